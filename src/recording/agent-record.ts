@@ -1,0 +1,56 @@
+import type { Note } from '../sources/host.ts';
+import type { Table } from '../table/table.ts';
+
+/** Facts about the machine that do not change while a job runs. */
+export interface NodeFacts {
+  hostname: string;
+  kernel: string;
+  architecture: string;
+  cpu_model?: string;
+  /** CPUs that are online. */
+  cpus: number;
+  sockets?: number;
+  memory_bytes: number;
+  /** Epoch microseconds. */
+  boot_time?: number;
+  gpus: { gpu: string; vendor: string; model?: string; uuid?: string; memory_bytes?: number; serial?: string; driver?: string }[];
+  /** The job's share of this node where the kernel says so (cpuset, cgroup limits). */
+  allowed_cpus?: number;
+  memory_limit_bytes?: number;
+}
+
+/**
+ * node=<n>/agent.json: what the agent is, what it records, what it could not read and why, how it ended.
+ * Written when the agent starts, replaced (by rename) now and then, and once more at its end.
+ */
+export interface AgentRecord {
+  format: number;
+  tacho: string;
+  node: string;
+  pid: number;
+  /** The scheduler's step the agent runs in, if any. */
+  step?: string;
+  interval_seconds: number;
+  /** Epoch microseconds. */
+  start: number;
+  first_sample?: number;
+  last_sample?: number;
+  /** Missing when the agent was killed: then the newest sample says until when it lived. */
+  end?: number;
+  /** Why it ended: "stopped", "SIGTERM", "disk full: …". */
+  end_reason?: string;
+  facts: NodeFacts;
+  /** Whether the processes and cgroup values are the job's own or shared with others, and how that was told. */
+  scope: { members: string; cgroup?: string; cgroup_shared?: boolean };
+  /** The tables as this node writes them: columns, units and help travel with the data. */
+  tables: (Table & { every?: number })[];
+  unmeasured: Note[];
+  ticks: number;
+  late_ticks: number;
+  missed_ticks: number;
+  /** Jumps of the wall clock that the agent saw, in seconds. */
+  clock_jumps?: { time: number; seconds: number }[];
+  /** Samples that could not be written, and why. */
+  lost_samples?: { table: string; rows: number; why: string }[];
+  cost: { cpu_seconds: number; max_rss_bytes: number; bytes_written: number };
+}

@@ -1,0 +1,29 @@
+import type { Column, Table } from '../table/table.ts';
+
+/** Texts as numbers: `values[codes[row]]`. */
+export interface TextColumn {
+  codes: Uint32Array;
+  values: string[];
+}
+
+/** Rows of one table of one node as columns, sorted by keys and time. NaN = missing, '' = missing text. */
+export interface Batch {
+  table: Table;
+  rows: number;
+  /** Epoch microseconds. */
+  time: Float64Array;
+  numbers: Map<string, Float64Array>;
+  texts: Map<string, TextColumn>;
+  /** Where each series (one combination of keys) begins; one more entry ends the last. */
+  series: Uint32Array;
+}
+
+export interface ReadOptions {
+  /** Only these columns (keys and time always come along). */
+  columns?: readonly string[];
+  /** Epoch microseconds, both included. */
+  from?: number;
+  to?: number;
+}
+
+export const isNumber = (column: Column): boolean => column.type !== 'text';

@@ -1,0 +1,88 @@
+/** The version of the folder's layout. A reader refuses a recording whose format is higher than its own. */
+export const FORMAT = 1;
+
+export type JobState =
+  | 'running'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'timeout'
+  | 'out_of_memory'
+  | 'node_fail'
+  | 'preempted'
+  | 'unknown';
+
+/** What was asked for, for the whole job; a value that nobody stated is not there. */
+export interface Asked {
+  nodes?: number;
+  cpus?: number;
+  memory_bytes?: number;
+  gpus?: number;
+  time_limit_seconds?: number;
+}
+
+export interface Step {
+  id: string;
+  name?: string;
+  /** Epoch microseconds. */
+  start?: number;
+  end?: number;
+  state?: string;
+  nodes?: string[];
+  tasks?: number;
+  exit_code?: number;
+}
+
+/** What wait4 said of the command that `tacho run` started: exact, however short it was. */
+export interface Usage {
+  wall_seconds: number;
+  user_seconds: number;
+  system_seconds: number;
+  /** Largest resident set of any one process; undefined when it could not be told apart from Tacho's own. */
+  max_rss_bytes?: number;
+  minor_faults: number;
+  major_faults: number;
+  read_blocks: number;
+  written_blocks: number;
+  voluntary_switches: number;
+  involuntary_switches: number;
+}
+
+/** job.json: who, what, when, where, what was asked for, how it ended. Times are epoch microseconds, UTC. */
+export interface Job {
+  format: number;
+  /** Version of Tacho that wrote it. */
+  tacho: string;
+  id: string;
+  /** How often the scheduler has restarted this id before. */
+  restart?: number;
+  cluster?: string;
+  scheduler: 'slurm' | 'flux' | 'pbs' | 'file' | 'none';
+  name: string;
+  user: string;
+  uid: number;
+  account?: string;
+  partition?: string;
+  /** Arguments are left out when the recording is redacted. */
+  command?: string[];
+  directory?: string;
+  asked: Asked;
+  /** The nodes that should have been recorded. */
+  nodes: string[];
+  /** What the scheduler gave on each node, where it says so. */
+  per_node?: Record<string, { cpus?: number; memory_bytes?: number; gpus?: number }>;
+  interval_seconds: number;
+  submit?: number;
+  start: number;
+  end?: number;
+  state: JobState;
+  exit_code?: number;
+  signal?: string;
+  /** In words, when more is known about how it ended ("time limit of 1 h reached"). */
+  reason?: string;
+  steps?: Step[];
+  tags: Record<string, string>;
+  environment: Record<string, string>;
+  usage?: Usage;
+  redacted?: boolean;
+}

@@ -1,0 +1,41 @@
+import { gauge, type Table } from '../table/table.ts';
+import { decimal, number, scan } from './digits.ts';
+import { type SourceKind, Unavailable } from './source.ts';
+
+const table: Table = {
+  name: 'loadavg',
+  help: 'How many threads wanted to run, from /proc/loadavg.',
+  scope: 'node',
+  keys: [],
+  columns: [
+    gauge('load1', 'count', 'Runnable and uninterruptible threads, mean of the last minute.', 'float', 2),
+    gauge('load5', 'count', 'The same, mean of five minutes.', 'float', 2),
+    gauge('load15', 'count', 'The same, mean of fifteen minutes.', 'float', 2),
+    gauge('runnable', 'count', 'Threads that are running or ready to run now.'),
+    gauge('threads', 'count', 'Threads that exist on the node.'),
+  ],
+};
+
+export const loadavg: SourceKind = {
+  table,
+  open(host) {
+    const file = host.tryKeep('/proc/loadavg', true);
+    if (file === undefined) throw new Unavailable('denied', '/proc/loadavg cannot be read');
+    return {
+      table,
+      read(frame) {
+        const end = file.read();
+        if (end < 0) return;
+        const at = frame.row() * frame.numberWidth;
+        const { numbers } = frame;
+        const { bytes } = file;
+        numbers[at] = decimal(bytes, 0, end);
+        numbers[at + 1] = decimal(bytes, scan.at, end);
+        numbers[at + 2] = decimal(bytes, scan.at, end);
+        numbers[at + 3] = number(bytes, scan.at, end);
+        numbers[at + 4] = number(bytes, scan.at, end);
+      },
+      close: () => file.close(),
+    };
+  },
+};

@@ -1,0 +1,20 @@
+/** How to tell which processes on this node belong to the job. */
+export type Members =
+  /** The process with this pid and everything that descends from it, also after it was orphaned. */
+  | { readonly by: 'tree'; readonly pid: number }
+  /** Everything in this cgroup and below (path inside each hierarchy, e.g. `/slurm/uid_1000/job_17`). */
+  | { readonly by: 'cgroup'; readonly path: string }
+  /** Every process of the user whose environment has this variable with this value (`SLURM_JOB_ID=17`). */
+  | { readonly by: 'environment'; readonly uid: number; readonly variable: string; readonly value: string }
+  /** Every process on the node. */
+  | { readonly by: 'node' };
+
+export interface Scope {
+  readonly members: Members;
+  /** The job's cgroup, and whether other things run in it too. Undefined: there is none to speak of. */
+  readonly cgroup?: { readonly path: string; readonly shared: boolean };
+  /** Processes that are Tacho's own and not the job's (agents, launchers), with what descends from them. */
+  readonly exclude: readonly number[];
+  /** Hide arguments in what is recorded. */
+  readonly redact: boolean;
+}

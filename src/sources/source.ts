@@ -1,0 +1,39 @@
+import type { Frame } from '../table/frame.ts';
+import type { Table } from '../table/table.ts';
+import type { Host } from './host.ts';
+import type { Scope } from './scope.ts';
+
+/** Reads one table. `read` is called once a tick; it adds rows to the frame and allocates as little as it can. */
+export interface Source {
+  /** The table as it is on this node (an open table has its real columns here). */
+  readonly table: Table;
+  read(frame: Frame): void;
+  close(): void;
+}
+
+/** What a file in this folder exports: the table's definition, and how to open it on a host. */
+export interface SourceKind {
+  readonly table: Table;
+  /** Read at most once in so many seconds (default: every tick). */
+  readonly every?: number;
+  /** Its reads may block (vendor libraries, network file systems): it gets a thread of its own. */
+  readonly isolated?: boolean;
+  /** Throws `Unavailable` when there is nothing to read here. */
+  open(host: Host, scope: Scope): Source;
+}
+
+/**
+ * Why a source cannot be read. absent: this machine has no such thing (no GPU, no InfiniBand), nobody misses it.
+ * denied: it is there, or should be, but cannot be read; `hint` says what would help.
+ */
+export class Unavailable extends Error {
+  readonly why: 'absent' | 'denied';
+  readonly hint: string | undefined;
+
+  constructor(why: 'absent' | 'denied', message: string, hint?: string) {
+    super(message);
+    this.name = 'Unavailable';
+    this.why = why;
+    this.hint = hint;
+  }
+}
