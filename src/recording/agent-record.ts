@@ -1,23 +1,6 @@
+import type { NodeFacts } from '../sources/facts.ts';
 import type { Note } from '../sources/host.ts';
 import type { Table } from '../table/table.ts';
-
-/** Facts about the machine that do not change while a job runs. */
-export interface NodeFacts {
-  hostname: string;
-  kernel: string;
-  architecture: string;
-  cpu_model?: string;
-  /** CPUs that are online. */
-  cpus: number;
-  sockets?: number;
-  memory_bytes: number;
-  /** Epoch microseconds. */
-  boot_time?: number;
-  gpus: { gpu: string; vendor: string; model?: string; uuid?: string; memory_bytes?: number; serial?: string; driver?: string }[];
-  /** The job's share of this node where the kernel says so (cpuset, cgroup limits). */
-  allowed_cpus?: number;
-  memory_limit_bytes?: number;
-}
 
 /**
  * node=<n>/agent.json: what the agent is, what it records, what it could not read and why, how it ended.

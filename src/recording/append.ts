@@ -1,0 +1,204 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { code, reason } from '../base/fault.ts';
+import type { Frame } from '../table/frame.ts';
+import { header, type Table } from '../table/table.ts';
+import { CsvText } from './csv-write.ts';
+
+export interface WriterOptions {
+  /** Start a new part after so many bytes (default 64 MiB) or seconds (default 600). */
+  rollBytes?: number;
+  rollSeconds?: number;
+  /** How much is kept in memory while the disk refuses it (default 4 MiB); beyond that the oldest is given up. */
+  keepBytes?: number;
+  /** Leave rolled parts as they are instead of compressing them. */
+  plain?: boolean;
+}
+
+/** What a writer had to keep or give up because the disk refused it. */
+export interface Trouble {
+  why: string;
+  keptRows: number;
+  lostRows: number;
+}
+
+/**
+ * Appends the samples of one table to node=<n>/<table>.csv, a line a row, as they are taken: what is written survives
+ * kill -9. Older parts are renamed to <table>.0001.csv, compressed to <table>.0001.csv.zst and then removed.
+ * A full disk never leaves half a line: the file is cut back to its last whole line and the samples wait in memory.
+ */
+export class TableWriter {
+  readonly file: string;
+  bytesWritten = 0;
+  rowsWritten = 0;
+  /** Set while the disk refuses samples, and for good when some had to be given up. */
+  trouble: Trouble | undefined;
+
+  private readonly folder: string;
+  private readonly table: Table;
+  private readonly rollBytes: number;
+  private readonly rollSeconds: number;
+  private readonly keepBytes: number;
+  private readonly plain: boolean;
+  private readonly csv = new CsvText();
+  private fd = -1;
+  private size = 0;
+  private since = 0;
+  private part: number;
+  private dirty = false;
+  private waiting: { bytes: Buffer; rows: number }[] = [];
+  private waitingBytes = 0;
+  private compressing: Promise<void> = Promise.resolve();
+
+  constructor(folder: string, table: Table, options: WriterOptions = {}) {
+    this.folder = folder;
+    this.table = table;
+    this.file = path.join(folder, `${table.name}.csv`);
+    this.rollBytes = options.rollBytes ?? 64 << 20;
+    this.rollSeconds = options.rollSeconds ?? 600;
+    this.keepBytes = options.keepBytes ?? 4 << 20;
+    this.plain = options.plain ?? false;
+    this.part = lastPart(folder, table.name);
+    // an agent that was here before may have left a torn line: never append to its file
+    if (fs.existsSync(this.file)) this.setAside();
+  }
+
+  /** Writes the frame's rows. Never throws for a disk that refuses: see `trouble`. */
+  append(frame: Frame): void {
+    if (frame.rows === 0) return;
+    const { csv } = this;
+    csv.length = 0;
+    if (this.fd >= 0 && (this.size > this.rollBytes || frame.time - this.since > this.rollSeconds * 1e6)) this.roll();
+    if (this.fd < 0 && this.waiting.length === 0) {
+      csv.line(header(this.table));
+      this.since = frame.time;
+    }
+    csv.frame(frame);
+    if (this.waiting.length > 0) {
+      this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), frame.rows);
+      this.retry();
+    } else if (this.write(csv.bytes, csv.length)) this.rowsWritten += frame.rows;
+    else this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), frame.rows);
+  }
+
+  /** Asks the system to bring what was written to the disk; the answer is not waited for. */
+  sync(): void {
+    if (!this.dirty || this.fd < 0) return;
+    this.dirty = false;
+    fs.fdatasync(this.fd, () => {});
+  }
+
+  /** Ends the current part and begins the next one with the next sample. */
+  roll(): void {
+    if (this.fd < 0) return;
+    fs.closeSync(this.fd);
+    this.fd = -1;
+    this.size = 0;
+    this.setAside();
+  }
+
+  async close(): Promise<void> {
+    if (this.waiting.length > 0) this.retry();
+    if (this.fd >= 0) {
+      try {
+        fs.fdatasyncSync(this.fd);
+      } catch {
+        // some file systems cannot; what was written is written
+      }
+      fs.closeSync(this.fd);
+    }
+    this.fd = -1;
+    await this.compressing;
+  }
+
+  private write(bytes: Buffer, length: number): boolean {
+    try {
+      if (this.fd < 0) {
+        this.fd = fs.openSync(this.file, 'a', 0o600);
+        this.size = 0;
+      }
+      let at = 0;
+      while (at < length) at += fs.writeSync(this.fd, bytes, at, length - at);
+      this.size += length;
+      this.bytesWritten += length;
+      this.dirty = true;
+      return true;
+    } catch (error) {
+      this.trouble = { lostRows: this.trouble?.lostRows ?? 0, keptRows: this.trouble?.keptRows ?? 0, why: reason(error) };
+      if (this.fd >= 0) {
+        try {
+          fs.ftruncateSync(this.fd, this.size);
+        } catch {
+          // then the torn line stays; readers skip it
+        }
+        if (this.size === 0 || code(error) === 'EIO' || code(error) === 'ESTALE') {
+          fs.closeSync(this.fd);
+          this.fd = -1;
+        }
+      }
+      return false;
+    }
+  }
+
+  private wait(bytes: Buffer, rows: number): void {
+    this.waiting.push({ bytes, rows });
+    this.waitingBytes += bytes.length;
+    const trouble = this.trouble ?? { why: 'unknown', keptRows: 0, lostRows: 0 };
+    trouble.keptRows += rows;
+    // the first chunk may hold the header: it stays
+    while (this.waitingBytes > this.keepBytes && this.waiting.length > 2) {
+      const [lost] = this.waiting.splice(1, 1);
+      this.waitingBytes -= lost!.bytes.length;
+      trouble.keptRows -= lost!.rows;
+      trouble.lostRows += lost!.rows;
+    }
+    this.trouble = trouble;
+  }
+
+  private retry(): void {
+    while (this.waiting.length > 0) {
+      const [next] = this.waiting;
+      if (!this.write(next!.bytes, next!.bytes.length)) return;
+      this.rowsWritten += next!.rows;
+      this.waiting.shift();
+      this.waitingBytes -= next!.bytes.length;
+      if (this.trouble) this.trouble.keptRows -= next!.rows;
+    }
+    if (this.trouble?.lostRows === 0) this.trouble = undefined;
+  }
+
+  private setAside(): void {
+    this.part++;
+    const aside = path.join(this.folder, `${this.table.name}.${String(this.part).padStart(4, '0')}.csv`);
+    fs.renameSync(this.file, aside);
+    if (!this.plain) this.compressing = this.compressing.then(() => compress(aside)).catch(() => {});
+  }
+}
+
+/** Replaces a part by its compressed form; whatever happens on the way, one of the two is whole. */
+async function compress(part: string): Promise<void> {
+  const { zstdCompress, constants } = await import('node:zlib');
+  const { promisify } = await import('node:util');
+  const packed = await promisify(zstdCompress)(await fs.promises.readFile(part), {
+    params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 },
+  });
+  const temporary = `${part}.zst.tmp`;
+  const file = await fs.promises.open(temporary, 'w', 0o600);
+  try {
+    await file.writeFile(packed);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await fs.promises.rename(temporary, `${part}.zst`);
+  await fs.promises.unlink(part);
+}
+
+function lastPart(folder: string, table: string): number {
+  let last = 0;
+  for (const name of fs.readdirSync(folder)) {
+    const match = /^(.*)\.(\d{4,})\.csv(?:\.zst)?$/.exec(name);
+    if (match?.[1] === table) last = Math.max(last, Number(match[2]));
+  }
+  return last;
+}
