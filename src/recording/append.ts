@@ -124,7 +124,11 @@ export class TableWriter {
       this.dirty = true;
       return true;
     } catch (error) {
-      this.trouble = { lostRows: this.trouble?.lostRows ?? 0, keptRows: this.trouble?.keptRows ?? 0, why: reason(error) };
+      this.trouble = {
+        lostRows: this.trouble?.lostRows ?? 0,
+        keptRows: this.trouble?.keptRows ?? 0,
+        why: reason(error),
+      };
       if (this.fd >= 0) {
         try {
           fs.ftruncateSync(this.fd, this.size);

@@ -47,9 +47,9 @@ export class CsvText {
     this.bytes = grown;
   }
 
-  /** NaN is missing: nothing is written. */
+  /** What is not a finite number is missing: nothing is written. */
   private number(value: number, decimals: number): void {
-    if (value !== value) return;
+    if (!Number.isFinite(value)) return;
     const positive = value < 0 ? -value : value;
     if (value < 0) this.bytes[this.length++] = 45;
     if (positive < 9007199254740992 && Math.floor(positive) === positive) {

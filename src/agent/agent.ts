@@ -1,0 +1,299 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { reason } from '../base/fault.ts';
+import { VERSION } from '../base/version.ts';
+import type { AgentRecord } from '../recording/agent-record.ts';
+import { TableWriter, type WriterOptions } from '../recording/append.ts';
+import { FORMAT } from '../recording/job.ts';
+import { replaceJson } from '../recording/replace.ts';
+import { agentTable } from '../sources/agent.ts';
+import type { NodeFacts } from '../sources/facts.ts';
+import type { Host, Note } from '../sources/host.ts';
+import type { Scope } from '../sources/scope.ts';
+import { type Source, type SourceKind, Unavailable } from '../sources/source.ts';
+import { Frame } from '../table/frame.ts';
+import type { Table } from '../table/table.ts';
+import { type Clock, nextTick, wallClock } from './clock.ts';
+import type { IsolatedSources } from './isolated.ts';
+
+/** agent.json is renewed so often; samples tell more exactly that the agent lives. */
+const RECORD_SECONDS = 60;
+/** Written samples are brought to the disk so often, which is what a node that loses power may cost. */
+const SYNC_SECONDS = 10;
+/** A source that failed so often in a row is asked only once a minute. */
+const PATIENCE = 10;
+const RETRY_SECONDS = 60;
+
+export interface AgentOptions {
+  /** The node's folder in the recording; it is made if needed. */
+  folder: string;
+  node: string;
+  host: Host;
+  facts: NodeFacts;
+  intervalSeconds: number;
+  step?: string;
+  writer?: WriterOptions;
+  clock?: Clock;
+}
+
+interface Reader {
+  kind: SourceKind;
+  source: Source;
+  frame: Frame;
+  writer: TableWriter;
+  /** Microseconds; 0 = every tick. */
+  every: number;
+  due: number;
+  failures: number;
+}
+
+/** One agent: samples its sources at every tick and appends the samples to the node's folder. */
+export class Agent {
+  readonly record: AgentRecord;
+  private readonly options: AgentOptions;
+  private readonly clock: Clock;
+  private readonly interval: number;
+  private readonly readers: Reader[] = [];
+  private readonly writers = new Map<string, TableWriter>();
+  private readonly own: Frame;
+  private readonly ownWriter: TableWriter;
+  private isolated: IsolatedSources | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private tickMicroseconds = 0;
+  private skipped = 0;
+  private notesSaid = 0;
+  private nextSync = 0;
+  private nextRecord = 0;
+  private ended = false;
+
+  constructor(options: AgentOptions) {
+    this.options = options;
+    this.clock = options.clock ?? wallClock();
+    this.interval = Math.round(options.intervalSeconds * 1e6);
+    fs.mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+    this.own = new Frame(agentTable);
+    this.ownWriter = this.writer(agentTable);
+    this.record = {
+      format: FORMAT,
+      tacho: VERSION,
+      node: options.node,
+      pid: process.pid,
+      ...(options.step === undefined ? {} : { step: options.step }),
+      interval_seconds: options.intervalSeconds,
+      start: this.clock.now(),
+      facts: options.facts,
+      scope: { members: 'none' },
+      tables: [agentTable],
+      unmeasured: options.host.notes,
+      ticks: 0,
+      late_ticks: 0,
+      missed_ticks: 0,
+      cost: { cpu_seconds: 0, max_rss_bytes: 0, bytes_written: 0 },
+    };
+  }
+
+  /** Opens sources; what is not on this machine is left out, what cannot be read is noted. They join the next tick. */
+  open(kinds: readonly SourceKind[], scope: Scope): void {
+    const { host } = this.options;
+    const { members, cgroup } = scope;
+    this.record.scope = {
+      members: members.by,
+      ...(cgroup === undefined ? {} : { cgroup: cgroup.path, cgroup_shared: cgroup.shared }),
+    };
+    for (const kind of kinds) {
+      try {
+        const source = kind.open(host, scope);
+        this.readers.push({
+          kind,
+          source,
+          frame: new Frame(source.table),
+          writer: this.writer(source.table),
+          every: kind.every === undefined || kind.every <= this.options.intervalSeconds ? 0 : kind.every * 1e6,
+          due: 0,
+          failures: 0,
+        });
+        this.describe(source.table, kind.every);
+      } catch (error) {
+        if (error instanceof Unavailable && error.why === 'absent') continue;
+        host.note({
+          table: kind.table.name,
+          what: kind.table.name,
+          why: reason(error),
+          ...(error instanceof Unavailable && error.hint !== undefined ? { hint: error.hint } : {}),
+        });
+      }
+    }
+  }
+
+  /** Sources in threads of their own hand their samples in when they have them. */
+  attach(isolated: IsolatedSources): void {
+    this.isolated = isolated;
+  }
+
+  /** Takes samples from an isolated source. */
+  deliver(frame: Frame): void {
+    if (this.ended) return;
+    if (!this.record.tables.some((t) => t.name === frame.table.name)) {
+      this.describe(frame.table);
+      this.save();
+    }
+    this.writer(frame.table).append(frame);
+  }
+
+  note(note: Note): void {
+    this.options.host.note(note);
+  }
+
+  /** Takes the first sample at once, then one at every tick. */
+  start(): void {
+    this.save();
+    this.sample(this.clock.now(), 0, true);
+    this.record.first_sample = this.own.time;
+    this.save();
+    this.schedule();
+  }
+
+  /** One more sample now, besides those at the ticks (a source was opened, a phase begins). */
+  sampleNow(): void {
+    if (!this.ended) this.sample(this.clock.now(), 0, true);
+  }
+
+  /** Takes the last sample, closes everything and says why. */
+  async stop(why: string): Promise<void> {
+    if (this.ended) return;
+    clearTimeout(this.timer);
+    const last = this.clock.now();
+    this.isolated?.request(last);
+    this.sample(last, 0, true);
+    await this.isolated?.close();
+    this.ended = true;
+    for (const reader of this.readers) reader.source.close();
+    await Promise.all([...this.writers.values()].map((w) => w.close()));
+    this.record.end = this.clock.now();
+    this.record.end_reason = why;
+    this.save();
+  }
+
+  private schedule(): void {
+    const due = nextTick(this.clock.now(), this.interval);
+    this.timer = setTimeout(() => this.tick(due), Math.max(0, (due - this.clock.now()) / 1000));
+  }
+
+  private tick(due: number): void {
+    const now = this.clock.now();
+    // timers may fire a little early: that tick is still to come
+    if (now < due && due - now < this.interval) {
+      this.timer = setTimeout(() => this.tick(due), (due - now) / 1000);
+      return;
+    }
+    const late = Math.max(0, now - due);
+    if (late > this.interval / 10) this.record.late_ticks++;
+    // after a jump of the clock the distance to the due time says nothing about missed ticks
+    if (late >= this.interval && this.clock.jumps.at(-1)?.time !== now) {
+      this.record.missed_ticks += Math.floor(late / this.interval);
+    }
+    this.sample(now, late, false);
+    this.schedule();
+  }
+
+  private sample(time: number, late: number, all: boolean): void {
+    const begin = performance.now();
+    const { record } = this;
+    record.ticks++;
+    if (this.isolated && !this.isolated.request(time)) this.skipped++;
+    for (const reader of this.readers) {
+      if (all || time >= reader.due) this.readOne(reader, time);
+    }
+    this.account(time, late);
+    if (time >= this.nextSync) {
+      this.nextSync = time + SYNC_SECONDS * 1e6;
+      for (const writer of this.writers.values()) writer.sync();
+    }
+    if (time >= this.nextRecord || this.options.host.notes.length !== this.notesSaid) {
+      this.nextRecord = time + RECORD_SECONDS * 1e6;
+      this.save();
+    }
+    this.tickMicroseconds = Math.round((performance.now() - begin) * 1000);
+  }
+
+  private readOne(reader: Reader, time: number): void {
+    const { frame } = reader;
+    frame.clear(time);
+    // half an interval of grace: ticks are never quite even
+    reader.due = reader.every === 0 ? 0 : time + reader.every - this.interval / 2;
+    try {
+      reader.source.read(frame);
+      reader.failures = 0;
+    } catch (error) {
+      frame.clear(time);
+      this.note({ table: reader.kind.table.name, what: reader.kind.table.name, why: reason(error) });
+      if (++reader.failures >= PATIENCE) reader.due = time + RETRY_SECONDS * 1e6;
+      return;
+    }
+    reader.writer.append(frame);
+  }
+
+  private account(time: number, late: number): void {
+    const { record, own } = this;
+    const usage = process.cpuUsage();
+    const rss = process.memoryUsage.rss();
+    let bytes = 0;
+    let rows = 0;
+    let waiting = 0;
+    for (const writer of this.writers.values()) {
+      bytes += writer.bytesWritten;
+      rows += writer.rowsWritten;
+      if (writer.trouble) waiting += writer.trouble.keptRows;
+    }
+    own.clear(time);
+    own.row();
+    const { numbers } = own;
+    numbers[0] = usage.user + usage.system;
+    numbers[1] = rss;
+    numbers[2] = bytes;
+    numbers[3] = rows;
+    numbers[4] = this.tickMicroseconds;
+    numbers[5] = late;
+    numbers[6] = record.late_ticks;
+    numbers[7] = record.missed_ticks;
+    numbers[8] = this.skipped;
+    numbers[9] = waiting;
+    this.ownWriter.append(own);
+    record.last_sample = time;
+    record.cost.cpu_seconds = (usage.user + usage.system) / 1e6;
+    record.cost.max_rss_bytes = Math.max(record.cost.max_rss_bytes, rss);
+    record.cost.bytes_written = bytes;
+  }
+
+  private writer(table: Table): TableWriter {
+    let writer = this.writers.get(table.name);
+    if (writer === undefined) {
+      writer = new TableWriter(this.options.folder, table, this.options.writer);
+      this.writers.set(table.name, writer);
+    }
+    return writer;
+  }
+
+  private describe(table: Table, every?: number): void {
+    this.record.tables.push(every === undefined ? table : { ...table, every });
+  }
+
+  private save(): void {
+    const { record } = this;
+    this.notesSaid = record.unmeasured.length;
+    if (this.clock.jumps.length > 0) record.clock_jumps = this.clock.jumps;
+    const lost: NonNullable<AgentRecord['lost_samples']> = [];
+    for (const [table, writer] of this.writers) {
+      const { trouble } = writer;
+      if (trouble) lost.push({ table, rows: trouble.lostRows + (this.ended ? trouble.keptRows : 0), why: trouble.why });
+    }
+    if (lost.length > 0) record.lost_samples = lost;
+    else delete record.lost_samples;
+    try {
+      replaceJson(path.join(this.options.folder, 'agent.json'), record);
+    } catch (error) {
+      this.note({ table: 'agent', what: 'agent.json', why: reason(error) });
+      this.notesSaid = record.unmeasured.length;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { code } from '../base/fault.ts';
+
+/** What a scheduler's command answered. */
+export interface Answer {
+  stdout: string;
+  /** In words, when there is no good answer: "scontrol is not installed", "squeue gave no answer within 5 s". */
+  trouble?: string;
+}
+
+/** Runs a command and waits for its answer, a limited time. Never throws. */
+export type Run = (command: string, args: readonly string[], seconds?: number) => Promise<Answer>;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The real one: the command gets this process's environment plus `extra`, and is killed at the time limit. */
+export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Run {
+  return (command, args, seconds = limitSeconds) =>
+    new Promise((resolve) => {
+      const limit = Math.min(seconds, limitSeconds);
+      const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...extra } });
+      let stdout = '';
+      let stderr = '';
+      const finish = (trouble?: string): void => {
+        clearTimeout(timer);
+        resolve(trouble === undefined ? { stdout } : { stdout, trouble });
+      };
+      const timer = setTimeout(() => {
+        child.kill('SIGKILL');
+        // what the command itself started may still hold the pipes
+        child.stdout.destroy();
+        child.stderr.destroy();
+        child.unref();
+        finish(`${command} gave no answer within ${limit} s`);
+      }, limit * 1000);
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        stdout += text;
+      });
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        stderr += text;
+      });
+      child.on('error', (error) =>
+        finish(code(error) === 'ENOENT' ? `${command} is not installed` : `${command}: ${error.message}`),
+      );
+      child.on('close', (status, signal) => {
+        if (status === 0) finish();
+        else finish(`${command} failed (${signal ?? `exit ${status}`})${firstLine(stderr)}`);
+      });
+    });
+}
+
+function firstLine(text: string): string {
+  const line = text.trim().split('\n')[0]!;
+  return line === '' ? '' : `: ${line}`;
+}
