@@ -1,0 +1,29 @@
+import { code, Fault, reason } from '../base/fault.ts';
+import { paint } from '../show/paint.ts';
+
+/** Exit code of a closed pipe (`tacho list | head -1`): the reader has what it wanted. */
+const QUIET = 0;
+
+/** Tells the user on stderr what went wrong and what to do, and returns the exit code. */
+export function tell(error: unknown): number {
+  if (code(error) === 'EPIPE') return QUIET;
+  const { bold, red } = paint(process.stderr);
+  const [message, hint, exit] = words(error);
+  let text = `${red(bold('tacho:'))} ${message}\n`;
+  for (const line of hint?.split('\n') ?? []) text += `       ${line}\n`;
+  if (process.env.TACHO_DEBUG && error instanceof Error) text += `${error.stack}\n`;
+  process.stderr.write(text);
+  return exit;
+}
+
+function words(error: unknown): [message: string, hint: string | undefined, exit: number] {
+  if (error instanceof Fault) return [error.message, error.hint, error.exit];
+  const path = (error as NodeJS.ErrnoException | undefined)?.path;
+  // a system error that nobody turned into a sentence still names its file
+  if (typeof path === 'string') return [`${path}: ${reason(error)}`, undefined, 1];
+  return [
+    `internal error: ${reason(error)}`,
+    'this is a fault of Tacho; TACHO_DEBUG=1 shows where it happened, please report that',
+    1,
+  ];
+}

@@ -1,0 +1,34 @@
+import { isMainThread, workerData } from 'node:worker_threads';
+import { VERSION } from '../base/version.ts';
+
+// The launcher's compile cache is for Tacho, not for the programs that Tacho starts.
+if (process.env.NODE_COMPILE_CACHE?.endsWith('/tacho/compile')) delete process.env.NODE_COMPILE_CACHE;
+
+if (isMainThread) void main(process.argv.slice(2));
+else if (workerData?.tacho === 'isolated')
+  void import('../agent/isolated-worker.ts').then(({ runWorker }) => runWorker());
+
+async function main(args: readonly string[]): Promise<void> {
+  if (args.length === 1 && args[0] === '--version') {
+    process.stdout.write(`${VERSION}\n`);
+    return;
+  }
+  // whoever reads our output may stop reading: that ends an answer, but never a recording
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit();
+    throw error;
+  });
+  process.stderr.on('error', () => {});
+  process.on('uncaughtException', (error) => void fail(error));
+  try {
+    const { runProgram } = await import('./program.ts');
+    await runProgram(args);
+  } catch (error) {
+    await fail(error);
+  }
+}
+
+async function fail(error: unknown): Promise<void> {
+  const { tell } = await import('./failure.ts');
+  process.exit(tell(error));
+}

@@ -1,0 +1,105 @@
+import { Command, CommanderError } from 'commander';
+import { usage } from '../base/fault.ts';
+import { suggest } from '../base/suggest.ts';
+import { VERSION } from '../base/version.ts';
+import { type Verb, verbs } from './verbs.ts';
+
+const EXAMPLES = `
+Examples:
+  tacho run -- ./simulate input.nml        record a command, then print its report card
+  tacho start --interval 10                in a job script: record on every node of the job
+  tacho report tacho-4711                  print the report card again
+  tacho demo -o demo && tacho report demo  see what a GPU job looks like
+
+tacho VERB --help explains a verb. Documentation: docs/README.md
+`;
+
+/** The command line as commander's tree, with the verbs by name and summary only. */
+function root(): Command {
+  return new Command('tacho')
+    .description(
+      'The flight recorder for batch, HPC and ML jobs: records what a job really did, and says what to change.',
+    )
+    .version(VERSION, '--version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .usage('VERB [options]')
+    .enablePositionalOptions()
+    .configureOutput({ outputError: () => {} })
+    .configureHelp({ helpWidth: Math.min(process.stdout.columns ?? 80, 100), showGlobalOptions: false })
+    .exitOverride();
+}
+
+/** The whole tree, every verb loaded: for completion scripts and the reference. */
+export async function wholeProgram(): Promise<Command> {
+  const program = root();
+  for (const verb of verbs) add(program, verb, await verb.load());
+  return program;
+}
+
+function add(program: Command, verb: Verb, module?: Awaited<ReturnType<Verb['load']>>): Command {
+  const command = program
+    .command(verb.name, { hidden: verb.hidden === true })
+    .summary(verb.summary)
+    .description(`${verb.summary.charAt(0).toUpperCase()}${verb.summary.slice(1)}.`)
+    .helpGroup(`${verb.group}:`);
+  module?.define(command);
+  nameOptionsInFaults(command);
+  return command;
+}
+
+/** A value that its option refuses is reported with the option's name: `--interval: "abc" is not a duration`. */
+function nameOptionsInFaults(command: Command): void {
+  for (const option of command.options) {
+    const parse = option.parseArg;
+    if (parse === undefined) continue;
+    option.argParser((value: string, previous: unknown) => {
+      try {
+        return parse(value, previous as never);
+      } catch (error) {
+        if (error instanceof Error && !error.message.includes(option.long ?? option.flags)) {
+          error.message = `${option.long ?? option.flags}: ${error.message}`;
+        }
+        throw error;
+      }
+    });
+  }
+  for (const child of command.commands) nameOptionsInFaults(child);
+}
+
+/** Runs what the arguments ask for. Throws a Fault for the user; help and version return normally. */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  let given = [...args];
+  if (given[0] === 'help') given = given.length > 1 ? [given[1]!, '--help'] : ['--help'];
+  const word = given[0];
+  const program = root();
+  const verb = verbs.find(({ name }) => name === word);
+  if (verb !== undefined) add(program, verb, await verb.load());
+  else {
+    if (word !== undefined && !word.startsWith('-')) throw unknownVerb(word);
+    for (const each of verbs) add(program, each);
+    program.addHelpText('after', EXAMPLES);
+    if (word === undefined) given = ['--help'];
+  }
+  try {
+    await program.parseAsync(given, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw wrongUse(error, verb);
+  }
+}
+
+function unknownVerb(word: string): Error {
+  const meant = suggest(
+    word,
+    verbs.filter((verb) => !verb.hidden).map(({ name }) => name),
+  );
+  const question = meant === undefined ? '' : `; did you mean "${meant}"?`;
+  const commandLike = /[./]/.test(word) ? `tacho run -- ${word} … records a command; ` : '';
+  return usage(`unknown verb "${word}"${question}`, `${commandLike}tacho --help lists the verbs`);
+}
+
+function wrongUse(error: CommanderError, verb: Verb | undefined): Error {
+  const message = error.message.replace(/^error: /, '').replace(/\n\(Did you mean (.*)\?\)$/, '; did you mean $1?');
+  return usage(message, `tacho ${verb === undefined ? '' : `${verb.name} `}--help explains the use`);
+}

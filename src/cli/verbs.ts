@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+
+/** A verb's module: it adds arguments, options, examples and the action to the command that it is given. */
+export interface VerbModule {
+  define(command: Command): void;
+}
+
+export interface Verb {
+  readonly name: string;
+  /** Where `tacho --help` lists it. */
+  readonly group: 'Record a job' | 'Look at recordings' | 'Look after recordings' | 'Get to know Tacho';
+  /** One line for `tacho --help`. */
+  readonly summary: string;
+  /** Modules are loaded only when their verb is used: starting must be quick. */
+  readonly load: () => Promise<VerbModule>;
+  readonly hidden?: boolean;
+}
+
+const record = 'Record a job';
+const look = 'Look at recordings';
+const keep = 'Look after recordings';
+const learn = 'Get to know Tacho';
+
+// biome-ignore format: one verb, one line
+export const verbs: readonly Verb[] = [
+  { name: 'run', group: record, summary: 'record a command and print its report card', load: () => import('./run.ts') },
+  { name: 'start', group: record, summary: 'start recording on every node of this job', load: () => import('./start.ts') },
+  { name: 'stop', group: record, summary: 'stop recording, seal, and print the report card', load: () => import('./stop.ts') },
+  { name: 'status', group: record, summary: 'show which nodes record, and how late they are', load: () => import('./status.ts') },
+  { name: 'mark', group: record, summary: 'mark where a phase of the job begins or ends', load: () => import('./mark.ts') },
+  { name: 'fom', group: record, summary: 'record a figure of merit (name=value)', load: () => import('./fom.ts') },
+  { name: 'report', group: look, summary: 'print the report card of recordings', load: () => import('./report.ts') },
+  { name: 'export', group: look, summary: 'write recordings as CSV, Parquet or NDJSON', load: () => import('./export.ts') },
+  { name: 'list', group: look, summary: 'list recordings', load: () => import('./list.ts') },
+  { name: 'seal', group: keep, summary: 'make finished recordings small and fast', load: () => import('./seal.ts') },
+  { name: 'verify', group: keep, summary: 'find and heal damage in recordings', load: () => import('./verify.ts') },
+  { name: 'check', group: learn, summary: 'say what can be recorded on this machine', load: () => import('./check.ts') },
+  { name: 'demo', group: learn, summary: 'write the recording of a synthetic GPU job', load: () => import('./demo.ts') },
+  { name: 'completion', group: learn, summary: 'print a completion script for a shell', load: () => import('./completion.ts') },
+  { name: 'agent', group: record, summary: 'record on this node (started by `start`)', load: () => import('./agent.ts'), hidden: true },
+];
