@@ -1,0 +1,80 @@
+import { isNumber } from '../../recording/batch.ts';
+import type { Table } from '../../table/table.ts';
+import { cell, line } from './csv.ts';
+import { putIso, putNumber, putWhole, WIDEST } from './digits.ts';
+import type { Output } from './output.ts';
+import { keysOf, type Piece } from './piece.ts';
+import { TextBuffer } from './text-buffer.ts';
+
+export interface TimeForm {
+  /** Microseconds since 1970 instead of ISO 8601. */
+  epoch?: boolean;
+}
+
+/** The header of long files, whatever their format. */
+export function longHeader(table: Table): string[] {
+  return ['time', 'node', 'job', ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];
+}
+
+/** A long CSV file: a row a sample, with the columns time, node, job, the keys and the table's columns. */
+export async function writeLong(
+  output: Output,
+  table: Table,
+  pieces: AsyncIterable<Piece>,
+  form: TimeForm = {},
+): Promise<number> {
+  const text = new TextBuffer(output);
+  text.put(line(longHeader(table)));
+  let rows = 0;
+  for await (const piece of pieces) {
+    writePiece(text, table, piece, form.epoch === true);
+    rows += piece.batch.rows;
+  }
+  text.flush();
+  return rows;
+}
+
+/** A column of this piece: numbers, or the cells that codes stand for; neither when the node does not have it. */
+interface Source {
+  numbers: Float64Array | undefined;
+  decimals: number;
+  codes: Uint32Array | undefined;
+  cells: Buffer[];
+}
+
+function writePiece(text: TextBuffer, table: Table, piece: Piece, epoch: boolean): void {
+  const { batch } = piece;
+  const columns = table.columns.map((column): Source => {
+    const texts = isNumber(column) ? undefined : batch.texts.get(column.name);
+    return {
+      numbers: isNumber(column) ? batch.numbers.get(column.name) : undefined,
+      decimals: column.decimals ?? 3,
+      codes: texts?.codes,
+      cells: texts?.values.map((value) => Buffer.from(cell(value))) ?? [],
+    };
+  });
+  const longest = columns.reduce((sum, c) => sum + c.cells.reduce((most, b) => Math.max(most, b.length), 0), 0);
+  for (let s = 0; s + 1 < batch.series.length; s++) {
+    const about = Buffer.from([piece.node, piece.job, ...keysOf(batch, s)].map((word) => `,${cell(word)}`).join(''));
+    const need = WIDEST + about.length + columns.length * (WIDEST + 1) + longest + 1;
+    for (let r = batch.series[s]!; r < batch.series[s + 1]!; r++) {
+      text.room(need);
+      const { bytes } = text;
+      const time = batch.time[r]!;
+      let at = epoch ? putWhole(bytes, text.at, time) : putIso(bytes, text.at, time);
+      for (let i = 0; i < about.length; i++) bytes[at++] = about[i]!;
+      for (let c = 0; c < columns.length; c++) {
+        const column = columns[c]!;
+        bytes[at++] = 44;
+        if (column.numbers !== undefined) at = putNumber(bytes, at, column.numbers[r]!, column.decimals);
+        else if (column.codes !== undefined) {
+          const value = column.cells[column.codes[r]!]!;
+          bytes.set(value, at);
+          at += value.length;
+        }
+      }
+      bytes[at++] = 10;
+      text.at = at;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { isNumber } from '../../recording/batch.ts';
+import type { Table } from '../../table/table.ts';
+import { putIso, putNumber, putWhole, WIDEST } from './digits.ts';
+import type { TimeForm } from './long.ts';
+import type { Output } from './output.ts';
+import { keysOf, type Piece } from './piece.ts';
+import { TextBuffer } from './text-buffer.ts';
+
+const NULL = Buffer.from('null');
+const TIME = Buffer.from('{"time":');
+
+/** A JSON object a line and sample, with the fields of the long layout; what is missing is null. */
+export async function writeNdjson(
+  output: Output,
+  table: Table,
+  pieces: AsyncIterable<Piece>,
+  form: TimeForm = {},
+): Promise<number> {
+  const text = new TextBuffer(output);
+  let rows = 0;
+  for await (const piece of pieces) {
+    writePiece(text, table, piece, form.epoch === true);
+    rows += piece.batch.rows;
+  }
+  text.flush();
+  return rows;
+}
+
+function writePiece(text: TextBuffer, table: Table, piece: Piece, epoch: boolean): void {
+  const { batch } = piece;
+  const columns = table.columns.map((column) => {
+    const texts = isNumber(column) ? undefined : batch.texts.get(column.name);
+    return {
+      label: Buffer.from(`,${JSON.stringify(column.name)}:`),
+      numbers: isNumber(column) ? batch.numbers.get(column.name) : undefined,
+      decimals: column.decimals ?? 3,
+      codes: texts?.codes,
+      words: texts?.values.map((value) => (value === '' ? NULL : Buffer.from(JSON.stringify(value)))) ?? [],
+    };
+  });
+  const longest = columns.reduce(
+    (sum, c) => sum + c.label.length + c.words.reduce((most, b) => Math.max(most, b.length), 0),
+    0,
+  );
+  for (let s = 0; s + 1 < batch.series.length; s++) {
+    const keys = keysOf(batch, s);
+    const facts = {
+      node: piece.node,
+      job: piece.job,
+      ...Object.fromEntries(table.keys.map((k, i) => [k.name, keys[i]])),
+    };
+    const about = Buffer.from(`,${JSON.stringify(facts).slice(1, -1)}`);
+    const need = 16 + WIDEST + about.length + columns.length * WIDEST + longest;
+    for (let r = batch.series[s]!; r < batch.series[s + 1]!; r++) {
+      text.room(need);
+      const { bytes } = text;
+      const time = batch.time[r]!;
+      let at = text.at;
+      bytes.set(TIME, at);
+      at += TIME.length;
+      if (epoch) at = putWhole(bytes, at, time);
+      else {
+        bytes[at++] = 34;
+        at = putIso(bytes, at, time);
+        bytes[at++] = 34;
+      }
+      bytes.set(about, at);
+      at += about.length;
+      for (const column of columns) {
+        bytes.set(column.label, at);
+        at += column.label.length;
+        const value = column.numbers?.[r];
+        if (value !== undefined && Number.isFinite(value)) at = putNumber(bytes, at, value, column.decimals);
+        else {
+          const word = column.codes === undefined ? NULL : column.words[column.codes[r]!]!;
+          bytes.set(word, at);
+          at += word.length;
+        }
+      }
+      bytes[at++] = 125;
+      bytes[at++] = 10;
+      text.at = at;
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { code, Fault, reason } from '../../base/fault.ts';
+import { formatBytes } from '../../base/size.ts';
+
+/** Where an export goes: a file, or standard output. */
+export interface Output {
+  readonly name: string;
+  readonly bytesWritten: number;
+  write(bytes: Uint8Array, length: number): void;
+  /** All is written: the file gets its name. */
+  finish(): void;
+  /** Something went wrong: what was written of the file is removed. */
+  abandon(): void;
+}
+
+/** Whoever read our standard output (`| head`) has seen enough: not an error. */
+export class ReaderGone extends Error {}
+
+/** A file that has another name (`.part`) until it is whole, so that nobody takes half an export for a whole one. */
+export function fileOutput(name: string): Output {
+  const part = `${name}.part`;
+  const fd = attempt(name, 0, () => {
+    fs.mkdirSync(path.dirname(name), { recursive: true });
+    return fs.openSync(part, 'w', 0o666);
+  });
+  let written = 0;
+  let open = true;
+  const abandon = (): void => {
+    if (!open) return;
+    open = false;
+    fs.closeSync(fd);
+    fs.rmSync(part, { force: true });
+  };
+  const careful = <T>(action: () => T): T => {
+    try {
+      return attempt(name, written, action);
+    } catch (error) {
+      abandon();
+      throw error;
+    }
+  };
+  return {
+    name,
+    get bytesWritten() {
+      return written;
+    },
+    write(bytes, length) {
+      careful(() => {
+        for (let at = 0; at < length; ) {
+          const n = fs.writeSync(fd, bytes, at, length - at);
+          at += n;
+          written += n;
+        }
+      });
+    },
+    finish() {
+      careful(() => {
+        fs.closeSync(fd);
+        open = false;
+        fs.renameSync(part, name);
+      });
+    },
+    abandon,
+  };
+}
+
+function attempt<T>(name: string, written: number, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    const full = code(error) === 'ENOSPC' || code(error) === 'EDQUOT';
+    const removed = written > 0 ? `; the ${formatBytes(written)} written so far were removed` : '';
+    throw new Fault(`cannot write ${name}: ${reason(error)}${removed}`, {
+      hint: full
+        ? 'free some space, or choose another folder with --to, or export less (--table, --columns, --interval)'
+        : 'choose a folder that you may write to with --to DIR',
+      cause: error,
+    });
+  }
+}
+
+/** Standard output (or the descriptor given). */
+export function standardOutput(fd = 1): Output {
+  let written = 0;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  return {
+    name: 'standard output',
+    get bytesWritten() {
+      return written;
+    },
+    write(bytes, length) {
+      for (let at = 0; at < length; ) {
+        try {
+          const n = fs.writeSync(fd, bytes, at, length - at);
+          at += n;
+          written += n;
+        } catch (error) {
+          if (code(error) === 'EPIPE') throw new ReaderGone('the reader has gone', { cause: error });
+          // a pipe that does not block and is full: give the reader a moment
+          if (code(error) === 'EAGAIN') Atomics.wait(pause, 0, 0, 2);
+          else throw new Fault(`cannot write to standard output: ${reason(error)}`, { cause: error });
+        }
+      }
+    },
+    finish() {},
+    abandon() {},
+  };
+}
