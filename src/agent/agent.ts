@@ -34,6 +34,8 @@ export interface AgentOptions {
   step?: string;
   writer?: WriterOptions;
   clock?: Clock;
+  /** Called when the recording's folder has gone: there is nothing left to do. */
+  gone?: () => void;
 }
 
 interface Reader {
@@ -153,9 +155,11 @@ export class Agent {
     this.schedule();
   }
 
-  /** One more sample now, besides those at the ticks (a source was opened, a phase begins). */
-  sampleNow(): void {
-    if (!this.ended) this.sample(this.clock.now(), 0, true);
+  /** Looks at the job's own tables once more, between ticks: what lives for less than an interval is seen at all. */
+  glance(): void {
+    if (this.ended) return;
+    const time = this.clock.now();
+    for (const reader of this.readers) if (reader.kind.table.scope === 'job') this.readOne(reader, time);
   }
 
   /** Takes the last sample, closes everything and says why. */
@@ -292,6 +296,7 @@ export class Agent {
     try {
       replaceJson(path.join(this.options.folder, 'agent.json'), record);
     } catch (error) {
+      if (!fs.existsSync(this.options.folder)) this.options.gone?.();
       this.note({ table: 'agent', what: 'agent.json', why: reason(error) });
       this.notesSaid = record.unmeasured.length;
     }

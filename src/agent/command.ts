@@ -1,0 +1,164 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import { constants } from 'node:os';
+import { Fault } from '../base/fault.ts';
+import { ours } from '../base/ours.ts';
+import type { Usage } from '../recording/job.ts';
+
+/** How a command ended. */
+export interface CommandEnding {
+  /** Undefined when a signal ended it. */
+  exitCode?: number;
+  signal?: NodeJS.Signals;
+  /** Undefined when even the launcher was killed. */
+  usage?: Usage;
+}
+
+export interface RunningCommand {
+  /** Process id of the command itself. */
+  readonly pid: number;
+  readonly ended: Promise<CommandEnding>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/**
+ * Runs a command with our own terminal, input and outputs, in our own process group: nothing is between it and its user.
+ * Throws a Fault with exit code 127 (not found) or 126 (may not run), as shells do.
+ */
+export async function runCommand(command: readonly string[], env: NodeJS.ProcessEnv): Promise<RunningCommand> {
+  const launcher = ours('native/build/launch');
+  return fs.existsSync(launcher) ? launched(launcher, command, env) : plain(command, env);
+}
+
+function launched(launcher: string, command: readonly string[], env: NodeJS.ProcessEnv): Promise<RunningCommand> {
+  const child = spawn(launcher, ['3', ...command], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], env });
+  const channel = child.stdio[3] as NodeJS.ReadableStream;
+  let said = '';
+  let settle: (ending: CommandEnding) => void = () => {};
+  const ended = new Promise<CommandEnding>((done) => {
+    settle = done;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => reject(new Fault(`cannot start ${launcher}: ${error.message}`)));
+    channel.on('data', (bytes: Buffer) => {
+      said += bytes.toString('latin1');
+      const failed = /^failed (\d+)$/m.exec(said);
+      if (failed) reject(cannotRun(command[0]!, Number(failed[1])));
+      const started = /^started (\d+)$/m.exec(said);
+      if (!started) return;
+      const pid = Number(started[1]);
+      resolve({ pid, ended, kill: (signal) => kill(pid, signal) });
+    });
+    child.once('close', () => {
+      const words = /^ended (.*)$/m.exec(said)?.[1];
+      settle(words === undefined ? { signal: child.signalCode ?? 'SIGKILL' } : launchersWord(words));
+    });
+  });
+}
+
+/** The launcher's last line: see native/launch.c. */
+function launchersWord(words: string): CommandEnding {
+  const [status, wall, user, system, rss, minor, major, read, written, voluntary, involuntary] = words
+    .split(' ')
+    .map(Number);
+  const signal = status! & 0x7f;
+  return {
+    ...(signal === 0 ? { exitCode: (status! >> 8) & 0xff } : { signal: signalName(signal) }),
+    usage: {
+      wall_seconds: wall! / 1e6,
+      user_seconds: user! / 1e6,
+      system_seconds: system! / 1e6,
+      max_rss_bytes: rss! * 1024,
+      minor_faults: minor!,
+      major_faults: major!,
+      read_blocks: read!,
+      written_blocks: written!,
+      voluntary_switches: voluntary!,
+      involuntary_switches: involuntary!,
+    },
+  };
+}
+
+/** Without the launcher (there was no compiler when Tacho was set up): the same, but a small peak memory stays unknown. */
+async function plain(command: readonly string[], env: NodeJS.ProcessEnv): Promise<RunningCommand> {
+  const before = await childrenUsage();
+  const own = process.resourceUsage().maxRSS * 1024;
+  const begin = performance.now();
+  const child = spawn(command[0]!, command.slice(1), { stdio: 'inherit', env });
+  const ended = new Promise<CommandEnding>((settle) => {
+    child.once('exit', async (exitCode, signal) => {
+      const wall_seconds = (performance.now() - begin) / 1000;
+      const { max_rss_bytes, ...after } = await childrenUsage();
+      const usage: Usage = { ...after, wall_seconds };
+      for (const key of Object.keys(after) as (keyof typeof after)[])
+        if (key !== 'wall_seconds') usage[key] -= before[key];
+      // the kernel starts counting at the memory of the process it was forked from: below that nothing is known
+      if (max_rss_bytes! > own * 1.02) usage.max_rss_bytes = max_rss_bytes!;
+      settle({ ...(signal === null ? { exitCode: exitCode ?? 0 } : { signal }), usage });
+    });
+  });
+  await spawned(child, command[0]!);
+  return { pid: child.pid!, ended, kill: (signal) => kill(child.pid!, signal) };
+}
+
+function spawned(child: ChildProcess, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (error: NodeJS.ErrnoException) => reject(cannotRun(name, Math.abs(error.errno ?? 0))));
+  });
+}
+
+/** getrusage(RUSAGE_CHILDREN): two timevals, then fourteen longs. */
+async function childrenUsage(): Promise<Usage> {
+  const { default: koffi } = await import('koffi');
+  const getrusage = koffi.load('libc.so.6').func('int getrusage(int who, void *usage)');
+  const raw = new BigInt64Array(18);
+  getrusage(-1, raw);
+  const at = (i: number): number => Number(raw[i]);
+  return {
+    wall_seconds: 0,
+    user_seconds: at(0) + at(1) / 1e6,
+    system_seconds: at(2) + at(3) / 1e6,
+    max_rss_bytes: at(4) * 1024,
+    minor_faults: at(8),
+    major_faults: at(9),
+    read_blocks: at(11),
+    written_blocks: at(12),
+    voluntary_switches: at(16),
+    involuntary_switches: at(17),
+  };
+}
+
+function cannotRun(name: string, errno: number): Fault {
+  if (errno === constants.errno.ENOENT) {
+    return name.includes('/')
+      ? new Fault(`cannot run ${name}: no such file, or its interpreter is missing`, { exit: 127 })
+      : new Fault(`cannot run ${name}: command not found`, {
+          exit: 127,
+          hint: 'it is looked for in the folders of PATH',
+        });
+  }
+  if (errno === constants.errno.EACCES) {
+    return new Fault(`cannot run ${name}: permission denied`, { exit: 126, hint: 'chmod +x makes a file executable' });
+  }
+  if (errno === constants.errno.ENOEXEC) {
+    return new Fault(`cannot run ${name}: not a program`, {
+      exit: 126,
+      hint: 'a script needs a first line such as #!/bin/sh',
+    });
+  }
+  const word = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0];
+  return new Fault(`cannot run ${name}: ${word ?? `error ${errno}`}`, { exit: 126 });
+}
+
+function signalName(number: number): NodeJS.Signals {
+  return (Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? 'SIGKILL') as NodeJS.Signals;
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // it has gone in the meantime
+  }
+}

@@ -1,0 +1,64 @@
+import * as path from 'node:path';
+import { allowance } from '../jobs/scope.ts';
+import { nodeFolder } from '../recording/folder.ts';
+import { nodeFacts } from '../sources/facts.ts';
+import { Host } from '../sources/host.ts';
+import { sources } from '../sources/index.ts';
+import type { Scope } from '../sources/scope.ts';
+import { Agent } from './agent.ts';
+
+export interface NodeAgentOptions {
+  /** The recording's folder. */
+  recording: string;
+  node: string;
+  intervalSeconds: number;
+  step?: string;
+  /** Names of tables that are not wanted. */
+  without: readonly string[];
+  /** Called when the recording's folder has gone: there is nothing left to do. */
+  gone?: () => void;
+}
+
+export interface NodeAgent {
+  readonly agent: Agent;
+  readonly host: Host;
+  /** Says which processes are the job's; from now on its own tables are read too. */
+  follow(scope: Scope): void;
+}
+
+const WHOLE_NODE: Scope = { members: { by: 'node' }, exclude: [], redact: false };
+
+/** Starts the agent of this node: opens every source there is, takes the first sample, goes on at every tick. */
+export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAgent> {
+  const host = new Host();
+  const wanted = sources.filter((kind) => !options.without.includes(kind.table.name));
+  const facts = nodeFacts(host);
+  const agent = new Agent({
+    folder: path.join(options.recording, nodeFolder(options.node)),
+    node: options.node,
+    host,
+    facts,
+    intervalSeconds: options.intervalSeconds,
+    ...(options.step === undefined ? {} : { step: options.step }),
+    ...(options.gone === undefined ? {} : { gone: options.gone }),
+  });
+  agent.open(
+    wanted.filter((kind) => kind.isolated !== true && kind.table.scope === 'node'),
+    WHOLE_NODE,
+  );
+  agent.start();
+  return {
+    agent,
+    host,
+    follow(scope) {
+      const share = allowance(host, scope);
+      if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;
+      if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
+      agent.open(
+        wanted.filter((kind) => kind.isolated !== true && kind.table.scope === 'job'),
+        scope,
+      );
+      agent.glance();
+    },
+  };
+}

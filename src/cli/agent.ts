@@ -1,0 +1,89 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import type { Command } from 'commander';
+import { parseDuration } from '../base/duration.ts';
+
+interface Options {
+  recording: string;
+  node?: string;
+  interval: string;
+  jobId?: string;
+  scheduler?: string;
+  pid?: string;
+  lifeline?: boolean;
+  watchPid?: string;
+  redact?: boolean;
+  without: string[];
+}
+
+export function define(command: Command): void {
+  command
+    .requiredOption('--recording <folder>', 'the recording to write to')
+    .option('--node <name>', "this node's name (default: the scheduler's name for it, else the host name)")
+    .option('--interval <duration>', 'time between samples', '1s')
+    .option('--job-id <id>', 'the job whose processes are recorded')
+    .option('--scheduler <name>', 'slurm, flux, pbs or none')
+    .option('--pid <pid>', 'record this process and its descendants as the job')
+    .option('--lifeline', 'end when standard input ends')
+    .option('--watch-pid <pid>', 'end when this process has gone')
+    .option('--redact', 'leave arguments of processes out')
+    .option('--without <tables...>', 'tables that are not wanted', [])
+    .addHelpText('after', '\nExample:\n  tacho agent --recording tacho-4711 --interval 1s\n')
+    .action(async (options: Options) => {
+      const { startNodeAgent } = await import('../agent/node-agent.ts');
+      const { findScope } = await import('../jobs/scope.ts');
+      const step = process.env.SLURM_STEP_ID;
+      let end: (why: string) => void = () => {};
+      const over = new Promise<string>((resolve) => {
+        end = resolve;
+      });
+      for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGXCPU'] as const) process.on(signal, () => end(signal));
+      const node = await startNodeAgent({
+        recording: options.recording,
+        node: options.node ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!,
+        intervalSeconds: parseDuration(options.interval),
+        without: options.without,
+        ...(step === undefined ? {} : { step }),
+        gone: () => end('the recording folder has gone'),
+      });
+      node.follow(
+        findScope(node.host, {
+          ...(options.jobId === undefined ? {} : { jobId: options.jobId }),
+          ...(options.scheduler === undefined ? {} : { scheduler: options.scheduler }),
+          ...(options.pid === undefined ? {} : { rootPid: Number(options.pid) }),
+          uid: process.getuid!(),
+          exclude: [process.pid],
+          redact: options.redact === true,
+        }),
+      );
+      if (options.lifeline) {
+        process.stdin.resume();
+        process.stdin.once('end', () => end('the connection that started it has ended'));
+        process.stdin.once('error', () => end('the connection that started it has ended'));
+      }
+      if (options.watchPid !== undefined)
+        watch(Number(options.watchPid), () => end('the shell that started it has ended'));
+      await node.agent.stop(await over);
+      process.exit(0);
+    });
+}
+
+function watch(pid: number, gone: () => void): void {
+  const started = startTime(pid);
+  const timer = setInterval(() => {
+    if (started === undefined || startTime(pid) !== started) {
+      clearInterval(timer);
+      gone();
+    }
+  }, 1000);
+  timer.unref();
+}
+
+function startTime(pid: number): string | undefined {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')')).split(' ')[20];
+  } catch {
+    return undefined;
+  }
+}
