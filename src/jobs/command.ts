@@ -53,3 +53,7 @@ function firstLine(text: string): string {
   const line = text.trim().split('\n')[0]!;
   return line === '' ? '' : `: ${line}`;
 }
+
+/** The environment as a child process takes it. */
+export const defined = (env: Environment): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined));

@@ -1,0 +1,115 @@
+import * as os from 'node:os';
+import { Fault } from '../base/fault.ts';
+import type { Job } from '../recording/job.ts';
+import { type Environment, type Run, runner } from './command.ts';
+import { keptEnvironment } from './environment.ts';
+import { factsFromFile } from './file.ts';
+import { flux } from './flux.ts';
+import { local } from './local.ts';
+import { pbs } from './pbs.ts';
+import type { Scheduler, SchedulerFacts, Tell } from './scheduler.ts';
+import { SLURM_TIMES, slurm } from './slurm.ts';
+
+/** In the order in which they are looked for: Flux may run inside a Slurm job, and then it is what the user works with. */
+const SCHEDULERS: readonly Scheduler[] = [flux, slurm, pbs];
+
+/** What is known of a job before it is recorded; how it goes and ends is added by whoever records it. */
+export type JobFacts = Omit<
+  Job,
+  | 'format'
+  | 'tacho'
+  | 'interval_seconds'
+  | 'start'
+  | 'end'
+  | 'state'
+  | 'exit_code'
+  | 'signal'
+  | 'reason'
+  | 'usage'
+  | 'steps'
+>;
+
+export interface JobOptions {
+  name?: string;
+  tags?: Record<string, string>;
+  command?: readonly string[];
+  directory?: string;
+  /** Record these machines instead of the job's nodes. */
+  hosts?: readonly string[];
+  /** Facts from this file instead of a scheduler. */
+  jobFile?: string;
+  redact?: boolean;
+  /** Learns what could not be found out. */
+  tell?: Tell;
+  /** Runs the schedulers' commands; another one in tests. */
+  run?: Run;
+}
+
+/** The scheduler that this environment belongs to; `local` outside of any. */
+export function schedulerOf(env: Environment): Scheduler {
+  return SCHEDULERS.find((scheduler) => scheduler.detect(env) !== undefined) ?? local;
+}
+
+export function schedulerNamed(name: Job['scheduler']): Scheduler {
+  return SCHEDULERS.find((scheduler) => scheduler.name === name) ?? local;
+}
+
+/** Runs schedulers' commands so that their moments can be read; `limitSeconds` is for each. */
+export const schedulerRunner = (limitSeconds = 5): Run => runner(SLURM_TIMES, limitSeconds);
+
+/** Who runs what, where, and what was asked for: from the scheduler, a file or the command line. */
+export async function jobFacts(env: Environment, options: JobOptions = {}): Promise<JobFacts> {
+  const { redact, hosts } = options;
+  const scheduler = options.jobFile === undefined ? schedulerOf(env) : local;
+  const tell = options.tell ?? (() => {});
+  const found: SchedulerFacts =
+    options.jobFile === undefined
+      ? await scheduler.facts(options.run ?? schedulerRunner(), env, tell)
+      : factsFromFile(options.jobFile);
+  const command = options.command ?? found.command;
+  const name = options.name ?? found.name ?? (command === undefined ? 'shell' : nameOf(command));
+  const owner = os.userInfo();
+  const nodes = hosts !== undefined && hosts.length > 0 ? [...new Set(hosts)] : found.nodes;
+  if (nodes.length === 0) {
+    throw new Fault(`${scheduler.name} does not say which nodes job ${found.id} has`, {
+      hint: 'name them with --hosts a,b',
+    });
+  }
+  const facts: JobFacts = {
+    ...found,
+    id: found.id === '' ? localId(name) : found.id,
+    scheduler: options.jobFile === undefined ? scheduler.name : 'file',
+    name,
+    user: found.user ?? owner.username,
+    uid: owner.uid,
+    directory: options.directory ?? found.directory ?? process.cwd(),
+    nodes,
+    tags: options.tags ?? {},
+    environment: keptEnvironment(env),
+  };
+  if (command !== undefined) facts.command = redact ? command.slice(0, 1) : [...command];
+  if (redact) facts.redacted = true;
+  return facts;
+}
+
+const nameOf = (command: readonly string[]): string => command[0]!.replace(/.*\//, '') || 'command';
+
+/** Outside of any scheduler: date and name, as "20261115-204912-train". */
+function localId(name: string): string {
+  const now = new Date();
+  const two = (n: number): string => String(n).padStart(2, '0');
+  const day = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
+  return `${day}-${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}-${plain(name)}`;
+}
+
+/** A text as a part of a file name. */
+export const plain = (text: string): string =>
+  text
+    .replaceAll('ƒ', 'f')
+    .replaceAll(/[^A-Za-z0-9._+-]+/g, '-')
+    .slice(0, 80) || 'job';
+
+/** The folder that a recording gets when nobody names one: tacho-4711, tacho-4711_3, tacho-4711-restart1. */
+export function defaultFolder(facts: Pick<JobFacts, 'id' | 'restart'>): string {
+  return `tacho-${plain(facts.id)}${facts.restart ? `-restart${facts.restart}` : ''}`;
+}

@@ -1,0 +1,361 @@
+import { formatDuration } from '../base/duration.ts';
+import type { Job, JobState, Step } from '../recording/job.ts';
+import type { Environment } from './command.ts';
+import { expandHostlist } from './hostlist.ts';
+import { type Ending, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
+
+/** Tacho's own step in a job has this name, so that it is told apart from the user's steps. */
+export const AGENT_STEP = 'tacho-agent';
+
+/** Slurm's commands print moments as epoch seconds when this is in their environment. */
+export const SLURM_TIMES = { SLURM_TIME_FORMAT: '%s' };
+
+export const slurm: Scheduler = {
+  name: 'slurm',
+
+  detect(env) {
+    const raw = env.SLURM_JOB_ID ?? env.SLURM_JOBID;
+    if (raw === undefined || raw === '') return undefined;
+    const { SLURM_ARRAY_JOB_ID: array, SLURM_ARRAY_TASK_ID: task } = env;
+    return array !== undefined && task !== undefined ? `${array}_${task}` : raw;
+  },
+
+  async facts(run, env, tell) {
+    const id = slurm.detect(env)!;
+    const { stdout, trouble } = await run('scontrol', ['show', 'job', '-d', rawId(env, id)]);
+    if (trouble !== undefined) tell('what Slurm gave to the job', `${trouble}; the environment alone was used`);
+    const shown = parseScontrol(stdout);
+    return fromScontrol(shown, fromEnvironment(env, id));
+  },
+
+  launch(plan, jobId) {
+    const { nodes, env } = plan;
+    const args = [
+      `--jobid=${rawId(env, jobId)}`,
+      // beside the user's steps, with all that the job has, and nothing taken away from it
+      '--overlap',
+      '--mem=0',
+      '--cpu-bind=none',
+      `--nodes=${nodes.length}`,
+      `--ntasks=${nodes.length}`,
+      '--ntasks-per-node=1',
+      `--nodelist=${nodes.join(',')}`,
+      `--job-name=${AGENT_STEP}`,
+      '--mpi=none',
+      '--input=none',
+      `--output=${plan.log('%N')}`,
+      '--open-mode=append',
+      // one lost node or agent must not take the others along
+      '--no-kill',
+      '--kill-on-bad-exit=0',
+      '--wait=0',
+      '--quiet',
+      '--',
+      ...plan.everywhere('$SLURMD_NODENAME'),
+    ];
+    return [{ command: 'srun', args, nodes: [...nodes], env: withoutStepOptions(env) }];
+  },
+
+  async stop(run, jobId, step) {
+    if (step === undefined) return false;
+    const target = step.includes('.') ? step : `${jobId}.${step}`;
+    const { trouble } = await run('scancel', ['--signal=TERM', target]);
+    return trouble === undefined;
+  },
+
+  async state(run, job, tell) {
+    const [shown, account] = await Promise.all([
+      run('scontrol', ['show', 'job', job.id]),
+      run('sacct', ['-j', job.id, '-D', '-P', '-n', '-o', 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks']),
+    ]);
+    const now = parseScontrol(shown.stdout);
+    const past = accounted(account.stdout, job.start);
+    const steps = past?.steps;
+    const restart = whole(now.get('Restarts'));
+    // the id may run again: then only the accounting still knows this run
+    const same = restart === undefined || restart === (job.restart ?? 0);
+    const ending = now.size > 0 && same ? endingFromScontrol(now) : undefined;
+    const found = ending !== undefined && ending.state !== 'running' ? ending : (past?.ending ?? ending);
+    if (found !== undefined) {
+      const by = /^cancelled by uid (\d+)$/.exec(past?.ending.reason ?? '');
+      if (found.state === 'cancelled' && by !== null) {
+        const { stdout, trouble } = await run('id', ['-un', by[1]!]);
+        found.reason = `cancelled by ${trouble === undefined ? stdout.trim() : `uid ${by[1]}`}`;
+      }
+      if (!same)
+        found.reason = [found.reason, `Slurm started it again (restart ${restart})`].filter(Boolean).join('; ');
+      return steps === undefined ? found : { ...found, steps };
+    }
+    if (!same) return { state: 'unknown', reason: `Slurm started it again (restart ${restart})` };
+    tell('how the job ended', shown.trouble ?? account.trouble ?? `Slurm does not know job ${job.id} any more`);
+    return undefined;
+  },
+};
+
+/** The id that names this one task of an array, or the plain job: every command takes it. */
+function rawId(env: Environment, jobId: string): string {
+  return env.SLURM_JOB_ID ?? env.SLURM_JOBID ?? jobId;
+}
+
+/**
+ * srun takes options from SLURM_* variables (tasks, CPUs and GPUs per task, memory, binding…), which were meant for the
+ * user's program. `--jobid` is all that our own srun needs to find the allocation.
+ */
+function withoutStepOptions(env: Environment): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value !== undefined && (name === 'SLURM_CONF' || !/^(SLURM|SLURMD|SRUN|SBATCH|SALLOC|PMI|PMIX)_/.test(name))) {
+      kept[name] = value;
+    }
+  }
+  return kept;
+}
+
+/** `scontrol show job` as pairs; details of nodes are kept under "node 0", "node 1"… */
+export function parseScontrol(text: string): Map<string, string> {
+  const pairs = new Map<string, string>();
+  let groups = 0;
+  for (const line of text.split('\n')) {
+    const detail = /^\s+Nodes=\S+ CPU_IDs=/.test(line);
+    if (detail) {
+      pairs.set(`node ${groups++}`, line.trim());
+      continue;
+    }
+    // values may hold spaces: a new pair begins at a capitalised word before "="
+    for (const pair of line.trim().split(/\s+(?=[A-Z][A-Za-z/:]*=)/)) {
+      const at = pair.indexOf('=');
+      if (at > 0 && !pairs.has(pair.slice(0, at))) pairs.set(pair.slice(0, at), pair.slice(at + 1));
+    }
+  }
+  return pairs;
+}
+
+/** "cpu=6,mem=1200M,node=3,gres/gpu:a100=4" as pairs. */
+function parseTres(text: string | undefined): Map<string, string> {
+  const pairs = new Map<string, string>();
+  for (const part of (text ?? '').split(',')) {
+    const at = part.lastIndexOf('=');
+    if (at > 0) pairs.set(part.slice(0, at), part.slice(at + 1));
+  }
+  return pairs;
+}
+
+function tresGpus(tres: Map<string, string>): number | undefined {
+  const all = whole(tres.get('gres/gpu'));
+  if (all !== undefined) return all;
+  const kinds = [...tres].filter(([name]) => name.startsWith('gres/gpu:'));
+  return kinds.length === 0 ? undefined : kinds.reduce((sum, [, n]) => sum + Number(n), 0);
+}
+
+/** Slurm's sizes: 4000M, 1.5G, 200 (mebibytes). 0 means "all of the node" and is no size. */
+export function slurmBytes(text: string | undefined): number | undefined {
+  const found = /^(\d+(?:\.\d+)?)([KMGTP]?)[nc]?$/.exec(text ?? '');
+  if (found === null || Number(found[1]) === 0) return undefined;
+  return Math.round(Number(found[1]) * 1024 ** ('KMGTP'.indexOf(found[2] || 'M') + 1));
+}
+
+/** "1-02:03:04", "02:03:04", "03:04", "5" (minutes); UNLIMITED is undefined. */
+export function slurmSeconds(text: string | undefined): number | undefined {
+  const found = /^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$/.exec(text ?? '');
+  if (found === null) return undefined;
+  const [, days, a, b, c] = found.map((part) => (part === undefined ? undefined : Number(part)));
+  if (days !== undefined) return days * 86_400 + a! * 3600 + (b ?? 0) * 60 + (c ?? 0);
+  if (b === undefined) return a! * 60;
+  return c === undefined ? a! * 60 + b : a! * 3600 + b * 60 + c;
+}
+
+/** "gpu:a100:4(IDX:0-3),gpu:2" as the number of GPUs. */
+function gresGpus(text: string): number | undefined {
+  let sum: number | undefined;
+  for (const found of text.matchAll(/gpu(?::[A-Za-z][\w.-]*)?:(\d+)/g)) sum = (sum ?? 0) + Number(found[1]);
+  return sum;
+}
+
+/** "4(x2),2" (SLURM_JOB_CPUS_PER_NODE) as one number a node. */
+export function repeated(text: string | undefined): number[] {
+  const numbers: number[] = [];
+  for (const found of (text ?? '').matchAll(/(\d+)(?:\(x(\d+)\))?/g)) {
+    for (let i = 0; i < Number(found[2] ?? 1); i++) numbers.push(Number(found[1]));
+  }
+  return numbers;
+}
+
+const sum = (numbers: readonly number[]): number | undefined =>
+  numbers.length === 0 ? undefined : numbers.reduce((a, b) => a + b, 0);
+
+function fromEnvironment(env: Environment, id: string): SchedulerFacts {
+  const nodes = expandHostlist(env.SLURM_JOB_NODELIST ?? env.SLURM_NODELIST ?? '');
+  const cpus = repeated(env.SLURM_JOB_CPUS_PER_NODE);
+  const perNode = slurmBytes(env.SLURM_MEM_PER_NODE);
+  const perCpu = slurmBytes(env.SLURM_MEM_PER_CPU);
+  const gpus = gresGpus(env.SLURM_JOB_GRES ?? '') ?? whole(env.SLURM_GPUS_ON_NODE);
+  const memory = (i: number): number | undefined => perNode ?? (perCpu === undefined ? undefined : perCpu * cpus[i]!);
+  const share = nodes.map((_, i) => known({ cpus: cpus[i], memory_bytes: memory(i), gpus }));
+  const memories = share.flatMap((s) => s.memory_bytes ?? []);
+  return known({
+    id,
+    restart: whole(env.SLURM_RESTART_COUNT) ?? 0,
+    cluster: env.SLURM_CLUSTER_NAME,
+    name: env.SLURM_JOB_NAME,
+    user: env.SLURM_JOB_USER,
+    account: env.SLURM_JOB_ACCOUNT,
+    partition: env.SLURM_JOB_PARTITION,
+    directory: env.SLURM_SUBMIT_DIR,
+    nodes,
+    asked: known({
+      nodes: whole(env.SLURM_JOB_NUM_NODES) ?? (nodes.length || undefined),
+      cpus: sum(cpus),
+      memory_bytes: memories.length === nodes.length ? sum(memories) : undefined,
+      gpus: gpus === undefined ? undefined : gpus * nodes.length,
+    }),
+    per_node:
+      cpus.length === nodes.length && nodes.length > 0
+        ? Object.fromEntries(nodes.map((n, i) => [n, share[i]!]))
+        : undefined,
+  }) as SchedulerFacts;
+}
+
+function fromScontrol(shown: Map<string, string>, base: SchedulerFacts): SchedulerFacts {
+  if (shown.size === 0) return base;
+  const tres = parseTres(shown.get('AllocTRES') ?? shown.get('TRES'));
+  const nodes = expandHostlist(word(shown.get('NodeList')) ?? '');
+  return known({
+    ...base,
+    restart: whole(shown.get('Restarts')) ?? base.restart,
+    name: shown.get('JobName') ?? base.name,
+    user: /^([^(]+)\(/.exec(shown.get('UserId') ?? '')?.[1] ?? base.user,
+    account: word(shown.get('Account')) ?? base.account,
+    partition: word(shown.get('Partition')) ?? base.partition,
+    directory: shown.get('WorkDir') ?? base.directory,
+    nodes: nodes.length > 0 ? nodes : base.nodes,
+    asked: known({
+      nodes: whole(tres.get('node')) ?? base.asked.nodes,
+      cpus: whole(tres.get('cpu')) ?? base.asked.cpus,
+      memory_bytes: slurmBytes(tres.get('mem')) ?? base.asked.memory_bytes,
+      gpus: tresGpus(tres) ?? base.asked.gpus,
+      time_limit_seconds: slurmSeconds(shown.get('TimeLimit')),
+    }),
+    per_node: sharesFromScontrol(shown) ?? base.per_node,
+    submit: moment(shown.get('SubmitTime')),
+  }) as SchedulerFacts;
+}
+
+/** What the job has on each node: `Nodes=c[1-2] CPU_IDs=0-1 Mem=400 GRES=gpu:2(IDX:0-1)`. */
+function sharesFromScontrol(shown: Map<string, string>): NonNullable<Job['per_node']> | undefined {
+  const shares: NonNullable<Job['per_node']> = {};
+  for (const [name, line] of shown) {
+    const found = name.startsWith('node ') ? /^Nodes=(\S+) CPU_IDs=(\S*) Mem=(\d+)(?: GRES=(.*))?$/.exec(line) : null;
+    if (found === null) continue;
+    const share = known({
+      cpus: expandHostlist(`[${found[2]}]`).length,
+      memory_bytes: slurmBytes(found[3]),
+      gpus: gresGpus(found[4] ?? ''),
+    });
+    for (const node of expandHostlist(found[1]!)) shares[node] = share;
+  }
+  return Object.keys(shares).length > 0 ? shares : undefined;
+}
+
+const word = (text: string | undefined): string | undefined =>
+  text === undefined || text === '(null)' || text === '' ? undefined : text;
+
+/** Epoch seconds (or a local ISO moment) as epoch microseconds; "Unknown" and "None" are undefined. */
+function moment(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{9,}$/.test(text)) return Number(text) * 1e6;
+  const parsed = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(parsed) ? undefined : parsed * 1000;
+}
+
+const STATES: Record<string, JobState> = {
+  PENDING: 'running',
+  RUNNING: 'running',
+  SUSPENDED: 'running',
+  COMPLETING: 'running',
+  CONFIGURING: 'running',
+  STOPPED: 'running',
+  COMPLETED: 'completed',
+  FAILED: 'failed',
+  CANCELLED: 'cancelled',
+  TIMEOUT: 'timeout',
+  DEADLINE: 'timeout',
+  OUT_OF_MEMORY: 'out_of_memory',
+  NODE_FAIL: 'node_fail',
+  BOOT_FAIL: 'node_fail',
+  PREEMPTED: 'preempted',
+  REVOKED: 'cancelled',
+};
+
+const stateOf = (text: string): JobState => STATES[text.split(/[ +]/)[0]!] ?? 'unknown';
+
+/** "0:15" is an exit code and a signal. */
+function exitOf(text: string | undefined): { exit_code?: number; signal?: string } {
+  const found = /^(\d+):(\d+)$/.exec(text ?? '');
+  if (found === null) return {};
+  const signal = Number(found[2]);
+  return signal === 0 ? { exit_code: Number(found[1]) } : { exit_code: Number(found[1]), signal: signalName(signal) };
+}
+
+function reasonOf(state: JobState, limit?: number): string | undefined {
+  if (state === 'timeout')
+    return limit === undefined ? 'time limit reached' : `time limit of ${formatDuration(limit)} reached`;
+  if (state === 'node_fail') return 'a node of the job failed';
+  if (state === 'out_of_memory') return 'it used more memory than it was given, and was killed';
+  if (state === 'preempted') return 'another job took its place';
+  return undefined;
+}
+
+function endingFromScontrol(shown: Map<string, string>): Ending {
+  const state = stateOf(shown.get('JobState') ?? '');
+  if (state === 'running') return { state };
+  return known({
+    state,
+    end: moment(shown.get('EndTime')),
+    ...exitOf(shown.get('ExitCode')),
+    reason: reasonOf(state, slurmSeconds(shown.get('TimeLimit'))),
+  }) as Ending;
+}
+
+/** What `sacct` holds of the run that was going on at `start`: how it ended, and its steps. */
+export function accounted(text: string, start: number): { ending: Ending; steps: Step[] } | undefined {
+  interface Run {
+    begun: number;
+    ending: Ending;
+    steps: Step[];
+  }
+  const runs: Run[] = [];
+  for (const line of text.split('\n')) {
+    const [id, name, state, exit, from, to, nodes, tasks] = line.split('|');
+    if (state === undefined) continue;
+    const dot = id!.indexOf('.');
+    if (dot < 0) {
+      const by = /^CANCELLED by (\d+)/.exec(state)?.[1];
+      const word = stateOf(state);
+      const reason = by !== undefined ? `cancelled by uid ${by}` : reasonOf(word);
+      const ended = word === 'running' ? {} : { end: moment(to), ...exitOf(exit) };
+      runs.push({
+        begun: moment(from) ?? Infinity,
+        ending: known({ state: word, ...ended, reason }) as Ending,
+        steps: [],
+      });
+      continue;
+    }
+    const step = id!.slice(dot + 1);
+    // slurmd's own step, and Tacho's, are not what the user ran
+    if (step === 'extern' || name === AGENT_STEP) continue;
+    runs.at(-1)?.steps.push(
+      known({
+        id: step,
+        name: name || undefined,
+        start: moment(from),
+        end: moment(to),
+        state: state.split(' ')[0]!.toLowerCase(),
+        nodes: expandHostlist(nodes ?? ''),
+        tasks: whole(tasks),
+        exit_code: stateOf(state) === 'running' ? undefined : exitOf(exit).exit_code,
+      }) as Step,
+    );
+  }
+  // the newest run that had begun when recording began; Slurm's moments are whole seconds
+  return runs.filter((run) => run.begun <= start + 1e6).at(-1) ?? runs.at(-1);
+}
