@@ -1,6 +1,6 @@
 import * as path from 'node:path';
 import { allowance } from '../jobs/scope.ts';
-import { nodeFolder } from '../recording/folder.ts';
+import { nodeFolder } from '../recording/node-folder.ts';
 import { nodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';

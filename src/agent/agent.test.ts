@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentRecord } from '../recording/agent-record.ts';
+import type { NodeFacts } from '../sources/facts.ts';
+import { Host } from '../sources/host.ts';
+import type { Scope } from '../sources/scope.ts';
+import { type SourceKind, Unavailable } from '../sources/source.ts';
+import { counter, type Table } from '../table/table.ts';
+import { Agent } from './agent.ts';
+
+const facts: NodeFacts = { hostname: 'n', kernel: '6', architecture: 'x64', cpus: 2, memory_bytes: 1, gpus: [] };
+const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false };
+
+function kind(name: string, read: () => number, more: Partial<SourceKind> = {}): SourceKind {
+  const table: Table = { name, help: 'Test.', scope: 'node', keys: [], columns: [counter('value', 'count', 'Test.')] };
+  return {
+    table,
+    open: () => ({
+      table,
+      read(frame) {
+        const value = read();
+        frame.numbers[frame.row()] = value;
+      },
+      close() {},
+    }),
+    ...more,
+  };
+}
+
+async function record(
+  kinds: SourceKind[],
+  seconds: number,
+): Promise<{ rows: (table: string) => number[][]; agent: AgentRecord }> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
+  try {
+    const agent = new Agent({ folder, node: 'n', host: new Host(), facts, intervalSeconds: 0.1 });
+    agent.open(kinds, scope);
+    agent.start();
+    await sleep(seconds * 1000);
+    await agent.stop('stopped');
+    const texts = new Map(fs.readdirSync(folder).map((f) => [f, fs.readFileSync(path.join(folder, f), 'utf8')]));
+    return {
+      rows: (table) =>
+        (texts.get(`${table}.csv`) ?? '')
+          .trimEnd()
+          .split('\n')
+          .slice(1)
+          .map((line) => line.split(',').map(Number)),
+      agent: JSON.parse(texts.get('agent.json')!) as AgentRecord,
+    };
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+}
+
+test('the first sample is taken at once, the next ones on whole intervals, the last one at the end', async () => {
+  let n = 0;
+  const { rows, agent } = await record([kind('numbers', () => n++)], 0.55);
+  const values = rows('numbers');
+  assert.deepEqual(
+    values.map((r) => r[1]),
+    values.map((_, i) => i),
+  );
+  assert.ok(values.length >= 3);
+  const own = rows('agent');
+  assert.deepEqual(
+    own.map((r) => r[0]),
+    values.map((r) => r[0]),
+  );
+  const header = agent.tables.find((t) => t.name === 'agent')!.columns.map((c) => c.name);
+  const late = 1 + header.indexOf('late_us');
+  for (const row of own.slice(1, -1)) {
+    assert.equal(row[late], row[0]! % 100_000, 'a tick says how late it was');
+  }
+  assert.equal(agent.first_sample, values[0]![0]);
+  assert.equal(agent.last_sample, values.at(-1)![0]);
+  assert.equal(agent.end_reason, 'stopped');
+  assert.equal(agent.ticks, values.length);
+});
+
+test('a source that fails is noted, its rows are missing, and the others go on', async () => {
+  let calls = 0;
+  const { rows, agent } = await record(
+    [
+      kind('broken', () => {
+        throw new Error('the sensor says no');
+      }),
+      kind('shaky', () => {
+        if (calls++ % 2 === 1) throw new Error('every other time');
+        return calls;
+      }),
+      kind('sound', () => 7),
+    ],
+    0.45,
+  );
+  assert.deepEqual(rows('broken'), []);
+  assert.ok(rows('shaky').length > 0 && rows('shaky').length < rows('sound').length);
+  assert.ok(rows('sound').every((r) => r[1] === 7));
+  assert.deepEqual(
+    agent.unmeasured.map((n) => [n.table, n.why]),
+    [
+      ['broken', 'the sensor says no'],
+      ['shaky', 'every other time'],
+    ],
+  );
+});
+
+test('what is absent is not mentioned; what is denied is, with what would help', async () => {
+  const { agent } = await record(
+    [
+      kind('gone', () => 1, {
+        open() {
+          throw new Unavailable('absent', 'no such hardware');
+        },
+      }),
+      kind('locked', () => 1, {
+        open() {
+          throw new Unavailable('denied', 'only root may read it', 'ask your administrator');
+        },
+      }),
+    ],
+    0.01,
+  );
+  assert.deepEqual(agent.unmeasured, [
+    { table: 'locked', what: 'locked', why: 'only root may read it', hint: 'ask your administrator' },
+  ]);
+  assert.deepEqual(
+    agent.tables.map((t) => t.name),
+    ['agent'],
+  );
+});
+
+test('a slow table is read at its own pace, and at the beginning and the end', async () => {
+  const { rows } = await record([kind('slow', () => 1, { every: 3600 }), kind('quick', () => 1)], 0.45);
+  assert.equal(rows('slow').length, 2);
+  assert.ok(rows('quick').length > 2);
+});
+
+test('the agent says when its folder has gone', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
+  let gone = 0;
+  const agent = new Agent({ folder, node: 'n', host: new Host(), facts, intervalSeconds: 0.1, gone: () => gone++ });
+  agent.open([kind('numbers', () => 1)], scope);
+  agent.start();
+  fs.rmSync(folder, { recursive: true });
+  await agent.stop('stopped');
+  assert.ok(gone > 0);
+});

@@ -1,0 +1,92 @@
+import * as os from 'node:os';
+import type { Command } from 'commander';
+import type { CommandEnding } from '../agent/command.ts';
+import { parseDuration } from '../base/duration.ts';
+import { usage } from '../base/fault.ts';
+
+interface Options {
+  interval: string;
+  name?: string;
+  tag: string[];
+  output?: string;
+  redact?: boolean;
+  without: string[];
+  report: boolean;
+}
+
+export function define(command: Command): void {
+  command
+    .usage('[options] -- COMMAND [ARGUMENT…]')
+    .argument('[command...]', 'the command to record, after --')
+    .option('-i, --interval <duration>', 'time between samples, from 0.1s', '1s')
+    .option('-n, --name <name>', 'a name for the job (default: the command)')
+    .option('-t, --tag <key:value>', 'a tag; may be given several times', (value, all: string[]) => [...all, value], [])
+    .option('-o, --output <folder>', 'the recording (default: tacho-<date>-<command> here)')
+    .option('--redact', 'leave arguments out of what is recorded')
+    .option('--without <tables...>', 'tables that are not wanted', [])
+    .option('--no-report', 'do not print the report card')
+    .passThroughOptions()
+    .addHelpText(
+      'after',
+      `
+The command's input, outputs, terminal, exit code and signals are its own; the report card goes to stderr.
+
+Examples:
+  tacho run -- ./simulate input.nml
+  tacho run --interval 0.1s --tag case:baseline -- make -j8
+  tacho run -- srun ./a.out                  inside an allocation: records on all of its nodes
+`,
+    )
+    .action(async (words: string[], options: Options) => {
+      if (words.length === 0) throw usage('no command given', 'tacho run -- COMMAND [ARGUMENT…]');
+      const { recordCommand } = await import('../agent/record.ts');
+      const { folder, ending } = await recordCommand({
+        command: words,
+        intervalSeconds: parseDuration(options.interval),
+        ...(options.name === undefined ? {} : { name: options.name }),
+        tags: tags(options.tag),
+        ...(options.output === undefined ? {} : { folder: options.output }),
+        parent: '.',
+        redact: options.redact === true,
+        without: options.without,
+      });
+      if (options.report) {
+        const { reportCard } = await import('./report.ts');
+        process.stderr.write(await reportCard([folder], { stream: process.stderr }));
+      }
+      endAs(ending);
+    });
+}
+
+function tags(given: readonly string[]): Record<string, string> {
+  const all: Record<string, string> = {};
+  for (const tag of given) {
+    const [, key, value] = /^([^:=]+)[:=](.*)$/s.exec(tag) ?? [];
+    if (key === undefined) throw usage(`"${tag}" is not a tag`, 'a tag is key:value, e.g. --tag case:baseline');
+    all[key] = value!;
+  }
+  return all;
+}
+
+/** Signals after which a shell should see the signal itself; others would dump our own core or cannot be caught. */
+const RAISED = new Set<NodeJS.Signals>([
+  'SIGINT',
+  'SIGTERM',
+  'SIGHUP',
+  'SIGQUIT',
+  'SIGUSR1',
+  'SIGUSR2',
+  'SIGALRM',
+  'SIGPIPE',
+]);
+
+/** Ends this process as the command has ended. */
+function endAs(ending: CommandEnding): void {
+  if (ending.signal === undefined) process.exit(ending.exitCode ?? 0);
+  if (RAISED.has(ending.signal)) {
+    process.removeAllListeners(ending.signal);
+    process.kill(process.pid, ending.signal);
+    return;
+  }
+  process.exit(128 + (os.constants.signals[ending.signal] ?? 0));
+}

@@ -1,0 +1,42 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { code, Fault, reason } from '../base/fault.ts';
+import type { Job } from './job.ts';
+import { replaceJson } from './replace.ts';
+
+/** Makes a new recording: a folder that only its owner can read, with job.json in it. Returns its absolute path. */
+export function createRecording(folder: string, job: Job): string {
+  const made = path.resolve(folder);
+  if (fs.existsSync(path.join(made, 'job.json'))) {
+    throw new Fault(`${folder} is a recording already`, {
+      hint: 'choose another folder with -o, or move that one away',
+    });
+  }
+  try {
+    fs.mkdirSync(made, { recursive: true, mode: 0o700 });
+    fs.chmodSync(made, 0o700);
+    saveJob(made, job);
+  } catch (error) {
+    const hint =
+      code(error) === 'EACCES' || code(error) === 'EROFS'
+        ? '-o FOLDER or the setting "output" choose another place'
+        : code(error) === 'ENOSPC' || code(error) === 'EDQUOT'
+          ? 'free some space, or choose another place with -o'
+          : undefined;
+    throw new Fault(`cannot write ${made}: ${reason(error)}`, hint === undefined ? {} : { hint });
+  }
+  return made;
+}
+
+/** Replaces job.json. */
+export function saveJob(recording: string, job: Job): void {
+  replaceJson(path.join(recording, 'job.json'), job);
+}
+
+/** The first name of `name`, `name-2`, `name-3`… that is not taken. */
+export function freeName(parent: string, name: string): string {
+  for (let n = 1; ; n++) {
+    const candidate = path.join(parent, n === 1 ? name : `${name}-${n}`);
+    if (!fs.existsSync(candidate)) return candidate;
+  }
+}

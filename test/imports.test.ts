@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+
+/** The way of the data: a folder may import from itself and from those before it, never from those after. */
+const ORDER = [
+  'base',
+  'table',
+  'sources',
+  'recording',
+  'config',
+  'jobs',
+  'agent',
+  'query',
+  'judge',
+  'show',
+  'demo',
+  'cli',
+];
+const SRC = path.join(import.meta.dirname, '../src');
+
+test('every folder of src/ has its place in the order', () => {
+  const folders = fs.readdirSync(SRC).filter((name) => fs.statSync(path.join(SRC, name)).isDirectory());
+  assert.deepEqual(
+    folders.filter((name) => !ORDER.includes(name)),
+    [],
+  );
+});
+
+test('imports go only to the left', () => {
+  const wrong: string[] = [];
+  for (const file of fs.globSync('**/*.ts', { cwd: SRC })) {
+    const folder = file.split(path.sep)[0]!;
+    const text = fs.readFileSync(path.join(SRC, file), 'utf8');
+    for (const [, target] of text.matchAll(/(?:from|import\()\s*'(\.[^']*)'/g)) {
+      const other = path.relative(SRC, path.resolve(SRC, path.dirname(file), target!)).split(path.sep)[0]!;
+      if (other === '..' || other.startsWith('..')) continue;
+      if (ORDER.indexOf(other) > ORDER.indexOf(folder)) wrong.push(`${file} imports ${target}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
