@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { Fault } from '../base/fault.ts';
+import { loadConfig, type Surroundings } from './config.ts';
+
+let place: string;
+let around: Surroundings;
+
+beforeEach(() => {
+  place = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-config-'));
+  for (const folder of ['work', 'home/.config/tacho', 'site'])
+    fs.mkdirSync(path.join(place, folder), { recursive: true });
+  around = {
+    folder: path.join(place, 'work'),
+    environment: { HOME: path.join(place, 'home') },
+    site: path.join(place, 'site'),
+    uid: process.getuid!(),
+  };
+});
+afterEach(() => fs.rmSync(place, { recursive: true }));
+
+const write = (file: string, text: string): void => fs.writeFileSync(path.join(place, file), text);
+
+async function fault(promise: Promise<unknown>): Promise<Fault> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof Fault, String(error));
+  assert.equal(error.exit, 2);
+  return error;
+}
+
+test('without any file there are defaults', async () => {
+  const config = await loadConfig({}, undefined, around);
+  assert.equal(config.interval, 1);
+  assert.equal(config.output, undefined);
+  assert.equal(config.redact, false);
+  assert.deepEqual(config['sources.disable'], []);
+  assert.equal(config['spool.part_size'], 64 * 1024 ** 2);
+  assert.equal(config['spool.part_time'], 600);
+  assert.deepEqual(config.files, []);
+});
+
+test('the nearer file counts, then the environment, then the flag', async () => {
+  write('site/config.toml', 'interval = "10s"\nredact = true\n[sources]\ndisable = ["nfs", "lustre"]\n');
+  write('home/.config/tacho/config.toml', 'interval = "5s"\noutput = "records"\n');
+  write('work/tacho.toml', 'interval = 2\n');
+  const config = await loadConfig({}, undefined, around);
+  assert.equal(config.interval, 2);
+  assert.equal(config.redact, true);
+  assert.deepEqual(config['sources.disable'], ['nfs', 'lustre']);
+  assert.equal(config.output, path.join(place, 'home/.config/tacho/records'));
+  const environment = {
+    ...around.environment,
+    TACHO_INTERVAL: '500ms',
+    TACHO_SOURCES_DISABLE: 'gpu, power',
+    TACHO_REDACT: 'no',
+  };
+  const loud = await loadConfig({ interval: 0.2 }, undefined, { ...around, environment });
+  assert.equal(loud.interval, 0.2);
+  assert.equal(loud.redact, false);
+  assert.deepEqual(loud['sources.disable'], ['gpu', 'power']);
+});
+
+test('a named file is read instead of the others', async () => {
+  write('site/config.toml', 'redact = true\n');
+  write('work/mine.toml', 'interval = "3s"\n');
+  const config = await loadConfig({}, 'mine.toml', around);
+  assert.deepEqual([config.interval, config.redact], [3, false]);
+  assert.match((await fault(loadConfig({}, 'none.toml', around))).message, /--config: there is no file none\.toml/);
+  const environment = { TACHO_CONFIG: 'gone.toml' };
+  assert.match(
+    (await fault(loadConfig({}, undefined, { ...around, environment }))).message,
+    /TACHO_CONFIG: .*gone\.toml/,
+  );
+});
+
+test('an unknown key is named with its line and what was probably meant', async () => {
+  write('work/tacho.toml', '# mine\nintervall = "1s"\n\n[sources]\ndisabel = []\n\n[spol]\nx = 1\n');
+  const { message, hint } = await fault(loadConfig({}, undefined, around));
+  assert.equal(message, `${path.join(place, 'work/tacho.toml')}:2: unknown key "intervall"; did you mean "interval"?`);
+  assert.match(hint!, /tacho\.toml:5: unknown key "sources\.disabel"; did you mean "sources\.disable"\?/);
+  assert.match(hint!, /tacho\.toml:7: unknown key "spol"/);
+});
+
+test('a value of the wrong type is named with its line and what to write', async () => {
+  const cases: [string, RegExp][] = [
+    ['\ninterval = true\n', /:2: interval must be a duration of at least 100 ms, such as "1s", not true/],
+    ['interval = "abc"\n', /:1: interval must be a duration .*not "abc"/],
+    ['interval = 0\n', /:1: interval must be/],
+    ['redact = "yes"\n', /:1: redact must be true or false, not "yes"/],
+    ['[sources]\ndisable = "nfs"\n', /:2: sources\.disable must be a list/],
+    ['[sources]\ndisable = ["nfs", 3]\n', /:2: sources\.disable must be a list/],
+    ['sources = 3\n', /:1: \[sources\] must be a section/],
+    ['[[source]]\nname = "A b"\ncommand = "x"\n', /:2: name must be a name of lower case letters/],
+    ['\n[[source]]\nname = "a"\n', /:2: a \[\[source\]\] needs either a module or a command/],
+    ['[[source]]\nname = "a"\ncomand = "x"\n', /:3: unknown key "comand" in \[\[source\]\]; did you mean "command"\?/],
+    ['interval = \n', /:1: not valid TOML/],
+  ];
+  for (const [text, expected] of cases) {
+    write('work/tacho.toml', text);
+    const { message, hint } = await fault(loadConfig({}, undefined, around));
+    assert.match(`${message}\n${hint}`, expected);
+  }
+});
+
+test('a wrong value in the environment names its variable', async () => {
+  const environment = { TACHO_INTERVAL: 'soon' };
+  const { message } = await fault(loadConfig({}, undefined, { ...around, environment }));
+  assert.equal(message, 'TACHO_INTERVAL in the environment: "soon" is not a duration');
+});
+
+test("the user's own sources come from every file, the nearer one counting", async () => {
+  write(
+    'site/config.toml',
+    '[[source]]\nname = "fans"\ncommand = "fans"\n\n[[source]]\nname = "room"\ncommand = "room --json"\nformat = "json"\n',
+  );
+  write('work/tacho.toml', '[[source]]\nname = "fans"\nmodule = "fans.ts"\ninterval = "5s"\ntimeout = 2\n');
+  const config = await loadConfig({}, undefined, around);
+  assert.deepEqual(config.custom, [
+    { name: 'fans', module: path.join(place, 'work/fans.ts'), format: 'prometheus', interval: 5, timeout: 2 },
+    { name: 'room', command: 'room --json', format: 'json', timeout: 10 },
+  ]);
+});
+
+test("a tacho.toml of someone else's is not used, and that is said", async () => {
+  write('work/tacho.toml', 'interval = "9s"\n');
+  const file = path.join(place, 'work/tacho.toml');
+  if (process.getuid!() === 0) fs.chownSync(file, 12_345, 12_345);
+  const config = await loadConfig({}, undefined, { ...around, uid: 54_321 });
+  // without root the file cannot be given away, but it still is not that user's
+  assert.equal(config.interval, 1);
+  assert.match(config.warnings[0]!, /belongs to another user; --config/);
+});

@@ -1,0 +1,117 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault, usage } from '../base/fault.ts';
+import type { CustomSource } from './custom-source.ts';
+import { type FileContent, readConfigFile } from './file.ts';
+import { kinds } from './kinds.ts';
+import { type Setting, settings, type Values, variableOf } from './settings.ts';
+
+export interface Config extends Values {
+  /** The user's own sources; of two with one name the more specific file's counts. */
+  readonly custom: readonly CustomSource[];
+  /** The files that were read, most general first. */
+  readonly files: readonly string[];
+  /** What was not used, and why: for stderr. */
+  readonly warnings: readonly string[];
+}
+
+/** Values given on the command line, by key; undefined is not given. */
+export type Given = { [K in keyof Values]?: Values[K] | undefined };
+
+export interface Surroundings {
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The folder of the whole machine's configuration. */
+  readonly site: string;
+  readonly uid: number;
+}
+
+const here = (): Surroundings => ({
+  folder: process.cwd(),
+  environment: process.env,
+  site: '/etc/tacho',
+  uid: process.getuid?.() ?? 0,
+});
+
+/**
+ * The configuration: what is given on the command line, else the environment (TACHO_…), else ./tacho.toml, else
+ * ~/.config/tacho/config.toml, else /etc/tacho/config.toml, else the defaults. A file named by --config or TACHO_CONFIG
+ * is read instead of the three.
+ */
+export async function loadConfig(given: Given = {}, named?: string, surroundings = here()): Promise<Config> {
+  const { environment, folder } = surroundings;
+  const warnings: string[] = [];
+  const contents: FileContent[] = [];
+  const only = named ?? (environment.TACHO_CONFIG || undefined);
+  if (only !== undefined) {
+    const file = path.resolve(folder, only);
+    const content = await readConfigFile(file);
+    if (content === undefined) {
+      const origin = named === undefined ? 'TACHO_CONFIG' : '--config';
+      throw usage(`${origin}: there is no file ${only}`, 'docs/configuration.md shows what it may hold');
+    }
+    contents.push(content);
+  } else {
+    for (const file of candidates(surroundings)) {
+      if (path.dirname(file) === folder && !isOurs(file, surroundings.uid)) {
+        if (fs.existsSync(file))
+          warnings.push(`${file} is not used: it belongs to another user; --config ${file} uses it`);
+        continue;
+      }
+      const content = await readConfigFile(file);
+      if (content !== undefined) contents.push(content);
+    }
+  }
+  const custom = new Map<string, CustomSource>();
+  for (const content of contents) for (const source of content.sources) custom.set(source.name, source);
+  const values: Record<string, unknown> = {};
+  for (const each of settings) values[each.key] = resolve(each, given, environment, contents);
+  return {
+    ...(values as unknown as Values),
+    custom: [...custom.values()],
+    files: contents.map(({ file }) => file),
+    warnings,
+  };
+}
+
+/** The files that may be there, most general first. */
+function candidates({ folder, environment, site }: Surroundings): string[] {
+  const home = environment.XDG_CONFIG_HOME || (environment.HOME ? path.join(environment.HOME, '.config') : undefined);
+  return [
+    path.join(site, 'config.toml'),
+    ...(home === undefined ? [] : [path.join(home, 'tacho', 'config.toml')]),
+    path.join(folder, 'tacho.toml'),
+  ];
+}
+
+/** A configuration can start commands: one that lies about in a shared folder counts only if the user or root wrote it. */
+function isOurs(file: string, uid: number): boolean {
+  const owner = fs.statSync(file, { throwIfNoEntry: false })?.uid;
+  return owner === uid || owner === 0;
+}
+
+function resolve(
+  setting: Setting,
+  given: Given,
+  environment: Surroundings['environment'],
+  contents: readonly FileContent[],
+): unknown {
+  const flag = given[setting.key as keyof Given];
+  if (flag !== undefined) return flag;
+  const { parse } = kinds[setting.kind];
+  const variable = environment[variableOf(setting)];
+  if (variable !== undefined && variable !== '') {
+    try {
+      return parse(variable);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      throw usage(`${variableOf(setting)} in the environment: ${error.message}`, error.hint);
+    }
+  }
+  const content = contents.findLast(({ values }) => values.has(setting.key));
+  if (content !== undefined) {
+    const value = parse(content.values.get(setting.key) as string);
+    return setting.kind === 'folder' ? path.resolve(path.dirname(content.file), String(value)) : value;
+  }
+  return setting.default === undefined ? undefined : parse(setting.default);
+}

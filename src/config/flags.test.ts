@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Command } from 'commander';
+import { configFlags, configOf } from './flags.ts';
+import { configReference } from './reference.ts';
+
+test('flags, their values and help come from the settings', async () => {
+  const keys = ['interval', 'redact', 'sources.disable', 'spool.part_size'] as const;
+  const command = configFlags(new Command(), keys, { interval: '-i' });
+  const help = command.helpInformation().replaceAll(/\s+/g, ' ');
+  assert.match(
+    help,
+    /-i, --interval <duration> Time between samples, from 0\.1 s up \(default: 1s\) \[TACHO_INTERVAL\]/,
+  );
+  assert.match(help, /--redact Leave the arguments/);
+  command.parse(['-i', '2s', '--redact', '--disable', 'nfs,gpu', '--part-size', '1M', '--config', '/dev/null'], {
+    from: 'user',
+  });
+  const config = await configOf(command.opts(), keys);
+  assert.deepEqual(
+    [config.interval, config.redact, config['sources.disable'], config['spool.part_size']],
+    [2, true, ['nfs', 'gpu'], 1024 ** 2],
+  );
+});
+
+test('the reference lists every key with variable, flag and default', () => {
+  const text = configReference();
+  assert.match(
+    text,
+    /\| `spool\.part_time` \| `TACHO_SPOOL_PART_TIME` \| `--part-time` \| a duration .* \| `"10min"` \|/,
+  );
+  assert.match(text, /\| `timeout` \| a duration such as "5s" \|/);
+});

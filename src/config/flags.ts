@@ -1,0 +1,37 @@
+import { type Command, Option } from 'commander';
+import { type Config, type Given, loadConfig } from './config.ts';
+import { kinds } from './kinds.ts';
+import { flagOf, type SettingKey, setting, variableOf } from './settings.ts';
+
+/**
+ * Adds the flags of settings to a verb, and `--config`:
+ *
+ *     configFlags(command, ['interval', 'redact']).action(async (…, options) => {
+ *       const config = await configOf(options, ['interval', 'redact']);
+ */
+export function configFlags(
+  command: Command,
+  keys: readonly SettingKey[],
+  short: { [K in SettingKey]?: string } = {},
+): Command {
+  for (const key of keys) {
+    const { kind, help, default: initial } = setting(key);
+    const { long, placeholder } = flagOf(setting(key));
+    const flags = [short[key], placeholder === undefined ? long : `${long} <${placeholder}>`]
+      .filter(Boolean)
+      .join(', ');
+    const usual = initial === undefined || initial === false || `${initial}` === '' ? '' : ` (default: ${initial})`;
+    const option = new Option(flags, `${help.replace(/\.$/, '')}${usual} [${variableOf(setting(key))}]`);
+    command.addOption(placeholder === undefined ? option : option.argParser((text) => kinds[kind].parse(text)));
+  }
+  return command.option('--config <file>', 'Configuration to use instead of tacho.toml and the like [TACHO_CONFIG]');
+}
+
+/** The configuration as a verb's flags, the environment and the files have it; says on stderr what was not used. */
+export async function configOf(options: Record<string, unknown>, keys: readonly SettingKey[]): Promise<Config> {
+  const given: Record<string, unknown> = {};
+  for (const key of keys) given[key] = options[new Option(flagOf(setting(key)).long).attributeName()];
+  const config = await loadConfig(given as Given, options.config as string | undefined);
+  for (const warning of config.warnings) process.stderr.write(`tacho: ${warning}\n`);
+  return config;
+}

@@ -1,0 +1,83 @@
+import { parseDuration } from '../base/duration.ts';
+import { usage } from '../base/fault.ts';
+import { parseBytes } from '../base/size.ts';
+
+/** How a kind of value is written: in a configuration file (any of `types`), in the environment and as a flag (text). */
+interface Kind<T> {
+  /** What to write, for messages and the reference. */
+  readonly say: string;
+  /** Stands for the value in `--help`; none: the flag has no value. */
+  readonly placeholder?: string;
+  /** Types that a TOML value may have. */
+  readonly types: readonly ('string' | 'number' | 'boolean' | 'array')[];
+  parse(value: string | number | boolean | readonly string[]): T;
+}
+
+const TRUE = ['1', 'true', 'yes', 'on'];
+const FALSE = ['0', 'false', 'no', 'off', ''];
+
+function positive(value: number, text: unknown): number {
+  if (value > 0) return value;
+  throw usage(`"${text}" is not more than zero`);
+}
+
+export const kinds = {
+  duration: {
+    say: 'a duration such as "500ms", "1s" or "10min"',
+    placeholder: 'duration',
+    types: ['string', 'number'],
+    parse: (value): number => positive(parseDuration(String(value)), value),
+  },
+  /** How often to sample: not more often than can be kept. */
+  interval: {
+    say: 'a duration of at least 100 ms, such as "1s"',
+    placeholder: 'duration',
+    types: ['string', 'number'],
+    parse(value): number {
+      const seconds = parseDuration(String(value));
+      if (seconds >= 0.1 && seconds <= 86_400) return seconds;
+      throw usage(`"${value}" is not between 100ms and 1d`, 'an interval of 1s suits most jobs');
+    },
+  },
+  size: {
+    say: 'a size such as "64MiB"',
+    placeholder: 'size',
+    types: ['string', 'number'],
+    parse: (value): number => positive(parseBytes(String(value)), value),
+  },
+  flag: {
+    say: 'true or false',
+    types: ['boolean'],
+    parse(value): boolean {
+      if (typeof value === 'boolean') return value;
+      const word = String(value).toLowerCase();
+      if (TRUE.includes(word)) return true;
+      if (FALSE.includes(word)) return false;
+      throw usage(`"${value}" is neither true nor false`);
+    },
+  },
+  list: {
+    say: 'a list such as ["one", "two"]',
+    placeholder: 'names',
+    types: ['array'],
+    parse: (value): readonly string[] =>
+      Array.isArray(value)
+        ? value
+        : String(value)
+            .split(',')
+            .map((word) => word.trim())
+            .filter((word) => word !== ''),
+  },
+  folder: {
+    say: 'the path of a folder',
+    placeholder: 'folder',
+    types: ['string'],
+    parse(value): string {
+      if (value === '') throw usage('a path is needed');
+      return String(value);
+    },
+  },
+} as const satisfies Record<string, Kind<unknown>>;
+
+export type KindName = keyof typeof kinds;
+export type ValueOf<K extends KindName> = ReturnType<(typeof kinds)[K]['parse']>;

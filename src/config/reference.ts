@@ -1,0 +1,23 @@
+import { sourceKeys } from './custom-source.ts';
+import { kinds } from './kinds.ts';
+import { flagOf, type Setting, settings, variableOf } from './settings.ts';
+
+/** The table of settings in docs/configuration.md. */
+export function configReference(): string {
+  const lines = ['| key | variable | flag | value | default | |', '|---|---|---|---|---|---|'];
+  for (const setting of settings as readonly Setting[]) {
+    const initial = setting.default === undefined ? '' : `\`${JSON.stringify(setting.default)}\``;
+    const cells = [
+      `\`${setting.key}\``,
+      `\`${variableOf(setting)}\``,
+      `\`${flagOf(setting).long}\``,
+      kinds[setting.kind].say,
+      initial,
+      setting.help,
+    ];
+    lines.push(`| ${cells.join(' | ')} |`);
+  }
+  lines.push('', '### [[source]]', '', '| key | value | |', '|---|---|---|');
+  for (const { key, say, help } of sourceKeys) lines.push(`| \`${key}\` | ${say} | ${help} |`);
+  return lines.join('\n');
+}

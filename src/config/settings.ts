@@ -1,0 +1,74 @@
+import { type KindName, kinds, type ValueOf } from './kinds.ts';
+
+/** One thing that a user can set. The file's key, the environment's variable, the flag and the reference follow from it. */
+export interface Setting {
+  /** The key in tacho.toml, with its section. */
+  readonly key: string;
+  readonly kind: KindName;
+  /** As it would be written in tacho.toml; none: not set. */
+  readonly default?: string | number | boolean | readonly string[];
+  readonly help: string;
+  /** The flag, when it is not `--` and the key. */
+  readonly flag?: string;
+}
+
+export const settings = [
+  { key: 'interval', kind: 'interval', default: '1s', help: 'Time between samples, from 0.1 s up.' },
+  {
+    key: 'output',
+    kind: 'folder',
+    help: 'Folder in which recordings are made, each in a folder of its own (default: where the command is given).',
+  },
+  { key: 'redact', kind: 'flag', default: false, help: 'Leave the arguments of commands out of recordings.' },
+  {
+    key: 'keep_environment',
+    kind: 'list',
+    default: [],
+    help: 'Environment variables to keep in the recording, besides those of the scheduler that Tacho needs.',
+  },
+  { key: 'sources.enable', kind: 'list', default: [], flag: '--enable', help: 'Record these tables and no others.' },
+  { key: 'sources.disable', kind: 'list', default: [], flag: '--disable', help: 'Do not record these tables.' },
+  {
+    key: 'spool.part_size',
+    kind: 'size',
+    default: '64MiB',
+    help: 'Compress what was written of a table after so much.',
+  },
+  {
+    key: 'spool.part_time',
+    kind: 'duration',
+    default: '10min',
+    help: 'Compress what was written of a table after so long.',
+  },
+  {
+    key: 'spool.memory',
+    kind: 'size',
+    default: '4MiB',
+    help: 'Keep so much of a table in memory while the disk refuses it.',
+  },
+] as const satisfies readonly Setting[];
+
+type Known = (typeof settings)[number];
+export type SettingKey = Known['key'];
+
+/** The value of every setting, by its key: `config['sources.disable']`. */
+export type Values = {
+  [S in Known as S['key']]: S extends { default: unknown } ? ValueOf<S['kind']> : ValueOf<S['kind']> | undefined;
+};
+
+export function setting(key: SettingKey): Setting {
+  return settings.find((each) => each.key === key)!;
+}
+
+/** TACHO_SOURCES_DISABLE, of sources.disable. */
+export function variableOf(setting: Setting): string {
+  return `TACHO_${setting.key.replaceAll('.', '_').toUpperCase()}`;
+}
+
+/** --part-size, of spool.part_size; with its placeholder as commander wants it. */
+export function flagOf(setting: Setting): { long: string; placeholder: string | undefined } {
+  const last = setting.key.slice(setting.key.lastIndexOf('.') + 1);
+  const kind = kinds[setting.kind];
+  const placeholder = 'placeholder' in kind ? kind.placeholder : undefined;
+  return { long: setting.flag ?? `--${last.replaceAll('_', '-')}`, placeholder };
+}
