@@ -1,0 +1,79 @@
+import { lineEnd } from './digits.ts';
+
+/**
+ * Files with a name and a number a line (meminfo, vmstat, memory.stat). The kernel writes the lines in the same order every
+ * time, so their places are learned once and only digits are looked at afterwards. Numbers in kB come out as bytes.
+ *
+ *     const take = fields((name) => places.get(name) ?? -1);
+ *     take(bytes, end, frame.numbers, row * frame.numberWidth, frame.numberWidth);
+ */
+export type TakeFields = (bytes: Buffer, end: number, numbers: Float64Array, at: number, width: number) => void;
+
+const SPACE = 32;
+const NEWLINE = 10;
+const COLON = 58;
+
+/** `place` says where a name's number goes among the row's numbers; −1: nowhere. It is asked only when lines change. */
+export function fields(place: (name: string) => number): TakeFields {
+  let lines: { length: number; first: number; last: number; place: number; factor: number; tail: number }[] = [];
+
+  /** True when every line was where it was the last time. */
+  const walk = (bytes: Buffer, end: number, numbers: Float64Array, at: number): boolean => {
+    let p = 0;
+    for (const line of lines) {
+      let q = p + line.length;
+      if (q >= end || bytes[p] !== line.first || bytes[q - 1] !== line.last) return false;
+      if (bytes[q] !== SPACE && bytes[q] !== COLON) return false;
+      q++;
+      while (bytes[q] === SPACE) q++;
+      let value = 0;
+      let c = bytes[q]!;
+      while (c >= 48 && c <= 57) {
+        value = value * 10 + (c - 48);
+        c = bytes[++q]!;
+      }
+      p = q + line.tail;
+      if (p > end || bytes[p - 1] !== NEWLINE) return false;
+      if (line.place >= 0) numbers[at + line.place] = value * line.factor;
+    }
+    return p === end;
+  };
+
+  const learn = (bytes: Buffer, end: number): void => {
+    lines = [];
+    for (let p = 0; p < end; ) {
+      const stop = lineEnd(bytes, p, end);
+      // a line without its newline is torn
+      if (stop === end) return;
+      const parts = /^([^\s:]+):? *\d+( kB)?$/.exec(bytes.toString('latin1', p, stop));
+      // what does not look like a field ends the learning: the walk relies on every line before
+      if (parts === null) return;
+      const length = parts[1]!.length;
+      lines.push({
+        length,
+        first: bytes[p]!,
+        last: bytes[p + length - 1]!,
+        place: place(parts[1]!),
+        factor: parts[2] === undefined ? 1 : 1024,
+        tail: parts[2] === undefined ? 1 : 4,
+      });
+      p = stop + 1;
+    }
+  };
+
+  return (bytes, end, numbers, at, width) => {
+    if (walk(bytes, end, numbers, at)) return;
+    numbers.fill(Number.NaN, at, at + width);
+    learn(bytes, end);
+    walk(bytes, end, numbers, at);
+  };
+}
+
+/** The names in such a file, in its order, and whether their numbers are in kB. */
+export function fieldNames(text: string): { name: string; kilobytes: boolean }[] {
+  const names: { name: string; kilobytes: boolean }[] = [];
+  for (const [, name, unit] of text.matchAll(/^([^\s:]+):? *\d+( kB)?$/gm)) {
+    names.push({ name: name!, kilobytes: unit !== undefined });
+  }
+  return names;
+}

@@ -1,0 +1,27 @@
+import { cpu } from './cpu.ts';
+import { disk } from './disk.ts';
+import { interrupts } from './interrupts.ts';
+import { loadavg } from './loadavg.ts';
+import { lustre } from './lustre.ts';
+import { meminfo } from './meminfo.ts';
+import { network } from './network.ts';
+import { nfs } from './nfs.ts';
+import { power } from './power.ts';
+import { pressure } from './pressure.ts';
+import type { SourceKind } from './source.ts';
+import { vmstat } from './vmstat.ts';
+
+/** Every source there is, by the order of its table in the reference. A line here is all it takes to add one. */
+export const sources: readonly SourceKind[] = [
+  loadavg,
+  meminfo,
+  vmstat,
+  cpu,
+  interrupts,
+  disk,
+  network,
+  nfs,
+  lustre,
+  pressure,
+  power,
+];

@@ -1,0 +1,162 @@
+import { counter, type Table, text } from '../table/table.ts';
+import { lineEnd, number, scan, spells } from './digits.ts';
+import { place } from './place.ts';
+import { type SourceKind, Unavailable } from './source.ts';
+
+const table: Table = {
+  name: 'nfs',
+  help: 'What each NFS mount did and how quickly its server answered, from /proc/self/mountstats.',
+  scope: 'node',
+  keys: [{ name: 'mount', help: 'Where it is mounted.' }],
+  columns: [
+    text('server', 'What is mounted there (`server:/path`).'),
+    counter('normal_read_bytes', 'bytes', 'Bytes that programs read, some of them from the cache.'),
+    counter('normal_write_bytes', 'bytes', 'Bytes that programs wrote through the cache.'),
+    counter('direct_read_bytes', 'bytes', 'Bytes that programs read past the cache (O_DIRECT).'),
+    counter('direct_write_bytes', 'bytes', 'Bytes that programs wrote past the cache.'),
+    counter('server_read_bytes', 'bytes', 'Bytes that came from the server.'),
+    counter('server_write_bytes', 'bytes', 'Bytes that went to the server.'),
+    counter('operations', 'count', 'Requests that the server answered, of all kinds.'),
+    counter('read_operations', 'count', 'READ requests.'),
+    counter('write_operations', 'count', 'WRITE requests.'),
+    counter('retransmissions', 'count', 'Requests that had to be sent again.'),
+    counter('timeouts', 'count', 'Requests given up for a while because the server did not answer.'),
+    counter('queue_ms', 'milliseconds', 'Time requests waited on this node before they were sent, all together.'),
+    counter('rtt_ms', 'milliseconds', 'Time between sending and the answer, all together.'),
+    counter('execute_ms', 'milliseconds', 'Time requests took from beginning to end, all together.'),
+    counter('read_rtt_ms', 'milliseconds', 'The part of rtt_ms for READ.'),
+    counter('write_rtt_ms', 'milliseconds', 'The part of rtt_ms for WRITE.'),
+  ],
+};
+
+const PATH = '/proc/self/mountstats';
+const BYTES = Buffer.from('\tbytes:');
+const OPERATIONS = Buffer.from('\tper-op statistics');
+const READ = Buffer.from('READ:');
+const WRITE = Buffer.from('WRITE:');
+const DEVICE = Buffer.from('device ');
+const [TAB, SPACE, COLON] = [9, 32, 58];
+const PLACE = {
+  operations: place(table, 'operations'),
+  readOperations: place(table, 'read_operations'),
+  writeOperations: place(table, 'write_operations'),
+  retransmissions: place(table, 'retransmissions'),
+  timeouts: place(table, 'timeouts'),
+  queue: place(table, 'queue_ms'),
+  rtt: place(table, 'rtt_ms'),
+  execute: place(table, 'execute_ms'),
+  readRtt: place(table, 'read_rtt_ms'),
+  writeRtt: place(table, 'write_rtt_ms'),
+};
+
+/** `device server:/path mounted on /home with fstype nfs4 statvers=1.1` */
+const MOUNT = /^device (.*) mounted on (.*) with fstype (\S+)/;
+
+interface Mount {
+  readonly line: Buffer;
+  /** Undefined: no NFS. */
+  readonly nfs?: { readonly mount: string; readonly server: string };
+}
+
+/** The kernel writes blanks in paths as `\040`. */
+const spelledOut = (path: string): string =>
+  Buffer.from(
+    path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
+    'latin1',
+  ).toString();
+
+export const nfs: SourceKind = {
+  table,
+  every: 10,
+  open(host) {
+    const now = host.text(PATH);
+    // an automounter may bring NFS later
+    if (!/ with fstype (nfs4?|autofs)\b/.test(now ?? ''))
+      throw new Unavailable('absent', 'no NFS file system is mounted');
+    const file = host.tryKeep(PATH);
+    if (file === undefined) throw new Unavailable('denied', `${PATH} cannot be read`);
+    const mounts: Mount[] = [];
+
+    const learn = (bytes: Buffer, from: number, stop: number): Mount => {
+      const line = Buffer.from(bytes.subarray(from, stop + 1));
+      const parts = MOUNT.exec(line.toString('latin1'));
+      if (parts === null || !/^nfs4?$/.test(parts[3]!)) return { line };
+      return { line, nfs: { mount: spelledOut(parts[2]!), server: spelledOut(parts[1]!) } };
+    };
+
+    return {
+      table,
+      read(frame) {
+        const end = file.read();
+        const { bytes } = file;
+        let n = 0;
+        let row = -1;
+        let operations = false;
+        for (let p = 0, stop = 0; p < end; p = stop + 1) {
+          stop = lineEnd(bytes, p, end);
+          if (stop >= end) {
+            // torn: the sums of this mount would be too small
+            if (row >= 0) frame.drop();
+            break;
+          }
+          if (spells(bytes, p, DEVICE)) {
+            let known = mounts[n];
+            if (known === undefined || !spells(bytes, p, known.line)) {
+              known = learn(bytes, p, stop);
+              mounts[n] = known;
+            }
+            n++;
+            row = -1;
+            operations = false;
+            if (known.nfs === undefined) continue;
+            row = frame.row();
+            frame.texts[row * frame.textWidth] = known.nfs.mount;
+            frame.texts[row * frame.textWidth + 1] = known.nfs.server;
+            continue;
+          }
+          if (row < 0 || bytes[p] !== TAB) continue;
+          const { numbers } = frame;
+          const start = row * frame.numberWidth;
+          if (operations) {
+            //	    READ: operations transmissions timeouts sent received queue rtt execute [errors]
+            let name = p + 1;
+            while (bytes[name] === SPACE || bytes[name] === TAB) name++;
+            const colon = bytes.indexOf(COLON, name);
+            if (colon < 0 || colon > stop) continue;
+            const count = number(bytes, colon, stop);
+            const sent = number(bytes, scan.at, stop);
+            const timeouts = number(bytes, scan.at, stop);
+            number(bytes, scan.at, stop);
+            number(bytes, scan.at, stop);
+            const queue = number(bytes, scan.at, stop);
+            const rtt = number(bytes, scan.at, stop);
+            const execute = number(bytes, scan.at, stop);
+            if (Number.isNaN(execute)) continue;
+            numbers[start + PLACE.operations]! += count;
+            numbers[start + PLACE.retransmissions]! += Math.max(0, sent - count);
+            numbers[start + PLACE.timeouts]! += timeouts;
+            numbers[start + PLACE.queue]! += queue;
+            numbers[start + PLACE.rtt]! += rtt;
+            numbers[start + PLACE.execute]! += execute;
+            if (spells(bytes, name, READ)) {
+              numbers[start + PLACE.readOperations] = count;
+              numbers[start + PLACE.readRtt] = rtt;
+            } else if (spells(bytes, name, WRITE)) {
+              numbers[start + PLACE.writeOperations] = count;
+              numbers[start + PLACE.writeRtt] = rtt;
+            }
+          } else if (spells(bytes, p, BYTES)) {
+            scan.at = p;
+            for (let i = 0; i < 6; i++) numbers[start + i] = number(bytes, scan.at, stop);
+          } else if (spells(bytes, p, OPERATIONS)) {
+            operations = true;
+            numbers.fill(0, start + PLACE.operations, start + PLACE.operations + 1);
+            numbers.fill(0, start + PLACE.retransmissions, start + PLACE.execute + 1);
+          }
+        }
+        mounts.length = n;
+      },
+      close: () => file.close(),
+    };
+  },
+};
