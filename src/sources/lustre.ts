@@ -21,7 +21,7 @@ const table: Table = {
     counter('reads', 'count', 'Reads by programs.'),
     counter('read_bytes', 'bytes', 'Bytes that programs read.'),
     counter('writes', 'count', 'Writes by programs.'),
-    counter('write_bytes', 'bytes', 'Bytes that programs wrote.'),
+    counter('written_bytes', 'bytes', 'Bytes that programs wrote.'),
     operation('open', 'Files opened.'),
     operation('close', 'Files closed.'),
     operation('mmap', 'Files mapped into memory.'),
@@ -58,7 +58,7 @@ const FOLDERS = ['/proc/fs/lustre/llite', '/sys/kernel/debug/lustre/llite', '/sy
 const LOOK_EVERY = 60;
 const BYTES_OF: Record<string, { count: number; sum: number }> = {
   read_bytes: { count: place(table, 'reads'), sum: place(table, 'read_bytes') },
-  write_bytes: { count: place(table, 'writes'), sum: place(table, 'write_bytes') },
+  write_bytes: { count: place(table, 'writes'), sum: place(table, 'written_bytes') },
 };
 const PLACES = new Map(table.columns.filter((c) => c.type !== 'text').map((c) => [c.name, place(table, c.name)]));
 const SPACE = 32;

@@ -15,20 +15,20 @@ const table: Table = {
       'class',
       'ethernet, infiniband, roce, cxi: hardware, whose sum is the node’s traffic. ipoib, cxi-ethernet, virtual: run over hardware, whose traffic they repeat. loopback: stays on the node.',
     ),
-    counter('receive_bytes', 'bytes', 'Bytes received.'),
-    counter('transmit_bytes', 'bytes', 'Bytes sent.'),
-    counter('receive_packets', 'count', 'Packets received.'),
-    counter('transmit_packets', 'count', 'Packets sent.'),
+    counter('received_bytes', 'bytes', 'Bytes received.'),
+    counter('sent_bytes', 'bytes', 'Bytes sent.'),
+    counter('received_packets', 'count', 'Packets received.'),
+    counter('sent_packets', 'count', 'Packets sent.'),
     counter(
       'receive_errors',
       'count',
       'Packets received with errors (Slingshot: code words that could not be corrected).',
     ),
-    counter('transmit_errors', 'count', 'Packets that could not be sent because of errors.'),
+    counter('send_errors', 'count', 'Packets that could not be sent because of errors.'),
     counter('receive_drops', 'count', 'Packets received and thrown away, e.g. for lack of a buffer.'),
-    counter('transmit_drops', 'count', 'Packets thrown away instead of sent.'),
+    counter('send_drops', 'count', 'Packets thrown away instead of sent.'),
     counter('multicast_packets', 'count', 'Multicast packets received.'),
-    counter('transmit_wait', 'count', 'Ticks in which an InfiniBand port had data to send and no credits: congestion.'),
+    counter('send_wait', 'count', 'Ticks in which an InfiniBand port had data to send and no credits: congestion.'),
     counter('pause_received', 'count', 'Pause frames received by a Slingshot adapter: congestion.'),
     counter('pause_sent', 'count', 'Pause frames sent by a Slingshot adapter: this node is too slow.'),
     counter('out_of_sequence', 'count', 'RDMA packets that arrived out of order.'),
@@ -41,14 +41,14 @@ const table: Table = {
     counter('congestion_notices', 'count', 'Notices to slow down that the adapter received (CNP).'),
     counter('symbol_errors', 'count', 'Errors on the physical link.'),
     counter('link_downs', 'count', 'Times the link failed.'),
-    gauge('link_bytes', 'bytes', 'Bytes a second that the link can carry in each direction.'),
+    gauge('link_rate_bytes', 'bytes', 'Bytes a second that the link can carry in each direction.'),
   ],
 };
 
 /** Columns of /proc/net/dev; '' is left out. */
 const NETDEV = [
-  ['receive_bytes', 'receive_packets', 'receive_errors', 'receive_drops', '', '', '', 'multicast_packets'],
-  ['transmit_bytes', 'transmit_packets', 'transmit_errors', 'transmit_drops', '', '', '', ''],
+  ['received_bytes', 'received_packets', 'receive_errors', 'receive_drops', '', '', '', 'multicast_packets'],
+  ['sent_bytes', 'sent_packets', 'send_errors', 'send_drops', '', '', '', ''],
 ].flat();
 
 /** ARPHRD_… of /sys/class/net/X/type. */
@@ -67,14 +67,14 @@ const eight = (name: string): string[] => Array.from({ length: 8 }, (_, i) => `$
 
 /** Below /sys/class/infiniband/X/ports/N. Data is counted in words of four bytes; *_64 where `counters` has only 32 bits. */
 const PORT: readonly Counter[] = [
-  { column: 'receive_bytes', ways: [['counters_ext/port_rcv_data_64'], ['counters/port_rcv_data']], factor: 4 },
-  { column: 'transmit_bytes', ways: [['counters_ext/port_xmit_data_64'], ['counters/port_xmit_data']], factor: 4 },
-  { column: 'receive_packets', ways: [['counters_ext/port_rcv_packets_64'], ['counters/port_rcv_packets']] },
-  { column: 'transmit_packets', ways: [['counters_ext/port_xmit_packets_64'], ['counters/port_xmit_packets']] },
-  { column: 'transmit_wait', ways: [['counters/port_xmit_wait']] },
+  { column: 'received_bytes', ways: [['counters_ext/port_rcv_data_64'], ['counters/port_rcv_data']], factor: 4 },
+  { column: 'sent_bytes', ways: [['counters_ext/port_xmit_data_64'], ['counters/port_xmit_data']], factor: 4 },
+  { column: 'received_packets', ways: [['counters_ext/port_rcv_packets_64'], ['counters/port_rcv_packets']] },
+  { column: 'sent_packets', ways: [['counters_ext/port_xmit_packets_64'], ['counters/port_xmit_packets']] },
+  { column: 'send_wait', ways: [['counters/port_xmit_wait']] },
   { column: 'receive_errors', ways: [['counters/port_rcv_errors']], slow: true },
   { column: 'receive_drops', ways: [['hw_counters/out_of_buffer'], ['hw_counters/rx_roce_discards']], slow: true },
-  { column: 'transmit_drops', ways: [['counters/port_xmit_discards']], slow: true },
+  { column: 'send_drops', ways: [['counters/port_xmit_discards']], slow: true },
   { column: 'multicast_packets', ways: [['counters/multicast_rcv_packets']], slow: true },
   { column: 'out_of_sequence', ways: [['hw_counters/out_of_sequence'], ['hw_counters/oos_drop_count']], slow: true },
   {
@@ -97,10 +97,10 @@ const PORT: readonly Counter[] = [
 
 /** Below /sys/class/cxi/X/device/telemetry: `count@time`. */
 const CXI: readonly Counter[] = [
-  { column: 'receive_bytes', ways: [['hni_sts_rx_ok_octets']] },
-  { column: 'transmit_bytes', ways: [['hni_sts_tx_ok_octets']] },
-  { column: 'receive_packets', ways: [eight('hni_pkts_recv_by_tc')] },
-  { column: 'transmit_packets', ways: [eight('hni_pkts_sent_by_tc')] },
+  { column: 'received_bytes', ways: [['hni_sts_rx_ok_octets']] },
+  { column: 'sent_bytes', ways: [['hni_sts_tx_ok_octets']] },
+  { column: 'received_packets', ways: [eight('hni_pkts_recv_by_tc')] },
+  { column: 'sent_packets', ways: [eight('hni_pkts_sent_by_tc')] },
   { column: 'receive_errors', ways: [['hni_pcs_uncorrected_cw']], slow: true },
   { column: 'receive_drops', ways: [eight('hni_discard_cntr')], slow: true },
   { column: 'pause_received', ways: [eight('hni_pause_recv')], slow: true },
@@ -112,7 +112,7 @@ const SLOW_EVERY = 10;
 const LOOK_EVERY = 60;
 const [SPACE, COLON] = [32, 58];
 const NETDEV_PLACES = NETDEV.map((column) => (column === '' ? -1 : place(table, column)));
-const LINK = place(table, 'link_bytes');
+const LINK = place(table, 'link_rate_bytes');
 
 interface Interface {
   readonly bytes: Buffer;

@@ -15,8 +15,8 @@ const table: Table = {
       'The domain of the same meter that includes this one. The node’s energy is the sum of those without.',
     ),
     counter('energy_mj', 'millijoules', 'Energy used.'),
-    gauge('watts', 'watts', 'Power now, where the meter says it.', 'float', 2),
-    gauge('cap_watts', 'watts', 'Power that may not be exceeded.', 'float', 2),
+    gauge('power_watts', 'watts', 'Power now, where the meter says it.', 'float', 2),
+    gauge('power_limit_watts', 'watts', 'Power that may not be exceeded.', 'float', 2),
   ],
 };
 
@@ -109,7 +109,9 @@ function hwmonDomains(host: Host): Domain[] {
         .trim()
         .toLowerCase()
         .replace(/[^\w.-]+/g, '_');
-      const wanted = plain === '' ? chipName : `${chipName}-${plain}`;
+      // an ACPI meter without words measures the whole machine
+      const chipWord = chipName === 'power_meter' ? 'system' : chipName;
+      const wanted = plain === '' ? chipWord : `${chipWord}-${plain}`;
       const times = (taken.get(wanted) ?? 0) + 1;
       taken.set(wanted, times);
       const name = times === 1 ? wanted : `${wanted}.${times}`;
