@@ -8,6 +8,7 @@ import { network } from './network.ts';
 import { nfs } from './nfs.ts';
 import { power } from './power.ts';
 import { pressure } from './pressure.ts';
+import { process } from './process.ts';
 import type { SourceKind } from './source.ts';
 import { vmstat } from './vmstat.ts';
 
@@ -24,4 +25,5 @@ export const sources: readonly SourceKind[] = [
   lustre,
   pressure,
   power,
+  process,
 ];

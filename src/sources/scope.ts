@@ -15,6 +15,8 @@ export interface Scope {
   readonly cgroup?: { readonly path: string; readonly shared: boolean };
   /** Processes that are Tacho's own and not the job's (agents, launchers), with what descends from them. */
   readonly exclude: readonly number[];
+  /** The job's own process that an excluded one started (the command of `tacho run`): it and what descends from it stay in. */
+  readonly root?: number;
   /** Hide arguments in what is recorded. */
   readonly redact: boolean;
 }

@@ -1,0 +1,184 @@
+import * as fs from 'node:fs';
+import type { Host } from './host.ts';
+import { type Lister, listCgroup, listProcesses } from './member-lists.ts';
+import { pidCounter } from './pid-counter.ts';
+import { emptyStat, readStat } from './process-stat.ts';
+import type { Scope } from './scope.ts';
+
+/** A process of the job. A pid is used again some day; with its start (clock ticks after boot) it is unique. */
+export interface Member {
+  readonly pid: number;
+  readonly start: number;
+}
+
+export interface MemberListener {
+  appeared(member: Member): void;
+  vanished(member: Member): void;
+}
+
+export interface MemberWatch {
+  /** Brings the members up to date: once a tick. */
+  update(): void;
+  /** By pid. One that has just ended may stay until somebody forgets it or a new process appears on the node. */
+  readonly members: ReadonlyMap<number, Member>;
+  /** This process has gone: whoever has its pid from now on is somebody else. */
+  forget(pid: number): void;
+  close(): void;
+}
+
+/** So long a process that is not the job's may still become it: a launcher changes its user and program after the fork. */
+const YOUNG_MS = 5000;
+/** Members that lead or led a session or a process group; of very many the oldest are let go. */
+const LEADERS_KEPT = 4096;
+
+interface Known extends Member {
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  readonly since: number;
+  belongs: boolean;
+  excluded: boolean;
+  seen: number;
+}
+
+/**
+ * Keeps the set of the job's processes. Only new pids are examined: one that is known costs a look-up a tick.
+ * Who was a member once stays one, with its children, also when its parent has died.
+ */
+export function watchMembers(host: Host, scope: Scope, listener?: MemberListener): MemberWatch {
+  const how = scope.members;
+  const byDescent = how.by === 'tree' || how.by === 'environment';
+  const exclude = new Set(scope.exclude);
+  const known = new Map<number, Known>();
+  const members = new Map<number, Member>();
+  const leaders = new Set<number>();
+  const stat = emptyStat();
+  const counter = pidCounter(host);
+  const lister: Lister = how.by === 'cgroup' ? listCgroup(host, how.path) : listProcesses(host, counter);
+  let root = how.by === 'tree' ? how.pid : scope.root;
+  let round = 0;
+  let now = 0;
+
+  function visit(pid: number): void {
+    const entry = known.get(pid);
+    if (entry === undefined) {
+      examine(pid);
+      return;
+    }
+    entry.seen = round;
+    if (counter.passed(pid) && !(look(pid) && stat.start === entry.start)) {
+      drop(entry);
+      examine(pid);
+    } else if (how.by === 'environment' && !entry.belongs && !entry.excluded && now - entry.since < YOUNG_MS) {
+      decide(entry);
+    }
+  }
+
+  function examine(pid: number): Known | undefined {
+    if (!look(pid)) return undefined;
+    const { start, parent, group, session } = stat;
+    const entry: Known = {
+      pid,
+      start,
+      parent,
+      group,
+      session,
+      since: now,
+      belongs: false,
+      excluded: false,
+      seen: round,
+    };
+    known.set(pid, entry);
+    // the pid of a leader that died may serve a stranger now
+    leaders.delete(pid);
+    decide(entry);
+    return entry;
+  }
+
+  /** Reads the process's stat; false when there is no such process. */
+  function look(pid: number): boolean {
+    const file = host.tryKeep(`/proc/${pid}/stat`, true);
+    if (file === undefined) return false;
+    const end = file.read();
+    file.close();
+    return end > 0 && readStat(host.bytes, end, stat);
+  }
+
+  function decide(entry: Known): void {
+    const { pid } = entry;
+    if (pid !== root && (exclude.has(pid) || (exclude.size > 0 && descendsFromExcluded(entry.parent)))) {
+      entry.excluded = true;
+      return;
+    }
+    if (pid !== root && byDescent && !(names(pid) ?? inherits(entry))) return;
+    entry.belongs = true;
+    if (byDescent && (entry.group === pid || entry.session === pid)) {
+      leaders.add(pid);
+      if (leaders.size > LEADERS_KEPT) leaders.delete(leaders.values().next().value!);
+    }
+    members.set(pid, entry);
+    listener?.appeared(entry);
+  }
+
+  /** The nearest ancestor that is Tacho's own or the job's root decides. */
+  function descendsFromExcluded(parent: number): boolean {
+    for (let pid = parent; pid > 0; pid = stat.parent) {
+      if (pid === root) return false;
+      if (exclude.has(pid)) return true;
+      const ancestor = known.get(pid);
+      if (ancestor !== undefined) return ancestor.excluded;
+      if (!look(pid)) return false;
+    }
+    return false;
+  }
+
+  /** A child of a member, or in a session or process group that a member leads, alive or not. */
+  function inherits(entry: Known): boolean {
+    const parent = entry.parent > 0 ? (known.get(entry.parent) ?? examine(entry.parent)) : undefined;
+    return parent?.belongs === true || leaders.has(entry.group) || leaders.has(entry.session);
+  }
+
+  /** Does its environment name the job? undefined: it names none, or may not be read. */
+  function names(pid: number): boolean | undefined {
+    if (how.by !== 'environment' || owner(host, pid) !== how.uid) return undefined;
+    const variable = `\0${how.variable}=`;
+    const all = `\0${host.text(`/proc/${pid}/environ`) ?? ''}\0`;
+    const at = all.indexOf(variable);
+    if (at < 0) return undefined;
+    const from = at + variable.length;
+    return all.slice(from, all.indexOf('\0', from)) === how.value;
+  }
+
+  function drop(entry: Known): void {
+    known.delete(entry.pid);
+    if (entry.pid === root) root = undefined;
+    if (members.delete(entry.pid)) listener?.vanished(entry);
+  }
+
+  return {
+    members,
+    update(): void {
+      round++;
+      now = performance.now();
+      counter.update();
+      if (!lister.list(visit)) return;
+      for (const entry of known.values()) if (entry.seen !== round) drop(entry);
+    },
+    forget(pid): void {
+      const entry = known.get(pid);
+      if (entry !== undefined) drop(entry);
+    },
+    close(): void {
+      counter.close();
+      lister.close();
+    },
+  };
+}
+
+function owner(host: Host, pid: number): number | undefined {
+  try {
+    return fs.statSync(host.path(`/proc/${pid}`)).uid;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,76 @@
+import { counter, gauge, type Table, text } from '../table/table.ts';
+
+/** The processes of the job. Number columns are in the order of the places below. */
+export const processTable: Table = {
+  name: 'process',
+  help: 'The processes of the job, from /proc/PID: one row when something changed, at least one a minute.',
+  scope: 'job',
+  sparse: true,
+  keys: [
+    { name: 'pid', help: 'Process id.' },
+    {
+      name: 'start',
+      help: 'When the process started, in milliseconds since 1970 UTC: tells apart who had the same pid.',
+    },
+  ],
+  columns: [
+    text('name', 'Name of the program as the kernel has it (at most 15 bytes).'),
+    text(
+      'command',
+      'The command with its arguments, said when it is new and once a minute; never when arguments are hidden.',
+    ),
+    text('user', 'User name, or the uid where it has no name.'),
+    text('state', 'R running, S sleeping, D waiting for I/O, T stopped, Z ended but not yet collected, I idle.'),
+    gauge('ppid', 'count', 'Process id of the parent.'),
+    gauge('uid', 'count', 'Real user id.'),
+    gauge('threads', 'count', 'Threads.'),
+    counter('user_ms', 'milliseconds', 'CPU time in the program itself, all threads, without children.'),
+    counter('system_ms', 'milliseconds', 'CPU time in the kernel, all threads, without children.'),
+    gauge('rss_bytes', 'bytes', 'Memory in RAM.'),
+    gauge(
+      'rss_anon_bytes',
+      'bytes',
+      'Memory in RAM that is the program’s data (heap, stacks); read every ten seconds or after a leap.',
+    ),
+    gauge('rss_file_bytes', 'bytes', 'Memory in RAM that maps files; read as rss_anon_bytes.'),
+    gauge('rss_shmem_bytes', 'bytes', 'Shared memory in RAM; read as rss_anon_bytes.'),
+    gauge('rss_peak_bytes', 'bytes', 'The most memory it ever had in RAM.'),
+    gauge('virtual_bytes', 'bytes', 'Address space.'),
+    gauge('swap_bytes', 'bytes', 'Memory in swap; read as rss_anon_bytes.'),
+    counter('minor_faults', 'count', 'Page faults that needed no disk.'),
+    counter('major_faults', 'count', 'Page faults that had to wait for a disk.'),
+    counter('read_bytes', 'bytes', 'Bytes fetched from storage.'),
+    counter('written_bytes', 'bytes', 'Bytes sent to storage.'),
+    counter('read_chars', 'bytes', 'Bytes read by system calls, cached or not, also from pipes and sockets.'),
+    counter('written_chars', 'bytes', 'Bytes written by system calls.'),
+    counter('voluntary_switches', 'count', 'Times the main thread waited of its own accord; read as rss_anon_bytes.'),
+    counter('involuntary_switches', 'count', 'Times the main thread lost the CPU to others; read as rss_anon_bytes.'),
+    counter('wait_ms', 'milliseconds', 'Time the main thread was ready to run but had no CPU.'),
+    gauge('cpu', 'count', 'The CPU that the main thread ran on last.'),
+  ],
+};
+
+/** Places of the number columns. */
+export const PPID = 0;
+export const UID = 1;
+export const THREADS = 2;
+export const USER = 3;
+export const SYSTEM = 4;
+export const RSS = 5;
+export const ANON = 6;
+export const FILE = 7;
+export const SHMEM = 8;
+export const PEAK = 9;
+export const VIRTUAL = 10;
+export const SWAP = 11;
+export const MINOR = 12;
+export const MAJOR = 13;
+export const READ = 14;
+export const WRITTEN = 15;
+export const READ_CHARS = 16;
+export const WRITTEN_CHARS = 17;
+export const VOLUNTARY = 18;
+export const INVOLUNTARY = 19;
+export const WAIT = 20;
+export const CPU = 21;
+export const NUMBERS = 22;

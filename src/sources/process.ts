@@ -1,0 +1,327 @@
+import { lineEnd, number, scan, spells } from './digits.ts';
+import type { Host } from './host.ts';
+import { type Member, watchMembers } from './members.ts';
+import { printable } from './printable.ts';
+import { DENIED, GONE, type ProcessFile, processFiles } from './process-files.ts';
+import { emptyStat, readStat, TICK_MS } from './process-stat.ts';
+import * as at from './process-table.ts';
+import { processTable } from './process-table.ts';
+import { type SourceKind, Unavailable } from './source.ts';
+import { userNames } from './user-names.ts';
+
+/** A row is written at least so often, changed or not: also the longest that anything goes unread. */
+const ROW_MICROSECONDS = 60e6;
+/** status is half of the cost of a process; most of it changes slowly. */
+const STATUS_MICROSECONDS = 10e6;
+/** It is read at once when the memory in RAM leapt by so much. */
+const LEAP_BYTES = 1 << 20;
+const LEAP_PART = 1 / 32;
+const LONGEST_COMMAND = 4096;
+
+/** A member and what was last seen of it. */
+interface Watched {
+  readonly pid: number;
+  readonly start: number;
+  readonly pidText: string;
+  readonly startText: string;
+  readonly stat: ProcessFile;
+  readonly schedstat: ProcessFile;
+  readonly io: ProcessFile;
+  readonly status: ProcessFile;
+  readonly numbers: Float64Array;
+  name: string;
+  nameHash: number;
+  command: string;
+  /** The command that the last row with one had. */
+  commandSaid: string;
+  user: string;
+  state: number;
+  /** Of the main thread, from schedstat: while they stand still it did not run. 0 slices: the kernel does not count. */
+  ranNanoseconds: number;
+  slices: number;
+  rssAtStatus: number;
+  statusDue: number;
+  rowDue: number;
+  /** How often it was read in full: a new process soon becomes another program. */
+  looks: number;
+}
+
+export const process: SourceKind = {
+  table: processTable,
+  open(host, scope) {
+    const boot = bootMilliseconds(host);
+    const page = pageBytes(host);
+    const files = processFiles(host);
+    const userName = userNames(host);
+    const stat = emptyStat();
+    const watched = new Map<number, Watched>();
+    const members = watchMembers(host, scope, { appeared: watch, vanished: (m) => unwatch(m.pid) });
+    let changed = false;
+
+    function watch({ pid, start }: Member): void {
+      watched.set(pid, {
+        pid,
+        start,
+        pidText: String(pid),
+        startText: String(boot + start * TICK_MS),
+        stat: files.open(pid, 'stat'),
+        schedstat: files.open(pid, 'schedstat'),
+        io: files.open(pid, 'io'),
+        status: files.open(pid, 'status'),
+        numbers: new Float64Array(at.NUMBERS).fill(Number.NaN),
+        name: '',
+        nameHash: 0,
+        command: '',
+        commandSaid: '',
+        user: '',
+        state: 0,
+        ranNanoseconds: 0,
+        slices: 0,
+        rssAtStatus: 0,
+        statusDue: 0,
+        rowDue: 0,
+        looks: 0,
+      });
+    }
+
+    function unwatch(pid: number): void {
+      const w = watched.get(pid);
+      if (w === undefined) return;
+      watched.delete(pid);
+      w.stat.close();
+      w.schedstat.close();
+      w.io.close();
+      w.status.close();
+    }
+
+    function set(w: Watched, place: number, value: number): void {
+      if (w.numbers[place] === value || Number.isNaN(value)) return;
+      w.numbers[place] = value;
+      changed = true;
+    }
+
+    /** Brings what is known of a process up to date; false when it has gone meanwhile. Sets `changed`. */
+    function look(w: Watched, time: number): boolean {
+      changed = false;
+      const due = time >= w.rowDue || w.rowDue - time > ROW_MICROSECONDS;
+      const alone = w.numbers[at.THREADS] === 1;
+      if (alone) {
+        const ran = lookAtSchedule(w);
+        if (ran === GONE) return false;
+        if (ran === 0 && !due) return true;
+      }
+      let end = w.stat.read();
+      // a stat that was cut off is no stat; a start of its own means that the pid is somebody else's now
+      if (end < 0 || !readStat(host.bytes, end, stat) || stat.start !== w.start) return false;
+      const { numbers } = w;
+      const rss = stat.residentPages * page;
+      // other threads than the main one show only here whether they ran; ticks are coarse, so I/O is read now and then anyway
+      const quiet =
+        !alone &&
+        numbers[at.USER] === stat.user * TICK_MS &&
+        numbers[at.SYSTEM] === stat.system * TICK_MS &&
+        numbers[at.MINOR] === stat.minorFaults &&
+        numbers[at.RSS] === rss;
+      const statusDue = time >= w.statusDue || w.statusDue - time > STATUS_MICROSECONDS;
+      set(w, at.PPID, stat.parent);
+      set(w, at.THREADS, stat.threads);
+      set(w, at.USER, stat.user * TICK_MS);
+      set(w, at.SYSTEM, stat.system * TICK_MS);
+      set(w, at.RSS, rss);
+      set(w, at.VIRTUAL, stat.virtualBytes);
+      set(w, at.MINOR, stat.minorFaults);
+      set(w, at.MAJOR, stat.majorFaults);
+      set(w, at.CPU, stat.cpu);
+      if (stat.state !== w.state) {
+        w.state = stat.state;
+        changed = true;
+      }
+      lookAtName(w, due || w.looks < 2);
+      w.looks++;
+      if (!quiet || due || statusDue) {
+        if (!alone && lookAtSchedule(w) === GONE) return false;
+        end = w.io.read();
+        if (end === GONE) return false;
+        if (end === DENIED) noteDenied();
+        else readIo(w, end);
+      }
+      if (due || statusDue || Math.abs(rss - w.rssAtStatus) > Math.max(LEAP_BYTES, rss * LEAP_PART)) {
+        end = w.status.read();
+        if (end === GONE) return false;
+        if (end > 0) readStatus(w, end);
+        w.rssAtStatus = rss;
+        // processes that were found together are spread over the ticks
+        w.statusDue = time + STATUS_MICROSECONDS - (w.looks === 1 ? (w.pid % 10) * 1e6 : 0);
+      }
+      // a process that has ended but was not collected yet has no memory, and its status says nothing about it
+      if (stat.virtualBytes === 0 && numbers[at.ANON]! > 0) for (const part of MEMORY) set(w, part, 0);
+      if (!(numbers[at.PEAK]! >= rss)) set(w, at.PEAK, rss);
+      return true;
+    }
+
+    /** 1 when the main thread ran since the last look, or it cannot be told; 0 when it did not. */
+    function lookAtSchedule(w: Watched): number {
+      const end = w.schedstat.read();
+      if (end < 0) return end === GONE ? GONE : 1;
+      const ran = number(host.bytes, 0, end);
+      const waited = number(host.bytes, scan.at, end);
+      const slices = number(host.bytes, scan.at, end);
+      // a kernel that does not count says 0 0 0
+      if (!(slices > 0)) return 1;
+      if (ran === w.ranNanoseconds && slices === w.slices) return 0;
+      w.ranNanoseconds = ran;
+      w.slices = slices;
+      set(w, at.WAIT, Math.floor(waited / 1e6));
+      return 1;
+    }
+
+    function readIo(w: Watched, end: number): void {
+      const { bytes } = host;
+      const readChars = number(bytes, 0, end);
+      const writtenChars = number(bytes, scan.at, end);
+      number(bytes, scan.at, end); // calls
+      number(bytes, scan.at, end);
+      const read = number(bytes, scan.at, end);
+      const written = number(bytes, scan.at, end);
+      // cut off: the last number may have lost digits
+      if (scan.at >= end) return;
+      set(w, at.READ_CHARS, readChars);
+      set(w, at.WRITTEN_CHARS, writtenChars);
+      set(w, at.READ, read);
+      set(w, at.WRITTEN, written);
+    }
+
+    function readStatus(w: Watched, end: number): void {
+      const { bytes } = host;
+      for (let from = 0; from < end; ) {
+        const stop = lineEnd(bytes, from, end);
+        // the last line without its newline was cut off
+        if (stop === end) break;
+        const field = statusField(bytes, from);
+        if (field !== undefined) {
+          const value = number(bytes, from + field.word.length, stop);
+          if (field.place === at.UID) setUser(w, value);
+          else set(w, field.place, value * field.factor);
+        }
+        from = stop + 1;
+      }
+    }
+
+    function setUser(w: Watched, uid: number): void {
+      if (w.numbers[at.UID] === uid || Number.isNaN(uid)) return;
+      set(w, at.UID, uid);
+      w.user = userName(uid);
+    }
+
+    function lookAtName(w: Watched, anyway: boolean): void {
+      const { bytes } = host;
+      let hash = 0;
+      for (let i = stat.nameFrom; i < stat.nameEnd; i++) hash = (hash * 31 + bytes[i]!) | 0;
+      if (hash === w.nameHash && !anyway) return;
+      const name = printable(bytes.toString('utf8', stat.nameFrom, stat.nameEnd));
+      w.nameHash = hash;
+      const command = scope.redact ? '' : readCommand(host, w.pid) || w.command;
+      if (name === w.name && command === w.command) return;
+      w.name = name;
+      w.command = command;
+      changed = true;
+    }
+
+    function noteDenied(): void {
+      host.note({
+        table: 'process',
+        what: 'I/O of other users’ processes',
+        why: '/proc/PID/io: permission denied',
+        hint: 'record as the user who runs the job, or as root',
+      });
+    }
+
+    return {
+      table: processTable,
+      read(frame) {
+        const { time } = frame;
+        members.update();
+        for (const w of watched.values()) {
+          if (!look(w, time)) {
+            members.forget(w.pid);
+            continue;
+          }
+          const due = time >= w.rowDue || w.rowDue - time > ROW_MICROSECONDS;
+          if (!changed && !due) continue;
+          // commands may be long: they are said when they are new, and once a minute
+          const full = due || w.command !== w.commandSaid;
+          if (full) {
+            w.rowDue = time + ROW_MICROSECONDS - (w.looks === 1 ? (w.pid % 30) * 1e6 : 0);
+            w.commandSaid = w.command;
+          }
+          const row = frame.row();
+          frame.numbers.set(w.numbers, row * at.NUMBERS);
+          const t = row * frame.textWidth;
+          frame.texts[t] = w.pidText;
+          frame.texts[t + 1] = w.startText;
+          frame.texts[t + 2] = w.name;
+          if (full) frame.texts[t + 3] = w.command;
+          frame.texts[t + 4] = w.user;
+          frame.texts[t + 5] = LETTERS[w.state]!;
+        }
+      },
+      close() {
+        for (const pid of [...watched.keys()]) unwatch(pid);
+        members.close();
+      },
+    };
+  },
+};
+
+const MEMORY = [at.ANON, at.FILE, at.SHMEM, at.SWAP];
+const LETTERS = Array.from({ length: 256 }, (_, c) => String.fromCharCode(c));
+
+const STATUS_FIELDS = (
+  [
+    ['Uid:', at.UID, 1],
+    ['VmHWM:', at.PEAK, 1024],
+    ['RssAnon:', at.ANON, 1024],
+    ['RssFile:', at.FILE, 1024],
+    ['RssShmem:', at.SHMEM, 1024],
+    ['VmSwap:', at.SWAP, 1024],
+    ['voluntary_ctxt_switches:', at.VOLUNTARY, 1],
+    ['nonvoluntary_ctxt_switches:', at.INVOLUNTARY, 1],
+  ] as const
+).map(([word, place, factor]) => ({ word: Buffer.from(word), place, factor }));
+
+function statusField(bytes: Buffer, from: number): (typeof STATUS_FIELDS)[number] | undefined {
+  for (const field of STATUS_FIELDS) if (spells(bytes, from, field.word)) return field;
+  return undefined;
+}
+
+/** The arguments joined by blanks; empty when there are none (kernel threads, processes that have ended). */
+function readCommand(host: Host, pid: number): string {
+  const file = host.tryKeep(`/proc/${pid}/cmdline`, true);
+  if (file === undefined) return '';
+  let end = 0;
+  try {
+    end = file.read();
+  } catch {
+    // it may be somebody else's now
+  }
+  file.close();
+  while (end > 0 && host.bytes[end - 1] === 0) end--;
+  if (end <= 0) return '';
+  const command = host.bytes.toString('utf8', 0, Math.min(end, LONGEST_COMMAND)).replaceAll('\0', ' ');
+  return printable(end > LONGEST_COMMAND ? `${command}…` : command);
+}
+
+function bootMilliseconds(host: Host): number {
+  const seconds = /^btime (\d+)/m.exec(host.text('/proc/stat') ?? '')?.[1];
+  if (seconds === undefined) throw new Unavailable('denied', '/proc/stat cannot be read');
+  return Number(seconds) * 1000;
+}
+
+/** From the vector of facts that the kernel gives every program (AT_PAGESZ = 6). */
+function pageBytes(host: Host): number {
+  const vector = Buffer.from(host.text('/proc/self/auxv') ?? '', 'latin1');
+  for (let i = 0; i + 16 <= vector.length; i += 16) {
+    if (vector.readBigUInt64LE(i) === 6n) return Number(vector.readBigUInt64LE(i + 8));
+  }
+  return 4096;
+}
