@@ -1,0 +1,128 @@
+import type { Table } from '../table/table.ts';
+import type { Batch, TextColumn } from './batch.ts';
+import type { Rows } from './rows.ts';
+
+/** Rows in any order become a batch: sorted by keys and time, rows with the same keys and time once. */
+export function arrange(rows: Rows, table: Table): Batch {
+  const count = rows.length;
+  const keys = table.keys.map((key) => rows.texts.get(key.name)!);
+  const { series, total } = seriesOf(keys, count);
+  const { order, starts } = sortByTime(series, total, rows.time, count);
+  const kept = order?.length ?? count;
+  const pick = <T extends Float64Array | Uint32Array>(values: T, into: T): T => {
+    for (let i = 0; i < kept; i++) into[i] = values[order![i]!]!;
+    return into;
+  };
+  const numbers = new Map<string, Float64Array>();
+  for (const [name, values] of rows.numbers) {
+    numbers.set(name, order === undefined ? values.subarray(0, count) : pick(values, new Float64Array(kept)));
+  }
+  const texts = new Map<string, TextColumn>();
+  for (const [name, { codes, pool }] of rows.texts) {
+    const sorted = order === undefined ? codes.subarray(0, count) : pick(codes, new Uint32Array(kept));
+    texts.set(name, { codes: sorted, values: pool.values() });
+  }
+  const time = order === undefined ? rows.time.subarray(0, count) : pick(rows.time, new Float64Array(kept));
+  return { table, rows: kept, time, numbers, texts, series: starts };
+}
+
+/** Keys that are numbers come first, by value ("gpu 2" before "gpu 10"), then texts. */
+export function compareKeys(a: string, b: string): number {
+  const left = /^\d{1,15}$/.test(a);
+  const right = /^\d{1,15}$/.test(b);
+  if (left !== right) return left ? -1 : 1;
+  if (left) {
+    const difference = Number(a) - Number(b);
+    if (difference !== 0) return difference;
+  }
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** For each row, the number of its series; series are numbered in the order of their keys. */
+function seriesOf(
+  keys: readonly { codes: Uint32Array; pool: { values(): string[] } }[],
+  count: number,
+): { series: Uint32Array | undefined; total: number } {
+  if (keys.length === 0) return { series: undefined, total: count > 0 ? 1 : 0 };
+  let series = new Uint32Array(count);
+  let total = 1;
+  for (const { codes, pool } of keys) {
+    const values = pool.values();
+    const rank = new Uint32Array(values.length);
+    values
+      .map((_, code) => code)
+      .sort((a, b) => compareKeys(values[a]!, values[b]!))
+      .forEach((code, place) => {
+        rank[code] = place;
+      });
+    const width = values.length;
+    if (total * width <= 1 << 22) {
+      for (let i = 0; i < count; i++) series[i] = series[i]! * width + rank[codes[i]!]!;
+      total *= width;
+    } else ({ series, total } = compact(series, rank, codes, width, count));
+  }
+  return { series, total };
+}
+
+/** The same when most combinations do not occur: only those that do get a number. */
+function compact(
+  before: Uint32Array,
+  rank: Uint32Array,
+  codes: Uint32Array,
+  width: number,
+  count: number,
+): { series: Uint32Array<ArrayBuffer>; total: number } {
+  const seen = new Map<number, number>();
+  for (let i = 0; i < count; i++) seen.set(before[i]! * width + rank[codes[i]!]!, 0);
+  const sorted = Float64Array.from(seen.keys()).sort();
+  sorted.forEach((combined, place) => {
+    seen.set(combined, place);
+  });
+  const series = new Uint32Array(count);
+  for (let i = 0; i < count; i++) series[i] = seen.get(before[i]! * width + rank[codes[i]!]!)!;
+  return { series, total: sorted.length };
+}
+
+/** Where each row goes (undefined: all stay where they are), and where each series that has rows begins. */
+function sortByTime(
+  series: Uint32Array | undefined,
+  total: number,
+  time: Float64Array,
+  count: number,
+): { order: Uint32Array | undefined; starts: Uint32Array } {
+  const ends = new Uint32Array(total + 1);
+  for (let i = 0; i < count; i++) ends[(series?.[i] ?? 0) + 1]!++;
+  for (let s = 0; s < total; s++) ends[s + 1]! += ends[s]!;
+  const begins = ends.slice(0, total);
+  const order = new Uint32Array(count);
+  const next = begins.slice();
+  if (series === undefined) for (let i = 0; i < count; i++) order[i] = i;
+  else for (let i = 0; i < count; i++) order[next[series[i]!]!++] = i;
+  const starts: number[] = [];
+  let kept = 0;
+  for (let s = 0; s < total; s++) {
+    const from = begins[s]!;
+    const to = ends[s + 1]!;
+    if (from === to) continue;
+    starts.push(kept);
+    let ascending = true;
+    for (let i = from + 1; i < to && ascending; i++) ascending = time[order[i]!]! > time[order[i - 1]!]!;
+    if (ascending) {
+      if (kept !== from) order.copyWithin(kept, from, to);
+      kept += to - from;
+      continue;
+    }
+    // ties stay in the order of the files: the first one counts
+    const rows = order.slice(from, to).sort((a, b) => time[a]! - time[b]! || a - b);
+    let last = Number.NaN;
+    for (const row of rows) {
+      if (time[row] === last) continue;
+      last = time[row]!;
+      order[kept++] = row;
+    }
+  }
+  starts.push(kept);
+  let same = kept === count;
+  for (let i = 0; i < kept && same; i++) same = order[i] === i;
+  return { order: same ? undefined : order.subarray(0, kept), starts: Uint32Array.from(starts) };
+}

@@ -1,0 +1,51 @@
+import { sources } from '../sources/index.ts';
+import type { Column, Table } from '../table/table.ts';
+import { type Unit, units } from '../table/unit.ts';
+import type { CellUse } from './csv-read.ts';
+import type { NodeRecording } from './open.ts';
+
+/** A table as its node described it, or as Tacho knows it; undefined when nobody knows it. */
+export function tableOf(node: NodeRecording, name: string): Table | undefined {
+  return (
+    node.agent?.tables.find((table) => table.name === name) ??
+    sources.find((source) => source.table.name === name)?.table
+  );
+}
+
+/** A table that nobody described: texts right behind the time are keys, everything else is a gauge. */
+export function guessTable(name: string, header: readonly string[], uses: readonly CellUse[]): Table {
+  let keys = 1;
+  while (keys < uses.length && uses[keys] === 'text') keys++;
+  return {
+    name,
+    help: 'Not described in the recording.',
+    scope: 'node',
+    keys: header.slice(1, keys).map((key) => ({ name: key, help: '' })),
+    columns: header.slice(keys).map((column, i) => guessColumn(column, uses[keys + i]!)),
+  };
+}
+
+/** A column that is in a file but not in its table's description. */
+export function guessColumn(name: string, use: CellUse): Column {
+  if (use === 'text') return { name, type: 'text', unit: 'none', kind: 'info', help: '' };
+  const word = name.slice(name.lastIndexOf('_') + 1);
+  const unit = (Object.keys(units) as Unit[]).find((u) => units[u].suffix === word) ?? 'count';
+  return { name, type: 'float', unit, kind: 'gauge', help: '' };
+}
+
+/** What the cells of a file are: by the table's description, else by how the first rows look. */
+export function layoutOf(
+  table: Table | undefined,
+  header: readonly string[],
+  sample: readonly string[][],
+): CellUse[] | undefined {
+  if (header[0] !== 'time') return undefined;
+  if (table?.keys.some((key) => !header.includes(key.name))) return undefined;
+  return header.map((name, i) => {
+    if (i === 0) return 'time';
+    if (table?.keys.some((key) => key.name === name)) return 'text';
+    const column = table?.columns.find((c) => c.name === name);
+    if (column !== undefined) return column.type === 'text' ? 'text' : 'number';
+    return sample.some((cells) => cells.length === header.length && Number.isNaN(Number(cells[i]))) ? 'text' : 'number';
+  });
+}

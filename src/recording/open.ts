@@ -1,0 +1,185 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { code, Fault, reason } from '../base/fault.ts';
+import type { AgentRecord } from './agent-record.ts';
+import { type TableFiles, tableFiles } from './files.ts';
+
+import { FORMAT, type Job } from './job.ts';
+import { nodeName } from './node-folder.ts';
+
+export interface NodeRecording {
+  name: string;
+  /** The node's folder, as a path. */
+  folder: string;
+  /** Missing when the agent's record was lost: tables are then known from their files. */
+  agent?: AgentRecord;
+  /** What there is of each table, by name. */
+  tables: Map<string, TableFiles>;
+}
+
+export interface Recording {
+  path: string;
+  job: Job;
+  /** By name. */
+  nodes: NodeRecording[];
+  /** What could not be read of job.json and agent.json, in words. */
+  troubles: string[];
+}
+
+/** Opens one recording. */
+export function openRecording(folder: string): Recording {
+  const names = listFolder(folder);
+  if (!isRecording(names)) {
+    throw new Fault(`${folder} is not a recording: it has neither job.json nor a folder node=…`, {
+      hint: 'tacho list FOLDER shows the recordings in a folder',
+    });
+  }
+  const troubles: string[] = [];
+  const nodes: NodeRecording[] = [];
+  for (const name of names) {
+    const node = nodeName(name);
+    if (node === undefined) continue;
+    const found = openNode(path.join(folder, name), node, troubles);
+    if (found !== undefined) nodes.push(found);
+  }
+  nodes.sort((a, b) => byName(a.name, b.name));
+  const job = readRecord<Job>(path.join(folder, 'job.json'), troubles) ?? unknownJob(folder, nodes);
+  return { path: folder, job, nodes, troubles };
+}
+
+/**
+ * Opens every recording among the paths: a path is a recording, or a folder that holds some (at any depth, up to four
+ * levels). What was added to a folder since is simply there the next time.
+ */
+export function findRecordings(paths: readonly string[]): Recording[] {
+  const found = new Map<string, Recording>();
+  for (const start of paths) {
+    const before = found.size;
+    const folders = recordingFolders(start);
+    for (const folder of folders) {
+      const key = path.resolve(folder);
+      if (!found.has(key)) found.set(key, openRecording(folder));
+    }
+    if (found.size === before && folders.length === 0) {
+      throw new Fault(`no recording in ${start}: looked for folders with job.json or node=…, four levels deep`, {
+        hint: 'tacho run -o FOLDER -- COMMAND makes one; tacho demo makes one to look at',
+      });
+    }
+  }
+  return [...found.values()];
+}
+
+/** The folders below `start` (or `start` itself) that are recordings, by name. */
+export function recordingFolders(start: string, depth = 4): string[] {
+  const names = listFolder(start);
+  if (isRecording(names)) return [start];
+  const folders: string[] = [];
+  const look = (folder: string, below: readonly string[], left: number): void => {
+    for (const name of below) {
+      if (name.startsWith('.') || name === 'node_modules') continue;
+      const child = path.join(folder, name);
+      let names: string[];
+      try {
+        names = fs.readdirSync(child);
+      } catch {
+        // a file, or somebody else's folder
+        continue;
+      }
+      if (isRecording(names)) folders.push(child);
+      else if (left > 1) look(child, names.sort(byName), left - 1);
+    }
+  };
+  look(start, names.sort(byName), depth);
+  return folders;
+}
+
+const isRecording = (names: readonly string[]): boolean =>
+  names.includes('job.json') || names.some((name) => nodeName(name) !== undefined);
+
+/** "c2" before "c10". */
+export function byName(a: string, b: string): number {
+  const left = a.split(/(\d+)/);
+  const right = b.split(/(\d+)/);
+  for (let i = 0; i < left.length && i < right.length; i++) {
+    if (left[i] === right[i]) continue;
+    const difference = i % 2 === 1 ? Number(left[i]) - Number(right[i]) : 0;
+    if (difference !== 0) return difference;
+    return left[i]! < right[i]! ? -1 : 1;
+  }
+  return left.length - right.length;
+}
+
+function listFolder(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder);
+  } catch (error) {
+    const hint =
+      code(error) === 'EACCES'
+        ? 'recordings are private to their owner: ask for access, or for a copy'
+        : 'tacho list shows the recordings in the current folder';
+    throw new Fault(`cannot open ${folder}: ${reason(error)}`, { hint, cause: error });
+  }
+}
+
+function openNode(folder: string, name: string, troubles: string[]): NodeRecording | undefined {
+  let names: string[];
+  try {
+    names = fs.readdirSync(folder);
+  } catch (error) {
+    if (code(error) !== 'ENOTDIR') troubles.push(`cannot open ${folder}: ${reason(error)}`);
+    return undefined;
+  }
+  const agent = names.includes('agent.json')
+    ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), troubles)
+    : undefined;
+  const node = { name, folder, tables: tableFiles(names) };
+  return agent === undefined ? node : { ...node, agent };
+}
+
+/** job.json or agent.json; undefined (and a word in `troubles`) when it is missing or damaged. */
+function readRecord<T extends { format: number }>(file: string, troubles: string[]): T | undefined {
+  let record: T;
+  try {
+    record = JSON.parse(fs.readFileSync(file, 'utf8')) as T;
+    if (typeof record !== 'object' || record === null || typeof record.format !== 'number') {
+      throw new Error('it has no format number');
+    }
+  } catch (error) {
+    if (code(error) === 'EACCES') {
+      throw new Fault(`cannot read ${file}: ${reason(error)}`, {
+        hint: 'recordings are private to their owner: ask for access, or for a copy',
+        cause: error,
+      });
+    }
+    troubles.push(`cannot read ${file}: ${error instanceof SyntaxError ? 'it is damaged' : reason(error)}`);
+    return undefined;
+  }
+  if (record.format > FORMAT) {
+    throw new Fault(`${file} was written by a newer Tacho (format ${record.format}; this one reads up to ${FORMAT})`, {
+      hint: 'update Tacho on this machine',
+    });
+  }
+  return record;
+}
+
+/** What can be said of a job whose job.json is lost. */
+function unknownJob(folder: string, nodes: readonly NodeRecording[]): Job {
+  const agents = nodes.flatMap((node) => (node.agent === undefined ? [] : [node.agent]));
+  const starts = agents.map((agent) => agent.start);
+  return {
+    format: FORMAT,
+    tacho: agents[0]?.tacho ?? '',
+    id: path.basename(path.resolve(folder)),
+    scheduler: 'none',
+    name: '',
+    user: '',
+    uid: -1,
+    asked: {},
+    nodes: nodes.map((node) => node.name),
+    interval_seconds: agents[0]?.interval_seconds ?? Number.NaN,
+    start: starts.length > 0 ? Math.min(...starts) : Number.NaN,
+    state: 'unknown',
+    tags: {},
+    environment: {},
+  };
+}

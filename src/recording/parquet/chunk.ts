@@ -1,0 +1,275 @@
+import { constants, crc32, zstdCompressSync } from 'node:zlib';
+import {
+  Bytes,
+  bitWidth,
+  deltaInt64,
+  plainDouble,
+  plainInt64,
+  plainTexts,
+  runsAndBits,
+  splitDouble,
+} from './encode.ts';
+import { Encoding, PageType } from './format.ts';
+import { encodeStruct, i32, struct } from './thrift.ts';
+
+/** A column of one row group, ready to be written: its pages, and what the footer says about it. */
+export interface Chunk {
+  pages: Buffer[];
+  bytes: number;
+  /** Size before compression. */
+  plainBytes: number;
+  /** Length of the dictionary page at the beginning; 0 when there is none. */
+  dictionaryBytes: number;
+  encodings: number[];
+  nulls: number;
+  min?: Buffer;
+  max?: Buffer;
+}
+
+const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+const PAGE_ROWS = 131_072;
+const SAMPLE_ROWS = 8192;
+const LARGEST_DICTIONARY = 1 << 16;
+const scratch = new Bytes();
+
+/** Values without the missing ones, and how many come before each page. */
+interface Dense {
+  values: Float64Array;
+  /** 1 where there is a value; undefined when there is one everywhere. */
+  present: Uint8Array | undefined;
+  rows: number;
+}
+
+/** Numbers, NaN = null. Every encoding that could win is tried and the smallest is taken. */
+export function numberChunk(column: Float64Array, type: 'int' | 'float', optional: boolean): Chunk {
+  const dense = dropMissing(column);
+  const { values } = dense;
+  let min = Number.POSITIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (value < min) min = value;
+    if (value > max) max = value;
+  }
+  const constant = values.length > 0 && min === max;
+  let tries = constant
+    ? [dictionary]
+    : type === 'int'
+      ? [delta, plainInt, dictionary]
+      : [split, plainFloat, dictionary];
+  if (type === 'int' && max - min > 2 ** 51) tries = [plainInt, dictionary];
+  if (values.length === 0) tries = [type === 'int' ? plainInt : plainFloat];
+  if (values.length > 4 * SAMPLE_ROWS && tries.length > 1) {
+    const sample = column.subarray(0, SAMPLE_ROWS * 2);
+    const sizes = tries.map(
+      (attempt) => attempt(dropMissing(sample), optional, type)?.bytes ?? Number.POSITIVE_INFINITY,
+    );
+    const best = Math.min(...sizes);
+    tries = tries.filter((_, i) => sizes[i]! <= best * 1.25);
+  }
+  let chosen: Chunk | undefined;
+  for (const attempt of tries) {
+    const chunk = attempt(dense, optional, type);
+    if (chunk !== undefined && (chosen === undefined || chunk.bytes < chosen.bytes)) chosen = chunk;
+  }
+  chosen ??= (type === 'int' ? plainInt : plainFloat)(dense, optional);
+  if (values.length > 0) {
+    scratch.length = 0;
+    // zero has two signs: bounds must include both
+    const bounds = Float64Array.of(min === 0 ? -0 : min, max === 0 ? 0 : max);
+    if (type === 'int') plainInt64(scratch, bounds);
+    else plainDouble(scratch, bounds);
+    chosen.min = Buffer.from(scratch.data.subarray(0, 8));
+    chosen.max = Buffer.from(scratch.data.subarray(8, 16));
+  }
+  return chosen;
+}
+
+/** Texts as a dictionary; '' is null when the column is optional. */
+export function textChunk(codes: Uint32Array, texts: readonly string[], optional: boolean): Chunk {
+  const used: string[] = [];
+  const place = new Int32Array(texts.length).fill(-1);
+  const indexes = new Uint32Array(codes.length);
+  const present = new Uint8Array(codes.length);
+  let count = 0;
+  for (let i = 0; i < codes.length; i++) {
+    const code = codes[i]!;
+    if (optional && texts[code] === '') continue;
+    if (place[code]! < 0) place[code] = used.push(texts[code]!) - 1;
+    present[i] = 1;
+    indexes[count++] = place[code]!;
+  }
+  scratch.length = 0;
+  plainTexts(scratch, used);
+  const head = dictionaryPage(scratch.view(), used.length);
+  const all = count === codes.length;
+  const chunk = dictionaryPages(head, scratch.length, indexes.subarray(0, count), used.length, {
+    present: all ? undefined : present,
+    rows: codes.length,
+    optional,
+  });
+  if (used.length > 0 && used.every((text) => text.length < 64)) {
+    const sorted = used.map((text) => Buffer.from(text)).sort(Buffer.compare);
+    chunk.min = sorted[0]!;
+    chunk.max = sorted.at(-1)!;
+  }
+  return chunk;
+}
+
+function dropMissing(column: Float64Array): Dense {
+  let missing = 0;
+  for (let i = 0; i < column.length; i++) if (Number.isNaN(column[i])) missing++;
+  if (missing === 0) return { values: column, present: undefined, rows: column.length };
+  const values = new Float64Array(column.length - missing);
+  const present = new Uint8Array(column.length);
+  for (let i = 0, at = 0; i < column.length; i++) {
+    const value = column[i]!;
+    if (Number.isNaN(value)) continue;
+    values[at++] = value;
+    present[i] = 1;
+  }
+  return { values, present, rows: column.length };
+}
+
+const plainInt = (dense: Dense, optional: boolean) => valuePages(dense, optional, Encoding.PLAIN, plainInt64);
+const plainFloat = (dense: Dense, optional: boolean) => valuePages(dense, optional, Encoding.PLAIN, plainDouble);
+const delta = (dense: Dense, optional: boolean) =>
+  valuePages(dense, optional, Encoding.DELTA_BINARY_PACKED, deltaInt64);
+const split = (dense: Dense, optional: boolean) => valuePages(dense, optional, Encoding.BYTE_STREAM_SPLIT, splitDouble);
+
+function valuePages(
+  dense: Dense,
+  optional: boolean,
+  encoding: number,
+  encode: (out: Bytes, values: Float64Array) => void,
+): Chunk {
+  return dataPages({ ...dense, optional }, encoding, (out, from, to) => encode(out, dense.values.subarray(from, to)));
+}
+
+/** Undefined when there are so many distinct values that a dictionary cannot pay. */
+function dictionary(dense: Dense, optional: boolean, type: 'int' | 'float'): Chunk | undefined {
+  const { values } = dense;
+  const most = Math.min(LARGEST_DICTIONARY, Math.max(16, values.length >> 1));
+  const codes = new Map<number, number>();
+  const indexes = new Uint32Array(values.length);
+  let previous = Number.NaN;
+  let code = 0;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (value !== previous) {
+      previous = value;
+      const found = codes.get(value);
+      if (found === undefined) {
+        if (codes.size >= most) return undefined;
+        code = codes.size;
+        codes.set(value, code);
+      } else code = found;
+    }
+    indexes[i] = code;
+  }
+  const distinct = Float64Array.from(codes.keys()).sort();
+  const place = new Uint32Array(distinct.length);
+  for (let i = 0; i < distinct.length; i++) place[codes.get(distinct[i]!)!] = i;
+  for (let i = 0; i < indexes.length; i++) indexes[i] = place[indexes[i]!]!;
+  scratch.length = 0;
+  if (type === 'int') plainInt64(scratch, distinct);
+  else plainDouble(scratch, distinct);
+  return dictionaryPages(dictionaryPage(scratch.view(), distinct.length), scratch.length, indexes, distinct.length, {
+    present: dense.present,
+    rows: dense.rows,
+    optional,
+  });
+}
+
+function dictionaryPage(plain: Buffer, count: number): Buffer {
+  const packed = zstdCompressSync(plain, LEVEL);
+  const head = encodeStruct(
+    struct(
+      [1, i32(PageType.DICTIONARY)],
+      [2, i32(plain.length)],
+      [3, i32(packed.length)],
+      [4, i32(crc32(packed) | 0)],
+      [7, struct([1, i32(count)], [2, i32(Encoding.PLAIN)])],
+    ),
+  );
+  return Buffer.concat([head, packed]);
+}
+
+interface Shape {
+  present: Uint8Array | undefined;
+  rows: number;
+  optional: boolean;
+}
+
+function dictionaryPages(page: Buffer, plainBytes: number, indexes: Uint32Array, count: number, shape: Shape): Chunk {
+  const width = bitWidth(Math.max(0, count - 1));
+  const chunk = dataPages(shape, Encoding.RLE_DICTIONARY, (out, from, to) => {
+    out.push([width]);
+    runsAndBits(out, indexes.subarray(from, to), width);
+  });
+  return {
+    ...chunk,
+    pages: [page, ...chunk.pages],
+    bytes: chunk.bytes + page.length,
+    plainBytes: chunk.plainBytes + plainBytes,
+    dictionaryBytes: page.length,
+    encodings: [Encoding.PLAIN, ...chunk.encodings],
+  };
+}
+
+function dataPages(shape: Shape, encoding: number, encode: (out: Bytes, from: number, to: number) => void): Chunk {
+  const chunk: Chunk = {
+    pages: [],
+    bytes: 0,
+    plainBytes: 0,
+    dictionaryBytes: 0,
+    encodings: [encoding, Encoding.RLE],
+    nulls: 0,
+  };
+  let from = 0;
+  for (let row = 0; row < shape.rows || row === 0; row += PAGE_ROWS) {
+    const end = Math.min(shape.rows, row + PAGE_ROWS);
+    const present = shape.present?.subarray(row, end);
+    let count = end - row;
+    if (present !== undefined) {
+      count = 0;
+      for (let i = 0; i < present.length; i++) count += present[i]!;
+    }
+    const levels = shape.optional ? definitionLevels(present, end - row) : Buffer.alloc(0);
+    scratch.length = 0;
+    encode(scratch, from, from + count);
+    const packed = zstdCompressSync(scratch.view(), LEVEL);
+    const nulls = end - row - count;
+    const head = encodeStruct(
+      struct(
+        [1, i32(PageType.DATA_V2)],
+        [2, i32(levels.length + scratch.length)],
+        [3, i32(levels.length + packed.length)],
+        [4, i32(crc32(packed, crc32(levels)) | 0)],
+        [
+          8,
+          struct(
+            [1, i32(end - row)],
+            [2, i32(nulls)],
+            [3, i32(end - row)],
+            [4, i32(encoding)],
+            [5, i32(levels.length)],
+            [6, i32(0)],
+          ),
+        ],
+      ),
+    );
+    chunk.pages.push(head, levels, packed);
+    chunk.bytes += head.length + levels.length + packed.length;
+    chunk.plainBytes += head.length + levels.length + scratch.length;
+    chunk.nulls += nulls;
+    from += count;
+  }
+  return chunk;
+}
+
+function definitionLevels(present: Uint8Array | undefined, rows: number): Buffer {
+  const out = new Bytes(64);
+  runsAndBits(out, present ?? new Uint8Array(rows).fill(1), 1);
+  return out.view();
+}

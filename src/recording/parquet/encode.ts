@@ -1,0 +1,218 @@
+import { writeVarint, writeZigzag } from './thrift.ts';
+
+/*
+ * Parquet's encodings of numbers that JavaScript holds as doubles. INT64 is written as two halves: BigInt would cost
+ * ten times as much.
+ */
+
+/** Grows as it is written; one is reused from page to page. */
+export class Bytes {
+  data: Buffer;
+  length = 0;
+
+  constructor(size = 1 << 16) {
+    this.data = Buffer.allocUnsafeSlow(size);
+  }
+
+  room(more: number): void {
+    if (this.length + more <= this.data.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.data.length * 2, this.length + more));
+    this.data.copy(grown, 0, 0, this.length);
+    this.data = grown;
+  }
+
+  push(values: readonly number[]): void {
+    this.room(values.length);
+    for (const value of values) this.data[this.length++] = value;
+  }
+
+  view(): Buffer {
+    return this.data.subarray(0, this.length);
+  }
+}
+
+const TWO32 = 4294967296;
+
+export function plainInt64(out: Bytes, values: Float64Array): void {
+  out.room(values.length * 8);
+  const { data } = out;
+  let at = out.length;
+  for (let i = 0; i < values.length; i++, at += 8) {
+    const value = values[i]!;
+    const high = Math.floor(value / TWO32);
+    const low = value - high * TWO32;
+    data[at] = low;
+    data[at + 1] = low >>> 8;
+    data[at + 2] = low >>> 16;
+    data[at + 3] = low >>> 24;
+    data[at + 4] = high;
+    data[at + 5] = high >>> 8;
+    data[at + 6] = high >>> 16;
+    data[at + 7] = high >>> 24;
+  }
+  out.length = at;
+}
+
+export function plainDouble(out: Bytes, values: Float64Array): void {
+  out.room(values.length * 8);
+  Buffer.from(values.buffer, values.byteOffset, values.byteLength).copy(out.data, out.length);
+  out.length += values.byteLength;
+}
+
+export function plainTexts(out: Bytes, values: readonly string[]): void {
+  for (const value of values) {
+    const length = Buffer.byteLength(value);
+    out.room(length + 4);
+    out.data.writeUInt32LE(length, out.length);
+    out.data.write(value, out.length + 4);
+    out.length += length + 4;
+  }
+}
+
+/** All first bytes, then all second bytes, …: doubles with similar exponents compress better so. */
+export function splitDouble(out: Bytes, values: Float64Array): void {
+  const count = values.length;
+  out.room(count * 8);
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  for (let b = 0; b < 8; b++) {
+    for (let i = 0; i < count; i++) out.data[out.length + i] = bytes[i * 8 + b]!;
+    out.length += count;
+  }
+}
+
+const BLOCK = 128;
+const MINI = 32;
+
+/** Differences between neighbours, bit-packed in groups of 32. Values must lie within 2^51 of each other. */
+export function deltaInt64(out: Bytes, values: Float64Array): void {
+  const count = values.length;
+  const head: number[] = [];
+  writeVarint(head, BLOCK);
+  writeVarint(head, BLOCK / MINI);
+  writeVarint(head, count);
+  writeZigzag(head, count > 0 ? values[0]! : 0);
+  out.push(head);
+  const deltas = new Float64Array(BLOCK);
+  const widths = [0, 0, 0, 0];
+  for (let block = 1; block < count; block += BLOCK) {
+    const size = Math.min(BLOCK, count - block);
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < size; i++) {
+      const delta = values[block + i]! - values[block + i - 1]!;
+      deltas[i] = delta;
+      if (delta < least) least = delta;
+    }
+    for (let m = 0; m < 4; m++) {
+      let most = 0;
+      for (let i = m * MINI; i < Math.min(size, m * MINI + MINI); i++) {
+        const above = deltas[i]! - least;
+        deltas[i] = above;
+        if (above > most) most = above;
+      }
+      widths[m] = bitWidth(most);
+    }
+    deltas.fill(0, size);
+    const prefix: number[] = [];
+    writeZigzag(prefix, least);
+    prefix.push(...widths);
+    out.push(prefix);
+    for (let m = 0; m < 4; m++) {
+      // groups behind the last value are not written
+      if (m * MINI >= size) break;
+      packMini(out, deltas, m * MINI, widths[m]!);
+    }
+  }
+}
+
+function packMini(out: Bytes, values: Float64Array, from: number, width: number): void {
+  if (width === 0) return;
+  out.room(width * 4 + 8);
+  const { data } = out;
+  let at = out.length;
+  if (width <= 24) {
+    let pending = 0;
+    let bits = 0;
+    for (let i = 0; i < MINI; i++) {
+      pending |= values[from + i]! << bits;
+      bits += width;
+      while (bits >= 8) {
+        data[at++] = pending;
+        pending >>>= 8;
+        bits -= 8;
+      }
+    }
+  } else {
+    // at most 53 + 7 bits are pending: two halves of 24 and the rest keep every product exact
+    let pending = 0;
+    let bits = 0;
+    for (let i = 0; i < MINI; i++) {
+      let rest = values[from + i]!;
+      let left = width;
+      while (left > 0) {
+        const take = Math.min(left, 24);
+        const high = Math.floor(rest / 16777216);
+        pending += (left > 24 ? rest - high * 16777216 : rest) * (1 << bits);
+        rest = high;
+        bits += take;
+        left -= take;
+        while (bits >= 8) {
+          const next = Math.floor(pending / 256);
+          data[at++] = pending - next * 256;
+          pending = next;
+          bits -= 8;
+        }
+      }
+    }
+  }
+  out.length += width * 4;
+}
+
+export function bitWidth(most: number): number {
+  return most < TWO32 ? 32 - Math.clz32(most) : 64 - Math.clz32(Math.floor(most / TWO32));
+}
+
+/** Small numbers: runs of eight and more as one, everything else bit-packed. */
+export function runsAndBits(out: Bytes, values: Uint8Array | Uint32Array, width: number): void {
+  const count = values.length;
+  let packedFrom = 0;
+  let i = 0;
+  const flush = (to: number): void => {
+    const groups = Math.ceil((to - packedFrom) / 8);
+    if (groups === 0) return;
+    const head: number[] = [];
+    writeVarint(head, groups * 2 + 1);
+    out.push(head);
+    out.room(groups * width + 8);
+    const { data } = out;
+    let at = out.length;
+    let pending = 0;
+    let bits = 0;
+    for (let v = packedFrom; v < packedFrom + groups * 8; v++) {
+      pending |= (v < count ? values[v]! : 0) << bits;
+      bits += width;
+      while (bits >= 8) {
+        data[at++] = pending;
+        pending >>>= 8;
+        bits -= 8;
+      }
+    }
+    out.length += groups * width;
+  };
+  while (i < count) {
+    const value = values[i]!;
+    let end = i + 1;
+    while (end < count && values[end] === value) end++;
+    // a packed group holds eight: a run may begin only where one ends
+    const start = packedFrom + Math.ceil((i - packedFrom) / 8) * 8;
+    if (end - start >= 8) {
+      flush(start);
+      const head: number[] = [];
+      writeVarint(head, (end - start) * 2);
+      for (let b = 0; b < width; b += 8) head.push((value >>> b) & 255);
+      out.push(head);
+      packedFrom = end;
+    }
+    i = end;
+  }
+  if (packedFrom < count) flush(count);
+}

@@ -1,0 +1,204 @@
+import * as fs from 'node:fs';
+import { crc32, zstdDecompressSync } from 'node:zlib';
+import type { Column, Table } from '../../table/table.ts';
+import { guessColumn } from '../describe.ts';
+import type { Rows } from '../rows.ts';
+import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDouble } from './decode.ts';
+import { Codec, Encoding, MAGIC, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
+import { type ReadStruct, ThriftReader } from './thrift.ts';
+
+export interface ParquetChunk {
+  offset: number;
+  bytes: number;
+  rows: number;
+  codec: number;
+}
+
+export interface ParquetColumnFacts {
+  name: string;
+  type: number;
+  optional: boolean;
+  /** One for each row group. */
+  chunks: ParquetChunk[];
+}
+
+export interface ParquetFooter {
+  rows: number;
+  columns: ParquetColumnFacts[];
+  /** The description that Tacho left. */
+  table?: Table;
+}
+
+const text = (bytes: unknown): string => (bytes as Buffer).toString('utf8');
+
+/** What a Parquet file says of itself at its end. Throws with the reason when it is damaged or cut off. */
+export function readFooter(fd: number, size: number): ParquetFooter {
+  const tail = Buffer.alloc(8);
+  if (size < 12 || fs.readSync(fd, tail, 0, 8, size - 8) < 8 || tail.toString('latin1', 4) !== MAGIC) {
+    throw new Error('it is not a whole Parquet file');
+  }
+  const length = tail.readUInt32LE(0);
+  if (length > size - 12) throw new Error('it is not a whole Parquet file');
+  const bytes = Buffer.alloc(length);
+  fs.readSync(fd, bytes, 0, length, size - 8 - length);
+  const footer = new ThriftReader(bytes).struct();
+  const [, ...elements] = footer[2] as ReadStruct[];
+  const groups = footer[4] as ReadStruct[];
+  const columns = elements.map((element, i): ParquetColumnFacts => {
+    const chunks = groups.map((group): ParquetChunk => {
+      const facts = (group[1] as ReadStruct[])[i]![3] as ReadStruct;
+      const offset = Math.min(facts[9] as number, (facts[11] as number | undefined) ?? Number.POSITIVE_INFINITY);
+      return { offset, bytes: facts[7] as number, rows: group[3] as number, codec: facts[4] as number };
+    });
+    const optional = element[3] === Repetition.OPTIONAL;
+    return { name: text(element[4]), type: element[1] as number, optional, chunks };
+  });
+  const described = ((footer[5] ?? []) as ReadStruct[]).find((pair) => text(pair[1]) === TABLE_KEY);
+  const facts: ParquetFooter = { rows: footer[3] as number, columns };
+  return described === undefined ? facts : { ...facts, table: JSON.parse(text(described[2])) as Table };
+}
+
+/**
+ * Puts the rows of a sealed file behind those that `rows` has, with the wanted columns (undefined: all) and all keys.
+ * Returns the table as the file describes it, with the columns that are in the file.
+ */
+export function readParquet(file: string, rows: Rows, wanted?: ReadonlySet<string>, described?: Table): Table {
+  const fd = fs.openSync(file, 'r');
+  try {
+    const footer = readFooter(fd, fs.fstatSync(fd).size);
+    const table = footer.table ?? described ?? guess(footer);
+    const keys = new Set(table.keys.map((key) => key.name));
+    const start = rows.length;
+    rows.reserve(footer.rows);
+    for (const column of footer.columns) {
+      const { name } = column;
+      if (name !== 'time' && !keys.has(name) && wanted !== undefined && !wanted.has(name)) continue;
+      if (column.type === Type.BYTE_ARRAY) {
+        rows.addText(name);
+        readTexts(fd, column, rows.texts.get(name)!, start);
+      } else {
+        if (name !== 'time') rows.addNumber(name);
+        readNumbers(fd, column, name === 'time' ? rows.time : rows.numbers.get(name)!, start);
+      }
+    }
+    rows.length = start + footer.rows;
+    const columns = footer.columns.filter(({ name }) => name !== 'time' && !keys.has(name));
+    return { ...table, columns: columns.map((column) => describe(column, table)) };
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+const useOf = (column: ParquetColumnFacts) => (column.type === Type.BYTE_ARRAY ? 'text' : 'number');
+
+const describe = (column: ParquetColumnFacts, table: Table): Column =>
+  table.columns.find((c) => c.name === column.name) ?? guessColumn(column.name, useOf(column));
+
+function guess(footer: ParquetFooter): Table {
+  const keys = footer.columns.filter((column) => column.type === Type.BYTE_ARRAY && !column.optional);
+  return { name: '', help: '', scope: 'node', keys: keys.map(({ name }) => ({ name, help: '' })), columns: [] };
+}
+
+interface Page {
+  encoding: number;
+  count: number;
+  rows: number;
+  values: Buffer;
+  present: Uint32Array | undefined;
+}
+
+function readNumbers(fd: number, column: ParquetColumnFacts, into: Float64Array, start: number): void {
+  const integer = column.type === Type.INT64;
+  if (!integer && column.type !== Type.DOUBLE) throw new Error(`column ${column.name} has a type Tacho does not write`);
+  let row = start;
+  for (const chunk of column.chunks) {
+    let dictionary: Float64Array = new Float64Array(0);
+    const takeDictionary = (page: Buffer, count: number): void => {
+      dictionary = integer ? plainInt64(page, count) : plainDouble(page, count);
+    };
+    for (const page of pages(fd, column, chunk, takeDictionary)) {
+      const values = decodeNumbers(page, integer, dictionary);
+      if (page.present === undefined) into.set(values, row);
+      else {
+        for (let i = 0, at = 0; i < page.rows; i++) {
+          into[row + i] = page.present[i] === 1 ? values[at++]! : Number.NaN;
+        }
+      }
+      row += page.rows;
+    }
+  }
+}
+
+function decodeNumbers(page: Page, integer: boolean, dictionary: Float64Array): Float64Array {
+  const { values: bytes, count } = page;
+  if (page.encoding === Encoding.PLAIN) return integer ? plainInt64(bytes, count) : plainDouble(bytes, count);
+  if (page.encoding === Encoding.DELTA_BINARY_PACKED) return deltaInt64(bytes, count);
+  if (page.encoding === Encoding.BYTE_STREAM_SPLIT) return splitDouble(bytes, count);
+  const indexes = dictionaryIndexes(page);
+  const values = new Float64Array(count);
+  for (let i = 0; i < count; i++) values[i] = dictionary[indexes[i]!]!;
+  return values;
+}
+
+function dictionaryIndexes({ encoding, values, count }: Page): Uint32Array {
+  if (encoding !== Encoding.RLE_DICTIONARY)
+    throw new Error(`a page has an encoding Tacho does not write (${encoding})`);
+  return count === 0 ? new Uint32Array(0) : runsAndBits(values, 1, values.length, values[0]!, count);
+}
+
+function readTexts(
+  fd: number,
+  column: ParquetColumnFacts,
+  into: Rows['texts'] extends Map<string, infer T> ? T : never,
+  start: number,
+): void {
+  let row = start;
+  for (const chunk of column.chunks) {
+    let codes: number[] = [];
+    const takeDictionary = (page: Buffer, count: number): void => {
+      codes = plainTexts(page, count).map((value) => into.pool.codeOf(value));
+    };
+    for (const page of pages(fd, column, chunk, takeDictionary)) {
+      const indexes = dictionaryIndexes(page);
+      for (let i = 0, at = 0; i < page.rows; i++) {
+        into.codes[row + i] = page.present === undefined || page.present[i] === 1 ? codes[indexes[at++]!]! : 0;
+      }
+      row += page.rows;
+    }
+  }
+}
+
+/** The data pages of a chunk; its dictionary goes to `takeDictionary` first. */
+function* pages(
+  fd: number,
+  column: ParquetColumnFacts,
+  chunk: ParquetChunk,
+  takeDictionary: (page: Buffer, count: number) => void,
+): Generator<Page> {
+  if (chunk.codec !== Codec.ZSTD) throw new Error('it is compressed in a way Tacho does not write');
+  const bytes = Buffer.allocUnsafe(chunk.bytes);
+  if (fs.readSync(fd, bytes, 0, chunk.bytes, chunk.offset) < chunk.bytes) throw new Error('it is cut off');
+  const reader = new ThriftReader(bytes);
+  let rows = 0;
+  while (rows < chunk.rows) {
+    const head = reader.struct();
+    const body = bytes.subarray(reader.at, reader.at + (head[3] as number));
+    reader.at += head[3] as number;
+    if (head[4] !== undefined && crc32(body) !== (head[4] as number) >>> 0) {
+      throw new Error(`column ${column.name} is damaged (checksum)`);
+    }
+    if (head[1] === PageType.DICTIONARY) {
+      takeDictionary(zstdDecompressSync(body), (head[7] as ReadStruct)[1] as number);
+      continue;
+    }
+    if (head[1] !== PageType.DATA_V2) throw new Error('it has pages of a kind Tacho does not write');
+    const facts = head[8] as ReadStruct;
+    const levels = facts[5] as number;
+    const pageRows = facts[3] as number;
+    const nulls = facts[2] as number;
+    const present = nulls === 0 ? undefined : runsAndBits(body, 0, levels, 1, pageRows);
+    const values = zstdDecompressSync(body.subarray(levels));
+    rows += pageRows;
+    yield { encoding: facts[4] as number, count: pageRows - nulls, rows: pageRows, values, present };
+  }
+}

@@ -1,0 +1,116 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { code, Fault, reason } from '../base/fault.ts';
+import type { Column, Table } from '../table/table.ts';
+import { arrange } from './arrange.ts';
+import type { Batch, ReadOptions } from './batch.ts';
+import { clip } from './clip.ts';
+import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
+import { guessColumn, guessTable, layoutOf, tableOf } from './describe.ts';
+import { type TableFiles, tableFiles } from './files.ts';
+import type { NodeRecording } from './open.ts';
+import { readParquet } from './parquet/read.ts';
+import { Rows } from './rows.ts';
+
+/** A batch, and what could not be read of its files. */
+export interface ReadBatch extends Batch {
+  damage: Damage[];
+}
+
+export interface ReadAllOptions extends ReadOptions {
+  /** In sparse tables a row holds until the next one: keep the row that held at `from`, and what holds at `to`. */
+  hold?: boolean;
+  /** Receives, by the name of the part, the bytes of lines that were not taken. */
+  reject?: (part: string, bytes: Uint8Array) => void;
+}
+
+/**
+ * The rows of a table of a node, from live parts, rolled parts and sealed file alike, sorted by keys and time.
+ * A row that is in two files (a crash while rolling or sealing leaves that) comes once.
+ *
+ *     const gpu = readTable(node, 'gpu', { columns: ['power_watts'], from, to });
+ */
+export function readTable(node: NodeRecording, table: string, options: ReadAllOptions = {}): ReadBatch {
+  let files = filesOf(node, table);
+  // an agent that is still running may roll a part while it is read: then once more
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const batch = readFiles(node, table, files, options);
+      const now = filesOf(node, table);
+      if (attempt === 3 || sameFiles(files, now)) return batch;
+      files = now;
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      if (attempt < 3 && code(error) === 'ENOENT') files = filesOf(node, table);
+      else throw new Fault(`cannot read table ${table} of node ${node.name}: ${reason(error)}`, { cause: error });
+    }
+  }
+}
+
+function filesOf(node: NodeRecording, table: string): TableFiles {
+  return tableFiles(fs.readdirSync(node.folder)).get(table) ?? { parts: [] };
+}
+
+const sameFiles = (a: TableFiles, b: TableFiles): boolean =>
+  a.sealed === b.sealed && a.parts.length === b.parts.length && a.parts.every((part, i) => part === b.parts[i]);
+
+function readFiles(node: NodeRecording, name: string, files: TableFiles, options: ReadAllOptions): ReadBatch {
+  const described = tableOf(node, name);
+  const rows = new Rows();
+  const damage: Damage[] = [];
+  const wanted = options.columns === undefined ? undefined : new Set(options.columns);
+  let table: Table | undefined;
+  const seen = new Map<string, Column>();
+
+  if (files.sealed !== undefined) {
+    const file = path.join(node.folder, files.sealed);
+    try {
+      const sealed = readParquet(file, rows, wanted, described);
+      table = { ...sealed, ...(described === undefined ? {} : { help: described.help }), columns: [] };
+      for (const column of sealed.columns) seen.set(column.name, column);
+    } catch (error) {
+      if (code(error) === 'ENOENT') throw error;
+      damage.push({ file, torn_bytes: 0, bad_lines: 0, first_bad: [], unreadable: reason(error) });
+    }
+  }
+
+  const csv: CsvOptions = {
+    layout(header, sample) {
+      const uses = layoutOf(described ?? table, header, sample);
+      if (uses === undefined) return undefined;
+      table ??= described ?? guessTable(name, header, uses);
+      const keys = table.keys;
+      header.forEach((column, i) => {
+        if (i === 0 || seen.has(column) || keys.some((key) => key.name === column)) return;
+        const known = described?.columns.find((c) => c.name === column);
+        seen.set(column, known ?? guessColumn(column, uses[i]!));
+      });
+      for (const key of keys) rows.addText(key.name);
+      return uses;
+    },
+    wanted: (column) =>
+      wanted === undefined || wanted.has(column) || (table?.keys.some((k) => k.name === column) ?? false),
+  };
+  for (const [i, part] of files.parts.entries()) {
+    // the compressed form is there and whole: the plain one was about to be removed
+    if (i > 0 && files.parts[i - 1] === `${part}.zst` && damage.at(-1)?.file !== path.join(node.folder, `${part}.zst`))
+      continue;
+    const { reject } = options;
+    if (reject !== undefined) csv.reject = (bytes) => reject(part, bytes);
+    const found = readCsv(path.join(node.folder, part), rows, csv);
+    if (found.torn_bytes > 0 || found.bad_lines > 0 || found.unreadable !== undefined) damage.push(found);
+  }
+
+  table ??= described ?? guessTable(name, ['time'], ['time']);
+  const columns = orderColumns(seen, described);
+  for (const key of table.keys) rows.addText(key.name);
+  const batch = arrange(rows, { ...table, columns });
+  return { ...clip(batch, options), damage };
+}
+
+/** The columns that the files have, in the order of the description. */
+function orderColumns(seen: ReadonlyMap<string, Column>, described: Table | undefined): Column[] {
+  const known = described?.columns.filter((c) => seen.has(c.name)) ?? [];
+  const names = new Set(known.map((c) => c.name));
+  return [...known, ...[...seen.values()].filter((c) => !names.has(c.name))];
+}

@@ -1,0 +1,77 @@
+/** Distinct texts, found again by their bytes: reading a file makes one string a distinct value, not one a cell. */
+export class TextPool {
+  /** Number of distinct texts. */
+  size = 0;
+  private slots = new Int32Array(64).fill(-1);
+  private hashes = new Int32Array(32);
+  private ends = new Uint32Array(33);
+  private bytes = Buffer.allocUnsafeSlow(1024);
+
+  /** The code of the text in bytes[from, to). */
+  code(bytes: Uint8Array, from: number, to: number): number {
+    let hash = 0x811c9dc5 | 0;
+    for (let i = from; i < to; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
+    const mask = this.slots.length - 1;
+    let slot = (hash ^ (hash >>> 15)) & mask;
+    for (;;) {
+      const found = this.slots[slot]!;
+      if (found < 0) return this.add(bytes, from, to, hash, slot);
+      if (this.hashes[found] === hash && this.equals(found, bytes, from, to)) return found;
+      slot = (slot + 1) & mask;
+    }
+  }
+
+  codeOf(text: string): number {
+    const bytes = Buffer.from(text);
+    return this.code(bytes, 0, bytes.length);
+  }
+
+  /** All texts, by code. */
+  values(): string[] {
+    return Array.from({ length: this.size }, (_, i) => this.bytes.toString('utf8', this.ends[i], this.ends[i + 1]));
+  }
+
+  private equals(code: number, bytes: Uint8Array, from: number, to: number): boolean {
+    const start = this.ends[code]!;
+    if (this.ends[code + 1]! - start !== to - from) return false;
+    for (let i = 0; i < to - from; i++) if (this.bytes[start + i] !== bytes[from + i]) return false;
+    return true;
+  }
+
+  private add(bytes: Uint8Array, from: number, to: number, hash: number, slot: number): number {
+    const code = this.size++;
+    const start = this.ends[code]!;
+    const end = start + to - from;
+    if (end > this.bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(end, this.bytes.length * 2));
+      this.bytes.copy(grown, 0, 0, start);
+      this.bytes = grown;
+    }
+    this.bytes.set(bytes.subarray(from, to), start);
+    if (code === this.hashes.length) {
+      this.hashes = grow(this.hashes, new Int32Array(code * 2));
+      this.ends = grow(this.ends, new Uint32Array(code * 2 + 1));
+    }
+    this.hashes[code] = hash;
+    this.ends[code + 1] = end;
+    this.slots[slot] = code;
+    if (this.size * 2 > this.slots.length) this.rehash();
+    return code;
+  }
+
+  private rehash(): void {
+    const mask = this.slots.length * 2 - 1;
+    this.slots = new Int32Array(mask + 1).fill(-1);
+    for (let code = 0; code < this.size; code++) {
+      const hash = this.hashes[code]!;
+      let slot = (hash ^ (hash >>> 15)) & mask;
+      while (this.slots[slot]! >= 0) slot = (slot + 1) & mask;
+      this.slots[slot] = code;
+    }
+  }
+}
+
+function grow<T extends Int32Array | Uint32Array>(old: T, larger: T): T {
+  larger.set(old);
+  return larger;
+}
