@@ -14,9 +14,6 @@ export interface Output {
   abandon(): void;
 }
 
-/** Whoever read our standard output (`| head`) has seen enough: not an error. */
-export class ReaderGone extends Error {}
-
 /** A file that has another name (`.part`) until it is whole, so that nobody takes half an export for a whole one. */
 export function fileOutput(name: string): Output {
   const part = `${name}.part`;
@@ -96,9 +93,10 @@ export function standardOutput(fd = 1): Output {
           at += n;
           written += n;
         } catch (error) {
-          if (code(error) === 'EPIPE') throw new ReaderGone('the reader has gone', { cause: error });
           // a pipe that does not block and is full: give the reader a moment
           if (code(error) === 'EAGAIN') Atomics.wait(pause, 0, 0, 2);
+          // whoever read it (`| head`) has seen enough: the command line ends quietly
+          else if (code(error) === 'EPIPE') throw error;
           else throw new Fault(`cannot write to standard output: ${reason(error)}`, { cause: error });
         }
       }

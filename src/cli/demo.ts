@@ -1,0 +1,67 @@
+import { type Command, Option } from 'commander';
+import { formatDuration, parseDuration } from '../base/duration.ts';
+import { usage } from '../base/fault.ts';
+import { progress } from '../show/progress.ts';
+
+interface Options {
+  output: string;
+  nodes: number;
+  gpus: number;
+  hours: number;
+  interval: number;
+  seal: boolean;
+  format: 'text' | 'json';
+}
+
+function number(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value)) throw usage(`"${text}" is not a number`);
+  return value;
+}
+
+export function define(command: Command): void {
+  command
+    .option('-o, --output <folder>', 'the recording', 'tacho-demo')
+    .option('--nodes <n>', 'nodes of the job', number, 8)
+    .option('--gpus <n>', 'GPUs of each node', number, 8)
+    .option('--hours <n>', 'how long the job took', number, 2)
+    .option('-i, --interval <duration>', 'time between samples, from 0.1s', parseDuration, 1)
+    .option('--no-seal', 'leave the files as the agents of a running job write them')
+    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addHelpText(
+      'after',
+      `
+The job is made up, and the same each time: a training run with epochs, checkpoints and evaluations, one node that
+throttles, one GPU that nobody uses, one node that leaks memory. No GPU is needed to look at it.
+
+Examples:
+  tacho demo && tacho report tacho-demo
+  tacho demo -o small --nodes 2 --gpus 2 --hours 0.1
+`,
+    )
+    .action(async (options: Options) => {
+      const { demoSize, valuesOf, writeDemo } = await import('../demo/demo.ts');
+      const asked = {
+        nodes: options.nodes,
+        gpus: options.gpus,
+        seconds: options.hours * 3600,
+        interval: options.interval,
+      };
+      const size = demoSize(asked);
+      const values = valuesOf(size);
+      const bar = progress('writing the demo', values);
+      const recording = await writeDemo({
+        ...size,
+        folder: options.output,
+        live: !options.seal,
+        progress: (count) => bar.advance(count),
+      });
+      bar.done();
+      process.stdout.write(
+        options.format === 'json'
+          ? `${JSON.stringify({ recording, ...size, values })}\n`
+          : `${recording}: ${size.nodes} nodes with ${size.gpus} GPUs each, ${formatDuration(size.seconds)}, ` +
+              `${values.toLocaleString('en')} values\ntacho report ${options.output} prints its report card\n`,
+      );
+    });
+}

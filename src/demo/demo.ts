@@ -1,0 +1,137 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { Fault, usage } from '../base/fault.ts';
+import { TableWriter } from '../recording/append.ts';
+import { createRecording } from '../recording/create.ts';
+import { nodeFolder } from '../recording/node-folder.ts';
+import { replaceJson } from '../recording/replace.ts';
+import { Frame } from '../table/frame.ts';
+import { cardFiller, cardsOf } from './cards.ts';
+import { agentFacts, type DemoSize, jobFacts, listed, nodeName, START } from './facts.ts';
+import { type Filler, hostTables } from './host-tables.ts';
+import { powerFiller, processFillers } from './job-tables.ts';
+import { machine } from './machine.ts';
+import { noise } from './noise.ts';
+import { type Story, tell } from './story.ts';
+
+export interface DemoOptions extends Partial<DemoSize> {
+  folder: string;
+  seed?: number;
+  /** Leave the files as the agents of a running job write them. */
+  live?: boolean;
+  /** Told after each step how many of how many values are written. */
+  progress?: (values: number) => void;
+}
+
+const DEFAULTS: DemoSize = { nodes: 8, gpus: 8, seconds: 7200, interval: 1 };
+/** Processes are looked at every ten seconds. */
+const PROCESS_SECONDS = 10;
+/** So many ticks are made before anybody else gets a turn. */
+const STRIDE = 300;
+
+/** The size of a demo, checked; what is not given is as in the documentation. */
+export function demoSize(options: Partial<DemoSize>): DemoSize {
+  const size = { ...DEFAULTS, ...options };
+  const whole = (value: number, what: string, most: number): void => {
+    if (!Number.isInteger(value) || value < 0 || value > most)
+      throw usage(`${what} must be a whole number up to ${most}, not ${value}`);
+  };
+  whole(size.nodes, '--nodes', 10_000);
+  whole(size.gpus, '--gpus', 256);
+  if (size.nodes === 0) throw usage('--nodes must be at least 1');
+  if (!(size.interval >= 0.1)) throw usage(`--interval must be at least 0.1 s, not ${size.interval}`);
+  if (!(size.seconds >= size.interval * 2)) throw usage('--hours must be long enough for two samples');
+  return size;
+}
+
+/** Values that a demo of this size has in the tables of GPUs and hosts. */
+export const valuesOf = (size: DemoSize): number =>
+  Math.round(size.seconds / size.interval) * size.nodes * (size.gpus * 15 + 60);
+
+/** Writes the recording of a synthetic training job; the same bytes each time. Returns the recording's path. */
+export async function writeDemo(options: DemoOptions): Promise<string> {
+  const { folder, seed = 1, live, progress, ...asked } = options;
+  const size = demoSize(asked);
+  const recording = createRecording(folder, jobFacts(size));
+  const story = tell(size.seconds, size.nodes, size.gpus);
+  try {
+    for (let node = 0; node < size.nodes; node++) {
+      await writeNode(recording, story, seed, size, node, progress ?? (() => {}));
+    }
+  } catch (error) {
+    // nobody shall take a part of it for the whole
+    fs.rmSync(recording, { recursive: true, force: true });
+    throw error;
+  }
+  return recording;
+}
+
+interface Stream extends Filler {
+  frame: Frame;
+  writer: TableWriter;
+  /** Ticks from one sample to the next. */
+  stride: number;
+}
+
+async function writeNode(
+  recording: string,
+  story: Story,
+  seed: number,
+  size: DemoSize,
+  node: number,
+  progress: (values: number) => void,
+): Promise<void> {
+  const folder = path.join(recording, nodeFolder(nodeName(node)));
+  fs.mkdirSync(folder, { mode: 0o700 });
+  const { interval } = size;
+  const state = machine(story, seed, node, interval);
+  const cards = cardsOf(story, seed, node, size.gpus);
+  const stride = Math.max(1, Math.round(PROCESS_SECONDS / interval));
+  const leak = node === story.cast.leak;
+  const often: Filler[] = [
+    ...(size.gpus > 0 ? [cardFiller(cards, story, node, interval)] : []),
+    ...hostTables(state, seed, node, interval),
+    powerFiller(state, cards, seed, node, interval),
+  ];
+  const seldom = processFillers(state, cards, { seed, node, leak, start: START, interval, every: stride * interval });
+  const open = (filler: Filler, every: number): Stream => ({
+    ...filler,
+    frame: new Frame(filler.table),
+    writer: new TableWriter(folder, filler.table),
+    stride: every,
+  });
+  const streams = [...often.map((f) => open(f, 1)), ...seldom.map((f) => open(f, stride))];
+
+  const clock = noise(seed, 'clock', node);
+  const ticks = Math.round(size.seconds / interval);
+  for (let tick = 0; tick < ticks; tick++) {
+    const second = tick * interval;
+    state.advance(second);
+    // an agent wakes a little after its tick
+    const late =
+      tick === 0
+        ? 0
+        : Math.round(180 + Math.abs(clock.normal()) * 140 + (clock.uniform() < 0.01 ? 2500 * clock.uniform() : 0));
+    const time = START + Math.round(second * 1e6) + late;
+    for (const stream of streams) {
+      if (tick % stream.stride !== 0) continue;
+      stream.frame.clear(time);
+      stream.fill(stream.frame, second);
+      stream.writer.append(stream.frame);
+    }
+    if ((tick + 1) % STRIDE === 0 || tick + 1 === ticks) {
+      progress(((tick % STRIDE) + 1) * (size.gpus * 15 + 60));
+      await breathe();
+    }
+  }
+  let written = 0;
+  for (const { writer } of streams) {
+    await writer.close();
+    if (writer.trouble)
+      throw new Fault(`cannot write ${writer.file}: ${writer.trouble.why}`, { hint: 'choose another place with -o' });
+    written += writer.bytesWritten;
+  }
+  const tables = streams.map((s) => listed(s.table, s.stride === 1 ? undefined : s.stride * interval));
+  replaceJson(path.join(folder, 'agent.json'), agentFacts(size, node, tables, written));
+}

@@ -1,0 +1,211 @@
+import { gpuProcess } from '../sources/gpu-process.ts';
+import { power } from '../sources/power.ts';
+import { processTable } from '../sources/process-table.ts';
+import type { Card } from './cards.ts';
+import { add, type Filler, growing } from './host-tables.ts';
+import type { Machine } from './machine.ts';
+import { type Noise, noise } from './noise.ts';
+import { pick } from './pick.ts';
+
+const PAGE = 4096;
+export const USER = { name: 'ada', uid: 20417 };
+export const COMMAND = ['python3', 'train.py', '--config', 'mixture-70b.yaml', '--resume', 'auto'];
+
+/** Node, CPU and memory as Cray's pm_counters show them: 6 values a tick. */
+export function powerFiller(
+  machine: Machine,
+  cards: readonly Card[],
+  seed: number,
+  node: number,
+  interval: number,
+): Filler {
+  const n = noise(seed, 'power', node);
+  const energy = [n, n, n].map(() => Math.floor(n.uniform() * 1e12));
+  const meter = 'pm_counters';
+  return {
+    table: pick(power.table, ['meter', 'within', 'energy_mj', 'power_watts']),
+    fill(frame) {
+      const processors = Math.round(190 + machine.cores * 6.2 + n.normal() * 9);
+      const memory = Math.round(74 + machine.cores * 0.8 + n.normal() * 2);
+      let total = processors + memory + 420 + n.normal() * 11;
+      for (const card of cards) total += card.power * 1.04;
+      const watts = [Math.round(total), processors, memory];
+      watts.forEach((value, i) => {
+        energy[i]! += Math.round(value * 1e3 * interval * (1 + n.normal() * 0.002));
+      });
+      add(frame, ['node', meter, ''], [energy[0]!, watts[0]!]);
+      add(frame, ['cpu', meter, 'node'], [energy[1]!, watts[1]!]);
+      add(frame, ['memory', meter, 'node'], [energy[2]!, watts[2]!]);
+    },
+  };
+}
+
+interface Process {
+  pid: number;
+  name: string;
+  command: string;
+  parent: number;
+  threads: number;
+  /** Its share of the cores in use, and of the memory of programs. */
+  cores: number;
+  memory: number;
+  /** The card it works on; undefined: none. */
+  card: number | undefined;
+  leaks: boolean;
+  user: number;
+  system: number;
+  peak: number;
+  minor: (mean: number) => number;
+  read: (mean: number) => number;
+  written: (mean: number) => number;
+  switches: (mean: number) => number;
+  preempted: (mean: number) => number;
+  wait: (mean: number) => number;
+}
+
+/** The processes of the job on one node: a trainer for each card in use, and a loader of data for each trainer. */
+export function processFillers(
+  machine: Machine,
+  cards: readonly Card[],
+  options: { seed: number; node: number; leak: boolean; start: number; interval: number; every: number },
+): Filler[] {
+  const n = noise(options.seed, 'process', options.node);
+  const root = 40_000 + Math.floor(n.uniform() * 20_000);
+  const used = cards.map((_, gpu) => gpu).filter((gpu) => !cards[gpu]!.idle);
+  const share = 1 / used.length;
+  const command = COMMAND.join(' ');
+  const all = [
+    make(n, {
+      pid: root,
+      name: 'slurm_script',
+      command: 'bash ./train.sbatch',
+      cores: 0.0001,
+      memory: 0.00002,
+      threads: 1,
+    }),
+    ...used.map((card) =>
+      make(n, {
+        pid: root + 20 + card,
+        parent: root,
+        name: 'python3',
+        command,
+        cores: 0.46 * share,
+        memory: 0.55 * share,
+        threads: 61,
+        card,
+      }),
+    ),
+    ...used.map((card, i) =>
+      make(n, {
+        pid: root + 400 + card,
+        parent: root + 20 + card,
+        name: 'pt_data_worker',
+        command,
+        cores: 0.53 * share,
+        memory: 0.44 * share,
+        threads: 9,
+        leaks: options.leak && i === 0,
+      }),
+    ),
+  ];
+  const began = (pid: number): string => String(Math.floor(options.start / 1000) + (pid - root) * 10);
+  return [
+    {
+      table: processTable,
+      fill(frame, second) {
+        const seconds = second === 0 ? 0 : options.every;
+        for (const process of all) {
+          const texts = [
+            String(process.pid),
+            began(process.pid),
+            process.name,
+            process.command,
+            USER.name,
+            process.cores > 0.01 ? 'R' : 'S',
+          ];
+          add(frame, texts, live(process, machine, seconds, second, n, options.leak));
+        }
+      },
+    },
+    {
+      table: pick(gpuProcess.table, ['memory_bytes', 'percent', 'type']),
+      fill(frame) {
+        for (const process of all) {
+          if (process.card === undefined) continue;
+          const card = cards[process.card]!;
+          add(frame, [String(process.card), String(process.pid), 'compute'], [card.used - 297_795_584, card.busy]);
+        }
+      },
+    },
+  ];
+}
+
+function make(
+  n: Noise,
+  facts: Partial<Process> & Pick<Process, 'pid' | 'name' | 'command' | 'cores' | 'memory' | 'threads'>,
+): Process {
+  return {
+    parent: 1,
+    card: undefined,
+    leaks: false,
+    user: 0,
+    system: 0,
+    peak: 0,
+    minor: growing(n, 0.2, 2000),
+    read: growing(n, 0.2, 0),
+    written: growing(n, 0.2, 0),
+    switches: growing(n, 0.2, 0),
+    preempted: growing(n, 0.3, 0),
+    wait: growing(n, 0.3, 0),
+    ...facts,
+  };
+}
+
+/** The numbers of a process in the order of its table. */
+function live(
+  process: Process,
+  machine: Machine,
+  seconds: number,
+  second: number,
+  n: Noise,
+  leaking: boolean,
+): number[] {
+  const cores = process.cores * machine.cores;
+  const hundredths = (value: number): number => Math.max(0, Math.round(value * 100 * (1 + n.normal() * 0.02))) * 10;
+  process.user += hundredths(cores * 0.92 * seconds);
+  process.system += hundredths(cores * 0.07 * seconds);
+  const extra = process.leaks ? machine.leaked : 0;
+  const shared = leaking ? machine.anon - machine.leaked : machine.anon;
+  const anon = Math.round((shared * process.memory + extra) / PAGE + n.normal() * 50) * PAGE;
+  const file = Math.round((process.threads * 4e6) / PAGE) * PAGE;
+  const rss = anon + file;
+  process.peak = Math.max(process.peak, rss);
+  const loads = process.name === 'pt_data_worker' ? process.memory / 0.44 : 0;
+  const saves = process.card === undefined ? 0 : process.memory / 0.55;
+  const read = process.read((loads * machine.read * seconds) / machine.seconds);
+  const written = process.written((saves * machine.written * seconds) / machine.seconds);
+  return [
+    process.parent,
+    USER.uid,
+    process.threads,
+    process.user,
+    process.system,
+    rss,
+    anon,
+    file,
+    0,
+    process.peak,
+    rss * 2 + process.threads * 8_388_608,
+    0,
+    process.minor(cores * (second < 100 ? 21_000 : 1300) * seconds),
+    12,
+    read,
+    written,
+    Math.round(read * 1.31),
+    Math.round(written * 1.01),
+    process.switches(cores * 310 * seconds),
+    process.preempted(cores * 4 * seconds),
+    process.wait(cores * 2 * seconds),
+    Math.floor(n.uniform() * 64),
+  ];
+}

@@ -1,0 +1,69 @@
+/** What the job does: it loads its data, then trains in epochs; each ends with a checkpoint, every third is evaluated. */
+export type Phase = 'load' | 'train' | 'checkpoint' | 'evaluate';
+
+export interface Stretch {
+  phase: Phase;
+  /** Name of the marker: "load", "epoch 3", "checkpoint 3", "evaluation 3". */
+  name: string;
+  /** Seconds since the job began. */
+  start: number;
+  end: number;
+}
+
+/** Who is unlike the others. */
+export interface Cast {
+  /** A node whose cooling is poor: hotter, throttling, slower. */
+  straggler: number;
+  /** A card that nobody uses. */
+  idle: { node: number; gpu: number };
+  /** A node on which a program never gives memory back. */
+  leak: number;
+}
+
+export interface Story {
+  seconds: number;
+  stretches: readonly Stretch[];
+  cast: Cast;
+}
+
+const EPOCHS = 12;
+
+/** Parts of an epoch (600 s when the job takes two hours). */
+const CHECKPOINT = 25 / 600;
+const EVALUATION = 100 / 600;
+const LOAD = 90 / 600;
+
+/** The same story, told in so many seconds with so many nodes and cards. */
+export function tell(seconds: number, nodes: number, gpus: number): Story {
+  const epoch = seconds / EPOCHS;
+  const stretches: Stretch[] = [{ phase: 'load', name: 'load', start: 0, end: LOAD * epoch }];
+  for (let n = 1; n <= EPOCHS; n++) {
+    const begin = n === 1 ? LOAD * epoch : (n - 1) * epoch;
+    const end = n * epoch;
+    const evaluated = n % 3 === 0;
+    const trained = end - (CHECKPOINT + (evaluated ? EVALUATION : 0)) * epoch;
+    stretches.push({ phase: 'train', name: `epoch ${n}`, start: begin, end: trained });
+    if (evaluated)
+      stretches.push({ phase: 'evaluate', name: `evaluation ${n}`, start: trained, end: end - CHECKPOINT * epoch });
+    stretches.push({ phase: 'checkpoint', name: `checkpoint ${n}`, start: end - CHECKPOINT * epoch, end });
+  }
+  return {
+    seconds,
+    stretches,
+    // in small demos one node may play two parts
+    cast: {
+      straggler: nodes > 1 ? Math.floor(nodes / 3) : -1,
+      idle: { node: nodes - 1, gpu: gpus > 1 ? gpus - 3 + Number(gpus < 3) : -1 },
+      leak: nodes > 2 ? Math.floor(nodes / 2) : -1,
+    },
+  };
+}
+
+/** A reader of the story: call it with times that never go back. */
+export function follow(story: Story): (second: number) => Phase {
+  let at = 0;
+  return (second) => {
+    while (at + 1 < story.stretches.length && second >= story.stretches[at]!.end) at++;
+    return story.stretches[at]!.phase;
+  };
+}
