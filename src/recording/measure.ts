@@ -1,0 +1,271 @@
+import type { Column, Table } from '../table/table.ts';
+import type { Batch } from './batch.ts';
+import { quantiles, sortedQuantiles, weightedQuantiles } from './quantiles.ts';
+import type { SeriesStatistics, Statistics, TableStatistics } from './statistics.ts';
+
+/** More processes than this are not described one by one: those with the most CPU time are. */
+export const MOST_PROCESSES = 2000;
+
+const FIVE = [0.05, 0.25, 0.5, 0.75, 0.95];
+const THREE = [0.05, 0.5, 0.95];
+
+/** What a table's rows show, series by series. */
+export function measure(batch: Batch): TableStatistics {
+  const statistics = measureSeries(batch);
+  for (const column of batch.table.columns) {
+    const values = batch.numbers.get(column.name);
+    if (values !== undefined) measureColumn(statistics, batch, column, values);
+  }
+  return statistics.table;
+}
+
+/** Statistics in the making: columns are added one by one, so that they need not all be in memory. */
+export interface Measured {
+  table: TableStatistics;
+  /** The place, among all series of the batch, of each series in the table. */
+  places: number[];
+}
+
+/** Everything but the number columns. */
+export function measureSeries(batch: Batch, cpu?: Float64Array): Measured {
+  const { table, series, time, rows } = batch;
+  const total = series.length - 1;
+  const places = busiest(batch, total, cpu);
+  let start = Number.NaN;
+  let end = Number.NaN;
+  for (let s = 0; s < total; s++) {
+    const first = time[series[s]!]!;
+    const last = time[series[s + 1]! - 1]!;
+    if (!(first >= start)) start = first;
+    if (!(last <= end)) end = last;
+  }
+  return {
+    places,
+    table: {
+      table: table.name,
+      rows,
+      start,
+      end,
+      series: places.map((s) => describeSeries(batch, series[s]!, series[s + 1]!)),
+      series_total: total,
+    },
+  };
+}
+
+function describeSeries(batch: Batch, from: number, to: number): SeriesStatistics {
+  const keys: Record<string, string> = {};
+  for (const { name } of batch.table.keys) {
+    const key = batch.texts.get(name)!;
+    keys[name] = key.values[key.codes[from]!]!;
+  }
+  const texts: Record<string, string> = {};
+  for (const column of batch.table.columns) {
+    const text = batch.texts.get(column.name);
+    if (text === undefined) continue;
+    for (let i = to - 1; i >= from; i--) {
+      const value = text.values[text.codes[i]!]!;
+      if (value === '') continue;
+      texts[column.name] = value;
+      break;
+    }
+  }
+  return { keys, start: batch.time[from]!, end: batch.time[to - 1]!, samples: to - from, texts, columns: {} };
+}
+
+const TIMES: readonly string[] = ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'];
+
+/** The counters of a table of processes that hold CPU time. */
+export function cpuColumns(table: Table): string[] {
+  if (!table.keys.some((key) => key.name === 'pid')) return [];
+  return table.columns
+    .filter((c) => c.kind === 'counter' && TIMES.includes(c.unit) && /^(user|system|cpu)_/.test(c.name))
+    .map((c) => c.name);
+}
+
+/** All series; of too many processes those with the most CPU time, still in the order of their keys. */
+function busiest(batch: Batch, total: number, cpu: Float64Array | undefined): number[] {
+  const all = Array.from({ length: total }, (_, s) => s);
+  if (total <= MOST_PROCESSES || !batch.table.keys.some((key) => key.name === 'pid')) return all;
+  const spent = cpu ?? cpuTime(batch);
+  return all
+    .sort((a, b) => spent[b]! - spent[a]! || a - b)
+    .slice(0, MOST_PROCESSES)
+    .sort((a, b) => a - b);
+}
+
+/** CPU time of each series until its last sample; without CPU times the number of samples stands in. */
+export function cpuTime(batch: Batch): Float64Array {
+  const { series } = batch;
+  const columns = cpuColumns(batch.table).flatMap((name) => batch.numbers.get(name) ?? []);
+  return Float64Array.from({ length: series.length - 1 }, (_, s) => {
+    const from = series[s]!;
+    const to = series[s + 1]!;
+    if (columns.length === 0) return to - from;
+    let spent = 0;
+    for (const values of columns) {
+      let i = to - 1;
+      while (i >= from && Number.isNaN(values[i])) i--;
+      if (i >= from) spent += values[i]!;
+    }
+    return spent;
+  });
+}
+
+/** Scratch space for one series: its values, when they were taken, how long they held. */
+class Space {
+  values = new Float64Array(0);
+  times = new Float64Array(0);
+  weights = new Float64Array(0);
+  rates = new Float64Array(0);
+
+  room(count: number): void {
+    if (count <= this.values.length) return;
+    const size = Math.max(count, this.values.length * 2);
+    this.values = new Float64Array(size);
+    this.times = new Float64Array(size);
+    this.weights = new Float64Array(size);
+    this.rates = new Float64Array(size);
+  }
+}
+
+const space = new Space();
+
+/** Adds a number column to the series that `measureSeries` described. */
+export function measureColumn(measured: Measured, batch: Batch, column: Column, values: Float64Array): void {
+  const { series, time } = batch;
+  measured.places.forEach((s, i) => {
+    const found = measureValues(
+      values,
+      time,
+      series[s]!,
+      series[s + 1]!,
+      column.kind === 'counter',
+      batch.table.sparse,
+    );
+    if (found !== undefined) measured.table.series[i]!.columns[column.name] = found;
+  });
+}
+
+function measureValues(
+  column: Float64Array,
+  time: Float64Array,
+  from: number,
+  to: number,
+  isCounter: boolean,
+  sparse = false,
+): Statistics | undefined {
+  space.room(to - from);
+  const { values, times, weights } = space;
+  let count = 0;
+  let min = Number.POSITIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
+  let maxTime = Number.NaN;
+  let ascending = true;
+  let sum = 0;
+  let previous = Number.NEGATIVE_INFINITY;
+  for (let i = from; i < to; i++) {
+    const value = column[i]!;
+    if (Number.isNaN(value)) continue;
+    values[count] = value;
+    times[count++] = time[i]!;
+    sum += value;
+    if (value < min) min = value;
+    if (value > max) {
+      max = value;
+      maxTime = time[i]!;
+    }
+    if (value < previous) ascending = false;
+    previous = value;
+  }
+  if (count === 0) return undefined;
+  const first = values[0]!;
+  const last = values[count - 1]!;
+  let mean = sum / count;
+  let held = 0;
+  if (sparse) {
+    // a value holds until the next one, the last one until the series ends
+    const end = time[to - 1]!;
+    for (let i = 0; i < count; i++) {
+      const weight = (i + 1 < count ? times[i + 1]! : end) - times[i]!;
+      weights[i] = weight;
+      held += weight;
+    }
+    if (held > 0) {
+      mean = 0;
+      for (let i = 0; i < count; i++) mean += values[i]! * (weights[i]! / held);
+    }
+  }
+  const weighted = held > 0;
+  const growth = isCounter ? measureGrowth(count, sparse) : { integral: measureArea(count, sparse) };
+  let squares = 0;
+  for (let i = 0; i < count; i++) {
+    const away = values[i]! - mean;
+    squares += away * away * (weighted ? weights[i]! / held : 1 / count);
+  }
+  const [p05, p25, p50, p75, p95] = (
+    min === max
+      ? [min, min, min, min, min]
+      : weighted
+        ? weightedQuantiles(values, weights, count, FIVE)
+        : ascending
+          ? sortedQuantiles(values, count, FIVE)
+          : quantiles(values, count, FIVE)
+  ) as [number, number, number, number, number];
+  return {
+    count,
+    missing: to - from - count,
+    first,
+    last,
+    min,
+    max,
+    max_time: maxTime,
+    mean,
+    deviation: Math.sqrt(squares),
+    p05,
+    p25,
+    p50,
+    p75,
+    p95,
+    ...growth,
+  };
+}
+
+/** Area under the values in `space`, in unit × seconds. */
+function measureArea(count: number, sparse: boolean): number {
+  const { values, times, weights } = space;
+  let area = 0;
+  if (sparse) for (let i = 0; i < count; i++) area += values[i]! * weights[i]!;
+  else for (let i = 1; i < count; i++) area += ((values[i]! + values[i - 1]!) / 2) * (times[i]! - times[i - 1]!);
+  return area / 1e6;
+}
+
+/** How much the counter in `space` grew, and how fast. A counter that fell began again at zero. */
+function measureGrowth(count: number, sparse: boolean): Pick<Statistics, 'increase' | 'rate'> {
+  const { values, times, rates } = space;
+  let increase = 0;
+  let min = Number.POSITIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
+  let maxTime = Number.NaN;
+  for (let i = 1; i < count; i++) {
+    const step = values[i]! - values[i - 1]!;
+    const grown = step >= 0 ? step : values[i]!;
+    increase += grown;
+    const rate = grown / ((times[i]! - times[i - 1]!) / 1e6);
+    rates[i - 1] = rate;
+    if (rate < min) min = rate;
+    if (rate > max) {
+      max = rate;
+      maxTime = times[i]!;
+    }
+  }
+  if (count < 2) return { increase };
+  const [p05, p50, p95] = (
+    min === max
+      ? [min, min, min]
+      : sparse
+        ? weightedQuantiles(rates, space.weights, count - 1, THREE)
+        : quantiles(rates, count - 1, THREE)
+  ) as [number, number, number];
+  const mean = increase / ((times[count - 1]! - times[0]!) / 1e6);
+  return { increase, rate: { min, max, max_time: maxTime, mean, p05, p50, p95 } };
+}
