@@ -1,5 +1,7 @@
 import * as path from 'node:path';
+import type { CustomSource } from '../config/custom-source.ts';
 import { allowance } from '../jobs/scope.ts';
+import type { WriterOptions } from '../recording/append.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 import { nodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
@@ -13,8 +15,12 @@ export interface NodeAgentOptions {
   node: string;
   intervalSeconds: number;
   step?: string;
-  /** Names of tables that are not wanted. */
+  /** Names of tables that are not wanted; with `only`, of those that are. */
   without: readonly string[];
+  only: readonly string[];
+  /** The user's own sources. */
+  custom: readonly CustomSource[];
+  writer: WriterOptions;
   /** Called when the recording's folder has gone: there is nothing left to do. */
   gone?: () => void;
 }
@@ -31,7 +37,9 @@ const WHOLE_NODE: Scope = { members: { by: 'node' }, exclude: [], redact: false 
 /** Starts the agent of this node: opens every source there is, takes the first sample, goes on at every tick. */
 export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAgent> {
   const host = new Host();
-  const wanted = sources.filter((kind) => !options.without.includes(kind.table.name));
+  const { without, only } = options;
+  const isWanted = (name: string): boolean => !without.includes(name) && (only.length === 0 || only.includes(name));
+  const wanted = sources.filter((kind) => isWanted(kind.table.name));
   const facts = nodeFacts(host);
   const agent = new Agent({
     folder: path.join(options.recording, nodeFolder(options.node)),
@@ -39,6 +47,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     host,
     facts,
     intervalSeconds: options.intervalSeconds,
+    writer: options.writer,
     ...(options.step === undefined ? {} : { step: options.step }),
     ...(options.gone === undefined ? {} : { gone: options.gone }),
   });

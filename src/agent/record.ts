@@ -1,9 +1,12 @@
-import * as os from 'node:os';
-import * as path from 'node:path';
-import { describeJob } from '../jobs/job-facts.ts';
+import { VERSION } from '../base/version.ts';
+import type { CustomSource } from '../config/custom-source.ts';
+import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
+import { firstSamples, lastWords, startAgents, stopAgents } from '../jobs/launch.ts';
+import { isHere } from '../jobs/local.ts';
 import { findScope } from '../jobs/scope.ts';
-import { createRecording, freeName, saveJob } from '../recording/create.ts';
-import type { Job } from '../recording/job.ts';
+import type { WriterOptions } from '../recording/append.ts';
+import { createRecording, discardRecording, freeName, saveJob } from '../recording/create.ts';
+import { FORMAT, type Job } from '../recording/job.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
 import { startNodeAgent } from './node-agent.ts';
 
@@ -17,48 +20,95 @@ export interface RecordOptions {
   parent: string;
   redact: boolean;
   without: readonly string[];
+  only: readonly string[];
+  custom: readonly CustomSource[];
+  writer: WriterOptions;
 }
 
 /** Looks taken between ticks right after the command has started, so that even a short one shows its processes. */
 const EARLY_LOOKS_MS = [30, 120, 400];
+/** The command does not wait longer than this for the agents of a job's nodes. */
+const FIRST_SAMPLE_SECONDS = 15;
 
-/** Records one command on this node, from before its first instruction until after its last. */
+/** Records one command from before its first instruction until after its last, on every node of the job it runs in. */
 export async function recordCommand(
   options: RecordOptions,
 ): Promise<{ folder: string; job: Job; ending: CommandEnding }> {
-  const job = await describeJob(options);
-  const folder = createRecording(options.folder ?? freeName(options.parent, `tacho-${job.id}`), job);
-  const node = await startNodeAgent({
-    recording: folder,
-    node: os.hostname().split('.')[0]!,
-    intervalSeconds: options.intervalSeconds,
-    without: options.without,
-  });
-  let command: RunningCommand;
+  // the command waits for this: a scheduler that is slow to answer gets little time
+  const facts = await jobFacts(process.env, { ...options, tell: say, run: schedulerRunner(2) });
+  const job: Job = {
+    format: FORMAT,
+    tacho: VERSION,
+    ...facts,
+    interval_seconds: options.intervalSeconds,
+    start: Date.now() * 1000,
+    state: 'running',
+  };
+  const folder = createRecording(options.folder ?? freeName(options.parent, defaultFolder(facts)), job);
+  const here = job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
+  const recorder = here ? await recordHere(folder, job, options) : await recordAll(folder, job, options);
+  let command: RunningCommand | undefined;
   const release = holdSignals((signal) => command?.kill(signal));
   try {
+    job.start = Date.now() * 1000;
     command = await runCommand(options.command, { ...process.env, TACHO_RECORDING: folder });
   } catch (error) {
     release();
-    await node.agent.stop('the command could not be started');
+    await recorder.stop('the command could not be started');
+    discardRecording(folder);
     throw error;
   }
-  node.follow(
-    findScope(node.host, {
-      rootPid: command.pid,
-      uid: process.getuid!(),
-      exclude: [process.pid],
-      redact: options.redact,
-    }),
-  );
-  const looks = EARLY_LOOKS_MS.map((ms) => setTimeout(() => node.agent.glance(), ms));
+  recorder.follow(command.pid);
   const ending = await command.ended;
-  for (const look of looks) clearTimeout(look);
-  await node.agent.stop('the command has ended');
-  release();
   finish(job, ending);
+  await recorder.stop('the command has ended');
+  release();
   saveJob(folder, job);
   return { folder, job, ending };
+}
+
+const say = (what: string, why: string): void => void process.stderr.write(`tacho: ${what}: ${why}\n`);
+
+interface Recorder {
+  follow(pid: number): void;
+  stop(why: string): Promise<void>;
+}
+
+/** The agent is this process itself. */
+async function recordHere(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
+  const node = await startNodeAgent({ ...options, recording: folder, node: job.nodes[0]! });
+  let looks: NodeJS.Timeout[] = [];
+  return {
+    follow(pid) {
+      const inJob =
+        job.scheduler === 'none' || job.scheduler === 'file' ? {} : { jobId: job.id, scheduler: job.scheduler };
+      node.follow(
+        findScope(node.host, { ...inJob, rootPid: pid, uid: job.uid, exclude: [process.pid], redact: options.redact }),
+      );
+      looks = EARLY_LOOKS_MS.map((ms) => setTimeout(() => node.agent.glance(), ms));
+    },
+    async stop(why) {
+      for (const look of looks) clearTimeout(look);
+      await node.agent.stop(why);
+    },
+  };
+}
+
+/** One agent on every node of the allocation, as `tacho start` and `tacho stop` have them. */
+async function recordAll(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
+  const agents = { recording: folder, job, nodes: job.nodes, env: process.env, without: options.without };
+  const launched = startAgents(agents);
+  for (const node of await firstSamples(folder, job.nodes, launched, FIRST_SAMPLE_SECONDS)) {
+    say(`node ${node} is not recorded`, lastWords(folder, node).join(' / ') || 'its agent has not written a sample');
+  }
+  return {
+    follow() {},
+    async stop() {
+      for (const node of await stopAgents(agents, launched, schedulerRunner())) {
+        say(`node ${node}`, 'its agent did not say its end');
+      }
+    },
+  };
 }
 
 function finish(job: Job, ending: CommandEnding): void {

@@ -1,35 +1,31 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import type { Command } from 'commander';
-import { parseDuration } from '../base/duration.ts';
+import { configFlags, configOf } from '../config/flags.ts';
+import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 
-interface Options {
+interface Options extends Record<string, unknown> {
   recording: string;
   node?: string;
-  interval: string;
   jobId?: string;
   scheduler?: string;
   pid?: string;
   lifeline?: boolean;
   watchPid?: string;
-  redact?: boolean;
-  without: string[];
 }
 
 export function define(command: Command): void {
-  command
+  configFlags(command, RECORDER_SETTINGS)
     .requiredOption('--recording <folder>', 'the recording to write to')
     .option('--node <name>', "this node's name (default: the scheduler's name for it, else the host name)")
-    .option('--interval <duration>', 'time between samples', '1s')
     .option('--job-id <id>', 'the job whose processes are recorded')
     .option('--scheduler <name>', 'slurm, flux, pbs or none')
     .option('--pid <pid>', 'record this process and its descendants as the job')
     .option('--lifeline', 'end when standard input ends')
     .option('--watch-pid <pid>', 'end when this process has gone')
-    .option('--redact', 'leave arguments of processes out')
-    .option('--without <tables...>', 'tables that are not wanted', [])
     .addHelpText('after', '\nExample:\n  tacho agent --recording tacho-4711 --interval 1s\n')
     .action(async (options: Options) => {
+      const config = await configOf(options, RECORDER_SETTINGS);
       const { startNodeAgent } = await import('../agent/node-agent.ts');
       const { findScope } = await import('../jobs/scope.ts');
       const step = process.env.SLURM_STEP_ID;
@@ -41,8 +37,7 @@ export function define(command: Command): void {
       const node = await startNodeAgent({
         recording: options.recording,
         node: options.node ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!,
-        intervalSeconds: parseDuration(options.interval),
-        without: options.without,
+        ...recorderOptions(config),
         ...(step === undefined ? {} : { step }),
         gone: () => end('the recording folder has gone'),
       });
@@ -53,7 +48,7 @@ export function define(command: Command): void {
           ...(options.pid === undefined ? {} : { rootPid: Number(options.pid) }),
           uid: process.getuid!(),
           exclude: [process.pid],
-          redact: options.redact === true,
+          redact: config.redact,
         }),
       );
       if (options.lifeline) {

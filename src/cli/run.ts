@@ -1,29 +1,24 @@
 import * as os from 'node:os';
 import type { Command } from 'commander';
 import type { CommandEnding } from '../agent/command.ts';
-import { parseDuration } from '../base/duration.ts';
 import { usage } from '../base/fault.ts';
+import { configFlags, configOf } from '../config/flags.ts';
+import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 
-interface Options {
-  interval: string;
+interface Options extends Record<string, unknown> {
   name?: string;
   tag: string[];
   output?: string;
-  redact?: boolean;
-  without: string[];
   report: boolean;
 }
 
 export function define(command: Command): void {
-  command
+  configFlags(command, RECORDER_SETTINGS, { interval: '-i' })
     .usage('[options] -- COMMAND [ARGUMENT…]')
     .argument('[command...]', 'the command to record, after --')
-    .option('-i, --interval <duration>', 'time between samples, from 0.1s', '1s')
     .option('-n, --name <name>', 'a name for the job (default: the command)')
     .option('-t, --tag <key:value>', 'a tag; may be given several times', (value, all: string[]) => [...all, value], [])
     .option('-o, --output <folder>', 'the recording (default: tacho-<date>-<command> here)')
-    .option('--redact', 'leave arguments out of what is recorded')
-    .option('--without <tables...>', 'tables that are not wanted', [])
     .option('--no-report', 'do not print the report card')
     .passThroughOptions()
     .addHelpText(
@@ -39,16 +34,15 @@ Examples:
     )
     .action(async (words: string[], options: Options) => {
       if (words.length === 0) throw usage('no command given', 'tacho run -- COMMAND [ARGUMENT…]');
+      const config = await configOf(options, RECORDER_SETTINGS);
       const { recordCommand } = await import('../agent/record.ts');
       const { folder, ending } = await recordCommand({
         command: words,
-        intervalSeconds: parseDuration(options.interval),
         ...(options.name === undefined ? {} : { name: options.name }),
         tags: tags(options.tag),
         ...(options.output === undefined ? {} : { folder: options.output }),
-        parent: '.',
-        redact: options.redact === true,
-        without: options.without,
+        parent: config.recordings ?? '.',
+        ...recorderOptions(config),
       });
       if (options.report) {
         const { reportCard } = await import('./report.ts');

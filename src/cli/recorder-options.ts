@@ -1,0 +1,29 @@
+import type { Config } from '../config/config.ts';
+import type { SettingKey } from '../config/settings.ts';
+
+/** The settings of whatever records: `run`, `start` and the agents it starts. */
+export const RECORDER_SETTINGS = [
+  'interval',
+  'redact',
+  'sources.enable',
+  'sources.disable',
+  'spool.part_size',
+  'spool.part_time',
+  'spool.memory',
+] as const satisfies readonly SettingKey[];
+
+/** The configuration as recorders take it. */
+export function recorderOptions(config: Config) {
+  return {
+    intervalSeconds: config.interval,
+    redact: config.redact,
+    only: config['sources.enable'],
+    without: config['sources.disable'],
+    custom: config.custom,
+    writer: {
+      rollBytes: config['spool.part_size'],
+      rollSeconds: config['spool.part_time'],
+      keepBytes: config['spool.memory'],
+    },
+  };
+}
