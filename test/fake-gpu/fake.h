@@ -1,0 +1,106 @@
+/*
+ * The cards that the stand-ins for the vendors' libraries pretend to have. The file that FAKE_GPU names says which:
+ *
+ *     cards 4               four cards
+ *     hang 1 3 30           card 1: its third read takes 30 seconds
+ *     lost 2 5              card 2 falls off the bus at its fifth read
+ *     crash 0 2             card 0: its second read kills the process
+ *     lacks 0 fan           card 0 has no fan
+ *     mig 3 2               card 3 is divided into two instances
+ *     init hang 30          starting the library takes 30 seconds
+ *     init fail             the library does not start
+ *     generation 24         what AMD SMI calls its version
+ *
+ * A read begins when the card is asked for its use; values depend only on the card and the number of its reads.
+ */
+#ifndef FAKE_H
+#define FAKE_H
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FAKE_MAX 64
+
+struct fake_card {
+  int index;
+  int reads;
+  int lost;
+  int hang_at, hang_seconds, lost_at, crash_at;
+  int instances;
+  char lacks[256];
+};
+
+static struct fake_card fake_cards[FAKE_MAX];
+static int fake_count = 1, fake_init_hang, fake_init_fail, fake_generation = 26, fake_loaded;
+
+/* A sleep that no signal of the caller shortens: like a call into a driver that does not answer. */
+static void fake_hang(int seconds) {
+  struct timespec left = {seconds, 0};
+  while (nanosleep(&left, &left) != 0) {
+  }
+}
+
+static void fake_load(void) {
+  if (fake_loaded) return;
+  fake_loaded = 1;
+  for (int i = 0; i < FAKE_MAX; i++) fake_cards[i].index = i;
+  const char *path = getenv("FAKE_GPU");
+  FILE *file = path ? fopen(path, "r") : NULL;
+  if (!file) return;
+  char line[256];
+  while (fgets(line, sizeof line, file)) {
+    int card, at, seconds;
+    char word[64];
+    if (sscanf(line, "cards %d", &fake_count) == 1) continue;
+    if (sscanf(line, "init hang %d", &fake_init_hang) == 1) continue;
+    if (sscanf(line, "generation %d", &fake_generation) == 1) continue;
+    if (strncmp(line, "init fail", 9) == 0) fake_init_fail = 1;
+    if (sscanf(line, "hang %d %d %d", &card, &at, &seconds) == 3 && card < FAKE_MAX) {
+      fake_cards[card].hang_at = at;
+      fake_cards[card].hang_seconds = seconds;
+    } else if (sscanf(line, "lost %d %d", &card, &at) == 2 && card < FAKE_MAX) {
+      fake_cards[card].lost_at = at;
+    } else if (sscanf(line, "crash %d %d", &card, &at) == 2 && card < FAKE_MAX) {
+      fake_cards[card].crash_at = at;
+    } else if (sscanf(line, "mig %d %d", &card, &at) == 2 && card < FAKE_MAX) {
+      fake_cards[card].instances = at;
+    } else if (sscanf(line, "lacks %d %63s", &card, word) == 2 && card < FAKE_MAX) {
+      strcat(fake_cards[card].lacks, " ");
+      strcat(fake_cards[card].lacks, word);
+    }
+  }
+  fclose(file);
+}
+
+/* 0 when the library starts. */
+static int fake_start(void) {
+  fake_load();
+  if (fake_init_hang) fake_hang(fake_init_hang);
+  return fake_init_fail;
+}
+
+/* A read begins. 0: the card answers. */
+static int fake_begin(struct fake_card *card) {
+  card->reads++;
+  if (card->reads == card->hang_at) fake_hang(card->hang_seconds);
+  if (card->reads == card->crash_at) raise(SIGSEGV);
+  if (card->lost_at && card->reads >= card->lost_at) card->lost = 1;
+  return card->lost;
+}
+
+static int fake_lacks(const struct fake_card *card, const char *field) { return strstr(card->lacks, field) != NULL; }
+
+/* Values: easy to foretell in a test. */
+static uint32_t fake_percent(const struct fake_card *card) { return (uint32_t)(10 * card->index + card->reads) % 101; }
+static uint64_t fake_total(void) { return 80ull << 30; }
+static uint64_t fake_used(const struct fake_card *card) { return ((uint64_t)card->index + 1) << 30; }
+static uint32_t fake_milliwatts(const struct fake_card *card) { return 100500 + 1000u * (uint32_t)card->index + (uint32_t)card->reads; }
+static uint64_t fake_millijoules(const struct fake_card *card) { return 1000000ull * (uint64_t)(card->index + 1) + 250ull * (uint64_t)card->reads; }
+static uint32_t fake_degrees(const struct fake_card *card) { return 40u + (uint32_t)card->index; }
+
+#endif
