@@ -9,16 +9,15 @@ export interface Answer {
 }
 
 /** Runs a command and waits for its answer, a limited time. Never throws. */
-export type Run = (command: string, args: readonly string[], seconds?: number) => Promise<Answer>;
+export type Run = (command: string, args: readonly string[], env?: Record<string, string>) => Promise<Answer>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The real one: the command gets this process's environment plus `extra`, and is killed at the time limit. */
+/** The real one: the command gets this process's environment (or `env`) plus `extra`, and is killed at the time limit. */
 export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Run {
-  return (command, args, seconds = limitSeconds) =>
+  return (command, args, env = defined(process.env)) =>
     new Promise((resolve) => {
-      const limit = Math.min(seconds, limitSeconds);
-      const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...extra } });
+      const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...env, ...extra } });
       let stdout = '';
       let stderr = '';
       const finish = (trouble?: string): void => {
@@ -31,8 +30,8 @@ export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Ru
         child.stdout.destroy();
         child.stderr.destroy();
         child.unref();
-        finish(`${command} gave no answer within ${limit} s`);
-      }, limit * 1000);
+        finish(`${command} gave no answer within ${limitSeconds} s`);
+      }, limitSeconds * 1000);
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
         stdout += text;
       });

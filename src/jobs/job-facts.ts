@@ -78,7 +78,12 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
   const facts: JobFacts = {
     ...found,
     id: found.id === '' ? localId(name) : found.id,
-    scheduler: options.jobFile === undefined ? scheduler.name : 'file',
+    scheduler:
+      options.jobFile !== undefined
+        ? 'file'
+        : nodes.every((node) => found.nodes.includes(node))
+          ? scheduler.name
+          : 'none',
     name,
     user: found.user ?? owner.username,
     uid: owner.uid,

@@ -2,7 +2,15 @@ import { formatDuration } from '../base/duration.ts';
 import type { Job, JobState, Step } from '../recording/job.ts';
 import type { Environment } from './command.ts';
 import { expandHostlist } from './hostlist.ts';
-import { type Ending, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
+import {
+  type Ending,
+  known,
+  type LaunchPlan,
+  type Scheduler,
+  type SchedulerFacts,
+  signalName,
+  whole,
+} from './scheduler.ts';
 
 /** Tacho's own step in a job has this name, so that it is told apart from the user's steps. */
 export const AGENT_STEP = 'tacho-agent';
@@ -43,7 +51,7 @@ export const slurm: Scheduler = {
       `--job-name=${AGENT_STEP}`,
       '--mpi=none',
       '--input=none',
-      `--output=${plan.log('%N')}`,
+      `--output=${logPattern(plan)}`,
       '--open-mode=append',
       // one lost node or agent must not take the others along
       '--no-kill',
@@ -91,6 +99,12 @@ export const slurm: Scheduler = {
     return undefined;
   },
 };
+
+/** srun writes %N as the node's name. */
+function logPattern(plan: LaunchPlan): string {
+  const name = 'tacho-node-name';
+  return plan.log(name).replaceAll('%', '%%').replace(name, '%N');
+}
 
 /** The id that names this one task of an array, or the plain job: every command takes it. */
 function rawId(env: Environment, jobId: string): string {

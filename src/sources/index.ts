@@ -1,8 +1,12 @@
+import { cgroup } from './cgroup.ts';
 import { cpu } from './cpu.ts';
 import { disk } from './disk.ts';
+import { gpu } from './gpu.ts';
+import { gpuProcess } from './gpu-process.ts';
 import { interrupts } from './interrupts.ts';
 import { loadavg } from './loadavg.ts';
 import { lustre } from './lustre.ts';
+import { marker } from './marker.ts';
 import { meminfo } from './meminfo.ts';
 import { network } from './network.ts';
 import { nfs } from './nfs.ts';
@@ -25,5 +29,9 @@ export const sources: readonly SourceKind[] = [
   lustre,
   pressure,
   power,
+  cgroup,
+  gpu,
+  gpuProcess,
   process,
+  marker,
 ];

@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { usage } from '../base/fault.ts';
+import type { Mark } from '../jobs/mark.ts';
+
+export function define(command: Command): void {
+  command
+    .argument('<name=value...>', 'figures of merit: a name and a number each')
+    .addHelpText('after', '\nExamples:\n  tacho fom tokens_per_second=51200 loss=2.31\n')
+    .action(async (given: string[]) => {
+      const figures = given.map(figure);
+      const { needActive } = await import('../jobs/active.ts');
+      const { writeMarks } = await import('../jobs/mark.ts');
+      const { recording } = needActive(process.env, 'there is nowhere to put a figure');
+      writeMarks(recording, process.env, figures);
+    });
+}
+
+function figure(text: string): Mark {
+  const at = text.lastIndexOf('=');
+  const value = Number(text.slice(at + 1));
+  if (at < 1 || text.slice(at + 1).trim() === '' || !Number.isFinite(value)) {
+    throw usage(`"${text}" is not a figure of merit`, 'it is name=number, e.g. loss=2.31');
+  }
+  return { action: 'fom', name: text.slice(0, at), value };
+}

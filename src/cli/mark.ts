@@ -1,0 +1,22 @@
+import type { Command } from 'commander';
+import { usage } from '../base/fault.ts';
+
+export function define(command: Command): void {
+  command
+    .argument('<action>', 'begin or end')
+    .argument('[name]', 'the name of the phase; end without one ends the innermost')
+    .addHelpText(
+      'after',
+      '\nPhases may lie inside each other; the report card has a line for each.\n\nExamples:\n  tacho mark begin "epoch 3"\n  ./train\n  tacho mark end\n',
+    )
+    .action(async (action: string, name: string | undefined) => {
+      if (action !== 'begin' && action !== 'end')
+        throw usage(`"${action}" is no action`, 'tacho mark begin NAME, or tacho mark end [NAME]');
+      if (action === 'begin' && !name) throw usage('a phase needs a name', 'tacho mark begin "epoch 3"');
+      const { needActive } = await import('../jobs/active.ts');
+      const { endPhase, writeMarks } = await import('../jobs/mark.ts');
+      const { recording } = needActive(process.env, 'there is nothing to mark');
+      if (action === 'begin') writeMarks(recording, process.env, [{ action, name: name! }]);
+      else endPhase(recording, process.env, name);
+    });
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander';
+import { formatDuration } from '../base/duration.ts';
+import type { NodeStatus } from '../jobs/status.ts';
+
+export function define(command: Command): void {
+  command
+    .argument('[recording]', 'the recording to look at (default: the one of this job or session)')
+    .option('--format <format>', 'text or json', 'text')
+    .addHelpText('after', '\nExamples:\n  tacho status\n  tacho status tacho-4711 --format json\n')
+    .action(async (folder: string | undefined, options: { format: string }) => {
+      const { needActive } = await import('../jobs/active.ts');
+      const { recordingStatus } = await import('../jobs/status.ts');
+      const status = recordingStatus(folder ?? needActive(process.env, 'there is nothing to show').recording);
+      if (options.format === 'json') process.stdout.write(`${JSON.stringify(status, null, 1)}\n`);
+      else {
+        process.stdout.write(`${status.recording}, job ${status.job}, every ${status.interval_seconds} s\n`);
+        process.stdout.write(table(status.nodes));
+      }
+      if (status.nodes.some(({ state }) => state === 'silent' || state === 'missing')) process.exitCode = 1;
+    });
+}
+
+function table(nodes: readonly NodeStatus[]): string {
+  const rows = [
+    ['node', 'state', 'last sample', 'ticks', 'late', 'missed', 'unmeasured'],
+    ...nodes.map((n) => [
+      n.node,
+      n.state,
+      n.last_sample_seconds === undefined ? 'none' : `${formatDuration(n.last_sample_seconds)} ago`,
+      String(n.ticks),
+      String(n.late_ticks),
+      String(n.missed_ticks),
+      String(n.unmeasured),
+    ]),
+  ];
+  const widths = rows[0]!.map((_, c) => Math.max(...rows.map((row) => row[c]!.length)));
+  return rows
+    .map(
+      (row) => `  ${row.map((cell, c) => (c < 3 ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]!))).join('  ')}\n`,
+    )
+    .join('');
+}

@@ -1,0 +1,40 @@
+import * as path from 'node:path';
+import type { Command } from 'commander';
+
+interface Options {
+  report: boolean;
+  seal: boolean;
+  format: string;
+}
+
+export function define(command: Command): void {
+  command
+    .argument('[recording]', 'the recording to stop (default: the one of this job or session)')
+    .option('--no-report', 'do not print the report card')
+    .option('--no-seal', 'leave the files as they were written')
+    .option('--format <format>', 'of the report: text, markdown or json', 'text')
+    .addHelpText('after', '\nExamples:\n  tacho stop\n  tacho stop tacho-4711 --no-report\n')
+    .action(async (folder: string | undefined, options: Options) => {
+      const { stopRecording } = await import('../jobs/stop.ts');
+      const { recording, silent } = await stopRecording(process.env, folder, (what, why) => {
+        process.stderr.write(`tacho: ${what}: ${why}\n`);
+      });
+      if (silent.length > 0) {
+        process.stderr.write(
+          `tacho: no word from the end of recording on ${silent.join(', ')}: what was written there is kept\n`,
+        );
+      }
+      if (options.seal) {
+        const { sealRecording } = await import('../recording/seal.ts');
+        await sealRecording(recording);
+      }
+      if (!options.report) {
+        process.stderr.write(
+          `tacho: stopped; tacho report ${path.relative('.', recording) || '.'} shows what happened\n`,
+        );
+        return;
+      }
+      const { reportCard } = await import('./report.ts');
+      process.stdout.write(await reportCard([recording], { stream: process.stdout, format: options.format }));
+    });
+}

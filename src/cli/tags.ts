@@ -1,0 +1,12 @@
+import { usage } from '../base/fault.ts';
+
+/** Tags as they are given: key:value or key=value, any number of them. */
+export function parseTags(given: readonly string[]): Record<string, string> {
+  const tags: Record<string, string> = {};
+  for (const tag of given) {
+    const [, key, value] = /^([^:=]+)[:=](.*)$/s.exec(tag) ?? [];
+    if (key === undefined) throw usage(`"${tag}" is not a tag`, 'a tag is key:value, e.g. --tag case:baseline');
+    tags[key] = value!;
+  }
+  return tags;
+}

@@ -1,0 +1,163 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { code, Fault, reason } from '../base/fault.ts';
+import type { Job } from '../recording/job.ts';
+import { replaceJson } from '../recording/replace.ts';
+import type { Environment } from './command.ts';
+import { defaultFolder, plain, schedulerOf } from './job-facts.ts';
+import type { Launched } from './launch.ts';
+import { stillRuns } from './process-id.ts';
+
+/** A recording that goes on, as the next command finds it. */
+export interface Active {
+  /** Absolute path. */
+  recording: string;
+  launched: Launched[];
+}
+
+/**
+ * The folder where this user's recordings in progress are noted, one file each. Nobody else may write there: a name in
+ * /tmp that somebody else took first is refused.
+ */
+function registry(env: Environment): string {
+  const uid = process.getuid!();
+  const run = env.XDG_RUNTIME_DIR;
+  // jobs often inherit the variable from a login node whose folder is not here
+  const folder = run !== undefined && ownFolder(run) === undefined ? path.join(run, 'tacho') : `/tmp/tacho-${uid}`;
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const wrong = ownFolder(folder);
+  if (wrong !== undefined) {
+    throw new Fault(`cannot use ${folder} to note which recordings go on: ${wrong}`, {
+      hint: 'set TACHO_RECORDING to the recording, or XDG_RUNTIME_DIR to a folder of your own',
+    });
+  }
+  return folder;
+}
+
+/** Undefined, or why the folder is not this user's alone. */
+function ownFolder(folder: string): string | undefined {
+  try {
+    const found = fs.lstatSync(folder);
+    if (!found.isDirectory()) return 'it is not a folder';
+    if (found.uid !== process.getuid!()) return 'it belongs to somebody else';
+    return (found.mode & 0o022) === 0 ? undefined : 'others may write there';
+  } catch (error) {
+    return reason(error);
+  }
+}
+
+/** What tells one job from another on this machine; outside of any job, the session (a terminal, a login). */
+function keyOf(env: Environment): string {
+  const scheduler = schedulerOf(env);
+  const id = scheduler.detect(env);
+  if (id === undefined) return `local-${sessionOf()}`;
+  return [scheduler.name, plain(env.SLURM_CLUSTER_NAME ?? 'cluster'), plain(id)].join('-');
+}
+
+function sessionOf(): string {
+  const stat = fs.readFileSync('/proc/self/stat', 'latin1');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]!;
+}
+
+/** The recording that goes on in this job or session, if any. */
+export function findActive(env: Environment): Active | undefined {
+  const named = env.TACHO_RECORDING;
+  const noted = entry(path.join(registry(env), `${keyOf(env)}.json`));
+  if (named !== undefined && named !== '') {
+    const recording = path.resolve(named);
+    if (!fs.existsSync(path.join(recording, 'job.json'))) {
+      throw new Fault(`TACHO_RECORDING is ${named}, which is no recording`);
+    }
+    return noted?.recording === recording ? noted : { recording, launched: [] };
+  }
+  return noted ?? nearby(env);
+}
+
+/** On another node of the job there is no note, but the recording lies where `start` puts it by default. */
+function nearby(env: Environment): Active | undefined {
+  const id = schedulerOf(env).detect(env);
+  if (id === undefined) return undefined;
+  const restart = Number(env.SLURM_RESTART_COUNT ?? 0);
+  for (const parent of [process.cwd(), env.SLURM_SUBMIT_DIR, env.PBS_O_WORKDIR]) {
+    if (parent === undefined) continue;
+    const recording = path.join(parent, defaultFolder({ id, restart }));
+    if (goesOn(recording)) return { recording, launched: [] };
+  }
+  return undefined;
+}
+
+function entry(file: string): Active | undefined {
+  try {
+    const active = JSON.parse(fs.readFileSync(file, 'utf8')) as Active;
+    return goesOn(active.recording) ? active : undefined;
+  } catch (error) {
+    if (code(error) === 'ENOENT' || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** A recording goes on until its job.json has an end. */
+function goesOn(recording: string): boolean {
+  try {
+    return (JSON.parse(fs.readFileSync(path.join(recording, 'job.json'), 'utf8')) as Job).end === undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Refuses when this job or session is being recorded already by agents that live. */
+export function refuseSecond(env: Environment): void {
+  const active = entry(path.join(registry(env), `${keyOf(env)}.json`));
+  if (active !== undefined && (active.launched.length === 0 || active.launched.some(stillRuns))) {
+    throw new Fault(
+      `this ${keyOf(env).startsWith('local') ? 'session' : 'job'} is being recorded already, in ${active.recording}`,
+      {
+        hint: 'tacho stop ends that recording; tacho status shows it',
+      },
+    );
+  }
+}
+
+/** Notes a recording, so that the next command in this job or session finds it. Of two at once only one succeeds. */
+export function noteActive(env: Environment, active: Active): void {
+  const file = path.join(registry(env), `${keyOf(env)}.json`);
+  refuseSecond(env);
+  fs.rmSync(file, { force: true });
+  const temporary = `${file}.${process.pid}.new`;
+  fs.writeFileSync(temporary, JSON.stringify(active), { mode: 0o600 });
+  try {
+    // link, unlike rename, fails when somebody else was first
+    fs.linkSync(temporary, file);
+  } catch (error) {
+    if (code(error) === 'EEXIST') refuseSecond(env);
+    throw error;
+  } finally {
+    fs.rmSync(temporary, { force: true });
+  }
+}
+
+/** Replaces the note: the launchers are known only once they run. */
+export function updateActive(env: Environment, active: Active): void {
+  replaceJson(path.join(registry(env), `${keyOf(env)}.json`), active);
+}
+
+/** Forgets a recording that has ended. */
+export function forgetActive(env: Environment, recording: string): void {
+  const file = path.join(registry(env), `${keyOf(env)}.json`);
+  try {
+    if ((JSON.parse(fs.readFileSync(file, 'utf8')) as Active).recording === recording) fs.rmSync(file, { force: true });
+  } catch {
+    // there is no note, or it is not readable: nothing to forget
+  }
+}
+
+/** The recording in progress, or a fault that says what to do. */
+export function needActive(env: Environment, what: string): Active {
+  const active = findActive(env);
+  if (active !== undefined) return active;
+  const where = schedulerOf(env).detect(env) === undefined ? 'in this session' : `in this job, on ${os.hostname()}`;
+  throw new Fault(`nothing is being recorded ${where}: ${what}`, {
+    hint: 'tacho start begins a recording; TACHO_RECORDING=FOLDER or a folder on the command line names one',
+  });
+}

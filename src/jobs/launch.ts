@@ -1,0 +1,206 @@
+import { spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Fault, reason } from '../base/fault.ts';
+import { ours } from '../base/ours.ts';
+import type { AgentRecord } from '../recording/agent-record.ts';
+import type { Job } from '../recording/job.ts';
+import { nodeFolder } from '../recording/node-folder.ts';
+import type { Environment, Run } from './command.ts';
+import { schedulerNamed } from './job-facts.ts';
+import { type ProcessId, processId, signalProcess, stillRuns } from './process-id.ts';
+import type { Launcher, LaunchPlan } from './scheduler.ts';
+
+/** Agents write their first sample well within a second: looking often costs little and makes `start` quick. */
+const LOOK_MS = 20;
+/** An agent that was asked to end and does not is asked once more, on its node. */
+const PATIENCE_SECONDS = 3;
+
+export interface AgentsOptions {
+  /** Absolute path. */
+  recording: string;
+  job: Job;
+  /** The nodes that get an agent; all of them are nodes of the job. */
+  nodes: readonly string[];
+  env: Environment;
+  without?: readonly string[];
+  /** A local agent ends when this process has gone. */
+  watchPid?: number;
+  /** How Tacho is started on a node (default: as this one was). */
+  tacho?: readonly string[];
+}
+
+/** A launcher that runs: `srun`, `ssh`… or the agent itself. */
+export interface Launched extends ProcessId {
+  nodes: string[];
+}
+
+/** Starts one agent on each node, and leaves them running when this process ends. */
+export function startAgents(options: AgentsOptions): Launched[] {
+  const { recording, job, nodes } = options;
+  for (const node of nodes) fs.mkdirSync(path.join(recording, nodeFolder(node)), { recursive: true, mode: 0o700 });
+  const launchers = schedulerOf(options).launch(plan(options, agentCommand(options)), job.id);
+  return launchers.map((launcher) => launchDetached(launcher, logOf(recording, launcher)));
+}
+
+/** Hosts that the user named are reached by ssh, also inside a job. */
+const schedulerOf = (options: Pick<AgentsOptions, 'job'>) => schedulerNamed(options.job.scheduler);
+
+function plan(options: AgentsOptions, command: readonly string[]): LaunchPlan {
+  const { recording, job, nodes, env } = options;
+  return {
+    nodes,
+    jobNodes: job.nodes,
+    on: (node) => [...command, '--node', node],
+    everywhere: (name) => ['sh', '-c', `exec "$0" "$@" --node "${name}"`, ...command],
+    log: (node) => path.join(recording, nodeFolder(node), 'agent.log'),
+    env,
+  };
+}
+
+function agentCommand({ recording, job, env, without, watchPid, tacho }: AgentsOptions): string[] {
+  const command = [...(tacho ?? [ours('tacho')]), 'agent', '--recording', recording];
+  command.push('--interval', String(job.interval_seconds));
+  if (job.scheduler !== 'none' && job.scheduler !== 'file') {
+    command.push('--scheduler', job.scheduler, '--job-id', env.SLURM_JOB_ID ?? job.id);
+  }
+  if (watchPid !== undefined) command.push('--watch-pid', String(watchPid));
+  if (job.redacted) command.push('--redact');
+  if (without !== undefined && without.length > 0) command.push('--without', ...without);
+  return command;
+}
+
+/** The log of a launcher for one node is that of its agent. */
+const logOf = (recording: string, { nodes }: Launcher): string =>
+  nodes.length === 1 ? path.join(recording, nodeFolder(nodes[0]!), 'agent.log') : path.join(recording, 'launch.log');
+
+function launchDetached(launcher: Launcher, log: string): Launched {
+  const output = fs.openSync(log, 'a', 0o600);
+  const input = launcher.lifeline ? endlessInput(path.dirname(log)) : undefined;
+  try {
+    const child = spawn(launcher.command, launcher.args, {
+      detached: true,
+      stdio: [input ?? 'ignore', output, output],
+      env: launcher.env,
+    });
+    child.on('error', (error) => fs.appendFileSync(log, `${launcher.command}: ${reason(error)}\n`));
+    child.unref();
+    if (child.pid === undefined) return { pid: 0, started: '', nodes: launcher.nodes };
+    return { ...processId(child.pid), nodes: launcher.nodes };
+  } finally {
+    fs.closeSync(output);
+    if (input !== undefined) fs.closeSync(input);
+  }
+}
+
+/** A pipe that its only reader also holds open for writing: it ends when that process does, not before. */
+function endlessInput(folder: string): number {
+  const name = path.join(folder, `.lifeline-${process.pid}`);
+  const made = spawnSync('mkfifo', ['-m', '600', name]);
+  if (made.status !== 0)
+    throw new Fault(`cannot make a pipe in ${folder}: ${String(made.stderr ?? made.error).trim()}`);
+  try {
+    return fs.openSync(name, 'r+');
+  } finally {
+    fs.rmSync(name, { force: true });
+  }
+}
+
+/** The agent's record as it is on disk now; undefined while there is none. */
+export function agentRecord(recording: string, node: string): AgentRecord | undefined {
+  try {
+    return JSON.parse(fs.readFileSync(path.join(recording, nodeFolder(node), 'agent.json'), 'utf8')) as AgentRecord;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Waits until every node has written its first sample; returns the nodes that did not. */
+export async function firstSamples(
+  recording: string,
+  nodes: readonly string[],
+  launched: readonly Launched[],
+  limitSeconds: number,
+): Promise<string[]> {
+  const limit = performance.now() + limitSeconds * 1000;
+  let missing = [...nodes];
+  for (let last = false; ; ) {
+    missing = missing.filter((node) => agentRecord(recording, node)?.first_sample === undefined);
+    if (missing.length === 0 || last || performance.now() > limit) return missing;
+    // nobody is left who could still bring it: look once more, in case it has just ended
+    last = missing.every((node) => launched.every((each) => !each.nodes.includes(node) || !stillRuns(each)));
+    await sleep(last ? 200 : LOOK_MS);
+  }
+}
+
+/** The last lines that a node's agent, or what started it, has written. */
+export function lastWords(recording: string, node: string, lines = 3): string[] {
+  for (const log of [path.join(recording, nodeFolder(node), 'agent.log'), path.join(recording, 'launch.log')]) {
+    try {
+      const said = fs.readFileSync(log, 'utf8').trim();
+      if (said !== '') return said.split('\n').slice(-lines);
+    } catch {
+      // no such log: the next one may know
+    }
+  }
+  return [];
+}
+
+/** Ends the agents; returns the nodes whose agent has not said its end within the limit. */
+export async function stopAgents(
+  options: Pick<AgentsOptions, 'recording' | 'job' | 'nodes' | 'env'>,
+  launched: readonly Launched[],
+  run: Run,
+  limitSeconds = 15,
+): Promise<string[]> {
+  const { recording, job } = options;
+  const scheduler = schedulerOf(options);
+  const silent = (): string[] => options.nodes.filter((node) => agentRecord(recording, node)?.end === undefined);
+  const begun = performance.now();
+  const waited = (): number => (performance.now() - begun) / 1000;
+  const step = options.nodes.map((node) => agentRecord(recording, node)?.step).find((found) => found !== undefined);
+  // without a record nobody is there to be ended
+  if (silent().length > 0 && !(await scheduler.stop(run, job.id, step))) {
+    for (const each of launched) signalProcess(each, 'SIGTERM');
+  }
+  const all = await until(() => silent().length === 0 || gone(launched), PATIENCE_SECONDS);
+  if (!all) {
+    const left = silent().filter((node) => agentRecord(recording, node) !== undefined);
+    await askOnNodes(options, left, run);
+    await until(() => silent().length === 0 || gone(launched), limitSeconds - waited());
+  }
+  // a launcher may wait for a node that has vanished
+  if (!(await until(() => gone(launched), 1))) for (const each of launched) signalProcess(each, 'SIGKILL');
+  return silent();
+}
+
+const gone = (launched: readonly Launched[]): boolean => launched.length > 0 && !launched.some(stillRuns);
+
+async function until(done: () => boolean, seconds: number): Promise<boolean> {
+  const limit = performance.now() + seconds * 1000;
+  while (!done()) {
+    if (performance.now() > limit) return false;
+    await sleep(LOOK_MS);
+  }
+  return true;
+}
+
+/** Signals each agent by its pid, from a process that is started on its node. */
+async function askOnNodes(
+  options: Pick<AgentsOptions, 'recording' | 'job' | 'env'>,
+  nodes: readonly string[],
+  run: Run,
+): Promise<void> {
+  const { recording, job, env } = options;
+  const asked = nodes.flatMap((node) => {
+    const pid = agentRecord(recording, node)!.pid;
+    const kill = ['kill', '-TERM', String(pid)];
+    const [launcher] = schedulerOf(options).launch(
+      { nodes: [node], jobNodes: job.nodes, on: () => kill, everywhere: () => kill, log: () => '/dev/null', env },
+      job.id,
+    );
+    return launcher === undefined ? [] : [run(launcher.command, launcher.args, launcher.env)];
+  });
+  await Promise.all(asked);
+}

@@ -1,0 +1,108 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { code, Fault, reason } from '../base/fault.ts';
+import { CsvText } from '../recording/csv-write.ts';
+import { nodeFolder, nodeName } from '../recording/node-folder.ts';
+import { openRecording } from '../recording/open.ts';
+import { readTable } from '../recording/read.ts';
+import { marker } from '../sources/marker.ts';
+import { Frame } from '../table/frame.ts';
+import { header } from '../table/table.ts';
+import type { Environment } from './command.ts';
+
+export interface Mark {
+  action: 'begin' | 'end' | 'fom';
+  name: string;
+  value?: number;
+}
+
+/** Appends marks to the recording's folder of this node: one write each, so that several programs may mark at once. */
+export function writeMarks(
+  recording: string,
+  env: Environment,
+  marks: readonly Mark[],
+  time = Date.now() * 1000,
+): void {
+  const file = path.join(recording, folderHere(recording, env), 'marker.csv');
+  const frame = new Frame(marker.table);
+  const lines = new CsvText();
+  marks.forEach((mark, i) => {
+    // rows of one moment would be taken for one row
+    frame.clear(time + i);
+    const r = frame.row();
+    frame.texts[r * frame.textWidth + frame.text('action')] = mark.action;
+    frame.texts[r * frame.textWidth + frame.text('name')] = mark.name;
+    if (mark.value !== undefined) frame.numbers[r * frame.numberWidth + frame.number('value')] = mark.value;
+    lines.frame(frame);
+  });
+  try {
+    withHeader(file);
+    fs.appendFileSync(file, lines.bytes.subarray(0, lines.length));
+  } catch (error) {
+    throw new Fault(`cannot write ${file}: ${reason(error)}`, { cause: error });
+  }
+}
+
+/** The file appears with its header at once, whoever is first. */
+function withHeader(file: string): void {
+  if (fs.existsSync(file)) return;
+  const head = new CsvText();
+  head.line(header(marker.table));
+  const temporary = `${file}.${process.pid}.new`;
+  fs.writeFileSync(temporary, head.bytes.subarray(0, head.length), { mode: 0o600 });
+  try {
+    fs.linkSync(temporary, file);
+  } catch (error) {
+    if (code(error) !== 'EEXIST') throw error;
+  } finally {
+    fs.rmSync(temporary, { force: true });
+  }
+}
+
+/** This node's folder; on a machine that is not recorded (a login node), the first node's. */
+function folderHere(recording: string, env: Environment): string {
+  const here = nodeFolder(env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!);
+  if (fs.existsSync(path.join(recording, here))) return here;
+  const first = fs
+    .readdirSync(recording)
+    .filter((name) => nodeName(name) !== undefined)
+    .sort()[0];
+  if (first === undefined) throw new Fault(`${recording} has no node yet: nothing is recorded there`);
+  return first;
+}
+
+/** The phases that were begun on this node and have not ended, innermost last. */
+export function openPhases(recording: string, env: Environment): string[] {
+  const here = path.join(recording, folderHere(recording, env));
+  const node = openRecording(recording).nodes.find(({ folder }) => path.resolve(folder) === path.resolve(here));
+  if (node === undefined) return [];
+  const rows = readTable(node, 'marker');
+  const cell = (column: string, row: number): string => {
+    const texts = rows.texts.get(column);
+    return texts === undefined ? '' : texts.values[texts.codes[row]!]!;
+  };
+  const open: string[] = [];
+  for (let row = 0; row < rows.rows; row++) {
+    const name = cell('name', row);
+    if (cell('action', row) === 'begin') open.push(name);
+    if (cell('action', row) === 'end') {
+      const at = open.lastIndexOf(name);
+      if (at >= 0) open.splice(at, 1);
+    }
+  }
+  return open;
+}
+
+/** Ends a phase: the one that is named, else the innermost. Returns its name. */
+export function endPhase(recording: string, env: Environment, name: string | undefined): string {
+  const open = openPhases(recording, env);
+  const ended = name ?? open.at(-1);
+  if (ended === undefined) throw new Fault('no phase has begun here', { hint: 'tacho mark begin NAME begins one' });
+  if (!open.includes(ended)) {
+    const hint = open.length === 0 ? 'tacho mark begin NAME begins one' : `open are: ${open.join(', ')}`;
+    throw new Fault(`phase "${ended}" has not begun here`, { hint });
+  }
+  writeMarks(recording, env, [{ action: 'end', name: ended }]);
+  return ended;
+}

@@ -1,0 +1,88 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { VERSION } from '../base/version.ts';
+import { createRecording, freeName, saveJob } from '../recording/create.ts';
+import { FORMAT, type Job } from '../recording/job.ts';
+import { forgetActive, noteActive, refuseSecond, updateActive } from './active.ts';
+import type { Environment } from './command.ts';
+import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from './job-facts.ts';
+import { firstSamples, type Launched, lastWords, startAgents, stopAgents } from './launch.ts';
+
+export interface StartOptions extends JobOptions {
+  intervalSeconds: number;
+  folder?: string;
+  /** So many nodes may fail to record. */
+  allowMissing: number;
+  limitSeconds: number;
+  without?: readonly string[];
+  /** A local agent ends with this process: the shell that called `tacho start`. */
+  watchPid: number;
+  tacho?: readonly string[];
+}
+
+export interface Started {
+  recording: string;
+  job: Job;
+  /** Nodes without a first sample, with the last lines that were heard of them. */
+  missing: { node: string; words: string[] }[];
+}
+
+/** Makes a recording and starts an agent on every node; returns when every node has written its first sample. */
+export async function startRecording(env: Environment, options: StartOptions): Promise<Started> {
+  refuseSecond(env);
+  const facts = await jobFacts(env, options);
+  const job: Job = {
+    format: FORMAT,
+    tacho: VERSION,
+    ...facts,
+    interval_seconds: options.intervalSeconds,
+    start: Date.now() * 1000,
+    state: 'running',
+  };
+  const recording = createRecording(options.folder ?? freeName('.', defaultFolder(facts)), job);
+  let launched: Launched[] = [];
+  try {
+    noteActive(env, { recording, launched });
+    const local = job.nodes.length === 1 && (job.scheduler === 'none' || job.scheduler === 'file');
+    launched = startAgents({
+      recording,
+      job,
+      nodes: job.nodes,
+      env,
+      ...(options.without === undefined ? {} : { without: options.without }),
+      ...(local ? { watchPid: options.watchPid } : {}),
+      ...(options.tacho === undefined ? {} : { tacho: options.tacho }),
+    });
+    updateActive(env, { recording, launched });
+  } catch (error) {
+    fs.rmSync(recording, { recursive: true, force: true });
+    throw error;
+  }
+  const missing = await firstSamples(recording, job.nodes, launched, options.limitSeconds);
+  const started = { recording, job, missing: missing.map((node) => ({ node, words: lastWords(recording, node) })) };
+  if (missing.length > options.allowMissing) {
+    // a recording that the user did not accept must not go on behind his back
+    await stopAgents({ recording, job, nodes: job.nodes, env }, launched, schedulerRunner(), 5);
+    saveJob(recording, {
+      ...job,
+      state: 'failed',
+      end: Date.now() * 1000,
+      reason: 'recording could not be started on every node',
+    });
+    forgetActive(env, recording);
+    throw notEverywhere(started, options.allowMissing);
+  }
+  return started;
+}
+
+function notEverywhere({ recording, job, missing }: Started, allowed: number): Fault {
+  const nodes = missing.map(({ node }) => node).join(', ');
+  const words = missing.flatMap(({ node, words }) => words.map((line) => `${node}: ${line}`));
+  return new Fault(`${missing.length} of ${job.nodes.length} nodes did not begin to record: ${nodes}`, {
+    hint: [
+      ...words.slice(0, 12),
+      `logs are in ${path.relative('.', recording) || '.'}/node=*/agent.log; --allow-missing ${Math.max(missing.length, allowed + 1)} records the others`,
+    ].join('\n'),
+  });
+}

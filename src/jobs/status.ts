@@ -1,0 +1,68 @@
+import * as path from 'node:path';
+import { nodeFolder } from '../recording/node-folder.ts';
+import { openRecording } from '../recording/open.ts';
+import { readTable } from '../recording/read.ts';
+import { lastWrite } from './refresh.ts';
+
+/** How recording goes on one node. */
+export interface NodeStatus {
+  node: string;
+  /** recording: it writes. silent: it should have written and has not. ended: it said so. missing: it never began. */
+  state: 'recording' | 'silent' | 'ended' | 'missing';
+  /** Since the newest sample. */
+  last_sample_seconds?: number;
+  ticks: number;
+  late_ticks: number;
+  missed_ticks: number;
+  unmeasured: number;
+  end_reason?: string;
+}
+
+export interface Status {
+  recording: string;
+  job: string;
+  interval_seconds: number;
+  nodes: NodeStatus[];
+}
+
+/** Three intervals without a sample, and two seconds for slow file systems, are too long. */
+const tooLong = (interval: number): number => 3 * interval + 2;
+
+export function recordingStatus(folder: string, now = Date.now() * 1000): Status {
+  const { job, nodes } = openRecording(folder);
+  const names = [...new Set([...job.nodes, ...nodes.map(({ name }) => name)])];
+  return {
+    recording: path.resolve(folder),
+    job: job.id,
+    interval_seconds: job.interval_seconds,
+    nodes: names.map((name) => {
+      const node = nodes.find((each) => each.name === name);
+      const agent = node?.agent;
+      const last = agent?.end ?? lastWrite(path.join(folder, nodeFolder(name)));
+      const age = last === undefined ? undefined : Math.max(0, (now - last) / 1e6);
+      const state =
+        agent?.end !== undefined
+          ? 'ended'
+          : age === undefined
+            ? 'missing'
+            : age > tooLong(agent?.interval_seconds ?? job.interval_seconds)
+              ? 'silent'
+              : 'recording';
+      // the agent's own table is newer than its record
+      const own = node?.tables.has('agent')
+        ? readTable(node, 'agent', { columns: ['late_ticks', 'missed_ticks'] })
+        : undefined;
+      const newest = (column: string): number | undefined => own?.numbers.get(column)?.[own.rows - 1];
+      return {
+        node: name,
+        state,
+        ...(age === undefined ? {} : { last_sample_seconds: age }),
+        ticks: Math.max(agent?.ticks ?? 0, own?.rows ?? 0),
+        late_ticks: newest('late_ticks') ?? agent?.late_ticks ?? 0,
+        missed_ticks: newest('missed_ticks') ?? agent?.missed_ticks ?? 0,
+        unmeasured: agent?.unmeasured.length ?? 0,
+        ...(agent?.end_reason === undefined ? {} : { end_reason: agent.end_reason }),
+      };
+    }),
+  };
+}

@@ -1,0 +1,49 @@
+import * as path from 'node:path';
+import { saveJob } from '../recording/create.ts';
+import type { Job } from '../recording/job.ts';
+import { openRecording } from '../recording/open.ts';
+import { type Active, findActive, forgetActive, needActive } from './active.ts';
+import type { Environment, Run } from './command.ts';
+import { schedulerNamed, schedulerRunner } from './job-facts.ts';
+import { stopAgents } from './launch.ts';
+import type { Tell } from './scheduler.ts';
+
+export interface Stopped {
+  recording: string;
+  job: Job;
+  /** Nodes whose agent did not say its end: it was killed, or its node has gone. */
+  silent: string[];
+}
+
+/** Ends the agents of a recording and completes job.json. */
+export async function stopRecording(
+  env: Environment,
+  folder: string | undefined,
+  tell: Tell,
+  run: Run = schedulerRunner(),
+): Promise<Stopped> {
+  const active = folder === undefined ? needActive(env, 'there is nothing to stop') : named(env, folder);
+  const { recording, launched } = active;
+  const { job } = openRecording(recording);
+  const silent = await stopAgents({ recording, job, nodes: job.nodes, env }, launched, run);
+  const ended = { ...job, ...(await howItStands(job, run, tell)) };
+  saveJob(recording, ended);
+  forgetActive(env, recording);
+  return { recording, job: ended, silent };
+}
+
+function named(env: Environment, folder: string): Active {
+  const recording = path.resolve(folder);
+  const active = findActive(env);
+  return active?.recording === recording ? active : { recording, launched: [] };
+}
+
+/** `tacho stop` is a part of the job, which therefore still runs: how it ended is asked for later (refresh.ts). */
+async function howItStands(job: Job, run: Run, tell: Tell): Promise<Partial<Job>> {
+  const end = job.end ?? Date.now() * 1000;
+  if (job.scheduler === 'none' || job.scheduler === 'file')
+    return { end, state: job.end === undefined ? 'completed' : job.state };
+  const found = await schedulerNamed(job.scheduler).state(run, job, tell);
+  if (found === undefined) return { end, state: 'running' };
+  return { ...found, end: found.end ?? end };
+}
