@@ -44,12 +44,21 @@ Examples:
         parent: config.recordings ?? '.',
         ...recorderOptions(config),
       });
-      if (options.report) {
-        const { reportCard } = await import('./report.ts');
-        process.stderr.write(await reportCard([folder], { stream: process.stderr }));
-      }
+      if (options.report) await printReport(folder);
       endAs(ending);
     });
+}
+
+/** Whatever goes wrong here, the command's own end is what counts. */
+async function printReport(folder: string): Promise<void> {
+  try {
+    const { reportCard } = await import('./report.ts');
+    process.stderr.write(await reportCard([folder], { stream: process.stderr }));
+  } catch (error) {
+    const { tell } = await import('./failure.ts');
+    tell(error);
+    process.stderr.write(`tacho: the recording is ${folder}\n`);
+  }
 }
 
 function tags(given: readonly string[]): Record<string, string> {

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AgentRecord } from '../src/recording/agent-record.ts';
+import type { Job } from '../src/recording/job.ts';
+import { TACHO, tacho, temporaryFolder } from './tacho.ts';
+
+function only(folder: string): string {
+  const names = fs.readdirSync(folder).filter((name) => name.startsWith('tacho-'));
+  assert.equal(names.length, 1, names.join(' '));
+  return path.join(folder, names[0]!);
+}
+
+const jobOf = (recording: string): Job => JSON.parse(fs.readFileSync(path.join(recording, 'job.json'), 'utf8')) as Job;
+
+function nodeOf(recording: string): string {
+  return path.join(recording, fs.readdirSync(recording).find((name) => name.startsWith('node='))!);
+}
+
+function samples(recording: string, table: string): string[][] {
+  const text = fs.readFileSync(path.join(nodeOf(recording), `${table}.csv`), 'utf8');
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(','));
+}
+
+test('input, output and exit code are the command’s own; the report goes to stderr', (t) => {
+  const cwd = temporaryFolder(t);
+  const answer = tacho(['run', '--', 'sh', '-c', 'cat; echo to-stderr >&2; exit 41'], {
+    cwd,
+    input: 'through\0bytes\n',
+  });
+  assert.equal(answer.code, 41);
+  assert.equal(answer.out, 'through\0bytes\n');
+  assert.match(answer.err, /^to-stderr$/m);
+  assert.match(answer.err, /41/);
+  const job = jobOf(only(cwd));
+  assert.equal(job.exit_code, 41);
+  assert.equal(job.state, 'failed');
+});
+
+test('a signal that ends the command ends tacho run the same way', (t) => {
+  const cwd = temporaryFolder(t);
+  assert.equal(tacho(['run', '--no-report', '--', 'sh', '-c', 'kill -TERM $$'], { cwd }).signal, 'SIGTERM');
+  const killed = tacho(['run', '--no-report', '-o', 'second', '--', 'sh', '-c', 'kill -KILL $$'], { cwd });
+  assert.equal(killed.code, 137);
+  assert.equal(jobOf(path.join(cwd, 'second')).signal, 'SIGKILL');
+});
+
+test('a signal sent to tacho run reaches the command, and its own end counts', async (t) => {
+  const cwd = temporaryFolder(t);
+  const child = spawn(
+    TACHO,
+    [
+      'run',
+      '--no-report',
+      '--',
+      'sh',
+      '-c',
+      'trap "echo got it; exit 5" USR1; echo ready; while :; do sleep 0.05; done',
+    ],
+    {
+      cwd,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  let out = '';
+  child.stdout.on('data', (bytes) => {
+    out += bytes;
+    if (out === 'ready\n') child.kill('SIGUSR1');
+  });
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  assert.equal(out, 'ready\ngot it\n');
+  assert.equal(code, 5);
+});
+
+test('a command of 50 ms has true wall time, CPU time and memory', (t) => {
+  const cwd = temporaryFolder(t);
+  const burn =
+    'const b = Buffer.alloc(150 << 20, 1); const t = process.cpuUsage(); while (process.cpuUsage(t).user < 50_000) b[0]++;';
+  assert.equal(tacho(['run', '--', process.execPath, '-e', burn], { cwd }).code, 0);
+  const { usage, start, end } = jobOf(only(cwd));
+  assert.ok(usage!.user_seconds >= 0.05);
+  assert.ok(usage!.max_rss_bytes! > 150 << 20 && usage!.max_rss_bytes! < 300 << 20, String(usage!.max_rss_bytes));
+  assert.equal(end! - start, Math.round(usage!.wall_seconds * 1e6));
+});
+
+test('a recording is private, and complete: first and last sample, processes, how it ended', (t) => {
+  const cwd = temporaryFolder(t);
+  assert.equal(
+    tacho(['run', '--no-report', '--interval', '0.1s', '--tag', 'case:a', '--name', 'nap', '--', 'sleep', '0.35'], {
+      cwd,
+    }).code,
+    0,
+  );
+  const recording = only(cwd);
+  assert.match(path.basename(recording), /^tacho-\d{8}-\d{6}-nap$/);
+  assert.equal(fs.statSync(recording).mode & 0o777, 0o700);
+  const job = jobOf(recording);
+  assert.deepEqual([job.name, job.tags, job.state, job.exit_code], ['nap', { case: 'a' }, 'completed', 0]);
+  const agent = JSON.parse(fs.readFileSync(path.join(nodeOf(recording), 'agent.json'), 'utf8')) as AgentRecord;
+  assert.equal(agent.end_reason, 'the command has ended');
+  const times = samples(recording, 'loadavg')
+    .slice(1)
+    .map((row) => Number(row[0]));
+  assert.ok(times[0]! <= job.start && times.at(-1)! >= job.end!, 'samples before the start and after the end');
+  assert.ok(times.length >= 4, `${times.length} samples`);
+  const [header, ...rows] = samples(recording, 'process');
+  assert.ok(rows.some((row) => row[header!.indexOf('name')] === 'sleep'));
+});
+
+test('--redact keeps arguments out of everything that is written', (t) => {
+  const cwd = temporaryFolder(t);
+  assert.equal(tacho(['run', '--redact', '--', 'sh', '-c', 'sleep 0.2; : my-secret-password'], { cwd }).code, 0);
+  const found = spawnSync('grep', ['-r', '-l', 'my-secret-password', cwd], { encoding: 'utf8' });
+  assert.equal(found.stdout, '');
+});
+
+test('the environment is kept by allow-list only', (t) => {
+  const cwd = temporaryFolder(t);
+  tacho(['run', '--no-report', '--', 'true'], {
+    cwd,
+    env: { ...process.env, OMP_NUM_THREADS: '3', MY_TOKEN: 'hunter2' },
+  });
+  assert.equal(jobOf(only(cwd)).environment.OMP_NUM_THREADS, '3');
+  assert.equal(spawnSync('grep', ['-r', 'hunter2', cwd]).status, 1);
+});
+
+test('a command that cannot be run leaves nothing behind, not even in a folder that was there', (t) => {
+  const cwd = temporaryFolder(t);
+  const unknown = tacho(['run', '--', 'no-such-command'], { cwd });
+  assert.equal(unknown.code, 127);
+  assert.match(unknown.err, /cannot run no-such-command: command not found/);
+  assert.doesNotMatch(unknown.err, /\n\s+at /);
+  fs.mkdirSync(path.join(cwd, 'mine'));
+  fs.writeFileSync(path.join(cwd, 'mine/keep'), 'x');
+  assert.equal(tacho(['run', '-o', 'mine', '--', '/etc/passwd'], { cwd }).code, 126);
+  assert.deepEqual(fs.readdirSync(cwd), ['mine']);
+  assert.deepEqual(fs.readdirSync(path.join(cwd, 'mine')), ['keep']);
+});
+
+test('kill -9 of tacho run: the command goes on, and what was written is readable', async (t) => {
+  const cwd = temporaryFolder(t);
+  const child = spawn(TACHO, ['run', '-i', '0.1s', '-o', 'rec', '--', 'sh', '-c', 'sleep 1.5; echo done > finished'], {
+    cwd,
+    stdio: 'ignore',
+  });
+  const gone = new Promise((resolve) => child.once('close', resolve));
+  const file = path.join(
+    cwd,
+    'rec',
+    `node=${spawnSync('hostname', { encoding: 'utf8' }).stdout.trim()}`,
+    'loadavg.csv',
+  );
+  for (let i = 0; i < 200 && !(fs.existsSync(file) && fs.readFileSync(file, 'utf8').split('\n').length > 4); i++)
+    await sleep(20);
+  child.kill('SIGKILL');
+  await gone;
+  const written = samples(path.join(cwd, 'rec'), 'loadavg').length;
+  assert.ok(written > 3);
+  const report = tacho(['report', 'rec', '--format', 'json'], { cwd });
+  assert.equal(report.code, 0, report.err);
+  for (let i = 0; i < 200 && !fs.existsSync(path.join(cwd, 'finished')); i++) await sleep(20);
+  assert.equal(fs.readFileSync(path.join(cwd, 'finished'), 'utf8'), 'done\n');
+});
+
+test('a terminal stays a terminal for the command', {
+  skip: spawnSync('script', ['--version']).error !== undefined && 'needs script(1)',
+}, (t) => {
+  const cwd = temporaryFolder(t);
+  const seen = spawnSync(
+    'script',
+    ['-qec', `${TACHO} run --no-report -- sh -c 'test -t 0 && test -t 1 && test -t 2 && echo all-three'`, '/dev/null'],
+    {
+      cwd,
+      encoding: 'utf8',
+      input: '',
+    },
+  );
+  assert.match(seen.stdout, /all-three/);
+  assert.equal(seen.status, 0);
+});
+
+test('a new recording never overwrites an old one', (t) => {
+  const cwd = temporaryFolder(t);
+  assert.equal(tacho(['run', '--no-report', '-o', 'rec', '--', 'true'], { cwd }).code, 0);
+  const before = fs.readFileSync(path.join(cwd, 'rec/job.json'), 'utf8');
+  const again = tacho(['run', '-o', 'rec', '--', 'true'], { cwd });
+  assert.equal(again.code, 1);
+  assert.match(again.err, /rec is a recording already/);
+  assert.equal(fs.readFileSync(path.join(cwd, 'rec/job.json'), 'utf8'), before);
+});

@@ -1,0 +1,28 @@
+import { type SpawnSyncOptionsWithStringEncoding, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import type { TestContext } from 'node:test';
+
+/** The program as a user starts it. */
+export const TACHO = path.join(import.meta.dirname, '..', 'tacho');
+
+export interface Answer {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  out: string;
+  err: string;
+}
+
+/** Runs `./tacho …` and waits for its end. */
+export function tacho(args: readonly string[], options: Partial<SpawnSyncOptionsWithStringEncoding> = {}): Answer {
+  const done = spawnSync(TACHO, args, { encoding: 'utf8', timeout: 120_000, ...options });
+  return { code: done.status, signal: done.signal, out: done.stdout, err: done.stderr };
+}
+
+/** A folder of the test's own, removed at its end. */
+export function temporaryFolder(t: TestContext): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-test-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
