@@ -1,0 +1,85 @@
+import type { Command } from 'commander';
+import { usage } from '../base/fault.ts';
+import { parseMoment } from '../base/moment.ts';
+import { type GatherOptions, gather } from '../judge/gather.ts';
+import { type Report, report } from '../judge/report.ts';
+import { findRecordings } from '../recording/open.ts';
+import { reportText } from '../show/report-text.ts';
+
+const FORMATS = ['text', 'markdown', 'json', 'html'] as const;
+type Format = (typeof FORMATS)[number];
+
+export interface ReportOptions {
+  format?: Format;
+  /** Only the job with this id. */
+  job?: string;
+  step?: string;
+  marker?: string;
+  /** Moments as people write them. */
+  from?: string;
+  to?: string;
+  /** No folded tables. */
+  all?: boolean;
+  /** What each phase did on its own. */
+  phases?: boolean;
+  /** Where text is going to be written: colours follow from it. */
+  stream?: { readonly isTTY?: boolean | undefined };
+}
+
+export function define(command: Command): void {
+  command
+    .argument('[recording...]', 'recordings, or folders that hold some (default: the current folder)')
+    .option('-f, --format <format>', `how it looks: ${FORMATS.join(', ')}`, 'text')
+    .option('-j, --job <id>', 'only the job with this id')
+    .option('--step <n>', 'only while this step of the scheduler ran')
+    .option('--marker <name>', 'only while this phase lasted (tacho mark begin NAME)')
+    .option('--from <time>', 'only from this time on (2026-11-15T20:49, -10m)')
+    .option('--to <time>', 'only until this time')
+    .option('--phases', 'also say what each phase used; reads the data instead of their statistics')
+    .option('-a, --all', 'show every row, process and figure')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tacho report                             the recordings in this folder
+  tacho report tacho-4711 --format html > report.html
+  tacho report tacho-4711 --marker "epoch 3"
+  tacho report runs/ --format json | jq '.[].summary.energy_joules'
+`,
+    )
+    .action(async (paths: string[], options: ReportOptions) => {
+      const text = await reportCard(paths.length === 0 ? ['.'] : paths, { ...options, stream: process.stdout });
+      process.stdout.write(text);
+    });
+}
+
+/** The report of one or several recordings as text of the wanted format. */
+export async function reportCard(recordingPaths: readonly string[], options: ReportOptions = {}): Promise<string> {
+  const format = options.format ?? 'text';
+  if (!FORMATS.includes(format)) throw usage(`there is no format "${format}"`, `use one of ${FORMATS.join(', ')}`);
+  const reports = reportsOf(recordingPaths, options);
+  if (format === 'text') return reports.length === 1 ? reportText(reports[0]!, options) : severalText(reports, options);
+  if (format === 'json') return (await import('../show/report-json.ts')).reportJson(reports);
+  if (format === 'markdown') return (await import('../show/report-markdown.ts')).reportMarkdown(reports);
+  return (await import('../show/report-html.ts')).reportHtml(reports);
+}
+
+function reportsOf(paths: readonly string[], options: ReportOptions): Report[] {
+  const all = findRecordings(paths);
+  const found = options.job === undefined ? all : all.filter((r) => r.job.id === options.job);
+  if (found.length === 0) {
+    const ids = all.map((r) => r.job.id).slice(0, 8);
+    throw usage(`no recording of job ${options.job} here`, `there are ${ids.join(', ')}`);
+  }
+  const wanted: GatherOptions = {};
+  if (options.from !== undefined) wanted.from = parseMoment(options.from);
+  if (options.to !== undefined) wanted.to = parseMoment(options.to);
+  if (options.step !== undefined) wanted.step = options.step;
+  if (options.marker !== undefined) wanted.marker = options.marker;
+  if (options.phases === true) wanted.phases = true;
+  return found.map((recording) => report(gather(recording, wanted)));
+}
+
+function severalText(reports: readonly Report[], options: ReportOptions): string {
+  return reports.map((r) => reportText(r, options)).join('\n\n');
+}

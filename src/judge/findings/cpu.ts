@@ -1,0 +1,346 @@
+import { mean } from '../material.ts';
+import type { NodeReport } from '../nodes.ts';
+import type { Facts } from '../report.ts';
+import { count, figure, listed, percent } from '../words.ts';
+import { type Answer, type Check, type Confidence, sampled } from './finding.ts';
+
+/** Below this share of the allocation most of the CPUs stood idle. */
+export const LOW_UTILIZATION = 0.65;
+
+/** Below this it costs others a lot: a warning, not advice. */
+export const VERY_LOW_UTILIZATION = 0.25;
+
+/** One CPU busy, within this of exactly one: the mark of a program without threads. */
+export const SERIAL_FROM = 0.85;
+export const SERIAL_TO = 1.05;
+
+/** Nearly all CPUs busy: only then can there be too many threads. */
+export const FULL = 0.9;
+
+/** Some task waited for a CPU in this share of the time. */
+export const PRESSURE_CPU = 0.25;
+
+/** So many runnable threads for each CPU of the node. */
+export const LOAD_PER_CPU = 1.5;
+
+/** The quota of the cgroup ran out in more than this share of the periods. */
+export const THROTTLED = 0.05;
+
+/** A node below this did nothing for the job. */
+export const NODE_IDLE = 0.01;
+
+/** GPU jobs need CPUs to feed their cards: low CPU use alone is no waste there. */
+const gpuJob = (facts: Facts): boolean => (facts.summary.gpus ?? 0) > 0;
+
+function allocation(facts: Facts): Answer | undefined {
+  const { cpu_utilization, cpus, cpus_source } = facts.summary;
+  if (cpu_utilization === undefined || cpus === undefined) {
+    return {
+      unmeasurable: 'the job’s CPU time could not be told from that of others',
+      hint: 'a cgroup of its own, or the process table, is needed',
+    };
+  }
+  if (cpus_source === 'machine') return { skipped: 'no CPUs were asked for: the job had the machine’s' };
+  return undefined;
+}
+
+function isSerial(facts: Facts): boolean {
+  const { cpus_busy, cpus } = facts.summary;
+  return facts.summary.nodes === 1 && cpus! >= 2 && cpus_busy! >= SERIAL_FROM && cpus_busy! <= SERIAL_TO;
+}
+
+export const cpuUnderused: Check = {
+  id: 'cpu-underused',
+  title: 'CPUs that were asked for and not used',
+  help: 'The job kept less than 65 % of its CPUs busy. Jobs with GPUs are told only below 25 %, and only as information.',
+  needs: 'the job’s CPU time (wait4, cgroup or process) and the CPUs it was given',
+  kind: 'waste',
+  look(facts) {
+    const missing = allocation(facts);
+    if (missing !== undefined) return missing;
+    const { cpu_utilization: used, cpus_busy: busy, cpus, cpu_source } = facts.summary;
+    if (isSerial(facts)) return { skipped: 'the job is serial, which is said apart' };
+    if (used! >= (gpuJob(facts) ? VERY_LOW_UTILIZATION : LOW_UTILIZATION)) return [];
+    const wanted = Math.max(1, Math.ceil(busy! * 1.1));
+    if (wanted >= cpus!) return [];
+    const each = facts.summary.nodes > 1 ? ' in all' : '';
+    const option = slurm(facts) && facts.summary.nodes === 1 ? ` (#SBATCH --cpus-per-task=${wanted} for one task)` : '';
+    return [
+      {
+        id: 'cpu-underused',
+        severity: gpuJob(facts) ? 'info' : used! < VERY_LOW_UTILIZATION ? 'warning' : 'advice',
+        text: `${figure(busy)} of ${figure(cpus)} CPUs were busy on average (${percent(used)})`,
+        evidence: [
+          {
+            text: `CPU utilisation ${percent(used)} of the allocation`,
+            from: cpuFrom(facts),
+            value: used!,
+            threshold: LOW_UTILIZATION,
+          },
+          { text: `${figure((facts.summary.core_hours ?? 0) * (1 - used!))} core hours idle`, from: 'job.json' },
+        ],
+        advice: gpuJob(facts)
+          ? `The GPUs may need them for short bursts; if not, ${wanted} CPUs${each} would do.`
+          : `Ask for ${count(wanted, 'CPU')}${each}${option}, or use them: more threads or ranks, and check that they are not all bound to the same CPUs.`,
+        ...exactly(facts, cpu_source === 'processes'),
+      },
+    ];
+  },
+};
+
+export const cpuSerial: Check = {
+  id: 'cpu-serial',
+  title: 'a serial program on many CPUs',
+  help: 'One CPU was busy all the time and the others never: the program runs one thread.',
+  needs: 'the job’s CPU time and the CPUs it was given',
+  kind: 'waste',
+  look(facts) {
+    const missing = allocation(facts);
+    if (missing !== undefined) return missing;
+    if (facts.summary.cpus! < 2 || !isSerial(facts) || gpuJob(facts)) return [];
+    const { cpus, cpus_busy: busy } = facts.summary;
+    const threads = facts.job.environment.OMP_NUM_THREADS;
+    const told = threads === undefined ? '' : ` (OMP_NUM_THREADS was ${threads})`;
+    return [
+      {
+        id: 'cpu-serial',
+        severity: 'warning',
+        text: `One CPU worked, ${figure(cpus! - 1)} stood idle: the program ran as if serial`,
+        evidence: [
+          {
+            text: `${figure(busy)} CPUs busy on average, of ${figure(cpus)}`,
+            from: cpuFrom(facts),
+            value: busy!,
+            threshold: SERIAL_TO,
+          },
+          {
+            text: `${figure((facts.summary.core_hours ?? 0) - facts.summary.wall_seconds / 3600)} core hours idle`,
+            from: 'job.json',
+          },
+        ],
+        advice: slurm(facts)
+          ? `Ask for one CPU (#SBATCH --ntasks=1 --cpus-per-task=1), or let the program use threads${told}.`
+          : `Ask for one CPU, or let the program use threads${told}.`,
+        ...exactly(facts, facts.summary.cpu_source === 'processes'),
+      },
+    ];
+  },
+};
+
+export const cpuOversubscribed: Check = {
+  id: 'cpu-oversubscribed',
+  title: 'more threads than CPUs',
+  help: 'The job’s CPUs were nearly all busy and tasks waited for a CPU in a quarter of the time, or the load was 1.5 times the node’s CPUs.',
+  needs: 'the job’s CPU time, and pressure.some_total_us (cpu) or loadavg.load1',
+  kind: 'trouble',
+  look(facts) {
+    const nodes = facts.nodes.filter((n) => n.pressure_cpu !== undefined || n.load_mean !== undefined);
+    if (nodes.length === 0) return { unmeasurable: 'neither CPU pressure nor load was recorded' };
+    if (nodes.every((n) => n.cpu_utilization === undefined)) {
+      return { unmeasurable: 'the job’s CPU time could not be told from that of others' };
+    }
+    const crowded = nodes.filter((n) => (n.cpu_utilization ?? 0) >= FULL && isCrowded(n));
+    if (crowded.length === 0) return [];
+    const own = crowded.every((n) => n.pressure_scope === 'job');
+    return [
+      {
+        id: 'cpu-oversubscribed',
+        severity: 'advice',
+        text: `More threads wanted to run than there were CPUs on ${listed(crowded.map((n) => n.node))}`,
+        evidence: crowded.slice(0, 8).flatMap((n) => [
+          ...(n.pressure_cpu === undefined
+            ? []
+            : [
+                {
+                  text: `${n.node}: tasks waited for a CPU ${percent(n.pressure_cpu)} of the time`,
+                  from: waitFrom(n),
+                  node: n.node,
+                  value: n.pressure_cpu,
+                  threshold: PRESSURE_CPU,
+                },
+              ]),
+          ...(n.load_mean === undefined || n.node_cpus === undefined
+            ? []
+            : [
+                {
+                  text: `${n.node}: load ${figure(n.load_mean)} on ${n.node_cpus} CPUs`,
+                  from: 'loadavg.load1',
+                  node: n.node,
+                  value: n.load_mean,
+                  threshold: LOAD_PER_CPU * n.node_cpus,
+                },
+              ]),
+        ]),
+        advice:
+          'Start fewer threads: ranks × threads must not exceed the CPUs (set OMP_NUM_THREADS, and the thread counts of BLAS and data loaders).',
+        confidence: own ? 'high' : 'medium',
+        confidence_reason: own
+          ? 'measured in the job’s own cgroup'
+          : 'pressure and load are the whole node’s, also those of others',
+      },
+    ];
+  },
+};
+
+function isCrowded(n: NodeReport): boolean {
+  if (n.pressure_cpu !== undefined && n.pressure_cpu >= PRESSURE_CPU) return true;
+  return (
+    n.pressure_cpu === undefined &&
+    n.load_mean !== undefined &&
+    n.node_cpus !== undefined &&
+    n.load_mean >= LOAD_PER_CPU * n.node_cpus
+  );
+}
+
+export const cpuThrottled: Check = {
+  id: 'cpu-throttled',
+  title: 'CPU time cut off by a quota',
+  help: 'The CPU quota of the job’s cgroup ran out in more than 5 % of its periods: the job was made to stand still.',
+  needs: 'cgroup: periods and throttled periods',
+  kind: 'trouble',
+  look(facts) {
+    const measured = facts.nodes.filter((n) => n.cpu_throttled !== undefined);
+    if (measured.length === 0) return { skipped: 'no CPU quota is set on the job’s cgroup, or none can be read' };
+    const held = measured.filter((n) => n.cpu_throttled! > THROTTLED);
+    if (held.length === 0) return [];
+    return [
+      {
+        id: 'cpu-throttled',
+        severity: 'warning',
+        text: `The CPU quota held the job up on ${listed(held.map((n) => n.node))}`,
+        evidence: held.slice(0, 8).map((n) => ({
+          text: `${n.node}: stopped in ${percent(n.cpu_throttled)} of the periods`,
+          from: 'cgroup.throttled_periods',
+          node: n.node,
+          value: n.cpu_throttled!,
+          threshold: THROTTLED,
+        })),
+        advice: 'Run no more threads than the quota pays for, or ask for more CPUs.',
+        confidence: 'high',
+        confidence_reason: 'counted by the kernel',
+      },
+    ];
+  },
+};
+
+export const nodeIdle: Check = {
+  id: 'node-idle',
+  title: 'nodes that did nothing',
+  help: 'A node stayed below 1 % of its CPUs and GPUs while others of the same job worked.',
+  needs: 'the job’s CPU time on each node',
+  kind: 'waste',
+  look(facts) {
+    if (facts.summary.nodes < 2) return { skipped: 'the job has one node' };
+    const measured = facts.nodes.filter((n) => n.cpu_utilization !== undefined);
+    if (measured.length === 0) return { unmeasurable: 'the job’s CPU time could not be told from that of others' };
+    const idle = measured.filter((n) => n.cpu_utilization! < NODE_IDLE && (n.gpu_utilization ?? 0) < NODE_IDLE);
+    if (idle.length === 0) return [];
+    const samples = Math.min(...idle.map((n) => n.samples ?? 0));
+    const hours = (idle.length * facts.summary.wall_seconds) / 3600;
+    return [
+      {
+        id: 'node-idle',
+        severity: 'warning',
+        text: `${idle.length} of ${facts.summary.nodes} nodes did nothing: ${listed(idle.map((n) => n.node))}`,
+        evidence: [
+          ...idle.slice(0, 8).map((n) => ({
+            text: `${n.node}: CPU ${percent(n.cpu_utilization)}`,
+            from: cpuFrom(facts),
+            node: n.node,
+            value: n.cpu_utilization!,
+            threshold: NODE_IDLE,
+          })),
+          { text: `${figure(hours)} node hours idle`, from: 'job.json' },
+        ],
+        advice: slurm(facts)
+          ? `Start the program on all nodes (srun ./program, not ./program), or ask for ${count(facts.summary.nodes - idle.length, 'node')}.`
+          : `Start the program on all nodes, or ask for ${count(facts.summary.nodes - idle.length, 'node')}.`,
+        ...sampled(facts, samples),
+      },
+    ];
+  },
+};
+
+export const ioWait: Check = {
+  id: 'io-wait',
+  title: 'waiting for files',
+  help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs stood idle waiting for a disk for a tenth of the allocation.',
+  needs: 'pressure.some_total_us (io) or cpu.iowait_ms',
+  kind: 'trouble',
+  look(facts) {
+    const measured = facts.nodes.filter((n) => n.pressure_io !== undefined || n.iowait !== undefined);
+    if (measured.length === 0) return { unmeasurable: 'neither I/O pressure nor I/O wait was recorded' };
+    const waiting = measured.filter((n) => (n.pressure_io ?? 0) >= PRESSURE_IO || waitingCpus(n) >= IOWAIT);
+    if (waiting.length === 0) return [];
+    const own = waiting.every((n) => n.pressure_scope === 'job');
+    const sure: Confidence = own ? 'high' : 'medium';
+    const most = mean(waiting.map((n) => n.pressure_io ?? waitingCpus(n)));
+    return [
+      {
+        id: 'io-wait',
+        severity: 'advice',
+        text: `Work waited for files ${percent(most)} of the time on ${listed(waiting.map((n) => n.node))}`,
+        evidence: waiting.slice(0, 8).flatMap((n) => [
+          ...(n.pressure_io === undefined
+            ? []
+            : [
+                {
+                  text: `${n.node}: tasks waited for I/O ${percent(n.pressure_io)} of the time`,
+                  from: waitFrom(n),
+                  node: n.node,
+                  value: n.pressure_io,
+                  threshold: PRESSURE_IO,
+                },
+              ]),
+          ...(n.iowait === undefined
+            ? []
+            : [
+                {
+                  text: `${n.node}: CPUs idle for a disk ${percent(n.iowait)}`,
+                  from: 'cpu.iowait_ms',
+                  node: n.node,
+                  value: n.iowait,
+                },
+              ]),
+        ]),
+        advice:
+          'Read and write larger pieces, keep small or often-read files on a local disk, and write checkpoints less often or in the background.',
+        confidence: sure,
+        confidence_reason: own
+          ? 'measured in the job’s own cgroup'
+          : 'measured for the whole node, also for others on it',
+      },
+    ];
+  },
+};
+
+/** Tasks waited for I/O in this share of the time. */
+export const PRESSURE_IO = 0.2;
+
+/** CPUs that waited for a disk, as a share of the job's CPUs. */
+export const IOWAIT = 0.1;
+
+function waitingCpus(n: NodeReport): number {
+  if (n.iowait === undefined || n.node_cpus === undefined) return 0;
+  return (n.iowait * n.node_cpus) / Math.max(1, n.cpus ?? n.node_cpus);
+}
+
+export const slurm = (facts: Facts): boolean => facts.job.scheduler === 'slurm';
+
+function cpuFrom(facts: Facts): string {
+  const names = { wait4: 'wait4', cgroup: 'cgroup.usage_us', processes: 'process', node: 'cpu.busy_ms' };
+  return names[facts.summary.cpu_source ?? 'node'];
+}
+
+/** A counter of the kernel is exact; samples of processes miss those that came and went between two ticks. */
+function exactly(facts: Facts, fromProcesses: boolean): { confidence: Confidence; confidence_reason: string } {
+  if (fromProcesses) {
+    return { confidence: 'medium', confidence_reason: 'added up from sampled processes: short-lived ones are missing' };
+  }
+  return sampled(facts, undefined);
+}
+
+/** Waits of the job's own cgroup, or of the whole node. */
+function waitFrom(n: NodeReport): string {
+  return n.pressure_scope === 'job' ? 'cgroup (stalled)' : 'pressure.some_total_us';
+}

@@ -1,0 +1,76 @@
+import { formatDuration } from '../../base/duration.ts';
+import type { Facts } from '../report.ts';
+import { gpuImbalance, nodeImbalance } from './balance.ts';
+import { cpuOversubscribed, cpuSerial, cpuThrottled, cpuUnderused, ioWait, nodeIdle } from './cpu.ts';
+import { jobFailed } from './ended.ts';
+import {
+  type Answer,
+  type Check,
+  type CheckResult,
+  type Finding,
+  type Severity,
+  SHORT_JOB_SECONDS,
+} from './finding.ts';
+import { gpuLost, gpuLow, gpuStarved, gpuThrottled, gpuUnused } from './gpu-use.ts';
+import { memoryNearLimit, memoryUnused, outOfMemory, swap } from './memory.ts';
+import { nodeLost, recordingGaps } from './recording.ts';
+import { timeLimit } from './time.ts';
+
+/** Everything that the judge looks for, in the order of the reference. A line here is all it takes to add one. */
+export const checks: readonly Check[] = [
+  jobFailed,
+  outOfMemory,
+  timeLimit,
+  nodeLost,
+  gpuLost,
+  gpuUnused,
+  gpuLow,
+  gpuStarved,
+  gpuThrottled,
+  gpuImbalance,
+  nodeIdle,
+  nodeImbalance,
+  cpuUnderused,
+  cpuSerial,
+  cpuOversubscribed,
+  cpuThrottled,
+  memoryUnused,
+  memoryNearLimit,
+  swap,
+  ioWait,
+  recordingGaps,
+];
+
+const ORDER: readonly Severity[] = ['critical', 'warning', 'advice', 'info'];
+
+/** Makes every check; the gravest findings come first. */
+export function findingsOf(facts: Facts): { findings: Finding[]; checks: CheckResult[] } {
+  const findings: Finding[] = [];
+  const results: CheckResult[] = [];
+  for (const check of checks) {
+    const answer = answerOf(check, facts);
+    const result: CheckResult = { id: check.id, title: check.title, outcome: 'fine' };
+    if (Array.isArray(answer)) {
+      findings.push(...answer);
+      if (answer.length > 0) result.outcome = 'found';
+    } else if ('skipped' in answer) {
+      result.outcome = 'skipped';
+      result.why = answer.skipped;
+    } else {
+      result.outcome = 'unmeasurable';
+      result.why = answer.unmeasurable;
+      if (answer.hint !== undefined) result.hint = answer.hint;
+    }
+    results.push(result);
+  }
+  findings.sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
+  return { findings, checks: results };
+}
+
+function answerOf(check: Check, facts: Facts): Answer {
+  const { wall_seconds: wall } = facts.summary;
+  if (check.kind === 'waste' && wall < SHORT_JOB_SECONDS) {
+    return { skipped: `${formatDuration(wall)} are too short to judge waste (from ${SHORT_JOB_SECONDS} s)` };
+  }
+  return check.look(facts);
+}

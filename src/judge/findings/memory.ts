@@ -1,0 +1,256 @@
+import { formatBytes } from '../../base/size.ts';
+import type { NodeReport } from '../nodes.ts';
+import type { Facts } from '../report.ts';
+import { count, listed, percent } from '../words.ts';
+import { type Answer, type Check, sampled } from './finding.ts';
+
+/** Less than this share of what was asked for leaves memory that others wait for. */
+export const UNUSED_BELOW = 0.5;
+
+/** Nobody waits for less than this. */
+export const WORTH_SAVING_BYTES = 2 * 2 ** 30;
+
+/** Above this a slightly larger input ends the job. */
+export const NEAR_LIMIT = 0.9;
+
+/** Margin of the memory that is proposed over the highest use. */
+export const MARGIN = 1.2;
+
+/** Swapping more than this is more than a few forgotten pages. */
+export const SWAP_BYTES = 64 * 2 ** 20;
+
+const GIB = 2 ** 30;
+
+/** Bytes rounded up to what people write into a job script: steps of 1, 4, 16 and 64 GiB. */
+export function roundedUp(bytes: number): number {
+  const gib = bytes / GIB;
+  if (gib < 2) return Math.ceil(gib * 4) * 256 * 2 ** 20;
+  const step = gib <= 32 ? 1 : gib <= 128 ? 4 : gib <= 1024 ? 16 : 64;
+  return Math.ceil(gib / step) * step * GIB;
+}
+
+/** The line for the job script, in the scheduler's own words. */
+export function memoryRequest(facts: Facts, bytes: number): string {
+  const whole = bytes % GIB === 0;
+  const size = whole ? `${bytes / GIB}G` : `${bytes / 2 ** 20}M`;
+  if (facts.job.scheduler === 'slurm') return `#SBATCH --mem=${size} (for each node)`;
+  if (facts.job.scheduler === 'pbs')
+    return `mem=${whole ? `${bytes / GIB}gb` : `${bytes / 2 ** 20}mb`} in each chunk of -l select`;
+  return `${formatBytes(bytes)} on each node`;
+}
+
+function measured(facts: Facts): NodeReport[] | Answer {
+  const nodes = facts.nodes.filter((n) => n.memory_peak_bytes !== undefined && n.memory_limit_bytes !== undefined);
+  if (nodes.length > 0) return nodes;
+  return {
+    unmeasurable: 'the job’s memory could not be told from that of others',
+    hint: 'a cgroup of its own, or the process table, is needed',
+  };
+}
+
+const WHERE = {
+  cgroup: 'cgroup.memory_peak_bytes',
+  processes: 'process.rss_bytes',
+  process: 'process.rss_bytes',
+  node: 'meminfo.MemAvailable_bytes',
+};
+
+const fill = (n: NodeReport): number => n.memory_peak_bytes! / n.memory_limit_bytes!;
+
+export const memoryUnused: Check = {
+  id: 'memory-unused',
+  title: 'memory that was asked for and not used',
+  help: 'The fullest node used less than half of its memory, and at least 2 GiB could be given back. The proposal has a margin of 20 %.',
+  needs: 'the job’s memory (cgroup or process) and the memory it was given',
+  kind: 'waste',
+  look(facts) {
+    const nodes = measured(facts);
+    if (!Array.isArray(nodes)) return nodes;
+    const asked = (nodes as NodeReport[]).filter((n) => n.memory_limit_source !== 'machine');
+    if (asked.length === 0) return { skipped: 'no memory was asked for: the job had the machine’s' };
+    const fullest = asked.reduce((a, b) => (fill(b) > fill(a) ? b : a));
+    const proposal = roundedUp(fullest.memory_peak_bytes! * MARGIN);
+    if (fill(fullest) >= UNUSED_BELOW || fullest.memory_limit_bytes! - proposal < WORTH_SAVING_BYTES) return [];
+    const sure = sampled(facts, fullest.samples);
+    const exact = fullest.memory_source === 'cgroup';
+    return [
+      {
+        id: 'memory-unused',
+        severity: 'advice',
+        text: `${formatBytes(fullest.memory_peak_bytes!)} of ${formatBytes(fullest.memory_limit_bytes!)} memory were used at most (${percent(fill(fullest))})`,
+        evidence: [
+          {
+            text: `${fullest.node}: peak ${formatBytes(fullest.memory_peak_bytes!)} (${words(fullest)})`,
+            from: WHERE[fullest.memory_source!],
+            node: fullest.node,
+            value: fullest.memory_peak_bytes!,
+            threshold: fullest.memory_limit_bytes! * UNUSED_BELOW,
+          },
+        ],
+        advice: `Ask for ${memoryRequest(facts, proposal)}: the highest use and 20 %.`,
+        confidence: exact ? sure.confidence : 'medium',
+        confidence_reason: exact
+          ? 'peak counted by the kernel'
+          : 'added up from sampled processes: short peaks may be missed',
+      },
+    ];
+  },
+};
+
+export const memoryNearLimit: Check = {
+  id: 'memory-near-limit',
+  title: 'memory close to its limit',
+  help: 'A node used more than 90 % of the memory the job may have there.',
+  needs: 'the job’s memory and its limit',
+  kind: 'trouble',
+  look(facts) {
+    const nodes = measured(facts);
+    if (!Array.isArray(nodes)) return nodes;
+    const full = (nodes as NodeReport[]).filter((n) => fill(n) > NEAR_LIMIT);
+    if (full.length === 0) return [];
+    const fullest = full.reduce((a, b) => (fill(b) > fill(a) ? b : a));
+    // page cache fills what is free and is given back when it is needed
+    const anon = facts.summary.memory_peak_node === fullest.node ? facts.summary.memory?.cgroup_anon_max : undefined;
+    const cache = anon !== undefined && anon < fullest.memory_limit_bytes! * NEAR_LIMIT;
+    const more = roundedUp(fullest.memory_peak_bytes! * MARGIN);
+    return [
+      {
+        id: 'memory-near-limit',
+        severity: cache ? 'info' : 'warning',
+        text: `Memory reached ${percent(fill(fullest))} of its limit on ${listed(full.map((n) => n.node))}${cache ? ', much of it file cache' : ''}`,
+        evidence: [
+          ...full.slice(0, 8).map((n) => ({
+            text: `${n.node}: ${formatBytes(n.memory_peak_bytes!)} of ${formatBytes(n.memory_limit_bytes!)} (${words(n)})`,
+            from: WHERE[n.memory_source!],
+            node: n.node,
+            value: n.memory_peak_bytes!,
+            threshold: n.memory_limit_bytes! * NEAR_LIMIT,
+          })),
+          ...(anon === undefined
+            ? []
+            : [
+                {
+                  text: `programs’ own memory at most ${formatBytes(anon)}`,
+                  from: 'cgroup.memory_anon_bytes',
+                  node: fullest.node,
+                  value: anon,
+                },
+              ]),
+        ],
+        advice: cache
+          ? 'No danger by itself: the kernel gives file cache back when programs need memory.'
+          : fullest.memory_limit_source === 'machine'
+            ? 'Run on a machine with more memory, or on more nodes.'
+            : `Ask for more, e.g. ${memoryRequest(facts, more)}, or use more nodes.`,
+        confidence: fullest.memory_source === 'cgroup' ? 'high' : 'medium',
+        confidence_reason:
+          fullest.memory_source === 'cgroup'
+            ? 'peak counted by the kernel'
+            : 'shared pages are counted once for each process',
+      },
+    ];
+  },
+};
+
+export const outOfMemory: Check = {
+  id: 'out-of-memory',
+  title: 'processes killed for want of memory',
+  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so.',
+  needs: 'cgroup.oom_kills or the job’s state',
+  kind: 'trouble',
+  look(facts) {
+    const killed = facts.nodes.filter((n) => (n.oom_kills ?? 0) > 0);
+    const told = facts.job.state === 'out_of_memory';
+    if (killed.length === 0 && !told) {
+      if (facts.nodes.some((n) => n.oom_kills !== undefined)) return [];
+      return { unmeasurable: 'the job has no cgroup of its own that counts kills' };
+    }
+    const kills = killed.reduce((a, n) => a + n.oom_kills!, 0);
+    const limit = facts.summary.memory_limit_bytes;
+    return [
+      {
+        id: 'out-of-memory',
+        severity: 'critical',
+        text:
+          kills > 0
+            ? `Memory ran out: ${count(kills, 'process', 'processes')} killed on ${listed(killed.map((n) => n.node))}`
+            : 'Memory ran out: the scheduler ended the job for it',
+        evidence: [
+          ...killed.slice(0, 8).map((n) => ({
+            text: `${n.node}: ${count(n.oom_kills!, 'kill')}, peak ${n.memory_peak_bytes === undefined ? 'unknown' : formatBytes(n.memory_peak_bytes)}`,
+            from: 'cgroup.oom_kills',
+            node: n.node,
+            value: n.oom_kills!,
+          })),
+          ...(told ? [{ text: 'state OUT_OF_MEMORY', from: 'scheduler' }] : []),
+        ],
+        advice:
+          limit === undefined
+            ? 'Ask for more memory, or use more nodes.'
+            : `Ask for more than ${formatBytes(limit)}, e.g. ${memoryRequest(facts, roundedUp(limit * 1.5))}; how much is needed is not known, because the job did not get that far.`,
+        confidence: 'high',
+        confidence_reason: kills > 0 ? 'counted by the kernel' : 'said by the scheduler',
+      },
+    ];
+  },
+};
+
+export const swap: Check = {
+  id: 'swap',
+  title: 'swapping',
+  help: 'More than 64 MiB of the job lay in swap, or more than that was read back from it on the node.',
+  needs: 'cgroup.swap_current_bytes or vmstat.pswpin',
+  kind: 'trouble',
+  look(facts) {
+    const nodes = facts.nodes.filter((n) => n.swap_peak_bytes !== undefined || n.swapped_in_bytes !== undefined);
+    if (nodes.length === 0) return { unmeasurable: 'swap use was not recorded' };
+    const own = nodes.filter((n) => (n.swap_peak_bytes ?? 0) > SWAP_BYTES);
+    const swapping = own.length > 0 ? own : nodes.filter((n) => (n.swapped_in_bytes ?? 0) > SWAP_BYTES);
+    if (swapping.length === 0) return [];
+    return [
+      {
+        id: 'swap',
+        severity: 'warning',
+        text: `${own.length > 0 ? 'The job' : 'The node'} swapped on ${listed(swapping.map((n) => n.node))}: memory was too small`,
+        evidence: swapping.slice(0, 8).flatMap((n) => [
+          ...(n.swap_peak_bytes === undefined
+            ? []
+            : [
+                {
+                  text: `${n.node}: ${formatBytes(n.swap_peak_bytes)} in swap at most`,
+                  from: 'cgroup.swap_current_bytes',
+                  node: n.node,
+                  value: n.swap_peak_bytes,
+                  threshold: SWAP_BYTES,
+                },
+              ]),
+          ...(n.swapped_in_bytes === undefined
+            ? []
+            : [
+                {
+                  text: `${n.node}: ${formatBytes(n.swapped_in_bytes)} read back`,
+                  from: 'vmstat.pswpin',
+                  node: n.node,
+                  value: n.swapped_in_bytes,
+                  threshold: SWAP_BYTES,
+                },
+              ]),
+        ]),
+        advice: 'Ask for more memory, or run fewer processes on each node.',
+        confidence: own.length > 0 ? 'high' : 'medium',
+        confidence_reason:
+          own.length > 0 ? 'counted in the job’s own cgroup' : 'swapping is the whole node’s, also that of others',
+      },
+    ];
+  },
+};
+
+function words(n: NodeReport): string {
+  const said = {
+    cgroup: 'cgroup, file cache included',
+    processes: 'peaks of all processes added up',
+    process: 'largest process',
+    node: 'whole node',
+  };
+  return said[n.memory_source!];
+}

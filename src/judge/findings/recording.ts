@@ -1,0 +1,118 @@
+import { formatDuration } from '../../base/duration.ts';
+import { formatMoment } from '../../base/moment.ts';
+import { count, figure, listed, percent } from '../words.ts';
+import type { Check } from './finding.ts';
+
+/** Fewer ticks than this share, and means and peaks may be wrong. */
+export const FEW_TICKS = 0.95;
+
+export const nodeLost: Check = {
+  id: 'node-lost',
+  title: 'nodes that stopped recording',
+  help: 'A node wrote its last sample long before the job ended, or none at all.',
+  needs: 'the agents’ records',
+  kind: 'trouble',
+  look(facts) {
+    const bad = facts.nodes.filter((n) => n.status === 'stopped early' || n.status === 'never recorded');
+    if (bad.length === 0) return [];
+    const end = facts.job.end;
+    const one = bad[0]!;
+    const died = facts.job.state === 'node_fail';
+    const single =
+      one.status === 'never recorded'
+        ? `${one.node} was never recorded`
+        : `${one.node} stopped ${when(one.last_sample, facts.job.start)}${end === undefined || one.last_sample === undefined ? '' : `, ${formatDuration((end - one.last_sample) / 1e6)} before the end`}`;
+    return [
+      {
+        id: 'node-lost',
+        severity: died ? 'critical' : 'warning',
+        text:
+          bad.length === 1
+            ? single
+            : `${bad.length} of ${facts.summary.nodes} nodes stopped recording or never began: ${listed(bad.map((n) => n.node))}`,
+        evidence: bad.slice(0, 8).map((n) => ({
+          text:
+            n.status === 'never recorded'
+              ? `${n.node}: ${n.reason}`
+              : `${n.node}: last sample ${n.last_sample === undefined ? 'unknown' : formatMoment(n.last_sample)}; ${n.reason ?? 'reason unknown'}`,
+          from: 'agent.json',
+          node: n.node,
+          ...(n.last_sample === undefined ? {} : { value: n.last_sample }),
+        })),
+        advice: died
+          ? 'The scheduler says that a node failed: run again, without it if it stays ill (--exclude).'
+          : 'Everything before that is in this report; what these nodes did afterwards is not known.',
+        confidence: died ? 'high' : 'medium',
+        confidence_reason: died ? 'the scheduler says so too' : 'the agent may have been killed while the node went on',
+      },
+    ];
+  },
+};
+
+function when(time: number | undefined, start: number): string {
+  return time === undefined ? 'at an unknown time' : `after ${formatDuration(Math.max(0, time - start) / 1e6)}`;
+}
+
+export const recordingGaps: Check = {
+  id: 'recording-gaps',
+  title: 'gaps in the recording',
+  help: 'Fewer than 95 % of the expected ticks were sampled, samples were lost, or the clock jumped.',
+  needs: 'the agents’ records',
+  kind: 'trouble',
+  look(facts) {
+    const {
+      ticks,
+      expected_ticks: expected,
+      clock_jumps,
+      lost_samples,
+      nodes_missing,
+      nodes_stopped_early,
+    } = facts.quality;
+    const silent = nodes_missing.length + nodes_stopped_early.length;
+    const share = expected > 0 ? ticks / expected : 1;
+    const few = share < FEW_TICKS && silent === 0;
+    if (!few && clock_jumps.length === 0 && lost_samples.length === 0) return [];
+    const lost = lost_samples.reduce((a, l) => a + l.rows, 0);
+    return [
+      {
+        id: 'recording-gaps',
+        severity: lost > 0 ? 'warning' : 'info',
+        text:
+          lost > 0
+            ? `${count(lost, 'sample')} could not be written`
+            : few
+              ? `${percent(share)} of the ticks were sampled`
+              : 'The clock jumped while the job ran',
+        evidence: [
+          ...(few
+            ? [
+                {
+                  text: `${figure(ticks)} of ${figure(expected)} ticks`,
+                  from: 'agent.json',
+                  value: ticks,
+                  threshold: expected * FEW_TICKS,
+                },
+              ]
+            : []),
+          ...lost_samples.slice(0, 4).map((l) => ({
+            text: `${l.node}: ${count(l.rows, 'row')} of ${l.table}: ${l.why}`,
+            from: 'agent.json',
+            node: l.node,
+          })),
+          ...clock_jumps.slice(0, 4).map((j) => ({
+            text: `${j.node}: clock jumped by ${figure(j.seconds)} s`,
+            from: 'agent.json',
+            node: j.node,
+            value: j.seconds,
+          })),
+        ],
+        advice:
+          lost > 0
+            ? 'Make room on the disk that holds the recording.'
+            : 'Means and peaks of this report may be off; use a longer interval if the node is too busy to keep up.',
+        confidence: 'high',
+        confidence_reason: 'counted by the agents',
+      },
+    ];
+  },
+};

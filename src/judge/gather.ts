@@ -1,0 +1,148 @@
+import { usage } from '../base/fault.ts';
+import { summariseNode } from '../query/summarise.ts';
+import type { Batch } from '../recording/batch.ts';
+import type { NodeRecording, Recording } from '../recording/open.ts';
+import { readTable } from '../recording/read.ts';
+import type { Marker, Material, NodeMaterial, Range } from './material.ts';
+import { phasesOf } from './phases.ts';
+import { listed } from './words.ts';
+
+export interface GatherOptions {
+  /** Epoch microseconds. */
+  from?: number;
+  to?: number;
+  /** Only this step of the scheduler. */
+  step?: string;
+  /** Only while this phase lasted; from the first beginning to the last end when it was repeated. */
+  marker?: string;
+  /** Also what every phase did on its own: reads the data, not only their statistics. */
+  phases?: boolean;
+  now?: number;
+}
+
+/** Tables that say what a phase did. */
+const PHASE_TABLES = ['cgroup', 'process', 'cpu', 'gpu', 'loadavg'];
+
+/** Collects what the judge must know of a recording. */
+export function gather(recording: Recording, options: GatherOptions = {}): Material {
+  const now = options.now ?? Date.now() * 1000;
+  const markers = recording.nodes.flatMap(markersOf).sort((a, b) => a.time - b.time);
+  const range = rangeOf(recording, markers, options, now);
+  const within = (node: NodeRecording): boolean => range?.nodes === undefined || range.nodes.includes(node.name);
+  const damage = [...recording.troubles];
+  const nodes = recording.nodes.filter(within).map((node) => nodeMaterial(node, range, undefined, damage));
+  const material: Material = { path: recording.path, job: recording.job, nodes, markers: confine(markers, range), now };
+  if (damage.length > 0) material.damage = damage;
+  if (range !== undefined) material.range = range;
+  if (options.phases === true) {
+    material.phaseTables = phasesOf(material).map((phase) => {
+      const span = { what: phase.name, from: phase.start, to: phase.start + phase.seconds * 1e6 };
+      return recording.nodes.filter(within).map((node) => nodeMaterial(node, span, PHASE_TABLES, []));
+    });
+  }
+  return material;
+}
+
+function nodeMaterial(
+  node: NodeRecording,
+  range: Range | undefined,
+  tables: readonly string[] | undefined,
+  damage: string[],
+): NodeMaterial {
+  const found = summariseNode(node, {
+    ...(range?.from === undefined ? {} : { from: range.from }),
+    ...(range?.to === undefined ? {} : { to: range.to }),
+    ...(tables === undefined ? {} : { tables }),
+  });
+  for (const file of found.damage) {
+    if (file.unreadable !== undefined) damage.push(`${file.file}: ${file.unreadable}`);
+    else if (file.bad_lines > 0) damage.push(`${file.file}: ${file.bad_lines} lines could not be read`);
+    else damage.push(`${file.file}: the last line is torn and was left out`);
+  }
+  const material: NodeMaterial = { node: node.name, tables: found.tables };
+  if (node.agent !== undefined) material.agent = node.agent;
+  return material;
+}
+
+function markersOf(node: NodeRecording): Marker[] {
+  if (!node.tables.has('marker')) return [];
+  const batch = readTable(node, 'marker');
+  const found: Marker[] = [];
+  for (let row = 0; row < batch.rows; row++) {
+    const action = textAt(batch, 'action', row);
+    if (action !== 'begin' && action !== 'end' && action !== 'fom') continue;
+    const marker: Marker = { time: batch.time[row]!, node: node.name, action, name: textAt(batch, 'name', row) };
+    const number = batch.numbers.get('value')?.[row];
+    const value = number === undefined ? textAt(batch, 'value', row) : Number.isNaN(number) ? '' : String(number);
+    if (value !== '') marker.value = value;
+    found.push(marker);
+  }
+  return found;
+}
+
+function textAt(batch: Batch, column: string, row: number): string {
+  const texts = batch.texts.get(column);
+  return texts === undefined ? '' : (texts.values[texts.codes[row]!] ?? '');
+}
+
+/** The part of the job that was asked for; undefined: all of it. */
+function rangeOf(
+  recording: Recording,
+  markers: readonly Marker[],
+  options: GatherOptions,
+  now: number,
+): Range | undefined {
+  const parts: Range[] = [];
+  if (options.step !== undefined) parts.push(stepRange(recording, options.step));
+  if (options.marker !== undefined) parts.push(markerRange(recording, markers, options.marker, now));
+  if (options.from !== undefined || options.to !== undefined) {
+    const part: Range = { what: 'the time asked for' };
+    if (options.from !== undefined) part.from = options.from;
+    if (options.to !== undefined) part.to = options.to;
+    parts.push(part);
+  }
+  if (parts.length === 0) return undefined;
+  const range: Range = { what: parts.map((p) => p.what).join(', ') };
+  const from = Math.max(...parts.map((p) => p.from ?? Number.NEGATIVE_INFINITY));
+  const to = Math.min(...parts.map((p) => p.to ?? Number.POSITIVE_INFINITY));
+  if (Number.isFinite(from)) range.from = from;
+  if (Number.isFinite(to)) range.to = to;
+  const { nodes } = parts.find((p) => p.nodes !== undefined) ?? {};
+  if (nodes !== undefined) range.nodes = nodes;
+  if (from > to) throw usage('the part of the job that was asked for is empty: it ends before it begins');
+  return range;
+}
+
+function stepRange(recording: Recording, wanted: string): Range {
+  const steps = recording.job.steps ?? [];
+  const step = steps.find((s) => s.id === wanted || s.id === `${recording.job.id}.${wanted}` || s.name === wanted);
+  if (step === undefined) {
+    const known = steps.length === 0 ? 'its steps are not known' : `it has ${listed(steps.map((s) => s.id), 8)}`;
+    throw usage(`job ${recording.job.id} has no step ${wanted}`, known);
+  }
+  const range: Range = { what: `step ${step.id}` };
+  if (step.start !== undefined) range.from = step.start;
+  if (step.end !== undefined) range.to = step.end;
+  if (step.nodes !== undefined && step.nodes.length > 0) range.nodes = step.nodes;
+  return range;
+}
+
+function markerRange(recording: Recording, markers: readonly Marker[], wanted: string, now: number): Range {
+  const phases = phasesOf({ markers, job: recording.job, now });
+  const found = phases.filter((p) => p.name === wanted);
+  if (found.length === 0) {
+    const names = [...new Set(phases.map((p) => p.name))];
+    const known = names.length === 0 ? 'nothing was marked: tacho mark begin NAME' : `it has ${listed(names, 8)}`;
+    throw usage(`job ${recording.job.id} has no phase "${wanted}"`, known);
+  }
+  const from = Math.min(...found.map((p) => p.start));
+  const to = Math.max(...found.map((p) => p.start + p.seconds * 1e6));
+  const times = found.length === 1 ? '' : `, from its first beginning to the last of its ${found.length} ends`;
+  return { what: `phase "${wanted}"${times}`, from, to };
+}
+
+function confine(markers: readonly Marker[], range: Range | undefined): readonly Marker[] {
+  if (range === undefined) return markers;
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range;
+  return markers.filter((m) => m.time >= from && m.time <= to);
+}

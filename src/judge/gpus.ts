@@ -1,0 +1,116 @@
+import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
+import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
+
+/** One GPU (or MIG instance) on one node. Shares are 0 to 1. */
+export interface GpuReport {
+  node: string;
+  gpu: string;
+  vendor?: string;
+  model?: string;
+  /** Whether the job's own processes were seen on it; not there when that could not be told. */
+  own?: boolean;
+  samples: number;
+  utilization_mean?: number;
+  utilization_p50?: number;
+  utilization_p95?: number;
+  utilization_max?: number;
+  memory_mean_bytes?: number;
+  memory_max_bytes?: number;
+  memory_total_bytes?: number;
+  power_mean_watts?: number;
+  power_max_watts?: number;
+  temperature_mean_celsius?: number;
+  temperature_max_celsius?: number;
+  clock_mean_mhz?: number;
+  clock_p05_mhz?: number;
+  clock_max_mhz?: number;
+  energy_joules?: number;
+  energy_source?: 'counter' | 'integrated power';
+  /** Share of the samples in which the card slowed itself down for this reason. */
+  throttled_thermal?: number;
+  throttled_power?: number;
+  /** Errors that could not be corrected, counted while the job ran. */
+  uncorrected_errors?: number;
+  /** When the card stopped answering before the job ended, epoch microseconds. */
+  lost?: number;
+  /** In words, why this card is unlike the others. */
+  straggler?: string[];
+}
+
+/** The GPUs of the job; those that only share its nodes come last. */
+export function gpusOf(material: Material): GpuReport[] {
+  const all: GpuReport[] = [];
+  for (const node of material.nodes) {
+    for (const series of seriesOf(node, 'gpu')) all.push(gpuOf(material, node, series));
+  }
+  return all.sort((a, b) => Number(a.own === false) - Number(b.own === false));
+}
+
+function gpuOf(material: Material, node: NodeMaterial, series: SeriesStatistics): GpuReport {
+  const gpu = series.keys.gpu ?? Object.values(series.keys).join(' ');
+  const facts = node.agent?.facts.gpus.find((g) => g.gpu === gpu);
+  const at = (column: string): Statistics | undefined => series.columns[column];
+  const power = at('power_watts');
+  const counter = known(at('energy_mj')?.increase);
+  const found: Record<keyof GpuReport, unknown> = {
+    node: node.node,
+    gpu,
+    vendor: facts?.vendor ?? series.texts.vendor,
+    model: facts?.model ?? series.texts.model,
+    own: ownership(node, series),
+    samples: series.samples,
+    utilization_mean: share(at('utilization_percent')?.mean),
+    utilization_p50: share(at('utilization_percent')?.p50),
+    utilization_p95: share(at('utilization_percent')?.p95),
+    utilization_max: share(at('utilization_percent')?.max),
+    memory_mean_bytes: known(at('memory_used_bytes')?.mean),
+    memory_max_bytes: known(at('memory_used_bytes')?.max),
+    memory_total_bytes: known(at('memory_total_bytes')?.max) ?? facts?.memory_bytes,
+    power_mean_watts: known(power?.mean),
+    power_max_watts: known(power?.max),
+    temperature_mean_celsius: known(at('temperature_celsius')?.mean),
+    temperature_max_celsius: known(at('temperature_celsius')?.max),
+    clock_mean_mhz: known(at('clock_mhz')?.mean),
+    clock_p05_mhz: known(at('clock_mhz')?.p05),
+    clock_max_mhz: known(at('clock_mhz')?.max),
+    energy_joules: counter === undefined ? known(power?.integral) : counter / 1000,
+    energy_source: counter !== undefined ? 'counter' : power !== undefined ? 'integrated power' : undefined,
+    throttled_thermal: known(at('throttled_thermal')?.mean),
+    throttled_power: known(at('throttled_power')?.mean),
+    uncorrected_errors: known(at('ecc_uncorrected')?.increase),
+    lost: lostAt(material, node, series),
+    straggler: undefined,
+  };
+  for (const key of Object.keys(found) as (keyof GpuReport)[]) if (found[key] === undefined) delete found[key];
+  return found as unknown as GpuReport;
+}
+
+const share = (percentage: number | undefined): number | undefined =>
+  known(percentage) === undefined ? undefined : percentage! / 100;
+
+/** What the job's environment says; else whether its own processes, or only those of others, were on the card. */
+function ownership(node: NodeMaterial, series: SeriesStatistics): boolean | undefined {
+  if (series.texts.mine === 'yes') return true;
+  if (series.texts.mine === 'no') return false;
+  const users = seriesOf(node, 'gpu_process', { gpu: series.keys.gpu ?? '' });
+  if (users.length === 0) return undefined;
+  const own = new Set(seriesOf(node, 'process').map((s) => s.keys.pid));
+  if (own.size === 0) return undefined;
+  return users.some((s) => own.has(s.keys.pid ?? ''));
+}
+
+/** A card whose values end well before those of its node has stopped answering. */
+function lostAt(material: Material, node: NodeMaterial, series: SeriesStatistics): number | undefined {
+  const newest = largest([...node.tables.values()].map((t) => t.end));
+  const patience = Math.max(LOST_SECONDS, LOST_INTERVALS * material.job.interval_seconds) * 1e6;
+  return newest !== undefined && newest - series.end > patience ? series.end : undefined;
+}
+
+/** A slow library may skip some ticks; a hung one comes back after half a minute or not at all. */
+const LOST_SECONDS = 60;
+const LOST_INTERVALS = 5;
+
+/** Cards that stand for themselves: not a card that is divided into MIG instances, which are listed apart. */
+export function undivided(gpus: readonly GpuReport[]): GpuReport[] {
+  return gpus.filter((g) => !gpus.some((part) => part.node === g.node && part.gpu.startsWith(`${g.gpu}:`)));
+}

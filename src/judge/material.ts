@@ -1,0 +1,98 @@
+import type { AgentRecord } from '../recording/agent-record.ts';
+import type { Job } from '../recording/job.ts';
+import type { SeriesStatistics, Statistics, TableStatistics } from '../recording/statistics.ts';
+
+/** One row of the table `marker`. */
+export interface Marker {
+  /** Epoch microseconds. */
+  time: number;
+  node: string;
+  action: 'begin' | 'end' | 'fom';
+  name: string;
+  /** Figures of merit only. */
+  value?: string;
+}
+
+export interface NodeMaterial {
+  node: string;
+  /** Missing when the agent's record was lost or never written. */
+  agent?: AgentRecord;
+  tables: ReadonlyMap<string, TableStatistics>;
+}
+
+/** A part of the job that the report is confined to, in epoch microseconds. */
+export interface Range {
+  from?: number;
+  to?: number;
+  /** In words: "step 3", "marker epoch 3". */
+  what: string;
+  /** Only these nodes took part. */
+  nodes?: readonly string[];
+}
+
+/** All that the judge knows of one recording. */
+export interface Material {
+  path: string;
+  job: Job;
+  nodes: readonly NodeMaterial[];
+  /** By time. */
+  markers: readonly Marker[];
+  range?: Range;
+  /** What could not be read of the recording's files, in words. */
+  damage?: readonly string[];
+  /** Means of each phase, by the phase's place in the list, when somebody read them. */
+  phaseTables?: readonly (readonly NodeMaterial[] | undefined)[];
+  /** Now, in epoch microseconds: how old the newest sample of a running job is. */
+  now: number;
+}
+
+/** The series of a table, all of them or those whose keys match; none when the table was not recorded. */
+export function seriesOf(node: NodeMaterial, table: string, keys?: Record<string, string>): SeriesStatistics[] {
+  const all = node.tables.get(table)?.series ?? [];
+  if (keys === undefined) return all;
+  return all.filter((s) => Object.entries(keys).every(([key, value]) => s.keys[key] === value));
+}
+
+/** A column's statistics in the one series that matches; undefined when there is no value at all. */
+export function columnOf(
+  node: NodeMaterial,
+  table: string,
+  column: string,
+  keys?: Record<string, string>,
+): Statistics | undefined {
+  const found = seriesOf(node, table, keys)[0]?.columns[column];
+  return found !== undefined && found.count > 0 ? found : undefined;
+}
+
+/** A finite number or nothing: NaN means that there was no value. */
+export function known(value: number | undefined): number | undefined {
+  return value !== undefined && Number.isFinite(value) ? value : undefined;
+}
+
+/** The sum of what is known; undefined when nothing is. */
+export function sum(values: Iterable<number | undefined>): number | undefined {
+  let total: number | undefined;
+  for (const value of values) if (known(value) !== undefined) total = (total ?? 0) + value!;
+  return total;
+}
+
+/** The largest of what is known; undefined when nothing is. */
+export function largest(values: Iterable<number | undefined>): number | undefined {
+  let found: number | undefined;
+  for (const value of values) if (known(value) !== undefined && (found === undefined || value! > found)) found = value!;
+  return found;
+}
+
+/** The mean of what is known; undefined when nothing is. */
+export function mean(values: readonly (number | undefined)[]): number | undefined {
+  const all = values.filter((v) => known(v) !== undefined) as number[];
+  return all.length === 0 ? undefined : all.reduce((a, b) => a + b, 0) / all.length;
+}
+
+/** The middle value of what is known; undefined when nothing is. */
+export function median(values: readonly (number | undefined)[]): number | undefined {
+  const all = (values.filter((v) => known(v) !== undefined) as number[]).sort((a, b) => a - b);
+  if (all.length === 0) return undefined;
+  const half = all.length >> 1;
+  return all.length % 2 === 1 ? all[half] : (all[half - 1] + all[half]) / 2;
+}

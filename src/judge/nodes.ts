@@ -1,0 +1,186 @@
+import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
+import { type EnergySource, energyOf } from './energy.ts';
+import type { GpuReport } from './gpus.ts';
+import { columnOf, known, largest, type Material, mean, type NodeMaterial, sum } from './material.ts';
+import { type CpuSource, cgroupOf, cpuOf, type MemorySource, memoryOf } from './usage.ts';
+
+export type NodeStatus = 'recorded' | 'recording' | 'stopped early' | 'never recorded';
+
+/** What one node did. Shares are 0 to 1, times epoch microseconds. A value that was not measured is not there. */
+export interface NodeReport {
+  node: string;
+  status: NodeStatus;
+  /** Why and when it stopped, as far as that is known. */
+  reason?: string;
+  first_sample?: number;
+  last_sample?: number;
+  recorded_seconds?: number;
+  samples?: number;
+  /** The job's CPUs here, and who says so. */
+  cpus?: number;
+  cpus_source?: AllocationSource;
+  cpu_seconds?: number;
+  cpu_source?: CpuSource;
+  /** Of the job's CPUs. */
+  cpu_utilization?: number;
+  cpu_utilization_max?: number;
+  /** Of all CPUs of the node, everybody's work. */
+  node_cpu_utilization?: number;
+  /** Time that the node's CPUs stood idle while something waited for a disk. */
+  iowait?: number;
+  /** CPUs of the whole node. */
+  node_cpus?: number;
+  load_mean?: number;
+  load_max?: number;
+  memory_peak_bytes?: number;
+  memory_source?: MemorySource;
+  memory_limit_bytes?: number;
+  memory_limit_source?: AllocationSource;
+  swap_peak_bytes?: number;
+  swapped_in_bytes?: number;
+  oom_kills?: number;
+  /** Share of the scheduling periods in which the job's CPU quota ran out. */
+  cpu_throttled?: number;
+  /** Share of the time in which some task waited for this; the job's own tasks, or any on the node. */
+  pressure_scope?: 'job' | 'node';
+  pressure_cpu?: number;
+  pressure_memory?: number;
+  pressure_io?: number;
+  gpus?: number;
+  gpu_utilization?: number;
+  gpu_power_watts?: number;
+  energy_joules?: number;
+  energy_source?: EnergySource;
+  energy_covers?: string[];
+  /** In words, why this node is unlike the others. */
+  straggler?: string[];
+}
+
+/** A node is late, and taken for lost, after so many intervals without a sample, but not before five seconds. */
+const SILENT_INTERVALS = 3;
+const SILENT_SECONDS = 5;
+
+/** vmstat counts in pages of the machine; 4 kB on x86 and on most ARM servers. */
+const PAGE = 4096;
+
+/** Every node of the job, also those that were never recorded. */
+export function nodesOf(material: Material, gpus: readonly GpuReport[]): NodeReport[] {
+  const wanted = material.range?.nodes ?? material.job.nodes;
+  const recorded = new Map(material.nodes.map((n) => [n.node, n]));
+  const names = [...new Set([...wanted, ...recorded.keys()])];
+  return names.map((name) => {
+    const node = recorded.get(name);
+    if (node === undefined || (node.agent === undefined && node.tables.size === 0)) {
+      return { node: name, status: 'never recorded', reason: 'no agent wrote anything on this node' };
+    }
+    return nodeOf(material, node, gpus);
+  });
+}
+
+function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport[]): NodeReport {
+  const found: NodeReport = { node: node.node, ...statusOf(material, node) };
+  const set = <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined): void => {
+    if (value !== undefined) found[key] = value;
+  };
+  const seconds = found.recorded_seconds ?? 0;
+
+  const cpus = cpusOn(material, node);
+  set('cpus', cpus?.value);
+  set('cpus_source', cpus?.source);
+  const cpu = cpuOf(material, node);
+  set('cpu_seconds', cpu?.seconds);
+  set('cpu_source', cpu?.source);
+  if (cpu !== undefined && cpus !== undefined && cpus.value > 0) {
+    const window = cpu.window_seconds ?? seconds;
+    if (window > 0) set('cpu_utilization', cpu.seconds / window / cpus.value);
+    if (cpu.rate_max !== undefined) set('cpu_utilization_max', cpu.rate_max / cpus.value);
+  }
+  set('node_cpus', node.agent?.facts.cpus);
+  setCpuShares(node, set);
+  setPressure(node, seconds, set);
+  set('load_mean', known(columnOf(node, 'loadavg', 'load1')?.mean));
+  set('load_max', known(columnOf(node, 'loadavg', 'load1')?.max));
+
+  const memory = memoryOf(material, node);
+  set('memory_peak_bytes', memory?.bytes);
+  set('memory_source', memory?.source);
+  const limit = memoryOn(material, node);
+  set('memory_limit_bytes', limit?.value);
+  set('memory_limit_source', limit?.source);
+  set('swap_peak_bytes', known(cgroupOf(node, 'swap_current_bytes')?.max));
+  const swapped = known(columnOf(node, 'vmstat', 'pswpin')?.increase);
+  if (swapped !== undefined) set('swapped_in_bytes', swapped * PAGE);
+  set('oom_kills', known(cgroupOf(node, 'oom_kills')?.increase));
+  const periods = known(cgroupOf(node, 'periods')?.increase);
+  const throttled = known(cgroupOf(node, 'throttled_periods')?.increase);
+  if (periods !== undefined && periods > 0 && throttled !== undefined) set('cpu_throttled', throttled / periods);
+
+  const own = gpus.filter((g) => g.node === node.node && g.own !== false);
+  if (own.length > 0) set('gpus', own.length);
+  set('gpu_utilization', mean(own.map((g) => g.utilization_mean)));
+  set('gpu_power_watts', sum(own.map((g) => g.power_mean_watts)));
+  const energy = energyOf(node, gpus);
+  set('energy_joules', energy?.joules);
+  set('energy_source', energy?.source);
+  set('energy_covers', energy?.covers);
+  return found;
+}
+
+function setCpuShares(
+  node: NodeMaterial,
+  set: <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined) => void,
+): void {
+  const grew = (column: string): number | undefined => known(columnOf(node, 'cpu', column, { cpu: 'all' })?.increase);
+  const [busy, idle, wait] = [grew('busy_ms'), grew('idle_ms'), grew('iowait_ms')];
+  const all = sum([busy, idle, wait]);
+  if (all !== undefined && all > 0 && busy !== undefined && idle !== undefined) set('node_cpu_utilization', busy / all);
+  if (all !== undefined && all > 0 && wait !== undefined && idle !== undefined) set('iowait', wait / all);
+}
+
+function setPressure(
+  node: NodeMaterial,
+  seconds: number,
+  set: <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined) => void,
+): void {
+  if (seconds <= 0) return;
+  const own = cgroupOf(node, 'cpu_stalled_us') !== undefined;
+  for (const resource of ['cpu', 'memory', 'io'] as const) {
+    const held = own
+      ? cgroupOf(node, `${resource}_stalled_us`)
+      : columnOf(node, 'pressure', 'some_total_us', { resource });
+    const grown = known(held?.increase);
+    if (grown === undefined) continue;
+    set(`pressure_${resource}`, Math.min(1, grown / 1e6 / seconds));
+    set('pressure_scope', own ? 'job' : 'node');
+  }
+}
+
+/** When the node was heard of, and whether it fell silent before its time. */
+function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'node'> {
+  const { agent } = node;
+  const { job, range } = material;
+  const tables = [...node.tables.values()].filter((t) => t.rows > 0);
+  const first = tables.length > 0 ? Math.min(...tables.map((t) => t.start)) : agent?.first_sample;
+  const last = tables.length > 0 ? largest(tables.map((t) => t.end)) : agent?.last_sample;
+  const found: Omit<NodeReport, 'node'> = { status: 'recorded' };
+  const samples = largest(tables.filter((t) => t.series_total === 1).map((t) => t.rows));
+  if (samples !== undefined) found.samples = samples;
+  if (first !== undefined) found.first_sample = first;
+  if (last !== undefined) found.last_sample = last;
+  if (first !== undefined && last !== undefined) found.recorded_seconds = (last - first) / 1e6;
+
+  // the newest sample of the whole recording, not only of the part that is looked at
+  const newest = range === undefined ? last : (agent?.last_sample ?? last);
+  const patience = Math.max(SILENT_SECONDS, SILENT_INTERVALS * job.interval_seconds) * 1e6;
+  const until = job.end ?? material.now;
+  const silent = newest === undefined || until - newest > patience;
+  if (agent?.end !== undefined) {
+    const asked = agent.end_reason === undefined || agent.end_reason === 'stopped';
+    if (silent && !asked) found.status = 'stopped early';
+    if (agent.end_reason !== undefined && !asked) found.reason = agent.end_reason;
+  } else if (silent) {
+    found.status = 'stopped early';
+    found.reason = 'its agent was killed or the node was lost: it wrote no farewell';
+  } else if (job.end === undefined) found.status = 'recording';
+  return found;
+}

@@ -1,0 +1,78 @@
+import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
+import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
+
+/** One process of the job, among those with most CPU time or most memory. */
+export interface ProcessReport {
+  node: string;
+  pid: string;
+  command?: string;
+  user?: string;
+  /** How long it was seen. */
+  seconds: number;
+  cpu_seconds?: number;
+  /** CPUs that it kept busy while it was seen, mean. */
+  cpus_busy?: number;
+  rss_max_bytes?: number;
+  threads_max?: number;
+  read_bytes?: number;
+  written_bytes?: number;
+}
+
+/** So many by CPU time, and as many again by memory, are kept. */
+const MOST = 10;
+
+/** The processes with most CPU time first, then those that only have much memory. */
+export function processesOf(material: Material): ProcessReport[] {
+  const all = material.nodes.flatMap((node) =>
+    seriesOf(node, 'process').map((series) => processOf(material, node, series)),
+  );
+  const byCpu = [...all].sort((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, MOST);
+  const byMemory = [...all].sort((a, b) => (b.rss_max_bytes ?? -1) - (a.rss_max_bytes ?? -1)).slice(0, MOST);
+  return [...new Set([...byCpu, ...byMemory])];
+}
+
+function processOf(material: Material, node: NodeMaterial, series: SeriesStatistics): ProcessReport {
+  const at = (column: string): Statistics | undefined => series.columns[column];
+  const seconds = (series.end - series.start) / 1e6;
+  const found: ProcessReport = { node: node.node, pid: series.keys.pid ?? '', seconds };
+  const { command, name, user } = series.texts;
+  if (command || name) found.command = command || name!;
+  if (user) found.user = user;
+  const cpu = processCpuSeconds(material, series);
+  if (cpu !== undefined) {
+    found.cpu_seconds = cpu;
+    if (seconds > 0) found.cpus_busy = cpu / seconds;
+  }
+  const rss = processPeak(series);
+  if (rss !== undefined) found.rss_max_bytes = rss;
+  const threads = known(at('threads')?.max);
+  if (threads !== undefined) found.threads_max = threads;
+  const read = known(at('read_bytes')?.increase);
+  if (read !== undefined) found.read_bytes = read;
+  const written = known(at('written_bytes')?.increase);
+  if (written !== undefined) found.written_bytes = written;
+  return found;
+}
+
+/** A process that began while the job ran has used all its CPU time in the job, also what it used before it was seen. */
+export function processCpuSeconds(material: Material, series: SeriesStatistics): number | undefined {
+  const spent = ['user_ms', 'system_ms'].map((name) => {
+    const column = series.columns[name];
+    if (column === undefined) return undefined;
+    const whole = material.range === undefined && beganInJob(material, series);
+    return whole ? column.last : (column.increase ?? column.last - column.first);
+  });
+  const [user, system] = spent;
+  if (user === undefined && system === undefined) return undefined;
+  return ((user ?? 0) + (system ?? 0)) / 1000;
+}
+
+/** The key `start` is in milliseconds. */
+function beganInJob(material: Material, series: SeriesStatistics): boolean {
+  return Number(series.keys.start) * 1000 >= material.job.start - 1e6;
+}
+
+/** The kernel's own mark of the highest resident set, else the highest sample. */
+export function processPeak(series: SeriesStatistics): number | undefined {
+  return largest([series.columns.rss_peak_bytes?.max, series.columns.rss_bytes?.max]);
+}

@@ -1,0 +1,70 @@
+import { columnOf, type Material, type NodeMaterial, sum } from './material.ts';
+import type { NodeReport } from './nodes.ts';
+
+export type Grade = 'A' | 'B' | 'C' | 'D';
+
+/** How complete the recording is. A bad grade lowers the confidence of every finding drawn from samples. */
+export interface QualityReport {
+  /** A: at least 99 % of the ticks of every node. B: 95 %. C: 80 %. D: less. */
+  grade: Grade;
+  /** What keeps it from being better, in words. */
+  reasons: string[];
+  /** Ticks that were sampled, and ticks that should have been while the job ran, over all its nodes. */
+  ticks: number;
+  expected_ticks: number;
+  late_ticks: number;
+  missed_ticks: number;
+  clock_jumps: { node: string; time: number; seconds: number }[];
+  lost_samples: { node: string; table: string; rows: number; why: string }[];
+  /** Files, or parts of them, that could not be read, in words. */
+  damage: string[];
+  nodes_missing: string[];
+  nodes_stopped_early: string[];
+}
+
+const GRADES: readonly [Grade, number][] = [
+  ['A', 0.99],
+  ['B', 0.95],
+  ['C', 0.8],
+];
+
+/** Ticks of a node: rows of a table that has one row a tick, else what the agent counted. */
+export function ticksOf(node: NodeMaterial): number {
+  const rows = ['agent', 'loadavg', 'meminfo'].map((name) => node.tables.get(name)?.rows ?? 0);
+  const counted = Math.max(...rows);
+  return counted > 0 ? counted : (node.agent?.ticks ?? 0);
+}
+
+export function qualityOf(material: Material, nodes: readonly NodeReport[], wall: number): QualityReport {
+  const agents = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [n.agent]));
+  const late = sum(material.nodes.map((n) => columnOf(n, 'agent', 'late_ticks')?.increase ?? n.agent?.late_ticks)) ?? 0;
+  const missed =
+    sum(material.nodes.map((n) => columnOf(n, 'agent', 'missed_ticks')?.increase ?? n.agent?.missed_ticks)) ?? 0;
+  const quality: QualityReport = {
+    grade: 'D',
+    reasons: [],
+    ticks: sum(material.nodes.map(ticksOf)) ?? 0,
+    expected_ticks: 0,
+    late_ticks: late,
+    missed_ticks: missed,
+    clock_jumps: agents.flatMap((a) => (a.clock_jumps ?? []).map((jump) => ({ node: a.node, ...jump }))),
+    lost_samples: agents.flatMap((a) => (a.lost_samples ?? []).map((lost) => ({ node: a.node, ...lost }))),
+    damage: [...(material.damage ?? [])],
+    nodes_missing: nodes.filter((n) => n.status === 'never recorded').map((n) => n.node),
+    nodes_stopped_early: nodes.filter((n) => n.status === 'stopped early').map((n) => n.node),
+  };
+  const { interval_seconds: interval } = material.job;
+  // a job shorter than its interval still has a first and a last sample
+  const each = Math.max(1, Math.floor(wall / interval));
+  quality.expected_ticks = each * Math.max(1, nodes.length);
+  const reached = Math.min(1, quality.ticks / quality.expected_ticks);
+  quality.grade = GRADES.find(([, least]) => reached >= least)?.[0] ?? 'D';
+  if (quality.nodes_missing.length > 0) quality.reasons.push('nodes never recorded');
+  if (quality.nodes_stopped_early.length > 0) quality.reasons.push('nodes stopped early');
+  if (missed > 0) quality.reasons.push('ticks missed');
+  if (quality.lost_samples.length > 0) quality.reasons.push('samples lost');
+  if (quality.damage.length > 0) quality.reasons.push('damaged files');
+  if (quality.clock_jumps.length > 0) quality.reasons.push('clock jumped');
+  if (quality.reasons.length === 0 && quality.grade !== 'A') quality.reasons.push('recorded only a part of the job');
+  return quality;
+}

@@ -1,0 +1,122 @@
+import type { Asked, JobState } from '../recording/job.ts';
+import type { CostReport } from './cost.ts';
+import { costOf } from './cost.ts';
+import type { CheckResult, Finding } from './findings/finding.ts';
+import { findingsOf } from './findings/index.ts';
+import type { FlowReport } from './flows.ts';
+import { flowsOf } from './flows.ts';
+import type { GpuReport } from './gpus.ts';
+import { gpusOf } from './gpus.ts';
+import type { Material } from './material.ts';
+import type { NodeReport } from './nodes.ts';
+import { nodesOf } from './nodes.ts';
+import type { FigureReport, PhaseReport } from './phases.ts';
+import { figuresOf, phasesOf } from './phases.ts';
+import type { ProcessReport } from './processes.ts';
+import { processesOf } from './processes.ts';
+import type { QualityReport } from './quality.ts';
+import { qualityOf } from './quality.ts';
+import { markStragglers } from './stragglers.ts';
+import type { SummaryReport } from './summary.ts';
+import { summaryOf } from './summary.ts';
+import type { Unmeasured } from './unmeasured.ts';
+import { unmeasuredOf } from './unmeasured.ts';
+
+/** The version of the report object; docs/report.schema.json describes it. */
+export const REPORT_FORMAT = 1;
+
+/** The job as the report tells it. Times are epoch microseconds, UTC. */
+export interface JobReport {
+  id: string;
+  name: string;
+  user: string;
+  scheduler: string;
+  cluster?: string;
+  account?: string;
+  partition?: string;
+  command?: string[];
+  directory?: string;
+  asked: Asked;
+  nodes: string[];
+  interval_seconds: number;
+  submit?: number;
+  start: number;
+  end?: number;
+  state: JobState;
+  exit_code?: number;
+  signal?: string;
+  reason?: string;
+  steps?: number;
+  tags: Record<string, string>;
+  /** Kept by allow-list only. */
+  environment: Record<string, string>;
+}
+
+/** The report card as one object: what `--format json` prints and every other form is made of. */
+export interface Report {
+  format: number;
+  recording: string;
+  /** Set when the report covers only a part of the job; times are epoch microseconds. */
+  confined?: { what: string; from?: number; to?: number };
+  job: JobReport;
+  summary: SummaryReport;
+  nodes: NodeReport[];
+  gpus: GpuReport[];
+  processes: ProcessReport[];
+  flows: FlowReport[];
+  phases: PhaseReport[];
+  figures: FigureReport[];
+  findings: Finding[];
+  /** What became of every check, also of those that found nothing or could not be made. */
+  checks: CheckResult[];
+  unmeasured: Unmeasured[];
+  quality: QualityReport;
+  cost: CostReport;
+}
+
+/** The report without its findings: what the findings are drawn from. */
+export type Facts = Omit<Report, 'findings' | 'checks' | 'unmeasured'>;
+
+/** Judges one recording. */
+export function report(material: Material): Report {
+  const { range } = material;
+  const gpus = gpusOf(material);
+  const nodes = nodesOf(material, gpus);
+  markStragglers(nodes, gpus);
+  const summary = summaryOf(material, nodes, gpus);
+  const facts: Facts = {
+    format: REPORT_FORMAT,
+    recording: material.path,
+    ...(range === undefined
+      ? {}
+      : {
+          confined: {
+            what: range.what,
+            ...(range.from === undefined ? {} : { from: range.from }),
+            ...(range.to === undefined ? {} : { to: range.to }),
+          },
+        }),
+    job: jobOf(material),
+    summary,
+    nodes,
+    gpus,
+    processes: processesOf(material),
+    flows: flowsOf(material),
+    phases: phasesOf(material),
+    figures: figuresOf(material),
+    quality: qualityOf(material, nodes, summary.wall_seconds),
+    cost: costOf(material, summary.cpus),
+  };
+  const { findings, checks } = findingsOf(facts);
+  return {
+    ...facts,
+    findings,
+    checks,
+    unmeasured: unmeasuredOf(material, checks),
+  };
+}
+
+function jobOf({ job }: Material): JobReport {
+  const { format: _, tacho: _t, uid: _u, usage: _us, steps, per_node: _p, redacted: _r, restart: _re, ...rest } = job;
+  return { ...rest, ...(steps === undefined ? {} : { steps: steps.length }) };
+}

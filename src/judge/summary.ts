@@ -1,0 +1,162 @@
+import type { AllocationSource } from './allocation.ts';
+import { cpusOfJob } from './allocation.ts';
+import type { EnergySource } from './energy.ts';
+import { type GpuReport, undivided } from './gpus.ts';
+import { largest, type Material, mean, sum } from './material.ts';
+import type { NodeReport } from './nodes.ts';
+import { type CpuSource, type MemorySource, type MemoryTruth, memoryTruthOf } from './usage.ts';
+
+/** The job in a few numbers. Shares are 0 to 1. A value that was not measured is not there. */
+export interface SummaryReport {
+  /** How long the job (or the part of it that is looked at) ran, and who says so. */
+  wall_seconds: number;
+  wall_source: 'wait4' | 'scheduler' | 'recording';
+  nodes: number;
+  nodes_recorded: number;
+  cpus?: number;
+  cpus_source?: AllocationSource;
+  cpu_seconds?: number;
+  cpu_source?: CpuSource;
+  /** Of the CPUs that the job had. */
+  cpu_utilization?: number;
+  /** CPUs that were busy, mean. */
+  cpus_busy?: number;
+  /** Highest use on any one node, and which. */
+  memory_peak_bytes?: number;
+  memory_peak_node?: string;
+  memory_source?: MemorySource;
+  /** What the job may use on that node. */
+  memory_limit_bytes?: number;
+  memory_limit_source?: AllocationSource;
+  /** The nodes' peaks added up. */
+  memory_peaks_sum_bytes?: number;
+  /** The same node's memory, measured in every way that was possible. */
+  memory?: MemoryTruth;
+  gpus?: number;
+  gpu_utilization?: number;
+  gpu_utilization_max?: number;
+  gpu_memory_peak_bytes?: number;
+  gpu_memory_total_bytes?: number;
+  gpu_power_mean_watts?: number;
+  gpu_temperature_max_celsius?: number;
+  energy_joules?: number;
+  energy_source?: EnergySource;
+  /** What the energy includes: "node", or "CPUs", "memory", "GPUs". */
+  energy_covers?: string[];
+  /** Nodes whose energy is in it, of all the job's nodes. */
+  energy_coverage?: number;
+  node_hours: number;
+  core_hours?: number;
+  gpu_hours?: number;
+  time_limit_seconds?: number;
+  time_used?: number;
+  processes?: number;
+}
+
+export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus: readonly GpuReport[]): SummaryReport {
+  const { job } = material;
+  const { wall_seconds, wall_source } = wallOf(material, nodes);
+  const recorded = nodes.filter((n) => n.status !== 'never recorded');
+  const hours = wall_seconds / 3600;
+  const found: SummaryReport = {
+    wall_seconds,
+    wall_source,
+    nodes: nodes.length,
+    nodes_recorded: recorded.length,
+    node_hours: hours * nodes.length,
+  };
+  const set = <K extends keyof SummaryReport>(key: K, value: SummaryReport[K] | undefined): void => {
+    if (value !== undefined) found[key] = value;
+  };
+  const cpus = cpusOfJob(material);
+  set('cpus', cpus?.value);
+  set('cpus_source', cpus?.source);
+  if (cpus !== undefined) found.core_hours = hours * cpus.value;
+  setCpu(set, recorded);
+  setMemory(set, material, recorded);
+  setGpus(set, job.asked.gpus, gpus, hours);
+  setEnergy(set, nodes);
+  const limit = job.asked.time_limit_seconds;
+  if (limit !== undefined && limit > 0) {
+    found.time_limit_seconds = limit;
+    if (material.range === undefined) found.time_used = wall_seconds / limit;
+  }
+  set('processes', sum(material.nodes.map((n) => n.tables.get('process')?.series_total)));
+  return found;
+}
+
+type Set = <K extends keyof SummaryReport>(key: K, value: SummaryReport[K] | undefined) => void;
+
+function wallOf(material: Material, nodes: readonly NodeReport[]): Pick<SummaryReport, 'wall_seconds' | 'wall_source'> {
+  const { job, range } = material;
+  const newest = largest(nodes.map((n) => n.last_sample));
+  const end = job.end ?? newest ?? job.start;
+  if (range !== undefined) {
+    const from = Math.max(range.from ?? job.start, job.start);
+    const to = Math.min(range.to ?? end, end);
+    return { wall_seconds: Math.max(0, to - from) / 1e6, wall_source: 'recording' };
+  }
+  if (job.usage !== undefined) return { wall_seconds: job.usage.wall_seconds, wall_source: 'wait4' };
+  const told = job.end !== undefined && job.scheduler !== 'none';
+  return { wall_seconds: Math.max(0, end - job.start) / 1e6, wall_source: told ? 'scheduler' : 'recording' };
+}
+
+function setCpu(set: Set, nodes: readonly NodeReport[]): void {
+  set('cpu_seconds', sum(nodes.map((n) => n.cpu_seconds)));
+  set('cpu_source', nodes.find((n) => n.cpu_source !== undefined)?.cpu_source);
+  // each node weighs as much as it had CPUs and was seen
+  const measured = nodes.filter((n) => n.cpu_utilization !== undefined && n.cpus !== undefined);
+  const busy = sum(measured.map((n) => n.cpu_utilization! * n.cpus!));
+  const had = sum(measured.map((n) => n.cpus));
+  if (busy === undefined || had === undefined || had === 0) return;
+  set('cpus_busy', busy);
+  set('cpu_utilization', busy / had);
+}
+
+function setMemory(set: Set, material: Material, nodes: readonly NodeReport[]): void {
+  set('memory_peaks_sum_bytes', sum(nodes.map((n) => n.memory_peak_bytes)));
+  // the node that came nearest to what it may use
+  const fill = (n: NodeReport): number =>
+    (n.memory_peak_bytes ?? -1) / (n.memory_limit_bytes ?? Number.POSITIVE_INFINITY);
+  const fullest = nodes
+    .filter((n) => n.memory_peak_bytes !== undefined)
+    .reduce<NodeReport | undefined>((a, b) => (a === undefined || fill(b) > fill(a) ? b : a), undefined);
+  if (fullest === undefined) return;
+  set('memory_peak_bytes', fullest.memory_peak_bytes);
+  set('memory_peak_node', fullest.node);
+  set('memory_source', fullest.memory_source);
+  set('memory_limit_bytes', fullest.memory_limit_bytes);
+  set('memory_limit_source', fullest.memory_limit_source);
+  const node = material.nodes.find((n) => n.node === fullest.node);
+  if (node !== undefined) set('memory', memoryTruthOf(material, node));
+}
+
+function setGpus(set: Set, asked: number | undefined, gpus: readonly GpuReport[], hours: number): void {
+  const own = undivided(gpus).filter((g) => g.own !== false);
+  const number = asked ?? (own.length > 0 ? own.length : undefined);
+  if (number !== undefined && number > 0) {
+    set('gpus', number);
+    set('gpu_hours', number * hours);
+  }
+  set('gpu_utilization', mean(own.map((g) => g.utilization_mean)));
+  set('gpu_utilization_max', largest(own.map((g) => g.utilization_max)));
+  const fullest = own
+    .filter((g) => g.memory_max_bytes !== undefined)
+    .sort(
+      (a, b) => b.memory_max_bytes! / (b.memory_total_bytes ?? 1) - a.memory_max_bytes! / (a.memory_total_bytes ?? 1),
+    )[0];
+  set('gpu_memory_peak_bytes', fullest?.memory_max_bytes);
+  set('gpu_memory_total_bytes', fullest?.memory_total_bytes);
+  set('gpu_power_mean_watts', sum(own.map((g) => g.power_mean_watts)));
+  set('gpu_temperature_max_celsius', largest(own.map((g) => g.temperature_max_celsius)));
+}
+
+function setEnergy(set: Set, nodes: readonly NodeReport[]): void {
+  const measured = nodes.filter((n) => n.energy_joules !== undefined);
+  if (measured.length === 0) return;
+  set('energy_joules', sum(measured.map((n) => n.energy_joules)));
+  const sources = new Set(measured.map((n) => n.energy_source!));
+  set('energy_source', sources.size === 1 ? [...sources][0] : 'both');
+  set('energy_covers', [...new Set(measured.flatMap((n) => n.energy_covers ?? []))]);
+  set('energy_coverage', measured.length / nodes.length);
+}

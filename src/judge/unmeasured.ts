@@ -1,0 +1,32 @@
+import type { CheckResult } from './findings/finding.ts';
+import type { Material } from './material.ts';
+
+/** Something that the report cannot say, and why. */
+export interface Unmeasured {
+  what: string;
+  why: string;
+  hint?: string;
+  /** The nodes where it is so; not there when it is so for the whole job. */
+  nodes?: string[];
+}
+
+/** What the agents could not read, each thing once with its nodes, then the checks that could not be made. */
+export function unmeasuredOf(material: Material, checks: readonly CheckResult[]): Unmeasured[] {
+  const found = new Map<string, Unmeasured>();
+  for (const { node, agent } of material.nodes) {
+    for (const note of agent?.unmeasured ?? []) {
+      const what = note.what === note.table || note.what === '' ? note.table : `${note.table}: ${note.what}`;
+      const id = `${what}\n${note.why}`;
+      const known = found.get(id);
+      if (known !== undefined) known.nodes!.push(node);
+      else
+        found.set(id, { what, why: note.why, ...(note.hint === undefined ? {} : { hint: note.hint }), nodes: [node] });
+    }
+  }
+  for (const check of checks) {
+    if (check.outcome !== 'unmeasurable') continue;
+    const hint = check.hint === undefined ? {} : { hint: check.hint };
+    found.set(`check ${check.id}`, { what: check.title, why: check.why ?? 'not recorded', ...hint });
+  }
+  return [...found.values()];
+}

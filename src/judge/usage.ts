@@ -1,0 +1,124 @@
+import type { Statistics } from '../recording/statistics.ts';
+import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
+import { processCpuSeconds, processPeak } from './processes.ts';
+
+/**
+ * Where a CPU figure comes from. wait4: the kernel's exact count for the command that `tacho run` started and all it
+ * waited for. cgroup: the job's own cgroup. processes: the job's processes as they were sampled; those that came and
+ * went between two ticks are missing. node: everything on the node.
+ */
+export type CpuSource = 'wait4' | 'cgroup' | 'processes' | 'node';
+
+export interface CpuUse {
+  seconds: number;
+  source: CpuSource;
+  /** The time that `seconds` was gathered in, when it is not the time that the node was recorded. */
+  window_seconds?: number;
+  /** CPUs busy between two ticks, at most. */
+  rate_max?: number;
+}
+
+/**
+ * Where a memory figure comes from. cgroup: peak of the job's cgroup, page cache included. processes: every process's
+ * own peak added up, so an upper bound. process: the largest single process, so a lower bound. node: all that is used
+ * on the node.
+ */
+export type MemorySource = 'cgroup' | 'processes' | 'process' | 'node';
+
+export interface MemoryUse {
+  bytes: number;
+  source: MemorySource;
+}
+
+/** A column of the job's own cgroup; a cgroup that others share says nothing about the job. */
+export function cgroupOf(node: NodeMaterial, column: string): Statistics | undefined {
+  const scope = node.agent?.scope;
+  if (scope?.cgroup === undefined || scope.cgroup_shared === true) return undefined;
+  return columnOf(node, 'cgroup', column, { cgroup: '.' });
+}
+
+/** The job's CPU time on one node, from the best source there is. */
+export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefined {
+  const found: CpuUse[] = [];
+  const usage = cgroupOf(node, 'usage_us');
+  const grown = known(usage?.increase);
+  if (grown !== undefined) {
+    const use: CpuUse = { seconds: grown / 1e6, source: 'cgroup' };
+    const most = known(usage?.rate?.max);
+    if (most !== undefined) use.rate_max = most / 1e6;
+    found.push(use);
+  }
+  const processes = sum(seriesOf(node, 'process').map((series) => processCpuSeconds(material, series)));
+  if (processes !== undefined) found.push({ seconds: processes, source: 'processes' });
+  if (node.agent?.scope.members === 'node') {
+    const busy = columnOf(node, 'cpu', 'busy_ms', { cpu: 'all' });
+    const grown = known(busy?.increase);
+    if (grown !== undefined) found.push({ seconds: grown / 1000, source: 'node' });
+  }
+  const [best] = found;
+  const exact = wait4Of(material);
+  if (exact === undefined) return best;
+  // work that was launched elsewhere (srun, a daemon) is in the samples, but the command never waited for it
+  if (best !== undefined && best.source !== 'node' && best.seconds > exact.seconds * 1.1 + 1) return best;
+  return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
+}
+
+function wait4Of(material: Material): CpuUse | undefined {
+  const { usage, nodes } = material.job;
+  if (usage === undefined || nodes.length > 1 || material.range !== undefined) return undefined;
+  return {
+    seconds: usage.user_seconds + usage.system_seconds,
+    source: 'wait4',
+    window_seconds: usage.wall_seconds,
+  };
+}
+
+/** All that is known of the job's memory on one node, named apart. Bytes. */
+export interface MemoryTruth {
+  /** Highest use of the job's cgroup, page cache included: what its limit is held against. */
+  cgroup_peak?: number;
+  /** The part of it that is the programs' own (anonymous) memory, at most. */
+  cgroup_anon_max?: number;
+  /** The part of it that is page cache, at most. */
+  cgroup_file_max?: number;
+  /** Every process's own peak, added up: an upper bound. */
+  process_peaks_sum?: number;
+  /** The largest resident set of one process, by wait4 or sampled. */
+  process_peak_max?: number;
+  /** All that is used on the node, by everybody. */
+  node_used_max?: number;
+}
+
+export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTruth {
+  const truth: MemoryTruth = {};
+  const set = (key: keyof MemoryTruth, value: number | undefined): void => {
+    if (known(value) !== undefined) truth[key] = value!;
+  };
+  // the kernel's mark counts from the beginning of the cgroup, so it says nothing about a part of the job
+  const mark = material.range === undefined ? cgroupOf(node, 'memory_peak_bytes')?.max : undefined;
+  set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, mark]));
+  set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
+  set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
+  const peaks = seriesOf(node, 'process').map(processPeak);
+  set('process_peaks_sum', sum(peaks));
+  const exact =
+    material.job.nodes.length === 1 && material.range === undefined ? material.job.usage?.max_rss_bytes : undefined;
+  set('process_peak_max', largest([exact, ...peaks]));
+  const total = columnOf(node, 'meminfo', 'MemTotal_bytes');
+  const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
+  if (total !== undefined && free !== undefined) set('node_used_max', total.max - free.min);
+  return truth;
+}
+
+/** The one figure to hold against the limit. */
+export function memoryOf(material: Material, node: NodeMaterial): MemoryUse | undefined {
+  const truth = memoryTruthOf(material, node);
+  if (truth.cgroup_peak !== undefined) return { bytes: truth.cgroup_peak, source: 'cgroup' };
+  const several = (truth.process_peaks_sum ?? 0) > (truth.process_peak_max ?? 0);
+  if (several) return { bytes: truth.process_peaks_sum!, source: 'processes' };
+  if (truth.process_peak_max !== undefined) return { bytes: truth.process_peak_max, source: 'process' };
+  if (node.agent?.scope.members === 'node' && truth.node_used_max !== undefined) {
+    return { bytes: truth.node_used_max, source: 'node' };
+  }
+  return undefined;
+}

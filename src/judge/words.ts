@@ -1,0 +1,45 @@
+/** Numbers as people read them, in findings and in every form of the report. Missing values are a dash. */
+
+const MISSING = '-';
+
+/** A share as a percentage: 0.873 → '87 %', 0.004 → '0.4 %'. */
+export function percent(share: number | undefined): string {
+  if (share === undefined || !Number.isFinite(share)) return MISSING;
+  const value = share * 100;
+  if (value !== 0 && Math.abs(value) < 0.1) return '< 0.1 %';
+  return `${Math.abs(value) < 9.95 && !Number.isInteger(value) ? value.toFixed(1) : value.toFixed(0)} %`;
+}
+
+/** A number with about three digits that matter: 0.0042, 1.5, 17, 1 234 567. */
+export function figure(value: number | undefined): string {
+  if (value === undefined || !Number.isFinite(value)) return MISSING;
+  const size = Math.abs(value);
+  if (size >= 99.95 || Number.isInteger(value)) {
+    return value.toFixed(0).replace(/\B(?=(\d{3})+(?!\d))/g, ' ');
+  }
+  if (size >= 9.995) return value.toFixed(1);
+  if (size >= 0.1) return value.toFixed(2).replace(/0$/, '');
+  return Number(value.toPrecision(2)).toString();
+}
+
+/** Joules in the unit that fits: '41.2 kWh', '512 Wh', '73 J'. */
+export function energy(joules: number | undefined): string {
+  if (joules === undefined || !Number.isFinite(joules)) return MISSING;
+  const wattHours = joules / 3600;
+  if (wattHours >= 1e6) return `${figure(wattHours / 1e6)} MWh`;
+  if (wattHours >= 1000) return `${figure(wattHours / 1000)} kWh`;
+  if (wattHours >= 1) return `${figure(wattHours)} Wh`;
+  return `${figure(joules)} J`;
+}
+
+/** '1 node', '3 nodes'. */
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${figure(number)} ${number === 1 ? one : many}`;
+}
+
+/** 'c1', 'c1 and c2', 'c1, c2 and 5 more'. */
+export function listed(names: readonly string[], most = 3): string {
+  if (names.length > most) return `${names.slice(0, most - 1).join(', ')} and ${names.length - most + 1} more`;
+  if (names.length < 2) return names.join('');
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}

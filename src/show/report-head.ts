@@ -1,0 +1,122 @@
+import { formatDuration } from '../base/duration.ts';
+import { formatMoment } from '../base/moment.ts';
+import { formatBytes } from '../base/size.ts';
+import type { Report } from '../judge/report.ts';
+import { count, figure, listed, percent } from '../judge/words.ts';
+
+/** What stands above and below the tables in every form of the report. */
+
+export function title(report: Report): string {
+  const { job } = report;
+  const name = job.name !== '' ? job.name : (job.command?.join(' ') ?? 'job');
+  return job.scheduler === 'none' || job.id === '' ? name : `${job.id} ${name}`;
+}
+
+/** "COMPLETED", "FAILED, exit code 3", "ended by SIGKILL". */
+export function ending(report: Report): string {
+  const { job } = report;
+  const state = job.state.replaceAll('_', ' ').toUpperCase();
+  if (job.signal !== undefined) return `${state}, ${job.signal}`;
+  if ((job.exit_code ?? 0) !== 0) return `${state}, exit code ${job.exit_code}`;
+  return state;
+}
+
+/** Who, where and when: one line each. */
+export function about(report: Report): string[] {
+  const { job, summary: s, confined } = report;
+  const lines: string[] = [];
+  const command = job.command?.join(' ');
+  if (command !== undefined && command !== title(report)) lines.push(command);
+  const where = [
+    job.user === '' ? undefined : job.user,
+    job.cluster === undefined ? undefined : `cluster ${job.cluster}`,
+    job.partition === undefined ? undefined : `partition ${job.partition}`,
+    job.account === undefined ? undefined : `account ${job.account}`,
+    s.nodes === 1 ? `node ${report.nodes[0]?.node}` : `${count(s.nodes, 'node')} (${listed(job.nodes, 3)})`,
+    s.cpus === undefined ? undefined : count(s.cpus, 'CPU'),
+    s.gpus === undefined ? undefined : gpuWords(report),
+  ];
+  lines.push(where.filter((w) => w !== undefined).join(', '));
+  const end = job.end === undefined ? '' : ` to ${until(job.start, job.end)}`;
+  const every = Number.isFinite(job.interval_seconds) ? `, sampled every ${formatDuration(job.interval_seconds)}` : '';
+  lines.push(`${Number.isFinite(job.start) ? formatMoment(job.start) : 'start unknown'}${end}${every}`);
+  const tags = Object.entries(job.tags).map(([key, value]) => `${key}:${value}`);
+  if (tags.length > 0) lines.push(`tags ${tags.join(' ')}`);
+  if (confined !== undefined) lines.push(`Only ${confined.what}: ${formatDuration(s.wall_seconds)} of the job.`);
+  return lines;
+}
+
+function gpuWords(report: Report): string {
+  const models = [...new Set(report.gpus.flatMap((g) => (g.own === false || g.model === undefined ? [] : [g.model])))];
+  return models.length === 1
+    ? `${count(report.summary.gpus!, 'GPU')} (${models[0]})`
+    : count(report.summary.gpus!, 'GPU');
+}
+
+/** The day is said again only when it is another one. */
+function until(start: number, end: number): string {
+  const [from, to] = [formatMoment(start), formatMoment(end)];
+  return from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to;
+}
+
+/** The verdict in one line. */
+export function verdict(report: Report): string {
+  const { findings, checks } = report;
+  const told = findings.filter((f) => f.severity !== 'info');
+  const unmeasurable = checks.filter((c) => c.outcome === 'unmeasurable').length;
+  const blind = unmeasurable === 0 ? '' : `; ${count(unmeasurable, 'check')} could not be made`;
+  const worst = told[0];
+  if (worst !== undefined) {
+    const more = told.length - 1;
+    return `${worst.text}${more === 0 ? '' : `, and ${more === 1 ? 'one more finding' : `${more} more findings`}`}.`;
+  }
+  const short = checks.some((c) => c.outcome === 'skipped' && c.why?.includes('too short'));
+  const fine = checks.filter((c) => c.outcome === 'fine').length;
+  const waste = short ? '; too short to judge waste' : '';
+  return `Nothing wrong found by ${count(fine, 'check')}${waste}${blind}.`;
+}
+
+/** What recording cost and how complete it is. */
+export function footer(report: Report): string[] {
+  const { cost, quality } = report;
+  const parts: string[] = [];
+  if (cost.cpu_seconds !== undefined) {
+    const share =
+      cost.core_share === undefined
+        ? ''
+        : ` (${percent(cost.core_share)} of a core${report.nodes.length > 1 ? ' on each node' : ''})`;
+    parts.push(`${formatDuration(cost.cpu_seconds)} CPU time${share}`);
+  }
+  if (cost.max_rss_bytes !== undefined) parts.push(`${formatBytes(cost.max_rss_bytes)} memory`);
+  if (cost.bytes_written !== undefined) parts.push(`${formatBytes(cost.bytes_written)} written`);
+  const ticks = `${figure(quality.ticks)} of ${figure(Math.max(quality.ticks, quality.expected_ticks))} ticks`;
+  const late = quality.late_ticks > 0 ? `, ${figure(quality.late_ticks)} late` : '';
+  const reasons = quality.reasons.length > 0 ? ` (${quality.reasons.join(', ')})` : '';
+  return [
+    `Recording cost ${parts.length === 0 ? 'is not known' : parts.join(', ')}.`,
+    `Quality ${quality.grade}: ${ticks}${late}${reasons}.`,
+  ];
+}
+
+/** What was not measured, one line each. */
+export function unmeasuredLines(report: Report): string[] {
+  return report.unmeasured.map((u) => {
+    const where = u.nodes === undefined || report.nodes.length === 1 ? '' : ` (${listed(u.nodes)})`;
+    return `${u.what}${where}: ${u.why}${u.hint === undefined ? '' : `; ${u.hint}`}`;
+  });
+}
+
+/** Memory measured in every way, for the one node that was fullest. */
+export function memoryLines({ summary: s }: Report): [string, number][] {
+  const m = s.memory;
+  if (m === undefined) return [];
+  const all: [string, number | undefined][] = [
+    ['cgroup peak, file cache included', m.cgroup_peak],
+    ['of it programs’ own, at most', m.cgroup_anon_max],
+    ['of it file cache, at most', m.cgroup_file_max],
+    ['peaks of all processes added', m.process_peaks_sum],
+    ['largest process', m.process_peak_max],
+    ['used on the node by everybody', m.node_used_max],
+  ];
+  return all.filter((line): line is [string, number] => line[1] !== undefined);
+}

@@ -1,0 +1,303 @@
+import { formatDuration } from '../base/duration.ts';
+import { formatBytes } from '../base/size.ts';
+import type { FlowReport } from '../judge/flows.ts';
+import type { GpuReport } from '../judge/gpus.ts';
+import type { NodeReport } from '../judge/nodes.ts';
+import type { FigureReport, PhaseReport } from '../judge/phases.ts';
+import type { ProcessReport } from '../judge/processes.ts';
+import type { Report } from '../judge/report.ts';
+import { isIdle } from '../judge/stragglers.ts';
+import { count, energy, figure, percent } from '../judge/words.ts';
+import type { TextColumn } from './text-table.ts';
+
+/** The tables of the report, the same in every form. */
+export interface Rows {
+  columns: TextColumn[];
+  rows: string[][];
+}
+
+const GIB = 2 ** 30;
+
+const whole = (share: number | undefined): string => (share === undefined ? '-' : (share * 100).toFixed(0));
+const gib = (bytes: number | undefined): string => (bytes === undefined ? '-' : (bytes / GIB).toFixed(1));
+const round = (value: number | undefined): string => (value === undefined ? '-' : value.toFixed(0));
+const bytes = (value: number | undefined): string => (value === undefined ? '-' : formatBytes(value));
+const rate = (value: number | undefined): string => (value === undefined ? '-' : `${formatBytes(value)}/s`);
+const right = (head: string): TextColumn => ({ head, align: 'right' });
+
+/** What is the matter with a card, in two words. */
+export function gpuMark(gpu: GpuReport): string {
+  if (gpu.lost !== undefined) return '< lost';
+  if ((gpu.uncorrected_errors ?? 0) > 0) return '< memory errors';
+  if (gpu.own === false) return 'not the job’s';
+  if (isIdle(gpu)) return '< never used';
+  if ((gpu.throttled_thermal ?? 0) > 0.05) return '< too hot';
+  if (gpu.straggler !== undefined) return '< unlike others';
+  return '';
+}
+
+export function gpuRows(gpus: readonly GpuReport[]): Rows {
+  return {
+    columns: [
+      { head: 'node', most: 16 },
+      { head: 'GPU', most: 9 },
+      right('busy %'),
+      right('p95'),
+      right('GiB max'),
+      right('of'),
+      right('W mean'),
+      right('max'),
+      right('°C max'),
+      right('energy'),
+      { head: '' },
+    ],
+    rows: gpus.map((g) => [
+      g.node,
+      g.gpu,
+      whole(g.utilization_mean),
+      whole(g.utilization_p95),
+      gib(g.memory_max_bytes),
+      gib(g.memory_total_bytes),
+      round(g.power_mean_watts),
+      round(g.power_max_watts),
+      round(g.temperature_max_celsius),
+      energy(g.energy_joules),
+      gpuMark(g),
+    ]),
+  };
+}
+
+export function nodeMark(node: NodeReport): string {
+  if (node.status === 'never recorded') return '< not recorded';
+  if (node.status === 'stopped early') return '< stopped early';
+  if ((node.oom_kills ?? 0) > 0) return '< out of memory';
+  if (node.straggler !== undefined) return '< unlike others';
+  return node.status === 'recording' ? 'recording' : '';
+}
+
+export function nodeRows(nodes: readonly NodeReport[]): Rows {
+  return {
+    columns: [
+      { head: 'node', most: 16 },
+      right('CPU %'),
+      right('max'),
+      right('GiB max'),
+      right('of'),
+      right('load'),
+      right('I/O wait %'),
+      right('GPU %'),
+      right('energy'),
+      { head: '' },
+    ],
+    rows: nodes.map((n) => [
+      n.node,
+      whole(n.cpu_utilization),
+      whole(n.cpu_utilization_max),
+      gib(n.memory_peak_bytes),
+      gib(n.memory_limit_bytes),
+      n.load_mean === undefined ? '-' : n.load_mean.toFixed(1),
+      whole(n.iowait),
+      whole(n.gpu_utilization),
+      energy(n.energy_joules),
+      nodeMark(n),
+    ]),
+  };
+}
+
+export function flowRows(flows: readonly FlowReport[]): Rows {
+  return {
+    columns: [
+      { head: 'what' },
+      right('in'),
+      right('out'),
+      right('peak in'),
+      right('peak out'),
+      { head: 'where', most: 22 },
+    ],
+    rows: flows.map((f) => [
+      f.scope === 'job' ? f.what : `${f.what} (node)`,
+      bytes(f.in_bytes),
+      bytes(f.out_bytes),
+      rate(f.in_peak),
+      rate(f.out_peak),
+      (f.in_peak ?? 0) >= (f.out_peak ?? 0) ? (f.in_peak_at ?? '') : (f.out_peak_at ?? ''),
+    ]),
+  };
+}
+
+export function processRows(report: Report, most: number): Rows {
+  const several = report.nodes.length > 1;
+  return {
+    columns: [
+      { head: 'command', most: several ? 28 : 38 },
+      right('CPU time'),
+      right('CPUs'),
+      right('memory'),
+      right('threads'),
+      right('pid'),
+      { head: 'node', most: 14 },
+    ],
+    rows: report.processes
+      .slice(0, most)
+      .map((p: ProcessReport) => [
+        p.command ?? '-',
+        p.cpu_seconds === undefined ? '-' : formatDuration(p.cpu_seconds),
+        p.cpus_busy === undefined ? '-' : p.cpus_busy.toFixed(1),
+        bytes(p.rss_max_bytes),
+        p.threads_max === undefined ? '-' : String(p.threads_max),
+        p.pid,
+        several ? p.node : '',
+      ]),
+  };
+}
+
+/** Phases one by one, or by name when there are many. */
+export function phaseRows(phases: readonly PhaseReport[], start: number, most: number): Rows {
+  if (phases.length <= most) {
+    return {
+      columns: [
+        { head: 'phase', most: 36 },
+        right('began after'),
+        right('lasted'),
+        right('CPU %'),
+        right('GPU %'),
+        { head: '' },
+      ],
+      rows: phases.map((p) => [
+        p.name,
+        formatDuration(Math.max(0, p.start - start) / 1e6),
+        formatDuration(p.seconds),
+        whole(p.cpu_utilization),
+        whole(p.gpu_utilization),
+        p.end === undefined ? 'never ended' : '',
+      ]),
+    };
+  }
+  const groups = Map.groupBy(phases, (p) => p.name.replace(/[\s_#:-]*\d+$/, ''));
+  const folded = groups.size < phases.length ? groups : Map.groupBy(phases, (p) => p.name);
+  return {
+    columns: [
+      { head: 'phase', most: 36 },
+      right('times'),
+      right('in all'),
+      right('mean'),
+      right('longest'),
+      { head: 'which', most: 16 },
+    ],
+    rows: [...folded].map(([name, group]) => {
+      const total = group.reduce((a, p) => a + p.seconds, 0);
+      const longest = group.reduce((a, b) => (b.seconds > a.seconds ? b : a));
+      return [
+        name,
+        String(group.length),
+        formatDuration(total),
+        formatDuration(total / group.length),
+        formatDuration(longest.seconds),
+        longest.name === name ? '' : longest.name,
+      ];
+    }),
+  };
+}
+
+/** Figures of merit by name: the last value, and how it moved. */
+export function figureRows(figures: readonly FigureReport[]): Rows {
+  const groups = Map.groupBy(figures, (f) => f.name);
+  return {
+    columns: [{ head: 'figure', most: 36 }, right('last'), right('lowest'), right('highest'), right('times')],
+    rows: [...groups].map(([name, group]) => {
+      const numbers = group.map((f) => f.value).filter((v) => typeof v === 'number');
+      const last = group.at(-1)!.value;
+      const several = numbers.length > 1;
+      return [
+        name,
+        typeof last === 'number' ? figure(last) : last,
+        several ? figure(Math.min(...numbers)) : '',
+        several ? figure(Math.max(...numbers)) : '',
+        group.length > 1 ? String(group.length) : '',
+      ];
+    }),
+  };
+}
+
+/** A meter of the part "asked for and used". */
+export interface Meter {
+  name: string;
+  /** 0 to 1; undefined: nothing to hold it against. */
+  share?: number;
+  text: string;
+}
+
+const MEMORY_WORDS = {
+  cgroup: 'cgroup peak',
+  processes: 'peaks of all processes added',
+  process: 'largest process',
+  node: 'whole node',
+};
+
+/** Asked for against used, in the order that people care about. */
+export function meters(report: Report): Meter[] {
+  const { summary: s, job } = report;
+  const found: Meter[] = [];
+  const wall = formatDuration(s.wall_seconds);
+  if (s.time_used !== undefined)
+    found.push({ name: 'time', share: s.time_used, text: `${wall} of ${formatDuration(s.time_limit_seconds!)}` });
+  else found.push({ name: 'time', text: `${wall}${job.state === 'running' ? ' so far' : ''}` });
+  if (s.cpu_seconds === undefined) found.push({ name: 'CPU', text: 'not measured' });
+  else {
+    const spent = `${formatDuration(s.cpu_seconds)} CPU time`;
+    const busy =
+      s.cpu_utilization === undefined
+        ? ''
+        : `${figure(Number(s.cpus_busy!.toFixed(s.cpus_busy! < 10 ? 2 : 0)))} of ${count(s.cpus!, 'CPU')} busy, `;
+    found.push({
+      name: 'CPU',
+      text: busy + spent,
+      ...(s.cpu_utilization === undefined ? {} : { share: s.cpu_utilization }),
+    });
+  }
+  found.push(memoryMeter(report));
+  if (s.gpu_utilization !== undefined) {
+    found.push({
+      name: 'GPU',
+      share: s.gpu_utilization,
+      text: `${figure(Number((s.gpu_utilization * s.gpus!).toFixed(1)))} of ${count(s.gpus!, 'GPU')} busy, on average`,
+    });
+  } else if ((s.gpus ?? 0) > 0) found.push({ name: 'GPU', text: `${count(s.gpus!, 'GPU')}, use not measured` });
+  if (s.gpu_memory_peak_bytes !== undefined && s.gpu_memory_total_bytes !== undefined) {
+    found.push({
+      name: 'GPU memory',
+      share: s.gpu_memory_peak_bytes / s.gpu_memory_total_bytes,
+      text: `${formatBytes(s.gpu_memory_peak_bytes)} of ${formatBytes(s.gpu_memory_total_bytes)} on the fullest card`,
+    });
+  }
+  return found;
+}
+
+function memoryMeter({ summary: s }: Report): Meter {
+  if (s.memory_peak_bytes === undefined) return { name: 'memory', text: 'not measured' };
+  const where = s.nodes > 1 ? ` on ${s.memory_peak_node}` : '';
+  const how = MEMORY_WORDS[s.memory_source!];
+  const used = formatBytes(s.memory_peak_bytes);
+  if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${where}, ${how}` };
+  return {
+    name: 'memory',
+    share: s.memory_peak_bytes / s.memory_limit_bytes,
+    text: `${used} of ${formatBytes(s.memory_limit_bytes)}${where}, ${how}`,
+  };
+}
+
+/** "41.2 kWh by counters (CPUs, memory, GPUs)". */
+export function energyWords({ summary: s }: Report): string | undefined {
+  if (s.energy_joules === undefined) return undefined;
+  const how = { counter: 'by counters', 'integrated power': 'from sampled power', both: 'counters and sampled power' };
+  const part = (s.energy_coverage ?? 1) < 1 ? `, ${percent(s.energy_coverage)} of the nodes` : '';
+  const covers = s.energy_covers!.join(', ') === 'node' ? 'whole nodes' : s.energy_covers!.join(', ');
+  return `${energy(s.energy_joules)} ${how[s.energy_source!]} (${covers}${part})`;
+}
+
+export function hoursWords({ summary: s }: Report): string {
+  const parts = [`${figure(s.node_hours)} node`];
+  if (s.core_hours !== undefined) parts.push(`${figure(s.core_hours)} core`);
+  if (s.gpu_hours !== undefined) parts.push(`${figure(s.gpu_hours)} GPU`);
+  return parts.join(', ');
+}

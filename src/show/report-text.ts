@@ -1,0 +1,210 @@
+import { formatBytes } from '../base/size.ts';
+import type { Finding } from '../judge/findings/finding.ts';
+import type { Report } from '../judge/report.ts';
+import { count, percent } from '../judge/words.ts';
+import { foldRows, MOST_ROWS } from './fold-rows.ts';
+import { type Paint, paint } from './paint.ts';
+import { about, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
+import {
+  energyWords,
+  figureRows,
+  flowRows,
+  gpuMark,
+  gpuRows,
+  hoursWords,
+  meters,
+  nodeMark,
+  nodeRows,
+  phaseRows,
+  processRows,
+  type Rows,
+} from './report-rows.ts';
+import { ascii, cut, pad, printable, textTable, textWidth, wrap } from './text-table.ts';
+
+export interface TextOptions {
+  /** Where it is going to be written: colours and lines follow from it. */
+  stream?: { readonly isTTY?: boolean | undefined };
+  /** Everything: no folded tables, every process, all memory figures. */
+  all?: boolean;
+}
+
+const WIDTH = 80;
+const METER = 20;
+
+interface Pen extends Paint {
+  unicode: boolean;
+}
+
+/** The report card for a terminal or a job's output: 80 columns. */
+export function reportText(report: Report, options: TextOptions = {}): string {
+  const stream = options.stream ?? {};
+  const pen: Pen = { ...paint(stream), unicode: stream.isTTY === true && utf8() };
+  const all = options.all === true;
+  const parts: string[][] = [
+    head(report, pen),
+    used(report, pen, all),
+    findings(report.findings, pen),
+    gpuPart(report, pen, all),
+    nodePart(report, pen, all),
+    part(pen, 'I/O and network', flowRows(report.flows)),
+    processPart(report, pen, all),
+    part(pen, 'Phases', phaseRows(report.phases, report.job.start, all ? Number.POSITIVE_INFINITY : 8)),
+    part(pen, 'Figures of merit', figureRows(report.figures)),
+    unmeasuredPart(report, pen, all),
+    footer(report)
+      .flatMap((line) => wrap(line, WIDTH))
+      .map(pen.dim),
+  ];
+  const text = parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.join('\n')}\n`)
+    .join('\n');
+  return pen.unicode ? text : ascii(text);
+}
+
+function utf8(): boolean {
+  return /utf-?8/i.test(process.env.LC_ALL || process.env.LC_CTYPE || process.env.LANG || '');
+}
+
+function head(report: Report, pen: Pen): string[] {
+  const state = ending(report);
+  const name = cut(printable(title(report)), WIDTH - textWidth(state) - 2);
+  const colour = report.job.state === 'completed' ? pen.green : report.job.state === 'running' ? pen.cyan : pen.red;
+  const rule = (pen.unicode ? '─' : '-').repeat(WIDTH);
+  const worst = report.findings[0]?.severity;
+  const said = worst === 'critical' ? pen.red : worst === 'warning' ? pen.yellow : pen.bold;
+  return [
+    `${pen.bold(pad(name, WIDTH - textWidth(state)))}${colour(state)}`,
+    pen.dim(rule),
+    ...about(report).flatMap((line) => wrap(printable(line), WIDTH).slice(0, 3)),
+    '',
+    ...wrap(printable(verdict(report)), WIDTH).map(said),
+  ];
+}
+
+function used(report: Report, pen: Pen, all: boolean): string[] {
+  const asked = Object.keys(report.job.asked).length > 0;
+  const list = meters(report);
+  const lines = [pen.bold(asked ? 'Asked for and used' : 'Used')];
+  const label = (name: string): string => `  ${pad(name, 11)}`;
+  const room = WIDTH - 13 - METER - 10;
+  for (const { name, share, text } of list) {
+    if (share === undefined) {
+      lines.push(`${label(name)}${printable(text)}`);
+      continue;
+    }
+    const [first, ...more] = wrap(printable(text), room);
+    lines.push(`${label(name)}${meter(share, pen)} ${pad(percent(share), 7, 'right')}  ${first}`);
+    for (const line of more) lines.push(`${' '.repeat(WIDTH - room)}${line}`);
+  }
+  const energy = energyWords(report);
+  lines.push(`${label('energy')}${energy ?? pen.dim('not measurable here')}`);
+  lines.push(`${label('hours')}${hoursWords(report)}`);
+  if (all) {
+    for (const [what, bytes] of memoryLines(report))
+      lines.push(`${label('')}${pad(formatBytes(bytes), 10, 'right')}  ${what}`);
+  }
+  return lines;
+}
+
+/** A share as a bar; what exceeds the allocation fills it. */
+function meter(share: number, pen: Pen): string {
+  const cells = Math.min(1, Math.max(0, share)) * METER;
+  // something that was used is never drawn as nothing
+  const full = share > 0.005 ? Math.max(1, Math.round(cells)) : 0;
+  if (pen.unicode) return `${pen.cyan('█'.repeat(full))}${pen.dim('░'.repeat(METER - full))}`;
+  return `[${'#'.repeat(Math.min(full, METER - 2))}${'.'.repeat(Math.max(0, METER - 2 - full))}]`;
+}
+
+function findings(list: readonly Finding[], pen: Pen): string[] {
+  if (list.length === 0) return [];
+  const colours = { critical: pen.red, warning: pen.yellow, advice: pen.cyan, info: pen.dim };
+  const lines = [pen.bold('Findings')];
+  const indent = ' '.repeat(12);
+  for (const f of list) {
+    const [first, ...more] = wrap(printable(f.text), WIDTH - 12);
+    lines.push(`  ${colours[f.severity](pad(f.severity.toUpperCase(), 10))}${pen.bold(first ?? '')}`);
+    for (const line of more) lines.push(`${indent}${pen.bold(line)}`);
+    const shown = f.evidence.slice(0, 3).map((e) => e.text);
+    const rest = f.evidence.length - shown.length;
+    const proof = `${shown.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}. Confidence ${f.confidence}: ${f.confidence_reason}.`;
+    for (const line of wrap(printable(proof), WIDTH - 12)) lines.push(`${indent}${pen.dim(line)}`);
+    const mark = pen.unicode ? '→' : '>';
+    wrap(printable(f.advice), WIDTH - 14).forEach((line, i) => {
+      lines.push(`${indent}${i === 0 ? mark : ' '} ${line}`);
+    });
+  }
+  return lines;
+}
+
+function part(pen: Pen, name: string, { columns, rows }: Rows, note?: string): string[] {
+  if (rows.length === 0) return [];
+  const [heads, ...lines] = textTable(
+    columns,
+    rows.map((row) => row.map(printable)),
+  );
+  const table = [pen.bold(name), `  ${pen.dim(heads!)}`, ...lines.map((line) => `  ${line}`)];
+  if (note !== undefined) table.push(`  ${pen.dim(note)}`);
+  return table;
+}
+
+function gpuPart(report: Report, pen: Pen, all: boolean): string[] {
+  const most = all ? Number.POSITIVE_INFINITY : MOST_ROWS;
+  const { rows, hidden } = foldRows(
+    report.gpus,
+    (g) => gpuMark(g) !== '',
+    (g) => g.utilization_mean,
+    most,
+  );
+  const others = report.gpus.filter((g) => !rows.includes(g)).map((g) => g.utilization_mean ?? Number.NaN);
+  const note =
+    hidden === 0 ? undefined : `${count(hidden, 'more GPU', 'more GPUs')}, ${between(others)} busy (--all shows them)`;
+  return part(pen, `GPUs (${report.gpus.length})`, gpuRows(rows), note);
+}
+
+function nodePart(report: Report, pen: Pen, all: boolean): string[] {
+  const { nodes } = report;
+  if (nodes.length === 1 && !all && nodes[0]!.status === 'recorded') return [];
+  const most = all ? Number.POSITIVE_INFINITY : MOST_ROWS;
+  const { rows, hidden } = foldRows(
+    nodes,
+    (n) => nodeMark(n) !== '',
+    (n) => n.cpu_utilization,
+    most,
+  );
+  const others = nodes.filter((n) => !rows.includes(n)).map((n) => n.cpu_utilization ?? Number.NaN);
+  const note =
+    hidden === 0
+      ? undefined
+      : `${count(hidden, 'more node', 'more nodes')}, ${between(others)} of their CPUs busy (--all shows them)`;
+  return part(pen, `Nodes (${nodes.length})`, nodeRows(rows), note);
+}
+
+function between(shares: readonly number[]): string {
+  const known = shares.filter((s) => Number.isFinite(s));
+  if (known.length === 0) return 'unknown share';
+  return `${percent(Math.min(...known))} to ${percent(Math.max(...known))}`;
+}
+
+function processPart(report: Report, pen: Pen, all: boolean): string[] {
+  const most = all ? Number.POSITIVE_INFINITY : 5;
+  const total = report.summary.processes ?? report.processes.length;
+  const hidden = total - Math.min(most, report.processes.length);
+  const note = hidden > 0 ? `${count(hidden, 'more process', 'more processes')} seen` : undefined;
+  return part(pen, 'Top processes', processRows(report, most), note);
+}
+
+function unmeasuredPart(report: Report, pen: Pen, all: boolean): string[] {
+  const lines = unmeasuredLines(report);
+  if (lines.length === 0) return [];
+  const most = all ? lines.length : 6;
+  const shown = lines
+    .slice(0, most)
+    .flatMap((line) => wrap(printable(line), WIDTH - 4).map((text, i) => `  ${i === 0 ? '-' : ' '} ${text}`));
+  const rest = lines.length - most;
+  return [
+    pen.bold('Not measured'),
+    ...shown,
+    ...(rest > 0 ? [pen.dim(`  - and ${rest} more (--all shows them)`)] : []),
+  ];
+}

@@ -1,0 +1,110 @@
+/** Text in columns for a page of fixed width. */
+
+export interface TextColumn {
+  head: string;
+  align?: 'left' | 'right';
+  /** Longest text that is shown; the rest is cut off. */
+  most?: number;
+}
+
+const ESCAPES = /\x1b\[[0-9;]*m/g;
+
+/** Places that a text takes on a terminal; colours take none. */
+export function textWidth(text: string): number {
+  let width = 0;
+  for (const char of text.replace(ESCAPES, '')) width += wide(char.codePointAt(0)!) ? 2 : 1;
+  return width;
+}
+
+/** East Asian characters and emoji take two places. */
+function wide(code: number): boolean {
+  return (
+    (code >= 0x1100 && code <= 0x115f) ||
+    (code >= 0x2e80 && code <= 0xa4cf) ||
+    (code >= 0xac00 && code <= 0xd7a3) ||
+    (code >= 0xf900 && code <= 0xfaff) ||
+    (code >= 0xfe30 && code <= 0xfe6f) ||
+    (code >= 0xff00 && code <= 0xff60) ||
+    (code >= 0x1f300 && code <= 0x1faff) ||
+    (code >= 0x20000 && code <= 0x3fffd)
+  );
+}
+
+/** Cut off at so many places, with `..` where something is missing. */
+export function cut(text: string, most: number): string {
+  if (textWidth(text) <= most) return text;
+  let kept = '';
+  let width = 0;
+  for (const char of text) {
+    const next = width + (wide(char.codePointAt(0)!) ? 2 : 1);
+    if (next > most - 2) break;
+    kept += char;
+    width = next;
+  }
+  return `${kept}..`;
+}
+
+export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
+  const room = ' '.repeat(Math.max(0, width - textWidth(text)));
+  return align === 'left' ? text + room : room + text;
+}
+
+/** Lines of a table: the heads, then the rows, columns two spaces apart. Columns without any value are left out. */
+export function textTable(columns: readonly TextColumn[], rows: readonly (readonly string[])[]): string[] {
+  const used = columns.map((_, i) => rows.some((row) => row[i] !== '' && row[i] !== '-'));
+  const shown = columns.map((_, i) => i).filter((i) => used[i]);
+  const cells = rows.map((row) => shown.map((i) => cut(row[i]!, columns[i]!.most ?? 1000)));
+  const widths = shown.map((i, at) =>
+    Math.max(textWidth(columns[i]!.head), ...cells.map((row) => textWidth(row[at]!))),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, at) => pad(cell, widths[at]!, columns[shown[at]!]!.align))
+      .join('  ')
+      .trimEnd();
+  return [line(shown.map((i) => columns[i]!.head)), ...cells.map(line)];
+}
+
+/** Breaks a text into lines of at most `width` places; a longer word is broken where it must be. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (let word of text.split(' ').filter((w) => w !== '')) {
+    while (textWidth(word) > width) {
+      if (line !== '') {
+        lines.push(line);
+        line = '';
+      }
+      lines.push(word.slice(0, width));
+      word = word.slice(width);
+    }
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (textWidth(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  if (line !== '') lines.push(line);
+  return lines;
+}
+
+/** Control characters would move the cursor or colour the reader's terminal: names and commands come from anybody. */
+export function printable(text: string): string {
+  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '?');
+}
+
+const PLAIN: Record<string, string> = {
+  '’': "'",
+  '–': '-',
+  '×': 'x',
+  '…': '...',
+  '°': ' ',
+  '→': '->',
+  µ: 'u',
+  '·': ',',
+};
+
+/** Tacho's own punctuation in ASCII, for files, mails and terminals that have no more. */
+export function ascii(text: string): string {
+  return text.replace(/[’–×…°→µ·]/g, (c) => PLAIN[c]!);
+}
