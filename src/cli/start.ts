@@ -2,10 +2,12 @@ import * as path from 'node:path';
 import type { Command } from 'commander';
 import { parseDuration } from '../base/duration.ts';
 import { usage } from '../base/fault.ts';
+import { configFlags, configOf } from '../config/flags.ts';
+import { known } from '../jobs/scheduler.ts';
+import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 import { parseTags } from './tags.ts';
 
-interface Options {
-  interval: number;
+interface Options extends Record<string, unknown> {
   output?: string;
   name?: string;
   tag: string[];
@@ -13,14 +15,12 @@ interface Options {
   allowMissing: number;
   timeout: number;
   jobFile?: string;
-  redact?: boolean;
-  without: string[];
   format: string;
+  config?: string;
 }
 
 export function define(command: Command): void {
-  command
-    .option('-i, --interval <duration>', 'time between samples, from 0.1s', interval, 10)
+  configFlags(command, RECORDER_SETTINGS, { interval: '-i' })
     .option('-o, --output <folder>', 'the recording (default: tacho-<job id> here)')
     .option('-n, --name <name>', "a name for the job (default: the scheduler's)")
     .option('-t, --tag <key:value>', 'a tag; may be given several times', (value, all: string[]) => [...all, value], [])
@@ -30,8 +30,6 @@ export function define(command: Command): void {
     .option('--allow-missing <nodes>', 'go on although so many nodes do not record', count, 0)
     .option('--timeout <duration>', 'how long to wait for the first samples', parseDuration, 30)
     .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
-    .option('--redact', 'leave arguments out of what is recorded')
-    .option('--without <tables...>', 'tables that are not wanted', [])
     .option('--format <format>', 'text or json', 'text')
     .addHelpText(
       'after',
@@ -48,20 +46,23 @@ Examples:
     )
     .action(async (options: Options) => {
       const { startRecording } = await import('../jobs/start.ts');
+      const config = await configOf(options, RECORDER_SETTINGS);
       const begun = performance.now();
       const { recording, job, missing } = await startRecording(process.env, {
-        intervalSeconds: options.interval,
+        ...recorderOptions(config),
+        parent: config.recordings ?? '.',
         allowMissing: options.allowMissing,
         limitSeconds: options.timeout,
         tags: parseTags(options.tag),
         watchPid: process.ppid,
-        redact: options.redact === true,
-        without: options.without,
         tell: (what, why) => void process.stderr.write(`tacho: ${what}: ${why}\n`),
-        ...(options.output === undefined ? {} : { folder: options.output }),
-        ...(options.name === undefined ? {} : { name: options.name }),
-        ...(options.hosts === undefined ? {} : { hosts: options.hosts }),
-        ...(options.jobFile === undefined ? {} : { jobFile: options.jobFile }),
+        ...known({
+          folder: options.output,
+          name: options.name,
+          hosts: options.hosts,
+          jobFile: options.jobFile,
+          config: options.config,
+        }),
       });
       if (options.format === 'json') {
         process.stdout.write(`${JSON.stringify({ recording, job: job.id, nodes: job.nodes, missing })}\n`);
@@ -73,15 +74,9 @@ Examples:
       const nodes = job.nodes.length - missing.length;
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);
       process.stderr.write(
-        `tacho: recording ${nodes} node${nodes === 1 ? '' : 's'} every ${options.interval} s in ${path.relative('.', recording) || '.'} (after ${seconds} s)\n`,
+        `tacho: recording ${nodes} node${nodes === 1 ? '' : 's'} every ${config.interval} s in ${path.relative('.', recording) || '.'} (after ${seconds} s)\n`,
       );
     });
-}
-
-function interval(text: string): number {
-  const seconds = parseDuration(text);
-  if (seconds < 0.1) throw usage(`"${text}" is too short an interval`, 'the shortest is 0.1s');
-  return seconds;
 }
 
 function count(text: string): number {

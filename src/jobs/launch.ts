@@ -24,7 +24,11 @@ export interface AgentsOptions {
   /** The nodes that get an agent; all of them are nodes of the job. */
   nodes: readonly string[];
   env: Environment;
+  /** Tables that alone are wanted, and tables that are not. */
+  only?: readonly string[];
   without?: readonly string[];
+  /** A configuration that was named. */
+  config?: string;
   /** A local agent ends when this process has gone. */
   watchPid?: number;
   /** How Tacho is started on a node (default: as this one was). */
@@ -52,14 +56,15 @@ function plan(options: AgentsOptions, command: readonly string[]): LaunchPlan {
   return {
     nodes,
     jobNodes: job.nodes,
-    on: (node) => [...command, '--node', node],
+    // a configuration in the current folder counts on the other nodes, too
+    on: (node) => ['sh', '-c', 'cd "$0" && exec "$@"', process.cwd(), ...command, '--node', node],
     everywhere: (name) => ['sh', '-c', `exec "$0" "$@" --node "${name}"`, ...command],
     log: (node) => path.join(recording, nodeFolder(node), 'agent.log'),
     env,
   };
 }
 
-function agentCommand({ recording, job, env, without, watchPid, tacho }: AgentsOptions): string[] {
+function agentCommand({ recording, job, env, only, without, config, watchPid, tacho }: AgentsOptions): string[] {
   const command = [...(tacho ?? [ours('tacho')]), 'agent', '--recording', recording];
   command.push('--interval', String(job.interval_seconds));
   if (job.scheduler !== 'none' && job.scheduler !== 'file') {
@@ -67,7 +72,9 @@ function agentCommand({ recording, job, env, without, watchPid, tacho }: AgentsO
   }
   if (watchPid !== undefined) command.push('--watch-pid', String(watchPid));
   if (job.redacted) command.push('--redact');
-  if (without !== undefined && without.length > 0) command.push('--without', ...without);
+  if (only !== undefined && only.length > 0) command.push('--only', only.join(','));
+  if (without !== undefined && without.length > 0) command.push('--without', without.join(','));
+  if (config !== undefined) command.push('--config', path.resolve(config));
   return command;
 }
 

@@ -8,14 +8,19 @@ import { forgetActive, noteActive, refuseSecond, updateActive } from './active.t
 import type { Environment } from './command.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from './job-facts.ts';
 import { firstSamples, type Launched, lastWords, startAgents, stopAgents } from './launch.ts';
+import { known } from './scheduler.ts';
 
 export interface StartOptions extends JobOptions {
   intervalSeconds: number;
   folder?: string;
+  /** Where the recording is made when no folder is named. */
+  parent: string;
   /** So many nodes may fail to record. */
   allowMissing: number;
   limitSeconds: number;
+  only?: readonly string[];
   without?: readonly string[];
+  config?: string;
   /** A local agent ends with this process: the shell that called `tacho start`. */
   watchPid: number;
   tacho?: readonly string[];
@@ -40,7 +45,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
     start: Date.now() * 1000,
     state: 'running',
   };
-  const recording = createRecording(options.folder ?? freeName('.', defaultFolder(facts)), job);
+  const recording = createRecording(options.folder ?? freeName(options.parent, defaultFolder(facts)), job);
   let launched: Launched[] = [];
   try {
     noteActive(env, { recording, launched });
@@ -50,9 +55,8 @@ export async function startRecording(env: Environment, options: StartOptions): P
       job,
       nodes: job.nodes,
       env,
-      ...(options.without === undefined ? {} : { without: options.without }),
+      ...known({ only: options.only, without: options.without, config: options.config, tacho: options.tacho }),
       ...(local ? { watchPid: options.watchPid } : {}),
-      ...(options.tacho === undefined ? {} : { tacho: options.tacho }),
     });
     updateActive(env, { recording, launched });
   } catch (error) {
