@@ -26,7 +26,9 @@ interface Watched {
   readonly startText: string;
   readonly stat: ProcessFile;
   readonly schedstat: ProcessFile;
-  readonly io: ProcessFile;
+  io: ProcessFile;
+  /** What children did that the whole process' io would count again; undefined while the main thread's own io is read. */
+  ioOfOthers: Float64Array | undefined;
   readonly status: ProcessFile;
   readonly numbers: Float64Array;
   name: string;
@@ -54,6 +56,7 @@ export const process: SourceKind = {
     const files = processFiles(host);
     const userName = userNames(host);
     const stat = emptyStat();
+    const io = new Float64Array(IO.length);
     const watched = new Map<number, Watched>();
     const members = watchMembers(host, scope, { appeared: watch, vanished: (m) => unwatch(m.pid) });
     let changed = false;
@@ -66,7 +69,9 @@ export const process: SourceKind = {
         startText: String(boot + start * TICK_MS),
         stat: files.open(pid, 'stat'),
         schedstat: files.open(pid, 'schedstat'),
-        io: files.open(pid, 'io'),
+        // a process' io holds that of children it waited for: a shell would have all that its commands did
+        io: files.open(pid, `task/${pid}/io`),
+        ioOfOthers: undefined,
         status: files.open(pid, 'status'),
         numbers: new Float64Array(at.NUMBERS).fill(Number.NaN),
         name: '',
@@ -140,10 +145,7 @@ export const process: SourceKind = {
       w.looks++;
       if (!quiet || due || statusDue) {
         if (!alone && lookAtSchedule(w) === GONE) return false;
-        end = w.io.read();
-        if (end === GONE) return false;
-        if (end === DENIED) noteDenied();
-        else readIo(w, end);
+        if (!lookAtIo(w)) return false;
       }
       if (due || statusDue || Math.abs(rss - w.rssAtStatus) > Math.max(LEAP_BYTES, rss * LEAP_PART)) {
         end = w.status.read();
@@ -175,20 +177,42 @@ export const process: SourceKind = {
       return 1;
     }
 
-    function readIo(w: Watched, end: number): void {
+    /** False when the process has gone. */
+    function lookAtIo(w: Watched): boolean {
+      const wasAlone = w.ioOfOthers === undefined;
+      if (wasAlone && stat.threads > 1) {
+        w.io.close();
+        w.io = files.open(w.pid, 'io');
+        w.ioOfOthers = new Float64Array(IO.length);
+      }
+      const end = w.io.read();
+      if (end === GONE) return false;
+      if (end === DENIED) {
+        noteDenied();
+        return true;
+      }
+      if (!readIo(end)) return true;
+      const others = w.ioOfOthers;
+      for (let i = 0; i < IO.length; i++) {
+        const place = IO[i]!;
+        const before = w.numbers[place]!;
+        // the first thread beside the main one: from here on the whole process counts, less what it had before
+        if (others !== undefined && wasAlone && before >= 0) others[i] = Math.max(0, io[i]! - before);
+        set(w, place, io[i]! - (others === undefined ? 0 : others[i]!));
+      }
+      return true;
+    }
+
+    /** Fills `io`; false when the file was cut off: the last number may have lost digits. */
+    function readIo(end: number): boolean {
       const { bytes } = host;
-      const readChars = number(bytes, 0, end);
-      const writtenChars = number(bytes, scan.at, end);
+      io[0] = number(bytes, 0, end);
+      io[1] = number(bytes, scan.at, end);
       number(bytes, scan.at, end); // calls
       number(bytes, scan.at, end);
-      const read = number(bytes, scan.at, end);
-      const written = number(bytes, scan.at, end);
-      // cut off: the last number may have lost digits
-      if (scan.at >= end) return;
-      set(w, at.READ_CHARS, readChars);
-      set(w, at.WRITTEN_CHARS, writtenChars);
-      set(w, at.READ, read);
-      set(w, at.WRITTEN, written);
+      io[2] = number(bytes, scan.at, end);
+      io[3] = number(bytes, scan.at, end);
+      return scan.at < end;
     }
 
     function readStatus(w: Watched, end: number): void {
@@ -273,6 +297,7 @@ export const process: SourceKind = {
   },
 };
 
+const IO = [at.READ_CHARS, at.WRITTEN_CHARS, at.READ, at.WRITTEN];
 const MEMORY = [at.ANON, at.FILE, at.SHMEM, at.SWAP];
 const LETTERS = Array.from({ length: 256 }, (_, c) => String.fromCharCode(c));
 
@@ -311,10 +336,14 @@ function readCommand(host: Host, pid: number): string {
   return printable(end > LONGEST_COMMAND ? `${command}…` : command);
 }
 
+/** When the machine was started. `btime` has whole seconds only; clock and uptime together tell the rest of it. */
 function bootMilliseconds(host: Host): number {
   const seconds = /^btime (\d+)/m.exec(host.text('/proc/stat') ?? '')?.[1];
   if (seconds === undefined) throw new Unavailable('denied', '/proc/stat cannot be read');
-  return Number(seconds) * 1000;
+  const whole = Number(seconds) * 1000;
+  const uptime = Number.parseFloat(host.text('/proc/uptime') ?? '');
+  const exact = Math.round((Date.now() - uptime * 1000) / 10) * 10;
+  return Math.abs(exact - whole) < 1500 ? exact : whole;
 }
 
 /** From the vector of facts that the kernel gives every program (AT_PAGESZ = 6). */
