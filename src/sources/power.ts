@@ -10,10 +10,7 @@ const table: Table = {
   keys: [{ name: 'domain', help: 'What is measured (`package-0`, `dram-0`, `node`, `accel0`).' }],
   columns: [
     text('meter', 'Who measures: rapl, hwmon or pm_counters.'),
-    text(
-      'within',
-      'The domain of the same meter that includes this one. The node’s energy is the sum of those without.',
-    ),
+    text('within', 'The domain that includes this one. What the node uses is the sum of the domains without.'),
     counter('energy_mj', 'millijoules', 'Energy used.'),
     gauge('power_watts', 'watts', 'Power now, where the meter says it.', 'float', 2),
     gauge('power_limit_watts', 'watts', 'Power that may not be exceeded.', 'float', 2),
@@ -97,6 +94,7 @@ function hwmonDomains(host: Host): Domain[] {
     const chipName = host.text(`${folder}/name`) ?? chip;
     if (GPU_SENSORS.has(chipName)) continue;
     const channels = new Set<string>();
+    let inlet = '';
     for (const file of host.list(folder)) {
       const channel = /^((?:power|energy)\d+)_(?:average|input)$/.exec(file)?.[1];
       if (channel !== undefined) channels.add(channel);
@@ -115,7 +113,10 @@ function hwmonDomains(host: Host): Domain[] {
       const times = (taken.get(wanted) ?? 0) + 1;
       taken.set(wanted, times);
       const name = times === 1 ? wanted : `${wanted}.${times}`;
-      const facts = { name, meter: 'hwmon', within: '', energyUnit: 1e-3, powerUnit: 1e-6 };
+      if (plain === 'pin') inlet = name;
+      // what a power supply gives out, it has taken in
+      const within = plain.startsWith('pout') ? inlet : '';
+      const facts = { name, meter: 'hwmon', within, energyUnit: 1e-3, powerUnit: 1e-6 };
       const cap = numberFile(host, `${folder}/${channel}_cap`);
       if (channel.startsWith('energy')) {
         const energy = numberFile(host, `${folder}/${channel}_input`);
@@ -153,6 +154,13 @@ function crayDomains(host: Host): Domain[] {
   });
 }
 
+/** A meter of the whole node includes what the other meters see. */
+function nested(domains: readonly Domain[]): Domain[] {
+  const whole = domains.find((d) => d.name === 'node') ?? domains.find((d) => d.name === 'system');
+  if (whole === undefined) return [...domains];
+  return domains.map((d) => (d === whole || d.within !== '' ? d : { ...d, within: whole.name }));
+}
+
 /** The counter in millijoules, going on where the hardware’s own starts again. */
 function energyOf(one: Domain): number {
   const now = one.energy!.read();
@@ -164,7 +172,7 @@ function energyOf(one: Domain): number {
 export const power: SourceKind = {
   table,
   open(host) {
-    const domains = [...raplDomains(host), ...hwmonDomains(host), ...crayDomains(host)];
+    const domains = nested([...raplDomains(host), ...hwmonDomains(host), ...crayDomains(host)]);
     if (domains.length === 0) {
       const closed = host.notes.some((note) => note.table === 'power' && note.what === 'rapl');
       if (closed) throw new Unavailable('denied', DENIED, RAPL_HINT);
