@@ -123,6 +123,8 @@ export class ParquetWriter {
       [4, groups],
       [5, metadata.length > 0 ? metadata : undefined],
       [6, 'tacho'],
+      // without a declared order readers ignore min and max
+      [7, this.columns.map(() => struct([1, struct()]))],
     );
   }
 }

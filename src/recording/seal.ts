@@ -1,0 +1,215 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault, reason } from '../base/fault.ts';
+import { isAlive } from './alive.ts';
+import type { Damage } from './csv-read.ts';
+import { type TableFiles, tableFiles } from './files.ts';
+import { cpuColumns, measureColumn, measureSeries } from './measure.ts';
+import type { NodeRecording, Recording } from './open.ts';
+import { ParquetWriter, parquetColumns, tableMetadata } from './parquet/write.ts';
+import { type ReadBatch, readTable } from './read.ts';
+import type { TableStatistics } from './statistics.ts';
+import { keepRejected, Rejected } from './torn.ts';
+
+export interface SealOptions {
+  /** Seal nodes whose agent seems to be running, too: parts that still grow are kept. */
+  force?: boolean;
+  /** Called with the bytes of live parts that are done with. */
+  progress?: (bytes: number) => void;
+  /** How many values may be in memory at once (default 8 million). */
+  valuesAtOnce?: number;
+  /** Called after each step that reached the disk: tests stop there. */
+  step?: (what: string) => void;
+  /** Epoch microseconds. */
+  now?: number;
+}
+
+export interface SealedTable {
+  table: string;
+  rows: number;
+  bytes_before: number;
+  bytes_after: number;
+}
+
+export interface SealedNode {
+  node: string;
+  tables: SealedTable[];
+  /** Why the node was left as it is. */
+  skipped?: string;
+}
+
+/** What live parts and an earlier sealed file stand for, in bytes of CSV. */
+const CSV_BYTES_PER_VALUE = 5;
+const ZSTD_FACTOR = 4;
+
+/**
+ * Turns live parts into one Parquet file a table, with its statistics beside it. Whatever happens on the way, the
+ * recording stays readable and every sample counts once: live parts go only when their Parquet file is on the disk.
+ */
+export function sealRecording(recording: Recording, options: SealOptions = {}): SealedNode[] {
+  return recording.nodes.map((node): SealedNode => {
+    if (options.force !== true && isAlive(node, options.now)) {
+      return { node: node.name, tables: [], skipped: 'its agent is still recording' };
+    }
+    const tables: SealedTable[] = [];
+    for (const [name, files] of node.tables) {
+      if (files.parts.length === 0 && files.statistics !== undefined) continue;
+      tables.push(sealTable(node, name, options));
+    }
+    node.tables = tableFiles(fs.readdirSync(node.folder));
+    return { node: node.name, tables };
+  });
+}
+
+/** Bytes of live parts that sealing would go through. */
+export function liveBytes(recording: Recording): number {
+  let bytes = 0;
+  for (const node of recording.nodes) {
+    for (const files of node.tables.values())
+      for (const part of files.parts) bytes += sizeOf(path.join(node.folder, part));
+  }
+  return bytes;
+}
+
+function sealTable(node: NodeRecording, name: string, options: SealOptions): SealedTable {
+  const { folder } = node;
+  const step = options.step ?? (() => {});
+  const files = tableFiles(fs.readdirSync(folder)).get(name) ?? { parts: [] };
+  const sizes = new Map(files.parts.map((part) => [part, sizeOf(path.join(folder, part))]));
+  const sealed = path.join(folder, `${name}.parquet`);
+  const statistics = path.join(folder, `${name}.stats.json`);
+  const rejected = new Rejected();
+  const before = [...sizes.values()].reduce((a, b) => a + b, 0) + sizeOf(sealed);
+  try {
+    const written = writeTable(node, name, files, `${sealed}.tmp`, rejected, options);
+    step('parquet written');
+    writeSynced(`${statistics}.tmp`, JSON.stringify(written.statistics));
+    step('statistics written');
+    const kept = keepRejected(folder, rejected, written.damage, step);
+    fs.renameSync(`${sealed}.tmp`, sealed);
+    step('parquet renamed');
+    fs.renameSync(`${statistics}.tmp`, statistics);
+    step('statistics renamed');
+    syncFolder(folder);
+    for (const [part, size] of sizes) {
+      const file = path.join(folder, part);
+      // what grew meanwhile has rows that are not sealed
+      if (sizeOf(file) !== size) continue;
+      if (kept.has(part)) fs.renameSync(file, kept.get(part)!);
+      else fs.rmSync(file, { force: true });
+      step(`${part} removed`);
+      options.progress?.(size);
+    }
+    return { table: name, rows: written.statistics.rows, bytes_before: before, bytes_after: sizeOf(sealed) };
+  } catch (error) {
+    if (error instanceof Stopped) throw error;
+    fs.rmSync(`${sealed}.tmp`, { force: true });
+    fs.rmSync(`${statistics}.tmp`, { force: true });
+    if (error instanceof Fault) throw error;
+    throw new Fault(`cannot seal table ${name} of node ${node.name}: ${reason(error)}; the recording stays as it was`, {
+      cause: error,
+    });
+  }
+}
+
+/** Thrown by tests in place of a crash: nothing is tidied up. */
+export class Stopped extends Error {}
+
+interface Written {
+  statistics: TableStatistics & { damage?: Damage[] };
+  damage: Damage[];
+}
+
+/** Writes the Parquet file, a few columns at a time when the table is large, and measures them on the way. */
+function writeTable(
+  node: NodeRecording,
+  name: string,
+  files: TableFiles,
+  target: string,
+  rejected: Rejected,
+  options: SealOptions,
+): Written {
+  const valuesAtOnce = options.valuesAtOnce ?? 8e6;
+  const whole = estimateValues(node.folder, files) <= valuesAtOnce;
+  const reject = (part: string, bytes: Uint8Array): void => rejected.add(part, bytes);
+  // keys, times and what decides which processes are described come first; the rest follows in groups
+  const first = readTable(node, name, whole ? { reject } : { columns: [], reject });
+  const { table, rows, damage } = first;
+  if (damage.some((d) => d.file.endsWith('.parquet'))) {
+    throw new Error(`${name}.parquet is damaged (${damage[0]!.unreadable}); tacho verify says more`);
+  }
+  const numbers = table.columns.filter((column) => column.type !== 'text');
+  const describing = [...table.columns.filter((c) => c.type === 'text').map((c) => c.name), ...cpuColumns(table)];
+  const head = whole ? first : readAgain(node, name, describing, rows);
+  const measured = measureSeries(head);
+
+  const writer = new ParquetWriter(target, parquetColumns(table), rows, { metadata: tableMetadata(table) });
+  try {
+    writer.column('time', head.time);
+    for (const [column, texts] of head.texts) writer.column(column, texts);
+    const atOnce = whole ? numbers.length : Math.max(1, Math.floor(valuesAtOnce / Math.max(1, rows)));
+    for (let i = 0; i < numbers.length; i += atOnce) {
+      const group = numbers.slice(i, i + atOnce);
+      const batch = whole
+        ? first
+        : readAgain(
+            node,
+            name,
+            group.map((c) => c.name),
+            rows,
+          );
+      for (const column of group) {
+        const values = batch.numbers.get(column.name)!;
+        writer.column(column.name, values);
+        measureColumn(measured, head, column, values);
+      }
+    }
+    writer.finish();
+  } catch (error) {
+    writer.abandon();
+    throw error;
+  }
+  const short = damage.map((d) => ({ ...d, file: path.basename(d.file) }));
+  return { statistics: short.length === 0 ? measured.table : { ...measured.table, damage: short }, damage };
+}
+
+function readAgain(node: NodeRecording, name: string, columns: readonly string[], rows: number): ReadBatch {
+  const batch = readTable(node, name, { columns });
+  if (batch.rows !== rows) throw new Error('it grew while it was sealed; stop the agent first');
+  return batch;
+}
+
+function estimateValues(folder: string, files: TableFiles): number {
+  let values = 0;
+  for (const part of files.parts) {
+    values += (sizeOf(path.join(folder, part)) * (part.endsWith('.zst') ? ZSTD_FACTOR : 1)) / CSV_BYTES_PER_VALUE;
+  }
+  // a sealed value takes about a byte
+  return values + (files.sealed === undefined ? 0 : sizeOf(path.join(folder, files.sealed)));
+}
+
+function sizeOf(file: string): number {
+  return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+export function writeSynced(file: string, content: string | Uint8Array): void {
+  const fd = fs.openSync(file, 'w', 0o600);
+  try {
+    fs.writeFileSync(fd, content);
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** Brings renames to the disk where the file system can do that. */
+function syncFolder(folder: string): void {
+  const fd = fs.openSync(folder, 'r');
+  try {
+    fs.fsyncSync(fd);
+  } catch {
+    // some network file systems refuse this for folders
+  } finally {
+    fs.closeSync(fd);
+  }
+}

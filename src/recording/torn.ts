@@ -1,0 +1,59 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import type { Damage } from './csv-read.ts';
+
+/** Lines that could not be read, by the part they come from; beyond this size the whole part is kept instead. */
+const MOST = 4 << 20;
+
+export class Rejected {
+  readonly parts = new Map<string, { pieces: Buffer[]; bytes: number }>();
+
+  add(part: string, bytes: Uint8Array): void {
+    let found = this.parts.get(part);
+    if (found === undefined) {
+      found = { pieces: [], bytes: 0 };
+      this.parts.set(part, found);
+    }
+    found.bytes += bytes.length;
+    if (found.bytes <= MOST) found.pieces.push(Buffer.from(bytes));
+    else found.pieces = [];
+  }
+}
+
+/** The first of `<name>.torn`, `<name>.2.torn`, … that is not taken. */
+export function tornName(folder: string, name: string): string {
+  for (let n = 1; ; n++) {
+    const candidate = path.join(folder, n === 1 ? `${name}.torn` : `${name}.${n}.torn`);
+    if (!fs.existsSync(candidate)) return candidate;
+  }
+}
+
+/**
+ * Puts lines that could not be read into `<part>.torn` before their part is removed. Returns the parts that must be
+ * kept whole under such a name, because they cannot be read at all or too much of them cannot.
+ */
+export function keepRejected(
+  folder: string,
+  rejected: Rejected,
+  damage: readonly Damage[],
+  step: (what: string) => void,
+): Map<string, string> {
+  const whole = new Map<string, string>();
+  for (const { file, unreadable } of damage) {
+    const part = path.basename(file);
+    const lines = rejected.parts.get(part);
+    if (unreadable !== undefined || (lines !== undefined && lines.bytes > MOST))
+      whole.set(part, tornName(folder, part));
+    else if (lines !== undefined) {
+      const fd = fs.openSync(tornName(folder, part), 'w', 0o600);
+      try {
+        for (const piece of lines.pieces) fs.writeSync(fd, piece);
+        fs.fsyncSync(fd);
+      } finally {
+        fs.closeSync(fd);
+      }
+      step(`${part}.torn written`);
+    }
+  }
+  return whole;
+}
