@@ -107,9 +107,9 @@ function hwmonDomains(host: Host): Domain[] {
         .trim()
         .toLowerCase()
         .replace(/[^\w.-]+/g, '_');
-      // an ACPI meter without words measures the whole machine
-      const chipWord = chipName === 'power_meter' ? 'system' : chipName;
-      const wanted = plain === '' ? chipWord : `${chipWord}-${plain}`;
+      // an ACPI meter says what it measures, or measures the whole machine
+      const acpi = chipName === 'power_meter';
+      const wanted = plain === '' ? (acpi ? 'system' : chipName) : acpi ? plain : `${chipName}-${plain}`;
       const times = (taken.get(wanted) ?? 0) + 1;
       taken.set(wanted, times);
       const name = times === 1 ? wanted : `${wanted}.${times}`;
