@@ -62,12 +62,13 @@ export function cardsOf(story: Story, seed: number, node: number, gpus: number):
   const straggler = node === story.cast.straggler;
   return Array.from({ length: gpus }, (_, gpu): Card => {
     const own = noise(seed, 'gpu', node, gpu);
+    const idle = node === story.cast.idle.node && gpu === story.cast.idle.gpu;
     return {
       noise: own,
-      idle: node === story.cast.idle.node && gpu === story.cast.idle.gpu,
+      idle,
       busy: 0,
       bias: own.uniform() * 6 - 3 + (straggler ? 14 : 0),
-      used: 1.2e9,
+      used: idle ? IDLE_MEMORY : MEMORY.load,
       power: 140,
       edge: 38,
       hotspot: 42,

@@ -62,7 +62,8 @@ export function fileOutput(name: string): Output {
   };
 }
 
-function attempt<T>(name: string, written: number, action: () => T): T {
+/** Does something with a file; what the system refuses is said in words, with what the user can do. */
+export function attempt<T>(name: string, written: number, action: () => T): T {
   try {
     return action();
   } catch (error) {

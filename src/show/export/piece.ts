@@ -27,18 +27,28 @@ export function keysOf(batch: Batch, series: number): string[] {
   });
 }
 
-/** 2 before 10, and node9 before node10. */
-export function natural(a: string, b: string): number {
-  const left = a.match(PARTS) ?? [];
-  const right = b.match(PARTS) ?? [];
-  for (let i = 0; i < left.length && i < right.length; i++) {
-    const [l, r] = [left[i]!, right[i]!];
-    if (l === r) continue;
-    const difference = DIGIT.test(l) && DIGIT.test(r) ? Number(l) - Number(r) : 0;
-    return difference || (l < r ? -1 : 1);
+/** The rows of a batch that pass; a series that loses all of its rows is gone. */
+export function filterRows(batch: Batch, passes: (row: number, series: number) => boolean): Batch {
+  const rows: number[] = [];
+  const series: number[] = [];
+  for (let s = 0; s + 1 < batch.series.length; s++) {
+    const before = rows.length;
+    for (let r = batch.series[s]!; r < batch.series[s + 1]!; r++) if (passes(r, s)) rows.push(r);
+    if (rows.length > before) series.push(before);
   }
-  return left.length - right.length;
+  series.push(rows.length);
+  const pick = (old: Float64Array): Float64Array => Float64Array.from(rows, (r) => old[r]!);
+  return {
+    table: batch.table,
+    rows: rows.length,
+    time: pick(batch.time),
+    numbers: new Map([...batch.numbers].map(([name, old]) => [name, pick(old)])),
+    texts: new Map(
+      [...batch.texts].map(([name, { values, codes }]) => [
+        name,
+        { values, codes: Uint32Array.from(rows, (r) => codes[r]!) },
+      ]),
+    ),
+    series: Uint32Array.from(series),
+  };
 }
-
-const PARTS = /\d+|\D+/g;
-const DIGIT = /^\d/;

@@ -114,6 +114,8 @@ test('a tick begins a little early, because agents may wake early', () => {
   assert.equal(tickOf(4_999_000, 1e6), 5);
   assert.equal(tickOf(5_890_000, 1e6), 5);
   assert.equal(tickOf(5_910_000, 1e6), 6);
+  assert.equal(tickOf(9_800_000, 10e6, 1e6), 0);
+  assert.equal(tickOf(9_999_000, 10e6, 1e6), 1);
 });
 
 test('intervals below a second show milliseconds', async () => {

@@ -1,8 +1,9 @@
+import { byName } from '../../recording/open.ts';
 import type { Column, Table } from '../../table/table.ts';
 import { line } from './csv.ts';
 import { putFloat, putNumber, putTime, putWhole, WIDEST } from './digits.ts';
 import type { Output } from './output.ts';
-import { keysOf, natural, type Piece } from './piece.ts';
+import { keysOf, type Piece } from './piece.ts';
 import { TextBuffer } from './text-buffer.ts';
 
 /** One series of the export: a GPU of a node, a disk, or a whole node when the table has no keys. */
@@ -43,10 +44,10 @@ export function lanesOf(pieces: readonly Piece[], known: readonly Lane[] = []): 
 }
 
 function compareLanes(a: Lane, b: Lane): number {
-  const order = natural(a.job, b.job) || natural(a.node, b.node);
+  const order = byName(a.job, b.job) || byName(a.node, b.node);
   if (order !== 0) return order;
   for (let k = 0; k < a.keys.length; k++) {
-    const difference = natural(a.keys[k]!, b.keys[k] ?? '');
+    const difference = byName(a.keys[k]!, b.keys[k] ?? '');
     if (difference !== 0) return difference;
   }
   return 0;
@@ -57,9 +58,9 @@ const nameOf = (job: string, node: string, keys: readonly string[]): string => [
 /** An agent may wake a little before its tick: such a sample still belongs to it. */
 const EARLY = 0.1;
 
-/** The tick that a moment belongs to, counted from 1970. */
-export function tickOf(time: number, interval: number): number {
-  return Math.floor(time / interval + EARLY);
+/** The tick that a moment belongs to, counted from 1970; `sampled` is the interval at which agents woke. */
+export function tickOf(time: number, interval: number, sampled = interval): number {
+  return Math.floor((time + sampled * EARLY) / interval);
 }
 
 /** The header: a row a level, and one that names the column of times, as pandas reads and writes them. */

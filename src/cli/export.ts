@@ -1,0 +1,105 @@
+import { type Command, Option } from 'commander';
+import { parseDuration } from '../base/duration.ts';
+import { Fault, usage } from '../base/fault.ts';
+import { parseMoment } from '../base/moment.ts';
+import { formatBytes } from '../base/size.ts';
+import type { ExportOptions } from '../show/export/export.ts';
+
+interface Options {
+  to: string[];
+  format: ExportOptions['format'];
+  layout: ExportOptions['layout'];
+  table: string[];
+  columns: string[];
+  interval?: number;
+  from?: number;
+  until?: number;
+  marker?: string;
+  epoch?: boolean;
+}
+
+const list = (value: string, all: string[]): string[] => [...all, ...value.split(',').filter((word) => word !== '')];
+
+/** --to is both a place and, as in other verbs, a time: what reads as a time is one. */
+function isTime(text: string): boolean {
+  if (text === '-') return false;
+  try {
+    parseMoment(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function define(command: Command): void {
+  command
+    .usage('[RECORDING…] [options]')
+    .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
+    .option(
+      '--to <folder>',
+      'where the files go, or - for standard output (the default for one table); a time ends the range like --until',
+      (value, all: string[]) => [...all, value],
+      [],
+    )
+    .addOption(
+      new Option('--format <format>', 'format of the files').choices(['csv', 'parquet', 'ndjson']).default('csv'),
+    )
+    .addOption(
+      new Option('--layout <layout>', 'long: a row a sample; wide: a row a tick; omnistat: its two files')
+        .choices(['long', 'wide', 'omnistat'])
+        .default('long'),
+    )
+    .option('-t, --table <name>', 'only this table; may be given several times', list, [])
+    .option('-c, --columns <names>', 'only these columns, separated by commas', list, [])
+    .option(
+      '-i, --interval <duration>',
+      'one row for each interval: means of gauges, last values of counters',
+      parseDuration,
+    )
+    .option('--from <time>', 'from this time on, e.g. 2026-11-15T20:49Z or -10m', (text) => parseMoment(text))
+    .option('--until <time>', 'up to this time', (text) => parseMoment(text))
+    .option('-m, --marker <name>', 'only while this phase lasted')
+    .option('--epoch', 'times as microseconds since 1970 instead of ISO 8601')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tacho export tacho-4711 --to csv                             a long CSV file for each table
+  tacho export tacho-4711 --table gpu --layout wide > gpu.csv  a row a second, a column a metric, node and GPU
+  tacho export runs/ --format parquet --to all                 several jobs; the column job keeps them apart
+  tacho export tacho-4711 --layout omnistat --to export-data   omnistat-rocm.csv and omnistat-network.csv
+`,
+    )
+    .action(async (paths: string[], options: Options) => {
+      const { findRecordings } = await import('../recording/open.ts');
+      const { exportRecordings } = await import('../show/export/export.ts');
+      const times = options.to.filter(isTime);
+      const folders = options.to.filter((place) => !isTime(place));
+      if (folders.length > 1) throw usage(`an export has one place to go to, not ${folders.join(' and ')}`);
+      const until = options.until ?? (times[0] === undefined ? undefined : parseMoment(times[0]));
+      if (options.interval !== undefined && !(options.interval > 0)) throw usage('--interval must be more than 0');
+      if (options.from !== undefined && until !== undefined && options.from > until) {
+        throw usage('--from is later than the end of the range', 'nothing lies between the two');
+      }
+      const recordings = findRecordings(paths.length > 0 ? paths : ['.']);
+      const written = await exportRecordings(recordings, {
+        format: options.format,
+        layout: options.layout,
+        ...(folders[0] === undefined ? {} : { folder: folders[0] }),
+        ...(options.table.length > 0 ? { tables: options.table } : {}),
+        ...(options.columns.length > 0 ? { columns: options.columns } : {}),
+        ...(options.interval === undefined ? {} : { interval: options.interval }),
+        ...(options.from === undefined ? {} : { from: options.from }),
+        ...(until === undefined ? {} : { to: until }),
+        ...(options.marker === undefined ? {} : { marker: options.marker }),
+        ...(options.epoch === true ? { epoch: true } : {}),
+        note: (text) => process.stderr.write(`tacho: ${text}\n`),
+        written: ({ file, rows, bytes }) => {
+          if (folders[0] === undefined && options.layout !== 'omnistat') return;
+          if (folders[0] !== '-')
+            process.stderr.write(`${file}: ${rows.toLocaleString('en')} rows, ${formatBytes(bytes)}\n`);
+        },
+      });
+      if (written.every(({ rows }) => rows === 0)) throw new Fault('nothing was recorded in that range');
+    });
+}

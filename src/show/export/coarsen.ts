@@ -1,0 +1,79 @@
+import type { Batch } from '../../recording/batch.ts';
+import type { Column } from '../../table/table.ts';
+import { tickOf } from './wide.ts';
+
+/** Digits that a mean gets beyond those of the values it is made of. */
+const MORE_DIGITS = 3;
+
+/**
+ * One row for each interval in which a series has samples: the mean of a gauge, the last value of a counter and of a
+ * text. What is missing does not count; `interval` and `sampled` (that of the samples) are in microseconds, and rows stand
+ * at the beginning of their interval.
+ */
+export function coarsen(batch: Batch, interval: number, sampled: number): Batch {
+  const early = Math.min(interval, sampled);
+  const starts: number[] = [];
+  const series: number[] = [];
+  for (let s = 0; s + 1 < batch.series.length; s++) {
+    series.push(starts.length);
+    let tick = Number.NaN;
+    for (let r = batch.series[s]!; r < batch.series[s + 1]!; r++) {
+      const own = tickOf(batch.time[r]!, interval, early);
+      if (own === tick) continue;
+      tick = own;
+      starts.push(r);
+    }
+  }
+  series.push(starts.length);
+  const rows = starts.length;
+  starts.push(batch.rows);
+  const columns = batch.table.columns.map((column) => (column.kind === 'gauge' ? finer(column) : column));
+  const numbers = new Map(
+    columns.flatMap((column): [string, Float64Array][] => {
+      const values = batch.numbers.get(column.name);
+      if (values === undefined) return [];
+      return [
+        [column.name, column.kind === 'gauge' ? means(values, starts, column.decimals ?? 3) : lasts(values, starts)],
+      ];
+    }),
+  );
+  const texts = new Map(
+    [...batch.texts].map(([name, { codes, values }]) => [
+      name,
+      { values, codes: Uint32Array.from({ length: rows }, (_, i) => codes[starts[i + 1]! - 1]!) },
+    ]),
+  );
+  const time = Float64Array.from(
+    { length: rows },
+    (_, i) => tickOf(batch.time[starts[i]!]!, interval, early) * interval,
+  );
+  return { table: { ...batch.table, columns }, rows, time, numbers, texts, series: Uint32Array.from(series) };
+}
+
+function finer(column: Column): Column {
+  const digits = column.type === 'float' ? (column.decimals ?? 3) : 0;
+  return column.type === 'text' ? column : { ...column, type: 'float', decimals: Math.min(9, digits + MORE_DIGITS) };
+}
+
+function means(values: Float64Array, starts: readonly number[], decimals: number): Float64Array {
+  const power = 10 ** decimals;
+  return Float64Array.from({ length: starts.length - 1 }, (_, i) => {
+    let sum = 0;
+    let count = 0;
+    for (let r = starts[i]!; r < starts[i + 1]!; r++) {
+      const value = values[r]!;
+      if (Number.isNaN(value)) continue;
+      sum += value;
+      count++;
+    }
+    return count === 0 ? Number.NaN : Math.round((sum / count) * power) / power;
+  });
+}
+
+function lasts(values: Float64Array, starts: readonly number[]): Float64Array {
+  return Float64Array.from({ length: starts.length - 1 }, (_, i) => {
+    let r = starts[i + 1]! - 1;
+    while (r > starts[i]! && Number.isNaN(values[r]!)) r--;
+    return values[r]!;
+  });
+}

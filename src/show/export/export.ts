@@ -1,0 +1,322 @@
+import * as path from 'node:path';
+import { usage } from '../../base/fault.ts';
+import { isNumber } from '../../recording/batch.ts';
+import type { Recording } from '../../recording/open.ts';
+import type { Table } from '../../table/table.ts';
+import { writeLong } from './long.ts';
+import { writeNdjson } from './ndjson.ts';
+import { type OmnistatFile, omnistatFiles } from './omnistat.ts';
+import { fileOutput, type Output, standardOutput } from './output.ts';
+import { writeLongParquet } from './parquet.ts';
+import { type Piece, union } from './piece.ts';
+import {
+  bytesOf,
+  columnsOf,
+  pieceOf,
+  type Range,
+  type Selected,
+  type Selection,
+  select,
+  tableNames,
+} from './select.ts';
+import { type Lane, lanesOf, type WideForm, writeWide } from './wide.ts';
+
+export interface ExportOptions extends Selection {
+  format: 'csv' | 'parquet' | 'ndjson';
+  layout: 'long' | 'wide' | 'omnistat';
+  /** A folder, or '-' for standard output. */
+  folder?: string;
+  tables?: readonly string[];
+  columns?: readonly string[];
+  /** Seconds: one row for each, gauges as means. */
+  interval?: number;
+  /** Times as microseconds since 1970. */
+  epoch?: boolean;
+  /** Told of each file that is written, and of what could not be read. */
+  written?: (file: Written) => void;
+  note?: (text: string) => void;
+}
+
+export interface Written {
+  file: string;
+  table: string;
+  rows: number;
+  bytes: number;
+}
+
+/** A table that takes more bytes on disk than this is exported a stretch of time (or some columns) at a time. */
+const AT_ONCE = 32 << 20;
+/** Stands in for the interval of a recording whose job.json is lost. */
+const USUAL_INTERVAL = 1;
+
+/** Writes recordings in formats that other programs read. */
+export async function exportRecordings(recordings: readonly Recording[], options: ExportOptions): Promise<Written[]> {
+  if (options.layout !== 'long' && options.format !== 'csv') {
+    throw usage(
+      `the ${options.layout} layout is CSV only`,
+      `leave --format ${options.format} out, or take --layout long`,
+    );
+  }
+  const selected = select(recordings, options);
+  if (options.layout === 'omnistat') return exportOmnistat(selected, options);
+  const names = tableNames(selected, options.tables);
+  const chosen = withColumns(selected, names, options);
+  if (options.folder === undefined && chosen.length > 1) {
+    throw usage(
+      `${chosen.length} tables need a folder to go to`,
+      `--to DIR writes a file for each; --table NAME chooses one: ${chosen.map((t) => t.name).join(', ')}`,
+    );
+  }
+  if (options.folder === '-' && chosen.length > 1) {
+    throw usage(
+      'only one table can go to standard output',
+      `--table NAME chooses it: ${chosen.map((t) => t.name).join(', ')}`,
+    );
+  }
+  const files: Written[] = [];
+  for (const table of chosen) {
+    const job = new TableExport(selected, table, options);
+    files.push(options.format === 'parquet' ? job.parquet() : await job.text());
+    options.written?.(files.at(-1)!);
+  }
+  return files;
+}
+
+/** The tables with the columns that are wanted; those without any are left out. */
+function withColumns(selected: readonly Selected[], names: readonly string[], options: ExportOptions): Table[] {
+  const { columns } = options;
+  const tables = names.map((name) =>
+    union(
+      selected.flatMap(({ recording }) =>
+        recording.nodes.flatMap((node) => (node.tables.has(name) ? (columnsOf(node, name, columns) ?? []) : [])),
+      ),
+    ),
+  );
+  const unknown = columns?.find((name) => !tables.some((table) => table.columns.some((c) => c.name === name)));
+  if (unknown !== undefined) {
+    throw usage(`no column "${unknown}" in ${names.join(', ')}`, 'docs/metrics.md lists the columns of every table');
+  }
+  const wanted = columns === undefined ? tables : tables.filter((table) => table.columns.length > 0);
+  if (options.layout !== 'wide') return wanted;
+  const wide = wanted.filter((table) => table.columns.some(isNumber));
+  if (wide.length === 0) throw usage('the wide layout has numbers only, and there are none', 'take --layout long');
+  return wide;
+}
+
+/** One table of an export. */
+class TableExport {
+  private readonly selected: readonly Selected[];
+  private readonly table: Table;
+  private readonly options: ExportOptions;
+  private readonly interval: number | undefined;
+  private readonly said = new Set<string>();
+
+  constructor(selected: readonly Selected[], table: Table, options: ExportOptions) {
+    this.selected = selected;
+    this.table = table;
+    this.options = options;
+    this.interval = options.interval === undefined ? undefined : Math.round(options.interval * 1e6);
+  }
+
+  async text(): Promise<Written> {
+    const { layout, format, folder } = this.options;
+    const name = layout === 'wide' ? `${this.table.name}-wide.csv` : `${this.table.name}.${format}`;
+    const output = folder === undefined || folder === '-' ? standardOutput() : fileOutput(path.join(folder, name));
+    return finished(output, this.table.name, () => (layout === 'wide' ? this.wide(output) : this.long(output)));
+  }
+
+  private async long(output: Output): Promise<number> {
+    const form = { epoch: this.options.epoch === true };
+    const table = this.interval === undefined ? this.table : this.finer();
+    if (this.options.format === 'ndjson') return writeNdjson(output, table, this.pieces(), form);
+    return writeLong(output, table, this.pieces(), form);
+  }
+
+  parquet(): Written {
+    const { folder } = this.options;
+    if (folder === undefined || folder === '-')
+      throw usage('Parquet cannot go to standard output', '--to DIR names a folder');
+    const file = path.join(folder, `${this.table.name}.parquet`);
+    const columns = this.table.columns.map((c) => c.name);
+    const size = Math.ceil(columns.length / Math.ceil((bytesOf(this.selected, this.table.name) + 1) / AT_ONCE));
+    const groups = Array.from({ length: Math.ceil(columns.length / size) }, (_, g) =>
+      columns.slice(g * size, (g + 1) * size),
+    );
+    const table = this.interval === undefined ? this.table : this.finer();
+    const written = writeLongParquet(file, table, groups, (some) => [...this.each(some)]);
+    return { file, table: this.table.name, ...written };
+  }
+
+  private async wide(output: Output): Promise<number> {
+    const several = this.selected.length > 1;
+    const { table } = this;
+    const metrics = (this.interval === undefined ? table : this.finer()).columns.filter(isNumber);
+    const { lanes, windows } = this.windows();
+    const form: WideForm = {
+      table,
+      metrics,
+      lanes,
+      interval: gridOf(this.selected, table, this.interval),
+      levels: ['metric', ...(several ? ['job'] : []), 'node', ...table.keys.map((k) => k.name)],
+      names: (lane) => [...(several ? [lane.job] : []), lane.node, ...lane.keys],
+      index: 'time',
+      time: this.options.epoch === true ? 'epoch' : 'iso',
+    };
+    return writeWide(output, form, windows);
+  }
+
+  /** All series there are, and their samples, no more at a time than memory should hold. */
+  windows(convert: (piece: Piece) => Piece = (piece) => piece): { lanes: Lane[]; windows: AsyncIterable<Piece[]> } {
+    const columns = this.table.columns.map((c) => c.name);
+    const parts = this.table.sparse === true ? 1 : Math.ceil(bytesOf(this.selected, this.table.name) / AT_ONCE);
+    if (parts <= 1) {
+      const pieces = [...this.each(columns)].map(convert);
+      return { lanes: lanesOf(pieces), windows: once(pieces) };
+    }
+    let lanes: Lane[] = [];
+    let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    const texts = this.table.columns.filter((c) => !isNumber(c)).map((c) => c.name);
+    for (const piece of this.each(texts)) {
+      lanes = lanesOf([convert(piece)], lanes);
+      for (const time of piece.batch.time) {
+        if (time < from) from = time;
+        if (time > to) to = time;
+      }
+    }
+    const grid = gridOf(this.selected, this.table, this.interval);
+    const self = this;
+    const windows = async function* (): AsyncGenerator<Piece[]> {
+      // windows end between ticks, so that no row is torn in two
+      const step = Math.ceil((to - from + 1) / parts / grid) * grid;
+      const first = Math.floor(from / grid) * grid - grid / 2;
+      for (let start = first; start <= to; start += step) {
+        yield [...self.each(columns, { from: start, to: start + step - 1 })].map(convert);
+      }
+    };
+    return { lanes, windows: windows() };
+  }
+
+  private async *pieces(): AsyncGenerator<Piece> {
+    yield* this.each(this.table.columns.map((c) => c.name));
+  }
+
+  /** What every node of every job recorded. */
+  private *each(columns: readonly string[], window: Range = {}): Generator<Piece> {
+    const damaged = (file: string, what: string): void => {
+      if (!this.said.has(file)) this.options.note?.(`${file}: ${what}`);
+      this.said.add(file);
+    };
+    const interval = this.interval === undefined ? {} : { interval: this.interval };
+    for (const { recording, job, ranges } of this.selected) {
+      const sampled = sampledAt(recording) * 1e6;
+      for (const node of recording.nodes) {
+        const both = ranges.flatMap((range) => overlap(range, window) ?? []);
+        const piece = pieceOf(job, node, this.table.name, { columns, ranges: both, damaged, sampled, ...interval });
+        if (piece !== undefined) yield piece;
+      }
+    }
+  }
+
+  /** The table as its means are described. */
+  private finer(): Table {
+    return {
+      ...this.table,
+      columns: this.table.columns.map((c) =>
+        c.kind === 'gauge' && isNumber(c)
+          ? { ...c, type: 'float', decimals: (c.type === 'float' ? (c.decimals ?? 3) : 0) + 3 }
+          : c,
+      ),
+    };
+  }
+}
+
+function overlap(a: Range, b: Range): Range | undefined {
+  const from = Math.max(a.from ?? Number.NEGATIVE_INFINITY, b.from ?? Number.NEGATIVE_INFINITY);
+  const to = Math.min(a.to ?? Number.POSITIVE_INFINITY, b.to ?? Number.POSITIVE_INFINITY);
+  if (from > to) return undefined;
+  return { ...(Number.isFinite(from) ? { from } : {}), ...(Number.isFinite(to) ? { to } : {}) };
+}
+
+async function* once(pieces: Piece[]): AsyncGenerator<Piece[]> {
+  yield pieces;
+}
+
+/** Microseconds from row to row: the interval asked for, or at which the jobs (or this table) were sampled. */
+function gridOf(selected: readonly Selected[], table: Table, interval: number | undefined): number {
+  if (interval !== undefined) return interval;
+  const every = (table as Table & { every?: number }).every ?? 0;
+  return Math.round(Math.max(every, Math.min(...selected.map(({ recording }) => sampledAt(recording)))) * 1e6);
+}
+
+/** Seconds between samples. */
+const sampledAt = ({ job }: Recording): number => (job.interval_seconds > 0 ? job.interval_seconds : USUAL_INTERVAL);
+
+/** Writes an output to its end, or not at all. */
+async function finished(output: Output, table: string, write: () => Promise<number>): Promise<Written> {
+  try {
+    const rows = await write();
+    output.finish();
+    return { file: output.name, table, rows, bytes: output.bytesWritten };
+  } catch (error) {
+    output.abandon();
+    throw error;
+  }
+}
+
+/** Omnistat's files of each job; several jobs get a folder each, named after the job. */
+async function exportOmnistat(selected: readonly Selected[], options: ExportOptions): Promise<Written[]> {
+  const folder = options.folder ?? '.';
+  if (folder === '-')
+    throw usage('the omnistat layout is two files', '--to DIR says where; the current folder is the default');
+  const files: Written[] = [];
+  for (const one of selected) {
+    const place = selected.length > 1 ? path.join(folder, encodeURIComponent(one.job)) : folder;
+    for (const file of omnistatFiles) {
+      const written = await omnistatFile(one, file, place, options);
+      if (written === undefined) continue;
+      files.push(written);
+      options.written?.(written);
+    }
+  }
+  if (files.length === 0)
+    throw usage('neither GPUs nor networks were recorded: there is nothing for the omnistat layout');
+  return files;
+}
+
+async function omnistatFile(
+  one: Selected,
+  file: OmnistatFile,
+  folder: string,
+  options: ExportOptions,
+): Promise<Written | undefined> {
+  const nodes = one.recording.nodes.filter((node) => node.tables.has(file.source));
+  if (nodes.length === 0) return undefined;
+  const table = union(nodes.flatMap((node) => columnsOf(node, file.source, file.needs) ?? []));
+  const memory = new Map(
+    nodes.map((node) => [node.name, new Map(node.agent?.facts.gpus.map((g) => [g.gpu, g.memory_bytes ?? Number.NaN]))]),
+  );
+  const short = shortNames(nodes.map((node) => node.name));
+  const exported = new TableExport([one], table, options);
+  const { lanes, windows } = exported.windows((piece) => file.convert(piece, memory.get(piece.node) ?? new Map()));
+  if (lanes.length === 0) return undefined;
+  const form: WideForm = {
+    table: file.table,
+    metrics: file.table.columns,
+    lanes,
+    interval: gridOf([one], table, options.interval === undefined ? undefined : Math.round(options.interval * 1e6)),
+    levels: ['metric', ...file.levels],
+    names: (lane) => [short.get(lane.node)!, ...lane.keys],
+    index: 'timestamp',
+    time: 'naive',
+    floats: true,
+  };
+  const output = fileOutput(path.join(folder, file.file));
+  return finished(output, file.source, () => writeWide(output, form, windows));
+}
+
+/** Names of nodes without their domain, as long as they are still different. */
+function shortNames(names: readonly string[]): Map<string, string> {
+  const short = names.map((name) => name.split('.')[0]!);
+  const alike = new Set(short).size < short.length;
+  return new Map(names.map((name, i) => [name, alike ? name : short[i]!]));
+}

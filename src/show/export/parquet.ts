@@ -1,0 +1,127 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { type Batch, isNumber, type TextColumn } from '../../recording/batch.ts';
+import { ParquetWriter, parquetColumns, tableMetadata } from '../../recording/parquet/write.ts';
+import type { Table } from '../../table/table.ts';
+import { attempt } from './output.ts';
+import type { Piece } from './piece.ts';
+
+/** A table whose keys are those of a long file: node and job come first. */
+function longTable(table: Table): Table {
+  const keys = [{ name: 'node', help: 'Name of the node.' }, { name: 'job', help: 'Id of the job.' }, ...table.keys];
+  return { ...table, keys };
+}
+
+/**
+ * A Parquet file in the long layout. It is written column by column: `read` hands over all pieces with the columns asked
+ * for, so that no more than `groups` of columns are in memory at a time.
+ */
+export function writeLongParquet(
+  file: string,
+  table: Table,
+  groups: readonly (readonly string[])[],
+  read: (columns: readonly string[]) => Piece[],
+): { rows: number; bytes: number } {
+  const part = `${file}.part`;
+  const first = read(groups[0] ?? []);
+  const rows = first.reduce((sum, piece) => sum + piece.batch.rows, 0);
+  const described = longTable(table);
+  const writer = attempt(file, 0, () => {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    return new ParquetWriter(part, parquetColumns(described), rows, { metadata: tableMetadata(described) });
+  });
+  try {
+    return attempt(file, 0, () => {
+      writer.column(
+        'time',
+        numbers(first, rows, (batch) => batch.time),
+      );
+      writer.column(
+        'node',
+        labels(first, rows, (piece) => piece.node),
+      );
+      writer.column(
+        'job',
+        labels(first, rows, (piece) => piece.job),
+      );
+      for (const { name } of table.keys) writer.column(name, words(first, rows, name));
+      for (const [g, group] of groups.entries()) {
+        const pieces = g === 0 ? first : read(group);
+        if (pieces.reduce((sum, piece) => sum + piece.batch.rows, 0) !== rows) {
+          throw new Fault(`table ${table.name} grew while it was exported`, {
+            hint: 'confine the export with --until',
+          });
+        }
+        for (const name of group) {
+          const column = table.columns.find((c) => c.name === name)!;
+          writer.column(
+            name,
+            isNumber(column) ? numbers(pieces, rows, (b) => b.numbers.get(name)) : words(pieces, rows, name),
+          );
+        }
+      }
+      const bytes = writer.finish();
+      fs.renameSync(part, file);
+      fs.chmodSync(file, 0o666 & ~process.umask());
+      return { rows, bytes };
+    });
+  } catch (error) {
+    try {
+      writer.abandon();
+    } catch {
+      // it was closed already
+    }
+    fs.rmSync(part, { force: true });
+    throw error;
+  }
+}
+
+function numbers(pieces: readonly Piece[], rows: number, of: (batch: Batch) => Float64Array | undefined): Float64Array {
+  const all = new Float64Array(rows);
+  let at = 0;
+  for (const { batch } of pieces) {
+    const own = of(batch);
+    if (own === undefined) all.fill(Number.NaN, at, at + batch.rows);
+    else all.set(own, at);
+    at += batch.rows;
+  }
+  return all;
+}
+
+/** The same text in every row of a piece. */
+function labels(pieces: readonly Piece[], rows: number, of: (piece: Piece) => string): TextColumn {
+  const codes = new Uint32Array(rows);
+  let at = 0;
+  pieces.forEach(({ batch }, i) => {
+    codes.fill(i, at, at + batch.rows);
+    at += batch.rows;
+  });
+  return merged({ codes, values: pieces.map(of) });
+}
+
+function words(pieces: readonly Piece[], rows: number, name: string): TextColumn {
+  const codes = new Uint32Array(rows);
+  const values = [''];
+  let at = 0;
+  for (const { batch } of pieces) {
+    const own = batch.texts.get(name);
+    if (own !== undefined) {
+      const base = values.length;
+      for (const value of own.values) values.push(value);
+      for (let r = 0; r < batch.rows; r++) codes[at + r] = base + own.codes[r]!;
+    }
+    at += batch.rows;
+  }
+  return merged({ codes, values });
+}
+
+/** Each value once. */
+function merged(column: TextColumn): TextColumn {
+  const places = new Map<string, number>();
+  const own = column.values.map((value) => {
+    if (!places.has(value)) places.set(value, places.size);
+    return places.get(value)!;
+  });
+  return { codes: column.codes.map((code) => own[code]!), values: [...places.keys()] };
+}
