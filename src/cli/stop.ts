@@ -1,10 +1,11 @@
 import * as path from 'node:path';
 import type { Command } from 'commander';
+import type { ReportOptions } from './report.ts';
 
 interface Options {
   report: boolean;
   seal: boolean;
-  format: string;
+  format: NonNullable<ReportOptions['format']>;
 }
 
 export function define(command: Command): void {
@@ -16,7 +17,7 @@ export function define(command: Command): void {
     .addHelpText('after', '\nExamples:\n  tacho stop\n  tacho stop tacho-4711 --no-report\n')
     .action(async (folder: string | undefined, options: Options) => {
       const { stopRecording } = await import('../jobs/stop.ts');
-      const { recording, silent } = await stopRecording(process.env, folder, (what, why) => {
+      const { recording, silent, over } = await stopRecording(process.env, folder, (what, why) => {
         process.stderr.write(`tacho: ${what}: ${why}\n`);
       });
       if (silent.length > 0) {
@@ -25,8 +26,11 @@ export function define(command: Command): void {
         );
       }
       if (options.seal) {
+        const { openRecording } = await import('../recording/open.ts');
         const { sealRecording } = await import('../recording/seal.ts');
-        await sealRecording(recording);
+        for (const { node, skipped } of sealRecording(openRecording(recording), { force: over })) {
+          if (skipped !== undefined) process.stderr.write(`tacho: ${node} is not sealed: ${skipped}\n`);
+        }
       }
       if (!options.report) {
         process.stderr.write(

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs';
-import * as path from 'node:path';
+import { newestWrite } from '../recording/alive.ts';
 import { saveJob } from '../recording/create.ts';
 import type { Job } from '../recording/job.ts';
 import type { Recording } from '../recording/open.ts';
@@ -56,23 +56,8 @@ function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>): Job | undefined
 
 /** When the newest sample was written, on any node. */
 export function lastSign({ nodes }: Pick<Recording, 'nodes'>): number | undefined {
-  const times = nodes.flatMap(({ folder, agent }) => agent?.end ?? lastWrite(folder) ?? []);
+  const times = nodes.flatMap((node) => node.agent?.end ?? newestWrite(node) ?? []);
   return times.length === 0 ? undefined : Math.max(...times);
-}
-
-/** When something was last written in a node's folder, in epoch microseconds. */
-export function lastWrite(folder: string): number | undefined {
-  let newest: number | undefined;
-  try {
-    for (const name of fs.readdirSync(folder)) {
-      if (!/\.csv(\.zst)?$/.test(name) || name.startsWith('marker.')) continue;
-      const time = Math.round(fs.statSync(path.join(folder, name)).mtimeMs * 1000);
-      if (newest === undefined || time > newest) newest = time;
-    }
-  } catch {
-    // the folder has gone: nothing is known
-  }
-  return newest;
 }
 
 function ownedByUs(folder: string): boolean {

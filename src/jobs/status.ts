@@ -1,8 +1,7 @@
 import * as path from 'node:path';
-import { nodeFolder } from '../recording/node-folder.ts';
+import { newestWrite } from '../recording/alive.ts';
 import { openRecording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
-import { lastWrite } from './refresh.ts';
 
 /** How recording goes on one node. */
 export interface NodeStatus {
@@ -38,7 +37,7 @@ export function recordingStatus(folder: string, now = Date.now() * 1000): Status
     nodes: names.map((name) => {
       const node = nodes.find((each) => each.name === name);
       const agent = node?.agent;
-      const last = agent?.end ?? lastWrite(path.join(folder, nodeFolder(name)));
+      const last = agent?.end ?? (node === undefined ? undefined : newestWrite(node));
       const age = last === undefined ? undefined : Math.max(0, (now - last) / 1e6);
       const state =
         agent?.end !== undefined

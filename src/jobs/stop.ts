@@ -6,6 +6,7 @@ import { type Active, findActive, forgetActive, needActive } from './active.ts';
 import type { Environment, Run } from './command.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
 import { stopAgents } from './launch.ts';
+import { stillRuns } from './process-id.ts';
 import type { Tell } from './scheduler.ts';
 
 export interface Stopped {
@@ -13,6 +14,8 @@ export interface Stopped {
   job: Job;
   /** Nodes whose agent did not say its end: it was killed, or its node has gone. */
   silent: string[];
+  /** No agent can be writing any more. */
+  over: boolean;
 }
 
 /** Ends the agents of a recording and completes job.json. */
@@ -29,7 +32,8 @@ export async function stopRecording(
   const ended = { ...job, ...(await howItStands(job, run, tell)) };
   saveJob(recording, ended);
   forgetActive(env, recording);
-  return { recording, job: ended, silent };
+  const over = silent.length === 0 || (launched.length > 0 && !launched.some(stillRuns));
+  return { recording, job: ended, silent, over };
 }
 
 function named(env: Environment, folder: string): Active {
