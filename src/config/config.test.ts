@@ -37,7 +37,7 @@ async function fault(promise: Promise<unknown>): Promise<Fault> {
 test('without any file there are defaults', async () => {
   const config = await loadConfig({}, undefined, around);
   assert.equal(config.interval, 1);
-  assert.equal(config.output, undefined);
+  assert.equal(config.recordings, undefined);
   assert.equal(config.redact, false);
   assert.deepEqual(config['sources.disable'], []);
   assert.equal(config['spool.part_size'], 64 * 1024 ** 2);
@@ -47,13 +47,13 @@ test('without any file there are defaults', async () => {
 
 test('the nearer file counts, then the environment, then the flag', async () => {
   write('site/config.toml', 'interval = "10s"\nredact = true\n[sources]\ndisable = ["nfs", "lustre"]\n');
-  write('home/.config/tacho/config.toml', 'interval = "5s"\noutput = "records"\n');
+  write('home/.config/tacho/config.toml', 'interval = "5s"\nrecordings = "records"\n');
   write('work/tacho.toml', 'interval = 2\n');
   const config = await loadConfig({}, undefined, around);
   assert.equal(config.interval, 2);
   assert.equal(config.redact, true);
   assert.deepEqual(config['sources.disable'], ['nfs', 'lustre']);
-  assert.equal(config.output, path.join(place, 'home/.config/tacho/records'));
+  assert.equal(config.recordings, path.join(place, 'home/.config/tacho/records'));
   const environment = {
     ...around.environment,
     TACHO_INTERVAL: '500ms',

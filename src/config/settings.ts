@@ -15,9 +15,9 @@ export interface Setting {
 export const settings = [
   { key: 'interval', kind: 'interval', default: '1s', help: 'Time between samples, from 0.1 s up.' },
   {
-    key: 'output',
+    key: 'recordings',
     kind: 'folder',
-    help: 'Folder in which recordings are made, each in a folder of its own (default: where the command is given).',
+    help: 'Folder in which recordings are made, each in a folder of its own (default: the current folder).',
   },
   { key: 'redact', kind: 'flag', default: false, help: 'Leave the arguments of commands out of recordings.' },
   {
@@ -26,8 +26,8 @@ export const settings = [
     default: [],
     help: 'Environment variables to keep in the recording, besides those of the scheduler that Tacho needs.',
   },
-  { key: 'sources.enable', kind: 'list', default: [], flag: '--enable', help: 'Record these tables and no others.' },
-  { key: 'sources.disable', kind: 'list', default: [], flag: '--disable', help: 'Do not record these tables.' },
+  { key: 'sources.enable', kind: 'list', default: [], flag: '--only', help: 'Record these tables and no others.' },
+  { key: 'sources.disable', kind: 'list', default: [], flag: '--without', help: 'Do not record these tables.' },
   {
     key: 'spool.part_size',
     kind: 'size',
