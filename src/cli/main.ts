@@ -1,12 +1,12 @@
-import { isMainThread, workerData } from 'node:worker_threads';
 import { VERSION } from '../base/version.ts';
 
 // The launcher's compile cache is for Tacho, not for the programs that Tacho starts.
 if (process.env.NODE_COMPILE_CACHE?.endsWith('/tacho/compile')) delete process.env.NODE_COMPILE_CACHE;
 
-if (isMainThread) void main(process.argv.slice(2));
-else if (workerData?.tacho === 'isolated')
+if (process.argv[2] === '--isolated-sources') {
+  // a release is one file: the process that reads what may hang starts here too
   void import('../agent/isolated-worker.ts').then(({ runWorker }) => runWorker());
+} else void main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<void> {
   if (args.length === 1 && args[0] === '--version') {

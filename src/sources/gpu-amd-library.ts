@@ -18,6 +18,7 @@ export interface AmdCard {
   readonly address: string;
   readonly model: string;
   readonly uuid: string;
+  readonly handle?: bigint;
   readonly questions: readonly Question[];
   words(status: number): string;
 }
@@ -37,6 +38,7 @@ export function amdCard(host: Host, card: AmdCard): Card & { close(): void } {
   return {
     gpu: card.gpu,
     device: card.device,
+    ...(card.handle !== undefined && { handle: card.handle }),
     vendor: 'AMD',
     model,
     uuid: uuidOf(host, pci) || card.uuid,

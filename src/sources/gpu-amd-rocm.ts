@@ -20,7 +20,7 @@ export function openRocmSmi(host: Host, paths: readonly string[] = ROCM_SMI): Ca
   const words = library.words('rsmi_status_string', 'argument');
   const init = library.call('rsmi_init', ['uint64_t']);
   if (init === undefined) throw new Unavailable('denied', `${library.path} has no rsmi_init`);
-  enter(host, 'amd init');
+  if (!enter(host, 'amd init')) throw new Unavailable('denied', 'ROCm SMI does not answer');
   const status = init(0);
   if (status !== 0) throw new Unavailable('denied', `ROCm SMI does not start: ${words(status)}`);
   const count = Buffer.alloc(4);

@@ -47,7 +47,7 @@ export function openAmdSmi(host: Host, paths: readonly string[]): Cards {
   const words = library.words('amdsmi_status_code_to_string', 'argument');
   const init = library.call('amdsmi_init', ['uint64_t']);
   if (init === undefined) throw new Unavailable('denied', `${library.path} has no amdsmi_init`);
-  enter(host, 'amd init');
+  if (!enter(host, 'amd init')) throw new Unavailable('denied', 'AMD SMI does not answer');
   const status = init(GPUS);
   if (status !== 0) throw new Unavailable('denied', `AMD SMI does not start: ${words(status)}`);
   const generation = generationOf(library);
@@ -66,7 +66,7 @@ export function openAmdSmi(host: Host, paths: readonly string[]): Cards {
     const model = asked('amdsmi_get_gpu_asic_info') ? cString(out) : '';
     const uuid = uuidFrom(library, handle);
     const questions = ask(library, handle, generation);
-    return [amdCard(host, { gpu: String(i), device, address, model, uuid, questions, words })];
+    return [amdCard(host, { gpu: String(i), device, handle, address, model, uuid, questions, words })];
   });
   if (cards.length === 0) throw new Unavailable('absent', 'AMD SMI sees no GPU');
   return {

@@ -98,6 +98,8 @@ export interface Card {
   readonly driver: string;
   /** What may hang: the physical card; its MIG instances share it. */
   readonly device: string;
+  /** nvmlDevice_t or amdsmi_processor_handle, for a user's own source in the same process. */
+  readonly handle?: bigint;
   /** Fills a cleared reading; throws `CardLost` when the card does not exist any more. */
   read(reading: Reading): void;
   /** Calls `add` for every process on the card; the object is reused. Throws `CardLost` like `read`. */

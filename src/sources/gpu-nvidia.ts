@@ -47,7 +47,7 @@ export function openNvidia(host: Host): Cards {
   const init = library.call('nvmlInit_v2', []) ?? library.call('nvmlInit', []);
   if (init === undefined)
     throw new Unavailable('denied', `${library.path} has no nvmlInit: it is not NVIDIA's library`);
-  enter(host, 'nvidia init');
+  if (!enter(host, 'nvidia init')) throw new Unavailable('denied', 'NVML does not answer');
   const status = init();
   if (status !== 0) throw new Unavailable('denied', `NVML does not start: ${words(status)}`, hintFor(status));
 

@@ -31,11 +31,12 @@ export function fakeGpu(t: TestContext, name: FakeName, script: string): void {
   });
   const settings = path.join(folder, 'cards');
   fs.writeFileSync(settings, script);
+  const own = `FAKE_GPU_${name.toUpperCase()}`;
   const before = { ...process.env };
   process.env[VARIABLE[name]] = library;
-  process.env.FAKE_GPU = settings;
+  process.env[own] = settings;
   t.after(() => {
-    for (const key of [VARIABLE[name], 'FAKE_GPU']) {
+    for (const key of [VARIABLE[name], own]) {
       if (before[key] === undefined) delete process.env[key];
       else process.env[key] = before[key];
     }

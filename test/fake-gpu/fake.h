@@ -1,5 +1,6 @@
 /*
- * The cards that the stand-ins for the vendors' libraries pretend to have. The file that FAKE_GPU names says which:
+ * The cards that the stand-ins for the vendors' libraries pretend to have. The file that
+ * FAKE_GPU names says which (or FAKE_GPU_NVML, FAKE_GPU_AMDSMI, FAKE_GPU_ROCM_SMI for one library alone):
  *
  *     cards 4               four cards
  *     hang 1 3 30           card 1: its third read takes 30 seconds
@@ -49,7 +50,8 @@ static void fake_load(void) {
   if (fake_loaded) return;
   fake_loaded = 1;
   for (int i = 0; i < FAKE_MAX; i++) fake_cards[i].index = i;
-  const char *path = getenv("FAKE_GPU");
+  const char *own = getenv(FAKE_VARIABLE);
+  const char *path = own ? own : getenv("FAKE_GPU");
   FILE *file = path ? fopen(path, "r") : NULL;
   if (!file) return;
   char line[256];

@@ -1,4 +1,5 @@
 /* A stand-in for libamd_smi.so with the same binary interface, of the generation that FAKE_GPU asks for. */
+#define FAKE_VARIABLE "FAKE_GPU_AMDSMI"
 #include "fake.h"
 
 enum { SUCCESS = 0, INVAL = 1, NOT_SUPPORTED = 2, INIT_ERROR = 18, NOT_FOUND = 31 };

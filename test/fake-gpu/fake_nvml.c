@@ -1,4 +1,5 @@
 /* A stand-in for libnvidia-ml.so.1 with the same binary interface, for tests on machines without a card. */
+#define FAKE_VARIABLE "FAKE_GPU_NVML"
 #include "fake.h"
 
 enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, DRIVER_NOT_LOADED = 9, NOT_FOUND = 6, GPU_IS_LOST = 15 };

@@ -1,4 +1,5 @@
 /* A stand-in for librocm_smi64.so with the same binary interface. */
+#define FAKE_VARIABLE "FAKE_GPU_ROCM_SMI"
 #include "fake.h"
 
 enum { SUCCESS = 0, INVALID_ARGS = 1, NOT_SUPPORTED = 2, INIT_ERROR = 8, NOT_FOUND = 10 };
