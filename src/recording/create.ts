@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import type { Job } from './job.ts';
+import { nodeName } from './node-folder.ts';
 import { replaceJson } from './replace.ts';
 
 /** Makes a new recording: a folder that only its owner can read, with job.json in it. Returns its absolute path. */
@@ -39,4 +40,12 @@ export function freeName(parent: string, name: string): string {
     const candidate = path.join(parent, n === 1 ? name : `${name}-${n}`);
     if (!fs.existsSync(candidate)) return candidate;
   }
+}
+
+/** Takes back a recording that has come to nothing: what Tacho made, and the folder if nothing else is in it. */
+export function discardRecording(recording: string): void {
+  for (const name of fs.readdirSync(recording)) {
+    if (name === 'job.json' || nodeName(name) !== undefined) fs.rmSync(path.join(recording, name), { recursive: true });
+  }
+  if (fs.readdirSync(recording).length === 0) fs.rmdirSync(recording);
 }
