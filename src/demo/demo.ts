@@ -5,13 +5,17 @@ import { Fault, usage } from '../base/fault.ts';
 import { TableWriter } from '../recording/append.ts';
 import { createRecording } from '../recording/create.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
+import { openRecording } from '../recording/open.ts';
 import { replaceJson } from '../recording/replace.ts';
+import { sealRecording } from '../recording/seal.ts';
+import { marker } from '../sources/marker.ts';
 import { Frame } from '../table/frame.ts';
 import { cardFiller, cardsOf } from './cards.ts';
 import { agentFacts, type DemoSize, jobFacts, listed, nodeName, START } from './facts.ts';
 import { type Filler, hostTables } from './host-tables.ts';
-import { powerFiller, processFillers } from './job-tables.ts';
+import { cgroupFiller, powerFiller, processFillers } from './job-tables.ts';
 import { machine } from './machine.ts';
+import { marks } from './markers.ts';
 import { noise } from './noise.ts';
 import { type Story, tell } from './story.ts';
 
@@ -56,8 +60,15 @@ export async function writeDemo(options: DemoOptions): Promise<string> {
   const recording = createRecording(folder, jobFacts(size));
   const story = tell(size.seconds, size.nodes, size.gpus);
   try {
+    // sealing takes about as long as writing
+    const part = live === true ? 1 : 0.5;
+    const nodeValues = valuesOf({ ...size, nodes: 1 });
     for (let node = 0; node < size.nodes; node++) {
-      await writeNode(recording, story, seed, size, node, progress ?? (() => {}));
+      await writeNode(recording, story, seed, size, node, live === true, (values) => progress?.(values * part));
+      if (live === true) continue;
+      const opened = openRecording(recording);
+      sealRecording({ ...opened, nodes: opened.nodes.filter(({ name }) => name === nodeName(node)) });
+      progress?.(nodeValues * (1 - part));
     }
   } catch (error) {
     // nobody shall take a part of it for the whole
@@ -80,6 +91,7 @@ async function writeNode(
   seed: number,
   size: DemoSize,
   node: number,
+  live: boolean,
   progress: (values: number) => void,
 ): Promise<void> {
   const folder = path.join(recording, nodeFolder(nodeName(node)));
@@ -93,12 +105,15 @@ async function writeNode(
     ...(size.gpus > 0 ? [cardFiller(cards, story, node, interval)] : []),
     ...hostTables(state, seed, node, interval),
     powerFiller(state, cards, seed, node, interval),
+    cgroupFiller(state, seed, node, interval),
   ];
   const seldom = processFillers(state, cards, { seed, node, leak, start: START, interval, every: stride * interval });
+  // what is sealed at once need not be rolled
+  const options = live ? {} : { rollSeconds: Number.POSITIVE_INFINITY, rollBytes: Number.POSITIVE_INFINITY };
   const open = (filler: Filler, every: number): Stream => ({
     ...filler,
     frame: new Frame(filler.table),
-    writer: new TableWriter(folder, filler.table),
+    writer: new TableWriter(folder, filler.table, options),
     stride: every,
   });
   const streams = [...often.map((f) => open(f, 1)), ...seldom.map((f) => open(f, stride))];
@@ -125,8 +140,9 @@ async function writeNode(
       await breathe();
     }
   }
+  const marking = node === 0 ? writeMarks(folder, story, seed) : undefined;
   let written = 0;
-  for (const { writer } of streams) {
+  for (const writer of [...streams.map((s) => s.writer), ...(marking === undefined ? [] : [marking])]) {
     await writer.close();
     if (writer.trouble)
       throw new Fault(`cannot write ${writer.file}: ${writer.trouble.why}`, { hint: 'choose another place with -o' });
@@ -134,4 +150,11 @@ async function writeNode(
   }
   const tables = streams.map((s) => listed(s.table, s.stride === 1 ? undefined : s.stride * interval));
   replaceJson(path.join(folder, 'agent.json'), agentFacts(size, node, tables, written));
+}
+
+/** Marks are set on the first node, as a job script does. */
+function writeMarks(folder: string, story: Story, seed: number): TableWriter {
+  const writer = new TableWriter(folder, marker.table, { rollSeconds: Number.POSITIVE_INFINITY });
+  for (const frame of marks(story, seed, START)) writer.append(frame);
+  return writer;
 }

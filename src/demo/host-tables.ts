@@ -32,7 +32,7 @@ export function growing(n: Noise, spread: number, start = Math.floor(n.uniform()
   };
 }
 
-/** The tables of a node that everybody has: 46 values a tick. */
+/** The tables of a node that everybody has: 48 values a tick. */
 export function hostTables(machine: Machine, seed: number, node: number, interval: number): Filler[] {
   return [
     cpuFiller(machine, noise(seed, 'cpu', node), interval),
@@ -161,7 +161,15 @@ function memoryFiller(machine: Machine, n: Noise): Filler {
 }
 
 function networkFiller(machine: Machine, n: Noise, interval: number): Filler {
-  const table = pick(network.table, ['class', 'received_bytes', 'sent_bytes', 'received_packets', 'sent_packets']);
+  const table = pick(network.table, [
+    'class',
+    'received_bytes',
+    'sent_bytes',
+    'received_packets',
+    'sent_packets',
+    'receive_errors',
+    'send_errors',
+  ]);
   const fabric = [growing(n, 0.06), growing(n, 0.06), growing(n, 0.06), growing(n, 0.06)];
   const service = [growing(n, 0.3), growing(n, 0.3), growing(n, 0.3), growing(n, 0.3)];
   return {
@@ -172,12 +180,12 @@ function networkFiller(machine: Machine, n: Noise, interval: number): Filler {
       add(
         frame,
         ['eth0', 'ethernet'],
-        [service[0]!(small), service[1]!(small * 1.6), service[2]!(small / 210), service[3]!(small / 190)],
+        [service[0]!(small), service[1]!(small * 1.6), service[2]!(small / 210), service[3]!(small / 190), 0, 0],
       );
       add(
         frame,
         ['mlx5_0:1', 'infiniband'],
-        [fabric[0]!(bytes), fabric[1]!(bytes * 0.98), fabric[2]!(bytes / 3900), fabric[3]!(bytes / 3950)],
+        [fabric[0]!(bytes), fabric[1]!(bytes * 0.98), fabric[2]!(bytes / 3900), fabric[3]!(bytes / 3950), 0, 0],
       );
     },
   };
@@ -216,23 +224,16 @@ function diskFiller(machine: Machine, n: Noise): Filler {
 }
 
 function pagingFiller(machine: Machine, n: Noise, interval: number): Filler {
-  const table = pick(vmstat.table, ['pgpgin', 'pgpgout', 'pgfault', 'pgmajfault']);
   const faults = growing(n, 0.25);
   const major = growing(n, 0.5, 12_000);
-  let paged = [Math.floor(n.uniform() * 1e9), Math.floor(n.uniform() * 1e9)];
   return {
-    table,
+    table: pick(vmstat.table, ['pgfault', 'pgmajfault']),
     fill(frame) {
-      paged = [paged[0]! + Math.round(machine.read / 1024), paged[1]! + Math.round(machine.written / 1024)];
-      const { phase, cores } = machine;
+      const loading = machine.phase === 'load';
       add(
         frame,
         [],
-        [
-          ...paged,
-          faults(cores * (phase === 'load' ? 21_000 : 1300) * interval),
-          major((phase === 'load' ? 12 : 0.1) * interval),
-        ],
+        [faults(machine.cores * (loading ? 21_000 : 1300) * interval), major((loading ? 12 : 0.1) * interval)],
       );
     },
   };

@@ -1,9 +1,10 @@
+import { cgroupTable } from '../sources/cgroup-table.ts';
 import { gpuProcess } from '../sources/gpu-process.ts';
 import { power } from '../sources/power.ts';
 import { processTable } from '../sources/process-table.ts';
 import type { Card } from './cards.ts';
 import { add, type Filler, growing } from './host-tables.ts';
-import type { Machine } from './machine.ts';
+import { type Machine, NODE } from './machine.ts';
 import { type Noise, noise } from './noise.ts';
 import { pick } from './pick.ts';
 
@@ -11,7 +12,7 @@ const PAGE = 4096;
 export const USER = { name: 'ada', uid: 20417 };
 export const COMMAND = ['python3', 'train.py', '--config', 'mixture-70b.yaml', '--resume', 'auto'];
 
-/** Node, CPU and memory as Cray's pm_counters show them: 6 values a tick. */
+/** Node and CPU as Cray's pm_counters show them: 4 values a tick. */
 export function powerFiller(
   machine: Machine,
   cards: readonly Card[],
@@ -20,7 +21,7 @@ export function powerFiller(
   interval: number,
 ): Filler {
   const n = noise(seed, 'power', node);
-  const energy = [n, n, n].map(() => Math.floor(n.uniform() * 1e12));
+  const energy = [n, n].map(() => Math.floor(n.uniform() * 1e12));
   const meter = 'pm_counters';
   return {
     table: pick(power.table, ['meter', 'within', 'energy_mj', 'power_watts']),
@@ -29,13 +30,33 @@ export function powerFiller(
       const memory = Math.round(74 + machine.cores * 0.8 + n.normal() * 2);
       let total = processors + memory + 420 + n.normal() * 11;
       for (const card of cards) total += card.power * 1.04;
-      const watts = [Math.round(total), processors, memory];
+      const watts = [Math.round(total), processors];
       watts.forEach((value, i) => {
         energy[i]! += Math.round(value * 1e3 * interval * (1 + n.normal() * 0.002));
       });
       add(frame, ['node', meter, ''], [energy[0]!, watts[0]!]);
       add(frame, ['cpu', meter, 'node'], [energy[1]!, watts[1]!]);
-      add(frame, ['memory', meter, 'node'], [energy[2]!, watts[2]!]);
+    },
+  };
+}
+
+/** The job as a whole, as the kernel counts it: 8 values a tick. */
+export function cgroupFiller(machine: Machine, seed: number, node: number, interval: number): Filler {
+  const n = noise(seed, 'cgroup', node);
+  const total = { usage: 0, read: 0, written: 0 };
+  return {
+    table: pick(cgroupTable, [
+      ...['usage_us', 'memory_current_bytes', 'memory_anon_bytes', 'memory_file_bytes'],
+      ...['io_read_bytes', 'io_written_bytes', 'swap_current_bytes', 'oom_kills'],
+    ]),
+    fill(frame) {
+      total.usage += Math.round(machine.cores * 0.985 * interval * 1e6 * (1 + n.normal() * 0.01));
+      total.read += machine.read;
+      total.written += machine.written;
+      const anon = machine.anon - 1_300_000 * 1024;
+      const file = Math.min(machine.cache, Math.floor((NODE.memoryLimit - anon - 3e9) / PAGE) * PAGE);
+      const kernel = Math.round(640_000 + n.normal() * 40) * PAGE;
+      add(frame, ['.'], [total.usage, anon + file + kernel, anon, file, total.read, total.written, 0, 0]);
     },
   };
 }

@@ -70,7 +70,7 @@ export function machine(story: Story, seed: number, node: number, interval: numb
       self.fabric = Math.round(near(FABRIC[phase] * interval, 0.1));
       // programs grow to their size while they load, then breathe a little
       if (n.uniform() < 0.5) walk += Math.round(n.normal() * 200) * PAGE;
-      self.leaked = leak ? pages((second / story.seconds) * 690 * GB) : 0;
+      self.leaked = leak ? pages((second / story.seconds) * 785 * GB) : 0;
       const grown = Math.min(1, second / (story.seconds / 60));
       self.anon = pages(22 * GB + (base - 22 * GB) * grown + self.leaked + walk);
       const free = NODE.memory - self.anon - 40 * GB;

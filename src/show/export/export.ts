@@ -98,7 +98,9 @@ function withColumns(selected: readonly Selected[], names: readonly string[], op
   }
   const wanted = columns === undefined ? tables : tables.filter((table) => table.columns.length > 0);
   if (options.layout !== 'wide') return wanted;
-  const wide = wanted.filter((table) => table.columns.some(isNumber));
+  // marks are moments with names: they have no row a tick, unless somebody insists
+  const marks = options.tables?.includes('marker') === true;
+  const wide = wanted.filter((table) => table.columns.some(isNumber) && (table.name !== 'marker' || marks));
   if (wide.length === 0) throw usage('the wide layout has numbers only, and there are none', 'take --layout long');
   return wide;
 }
