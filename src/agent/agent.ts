@@ -62,7 +62,6 @@ export class Agent {
   private isolated: IsolatedSources | undefined;
   private timer: NodeJS.Timeout | undefined;
   private tickMicroseconds = 0;
-  private skipped = 0;
   private notesSaid = 0;
   private nextSync = 0;
   private nextRecord = 0;
@@ -128,7 +127,7 @@ export class Agent {
   }
 
   /** Sources in threads of their own hand their samples in when they have them. */
-  attach(isolated: IsolatedSources): void {
+  attach(isolated: IsolatedSources | undefined): void {
     this.isolated = isolated;
   }
 
@@ -140,6 +139,11 @@ export class Agent {
       this.save();
     }
     this.writer(frame.table).append(frame);
+  }
+
+  foundGpus(gpus: NodeFacts['gpus']): void {
+    this.options.facts.gpus = gpus;
+    this.save();
   }
 
   note(note: Note): void {
@@ -166,9 +170,7 @@ export class Agent {
   async stop(why: string): Promise<void> {
     if (this.ended) return;
     clearTimeout(this.timer);
-    const last = this.clock.now();
-    this.isolated?.request(last);
-    this.sample(last, 0, true);
+    this.sample(this.clock.now(), 0, true);
     await this.isolated?.close();
     this.ended = true;
     for (const reader of this.readers) reader.source.close();
@@ -204,7 +206,7 @@ export class Agent {
     const begin = performance.now();
     const { record } = this;
     record.ticks++;
-    if (this.isolated && !this.isolated.request(time)) this.skipped++;
+    this.isolated?.request(time);
     for (const reader of this.readers) {
       if (all || time >= reader.due) this.readOne(reader, time);
     }
@@ -240,7 +242,9 @@ export class Agent {
   private account(time: number, late: number): void {
     const { record, own } = this;
     const usage = process.cpuUsage();
-    const rss = process.memoryUsage.rss();
+    const others = this.isolated?.cost;
+    const cpu = usage.user + usage.system + (others?.cpu_us ?? 0);
+    const rss = process.memoryUsage.rss() + (others?.rss_bytes ?? 0);
     let bytes = 0;
     let rows = 0;
     let waiting = 0;
@@ -252,7 +256,7 @@ export class Agent {
     own.clear(time);
     own.row();
     const { numbers } = own;
-    numbers[0] = usage.user + usage.system;
+    numbers[0] = cpu;
     numbers[1] = rss;
     numbers[2] = bytes;
     numbers[3] = rows;
@@ -260,11 +264,11 @@ export class Agent {
     numbers[5] = late;
     numbers[6] = record.late_ticks;
     numbers[7] = record.missed_ticks;
-    numbers[8] = this.skipped;
+    numbers[8] = this.isolated?.skipped ?? 0;
     numbers[9] = waiting;
     this.ownWriter.append(own);
     record.last_sample = time;
-    record.cost.cpu_seconds = (usage.user + usage.system) / 1e6;
+    record.cost.cpu_seconds = cpu / 1e6;
     record.cost.max_rss_bytes = Math.max(record.cost.max_rss_bytes, rss);
     record.cost.bytes_written = bytes;
   }

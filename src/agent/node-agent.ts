@@ -1,13 +1,15 @@
 import * as path from 'node:path';
-import type { CustomSource } from '../config/custom-source.ts';
 import { allowance } from '../jobs/scope.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
+import type { CustomSource } from '../sources/custom.ts';
 import { nodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
+import { isIsolated } from '../sources/isolated-kind.ts';
 import type { Scope } from '../sources/scope.ts';
 import { Agent } from './agent.ts';
+import type { IsolatedSources } from './isolated.ts';
 
 export interface NodeAgentOptions {
   /** The recording's folder. */
@@ -51,10 +53,12 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     ...(options.step === undefined ? {} : { step: options.step }),
     ...(options.gone === undefined ? {} : { gone: options.gone }),
   });
+  const shared = wanted.filter((kind) => kind.isolated !== true);
   agent.open(
-    wanted.filter((kind) => kind.isolated !== true && kind.table.scope === 'node'),
+    shared.filter((kind) => kind.table.scope === 'node'),
     WHOLE_NODE,
   );
+  agent.attach(await openSlow(agent, host, options, isWanted));
   agent.start();
   return {
     agent,
@@ -64,10 +68,35 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
       if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;
       if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
       agent.open(
-        wanted.filter((kind) => kind.isolated !== true && kind.table.scope === 'job'),
+        shared.filter((kind) => kind.table.scope === 'job'),
         scope,
       );
       agent.glance();
     },
   };
+}
+
+/** Sources that may hang, where there are any: only then is their code loaded. */
+async function openSlow(
+  agent: Agent,
+  host: Host,
+  options: NodeAgentOptions,
+  isWanted: (name: string) => boolean,
+): Promise<IsolatedSources | undefined> {
+  const slow = sources.filter((kind) => isIsolated(kind) && isWanted(kind.table.name) && kind.present(host));
+  const custom = options.custom.filter((source) => isWanted(source.name));
+  if (slow.length === 0 && custom.length === 0) return undefined;
+  const { openIsolated } = await import('./isolated.ts');
+  return openIsolated(
+    slow.map((kind) => kind.table.name),
+    {
+      root: host.root,
+      scope: WHOLE_NODE,
+      intervalSeconds: options.intervalSeconds,
+      custom,
+      deliver: (frame) => agent.deliver(frame),
+      note: (note) => host.note(note),
+      facts: (gpus) => agent.foundGpus(gpus),
+    },
+  );
 }

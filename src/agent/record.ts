@@ -1,5 +1,4 @@
 import { VERSION } from '../base/version.ts';
-import type { CustomSource } from '../config/custom-source.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
 import { firstSamples, lastWords, startAgents, stopAgents } from '../jobs/launch.ts';
 import { isHere } from '../jobs/local.ts';
@@ -7,6 +6,7 @@ import { findScope } from '../jobs/scope.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import { createRecording, discardRecording, freeName, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
+import type { CustomSource } from '../sources/custom.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
 import { startNodeAgent } from './node-agent.ts';
 
