@@ -30,7 +30,7 @@ export const slurm: Scheduler = {
 
   async facts(run, env, tell) {
     const id = slurm.detect(env)!;
-    const { stdout, trouble } = await run('scontrol', ['show', 'job', '-d', rawId(env, id)]);
+    const { stdout, trouble } = await run('scontrol', ['show', 'job', '-d', id]);
     if (trouble !== undefined) tell('what Slurm gave to the job', `${trouble}; the environment alone was used`);
     const shown = parseScontrol(stdout);
     return fromScontrol(shown, fromEnvironment(env, id));
@@ -106,7 +106,7 @@ function logPattern(plan: LaunchPlan): string {
   return plan.log(name).replaceAll('%', '%%').replace(name, '%N');
 }
 
-/** The id that names this one task of an array, or the plain job: every command takes it. */
+/** The plain number, which srun wants also for a task of an array. */
 function rawId(env: Environment, jobId: string): string {
   return env.SLURM_JOB_ID ?? env.SLURM_JOBID ?? jobId;
 }
@@ -302,12 +302,12 @@ const STATES: Record<string, JobState> = {
 
 const stateOf = (text: string): JobState => STATES[text.split(/[ +]/)[0]!] ?? 'unknown';
 
-/** "0:15" is an exit code and a signal. */
-function exitOf(text: string | undefined): { exit_code?: number; signal?: string } {
+/** "3:0" is an exit code, "0:15" a signal; what Slurm itself ended has no exit code of its own. */
+function exitOf(state: JobState, text: string | undefined): { exit_code?: number; signal?: string } {
   const found = /^(\d+):(\d+)$/.exec(text ?? '');
   if (found === null) return {};
-  const signal = Number(found[2]);
-  return signal === 0 ? { exit_code: Number(found[1]) } : { exit_code: Number(found[1]), signal: signalName(signal) };
+  if (found[2] !== '0') return { signal: signalName(Number(found[2])) };
+  return state === 'completed' || found[1] !== '0' ? { exit_code: Number(found[1]) } : {};
 }
 
 function reasonOf(state: JobState, limit?: number): string | undefined {
@@ -325,7 +325,7 @@ function endingFromScontrol(shown: Map<string, string>): Ending {
   return known({
     state,
     end: moment(shown.get('EndTime')),
-    ...exitOf(shown.get('ExitCode')),
+    ...exitOf(state, shown.get('ExitCode')),
     reason: reasonOf(state, slurmSeconds(shown.get('TimeLimit'))),
   }) as Ending;
 }
@@ -346,7 +346,7 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
       const by = /^CANCELLED by (\d+)/.exec(state)?.[1];
       const word = stateOf(state);
       const reason = by !== undefined ? `cancelled by uid ${by}` : reasonOf(word);
-      const ended = word === 'running' ? {} : { end: moment(to), ...exitOf(exit) };
+      const ended = word === 'running' ? {} : { end: moment(to), ...exitOf(word, exit) };
       runs.push({
         begun: moment(from) ?? Infinity,
         ending: known({ state: word, ...ended, reason }) as Ending,
@@ -366,7 +366,7 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
         state: state.split(' ')[0]!.toLowerCase(),
         nodes: expandHostlist(nodes ?? ''),
         tasks: whole(tasks),
-        exit_code: stateOf(state) === 'running' ? undefined : exitOf(exit).exit_code,
+        exit_code: exitOf(stateOf(state), exit).exit_code,
       }) as Step,
     );
   }
