@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { type Frozen, fixture, frozen } from '../../test/frozen.ts';
+import { type FrozenProcess, nodeFiles, processFiles } from '../../test/frozen-process.ts';
+import { Host } from './host.ts';
+import { type MemberWatch, watchMembers } from './members.ts';
+import type { Members, Scope } from './scope.ts';
+
+const OWN = process.getuid!();
+
+function scope(members: Members, more: Partial<Scope> = {}): Scope {
+  return { members, exclude: [], redact: false, ...more };
+}
+
+function machine(t: TestContext, processes: FrozenProcess[]): Frozen {
+  const newest = Math.max(...processes.map((p) => p.pid));
+  return frozen(t, Object.assign(nodeFiles(newest), ...processes.map(processFiles)));
+}
+
+/** Starts and ends processes between two ticks. */
+function change(m: Frozen, newest: number, born: FrozenProcess[], died: number[] = []): void {
+  for (const pid of died) m.remove(`/proc/${pid}`);
+  for (const p of born) for (const [path, text] of Object.entries(processFiles(p))) m.write(path, text);
+  m.write('/proc/loadavg', nodeFiles(newest)['/proc/loadavg']!);
+}
+
+function pids(watch: MemberWatch): number[] {
+  watch.update();
+  return [...watch.members.keys()].sort((a, b) => a - b);
+}
+
+test('a tree: children and theirs, not those of the shell that started it', (t) => {
+  const m = machine(t, [
+    { pid: 1, parent: 0 },
+    { pid: 50, session: 50 },
+    { pid: 60, parent: 50, session: 50 },
+    { pid: 100, parent: 50, group: 100, session: 50 },
+    { pid: 101, parent: 100, group: 100, session: 50 },
+    { pid: 90, parent: 101, group: 100, session: 50 },
+  ]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  assert.deepEqual(pids(watch), [90, 100, 101]);
+  watch.close();
+});
+
+test('who was a member stays one when its parent has died, and so do its later children', (t) => {
+  const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100, group: 100, session: 100 }]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  assert.deepEqual(pids(watch), [100, 101]);
+  change(
+    m,
+    103,
+    [
+      { pid: 101, parent: 1, group: 100, session: 100 },
+      { pid: 102, parent: 101, group: 102, session: 102 },
+      // its parent lived and died between two ticks: the session tells
+      { pid: 103, parent: 1, group: 103, session: 100 },
+    ],
+    [100],
+  );
+  assert.deepEqual(pids(watch), [101, 102, 103]);
+  // the session that member 102 made outlives it
+  change(m, 104, [{ pid: 104, parent: 1, group: 104, session: 102 }], [102]);
+  assert.deepEqual(pids(watch), [101, 103, 104]);
+  watch.close();
+});
+
+test('a pid that is used again is told by its start, for members and for strangers', (t) => {
+  const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100, start: 6000 }, { pid: 40, parent: 1, start: 10 }]);
+  const gone: number[] = [];
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }), {
+    appeared: () => {},
+    vanished: (member) => gone.push(member.start),
+  });
+  assert.deepEqual(pids(watch), [100, 101]);
+  // the counter of pids went once around: 101 is a stranger's now, 40 the job's
+  change(m, 102, [
+    { pid: 101, parent: 1, group: 1, session: 1, start: 9000 },
+    { pid: 40, parent: 100, start: 9001 },
+  ]);
+  assert.deepEqual(pids(watch), [100, 101], 'nothing is looked at that the counter has not passed');
+  m.write('/proc/loadavg', nodeFiles(101)['/proc/loadavg']!);
+  assert.deepEqual(pids(watch), [40, 100]);
+  assert.deepEqual(gone, [6000]);
+  assert.equal(watch.members.get(40)!.start, 9001);
+  watch.close();
+});
+
+test('a root whose pid goes to somebody else is a stranger', (t) => {
+  const m = machine(t, [{ pid: 100, start: 10 }]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  assert.deepEqual(pids(watch), [100]);
+  change(m, 99, [{ pid: 100, start: 20, parent: 1, group: 1, session: 1 }]);
+  watch.update();
+  m.write('/proc/loadavg', nodeFiles(100)['/proc/loadavg']!);
+  assert.deepEqual(pids(watch), []);
+  watch.close();
+});
+
+test('what is excluded stays out with all its descendants, but not the command that it runs', (t) => {
+  const processes = [
+    { pid: 100, parent: 1 },
+    { pid: 110, parent: 100, group: 100, session: 100 }, // Tacho
+    { pid: 111, parent: 110, group: 100, session: 100 }, // its helper
+    { pid: 112, parent: 111, group: 100, session: 100 },
+    { pid: 120, parent: 110, group: 100, session: 100 }, // the command
+    { pid: 121, parent: 120, group: 100, session: 100 },
+  ];
+  const m = machine(t, processes);
+  for (const [how, expected] of [
+    [scope({ by: 'node' }, { exclude: [110] }), [100]],
+    [scope({ by: 'node' }, { exclude: [110], root: 120 }), [100, 120, 121]],
+    [scope({ by: 'tree', pid: 120 }, { exclude: [110] }), [120, 121]],
+    [scope({ by: 'tree', pid: 100 }, { exclude: [110] }), [100]],
+  ] as const) {
+    const watch = watchMembers(m.host, how);
+    assert.deepEqual(pids(watch), expected, JSON.stringify(how));
+    watch.close();
+  }
+});
+
+test('by environment: the job that is named, and children that lost the variable', (t) => {
+  const job = { SLURM_JOB_ID: '17' };
+  const m = machine(t, [
+    { pid: 100, environment: { PATH: '/bin', ...job } },
+    { pid: 101, parent: 100, environment: {} },
+    { pid: 102, parent: 100, environment: { SLURM_JOB_ID: '18' } },
+    { pid: 103, environment: { SLURM_JOB_ID: '171' } },
+    { pid: 104, environment: { MY_SLURM_JOB_ID: '17' } },
+    { pid: 105, environment: {} },
+  ]);
+  const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
+  assert.deepEqual(pids(watch), [100, 101]);
+  // a launcher's child becomes the job's when it has started the user's program
+  m.write('/proc/105/environ', 'SLURM_JOB_ID=17\0');
+  m.write('/proc/loadavg', nodeFiles(106)['/proc/loadavg']!);
+  assert.deepEqual(pids(watch), [100, 101, 105]);
+  watch.close();
+  const foreign = watchMembers(
+    m.host,
+    scope({ by: 'environment', uid: OWN + 1, variable: 'SLURM_JOB_ID', value: '17' }),
+  );
+  assert.deepEqual(pids(foreign), []);
+  foreign.close();
+});
+
+test('by cgroup: the job and all below it, version 1 and 2', (t) => {
+  for (const [name, path] of [
+    ['cgroup-v2', '/system.slice/slurmstepd.scope/job_17'],
+    ['cgroup-v1', '/slurm_c1/uid_1000/job_17'],
+  ] as const) {
+    const m = machine(t, [{ pid: 1000 }, { pid: 1001 }, { pid: 1002, parent: 1001 }, { pid: 1003, parent: 1001 }]);
+    // /proc from one frozen machine, cgroups from the other
+    const source = fixture(name).text('/proc/self/mountinfo')!;
+    m.write('/proc/self/mountinfo', source);
+    const top = name === 'cgroup-v2' ? `/sys/fs/cgroup${path}` : `/sys/fs/cgroup/freezer${path}`;
+    m.write(`${top}/cgroup.procs`, '');
+    m.write(`${top}/step_0/user/cgroup.procs`, '1001\n1002\n0\n');
+    const watch = watchMembers(m.host, scope({ by: 'cgroup', path }));
+    assert.deepEqual(pids(watch), [1001, 1002], name);
+    m.write(`${top}/step_0/user/cgroup.procs`, '1002\n1003\n');
+    assert.deepEqual(pids(watch), [1002, 1003], name);
+    watch.close();
+    assert.throws(() => watchMembers(m.host, scope({ by: 'cgroup', path: '/elsewhere' })), { why: 'denied' });
+  }
+});
+
+test('real processes: an orphan in a session of its own is still the job’s', async () => {
+  const root = spawn('sh', ['-c', 'sh -c "setsid sleep 60 & wait" & wait'], { stdio: 'ignore' });
+  const watch = watchMembers(new Host(), scope({ by: 'tree', pid: root.pid! }));
+  const sleeping = (): number[] =>
+    [...watch.members.keys()].filter((pid) => new Host().text(`/proc/${pid}/comm`) === 'sleep');
+  try {
+    for (let i = 0; i < 200 && sleeping().length === 0; i++) {
+      watch.update();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    root.kill('SIGKILL');
+    await once(root, 'exit');
+    for (let i = 0; i < 12; i++) watch.update();
+    assert.equal(sleeping().length, 1);
+    assert.equal(watch.members.has(root.pid!), false);
+  } finally {
+    root.kill('SIGKILL');
+    for (const pid of watch.members.keys()) process.kill(pid, 'SIGKILL');
+    watch.close();
+  }
+});
