@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Argument, Command, Option } from 'commander';
+import { completions, type Shell } from './completion.ts';
+
+let folder: string;
+
+before(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-completion-'));
+  fs.mkdirSync(path.join(folder, 'tacho-17'));
+  fs.writeFileSync(path.join(folder, 'tacho.toml'), '');
+});
+after(() => fs.rmSync(folder, { recursive: true }));
+
+const lacks = (shell: Shell): string | false =>
+  spawnSync(shell, ['--version']).error === undefined ? false : `needs ${shell}`;
+
+function program(): Command {
+  const root = new Command('tacho').version('1', '--version', 'print the version');
+  root
+    .command('run')
+    .summary("record a command: it's simple")
+    .argument('[command...]')
+    .option('-o, --output <folder>', 'where to');
+  root
+    .command('report')
+    .summary('print the report card')
+    .argument('[recordings...]')
+    .addOption(new Option('--format <format>', 'how [text]').choices(['text', 'json', 'html']));
+  root.command('mark').command('begin');
+  root.command('completion').addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']));
+  root.command('agent', { hidden: true });
+  return root;
+}
+
+/** What each shell offers for a line; the last word is the one to complete. */
+const offers: Record<Shell, (line: string) => string[]> = {
+  bash(line) {
+    const words = line.split(' ').map((word) => `'${word}'`);
+    const script = `${completions.bash(program())}
+      COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _tacho; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return lines(execFileSync('bash', ['--norc', '-c', script], { cwd: folder, encoding: 'utf8' }));
+  },
+  fish(line) {
+    const script = `${completions.fish(program())}\ncomplete -C '${line}'`;
+    const environment = { ...process.env, HOME: folder };
+    const printed = execFileSync('fish', ['--no-config', '-c', script], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: environment,
+    });
+    return lines(printed).map((each) => each.split('\t')[0]!.replace(/\/$/, ''));
+  },
+  zsh(line) {
+    // a zsh of its own on a pseudo terminal, where the key Tab is pressed; the list shows what it offers
+    fs.writeFileSync(path.join(folder, '_tacho.zsh'), completions.zsh(program()));
+    const script = `
+      zmodload zsh/zpty
+      zpty shell 'PS1="> " TERM=dumb zsh -f -i'
+      zpty -w shell 'autoload -U compinit; compinit -D -u; source ./_tacho.zsh; zstyle ":completion:*" list-prompt ""; setopt no_beep; LISTMAX=0; echo ready'
+      zpty -r -m shell text '*ready*ready*'
+      zpty -w -n shell ${JSON.stringify(line)}$'\\t\\t'
+      sleep 1
+      zpty -w -n shell $'\\x15'"echo finished"$'\\n'
+      zpty -r -m shell text '*finished*finished*'
+      print -r -- "$text"
+      zpty -d shell`;
+    const printed = execFileSync('zsh', ['-f', '-c', script], { cwd: folder, encoding: 'utf8', timeout: 20_000 });
+    return printed.split(/\s+/).map((word) => word.replaceAll(/\x1b\[[^m]*m|\/$/g, ''));
+  },
+};
+
+const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
+
+for (const shell of ['bash', 'fish'] as const) {
+  test(`${shell} offers verbs, flags, values and recordings`, { skip: lacks(shell) }, () => {
+    const offer = (line: string): string[] => offers[shell](line).sort();
+    assert.deepEqual(offer('tacho re'), ['report']);
+    assert.deepEqual(offer('tacho r'), ['report', 'run']);
+    assert.deepEqual(offer('tacho ag'), []);
+    assert.deepEqual(offer('tacho report --fo'), ['--format']);
+    assert.deepEqual(offer('tacho report --format j'), ['json']);
+    assert.deepEqual(offer('tacho report ta'), ['tacho-17']);
+    assert.deepEqual(offer('tacho run -o ta'), ['tacho-17']);
+    assert.deepEqual(offer('tacho completion z'), ['zsh']);
+    assert.deepEqual(offer('tacho mark b'), ['begin']);
+    assert.ok(offer('tacho run -- unam').includes('uname'));
+  });
+}
+
+test('zsh offers verbs, flags, values and recordings', { skip: lacks('zsh') }, () => {
+  assert.ok(offers.zsh('tacho r').includes('report'));
+  assert.ok(offers.zsh('tacho r').includes('run'));
+  assert.ok(offers.zsh('tacho report --format ').includes('html'));
+  assert.ok(offers.zsh('tacho report ta').includes('tacho-17'));
+  assert.ok(!offers.zsh('tacho report ta').includes('tacho.toml'));
+});
