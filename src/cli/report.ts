@@ -58,7 +58,7 @@ export async function reportCard(recordingPaths: readonly string[], options: Rep
   const format = options.format ?? 'text';
   if (!FORMATS.includes(format)) throw usage(`there is no format "${format}"`, `use one of ${FORMATS.join(', ')}`);
   const reports = reportsOf(recordingPaths, options);
-  if (format === 'text') return reports.length === 1 ? reportText(reports[0]!, options) : severalText(reports, options);
+  if (format === 'text') return reportText(reports, options);
   if (format === 'json') return (await import('../show/report-json.ts')).reportJson(reports);
   if (format === 'markdown') return (await import('../show/report-markdown.ts')).reportMarkdown(reports);
   return (await import('../show/report-html.ts')).reportHtml(reports);
@@ -78,8 +78,4 @@ function reportsOf(paths: readonly string[], options: ReportOptions): Report[] {
   if (options.marker !== undefined) wanted.marker = options.marker;
   if (options.phases === true) wanted.phases = true;
   return found.map((recording) => report(gather(recording, wanted)));
-}
-
-function severalText(reports: readonly Report[], options: ReportOptions): string {
-  return reports.map((r) => reportText(r, options)).join('\n\n');
 }

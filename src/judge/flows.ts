@@ -1,5 +1,6 @@
 import type { SeriesStatistics } from '../recording/statistics.ts';
 import { known, type Material, seriesOf } from './material.ts';
+import { hasOwnCgroup } from './usage.ts';
 
 /** Bytes that went in and out through one kind of door, all nodes together. */
 export interface FlowReport {
@@ -59,8 +60,7 @@ function flowOf(material: Material, door: Door): FlowReport | undefined {
   const flow: FlowReport = { what: door.what, scope: door.scope };
   for (const node of material.nodes) {
     for (const series of seriesOf(node, door.table)) {
-      if (door.table === 'cgroup' && (series.keys.cgroup !== '.' || node.agent?.scope.cgroup_shared !== false))
-        continue;
+      if (door.table === 'cgroup' && (series.keys.cgroup !== '.' || !hasOwnCgroup(node))) continue;
       if (door.counts?.(series) === false) continue;
       const where = door.table === 'cgroup' ? node.node : [node.node, ...Object.values(series.keys)].join(' ');
       add(flow, 'in', series, door.in, where);

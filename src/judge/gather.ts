@@ -117,7 +117,13 @@ function stepRange(recording: Recording, wanted: string): Range {
   const steps = recording.job.steps ?? [];
   const step = steps.find((s) => s.id === wanted || s.id === `${recording.job.id}.${wanted}` || s.name === wanted);
   if (step === undefined) {
-    const known = steps.length === 0 ? 'its steps are not known' : `it has ${listed(steps.map((s) => s.id), 8)}`;
+    const known =
+      steps.length === 0
+        ? 'its steps are not known'
+        : `it has ${listed(
+            steps.map((s) => s.id),
+            8,
+          )}`;
     throw usage(`job ${recording.job.id} has no step ${wanted}`, known);
   }
   const range: Range = { what: `step ${step.id}` };

@@ -38,7 +38,9 @@ export interface NodeReport {
   memory_limit_source?: AllocationSource;
   swap_peak_bytes?: number;
   swapped_in_bytes?: number;
+  /** Processes killed for want of memory: the job's, or anybody's on the node. */
   oom_kills?: number;
+  oom_scope?: 'job' | 'node';
   /** Share of the scheduling periods in which the job's CPU quota ran out. */
   cpu_throttled?: number;
   /** Share of the time in which some task waited for this; the job's own tasks, or any on the node. */
@@ -48,6 +50,8 @@ export interface NodeReport {
   pressure_io?: number;
   gpus?: number;
   gpu_utilization?: number;
+  /** GPUs here that are unlike the job's others. */
+  unlike_gpus?: number;
   gpu_power_watts?: number;
   energy_joules?: number;
   energy_source?: EnergySource;
@@ -110,7 +114,9 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   set('swap_peak_bytes', known(cgroupOf(node, 'swap_current_bytes')?.max));
   const swapped = known(columnOf(node, 'vmstat', 'pswpin')?.increase);
   if (swapped !== undefined) set('swapped_in_bytes', swapped * PAGE);
-  set('oom_kills', known(cgroupOf(node, 'oom_kills')?.increase));
+  const kills = known(cgroupOf(node, 'oom_kills')?.increase);
+  set('oom_kills', kills ?? known(columnOf(node, 'vmstat', 'oom_kill')?.increase));
+  if (found.oom_kills !== undefined) set('oom_scope', kills === undefined ? 'node' : 'job');
   const periods = known(cgroupOf(node, 'periods')?.increase);
   const throttled = known(cgroupOf(node, 'throttled_periods')?.increase);
   if (periods !== undefined && periods > 0 && throttled !== undefined) set('cpu_throttled', throttled / periods);

@@ -1,4 +1,5 @@
 import type { GpuReport } from './gpus.ts';
+import { mean, median } from './material.ts';
 import type { NodeReport } from './nodes.ts';
 import { outliers } from './outliers.ts';
 import { figure, percent } from './words.ts';
@@ -39,12 +40,11 @@ export function markStragglers(nodes: NodeReport[], gpus: GpuReport[]): void {
   apart(
     working.map((g) => g.utilization_mean),
     UTILIZATION_APART,
-    (v, m) => `utilisation ${percent(v)} (others ${percent(m)})`,
+    (v, m) => `utilisation ${percent(v)}, others ${percent(m)}`,
   );
-  const typical = (values: readonly (number | undefined)[]): number =>
-    [...values].filter((v): v is number => v !== undefined).sort((a, b) => a - b)[values.length >> 1] ?? 0;
-  apart(middlePower, POWER_APART * typical(middlePower), (v, m) => `power ${figure(v)} W (others ${figure(m)} W)`);
-  apart(middleClock, CLOCK_APART * typical(middleClock), (v, m) => `clock ${figure(v)} MHz (others ${figure(m)} MHz)`);
+  const typical = (values: readonly (number | undefined)[]): number => median(values) ?? 0;
+  apart(middlePower, POWER_APART * typical(middlePower), (v, m) => `power ${figure(v)} W, others ${figure(m)} W`);
+  apart(middleClock, CLOCK_APART * typical(middleClock), (v, m) => `clock ${figure(v)} MHz, others ${figure(m)} MHz`);
 
   const mark = (values: readonly (number | undefined)[], say: (value: number, peers: number) => string) => {
     for (const o of outliers(values, UTILIZATION_APART)) {
@@ -54,10 +54,15 @@ export function markStragglers(nodes: NodeReport[], gpus: GpuReport[]): void {
   };
   mark(
     nodes.map((n) => n.cpu_utilization),
-    (v, m) => `CPU ${percent(v)} (others ${percent(m)})`,
+    (v, m) => `CPU ${percent(v)}, others ${percent(m)}`,
   );
   mark(
-    nodes.map((n) => n.gpu_utilization),
-    (v, m) => `GPU ${percent(v)} (others ${percent(m)})`,
+    nodes.map((n) => mean(working.filter((g) => g.node === n.node).map((g) => g.utilization_mean))),
+    (v, m) => `GPU ${percent(v)}, others ${percent(m)}`,
   );
+  for (const node of nodes) {
+    const here = working.filter((g) => g.node === node.node);
+    const slow = here.filter((g) => g.straggler !== undefined);
+    if (slow.length > 0) node.unlike_gpus = slow.length;
+  }
 }

@@ -1,4 +1,4 @@
-import type { Statistics } from '../recording/statistics.ts';
+import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
 import { processCpuSeconds, processPeak } from './processes.ts';
 
@@ -19,8 +19,8 @@ export interface CpuUse {
 }
 
 /**
- * Where a memory figure comes from. cgroup: peak of the job's cgroup, page cache included. processes: every process's
- * own peak added up, so an upper bound. process: the largest single process, so a lower bound. node: all that is used
+ * Where a memory figure comes from. cgroup: peak of the job's cgroup, page cache included. processes: the peaks
+ * of processes that lived at the same time added up, so an upper bound. process: the largest single process, so a lower bound. node: all that is used
  * on the node.
  */
 export type MemorySource = 'cgroup' | 'processes' | 'process' | 'node';
@@ -30,10 +30,15 @@ export interface MemoryUse {
   source: MemorySource;
 }
 
-/** A column of the job's own cgroup; a cgroup that others share says nothing about the job. */
-export function cgroupOf(node: NodeMaterial, column: string): Statistics | undefined {
+/** Whether the cgroup is the job's: made for it, and not the one that its shell or others already ran in. */
+export function hasOwnCgroup(node: NodeMaterial): boolean {
   const scope = node.agent?.scope;
-  if (scope?.cgroup === undefined || scope.cgroup_shared === true) return undefined;
+  return scope?.members === 'cgroup' && scope.cgroup_shared !== true;
+}
+
+/** A column of the job's own cgroup. */
+export function cgroupOf(node: NodeMaterial, column: string): Statistics | undefined {
+  if (!hasOwnCgroup(node)) return undefined;
   return columnOf(node, 'cgroup', column, { cgroup: '.' });
 }
 
@@ -81,7 +86,7 @@ export interface MemoryTruth {
   cgroup_anon_max?: number;
   /** The part of it that is page cache, at most. */
   cgroup_file_max?: number;
-  /** Every process's own peak, added up: an upper bound. */
+  /** The peaks of processes that lived at the same time, added up: an upper bound. */
   process_peaks_sum?: number;
   /** The largest resident set of one process, by wait4 or sampled. */
   process_peak_max?: number;
@@ -100,7 +105,7 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
   set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
   const peaks = seriesOf(node, 'process').map(processPeak);
-  set('process_peaks_sum', sum(peaks));
+  set('process_peaks_sum', peakTogether(seriesOf(node, 'process')));
   const exact =
     material.job.nodes.length === 1 && material.range === undefined ? material.job.usage?.max_rss_bytes : undefined;
   set('process_peak_max', largest([exact, ...peaks]));
@@ -108,6 +113,25 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
   if (total !== undefined && free !== undefined) set('node_used_max', total.max - free.min);
   return truth;
+}
+
+/** The most that the peaks of processes which lived at the same time add up to. */
+export function peakTogether(series: readonly SeriesStatistics[]): number | undefined {
+  const changes: { time: number; bytes: number }[] = [];
+  for (const one of series) {
+    const peak = processPeak(one);
+    if (peak === undefined) continue;
+    changes.push({ time: one.start, bytes: peak }, { time: one.end, bytes: -peak });
+  }
+  // at the same moment those that begin count first: they were both seen
+  changes.sort((a, b) => a.time - b.time || b.bytes - a.bytes);
+  let now = 0;
+  let most: number | undefined;
+  for (const { bytes } of changes) {
+    now += bytes;
+    if (most === undefined || now > most) most = now;
+  }
+  return most;
 }
 
 /** The one figure to hold against the limit. */

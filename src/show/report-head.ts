@@ -1,14 +1,18 @@
 import { formatDuration } from '../base/duration.ts';
 import { formatMoment } from '../base/moment.ts';
 import { formatBytes } from '../base/size.ts';
+import { nodeList } from '../judge/node-list.ts';
 import type { Report } from '../judge/report.ts';
-import { count, figure, listed, percent } from '../judge/words.ts';
+import { count, figure, percent } from '../judge/words.ts';
 
 /** What stands above and below the tables in every form of the report. */
 
 export function title(report: Report): string {
   const { job } = report;
-  const name = job.name !== '' ? job.name : (job.command?.join(' ') ?? 'job');
+  const command = job.command?.join(' ');
+  // a name that was only taken from the command says less than the command
+  const plain = job.name === '' || job.name === job.command?.[0]?.split('/').at(-1);
+  const name = plain && command !== undefined ? command : job.name || 'job';
   return job.scheduler === 'none' || job.id === '' ? name : `${job.id} ${name}`;
 }
 
@@ -32,13 +36,15 @@ export function about(report: Report): string[] {
     job.cluster === undefined ? undefined : `cluster ${job.cluster}`,
     job.partition === undefined ? undefined : `partition ${job.partition}`,
     job.account === undefined ? undefined : `account ${job.account}`,
-    s.nodes === 1 ? `node ${report.nodes[0]?.node}` : `${count(s.nodes, 'node')} (${listed(job.nodes, 3)})`,
+    s.nodes === 1
+      ? `node ${report.nodes[0]?.node}`
+      : `${count(s.nodes, 'node')} (${nodeList(report.nodes.map((n) => n.node))})`,
     s.cpus === undefined ? undefined : count(s.cpus, 'CPU'),
     s.gpus === undefined ? undefined : gpuWords(report),
   ];
   lines.push(where.filter((w) => w !== undefined).join(', '));
   const end = job.end === undefined ? '' : ` to ${until(job.start, job.end)}`;
-  const every = Number.isFinite(job.interval_seconds) ? `, sampled every ${formatDuration(job.interval_seconds)}` : '';
+  const every = Number.isFinite(job.interval_seconds) ? `, sampled every ${figure(job.interval_seconds)} s` : '';
   lines.push(`${Number.isFinite(job.start) ? formatMoment(job.start) : 'start unknown'}${end}${every}`);
   const tags = Object.entries(job.tags).map(([key, value]) => `${key}:${value}`);
   if (tags.length > 0) lines.push(`tags ${tags.join(' ')}`);
@@ -101,7 +107,7 @@ export function footer(report: Report): string[] {
 /** What was not measured, one line each. */
 export function unmeasuredLines(report: Report): string[] {
   return report.unmeasured.map((u) => {
-    const where = u.nodes === undefined || report.nodes.length === 1 ? '' : ` (${listed(u.nodes)})`;
+    const where = u.nodes === undefined || report.nodes.length === 1 ? '' : ` (${nodeList(u.nodes)})`;
     return `${u.what}${where}: ${u.why}${u.hint === undefined ? '' : `; ${u.hint}`}`;
   });
 }

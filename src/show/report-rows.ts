@@ -39,16 +39,16 @@ export function gpuMark(gpu: GpuReport): string {
 export function gpuRows(gpus: readonly GpuReport[]): Rows {
   return {
     columns: [
-      { head: 'node', most: 16 },
+      { head: 'node', most: 24, shrinks: true },
       { head: 'GPU', most: 9 },
       right('busy %'),
-      right('p95'),
-      right('GiB max'),
-      right('of'),
-      right('W mean'),
-      right('max'),
-      right('°C max'),
-      right('energy'),
+      { head: 'p95', align: 'right', spare: 2 },
+      right('GiB'),
+      { head: 'of', align: 'right', spare: 4 },
+      right('W'),
+      { head: 'max', align: 'right', spare: 3 },
+      right('°C'),
+      { head: 'energy', align: 'right', spare: 1 },
       { head: '' },
     ],
     rows: gpus.map((g) => [
@@ -72,21 +72,23 @@ export function nodeMark(node: NodeReport): string {
   if (node.status === 'stopped early') return '< stopped early';
   if ((node.oom_kills ?? 0) > 0) return '< out of memory';
   if (node.straggler !== undefined) return '< unlike others';
+  if (node.unlike_gpus !== undefined)
+    return node.unlike_gpus === 1 ? '< one GPU differs' : `< ${node.unlike_gpus} GPUs differ`;
   return node.status === 'recording' ? 'recording' : '';
 }
 
 export function nodeRows(nodes: readonly NodeReport[]): Rows {
   return {
     columns: [
-      { head: 'node', most: 16 },
+      { head: 'node', most: 24, shrinks: true },
       right('CPU %'),
-      right('max'),
-      right('GiB max'),
-      right('of'),
-      right('load'),
-      right('I/O wait %'),
+      { head: 'max', align: 'right', spare: 3 },
+      right('GiB'),
+      { head: 'of', align: 'right', spare: 4 },
+      { head: 'load', align: 'right', spare: 2 },
+      { head: 'I/O wait %', align: 'right', spare: 5 },
       right('GPU %'),
-      right('energy'),
+      { head: 'energy', align: 'right', spare: 1 },
       { head: '' },
     ],
     rows: nodes.map((n) => [
@@ -114,14 +116,16 @@ export function flowRows(flows: readonly FlowReport[]): Rows {
       right('peak out'),
       { head: 'where', most: 22 },
     ],
-    rows: flows.map((f) => [
-      f.scope === 'job' ? f.what : `${f.what} (node)`,
-      bytes(f.in_bytes),
-      bytes(f.out_bytes),
-      rate(f.in_peak),
-      rate(f.out_peak),
-      (f.in_peak ?? 0) >= (f.out_peak ?? 0) ? (f.in_peak_at ?? '') : (f.out_peak_at ?? ''),
-    ]),
+    rows: flows
+      .filter((f) => (f.in_bytes ?? 0) + (f.out_bytes ?? 0) > 0)
+      .map((f) => [
+        f.scope === 'job' ? f.what : `${f.what} (node)`,
+        bytes(f.in_bytes),
+        bytes(f.out_bytes),
+        rate(f.in_peak),
+        rate(f.out_peak),
+        (f.in_peak ?? 0) >= (f.out_peak ?? 0) ? (f.in_peak_at ?? '') : (f.out_peak_at ?? ''),
+      ]),
   };
 }
 
@@ -129,13 +133,13 @@ export function processRows(report: Report, most: number): Rows {
   const several = report.nodes.length > 1;
   return {
     columns: [
-      { head: 'command', most: several ? 28 : 38 },
+      { head: 'command', most: 40, shrinks: true },
       right('CPU time'),
       right('CPUs'),
       right('memory'),
-      right('threads'),
+      { head: 'threads', align: 'right', spare: 1 },
       right('pid'),
-      { head: 'node', most: 14 },
+      { head: 'node', most: 16 },
     ],
     rows: report.processes
       .slice(0, most)
@@ -156,7 +160,7 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
   if (phases.length <= most) {
     return {
       columns: [
-        { head: 'phase', most: 36 },
+        { head: 'phase', most: 36, shrinks: true },
         right('began after'),
         right('lasted'),
         right('CPU %'),
@@ -177,7 +181,7 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
   const folded = groups.size < phases.length ? groups : Map.groupBy(phases, (p) => p.name);
   return {
     columns: [
-      { head: 'phase', most: 36 },
+      { head: 'phase', most: 36, shrinks: true },
       right('times'),
       right('in all'),
       right('mean'),
@@ -228,8 +232,8 @@ export interface Meter {
 }
 
 const MEMORY_WORDS = {
-  cgroup: 'cgroup peak',
-  processes: 'peaks of all processes added',
+  cgroup: 'cgroup',
+  processes: 'processes',
   process: 'largest process',
   node: 'whole node',
 };
@@ -244,11 +248,12 @@ export function meters(report: Report): Meter[] {
   else found.push({ name: 'time', text: `${wall}${job.state === 'running' ? ' so far' : ''}` });
   if (s.cpu_seconds === undefined) found.push({ name: 'CPU', text: 'not measured' });
   else {
-    const spent = `${formatDuration(s.cpu_seconds)} CPU time`;
+    const hours = s.cpu_seconds / 3600;
+    const spent = `${hours >= 24 ? `${figure(hours)} CPU h` : formatDuration(s.cpu_seconds)} (${s.cpu_source})`;
     const busy =
       s.cpu_utilization === undefined
         ? ''
-        : `${figure(Number(s.cpus_busy!.toFixed(s.cpus_busy! < 10 ? 2 : 0)))} of ${count(s.cpus!, 'CPU')} busy, `;
+        : `${s.cpus_busy!.toFixed(s.cpus_busy! < 10 ? 1 : 0)} of ${count(s.cpus!, 'CPU')}, `;
     found.push({
       name: 'CPU',
       text: busy + spent,
@@ -260,7 +265,7 @@ export function meters(report: Report): Meter[] {
     found.push({
       name: 'GPU',
       share: s.gpu_utilization,
-      text: `${figure(Number((s.gpu_utilization * s.gpus!).toFixed(1)))} of ${count(s.gpus!, 'GPU')} busy, on average`,
+      text: `${figure(Number((s.gpu_utilization * s.gpus!).toFixed(1)))} of ${count(s.gpus!, 'GPU')} on average`,
     });
   } else if ((s.gpus ?? 0) > 0) found.push({ name: 'GPU', text: `${count(s.gpus!, 'GPU')}, use not measured` });
   if (s.gpu_memory_peak_bytes !== undefined && s.gpu_memory_total_bytes !== undefined) {
@@ -278,11 +283,11 @@ function memoryMeter({ summary: s }: Report): Meter {
   const where = s.nodes > 1 ? ` on ${s.memory_peak_node}` : '';
   const how = MEMORY_WORDS[s.memory_source!];
   const used = formatBytes(s.memory_peak_bytes);
-  if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${where}, ${how}` };
+  if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${where} (${how})` };
   return {
     name: 'memory',
     share: s.memory_peak_bytes / s.memory_limit_bytes,
-    text: `${used} of ${formatBytes(s.memory_limit_bytes)}${where}, ${how}`,
+    text: `${used} of ${formatBytes(s.memory_limit_bytes)}${where} (${how})`,
   };
 }
 

@@ -19,6 +19,7 @@ import {
   processRows,
   type Rows,
 } from './report-rows.ts';
+import { severalRows } from './report-several.ts';
 import { ascii, cut, pad, printable, textTable, textWidth, wrap } from './text-table.ts';
 
 export interface TextOptions {
@@ -29,17 +30,27 @@ export interface TextOptions {
 }
 
 const WIDTH = 80;
-const METER = 20;
+const METER = 16;
 
 interface Pen extends Paint {
   unicode: boolean;
+  /** A text as this page can show it. */
+  say(text: string): string;
 }
 
-/** The report card for a terminal or a job's output: 80 columns. */
-export function reportText(report: Report, options: TextOptions = {}): string {
+/** The report card for a terminal or a job's output: 80 columns. Several recordings have a table before their cards. */
+export function reportText(reports: readonly Report[], options: TextOptions = {}): string {
   const stream = options.stream ?? {};
-  const pen: Pen = { ...paint(stream), unicode: stream.isTTY === true && utf8() };
-  const all = options.all === true;
+  const unicode = stream.isTTY === true && utf8();
+  const say = (text: string): string => (unicode ? printable(text) : ascii(printable(text)));
+  const pen: Pen = { ...paint(stream), unicode, say };
+  const cards = reports.map((one) => card(one, pen, options.all === true));
+  if (reports.length === 1) return cards[0]!;
+  const jobs = part(pen, `Jobs (${reports.length})`, severalRows(reports));
+  return [`${jobs.join('\n')}\n`, ...cards].join('\n\n');
+}
+
+function card(report: Report, pen: Pen, all: boolean): string {
   const parts: string[][] = [
     head(report, pen),
     used(report, pen, all),
@@ -55,11 +66,10 @@ export function reportText(report: Report, options: TextOptions = {}): string {
       .flatMap((line) => wrap(line, WIDTH))
       .map(pen.dim),
   ];
-  const text = parts
+  return parts
     .filter((lines) => lines.length > 0)
     .map((lines) => `${lines.join('\n')}\n`)
     .join('\n');
-  return pen.unicode ? text : ascii(text);
 }
 
 function utf8(): boolean {
@@ -68,7 +78,7 @@ function utf8(): boolean {
 
 function head(report: Report, pen: Pen): string[] {
   const state = ending(report);
-  const name = cut(printable(title(report)), WIDTH - textWidth(state) - 2);
+  const name = cut(pen.say(title(report)), WIDTH - textWidth(state) - 2);
   const colour = report.job.state === 'completed' ? pen.green : report.job.state === 'running' ? pen.cyan : pen.red;
   const rule = (pen.unicode ? '─' : '-').repeat(WIDTH);
   const worst = report.findings[0]?.severity;
@@ -76,9 +86,9 @@ function head(report: Report, pen: Pen): string[] {
   return [
     `${pen.bold(pad(name, WIDTH - textWidth(state)))}${colour(state)}`,
     pen.dim(rule),
-    ...about(report).flatMap((line) => wrap(printable(line), WIDTH).slice(0, 3)),
+    ...about(report).flatMap((line) => wrap(pen.say(line), WIDTH).slice(0, 3)),
     '',
-    ...wrap(printable(verdict(report)), WIDTH).map(said),
+    ...wrap(pen.say(verdict(report)), WIDTH).map(said),
   ];
 }
 
@@ -90,30 +100,30 @@ function used(report: Report, pen: Pen, all: boolean): string[] {
   const room = WIDTH - 13 - METER - 10;
   for (const { name, share, text } of list) {
     if (share === undefined) {
-      lines.push(`${label(name)}${printable(text)}`);
+      lines.push(`${label(name)}${pen.say(text)}`);
       continue;
     }
-    const [first, ...more] = wrap(printable(text), room);
+    const [first, ...more] = wrap(pen.say(text), room);
     lines.push(`${label(name)}${meter(share, pen)} ${pad(percent(share), 7, 'right')}  ${first}`);
     for (const line of more) lines.push(`${' '.repeat(WIDTH - room)}${line}`);
   }
   const energy = energyWords(report);
-  lines.push(`${label('energy')}${energy ?? pen.dim('not measurable here')}`);
-  lines.push(`${label('hours')}${hoursWords(report)}`);
+  lines.push(`${label('energy')}${energy === undefined ? pen.dim('not measurable here') : pen.say(energy)}`);
+  if (all || report.summary.wall_seconds >= 60) lines.push(`${label('hours')}${hoursWords(report)}`);
   if (all) {
     for (const [what, bytes] of memoryLines(report))
-      lines.push(`${label('')}${pad(formatBytes(bytes), 10, 'right')}  ${what}`);
+      lines.push(`${label('')}${pad(formatBytes(bytes), 10, 'right')}  ${pen.say(what)}`);
   }
   return lines;
 }
 
 /** A share as a bar; what exceeds the allocation fills it. */
 function meter(share: number, pen: Pen): string {
-  const cells = Math.min(1, Math.max(0, share)) * METER;
+  const room = pen.unicode ? METER : METER - 2;
   // something that was used is never drawn as nothing
-  const full = share > 0.005 ? Math.max(1, Math.round(cells)) : 0;
-  if (pen.unicode) return `${pen.cyan('█'.repeat(full))}${pen.dim('░'.repeat(METER - full))}`;
-  return `[${'#'.repeat(Math.min(full, METER - 2))}${'.'.repeat(Math.max(0, METER - 2 - full))}]`;
+  const full = share > 0.005 ? Math.max(1, Math.round(Math.min(1, share) * room)) : 0;
+  if (pen.unicode) return `${pen.cyan('█'.repeat(full))}${pen.dim('░'.repeat(room - full))}`;
+  return `[${'#'.repeat(full)}${'.'.repeat(room - full)}]`;
 }
 
 function findings(list: readonly Finding[], pen: Pen): string[] {
@@ -122,15 +132,16 @@ function findings(list: readonly Finding[], pen: Pen): string[] {
   const lines = [pen.bold('Findings')];
   const indent = ' '.repeat(12);
   for (const f of list) {
-    const [first, ...more] = wrap(printable(f.text), WIDTH - 12);
+    const [first, ...more] = wrap(pen.say(f.text), WIDTH - 12);
     lines.push(`  ${colours[f.severity](pad(f.severity.toUpperCase(), 10))}${pen.bold(first ?? '')}`);
     for (const line of more) lines.push(`${indent}${pen.bold(line)}`);
     const shown = f.evidence.slice(0, 3).map((e) => e.text);
     const rest = f.evidence.length - shown.length;
-    const proof = `${shown.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}. Confidence ${f.confidence}: ${f.confidence_reason}.`;
-    for (const line of wrap(printable(proof), WIDTH - 12)) lines.push(`${indent}${pen.dim(line)}`);
+    const sure = f.confidence === 'high' ? 'high confidence' : `${f.confidence} confidence: ${f.confidence_reason}`;
+    const proof = `${shown.join('; ')}${rest > 0 ? `; and ${rest} more` : ''} (${sure})`;
+    for (const line of wrap(pen.say(proof), WIDTH - 12)) lines.push(`${indent}${pen.dim(line)}`);
     const mark = pen.unicode ? '→' : '>';
-    wrap(printable(f.advice), WIDTH - 14).forEach((line, i) => {
+    wrap(pen.say(f.advice), WIDTH - 14).forEach((line, i) => {
       lines.push(`${indent}${i === 0 ? mark : ' '} ${line}`);
     });
   }
@@ -140,8 +151,9 @@ function findings(list: readonly Finding[], pen: Pen): string[] {
 function part(pen: Pen, name: string, { columns, rows }: Rows, note?: string): string[] {
   if (rows.length === 0) return [];
   const [heads, ...lines] = textTable(
-    columns,
-    rows.map((row) => row.map(printable)),
+    columns.map((column) => ({ ...column, head: pen.say(column.head) })),
+    rows.map((row) => row.map(pen.say)),
+    WIDTH - 2,
   );
   const table = [pen.bold(name), `  ${pen.dim(heads!)}`, ...lines.map((line) => `  ${line}`)];
   if (note !== undefined) table.push(`  ${pen.dim(note)}`);
@@ -200,7 +212,7 @@ function unmeasuredPart(report: Report, pen: Pen, all: boolean): string[] {
   const most = all ? lines.length : 6;
   const shown = lines
     .slice(0, most)
-    .flatMap((line) => wrap(printable(line), WIDTH - 4).map((text, i) => `  ${i === 0 ? '-' : ' '} ${text}`));
+    .flatMap((line) => wrap(pen.say(line), WIDTH - 4).map((text, i) => `  ${i === 0 ? '-' : ' '} ${text}`));
   const rest = lines.length - most;
   return [
     pen.bold('Not measured'),

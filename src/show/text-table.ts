@@ -5,7 +5,14 @@ export interface TextColumn {
   align?: 'left' | 'right';
   /** Longest text that is shown; the rest is cut off. */
   most?: number;
+  /** May be left out when the table is too wide; the highest goes first. */
+  spare?: number;
+  /** Is cut further when the table is still too wide. */
+  shrinks?: boolean;
 }
+
+/** Names are not cut below this. */
+const NARROW = 16;
 
 const ESCAPES = /\x1b\[[0-9;]*m/g;
 
@@ -49,14 +56,36 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
   return align === 'left' ? text + room : room + text;
 }
 
-/** Lines of a table: the heads, then the rows, columns two spaces apart. Columns without any value are left out. */
-export function textTable(columns: readonly TextColumn[], rows: readonly (readonly string[])[]): string[] {
+/**
+ * Lines of a table: the heads, then the rows, columns two spaces apart. Columns without any value are left out, and
+ * those that can be spared when it would be wider than `width`.
+ */
+export function textTable(
+  columns: readonly TextColumn[],
+  rows: readonly (readonly string[])[],
+  width = Number.POSITIVE_INFINITY,
+): string[] {
   const used = columns.map((_, i) => rows.some((row) => row[i] !== '' && row[i] !== '-'));
-  const shown = columns.map((_, i) => i).filter((i) => used[i]);
-  const cells = rows.map((row) => shown.map((i) => cut(row[i]!, columns[i]!.most ?? 1000)));
-  const widths = shown.map((i, at) =>
-    Math.max(textWidth(columns[i]!.head), ...cells.map((row) => textWidth(row[at]!))),
-  );
+  let shown = columns.map((_, i) => i).filter((i) => used[i]);
+  const most = columns.map((column) => column.most ?? Number.POSITIVE_INFINITY);
+  const wanted = (i: number): number =>
+    Math.max(textWidth(columns[i]!.head), ...rows.map((row) => textWidth(cut(row[i]!, most[i]!))));
+  const excess = (): number => shown.reduce((total, i) => total + wanted(i) + 2, -2) - width;
+  // a narrow first column still tells rows apart; below that, columns go
+  const elastic = shown.find((i) => columns[i]!.shrinks);
+  while (excess() > 0) {
+    if (elastic !== undefined && wanted(elastic) - excess() >= NARROW) {
+      most[elastic] = wanted(elastic) - excess();
+      break;
+    }
+    const least = shown
+      .filter((i) => columns[i]!.spare !== undefined)
+      .sort((a, b) => columns[b]!.spare! - columns[a]!.spare!)[0];
+    if (least === undefined) break;
+    shown = shown.filter((i) => i !== least);
+  }
+  const cells = rows.map((row) => shown.map((i) => cut(row[i]!, most[i]!)));
+  const widths = shown.map(wanted);
   const line = (row: readonly string[]): string =>
     row
       .map((cell, at) => pad(cell, widths[at]!, columns[shown[at]!]!.align))
@@ -98,7 +127,7 @@ const PLAIN: Record<string, string> = {
   '–': '-',
   '×': 'x',
   '…': '...',
-  '°': ' ',
+  '°': '',
   '→': '->',
   µ: 'u',
   '·': ',',

@@ -3,6 +3,7 @@ import { FEWEST_PEERS } from '../outliers.ts';
 import { isIdle } from '../stragglers.ts';
 import { count, listed, percent } from '../words.ts';
 import { type Check, sampled } from './finding.ts';
+import { THROTTLED } from './gpu-use.ts';
 
 /** Two or three peers: which of them is normal cannot be told, but a difference of this many points can be shown. */
 export const PAIR_APART = 0.25;
@@ -23,7 +24,7 @@ export const nodeImbalance: Check = {
         {
           id: 'node-imbalance',
           severity: 'advice',
-          text: `${count(apart.length, 'node')} unlike the other ${nodes.length - apart.length}: ${listed(apart.map((n) => `${n.node} (${n.straggler![0]})`))}`,
+          text: `${count(apart.length, 'node')} unlike the other ${nodes.length - apart.length}: ${listed(apart.map((n) => `${n.node} has ${n.straggler![0]}`))}`,
           evidence: apart.slice(0, 8).map((n) => ({
             text: `${n.node}: ${n.straggler!.join('; ')}`,
             from: n.gpu_utilization === undefined ? 'the job’s CPU time' : 'gpu.utilization_percent',
@@ -61,14 +62,14 @@ export const nodeImbalance: Check = {
 export const gpuImbalance: Check = {
   id: 'gpu-imbalance',
   title: 'GPUs unlike the others',
-  help: 'A GPU’s utilisation, power or clock lies far from the median of the job’s GPUs. Idle GPUs are told apart.',
+  help: 'A GPU’s utilisation, power or clock lies far from the median of the job’s GPUs. Idle GPUs, and those that heat slows down, are told apart.',
   needs: 'gpu.utilization_percent, power_watts or clock_mhz of at least four GPUs',
   kind: 'trouble',
   look(facts) {
     const cards = facts.gpus.filter((g) => g.own !== false && !isIdle(g));
     if (cards.length === 0) return { skipped: 'no GPU did any work' };
     if (cards.length < 2) return { skipped: 'the job used one GPU' };
-    const apart = cards.filter((g) => g.straggler !== undefined);
+    const apart = cards.filter((g) => g.straggler !== undefined && (g.throttled_thermal ?? 0) <= THROTTLED);
     if (apart.length > 0) {
       const nodes = [...new Set(apart.map((g) => g.node))];
       const whole = nodes.filter((node) => cards.every((g) => g.node !== node || g.straggler !== undefined));
@@ -115,7 +116,10 @@ export const gpuImbalance: Check = {
 };
 
 function advise(apart: readonly GpuReport[]): string {
-  const hot = apart.some((g) => (g.throttled_thermal ?? 0) > 0.05 || (g.temperature_max_celsius ?? 0) >= 90);
-  if (hot) return 'They run hot: tell the administrators, and exclude the node until it is cooled (--exclude).';
-  return 'Compare their clocks, temperatures and power; a card that stays slow with other jobs is for the administrators, else divide the work anew.';
+  const hot = apart.some((g) => (g.temperature_max_celsius ?? 0) >= HOT_CELSIUS);
+  if (hot) return 'They run hot: tell the administrators, and leave these nodes out until they are cooled (--exclude).';
+  return 'Compare their clocks, temperatures and power. A card that stays slow with other jobs is for the administrators; else divide the work anew.';
 }
+
+/** Most data-centre cards begin to slow down a little above. */
+const HOT_CELSIUS = 90;

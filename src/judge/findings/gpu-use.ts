@@ -1,6 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { type GpuReport, undivided } from '../gpus.ts';
 import { mean } from '../material.ts';
+import { nodeList } from '../node-list.ts';
 import type { Facts } from '../report.ts';
 import { isIdle } from '../stragglers.ts';
 import { count, figure, listed, percent } from '../words.ts';
@@ -190,7 +191,8 @@ export const gpuStarved: Check = {
   },
 };
 
-const THROTTLED = 0.05;
+/** Slowed down in more than this share of the samples. */
+export const THROTTLED = 0.05;
 
 export const gpuThrottled: Check = {
   id: 'gpu-throttled',
@@ -216,12 +218,12 @@ export const gpuThrottled: Check = {
           severity: why === 'heat' ? 'warning' : 'info',
           text:
             why === 'heat'
-              ? `${count(found.length, 'GPU')} slowed down because of heat: ${listed(found.map(name))}`
-              : `${count(found.length, 'GPU')} ran at the power limit: ${listed(found.map(name))}`,
+              ? `Heat slowed down ${count(found.length, 'GPU')}: ${cardList(facts, found)}`
+              : `${count(found.length, 'GPU')} ran at the power limit: ${cardList(facts, found)}`,
           evidence: found.slice(0, 8).map((g) => ({
             text: `${name(g)}: in ${percent(why === 'heat' ? g.throttled_thermal : g.throttled_power)} of the samples${
               g.temperature_max_celsius === undefined ? '' : `, up to ${figure(g.temperature_max_celsius)} °C`
-            }`,
+            }${g.straggler === undefined ? '' : `, ${g.straggler.at(-1)}`}`,
             from: 'gpu.throttle',
             node: g.node,
             gpu: g.gpu,
@@ -230,7 +232,7 @@ export const gpuThrottled: Check = {
           })),
           advice:
             why === 'heat'
-              ? 'Tell the administrators: cooling of this node needs a look. Exclude the node until then (--exclude).'
+              ? `Tell the administrators: cooling needs a look. Until then leave out ${nodeList([...new Set(found.map((g) => g.node))])} (--exclude).`
               : 'Usual for dense arithmetic at full load; clocks vary with it, so compare timings with care.',
           ...sampled(facts, found[0]!.samples),
           ...(worst < THROTTLED * 2
@@ -278,3 +280,10 @@ export const gpuLost: Check = {
     ];
   },
 };
+
+/** "all of node03", or the cards by name. */
+function cardList(facts: Facts, found: readonly GpuReport[]): string {
+  const nodes = [...new Set(found.map((g) => g.node))];
+  const whole = nodes.every((node) => own(facts).every((g) => g.node !== node || found.includes(g)));
+  return whole && found.length > nodes.length ? `all of ${nodeList(nodes)}` : listed(found.map(name));
+}

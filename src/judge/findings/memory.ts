@@ -156,21 +156,22 @@ export const outOfMemory: Check = {
   id: 'out-of-memory',
   title: 'processes killed for want of memory',
   help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so.',
-  needs: 'cgroup.oom_kills or the job’s state',
+  needs: 'cgroup.oom_kills, vmstat.oom_kill or the job’s state',
   kind: 'trouble',
   look(facts) {
     const killed = facts.nodes.filter((n) => (n.oom_kills ?? 0) > 0);
     const told = facts.job.state === 'out_of_memory';
     if (killed.length === 0 && !told) {
       if (facts.nodes.some((n) => n.oom_kills !== undefined)) return [];
-      return { unmeasurable: 'the job has no cgroup of its own that counts kills' };
+      return { unmeasurable: 'neither the job’s cgroup nor the node’s vmstat was recorded' };
     }
+    const own = told || killed.every((n) => n.oom_scope === 'job');
     const kills = killed.reduce((a, n) => a + n.oom_kills!, 0);
     const limit = facts.summary.memory_limit_bytes;
     return [
       {
         id: 'out-of-memory',
-        severity: 'critical',
+        severity: own ? 'critical' : 'warning',
         text:
           kills > 0
             ? `Memory ran out: ${count(kills, 'process', 'processes')} killed on ${listed(killed.map((n) => n.node))}`
@@ -178,7 +179,7 @@ export const outOfMemory: Check = {
         evidence: [
           ...killed.slice(0, 8).map((n) => ({
             text: `${n.node}: ${count(n.oom_kills!, 'kill')}, peak ${n.memory_peak_bytes === undefined ? 'unknown' : formatBytes(n.memory_peak_bytes)}`,
-            from: 'cgroup.oom_kills',
+            from: n.oom_scope === 'job' ? 'cgroup.oom_kills' : 'vmstat.oom_kill',
             node: n.node,
             value: n.oom_kills!,
           })),
@@ -188,8 +189,12 @@ export const outOfMemory: Check = {
           limit === undefined
             ? 'Ask for more memory, or use more nodes.'
             : `Ask for more than ${formatBytes(limit)}, e.g. ${memoryRequest(facts, roundedUp(limit * 1.5))}; how much is needed is not known, because the job did not get that far.`,
-        confidence: 'high',
-        confidence_reason: kills > 0 ? 'counted by the kernel' : 'said by the scheduler',
+        confidence: own ? 'high' : 'medium',
+        confidence_reason: told
+          ? 'said by the scheduler'
+          : own
+            ? 'counted by the kernel'
+            : 'counted for the whole node: the process may be another’s',
       },
     ];
   },

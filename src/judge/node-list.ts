@@ -1,0 +1,34 @@
+/** Names of nodes in short, as schedulers write them: "node[01-08]", "c1,c3". */
+export function nodeList(names: readonly string[]): string {
+  const groups = new Map<string, { prefix: string; numbers: string[] }>();
+  for (const name of names) {
+    const [, prefix, number] = /^(.*?)(\d+)$/.exec(name) ?? [undefined, name, ''];
+    // 9 and 10 may stand in one range, 09 and 10 too, but not 9 and 010
+    const padded = number!.startsWith('0') ? number!.length : 0;
+    const id = `${prefix} ${number === '' ? 'none' : padded}`;
+    const group = groups.get(id) ?? { prefix: prefix!, numbers: [] };
+    if (padded === 0 && number !== '') {
+      const same = groups.get(`${prefix} ${number!.length}`);
+      if (same !== undefined) {
+        same.numbers.push(number!);
+        continue;
+      }
+    }
+    group.numbers.push(number!);
+    groups.set(id, group);
+  }
+  return [...groups.values()].map(({ prefix, numbers }) => ranges(prefix, numbers)).join(',');
+}
+
+function ranges(prefix: string, numbers: readonly string[]): string {
+  if (numbers.length === 1) return prefix + numbers[0];
+  const sorted = [...numbers].sort((a, b) => Number(a) - Number(b));
+  const parts: string[] = [];
+  for (let i = 0; i < sorted.length; ) {
+    let last = i;
+    while (last + 1 < sorted.length && Number(sorted[last + 1]) === Number(sorted[last]) + 1) last++;
+    parts.push(last === i ? sorted[i]! : `${sorted[i]}-${sorted[last]}`);
+    i = last + 1;
+  }
+  return `${prefix}[${parts.join(',')}]`;
+}

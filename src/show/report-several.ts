@@ -1,0 +1,40 @@
+import { formatDuration } from '../base/duration.ts';
+import type { Report } from '../judge/report.ts';
+import { energy, percent } from '../judge/words.ts';
+import { ending, title } from './report-head.ts';
+import type { Rows } from './report-rows.ts';
+
+/** Several jobs in one table, before their cards. */
+export function severalRows(reports: readonly Report[]): Rows {
+  return {
+    columns: [
+      { head: 'job', most: 32, shrinks: true },
+      { head: 'state', most: 12 },
+      { head: 'ran', align: 'right' },
+      { head: 'nodes', align: 'right', spare: 2 },
+      { head: 'CPU', align: 'right' },
+      { head: 'memory', align: 'right' },
+      { head: 'GPU', align: 'right' },
+      { head: 'energy', align: 'right', spare: 1 },
+      { head: 'finds', align: 'right' },
+    ],
+    rows: reports.map((r) => {
+      const { summary: s } = r;
+      const memory =
+        s.memory_peak_bytes === undefined || s.memory_limit_bytes === undefined
+          ? undefined
+          : s.memory_peak_bytes / s.memory_limit_bytes;
+      return [
+        title(r),
+        ending(r).toLowerCase(),
+        formatDuration(s.wall_seconds),
+        String(s.nodes),
+        percent(s.cpu_utilization),
+        percent(memory),
+        percent(s.gpu_utilization),
+        energy(s.energy_joules),
+        String(r.findings.filter((f) => f.severity !== 'info').length),
+      ];
+    }),
+  };
+}
