@@ -70,7 +70,9 @@ function readStatistics(
 ): (TableStatistics & { damage?: Damage[] }) | undefined {
   if (file === undefined) return undefined;
   try {
-    return JSON.parse(fs.readFileSync(path.join(node.folder, file), 'utf8'));
+    const found = JSON.parse(fs.readFileSync(path.join(node.folder, file), 'utf8'));
+    // JSON has no NaN: a table without rows has neither start nor end
+    return { ...found, start: found.start ?? Number.NaN, end: found.end ?? Number.NaN };
   } catch {
     // they can be computed again from the table itself
     return undefined;

@@ -28,6 +28,19 @@ export function tornName(folder: string, name: string): string {
   }
 }
 
+/** Writes bytes to `<name>.torn`, unless that was done before a crash. */
+export function keepBytes(folder: string, name: string, bytes: Buffer): void {
+  const first = path.join(folder, `${name}.torn`);
+  if (fs.existsSync(first) && fs.readFileSync(first).equals(bytes)) return;
+  const fd = fs.openSync(tornName(folder, name), 'w', 0o600);
+  try {
+    fs.writeFileSync(fd, bytes);
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
 /**
  * Puts lines that could not be read into `<part>.torn` before their part is removed. Returns the parts that must be
  * kept whole under such a name, because they cannot be read at all or too much of them cannot.
@@ -45,13 +58,7 @@ export function keepRejected(
     if (unreadable !== undefined || (lines !== undefined && lines.bytes > MOST))
       whole.set(part, tornName(folder, part));
     else if (lines !== undefined) {
-      const fd = fs.openSync(tornName(folder, part), 'w', 0o600);
-      try {
-        for (const piece of lines.pieces) fs.writeSync(fd, piece);
-        fs.fsyncSync(fd);
-      } finally {
-        fs.closeSync(fd);
-      }
+      keepBytes(folder, part, Buffer.concat(lines.pieces));
       step(`${part}.torn written`);
     }
   }

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { makeRecording, START } from '../../test/make-recording.ts';
+import { findRecordings, openRecording } from '../recording/open.ts';
+import { sealRecording } from '../recording/seal.ts';
+import { summarise } from './summarise.ts';
+
+test('a sealed recording is summarised from what seal left, without reading a Parquet file', async () => {
+  const folder = await makeRecording({ seconds: 60, nodes: ['c1', 'c2'] });
+  const live = summarise([openRecording(folder)])[0]!.nodes.map((node) => node.tables);
+  sealRecording(openRecording(folder));
+  for (const node of ['c1', 'c2']) fs.writeFileSync(path.join(folder, `node=${node}`, 'disk.parquet'), 'not read');
+  const sealed = summarise([openRecording(folder)])[0]!.nodes.map((node) => node.tables);
+  assert.deepEqual(sealed, live);
+  const [, sda] = sealed[0]!.get('disk')!.series;
+  assert.deepEqual(sda!.keys, { disk: 'sda' });
+  assert.equal(sda!.columns.read_bytes!.increase, 59 * 4096);
+  assert.equal(sda!.columns.busy_percent!.p50, 4.75);
+});
+
+test('a range is computed from the samples in it, sealed or not', async () => {
+  const folder = await makeRecording({ seconds: 60 });
+  const range = { from: START + 10e6, to: START + 19e6, tables: ['load'] };
+  const of = () => summarise([openRecording(folder)], range)[0]!.nodes[0]!.tables;
+  const live = of();
+  sealRecording(openRecording(folder));
+  assert.deepEqual(of(), live);
+  assert.deepEqual([...live.keys()], ['load']);
+  const { load1 } = live.get('load')!.series[0]!.columns;
+  assert.deepEqual([load1!.count, load1!.min, load1!.max], [10, 2.5, 4.75]);
+});
+
+test('several recordings are summarised side by side; damaged statistics are computed again', async () => {
+  const one = await makeRecording({ seconds: 5 });
+  const other = await makeRecording({ seconds: 7, job: { id: '18' } });
+  sealRecording(openRecording(other));
+  fs.writeFileSync(path.join(other, 'node=c1', 'load.stats.json'), '{"tab');
+  const found = summarise(findRecordings([one, other]));
+  assert.deepEqual(
+    found.map((summary) => [summary.recording.job.id, summary.nodes[0]!.tables.get('load')!.rows]),
+    [
+      ['17', 5],
+      ['18', 7],
+    ],
+  );
+});

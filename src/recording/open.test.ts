@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { jobOf, makeRecording, temporary } from '../../test/make-recording.ts';
+import { Fault } from '../base/fault.ts';
+import { byName, findRecordings, openRecording } from './open.ts';
+
+const fault = (message: RegExp, hint: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof Fault);
+  assert.match(error.message, message);
+  assert.match(error.hint ?? '', hint);
+  assert.equal(error.exit, 1);
+  return true;
+};
+
+test('a recording opens with its job, its nodes by name, and the files of every table', async () => {
+  const folder = await makeRecording({ nodes: ['c10', 'c2', 'rack 3/é'], rollEvery: 25 });
+  const recording = openRecording(folder);
+  assert.equal(recording.job.id, '17');
+  assert.deepEqual(
+    recording.nodes.map((node) => node.name),
+    ['c2', 'c10', 'rack 3/é'],
+  );
+  assert.equal(path.basename(recording.nodes[2]!.folder), 'node=rack%203%2F%C3%A9');
+  assert.deepEqual(recording.nodes[0]!.tables.get('disk'), {
+    parts: ['disk.0001.csv.zst', 'disk.0002.csv.zst', 'disk.csv'],
+  });
+  assert.equal(recording.nodes[0]!.agent?.facts.cpus, 4);
+  assert.deepEqual(recording.troubles, []);
+});
+
+test('a folder of recordings opens as many, and one that is added later is there the next time', async () => {
+  const collection = temporary();
+  await makeRecording({ folder: path.join(collection, 'a') });
+  await makeRecording({ folder: path.join(collection, 'user=ada', 'job=2'), job: { id: '2' } });
+  fs.writeFileSync(path.join(collection, 'notes.txt'), 'mine');
+  const ids = (): string[] => findRecordings([collection]).map((recording) => recording.job.id);
+  assert.deepEqual(ids(), ['17', '2']);
+  await makeRecording({ folder: path.join(collection, 'b'), job: { id: '3' } });
+  assert.deepEqual(ids(), ['17', '3', '2']);
+  assert.equal(findRecordings([collection, path.join(collection, 'a')]).length, 3);
+});
+
+test('without job.json the nodes are still there, and that it is missing is said', async () => {
+  const folder = await makeRecording();
+  fs.rmSync(path.join(folder, 'job.json'));
+  const recording = openRecording(folder);
+  assert.equal(recording.job.id, 'tacho-17');
+  assert.equal(recording.job.state, 'unknown');
+  assert.equal(recording.job.interval_seconds, 1);
+  assert.deepEqual(recording.troubles, [`cannot read ${folder}/job.json: no such file or folder`]);
+});
+
+test('a damaged agent.json is said, and the node opens without it', async () => {
+  const folder = await makeRecording();
+  fs.writeFileSync(path.join(folder, 'node=c1', 'agent.json'), '{"format": 1, "no');
+  const recording = openRecording(folder);
+  assert.equal(recording.nodes[0]!.agent, undefined);
+  assert.deepEqual(recording.troubles, [`cannot read ${folder}/node=c1/agent.json: it is damaged`]);
+});
+
+test('what is no recording, is newer, or is not there is refused with what to do', async () => {
+  const empty = temporary();
+  assert.throws(() => openRecording(empty), fault(/is not a recording: it has neither job.json nor/, /tacho list/));
+  assert.throws(
+    () => findRecordings([empty]),
+    fault(/no recording in .*: looked for folders with job.json/, /tacho run/),
+  );
+  assert.throws(
+    () => findRecordings(['/nowhere']),
+    fault(/cannot open \/nowhere: no such file or folder/, /tacho list/),
+  );
+  const folder = await makeRecording();
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify({ ...jobOf(), format: 99 }));
+  assert.throws(() => openRecording(folder), fault(/newer Tacho \(format 99; this one reads up to 1\)/, /update/));
+});
+
+test('names are ordered as people count', () => {
+  assert.deepEqual(['n10', 'n2', 'n2a', 'm1', 'n02'].sort(byName), ['m1', 'n02', 'n2', 'n2a', 'n10']);
+});
