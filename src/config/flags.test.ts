@@ -13,7 +13,7 @@ test('flags, their values and help come from the settings', async () => {
     /-i, --interval <duration> Time between samples, from 0\.1 s up \(default: 1s\) \[TACHO_INTERVAL\]/,
   );
   assert.match(help, /--redact Leave the arguments/);
-  command.parse(['-i', '2s', '--redact', '--without', 'nfs,gpu', '--part-size', '1M', '--config', '/dev/null'], {
+  command.parse(['-i', '2s', '--redact', '--without', 'nfs,gpu', '--spool-part-size', '1M', '--config', '/dev/null'], {
     from: 'user',
   });
   const config = await configOf(command.opts(), keys);
@@ -27,7 +27,7 @@ test('the reference lists every key with variable, flag and default', () => {
   const text = configReference();
   assert.match(
     text,
-    /\| `spool\.part_time` \| `TACHO_SPOOL_PART_TIME` \| `--part-time` \| a duration .* \| `"10min"` \|/,
+    /\| `spool\.part_time` \| `TACHO_SPOOL_PART_TIME` \| `--spool-part-time` \| a duration .* \| `"10min"` \|/,
   );
   assert.match(text, /\| `timeout` \| a duration such as "5s" \|/);
 });

@@ -65,10 +65,9 @@ export function variableOf(setting: Setting): string {
   return `TACHO_${setting.key.replaceAll('.', '_').toUpperCase()}`;
 }
 
-/** --part-size, of spool.part_size; with its placeholder as commander wants it. */
+/** --spool-part-size, of spool.part_size; and what stands for its value. */
 export function flagOf(setting: Setting): { long: string; placeholder: string | undefined } {
-  const last = setting.key.slice(setting.key.lastIndexOf('.') + 1);
   const kind = kinds[setting.kind];
   const placeholder = 'placeholder' in kind ? kind.placeholder : undefined;
-  return { long: setting.flag ?? `--${last.replaceAll('_', '-')}`, placeholder };
+  return { long: setting.flag ?? `--${setting.key.replaceAll(/[._]/g, '-')}`, placeholder };
 }

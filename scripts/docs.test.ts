@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { prometheusName } from '../src/table/names.ts';
+import { units } from '../src/table/unit.ts';
+import { generated, tables } from './docs.ts';
+
+for (const [file, text] of generated()) {
+  test(`docs/${path.basename(file)} is what the definitions say (npm run docs renews it)`, () => {
+    assert.equal(fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '', text);
+  });
+}
+
+/** Named after the kernel's rchar and wchar, to stay apart from read_bytes and written_bytes. */
+const OWN_NAMES = ['process.read_chars', 'process.written_chars'];
+
+test('every column says its unit in its name, has a sentence of help and a Prometheus name of its own', () => {
+  const seen = new Map<string, string>();
+  const wrong: string[] = [];
+  for (const { table } of tables) {
+    for (const column of table.columns) {
+      const here = `${table.name}.${column.name}`;
+      const { suffix } = units[column.unit];
+      if (OWN_NAMES.includes(here)) continue;
+      if (suffix !== '' && column.name !== suffix && !column.name.endsWith(`_${suffix}`))
+        wrong.push(`${here} lacks _${suffix}`);
+      if (!/^\S.*\.$/.test(column.help)) wrong.push(`${here}: "${column.help}" is no sentence`);
+      const name = prometheusName(table, column);
+      if (!/^[a-z_][a-zA-Z0-9_]*$/.test(name)) wrong.push(`${here} would be ${name}`);
+      if (column.type !== 'text' && seen.has(name)) wrong.push(`${here} and ${seen.get(name)} are both ${name}`);
+      seen.set(name, here);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});

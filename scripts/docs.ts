@@ -1,0 +1,33 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { configReference } from '../src/config/reference.ts';
+import { agentTable } from '../src/sources/agent.ts';
+import { sources } from '../src/sources/index.ts';
+import { metricReference, type ReferenceEntry } from '../src/table/reference.ts';
+
+/** Renews what in docs/ is made from definitions: `npm run docs`. */
+
+const DOCS = path.join(import.meta.dirname, '../docs');
+const BEGIN = '<!-- made by npm run docs -->';
+const END = '<!-- end -->';
+
+/** Every table that a recording may have. */
+export const tables: readonly ReferenceEntry[] = [...sources, { table: agentTable }];
+
+/** The generated pages, by path: what they should hold now. */
+export function generated(): Map<string, string> {
+  const configuration = path.join(DOCS, 'configuration.md');
+  return new Map([
+    [path.join(DOCS, 'metrics.md'), metricReference(tables)],
+    [configuration, between(fs.readFileSync(configuration, 'utf8'), configReference())],
+  ]);
+}
+
+function between(page: string, text: string): string {
+  const [before, rest] = page.split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (after === undefined) throw new Error(`docs/configuration.md lacks ${BEGIN} … ${END}`);
+  return `${before}${BEGIN}\n\n${text}\n\n${END}${after}`;
+}
+
+if (import.meta.main) for (const [file, text] of generated()) fs.writeFileSync(file, text);
