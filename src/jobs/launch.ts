@@ -16,6 +16,7 @@ import type { Launcher, LaunchPlan } from './scheduler.ts';
 const LOOK_MS = 20;
 /** An agent that was asked to end and does not is asked once more, on its node. */
 const PATIENCE_SECONDS = 3;
+const GRACE_SECONDS = 0.5;
 
 export interface AgentsOptions {
   /** Absolute path. */
@@ -38,6 +39,8 @@ export interface AgentsOptions {
 /** A launcher that runs: `srun`, `ssh`… or the agent itself. */
 export interface Launched extends ProcessId {
   nodes: string[];
+  /** Its end is noticed by what it started, a moment later. */
+  lifeline?: boolean;
 }
 
 /** Starts one agent on each node, and leaves them running when this process ends. */
@@ -94,7 +97,8 @@ function launchDetached(launcher: Launcher, log: string): Launched {
     child.on('error', (error) => fs.appendFileSync(log, `${launcher.command}: ${reason(error)}\n`));
     child.unref();
     if (child.pid === undefined) return { pid: 0, started: '', nodes: launcher.nodes };
-    return { ...processId(child.pid), nodes: launcher.nodes };
+    const launched = { ...processId(child.pid), nodes: launcher.nodes };
+    return launcher.lifeline ? { ...launched, lifeline: true } : launched;
   } finally {
     fs.closeSync(output);
     if (input !== undefined) fs.closeSync(input);
@@ -164,25 +168,31 @@ export async function stopAgents(
   const { recording, job } = options;
   const scheduler = schedulerOf(options);
   const silent = (): string[] => options.nodes.filter((node) => agentRecord(recording, node)?.end === undefined);
+  // one that never wrote its record is not there to be waited for
+  const lives = (): string[] => silent().filter((node) => agentRecord(recording, node) !== undefined);
   const begun = performance.now();
-  const waited = (): number => (performance.now() - begun) / 1000;
   const step = options.nodes.map((node) => agentRecord(recording, node)?.step).find((found) => found !== undefined);
-  // without a record nobody is there to be ended
-  if (silent().length > 0 && !(await scheduler.stop(run, job.id, step))) {
+  if (lives().length > 0 && !(await scheduler.stop(run, job.id, step))) {
     for (const each of launched) signalProcess(each, 'SIGTERM');
   }
-  const all = await until(() => silent().length === 0 || gone(launched), PATIENCE_SECONDS);
-  if (!all) {
-    const left = silent().filter((node) => agentRecord(recording, node) !== undefined);
-    await askOnNodes(options, left, run);
-    await until(() => silent().length === 0 || gone(launched), limitSeconds - waited());
+  const over = (): boolean => lives().length === 0 || gone(launched);
+  if (!(await until(over, PATIENCE_SECONDS))) {
+    await askOnNodes(options, lives(), run);
+    await until(over, limitSeconds - (performance.now() - begun) / 1000);
   }
-  // a launcher may wait for a node that has vanished
-  if (!(await until(() => gone(launched), 1))) for (const each of launched) signalProcess(each, 'SIGKILL');
+  // what was written last may take a moment to be seen from another node
+  await until(() => lives().length === 0, GRACE_SECONDS);
+  // a launcher may wait for a node that has vanished, or that never came
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    if (await until(() => !launched.some(stillRuns), GRACE_SECONDS)) break;
+    for (const each of launched) signalProcess(each, signal);
+  }
   return silent();
 }
 
-const gone = (launched: readonly Launched[]): boolean => launched.length > 0 && !launched.some(stillRuns);
+/** Nothing that was started can still run. The far end of a connection may outlive it for a moment. */
+const gone = (launched: readonly Launched[]): boolean =>
+  launched.length > 0 && launched.every((each) => !each.lifeline && !stillRuns(each));
 
 async function until(done: () => boolean, seconds: number): Promise<boolean> {
   const limit = performance.now() + seconds * 1000;

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault } from '../base/fault.ts';
+import { openRecording } from '../recording/open.ts';
+import { findActive, needActive } from './active.ts';
+import { agentRecord } from './launch.ts';
+import { endPhase, openPhases, writeMarks } from './mark.ts';
+import { refreshJob } from './refresh.ts';
+import { startRecording } from './start.ts';
+import { recordingStatus } from './status.ts';
+import { stopRecording } from './stop.ts';
+import { answers } from './test-answers.ts';
+
+/** A stand-in for ssh: what it starts gets a pipe that ends with it. The host "bad" cannot be reached. */
+const SSH = `#!${process.execPath}
+const { spawn } = require('node:child_process');
+const [host, command] = process.argv.slice(-2);
+if (host === 'bad') { console.error('ssh: connect to host bad: no route to host'); process.exit(255); }
+const child = spawn('sh', ['-c', command], { stdio: ['pipe', 'inherit', 'inherit'] });
+process.stdin.pipe(child.stdin);
+child.on('exit', () => process.exit());
+`;
+
+function machine(t: TestContext) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-start-'));
+  fs.mkdirSync(path.join(folder, 'run'), { mode: 0o700 });
+  fs.mkdirSync(path.join(folder, 'bin'));
+  fs.writeFileSync(path.join(folder, 'bin/ssh'), SSH, { mode: 0o755 });
+  const env: Record<string, string> = {
+    HOME: folder,
+    PATH: `${folder}/bin:${process.env.PATH}`,
+    XDG_RUNTIME_DIR: path.join(folder, 'run'),
+  };
+  t.after(async () => {
+    const active = findActive(env);
+    if (active !== undefined) await stopRecording(env, undefined, () => {});
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+  const options = { intervalSeconds: 0.2, parent: folder, allowMissing: 0, limitSeconds: 20, watchPid: process.pid };
+  return { folder, env, options };
+}
+
+const silently = (): void => {};
+
+test('start on this machine, mark, look, stop', async (t) => {
+  const { folder, env, options } = machine(t);
+  const { recording, job, missing } = await startRecording(env, { ...options, name: 'try', tags: { case: 'a' } });
+  assert.deepEqual(missing, []);
+  assert.match(path.basename(recording), /^tacho-\d{8}-\d{6}-try$/);
+  assert.equal(fs.statSync(recording).mode & 0o777, 0o700);
+  assert.equal(needActive(env, '').recording, recording);
+  const node = job.nodes[0]!;
+  assert.ok(agentRecord(recording, node)!.first_sample! > 0);
+
+  await assert.rejects(
+    startRecording(env, options),
+    (error: Fault) => error.message === `this session is being recorded already, in ${recording}` && error.exit === 1,
+  );
+
+  const [status] = recordingStatus(recording).nodes;
+  assert.equal(status?.state, 'recording');
+  assert.ok(status!.ticks >= 1);
+
+  writeMarks(recording, env, [{ action: 'begin', name: 'outer' }]);
+  writeMarks(recording, env, [{ action: 'begin', name: 'a "b", c' }]);
+  assert.deepEqual(openPhases(recording, env), ['outer', 'a "b", c']);
+  assert.throws(() => endPhase(recording, env, 'other'), /"other" has not begun/);
+  assert.equal(endPhase(recording, env, undefined), 'a "b", c');
+  assert.equal(endPhase(recording, env, 'outer'), 'outer');
+  assert.throws(() => endPhase(recording, env, undefined), /no phase has begun/);
+
+  const stopped = await stopRecording(env, undefined, silently);
+  assert.deepEqual([stopped.silent, stopped.over], [[], true]);
+  const { job: ended } = openRecording(recording);
+  assert.equal(ended.state, 'completed');
+  assert.ok(ended.end! > ended.start);
+  assert.deepEqual(ended.tags, { case: 'a' });
+  assert.equal(agentRecord(recording, node)?.end_reason, 'SIGTERM');
+  assert.equal(findActive(env), undefined);
+  assert.throws(() => needActive(env, 'there is nothing to stop'), /nothing is being recorded in this session/);
+  assert.deepEqual(fs.readdirSync(folder).filter((name) => name.startsWith('tacho-')).length, 1);
+});
+
+test('hosts by ssh: one that cannot be reached is named, and the others are not left running', async (t) => {
+  const { folder, env, options } = machine(t);
+  await assert.rejects(
+    startRecording(env, { ...options, hosts: ['far1', 'bad'], folder: path.join(folder, 'r1') }),
+    (error: Fault) => {
+      assert.equal(error.message, '1 of 2 nodes did not begin to record: bad');
+      assert.match(error.hint!, /bad: ssh: connect to host bad: no route to host/);
+      assert.match(error.hint!, /--allow-missing 1/);
+      return true;
+    },
+  );
+  assert.ok(agentRecord(path.join(folder, 'r1'), 'far1')!.end! > 0);
+  assert.equal(findActive(env), undefined);
+
+  const { recording, missing } = await startRecording(env, {
+    ...options,
+    hosts: ['far1', 'far2', 'bad'],
+    allowMissing: 1,
+  });
+  assert.deepEqual(
+    missing.map(({ node }) => node),
+    ['bad'],
+  );
+  // the connection to one node drops: its agent ends by itself
+  const launched = findActive(env)!.launched.find(({ nodes }) => nodes[0] === 'far1')!;
+  process.kill(launched.pid, 'SIGKILL');
+  while (agentRecord(recording, 'far1')?.end === undefined) await sleep(20);
+  assert.equal(agentRecord(recording, 'far1')?.end_reason, 'the connection that started it has ended');
+  const { silent } = await stopRecording(env, undefined, silently);
+  assert.deepEqual(silent, ['bad']);
+  assert.ok(agentRecord(recording, 'far2')!.end! > 0);
+});
+
+test('an agent that was killed is named by stop, and does not hold it up', async (t) => {
+  const { env, options } = machine(t);
+  const { recording, job } = await startRecording(env, options);
+  process.kill(agentRecord(recording, job.nodes[0]!)!.pid, 'SIGKILL');
+  const { silent, over } = await stopRecording(env, undefined, silently);
+  assert.deepEqual([silent, over], [job.nodes, true]);
+});
+
+test('how a job ended that could not say so is asked of the scheduler, and kept', async (t) => {
+  const { env, options } = machine(t);
+  const { recording } = await startRecording(env, options);
+  await stopRecording(env, undefined, silently);
+  const opened = openRecording(recording);
+  delete opened.job.end;
+  opened.job = { ...opened.job, id: '4', scheduler: 'slurm', state: 'running', start: 1794777907_000000 };
+  const { run } = answers({ 'scontrol show job 4': 'slurm-scontrol-timeout.txt' });
+  const job = await refreshJob(opened, run);
+  assert.deepEqual([job.state, job.end, job.reason], ['timeout', 1794777996000000, 'time limit of 1 min 00 s reached']);
+  assert.equal(openRecording(recording).job.state, 'timeout');
+  // nobody knows: that every agent has ended says when
+  opened.job = { ...opened.job, scheduler: 'none' };
+  const unknown = await refreshJob(opened, answers({}).run);
+  assert.deepEqual([unknown.state, unknown.reason], ['unknown', 'recording ended: SIGTERM']);
+  assert.equal(unknown.end, opened.nodes[0]!.agent!.end);
+});
+
+test('a registry that somebody else could write to is refused', (t) => {
+  const { folder, env } = machine(t);
+  fs.mkdirSync(path.join(folder, 'run/tacho'), { mode: 0o700 });
+  fs.chmodSync(path.join(folder, 'run/tacho'), 0o777);
+  assert.throws(() => needActive(env, ''), /others may write there/);
+  fs.chmodSync(path.join(folder, 'run/tacho'), 0o700);
+  assert.throws(() => needActive({ ...env, TACHO_RECORDING: folder }, ''), /which is no recording/);
+});
