@@ -78,7 +78,7 @@ function ask(library: Library, card: number): Question[] {
   scalar('memory_total_bytes', 'rsmi_dev_memory_total_get', [0], u64);
   power(library, card, questions) || scalar('power_watts', 'rsmi_dev_power_ave_get', [0], (out) => u64(out) / 1e6);
   scalar('power_limit_watts', 'rsmi_dev_power_cap_get', [0], (out) => u64(out) / 1e6);
-  const thousandths = (out: Buffer) => Number(out.readBigInt64LE(0)) / 1000;
+  const thousandths = (out: Buffer) => Math.round(Number(out.readBigInt64LE(0)) / 1000);
   const sensors = ['temperature_celsius', 'temperature_hotspot_celsius', 'temperature_memory_celsius'] as const;
   for (const [sensor, column] of sensors.entries())
     scalar(column, 'rsmi_dev_temp_metric_get', [sensor, 0], thousandths);

@@ -168,7 +168,7 @@ function openFiles(host: Host, pci: PciDevice) {
         if (end < 0) continue;
         gone = false;
         const value = factor === 1 ? number(file.bytes, 0, end) : decimal(file.bytes, 0, end) * factor;
-        reading[column] = column === 'fan_percent' || column.endsWith('_mhz') ? Math.round(value) : value;
+        reading[column] = column.endsWith('_watts') ? value : Math.round(value);
       }
       if (gone) throw new CardLost(`${pci.address} is gone from the bus`);
       if (errors.length > 0 && reads++ % ERRORS_EVERY === 0) readErrors();

@@ -157,7 +157,7 @@ function temperatures(
 ): void {
   const degrees = (out: Buffer) => {
     const value = Number(out.readBigInt64LE(0));
-    return value > 1000 ? value / 1000 : value;
+    return value > 1000 ? Math.round(value / 1000) : value;
   };
   const sensors = ['temperature_celsius', 'temperature_hotspot_celsius', 'temperature_memory_celsius'] as const;
   for (const [sensor, column] of sensors.entries()) scalar(column, 'amdsmi_get_temp_metric', [sensor, 0], degrees);
