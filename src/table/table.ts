@@ -38,6 +38,8 @@ export interface Table {
   readonly scope: 'node' | 'job';
   /** A row is written only when something changed (and now and then anyway): the last row holds until the next one. */
   readonly sparse?: boolean;
+  /** Rows are things that happened, not samples of a state: no statistics, no rates. */
+  readonly events?: boolean;
 }
 
 /** Shorthands, so that a source's definition reads as a list. */
