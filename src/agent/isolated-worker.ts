@@ -90,7 +90,8 @@ async function open(opening: Opening): Promise<(request: Request) => void> {
   const devices = await gpuDevices(host, opening);
   for (const source of opening.custom) {
     if (!host.enter(customDevice(source))) continue;
-    const reader = await openCustomReader(source, host, devices);
+    const taken = sources.some((kind) => kind.table.name === source.name);
+    const reader = await openCustomReader(source, host, devices, taken);
     if (reader !== undefined) readers.push(reader);
   }
   showDevice('');
@@ -185,10 +186,14 @@ async function openCustomReader(
   source: CustomSource,
   host: DeviceHost,
   devices: () => readonly CustomDevice[],
+  taken: boolean,
 ): Promise<Reader | undefined> {
   let tableSaid = false;
   try {
-    const custom = await openCustom(source, devices);
+    if (taken) throw new Error('Tacho has a table of this name; give the source another one');
+    const custom = await openCustom(source, devices, (why) =>
+      host.note({ table: source.name, what: source.name, why }),
+    );
     return {
       name: source.name,
       every: (source.interval ?? 0) * 1e6,

@@ -41,11 +41,16 @@ export class CustomFailure extends Error {
   }
 }
 
-export async function openCustom(source: CustomSource, devices: () => readonly CustomDevice[]): Promise<CustomReader> {
+/** `note` says something that does not keep the source from being read. */
+export async function openCustom(
+  source: CustomSource,
+  devices: () => readonly CustomDevice[],
+  note: (why: string) => void,
+): Promise<CustomReader> {
   if (source.module !== undefined) {
     const { openModule } = await import('./custom-module.ts');
-    return openModule(source, devices);
+    return openModule(source, devices, note);
   }
   const { openCommand } = await import('./custom-command.ts');
-  return openCommand(source);
+  return openCommand(source, note);
 }
