@@ -1,5 +1,5 @@
 import * as path from 'node:path';
-import { usage } from '../../base/fault.ts';
+import { Fault, usage } from '../../base/fault.ts';
 import { isNumber } from '../../recording/batch.ts';
 import type { Recording } from '../../recording/open.ts';
 import type { Table } from '../../table/table.ts';
@@ -19,7 +19,7 @@ import {
   select,
   tableNames,
 } from './select.ts';
-import { type Lane, lanesOf, type WideForm, writeWide } from './wide.ts';
+import { beginOf, type Lane, lanesOf, tickOf, type WideForm, writeWide } from './wide.ts';
 
 export interface ExportOptions extends Selection {
   format: 'csv' | 'parquet' | 'ndjson';
@@ -32,6 +32,8 @@ export interface ExportOptions extends Selection {
   interval?: number;
   /** Times as microseconds since 1970. */
   epoch?: boolean;
+  /** A table that takes more bytes on disk is exported a stretch of time, or some columns, at a time (default 32 MiB). */
+  atOnce?: number;
   /** Told of each file that is written, and of what could not be read. */
   written?: (file: Written) => void;
   note?: (text: string) => void;
@@ -44,7 +46,6 @@ export interface Written {
   bytes: number;
 }
 
-/** A table that takes more bytes on disk than this is exported a stretch of time (or some columns) at a time. */
 const AT_ONCE = 32 << 20;
 /** Stands in for the interval of a recording whose job.json is lost. */
 const USUAL_INTERVAL = 1;
@@ -111,12 +112,17 @@ class TableExport {
   private readonly table: Table;
   private readonly options: ExportOptions;
   private readonly interval: number | undefined;
+  /** Microseconds: the interval of the samples, the shortest if jobs differ. */
+  private readonly sampled: number;
+  private readonly atOnce: number;
   private readonly said = new Set<string>();
 
   constructor(selected: readonly Selected[], table: Table, options: ExportOptions) {
     this.selected = selected;
     this.table = table;
     this.options = options;
+    this.sampled = sampledAt(selected) * 1e6;
+    this.atOnce = options.atOnce ?? AT_ONCE;
     this.interval = options.interval === undefined ? undefined : Math.round(options.interval * 1e6);
   }
 
@@ -140,7 +146,7 @@ class TableExport {
       throw usage('Parquet cannot go to standard output', '--to DIR names a folder');
     const file = path.join(folder, `${this.table.name}.parquet`);
     const columns = this.table.columns.map((c) => c.name);
-    const size = Math.ceil(columns.length / Math.ceil((bytesOf(this.selected, this.table.name) + 1) / AT_ONCE));
+    const size = Math.ceil(columns.length / Math.ceil((bytesOf(this.selected, this.table.name) + 1) / this.atOnce));
     const groups = Array.from({ length: Math.ceil(columns.length / size) }, (_, g) =>
       columns.slice(g * size, (g + 1) * size),
     );
@@ -170,7 +176,7 @@ class TableExport {
   /** All series there are, and their samples, no more at a time than memory should hold. */
   windows(convert: (piece: Piece) => Piece = (piece) => piece): { lanes: Lane[]; windows: AsyncIterable<Piece[]> } {
     const columns = this.table.columns.map((c) => c.name);
-    const parts = this.table.sparse === true ? 1 : Math.ceil(bytesOf(this.selected, this.table.name) / AT_ONCE);
+    const parts = this.table.sparse === true ? 1 : Math.ceil(bytesOf(this.selected, this.table.name) / this.atOnce);
     if (parts <= 1) {
       const pieces = [...this.each(columns)].map(convert);
       return { lanes: lanesOf(pieces), windows: once(pieces) };
@@ -188,11 +194,12 @@ class TableExport {
     const grid = gridOf(this.selected, this.table, this.interval);
     const self = this;
     const windows = async function* (): AsyncGenerator<Piece[]> {
-      // windows end between ticks, so that no row is torn in two
-      const step = Math.ceil((to - from + 1) / parts / grid) * grid;
-      const first = Math.floor(from / grid) * grid - grid / 2;
-      for (let start = first; start <= to; start += step) {
-        yield [...self.each(columns, { from: start, to: start + step - 1 })].map(convert);
+      // windows end where ticks end, so that no row is torn in two
+      const sampled = self.interval === undefined ? grid : Math.min(grid, self.sampled);
+      const ticks = Math.ceil((to - from + 1) / parts / grid);
+      for (let tick = tickOf(from, grid, sampled); beginOf(tick, grid, sampled) <= to; tick += ticks) {
+        const window = { from: beginOf(tick, grid, sampled), to: beginOf(tick + ticks, grid, sampled) - 1 };
+        yield [...self.each(columns, window)].map(convert);
       }
     };
     return { lanes, windows: windows() };
@@ -210,10 +217,15 @@ class TableExport {
     };
     const interval = this.interval === undefined ? {} : { interval: this.interval };
     for (const { recording, job, ranges } of this.selected) {
-      const sampled = sampledAt(recording) * 1e6;
       for (const node of recording.nodes) {
         const both = ranges.flatMap((range) => overlap(range, window) ?? []);
-        const piece = pieceOf(job, node, this.table.name, { columns, ranges: both, damaged, sampled, ...interval });
+        const piece = pieceOf(job, node, this.table.name, {
+          columns,
+          ranges: both,
+          damaged,
+          sampled: this.sampled,
+          ...interval,
+        });
         if (piece !== undefined) yield piece;
       }
     }
@@ -247,11 +259,14 @@ async function* once(pieces: Piece[]): AsyncGenerator<Piece[]> {
 function gridOf(selected: readonly Selected[], table: Table, interval: number | undefined): number {
   if (interval !== undefined) return interval;
   const every = (table as Table & { every?: number }).every ?? 0;
-  return Math.round(Math.max(every, Math.min(...selected.map(({ recording }) => sampledAt(recording)))) * 1e6);
+  return Math.round(Math.max(every, sampledAt(selected)) * 1e6);
 }
 
 /** Seconds between samples. */
-const sampledAt = ({ job }: Recording): number => (job.interval_seconds > 0 ? job.interval_seconds : USUAL_INTERVAL);
+function sampledAt(selected: readonly Selected[]): number {
+  const seconds = selected.map(({ recording }) => recording.job.interval_seconds).filter((s) => s > 0);
+  return seconds.length > 0 ? Math.min(...seconds) : USUAL_INTERVAL;
+}
 
 /** Writes an output to its end, or not at all. */
 async function finished(output: Output, table: string, write: () => Promise<number>): Promise<Written> {
@@ -281,7 +296,7 @@ async function exportOmnistat(selected: readonly Selected[], options: ExportOpti
     }
   }
   if (files.length === 0)
-    throw usage('neither GPUs nor networks were recorded: there is nothing for the omnistat layout');
+    throw new Fault('neither GPUs nor networks were recorded: there is nothing for the omnistat layout');
   return files;
 }
 

@@ -63,6 +63,15 @@ export function tickOf(time: number, interval: number, sampled = interval): numb
   return Math.floor((time + sampled * EARLY) / interval);
 }
 
+/** The first microsecond that belongs to a tick. */
+export function beginOf(tick: number, interval: number, sampled = interval): number {
+  let begin = Math.ceil(tick * interval - sampled * EARLY);
+  // what the two roundings make of it is decided by the other one
+  while (tickOf(begin, interval, sampled) < tick) begin++;
+  while (tickOf(begin - 1, interval, sampled) >= tick) begin--;
+  return begin;
+}
+
 /** The header: a row a level, and one that names the column of times, as pandas reads and writes them. */
 export function wideHeader(form: WideForm): string {
   const { metrics, lanes, levels } = form;

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { writeDemo } from '../src/demo/demo.ts';
+import { findRecordings, openRecording } from '../src/recording/open.ts';
+import { sealRecording } from '../src/recording/seal.ts';
+import { type ExportOptions, exportRecordings } from '../src/show/export/export.ts';
+import { parseCsv } from '../src/show/export/fixture.ts';
+import { marker } from '../src/sources/marker.ts';
+import { appendRows, diskRows, makeRecording, START, temporary } from './make-recording.ts';
+import { TACHO, tacho } from './tacho.ts';
+
+async function exported(recordings: readonly string[], options: Partial<ExportOptions> = {}): Promise<string> {
+  const folder = temporary();
+  await exportRecordings(findRecordings(recordings), { format: 'csv', layout: 'long', folder, ...options });
+  return folder;
+}
+
+/** With microseconds, which JavaScript's dates do not have. */
+const iso = (time: number): string =>
+  new Date(Math.floor(time / 1000)).toISOString().replace('Z', `${String(time % 1000).padStart(3, '0')}Z`);
+
+/** Rows of a CSV file by its header. */
+function rowsOf(file: string): Record<string, string>[] {
+  const [header, ...rows] = parseCsv(fs.readFileSync(file, 'utf8'));
+  return rows.map((row) => Object.fromEntries(row.map((cell, i) => [header![i]!, cell])));
+}
+
+test('every sample is in the long export, from live and from sealed files alike', async () => {
+  const recording = await makeRecording({ nodes: ['c1', 'c2'], seconds: 25, rollEvery: 10 });
+  const live = await exported([recording]);
+  assert.deepEqual(fs.readdirSync(live).sort(), ['disk.csv', 'load.csv']);
+  const expected = ['c1', 'c2'].flatMap((node) =>
+    ['nvme10', 'sda'].flatMap((disk) =>
+      diskRows(25)
+        .filter((row) => row.disk === disk)
+        .map((row) => ({
+          time: iso(row.time),
+          node,
+          job: '17',
+          disk,
+          read_bytes: String(row.read_bytes),
+          busy_percent: String(row.busy_percent),
+          queue: row.queue === undefined ? '' : String(row.queue),
+          model: String(row.model ?? ''),
+        })),
+    ),
+  );
+  assert.deepEqual(rowsOf(path.join(live, 'disk.csv')), expected);
+  sealRecording(openRecording(recording));
+  const sealed = await exported([recording]);
+  for (const name of ['disk.csv', 'load.csv']) {
+    assert.equal(fs.readFileSync(path.join(sealed, name), 'utf8'), fs.readFileSync(path.join(live, name), 'utf8'));
+  }
+});
+
+test('a recording that still grows can be exported; its torn last line is left out and mentioned', async () => {
+  const recording = await makeRecording({ seconds: 5 });
+  fs.appendFileSync(path.join(recording, 'node=c1', 'load.csv'), '17947757');
+  const notes: string[] = [];
+  const folder = await exported([recording], { tables: ['load'], note: (text) => notes.push(text) });
+  assert.equal(rowsOf(path.join(folder, 'load.csv')).length, 5);
+  assert.equal(notes.length, 1);
+  assert.match(notes[0]!, /node=c1\/load\.csv: 1 torn or damaged line left out/);
+});
+
+test('ranges, columns and intervals', async () => {
+  const recording = await makeRecording({ seconds: 60 });
+  const range = await exported([recording], { tables: ['load'], from: START + 10e6, to: START + 19e6, epoch: true });
+  const rows = rowsOf(path.join(range, 'load.csv'));
+  assert.deepEqual(
+    rows.map((r) => Number(r.time)),
+    Array.from({ length: 10 }, (_, i) => START + (10 + i) * 1e6),
+  );
+  assert.equal(rows[0]!.load1, '2.5');
+
+  const columns = await exported([recording], { columns: ['queue', 'read_bytes'] });
+  assert.deepEqual(fs.readdirSync(columns), ['disk.csv']);
+  assert.deepEqual(Object.keys(rowsOf(path.join(columns, 'disk.csv'))[0]!), [
+    'time',
+    'node',
+    'job',
+    'disk',
+    'queue',
+    'read_bytes',
+  ]);
+
+  // START is 12 s after a full minute
+  const coarse = await exported([recording], { tables: ['disk'], interval: 30, epoch: true });
+  const sda = rowsOf(path.join(coarse, 'disk.csv')).filter((row) => row.disk === 'sda');
+  assert.deepEqual(
+    sda.map((row) => [Number(row.time), row.read_bytes]),
+    [
+      [START - 12e6, String(17 * 4096)],
+      [START + 18e6, String(47 * 4096)],
+      [START + 48e6, String(59 * 4096)],
+    ],
+  );
+  const mean = (from: number, to: number): number => {
+    const values = Array.from({ length: to - from }, (_, i) => ((from + i) % 10) + 0.25);
+    return values.reduce((a, b) => a + b, 0) / values.length;
+  };
+  for (const [i, [from, to]] of [
+    [0, 18],
+    [18, 48],
+    [48, 60],
+  ].entries()) {
+    assert.ok(Math.abs(Number(sda[i]!.busy_percent) - mean(from!, to!)) < 1e-5);
+  }
+});
+
+test('markers confine the export to their phases, every one of that name', async () => {
+  const recording = await makeRecording({ seconds: 60 });
+  const mark = (second: number, action: string, name: string) => ({ time: START + second * 1e6, action, name });
+  await appendRows(path.join(recording, 'node=c1'), marker.table, [
+    mark(5, 'begin', 'step'),
+    mark(8, 'end', 'step'),
+    mark(20, 'begin', 'other'),
+    mark(50, 'begin', 'step'),
+  ]);
+  const folder = await exported([recording], { tables: ['load'], marker: 'step', epoch: true });
+  const seconds = rowsOf(path.join(folder, 'load.csv')).map((row) => (Number(row.time) - START) / 1e6);
+  assert.deepEqual(seconds, [5, 6, 7, 8, ...Array.from({ length: 10 }, (_, i) => 50 + i)]);
+  const wide = await exported([recording], { tables: ['load'], marker: 'step', layout: 'wide' });
+  assert.equal(parseCsv(fs.readFileSync(path.join(wide, 'load-wide.csv'), 'utf8')).length, 3 + 14);
+  await assert.rejects(exported([recording], { marker: 'stepp' }), /no marker "stepp"/);
+});
+
+test('several recordings: the job keeps them apart, also when both have the same id', async () => {
+  const parent = temporary();
+  await makeRecording({ folder: path.join(parent, 'a'), seconds: 3, job: { id: '21' } });
+  await makeRecording({ folder: path.join(parent, 'b'), seconds: 3, job: { id: '22' } });
+  const two = rowsOf(path.join(await exported([parent], { tables: ['load'] }), 'load.csv'));
+  assert.deepEqual(
+    two.map((row) => row.job),
+    ['21', '21', '21', '22', '22', '22'],
+  );
+  const wide = await exported([parent], { tables: ['load'], layout: 'wide' });
+  assert.deepEqual(parseCsv(fs.readFileSync(path.join(wide, 'load-wide.csv'), 'utf8')).slice(0, 5), [
+    ['metric', 'load1', 'load1'],
+    ['job', '21', '22'],
+    ['node', 'c1', 'c1'],
+    ['time', '', ''],
+    ['2026-11-15T20:49:12Z', '0', '0'],
+  ]);
+  await makeRecording({ folder: path.join(parent, 'c'), seconds: 1, job: { id: '22' } });
+  const three = rowsOf(path.join(await exported([parent], { tables: ['load'] }), 'load.csv'));
+  assert.deepEqual([...new Set(three.map((row) => row.job))], ['21', 'b', 'c']);
+});
+
+test('Parquet opens, with the values of the CSV', async () => {
+  const { parquetReadObjects } = await import('hyparquet');
+  const { asyncBufferFromFile } = await import('hyparquet/src/node.js');
+  const { zstdDecompressSync } = await import('node:zlib');
+  const recording = await makeRecording({ nodes: ['c1', 'c2'], seconds: 12 });
+  const folder = await exported([recording], { format: 'parquet' });
+  const csv = rowsOf(path.join(await exported([recording], { tables: ['disk'] }), 'disk.csv'));
+  const compressors = { ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)) };
+  const file = await asyncBufferFromFile(path.join(folder, 'disk.parquet'));
+  const rows = (await parquetReadObjects({ file, compressors })) as Record<string, unknown>[];
+  const text = (value: unknown): string => (value === null || value === undefined ? '' : String(value));
+  assert.deepEqual(
+    rows.map((row) => ({
+      ...Object.fromEntries(Object.entries(row).map(([k, v]) => [k, text(v)])),
+      time: (row.time as Date).toISOString(),
+    })),
+    csv.map((row) => ({ ...row, time: `${row.time!.slice(0, 23)}Z` })),
+  );
+  assert.deepEqual(Object.keys(rows[0]!), [
+    'time',
+    'node',
+    'job',
+    'disk',
+    'read_bytes',
+    'busy_percent',
+    'queue',
+    'model',
+  ]);
+});
+
+test('a table that is too large for memory is exported in pieces, with the same result', async () => {
+  const recording = await makeRecording({ nodes: ['c1', 'c2'], seconds: 200 });
+  const mark = (second: number, action: string) => ({ time: START + second * 1e6, action, name: 'step' });
+  await appendRows(
+    path.join(recording, 'node=c2'),
+    marker.table,
+    [20, 90, 95, 180].map((s, i) => mark(s, i % 2 ? 'end' : 'begin')),
+  );
+  const ways: Partial<ExportOptions>[] = [
+    { layout: 'wide' },
+    { layout: 'wide', interval: 7 },
+    { layout: 'wide', marker: 'step' },
+    { format: 'parquet' },
+    { format: 'parquet', interval: 7 },
+  ];
+  for (const way of ways) {
+    const whole = await exported([recording], { ...way, tables: ['disk'] });
+    const parts = await exported([recording], { ...way, tables: ['disk'], atOnce: 2000 });
+    const [name] = fs.readdirSync(whole);
+    const equal = fs.readFileSync(path.join(parts, name!)).equals(fs.readFileSync(path.join(whole, name!)));
+    assert.ok(equal, JSON.stringify(way));
+  }
+});
+
+test('the small demo is exported as it always was', async () => {
+  const recording = await writeDemo({ folder: path.join(temporary(), 'demo'), nodes: 2, gpus: 2, seconds: 60 });
+  const folder = await exported([recording], { tables: ['loadavg'] });
+  await exportRecordings([openRecording(recording)], { format: 'csv', layout: 'omnistat', folder });
+  await exportRecordings([openRecording(recording)], { format: 'ndjson', layout: 'long', folder, tables: ['marker'] });
+  const golden = path.join(import.meta.dirname, 'fixtures', 'demo-export');
+  for (const name of ['loadavg.csv', 'omnistat-rocm.csv', 'omnistat-network.csv', 'marker.ndjson']) {
+    const text = fs.readFileSync(path.join(folder, name), 'utf8');
+    if (process.env.UPDATE_GOLDEN) {
+      fs.mkdirSync(golden, { recursive: true });
+      fs.writeFileSync(path.join(golden, name), text);
+    }
+    assert.equal(text, fs.readFileSync(path.join(golden, name), 'utf8'), `${name} changed; UPDATE_GOLDEN=1 renews it`);
+  }
+});
+
+test('the command line: one table to standard output, several need a folder, and mistakes are explained', async () => {
+  const recording = await makeRecording({ seconds: 3 });
+  const one = tacho(['export', recording, '--table', 'load', '--epoch']);
+  assert.equal(one.code, 0, one.err);
+  assert.equal(one.out, `time,node,job,load1\n${START},c1,17,0\n${START + 1e6},c1,17,0.25\n${START + 2e6},c1,17,0.5\n`);
+  const expectations: [string[], number, RegExp][] = [
+    [[recording], 2, /2 tables need a folder to go to\n.*--to DIR/],
+    [[recording, '--table', 'lod', '--to', '-'], 2, /no table "lod" was recorded\n.*did you mean load/],
+    [[recording, '--columns', 'nothing', '--to', 'x'], 2, /no column "nothing" in disk, load/],
+    [[recording, '--layout', 'wide', '--format', 'parquet', '--to', 'x'], 2, /wide layout is CSV only/],
+    [[recording, '--layout', 'omnistat', '--to', temporary()], 1, /neither GPUs nor networks/],
+    [[recording, '--format', 'parquet', '--table', 'load'], 2, /Parquet cannot go to standard output/],
+    [[recording, '--interval', '0', '--table', 'load'], 2, /--interval/],
+    [[recording, '--from', '2030-01-01T00:00Z', '--table', 'load'], 1, /nothing was recorded in that range/],
+    [[temporary()], 1, /no recording in/],
+  ];
+  for (const [args, code, message] of expectations) {
+    const answer = tacho(['export', ...args]);
+    assert.match(answer.err, message);
+    assert.equal(answer.code, code, args.join(' '));
+    assert.doesNotMatch(answer.err, /\n\s+at /);
+  }
+  const folder = temporary();
+  const both = tacho(['export', recording, '--to', folder, '--from', '@1794775753', '--to', '@1794775753']);
+  assert.equal(both.code, 0, both.err);
+  assert.match(both.err, /load\.csv: 1 rows/);
+});
+
+test('a reader that has seen enough ends the export quietly', async () => {
+  const recording = await makeRecording({ seconds: 60 });
+  const shell = spawnSync(
+    'bash',
+    ['-c', `"${TACHO}" export "${recording}" --table disk | head -n 1; echo "\${PIPESTATUS[0]}"`],
+    {
+      encoding: 'utf8',
+    },
+  );
+  assert.match(shell.stdout, /^time,node,job,disk,.*\n\d+\n$/);
+  assert.equal(shell.stderr, '');
+});
