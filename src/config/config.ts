@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, usage } from '../base/fault.ts';
-import type { CustomSource } from './custom-source.ts';
+import type { CustomSource } from '../sources/custom.ts';
 import { type FileContent, readConfigFile } from './file.ts';
 import { kinds } from './kinds.ts';
 import { type Setting, settings, type Values, variableOf } from './settings.ts';

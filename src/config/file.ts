@@ -2,9 +2,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason, usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
-import { type CustomSource, sourceKeys } from './custom-source.ts';
+import type { CustomSource } from '../sources/custom.ts';
 import { kinds } from './kinds.ts';
 import { type Setting, settings } from './settings.ts';
+import { sourceKeys } from './source-keys.ts';
 import { lineOf } from './where.ts';
 
 /** What one configuration file says. */

@@ -1,6 +1,6 @@
-import { sourceKeys } from './custom-source.ts';
 import { kinds } from './kinds.ts';
 import { flagOf, type Setting, settings, variableOf } from './settings.ts';
+import { sourceKeys } from './source-keys.ts';
 
 /** The table of settings in docs/configuration.md. */
 export function configReference(): string {

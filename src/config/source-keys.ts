@@ -1,26 +1,11 @@
-/** A [[source]] of the configuration: the user's own module or command. */
-export interface CustomSource {
-  readonly name: string;
-  /** Path of a module that exports a table and how to read it; relative to the file that names it. */
-  readonly module?: string;
-  /** A command for the shell whose output is read. */
-  readonly command?: string;
-  /** What the command prints. */
-  readonly format: 'prometheus' | 'json';
-  /** Seconds between reads; undefined: every tick. */
-  readonly interval?: number;
-  /** Seconds after which a read is given up. */
-  readonly timeout: number;
-}
-
-/** The keys of a [[source]], for the check and the reference. */
+/** The keys of a [[source]] (see CustomSource), for the check and the reference. */
 export const sourceKeys = [
   { key: 'name', kind: 'name', say: 'a name of lower case letters, digits and _', help: 'Name of its table.' },
   {
     key: 'module',
     kind: 'text',
     say: 'the path of a module',
-    help: 'JavaScript or TypeScript file that exports `table` and `open`.',
+    help: 'JavaScript or TypeScript file that exports a table and how to read it; relative to the configuration.',
   },
   { key: 'command', kind: 'text', say: 'a command', help: 'Command whose output is read; either this or `module`.' },
   {

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { afterEach, beforeEach, test } from 'node:test';
+import { Host } from '../sources/host.ts';
+import { checkMachine, type MachineCheck } from './check.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-check-'));
+});
+afterEach(() => fs.rmSync(folder, { recursive: true }));
+
+const item = (check: MachineCheck, name: string) => {
+  const found = check.items.find((each) => each.name === name);
+  assert.ok(found, `no ${name}`);
+  return found;
+};
+
+test('on this machine a job can be recorded', async () => {
+  const check = await checkMachine({ host: new Host(), folder, custom: [], environment: {} });
+  assert.equal(check.records, true, JSON.stringify(check.items));
+  for (const name of ['loadavg', 'meminfo', 'cpu', 'process']) assert.equal(item(check, name).state, 'ok');
+  assert.match(item(check, 'process').text, /, [1-9]\d* row/);
+  assert.match(item(check, 'folder').text, new RegExp(`^${folder} can be written, .*iB free$`));
+  assert.deepEqual(fs.readdirSync(folder), []);
+});
+
+test('an empty machine records nothing, and the check says what is missing', async () => {
+  const root = path.join(folder, 'empty');
+  fs.mkdirSync(root);
+  const check = await checkMachine({ host: new Host(root), folder, custom: [], environment: {} });
+  assert.equal(check.records, false);
+  assert.equal(item(check, 'meminfo').state, 'failed');
+  assert.equal(item(check, 'loadavg').state, 'limited');
+  assert.equal(item(check, 'gpu').state, 'absent');
+  assert.equal(item(check, 'cgroups').state, 'absent');
+});
+
+test('a folder that cannot be written is a failure with advice', async () => {
+  const file = path.join(folder, 'file');
+  fs.writeFileSync(file, '');
+  const check = await checkMachine({ host: new Host(), folder: path.join(file, 'below'), custom: [], environment: {} });
+  assert.equal(check.records, false);
+  assert.match(item(check, 'folder').text, /cannot be written: not a folder/);
+  assert.match(item(check, 'folder').hint!, /-o FOLDER/);
+});
+
+test("a user's own source is tried; a faulty one is named and does not stop the others", async () => {
+  const custom = [
+    { name: 'good', command: "printf 'temperature 21.5\\n'", format: 'prometheus', timeout: 5 },
+    { name: 'bad', command: 'exit 3', format: 'prometheus', timeout: 5 },
+  ] as const;
+  const check = await checkMachine({ host: new Host(), folder, custom, environment: {} });
+  assert.equal(item(check, 'good').state, 'ok', item(check, 'good').text);
+  assert.equal(item(check, 'bad').state, 'limited');
+  assert.match(item(check, 'bad').text, /exit/);
+  assert.equal(check.records, true);
+});
