@@ -24,8 +24,8 @@ export interface CsvOptions {
   layout(header: string[], sample: string[][]): CellUse[] | undefined;
   /** Whether the cells of a column are stored; they are checked in any case, so that the same rows come out. */
   wanted(name: string): boolean;
-  /** Receives the bytes of every line that was not taken. */
-  reject?(bytes: Uint8Array): void;
+  /** Receives the bytes of every line that was not taken, and where in the (decompressed) part they are. */
+  reject?(bytes: Uint8Array, offset: number): void;
 }
 
 const CHUNK = 8 << 20;
@@ -79,7 +79,7 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
 }
 
 /** What can be had of a compressed part whose end is missing or damaged. */
-function decompressStart(packed: Buffer): Buffer {
+export function decompressStart(packed: Buffer): Buffer {
   // the end of the damaged block is unknown: take the longest beginning that still decompresses
   let good = Buffer.alloc(0);
   let low = 0;
@@ -129,6 +129,8 @@ class Parser {
   private readonly options: CsvOptions;
   private readonly damage: Damage;
   private line = 0;
+  /** Where in the part the current chunk begins. */
+  private base = 0;
   private begun = false;
   private foreign = false;
   private names: string[] = [];
@@ -143,6 +145,12 @@ class Parser {
 
   /** Parses the whole records among the first `filled` bytes; returns how many bytes are done with. */
   take(bytes: Buffer, filled: number, last: boolean): number {
+    const used = this.chunk(bytes, filled, last);
+    this.base += used;
+    return used;
+  }
+
+  private chunk(bytes: Buffer, filled: number, last: boolean): number {
     let at = 0;
     if (!this.begun) {
       const end = bytes.subarray(0, filled).indexOf(NEWLINE);
@@ -155,7 +163,7 @@ class Parser {
     }
     const end = filled === 0 ? 0 : bytes.lastIndexOf(NEWLINE, filled - 1) + 1;
     if (this.foreign) {
-      this.options.reject?.(bytes.subarray(0, filled));
+      this.options.reject?.(bytes.subarray(0, filled), this.base);
       return filled;
     }
     if (end > at) at = this.records(bytes, at, end, last);
@@ -169,7 +177,7 @@ class Parser {
   private torn(bytes: Buffer, from: number, to: number): void {
     if (to <= from) return;
     this.damage.torn_bytes += to - from;
-    this.options.reject?.(bytes.subarray(from, to));
+    this.options.reject?.(bytes.subarray(from, to), this.base + from);
   }
 
   private begin(bytes: Buffer, end: number, filled: number): void {
@@ -358,6 +366,6 @@ class Parser {
   private bad(why: string, bytes: Buffer, from: number, to: number): void {
     this.damage.bad_lines++;
     if (this.damage.first_bad.length < 5) this.damage.first_bad.push({ line: this.line, why });
-    this.options.reject?.(bytes.subarray(from, to));
+    this.options.reject?.(bytes.subarray(from, to), this.base + from);
   }
 }

@@ -9,6 +9,7 @@ import type { NodeRecording, Recording } from './open.ts';
 import { ParquetWriter, parquetColumns, tableMetadata } from './parquet/write.ts';
 import { type ReadBatch, readTable } from './read.ts';
 import type { TableStatistics } from './statistics.ts';
+import { syncFolder, writeSynced } from './synced.ts';
 import { keepRejected, Rejected } from './torn.ts';
 
 export interface SealOptions {
@@ -135,9 +136,9 @@ function writeTable(
   // keys, times and what decides which processes are described come first; the rest follows in groups
   const first = readTable(node, name, whole ? { reject } : { columns: [], reject });
   const { table, rows, damage } = first;
-  if (damage.some((d) => d.file.endsWith('.parquet'))) {
-    throw new Error(`${name}.parquet is damaged (${damage[0]!.unreadable}); tacho verify says more`);
-  }
+  const broken = damage.find((d) => d.file.endsWith('.parquet'));
+  if (broken !== undefined)
+    throw new Error(`${name}.parquet ${broken.unreadable}; tacho verify heals what can be healed`);
   const numbers = table.columns.filter((column) => column.type !== 'text');
   const describing = [...table.columns.filter((c) => c.type === 'text').map((c) => c.name), ...cpuColumns(table)];
   const head = whole ? first : readAgain(node, name, describing, rows);
@@ -190,26 +191,4 @@ function estimateValues(folder: string, files: TableFiles): number {
 
 function sizeOf(file: string): number {
   return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-export function writeSynced(file: string, content: string | Uint8Array): void {
-  const fd = fs.openSync(file, 'w', 0o600);
-  try {
-    fs.writeFileSync(fd, content);
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
-}
-
-/** Brings renames to the disk where the file system can do that. */
-function syncFolder(folder: string): void {
-  const fd = fs.openSync(folder, 'r');
-  try {
-    fs.fsyncSync(fd);
-  } catch {
-    // some network file systems refuse this for folders
-  } finally {
-    fs.closeSync(fd);
-  }
 }

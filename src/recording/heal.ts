@@ -1,0 +1,94 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { Batch } from './batch.ts';
+import { decompressStart } from './csv-read.ts';
+import { tableFiles } from './files.ts';
+import { measure } from './measure.ts';
+import { checkParquet } from './parquet/read.ts';
+import { writeSynced } from './synced.ts';
+import { keepBytes, tornName } from './torn.ts';
+
+/** Bytes of a part, decompressed. */
+export interface Range {
+  from: number;
+  to: number;
+}
+
+/** Moves the ranges of a part to `<name>.torn`, then takes them out of the part. */
+export function cutOut(file: string, ranges: readonly Range[]): void {
+  const packed = file.endsWith('.zst');
+  const bytes = packed ? zstdDecompressSync(fs.readFileSync(file)) : fs.readFileSync(file);
+  keepBytes(
+    path.dirname(file),
+    path.basename(file),
+    Buffer.concat(ranges.map(({ from, to }) => bytes.subarray(from, to))),
+  );
+  const kept: Buffer[] = [];
+  let at = 0;
+  for (const { from, to } of ranges) {
+    kept.push(bytes.subarray(at, from));
+    at = to;
+  }
+  kept.push(bytes.subarray(at));
+  const content = Buffer.concat(kept);
+  replace(file, packed ? zstdCompressSync(content, { params: { [constants.ZSTD_c_checksumFlag]: 1 } }) : content);
+}
+
+/** Replaces a damaged compressed part by a plain one with what can still be read of it. */
+export function unpackDamaged(file: string): void {
+  const content = decompressStart(fs.readFileSync(file));
+  const plain = file.slice(0, -4);
+  if (content.length > 0 && !fs.existsSync(plain)) replace(plain, content);
+  setAside(file);
+}
+
+/** Renames a file that is in the way; it is kept. */
+export function setAside(file: string): void {
+  fs.renameSync(file, tornName(path.dirname(file), path.basename(file)));
+}
+
+function replace(file: string, content: Buffer): void {
+  writeSynced(`${file}.tmp`, content);
+  fs.renameSync(`${file}.tmp`, file);
+}
+
+/** Can the file be read to its end, taken for what `as` would be? */
+export function isComplete(file: string, as = file): boolean {
+  try {
+    if (as.endsWith('.parquet')) checkParquet(file);
+    else if (as.endsWith('.json')) JSON.parse(fs.readFileSync(file, 'utf8'));
+    else if (as.endsWith('.zst')) zstdDecompressSync(fs.readFileSync(file));
+    else return false;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Are there live parts of the table that this sealed file would belong to? */
+export function hasParts(folder: string, sealed: string): boolean {
+  const table = path.basename(sealed, '.parquet');
+  return (tableFiles(fs.readdirSync(folder)).get(table)?.parts.length ?? 0) > 0;
+}
+
+export function sameContent(plain: string, packed: string): boolean {
+  try {
+    return zstdDecompressSync(fs.readFileSync(packed)).equals(fs.readFileSync(plain));
+  } catch {
+    return false;
+  }
+}
+
+/** How many rows a statistics file speaks of; undefined when it is missing or damaged. */
+export function rowsInStatistics(file: string): number | undefined {
+  try {
+    return (JSON.parse(fs.readFileSync(file, 'utf8')) as { rows: number }).rows;
+  } catch {
+    return undefined;
+  }
+}
+
+export function writeStatistics(file: string, batch: Batch): void {
+  replace(file, Buffer.from(JSON.stringify(measure(batch))));
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { agentOf, diskTable, loadTable, makeRecording, START } from '../../test/make-recording.ts';
+import { openRecording } from './open.ts';
+import { readTable } from './read.ts';
+import { Stopped, sealRecording } from './seal.ts';
+import { verifyRecording } from './verify.ts';
+
+const nodeOf = (folder: string): string => path.join(folder, 'node=c1');
+const found = (folder: string, options = {}): string[] =>
+  verifyRecording(folder, options).map((c) => `${c.outcome}: ${c.file} ${c.what} → ${c.action}`);
+const load = (folder: string): number[] => [
+  ...readTable(openRecording(folder).nodes[0]!, 'load').numbers.get('load1')!,
+];
+
+/** Names and contents of everything below a folder. */
+const snapshot = (folder: string): Map<string, string> =>
+  new Map(
+    fs
+      .globSync('**/*', { cwd: folder })
+      .filter((name) => fs.statSync(path.join(folder, name)).isFile())
+      .sort()
+      .map((name) => [name, fs.readFileSync(path.join(folder, name), 'latin1')]),
+  );
+
+test('a sound recording, live or sealed, has nothing to say', async () => {
+  const folder = await makeRecording({ seconds: 20, rollEvery: 7 });
+  assert.deepEqual(found(folder), []);
+  sealRecording(openRecording(folder));
+  assert.deepEqual(found(folder), []);
+});
+
+test('a torn last line is moved beside its file, and a dry run only says so', async () => {
+  const folder = await makeRecording({ seconds: 5 });
+  const file = path.join(nodeOf(folder), 'load.csv');
+  const whole = fs.readFileSync(file, 'utf8');
+  fs.appendFileSync(file, `${START + 9e6},7`);
+  const before = snapshot(folder);
+  const said = 'node=c1/load.csv its last line is torn → moved to load.csv.torn';
+  assert.deepEqual(found(folder, { dryRun: true }), [`would heal: ${said}`]);
+  assert.deepEqual(snapshot(folder), before);
+  assert.deepEqual(found(folder), [`healed: ${said}`]);
+  assert.equal(fs.readFileSync(file, 'utf8'), whole);
+  assert.equal(fs.readFileSync(`${file}.torn`, 'utf8'), `${START + 9e6},7`);
+  assert.deepEqual(found(folder), []);
+});
+
+test('bad lines in the middle of a compressed part are moved out of it', async () => {
+  const folder = await makeRecording({ seconds: 6, rollEvery: 3 });
+  const file = path.join(nodeOf(folder), 'load.0001.csv.zst');
+  const lines = zstdDecompressSync(fs.readFileSync(file)).toString().split('\n');
+  lines.splice(2, 0, 'garbage', `${START},oops`);
+  fs.writeFileSync(file, zstdCompressSync(lines.join('\n')));
+  assert.deepEqual(found(folder), [
+    'healed: node=c1/load.0001.csv.zst 2 bad lines (line 3: "garbage" is no number; line 4: "oops" is no number)' +
+      ' → moved to load.0001.csv.zst.torn',
+  ]);
+  assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75, 1, 1.25]);
+  assert.equal(fs.readFileSync(`${file}.torn`, 'utf8'), `garbage\n${START},oops\n`);
+  assert.deepEqual(found(folder), []);
+});
+
+test('a compressed part that was cut off gives what it has and is kept', async () => {
+  const folder = await makeRecording({ seconds: 2 });
+  const file = path.join(nodeOf(folder), 'load.0001.csv.zst');
+  const csv = `time,load1\n${Array.from({ length: 100_000 }, (_, i) => `${START - 200_000 + i},${(i * 7919) % 1009}\n`).join('')}`;
+  const packed = zstdCompressSync(csv);
+  const half = packed.subarray(0, packed.length / 2);
+  fs.writeFileSync(file, half);
+  const rows = load(folder).length;
+  assert.ok(rows > 10_000);
+  const [first, second] = found(folder);
+  assert.match(
+    first!,
+    /^healed: node=c1\/load.0001.csv.zst cannot be decompressed: .* → what can be read is now load.0001.csv/,
+  );
+  assert.equal(second, undefined);
+  assert.deepEqual(fs.readFileSync(`${file}.torn`), half);
+  assert.equal(load(folder).length, rows);
+  // the plain part now ends in the middle of a line: the next look heals that too
+  assert.match(found(folder)[0]!, /^healed: node=c1\/load.0001.csv its last line is torn/);
+  assert.equal(load(folder).length, rows);
+});
+
+test('a file of something else under a part’s name is set aside, other files are left alone', async () => {
+  const folder = await makeRecording({ seconds: 3 });
+  fs.writeFileSync(path.join(nodeOf(folder), 'load.0007.csv'), 'a,b\n1,2\n');
+  fs.writeFileSync(path.join(nodeOf(folder), 'core.1234'), 'dump');
+  fs.writeFileSync(path.join(folder, 'notes.txt'), 'mine');
+  assert.deepEqual(found(folder), [
+    'note: notes.txt is not one of Tacho’s files → left as it is',
+    'note: node=c1/core.1234 is not one of Tacho’s files → left as it is',
+    'healed: node=c1/load.0007.csv its first line is not the header of this table: a,b → set aside as load.0007.csv.torn',
+  ]);
+  assert.equal(fs.readFileSync(path.join(nodeOf(folder), 'load.0007.csv.torn'), 'utf8'), 'a,b\n1,2\n');
+  assert.equal(fs.readFileSync(path.join(folder, 'notes.txt'), 'utf8'), 'mine');
+});
+
+test('what an interrupted seal or roll left is tidied up without losing a sample', async () => {
+  const folder = await makeRecording({ seconds: 20, rollEvery: 8 });
+  const before = load(folder);
+  for (const stop of [1, 2, 3]) {
+    let step = 0;
+    const crash = (): void => {
+      if (++step === stop) throw new Stopped();
+    };
+    assert.throws(() => sealRecording(openRecording(folder), { step: crash }), Stopped);
+    found(folder);
+    assert.deepEqual(
+      fs.readdirSync(nodeOf(folder)).filter((name) => name.endsWith('.tmp')),
+      [],
+    );
+    assert.deepEqual(load(folder), before);
+  }
+  const part = path.join(nodeOf(folder), 'load.0001.csv.zst');
+  fs.writeFileSync(part.slice(0, -4), zstdDecompressSync(fs.readFileSync(part)));
+  fs.writeFileSync(path.join(nodeOf(folder), 'load.0002.csv.zst.tmp'), 'half');
+  assert.deepEqual(found(folder), [
+    'healed: node=c1/load.0002.csv.zst.tmp was left by something that was interrupted → removed; what it was made from is there',
+    'healed: node=c1/load.0001.csv is there twice, plain and compressed → the plain one is removed',
+  ]);
+  assert.deepEqual(load(folder), before);
+});
+
+test('a temporary file that alone holds the data becomes the file', async () => {
+  const folder = await makeRecording({ seconds: 4 });
+  sealRecording(openRecording(folder));
+  const sealed = path.join(nodeOf(folder), 'load.parquet');
+  fs.renameSync(sealed, `${sealed}.tmp`);
+  const agent = path.join(nodeOf(folder), 'agent.json');
+  fs.renameSync(agent, `${agent}.4711.tmp`);
+  const checks = found(folder);
+  assert.ok(
+    checks.includes(
+      'healed: node=c1/load.parquet.tmp was left by something that was interrupted → is whole: now load.parquet',
+    ),
+  );
+  assert.ok(
+    checks.includes(
+      'healed: node=c1/agent.json.4711.tmp was left by something that was interrupted → is whole: now agent.json',
+    ),
+  );
+  assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
+  assert.equal(openRecording(folder).nodes[0]!.agent?.node, 'c1');
+});
+
+test('a damaged sealed file is never deleted; with live parts beside it, it is set aside', async () => {
+  const folder = await makeRecording({ seconds: 4 });
+  const live = fs.readFileSync(path.join(nodeOf(folder), 'load.csv'));
+  sealRecording(openRecording(folder));
+  const sealed = path.join(nodeOf(folder), 'load.parquet');
+  const bytes = fs.readFileSync(sealed);
+  bytes[60]! ^= 255;
+  fs.writeFileSync(sealed, bytes);
+  const [check] = verifyRecording(folder);
+  assert.equal(check!.outcome, 'left');
+  assert.match(check!.what, /cannot be read: column load1 is damaged \(checksum\)|cannot be read/);
+  assert.deepEqual(fs.readFileSync(sealed), bytes);
+  fs.writeFileSync(path.join(nodeOf(folder), 'load.csv'), live);
+  assert.match(found(folder)[0]!, /^healed: node=c1\/load.parquet cannot be read: .* → set aside as load.parquet.torn/);
+  assert.deepEqual(fs.readFileSync(`${sealed}.torn`), bytes);
+  assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
+});
+
+test('lost or false statistics are computed again', async () => {
+  const folder = await makeRecording({ seconds: 4 });
+  sealRecording(openRecording(folder));
+  const file = path.join(nodeOf(folder), 'load.stats.json');
+  const good = fs.readFileSync(file, 'utf8');
+  fs.rmSync(file);
+  assert.deepEqual(found(folder), ['healed: node=c1/load.stats.json is missing or damaged → computed again']);
+  assert.equal(fs.readFileSync(file, 'utf8'), good);
+  fs.writeFileSync(file, good.replace('"rows":4', '"rows":9'));
+  assert.deepEqual(found(folder), [
+    'healed: node=c1/load.stats.json speaks of 9 rows, but there are 4 → computed again',
+  ]);
+});
+
+test('time that goes backwards and columns nobody described are said', async () => {
+  const folder = await makeRecording({ seconds: 3 });
+  fs.appendFileSync(path.join(nodeOf(folder), 'load.csv'), `${START},9\n`);
+  const narrow = { ...loadTable, columns: [] };
+  fs.writeFileSync(path.join(nodeOf(folder), 'agent.json'), JSON.stringify(agentOf('c1', [diskTable, narrow])));
+  assert.deepEqual(found(folder), [
+    'note: node=c1/load.csv has columns that nobody described: load1 → read as gauges',
+    'note: node=c1/load.csv time goes backwards or repeats 1 times → read in the right order, each once',
+  ]);
+});
+
+test('a node that is still being recorded is not touched', async () => {
+  const folder = await makeRecording({ seconds: 3 });
+  const { end: _, ...running } = agentOf('c1', [diskTable, loadTable]);
+  fs.writeFileSync(path.join(nodeOf(folder), 'agent.json'), JSON.stringify(running));
+  fs.appendFileSync(path.join(nodeOf(folder), 'load.csv'), '17');
+  fs.writeFileSync(path.join(nodeOf(folder), 'load.0001.csv.zst.tmp'), 'being written');
+  const before = snapshot(folder);
+  assert.deepEqual(found(folder), ['note: node=c1 is still being recorded → looked at, not touched']);
+  assert.deepEqual(snapshot(folder), before);
+});
+
+test('a damaged job.json is left for its owner', async () => {
+  const folder = await makeRecording({ seconds: 3 });
+  fs.writeFileSync(path.join(folder, 'job.json'), '{');
+  assert.deepEqual(found(folder), ['left: job.json it is damaged → the rest is read without it']);
+});

@@ -1,0 +1,226 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { reason } from '../base/fault.ts';
+import { isAlive } from './alive.ts';
+import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
+import { layoutOf, tableOf } from './describe.ts';
+import { type TableFiles, tableFiles } from './files.ts';
+import * as heal from './heal.ts';
+import { type NodeRecording, openRecording } from './open.ts';
+import { checkParquet } from './parquet/read.ts';
+import { readTable } from './read.ts';
+import { Rows } from './rows.ts';
+
+/** healed: done. would heal: a dry run. left: nothing could be done. note: no damage, but worth knowing. */
+export type Outcome = 'healed' | 'would heal' | 'left' | 'note';
+
+export interface Check {
+  /** Inside the recording. */
+  file: string;
+  what: string;
+  outcome: Outcome;
+  /** What was or would be done, or what can be. */
+  action?: string;
+}
+
+export interface VerifyOptions {
+  /** Say what would be done, and do nothing. */
+  dryRun?: boolean;
+  /** Epoch microseconds. */
+  now?: number;
+}
+
+/**
+ * Looks for damage in a recording and heals what can be healed without losing a byte: what cannot be read is moved
+ * aside (`<name>.torn`), never deleted. A node that is still being recorded is looked at, but not touched.
+ */
+export function verifyRecording(folder: string, options: VerifyOptions = {}): Check[] {
+  const verifier = new Verifier(folder, options);
+  verifier.leftovers(folder, fs.readdirSync(folder));
+  const recording = openRecording(folder);
+  for (const trouble of recording.troubles) {
+    const file = /cannot \w+ (.+?): /.exec(trouble)?.[1] ?? folder;
+    verifier.add(file, trouble.replace(/^cannot \w+ .+?: /, ''), 'left', 'the rest is read without it');
+  }
+  verifier.foreign(folder, fs.readdirSync(folder), /^(job\.json|node=.+|.+\.log|.+\.torn)$/);
+  for (const node of recording.nodes) verifier.node(node);
+  return verifier.checks;
+}
+
+class Verifier {
+  readonly checks: Check[] = [];
+  private readonly root: string;
+  private readonly options: VerifyOptions;
+  private hands: boolean;
+
+  constructor(root: string, options: VerifyOptions) {
+    this.root = root;
+    this.options = options;
+    this.hands = options.dryRun !== true;
+  }
+
+  add(file: string, what: string, outcome: Outcome, action?: string): void {
+    const check = { file: path.relative(this.root, file) || '.', what, outcome };
+    this.checks.push(action === undefined ? check : { ...check, action });
+  }
+
+  /** Does `work`, unless this is a dry run, and notes what came of it. */
+  private mend(file: string, what: string, action: string, work: () => void): void {
+    if (!this.hands) {
+      this.add(file, what, 'would heal', action);
+      return;
+    }
+    try {
+      work();
+      this.add(file, what, 'healed', action);
+    } catch (error) {
+      this.add(file, what, 'left', reason(error));
+    }
+  }
+
+  /** Files that nobody of Tacho's wrote stay where they are. */
+  foreign(folder: string, names: readonly string[], known: RegExp): void {
+    for (const name of names) {
+      if (!known.test(name)) this.add(path.join(folder, name), 'is not one of Tacho’s files', 'note', 'left as it is');
+    }
+  }
+
+  /** Temporary files of something that was interrupted. */
+  leftovers(folder: string, names: readonly string[]): void {
+    for (const name of names.filter((each) => each.endsWith('.tmp'))) {
+      const file = path.join(folder, name);
+      const target = path.join(folder, name.replace(/(\.json)\.\d+\.tmp$|\.tmp$/, '$1'));
+      const what = 'was left by something that was interrupted';
+      if (heal.isComplete(target) || (name.endsWith('.csv.zst.tmp') && fs.existsSync(target.slice(0, -4)))) {
+        this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
+      } else if (name.endsWith('.stats.json.tmp') || (name.endsWith('.parquet.tmp') && heal.hasParts(folder, target))) {
+        this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
+      } else if (heal.isComplete(file, target)) {
+        this.mend(file, what, `is whole: now ${path.basename(target)}`, () => fs.renameSync(file, target));
+      } else this.add(file, `${what}, and is not whole`, 'left', 'nothing else holds what it was made from');
+    }
+  }
+
+  node(node: NodeRecording): void {
+    const alive = isAlive(node, this.options.now);
+    const hands = this.hands;
+    if (alive) {
+      this.add(node.folder, 'is still being recorded', 'note', 'looked at, not touched');
+      this.hands = false;
+    } else this.leftovers(node.folder, fs.readdirSync(node.folder));
+    const names = fs.readdirSync(node.folder);
+    this.foreign(node.folder, names, /^(agent\.json|.+\.(csv|csv\.zst|parquet|stats\.json|torn|tmp|log))$/);
+    if (!names.includes('agent.json')) {
+      this.add(path.join(node.folder, 'agent.json'), 'is missing', 'note', 'tables are known from their files');
+    }
+    for (const [table, files] of tableFiles(names)) this.table(node, table, files, alive);
+    this.hands = hands;
+  }
+
+  private table(node: NodeRecording, name: string, files: TableFiles, alive: boolean): void {
+    const file = (each: string): string => path.join(node.folder, each);
+    const sealed = files.sealed === undefined ? 'none' : this.sealed(node, file(files.sealed), files);
+    for (const part of files.parts) {
+      if (part.endsWith('.csv') && files.parts.includes(`${part}.zst`)) {
+        if (heal.sameContent(file(part), file(`${part}.zst`))) {
+          const what = 'is there twice, plain and compressed';
+          this.mend(file(part), what, 'the plain one is removed', () => fs.rmSync(file(part)));
+          continue;
+        }
+      }
+      this.part(node, name, file(part), alive);
+    }
+    if (sealed === 'good' && files.parts.length === 0) this.statistics(node, name, files);
+  }
+
+  private part(node: NodeRecording, name: string, file: string, alive: boolean): void {
+    const ranges: heal.Range[] = [];
+    const rows = new Rows();
+    const table = tableOf(node, name);
+    const undescribed: string[] = [];
+    const csv: CsvOptions = {
+      layout: (header, sample) => {
+        if (table !== undefined) {
+          const known = ['time', ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];
+          undescribed.push(...header.filter((column) => !known.includes(column)));
+        }
+        return layoutOf(table, header, sample);
+      },
+      wanted: (column) => table?.keys.some((key) => key.name === column) ?? false,
+      reject: (bytes, offset) => ranges.push({ from: offset, to: offset + bytes.length }),
+    };
+    let damage: Damage;
+    try {
+      damage = readCsv(file, rows, csv);
+    } catch (error) {
+      this.add(file, `cannot be read: ${reason(error)}`, 'left');
+      return;
+    }
+    const torn = path.basename(file);
+    if (damage.unreadable !== undefined && file.endsWith('.zst')) {
+      this.mend(
+        file,
+        damage.unreadable,
+        `what can be read is now ${torn.slice(0, -4)}; the rest is in ${torn}.torn`,
+        () => heal.unpackDamaged(file),
+      );
+    } else if (damage.unreadable !== undefined) {
+      this.mend(file, damage.unreadable, `set aside as ${torn}.torn`, () => heal.setAside(file));
+    } else if (damage.bad_lines > 0 || (damage.torn_bytes > 0 && !alive)) {
+      const words = damage.first_bad.map(({ line, why }) => `line ${line}: ${why}`);
+      const bad = damage.bad_lines > 0 ? [`${damage.bad_lines} bad lines (${words.join('; ')})`] : [];
+      const cut = damage.torn_bytes > 0 ? ['its last line is torn'] : [];
+      this.mend(file, [...bad, ...cut].join(', '), `moved to ${torn}.torn`, () => heal.cutOut(file, ranges));
+    }
+    if (undescribed.length > 0 && damage.unreadable === undefined) {
+      this.add(
+        file,
+        `has columns that nobody described: ${undescribed.slice(0, 5).join(', ')}`,
+        'note',
+        'read as gauges',
+      );
+    }
+    const back = backwards(rows, table?.keys.map((key) => key.name) ?? []);
+    if (back > 0)
+      this.add(file, `time goes backwards or repeats ${back} times`, 'note', 'read in the right order, each once');
+  }
+
+  private sealed(node: NodeRecording, file: string, files: TableFiles): 'good' | 'bad' {
+    try {
+      checkParquet(file);
+      return 'good';
+    } catch (error) {
+      const what = `cannot be read: ${reason(error)}`;
+      const torn = `${path.basename(file)}.torn`;
+      if (files.parts.length > 0) {
+        this.mend(file, what, `set aside as ${torn}; live parts are there`, () => {
+          heal.setAside(file);
+          if (files.statistics !== undefined) heal.setAside(path.join(node.folder, files.statistics));
+        });
+      } else this.add(file, what, 'left', 'a copy from a backup would help; its statistics still make the report card');
+      return 'bad';
+    }
+  }
+
+  private statistics(node: NodeRecording, name: string, files: TableFiles): void {
+    const file = path.join(node.folder, files.statistics ?? `${name}.stats.json`);
+    const { rows: there } = readTable(node, name, { columns: [] });
+    const rows = heal.rowsInStatistics(file);
+    if (rows === there) return;
+    const what = rows === undefined ? 'is missing or damaged' : `speaks of ${rows} rows, but there are ${there}`;
+    this.mend(file, what, 'computed again', () => heal.writeStatistics(file, readTable(node, name)));
+  }
+}
+
+/** How many rows are not later than the row before them of the same series. */
+function backwards(rows: Rows, keys: readonly string[]): number {
+  const newest = new Map<string, number>();
+  const codes = keys.flatMap((key) => rows.texts.get(key)?.codes ?? []);
+  let count = 0;
+  for (let i = 0; i < rows.length; i++) {
+    const series = codes.map((each) => each[i]).join(',');
+    if (rows.time[i]! <= (newest.get(series) ?? Number.NEGATIVE_INFINITY)) count++;
+    else newest.set(series, rows.time[i]!);
+  }
+  return count;
+}
