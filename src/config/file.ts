@@ -40,7 +40,9 @@ async function parsed(file: string, text: string): Promise<Record<string, unknow
 }
 
 async function checked(file: string, text: string, content: Record<string, unknown>): Promise<FileContent> {
-  const result = (await schema()).safeParse(content);
+  // zod takes a while to load: only who has a file pays for it
+  const { schema } = await import('./schema.ts');
+  const result = schema().safeParse(content);
   if (!result.success) {
     const problems = result.error.issues.flatMap((issue) => {
       const at = issue.path as (string | number)[];
@@ -86,58 +88,4 @@ function unknownKey(where: readonly (string | number)[]): string {
   const whole = settings.find(({ key }) => key === meant || key.endsWith(`.${meant}`))?.key ?? meant;
   const question = meant === undefined ? '' : `; did you mean "${inSource ? meant : whole}"?`;
   return `unknown key "${name}"${inSource ? ' in [[source]]' : ''}${question}`;
-}
-
-/** The schema of a file, made of the settings. zod takes a while to load: only who has a file pays for it. */
-async function schema() {
-  const z = await import('zod/mini');
-  type Schema = ReturnType<typeof z.optional>;
-  const accepts = (name: string, say: string, ok: (value: unknown) => boolean): Schema =>
-    z.optional(z.any().check(z.refine(ok, { error: ({ input }) => `${name} must be ${say}, not ${shown(input)}` })));
-
-  const root: Record<string, Schema> = {};
-  const sections: Record<string, Record<string, Schema>> = {};
-  for (const { key, kind } of settings as readonly Setting[]) {
-    const [section, name] = key.includes('.') ? (key.split('.') as [string, string]) : [undefined, key];
-    const value = accepts(key, kinds[kind].say, (given) => fits(given, kinds[kind]));
-    if (section === undefined) root[name] = value;
-    else sections[section] = { ...sections[section], [name]: value };
-  }
-  for (const [name, keys] of Object.entries(sections)) {
-    root[name] = z.optional(z.strictObject(keys, { error: `[${name}] must be a section` }));
-  }
-  const oneSource: Record<string, Schema> = {};
-  for (const { key, kind, say } of sourceKeys) oneSource[key] = accepts(key, say, (value) => sourceValue[kind](value));
-  const source = z.strictObject(oneSource, { error: 'a [[source]] must be a section' }).check(
-    z.refine((given) => given.name !== undefined, { error: 'a [[source]] needs a name' }),
-    z.refine((given) => (given.module === undefined) !== (given.command === undefined), {
-      error: 'a [[source]] needs either a module or a command',
-    }),
-  );
-  root.source = z.optional(z.array(source, { error: 'source must be a list of sections: [[source]]' }));
-  return z.strictObject(root);
-}
-
-const sourceValue: Record<(typeof sourceKeys)[number]['kind'], (value: unknown) => boolean> = {
-  name: (value) => typeof value === 'string' && /^[a-z][a-z0-9_]*$/.test(value),
-  text: (value) => typeof value === 'string' && value !== '',
-  format: (value) => value === 'prometheus' || value === 'json',
-  duration: (value) => fits(value, kinds.duration),
-};
-
-function fits(value: unknown, kind: (typeof kinds)[keyof typeof kinds]): boolean {
-  const type = Array.isArray(value) ? 'array' : typeof value;
-  if (!(kind.types as readonly string[]).includes(type)) return false;
-  if (Array.isArray(value) && !value.every((each) => typeof each === 'string')) return false;
-  try {
-    kind.parse(value as string);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 }
