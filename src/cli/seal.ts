@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import { usage } from '../base/fault.ts';
+import { formatBytes } from '../base/size.ts';
+import { findRecordings } from '../recording/open.ts';
+import { liveBytes, type SealedNode, sealRecording } from '../recording/seal.ts';
+import { progress } from '../show/progress.ts';
+
+export function define(command: Command): void {
+  command
+    .argument('<recording...>', 'recordings, or folders that hold some')
+    .option('--force', 'also nodes whose agent seems to be recording still')
+    .option('-f, --format <format>', 'text or json', 'text')
+    .addHelpText(
+      'after',
+      `
+Live files become one Parquet file a table, several times smaller, with statistics beside it from which the report
+card is made at once. Interrupting it does no harm: do it again.
+
+Examples:
+  tacho seal tacho-4711
+  tacho seal /archive/2026 --format json
+`,
+    )
+    .action((paths: string[], options: { force?: boolean; format: string }) => {
+      if (options.format !== 'text' && options.format !== 'json') {
+        throw usage(`there is no format "${options.format}"`, 'use text or json');
+      }
+      const results = findRecordings(paths).map((recording) => {
+        const bar = progress(`sealing ${recording.path}`, liveBytes(recording));
+        const nodes = sealRecording(recording, {
+          force: options.force === true,
+          progress: (bytes) => bar.advance(bytes),
+        });
+        bar.done();
+        if (options.format === 'text') process.stdout.write(sealText(recording.path, nodes));
+        return { path: recording.path, nodes };
+      });
+      if (options.format === 'json') process.stdout.write(`${JSON.stringify(results, null, 1)}\n`);
+      if (results.some(({ nodes }) => nodes.some(({ skipped }) => skipped !== undefined))) process.exitCode = 1;
+    });
+}
+
+function sealText(path: string, nodes: readonly SealedNode[]): string {
+  const tables = nodes.flatMap((node) => node.tables);
+  const left = nodes
+    .filter(({ skipped }) => skipped !== undefined)
+    .map(({ node, skipped }) => `${path}: ${node} is not sealed: ${skipped} (--force seals it all the same)\n`)
+    .join('');
+  if (tables.length === 0) return left === '' ? `${path}: sealed already\n` : left;
+  const sum = (pick: (table: (typeof tables)[number]) => number): number =>
+    tables.reduce((total, t) => total + pick(t), 0);
+  const rows = sum((t) => t.rows);
+  const sizes = `${formatBytes(sum((t) => t.bytes_before))} → ${formatBytes(sum((t) => t.bytes_after))}`;
+  return `${path}: ${tables.length} tables, ${rows} rows, ${sizes}\n${left}`;
+}

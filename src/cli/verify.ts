@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import { usage } from '../base/fault.ts';
+import { findRecordings } from '../recording/open.ts';
+import { type Check, verifyRecording } from '../recording/verify.ts';
+import { paint } from '../show/paint.ts';
+
+export function define(command: Command): void {
+  command
+    .argument('<recording...>', 'recordings, or folders that hold some')
+    .option('-n, --dry-run', 'say what would be done, and do nothing')
+    .option('-f, --format <format>', 'text or json', 'text')
+    .addHelpText(
+      'after',
+      `
+Nothing is ever deleted that cannot be read: it is moved beside its file under the ending .torn.
+Exit code: 0 when all is well or was healed, 1 when damage is left.
+
+Examples:
+  tacho verify tacho-4711
+  tacho verify --dry-run /archive/2026
+`,
+    )
+    .action((paths: string[], options: { dryRun?: boolean; format: string }) => {
+      if (options.format !== 'text' && options.format !== 'json') {
+        throw usage(`there is no format "${options.format}"`, 'use text or json');
+      }
+      const results = findRecordings(paths).map(({ path }) => ({
+        path,
+        checks: verifyRecording(path, { dryRun: options.dryRun === true }),
+      }));
+      if (options.format === 'json') process.stdout.write(`${JSON.stringify(results, null, 1)}\n`);
+      else for (const { path, checks } of results) process.stdout.write(verifyText(path, checks));
+      const unhealed = ({ outcome }: Check): boolean => outcome === 'left' || outcome === 'would heal';
+      if (results.some(({ checks }) => checks.some(unhealed))) process.exitCode = 1;
+    });
+}
+
+function verifyText(path: string, checks: readonly Check[]): string {
+  const { green, yellow, red, dim } = paint(process.stdout);
+  if (checks.length === 0) return `${path}: ${green('sound')}\n`;
+  const colour = { healed: green, 'would heal': yellow, left: red, note: dim };
+  const lines = checks.map(({ outcome, file, what, action }) => {
+    const done = action === undefined ? '' : `; ${action}`;
+    return `  ${colour[outcome](outcome)}: ${file} ${what}${done}\n`;
+  });
+  return `${path}:\n${lines.join('')}`;
+}

@@ -1,0 +1,108 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault, reason } from '../base/fault.ts';
+import { isAlive, newestWrite } from './alive.ts';
+import { openRecording, type Recording, recordingFolders } from './open.ts';
+
+/**
+ * running: an agent writes. ended: nobody writes any more. sealed: ended, and small. damaged: something cannot be
+ * opened, or was left by something that was interrupted; `tacho verify` says more.
+ */
+export type RecordingState = 'running' | 'ended' | 'sealed' | 'damaged';
+
+export interface Listed {
+  path: string;
+  job: string;
+  name: string;
+  user: string;
+  /** Epoch microseconds; missing when nobody knows. */
+  start?: number;
+  end?: number;
+  nodes: number;
+  bytes: number;
+  state: RecordingState;
+  /** How the job ended, as its job.json says. */
+  job_state: string;
+  /** Why it is damaged. */
+  trouble?: string;
+}
+
+/** The recordings in some folders, oldest first, without reading their data. */
+export function listRecordings(folders: readonly string[], now = Date.now() * 1000): Listed[] {
+  const seen = new Map<string, Listed>();
+  for (const folder of folders) {
+    for (const each of recordingFolders(folder)) {
+      const key = path.resolve(each);
+      if (!seen.has(key)) seen.set(key, describe(each, now));
+    }
+  }
+  return [...seen.values()].sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
+}
+
+function describe(folder: string, now: number): Listed {
+  let recording: Recording;
+  try {
+    recording = openRecording(folder);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const name = path.basename(path.resolve(folder));
+    const bytes = folderBytes(folder).bytes;
+    return {
+      path: folder,
+      job: name,
+      name: '',
+      user: '',
+      nodes: 0,
+      bytes,
+      state: 'damaged',
+      job_state: 'unknown',
+      trouble: error.message,
+    };
+  }
+  const { job, nodes } = recording;
+  const { bytes, temporary } = folderBytes(folder);
+  const alive = nodes.some((node) => isAlive(node, now));
+  const trouble = recording.troubles[0] ?? (temporary > 0 && !alive ? 'something was interrupted here' : undefined);
+  const sealed =
+    nodes.length > 0 && nodes.every((node) => [...node.tables.values()].every((t) => t.parts.length === 0));
+  const state = alive ? 'running' : trouble !== undefined ? 'damaged' : sealed ? 'sealed' : 'ended';
+  // without an end in job.json, the last that anybody wrote
+  const ends = nodes.flatMap((node) => node.agent?.end ?? node.agent?.last_sample ?? newestWrite(node) ?? []);
+  const end = job.end ?? (alive || ends.length === 0 ? undefined : Math.max(...ends));
+  return {
+    path: folder,
+    job: job.id,
+    name: job.name,
+    user: job.user,
+    ...(Number.isFinite(job.start) ? { start: job.start } : {}),
+    ...(end === undefined ? {} : { end }),
+    nodes: nodes.length,
+    bytes,
+    state,
+    job_state: job.state,
+    ...(trouble === undefined ? {} : { trouble }),
+  };
+}
+
+function folderBytes(folder: string): { bytes: number; temporary: number } {
+  let bytes = 0;
+  let temporary = 0;
+  let entries: fs.Dirent[];
+  try {
+    entries = fs.readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    throw new Fault(`cannot open ${folder}: ${reason(error)}`, { cause: error });
+  }
+  for (const entry of entries) {
+    const file = path.join(folder, entry.name);
+    if (entry.isDirectory()) {
+      const below = folderBytes(file);
+      bytes += below.bytes;
+      temporary += below.temporary;
+    } else {
+      bytes += fs.lstatSync(file, { throwIfNoEntry: false })?.size ?? 0;
+      if (entry.name.endsWith('.tmp')) temporary++;
+    }
+  }
+  return { bytes, temporary };
+}
