@@ -1,6 +1,8 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { configReference } from '../src/config/reference.ts';
+import { findingsReference } from '../src/judge/findings/reference.ts';
+import { reportJsonSchema } from '../src/judge/report-schema.ts';
 import { agentTable } from '../src/sources/agent.ts';
 import { sources } from '../src/sources/index.ts';
 import { metricReference, type ReferenceEntry } from '../src/table/reference.ts';
@@ -19,6 +21,8 @@ export function generated(): Map<string, string> {
   const configuration = path.join(DOCS, 'configuration.md');
   return new Map([
     [path.join(DOCS, 'metrics.md'), metricReference(tables)],
+    [path.join(DOCS, 'findings.md'), findingsReference()],
+    [path.join(DOCS, 'report.schema.json'), reportJsonSchema()],
     [configuration, between(fs.readFileSync(configuration, 'utf8'), configReference())],
   ]);
 }

@@ -21,7 +21,7 @@ export interface GatherOptions {
 }
 
 /** Tables that say what a phase did. */
-const PHASE_TABLES = ['cgroup', 'process', 'cpu', 'gpu', 'loadavg'];
+const PHASE_TABLES = ['cgroup', 'process', 'cpu', 'gpu', 'loadavg', 'power'];
 
 /** Collects what the judge must know of a recording. */
 export function gather(recording: Recording, options: GatherOptions = {}): Material {

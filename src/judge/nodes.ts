@@ -50,6 +50,8 @@ export interface NodeReport {
   pressure_io?: number;
   gpus?: number;
   gpu_utilization?: number;
+  /** GPUs here that did nothing. */
+  idle_gpus?: number;
   /** GPUs here that are unlike the job's others. */
   unlike_gpus?: number;
   gpu_power_watts?: number;

@@ -13,6 +13,8 @@ export interface ProcessReport {
   /** CPUs that it kept busy while it was seen, mean. */
   cpus_busy?: number;
   rss_max_bytes?: number;
+  /** Set when its memory grew steadily to the end: bytes a second. */
+  rss_growth?: number;
   threads_max?: number;
   read_bytes?: number;
   written_bytes?: number;
@@ -45,6 +47,8 @@ function processOf(material: Material, node: NodeMaterial, series: SeriesStatist
   }
   const rss = processPeak(series);
   if (rss !== undefined) found.rss_max_bytes = rss;
+  const growth = steadyGrowth(at('rss_bytes'), series);
+  if (growth !== undefined) found.rss_growth = growth;
   const threads = known(at('threads')?.max);
   if (threads !== undefined) found.threads_max = threads;
   const read = known(at('read_bytes')?.increase);
@@ -75,4 +79,21 @@ function beganInJob(material: Material, series: SeriesStatistics): boolean {
 /** The kernel's own mark of the highest resident set, else the highest sample. */
 export function processPeak(series: SeriesStatistics): number | undefined {
   return largest([series.columns.rss_peak_bytes?.max, series.columns.rss_bytes?.max]);
+}
+
+/** The middle half of a steady growth spans at least this part of the peak. */
+const GROWN = 0.2;
+
+/**
+ * Bytes a second when the memory grew like a straight line: its quartiles are evenly apart, and the highest value is
+ * the last. A program that fills its memory at the start and keeps it has quartiles that hardly differ.
+ */
+export function steadyGrowth(rss: Statistics | undefined, series: SeriesStatistics): number | undefined {
+  if (rss === undefined || rss.count < 20) return undefined;
+  const seconds = (series.end - series.start) / 1e6;
+  const [first, second] = [rss.p50 - rss.p25, rss.p75 - rss.p50];
+  const even = first > 0 && second / first > 0.5 && second / first < 2;
+  const atEnd = rss.last >= 0.97 * rss.max;
+  if (!even || !atEnd || seconds <= 0 || rss.p75 - rss.p25 < GROWN * rss.max) return undefined;
+  return (rss.p75 - rss.p25) / (seconds / 2);
 }

@@ -102,7 +102,7 @@ export function report(material: Material): Report {
     gpus,
     processes: processesOf(material),
     flows: flowsOf(material),
-    phases: phasesOf(material),
+    phases: measuredPhases(material),
     figures: figuresOf(material),
     quality: qualityOf(material, nodes, summary.wall_seconds),
     cost: costOf(material, summary.cpus),
@@ -116,7 +116,50 @@ export function report(material: Material): Report {
   };
 }
 
+/** The phases, with what each one used when its tables were read. */
+function measuredPhases(material: Material): PhaseReport[] {
+  const phases = phasesOf(material);
+  material.phaseTables?.forEach((nodes, i) => {
+    const phase = phases[i];
+    if (phase === undefined || nodes === undefined) return;
+    const range = { what: phase.name, from: phase.start, to: phase.start + phase.seconds * 1e6 };
+    const part: Material = { ...material, nodes, range };
+    const gpus = gpusOf(part);
+    const used = summaryOf(part, nodesOf(part, gpus), gpus);
+    if (used.cpu_utilization !== undefined) phase.cpu_utilization = used.cpu_utilization;
+    if (used.gpu_utilization !== undefined) phase.gpu_utilization = used.gpu_utilization;
+    if (used.energy_joules !== undefined && phase.seconds > 0) phase.power_watts = used.energy_joules / phase.seconds;
+  });
+  return phases;
+}
+
+/** What the report says of the job; job.json has more. */
+const JOB_FIELDS = [
+  'id',
+  'name',
+  'user',
+  'scheduler',
+  'cluster',
+  'account',
+  'partition',
+  'command',
+  'directory',
+  'asked',
+  'nodes',
+  'interval_seconds',
+  'submit',
+  'start',
+  'end',
+  'state',
+  'exit_code',
+  'signal',
+  'reason',
+  'tags',
+  'environment',
+] as const;
+
 function jobOf({ job }: Material): JobReport {
-  const { format: _, tacho: _t, uid: _u, usage: _us, steps, per_node: _p, redacted: _r, restart: _re, ...rest } = job;
-  return { ...rest, ...(steps === undefined ? {} : { steps: steps.length }) };
+  const known = JOB_FIELDS.filter((field) => job[field] !== undefined).map((field) => [field, job[field]]);
+  const steps = job.steps === undefined ? {} : { steps: job.steps.length };
+  return { ...Object.fromEntries(known), ...steps } as JobReport;
 }

@@ -60,9 +60,19 @@ export function markStragglers(nodes: NodeReport[], gpus: GpuReport[]): void {
     nodes.map((n) => mean(working.filter((g) => g.node === n.node).map((g) => g.utilization_mean))),
     (v, m) => `GPU ${percent(v)}, others ${percent(m)}`,
   );
+  mark(
+    nodes.map((n) =>
+      n.memory_peak_bytes === undefined || n.memory_limit_bytes === undefined
+        ? undefined
+        : n.memory_peak_bytes / n.memory_limit_bytes,
+    ),
+    (v, m) => `memory ${percent(v)}, others ${percent(m)}`,
+  );
   for (const node of nodes) {
     const here = working.filter((g) => g.node === node.node);
     const slow = here.filter((g) => g.straggler !== undefined);
     if (slow.length > 0) node.unlike_gpus = slow.length;
+    const idle = gpus.filter((g) => g.node === node.node && g.own !== false && isIdle(g)).length;
+    if (idle > 0) node.idle_gpus = idle;
   }
 }

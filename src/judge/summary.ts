@@ -19,8 +19,9 @@ export interface SummaryReport {
   cpu_source?: CpuSource;
   /** Of the CPUs that the job had. */
   cpu_utilization?: number;
-  /** CPUs that were busy, mean. */
+  /** CPUs that were busy, mean, and how many were looked at: not all when nodes are missing. */
   cpus_busy?: number;
+  cpus_measured?: number;
   /** Highest use on any one node, and which. */
   memory_peak_bytes?: number;
   memory_peak_node?: string;
@@ -110,6 +111,7 @@ function setCpu(set: Set, nodes: readonly NodeReport[]): void {
   const had = sum(measured.map((n) => n.cpus));
   if (busy === undefined || had === undefined || had === 0) return;
   set('cpus_busy', busy);
+  set('cpus_measured', had);
   set('cpu_utilization', busy / had);
 }
 

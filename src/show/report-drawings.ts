@@ -11,23 +11,23 @@ export function meterBar(share: number): string {
 
 const CELL = 26;
 const GAP = 3;
-const LEFT = 110;
 
 /** Every GPU as a tile, nodes below each other: dark is busy. Those with a finding are framed. */
 export function gpuMap(gpus: readonly GpuReport[]): string {
   const nodes = [...new Set(gpus.map((g) => g.node))];
   const names = [...new Set(gpus.map((g) => g.gpu))];
-  const width = LEFT + names.length * (CELL + GAP);
+  const left = Math.max(...nodes.map((node) => node.length)) * 7 + 12;
+  const width = left + names.length * (CELL + GAP);
   const height = (nodes.length + 1) * (CELL + GAP);
   const parts: string[] = [];
   names.forEach((name, x) => {
-    parts.push(`<text x="${LEFT + x * (CELL + GAP) + CELL / 2}" y="16" text-anchor="middle">${safe(name)}</text>`);
+    parts.push(`<text x="${left + x * (CELL + GAP) + CELL / 2}" y="16" text-anchor="middle">${safe(name)}</text>`);
   });
   nodes.forEach((node, y) => {
-    parts.push(`<text x="${LEFT - 8}" y="${(y + 1) * (CELL + GAP) + 17}" text-anchor="end">${safe(node)}</text>`);
+    parts.push(`<text x="${left - 8}" y="${(y + 1) * (CELL + GAP) + 17}" text-anchor="end">${safe(node)}</text>`);
   });
   for (const gpu of gpus) {
-    const x = LEFT + names.indexOf(gpu.gpu) * (CELL + GAP);
+    const x = left + names.indexOf(gpu.gpu) * (CELL + GAP);
     const y = (nodes.indexOf(gpu.node) + 1) * (CELL + GAP);
     const used = gpu.utilization_mean;
     const odd = gpu.straggler !== undefined || isIdle(gpu) || gpu.lost !== undefined;

@@ -30,7 +30,7 @@ export function about(report: Report): string[] {
   const { job, summary: s, confined } = report;
   const lines: string[] = [];
   const command = job.command?.join(' ');
-  if (command !== undefined && command !== title(report)) lines.push(command);
+  if (command !== undefined && !title(report).endsWith(command)) lines.push(command);
   const where = [
     job.user === '' ? undefined : job.user,
     job.cluster === undefined ? undefined : `cluster ${job.cluster}`,

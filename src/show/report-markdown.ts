@@ -1,11 +1,13 @@
 import { formatBytes } from '../base/size.ts';
 import type { Report } from '../judge/report.ts';
 import { percent } from '../judge/words.ts';
+import { foldRows } from './fold-rows.ts';
 import { about, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
 import {
   energyWords,
   figureRows,
   flowRows,
+  gpuMark,
   gpuRows,
   hoursWords,
   meters,
@@ -30,7 +32,7 @@ function card(report: Report): string {
     `**${safe(verdict(report))}**`,
     section('Asked for and used', used(report)),
     section('Findings', findings(report)),
-    section('GPUs', table(gpuRows(report.gpus))),
+    section('GPUs', gpus(report)),
     section('Nodes', table(nodeRows(report.nodes))),
     section('I/O and network', table(flowRows(report.flows))),
     section('Top processes', table(processRows(report, 10))),
@@ -56,6 +58,15 @@ function card(report: Report): string {
 }
 
 const section = (name: string, body: string): string => (body === '' ? '' : `## ${name}\n\n${body}`);
+
+function gpus(report: Report): string {
+  const { rows, hidden } = foldRows(
+    report.gpus,
+    (g) => gpuMark(g) !== '',
+    (g) => g.utilization_mean,
+  );
+  return `${table(gpuRows(rows))}${hidden > 0 ? `\n\n${hidden} more GPUs are like the others.` : ''}`;
+}
 
 function used(report: Report): string {
   const rows = meters(report).map(({ name, share, text }) => [name, percent(share), text]);
@@ -97,9 +108,12 @@ function table({ columns, rows }: Rows, keepEmpty = false): string {
   return [
     line(shown.map((i) => columns[i]!.head)),
     line(shown.map((i) => (columns[i]!.align === 'right' ? '---:' : '---'))),
-    ...rows.map((row) => line(shown.map((i) => safe(row[i]!)))),
+    ...rows.map((row) => line(shown.map((i) => mark(row[i]!)))),
   ].join('\n');
 }
+
+/** What is the matter with a row stands out. */
+const mark = (cell: string): string => (cell.startsWith('< ') ? `**${safe(cell.slice(2))}**` : safe(cell));
 
 /** Names and commands come from anybody: nothing in them may become markup. */
 function safe(text: string): string {

@@ -32,7 +32,7 @@ export function gpuMark(gpu: GpuReport): string {
   if (gpu.own === false) return 'not the job’s';
   if (isIdle(gpu)) return '< never used';
   if ((gpu.throttled_thermal ?? 0) > 0.05) return '< too hot';
-  if (gpu.straggler !== undefined) return '< unlike others';
+  if (gpu.straggler !== undefined) return `< ${gpu.straggler[0]!.split(' ')[0]} differs`;
   return '';
 }
 
@@ -71,7 +71,8 @@ export function nodeMark(node: NodeReport): string {
   if (node.status === 'never recorded') return '< not recorded';
   if (node.status === 'stopped early') return '< stopped early';
   if ((node.oom_kills ?? 0) > 0) return '< out of memory';
-  if (node.straggler !== undefined) return '< unlike others';
+  if (node.straggler !== undefined) return `< ${node.straggler[0]!.split(' ')[0]} differs`;
+  if (node.idle_gpus !== undefined) return `< ${count(node.idle_gpus, 'GPU')} never used`;
   if (node.unlike_gpus !== undefined)
     return node.unlike_gpus === 1 ? '< one GPU differs' : `< ${node.unlike_gpus} GPUs differ`;
   return node.status === 'recording' ? 'recording' : '';
@@ -253,7 +254,7 @@ export function meters(report: Report): Meter[] {
     const busy =
       s.cpu_utilization === undefined
         ? ''
-        : `${s.cpus_busy!.toFixed(s.cpus_busy! < 10 ? 1 : 0)} of ${count(s.cpus!, 'CPU')}, `;
+        : `${s.cpus_busy!.toFixed(s.cpus_busy! < 10 ? 1 : 0)} of ${count(s.cpus_measured!, 'CPU')}, `;
     found.push({
       name: 'CPU',
       text: busy + spent,
@@ -296,7 +297,8 @@ export function energyWords({ summary: s }: Report): string | undefined {
   if (s.energy_joules === undefined) return undefined;
   const how = { counter: 'by counters', 'integrated power': 'from sampled power', both: 'counters and sampled power' };
   const part = (s.energy_coverage ?? 1) < 1 ? `, ${percent(s.energy_coverage)} of the nodes` : '';
-  const covers = s.energy_covers!.join(', ') === 'node' ? 'whole nodes' : s.energy_covers!.join(', ');
+  const parts = s.energy_covers!.join(', ');
+  const covers = parts === 'node' ? 'whole nodes' : parts === 'GPUs' ? 'GPUs only' : parts;
   return `${energy(s.energy_joules)} ${how[s.energy_source!]} (${covers}${part})`;
 }
 

@@ -23,7 +23,7 @@ th, td { text-align: left; padding: 3px 14px 3px 0; vertical-align: top; }
 td:first-child { overflow-wrap: anywhere; }
 thead th { color: var(--soft); font-weight: 500; font-size: 13px; border-bottom: 1px solid var(--line); white-space: nowrap; }
 tbody tr:hover { background: var(--wash); }
-.used th { font-weight: 500; } .used .bar { padding-top: 8px; }
+.used th { font-weight: 500; } .used td, .used th { vertical-align: middle; } .used svg { display: block; }
 .n { text-align: right; white-space: nowrap; }
 mark { background: none; color: var(--amber); font-weight: 600; white-space: nowrap; }
 .finding { margin: 10px 0; padding: 10px 14px; background: var(--wash); border-left: 4px solid var(--blue); }

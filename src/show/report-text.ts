@@ -135,7 +135,7 @@ function findings(list: readonly Finding[], pen: Pen): string[] {
     const [first, ...more] = wrap(pen.say(f.text), WIDTH - 12);
     lines.push(`  ${colours[f.severity](pad(f.severity.toUpperCase(), 10))}${pen.bold(first ?? '')}`);
     for (const line of more) lines.push(`${indent}${pen.bold(line)}`);
-    const shown = f.evidence.slice(0, 3).map((e) => e.text);
+    const shown = f.evidence.slice(0, 2).map((e) => e.text);
     const rest = f.evidence.length - shown.length;
     const sure = f.confidence === 'high' ? 'high confidence' : `${f.confidence} confidence: ${f.confidence_reason}`;
     const proof = `${shown.join('; ')}${rest > 0 ? `; and ${rest} more` : ''} (${sure})`;

@@ -94,11 +94,18 @@ export function textTable(
   return [line(shown.map((i) => columns[i]!.head)), ...cells.map(line)];
 }
 
+/** A number and its unit stay together. */
+const BEFORE_UNIT = /(?<=\d) (?=(?:\d{3}|%|[KMGTP]?i?B|ms|min|MHz|k?Wh|[smhdWJC])(?:[\s,.;:)/]|$))/g;
+const NO_BREAK = '\u00a0';
+
 /** Breaks a text into lines of at most `width` places; a longer word is broken where it must be. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (let word of text.split(' ').filter((w) => w !== '')) {
+  for (let word of text
+    .replace(BEFORE_UNIT, NO_BREAK)
+    .split(' ')
+    .filter((w) => w !== '')) {
     while (textWidth(word) > width) {
       if (line !== '') {
         lines.push(line);
@@ -114,7 +121,7 @@ export function wrap(text: string, width: number): string[] {
     } else line = longer;
   }
   if (line !== '') lines.push(line);
-  return lines;
+  return lines.map((one) => one.replaceAll(NO_BREAK, ' '));
 }
 
 /** Control characters would move the cursor or colour the reader's terminal: names and commands come from anybody. */

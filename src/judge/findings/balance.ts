@@ -1,4 +1,5 @@
 import type { GpuReport } from '../gpus.ts';
+import type { NodeReport } from '../nodes.ts';
 import { FEWEST_PEERS } from '../outliers.ts';
 import { isIdle } from '../stragglers.ts';
 import { count, listed, percent } from '../words.ts';
@@ -18,7 +19,10 @@ export const nodeImbalance: Check = {
     const nodes = facts.nodes.filter((n) => n.cpu_utilization !== undefined || n.gpu_utilization !== undefined);
     if (facts.summary.nodes < 2) return { skipped: 'the job has one node' };
     if (nodes.length < 2) return { unmeasurable: 'fewer than two nodes have values to compare' };
-    const apart = nodes.filter((n) => n.straggler !== undefined);
+    // a process that fills its node's memory is said apart
+    const filled = new Set(facts.processes.filter((p) => p.rss_growth !== undefined).map((p) => p.node));
+    const onlyMemory = (n: NodeReport): boolean => n.straggler!.every((why) => why.startsWith('memory'));
+    const apart = nodes.filter((n) => n.straggler !== undefined && !(filled.has(n.node) && onlyMemory(n)));
     if (apart.length > 0) {
       return [
         {
@@ -30,8 +34,9 @@ export const nodeImbalance: Check = {
             from: n.gpu_utilization === undefined ? 'the job’s CPU time' : 'gpu.utilization_percent',
             node: n.node,
           })),
-          advice:
-            'Less use: the node has less work or waits. More use: it is slow, and the others wait for it. See its GPUs, clocks and temperatures below.',
+          advice: apart.every(onlyMemory)
+            ? 'See the processes there: often it is the first rank that collects results or starts helpers.'
+            : 'Less use: the node has less work or waits. More use: it is slow, and the others wait for it. See its GPUs, clocks and temperatures below.',
           ...sampled(facts, Math.min(...apart.map((n) => n.samples ?? 0))),
         },
       ];

@@ -15,6 +15,9 @@ const FROM_INSIDE: Record<string, string> = {
   SIGABRT: 'it gave up by itself: see its output for the reason',
 };
 
+/** These states have findings of their own. */
+const TOLD_APART = new Set(['timeout', 'out_of_memory', 'node_fail']);
+
 export const jobFailed: Check = {
   id: 'job-failed',
   title: 'how the job ended',
@@ -30,8 +33,7 @@ export const jobFailed: Check = {
         ? { unmeasurable: 'nobody says how the job ended' }
         : [];
     }
-    // these states have findings of their own
-    if (job.state === 'timeout' || job.state === 'out_of_memory') return [];
+    if (TOLD_APART.has(job.state)) return [];
     const why = signal === undefined ? undefined : (FROM_INSIDE[signal] ?? FROM_OUTSIDE[signal]);
     return [
       {

@@ -12,7 +12,7 @@ import {
   SHORT_JOB_SECONDS,
 } from './finding.ts';
 import { gpuLost, gpuLow, gpuStarved, gpuThrottled, gpuUnused } from './gpu-use.ts';
-import { memoryNearLimit, memoryUnused, outOfMemory, swap } from './memory.ts';
+import { memoryGrowing, memoryNearLimit, memoryUnused, outOfMemory, swap } from './memory.ts';
 import { nodeLost, recordingGaps } from './recording.ts';
 import { timeLimit } from './time.ts';
 
@@ -36,6 +36,7 @@ export const checks: readonly Check[] = [
   cpuThrottled,
   memoryUnused,
   memoryNearLimit,
+  memoryGrowing,
   swap,
   ioWait,
   recordingGaps,

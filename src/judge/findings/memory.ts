@@ -1,4 +1,6 @@
+import { formatDuration } from '../../base/duration.ts';
 import { formatBytes } from '../../base/size.ts';
+import { nodeList } from '../node-list.ts';
 import type { NodeReport } from '../nodes.ts';
 import type { Facts } from '../report.ts';
 import { count, listed, percent } from '../words.ts';
@@ -195,6 +197,51 @@ export const outOfMemory: Check = {
           : own
             ? 'counted by the kernel'
             : 'counted for the whole node: the process may be another’s',
+      },
+    ];
+  },
+};
+
+/** Smaller processes, and shorter jobs, may grow without anybody minding. */
+export const GROWING_BYTES = 2 ** 30;
+export const GROWING_SECONDS = 600;
+
+export const memoryGrowing: Check = {
+  id: 'memory-growing',
+  title: 'memory that only grows',
+  help: 'The memory of a process of more than 1 GiB grew like a straight line for ten minutes or more, and was highest at the end.',
+  needs: 'process.rss_bytes',
+  kind: 'trouble',
+  look(facts) {
+    if (facts.summary.wall_seconds < GROWING_SECONDS)
+      return { skipped: 'the job was too short to tell growth from filling' };
+    if (facts.processes.length === 0) return { unmeasurable: 'no processes of the job were seen' };
+    const growing = facts.processes.filter(
+      (p) => p.rss_growth !== undefined && (p.rss_max_bytes ?? 0) >= GROWING_BYTES && p.seconds >= GROWING_SECONDS,
+    );
+    if (growing.length === 0) return [];
+    const nodes = [...new Set(growing.map((p) => p.node))];
+    const [worst] = growing.sort((a, b) => b.rss_growth! - a.rss_growth!);
+    const node = facts.nodes.find((n) => n.node === worst!.node);
+    const together = growing.filter((p) => p.node === worst!.node).reduce((total, p) => total + p.rss_growth!, 0);
+    const left = (node?.memory_limit_bytes ?? Number.NaN) - (node?.memory_peak_bytes ?? Number.NaN);
+    const time = left > 0 ? left / together : Number.POSITIVE_INFINITY;
+    const soon = time < 2 * facts.summary.wall_seconds ? time : undefined;
+    return [
+      {
+        id: 'memory-growing',
+        severity: 'warning',
+        text: `Memory of ${count(growing.length, 'process', 'processes')} on ${nodeList(nodes)} grew until the end${soon === undefined ? '' : `, and would have filled the node after ${formatDuration(soon)} more`}`,
+        evidence: growing.slice(0, 8).map((p) => ({
+          text: `${p.node} pid ${p.pid}: ${formatBytes(p.rss_growth! * 3600)} an hour, up to ${formatBytes(p.rss_max_bytes!)}`,
+          from: 'process.rss_bytes',
+          node: p.node,
+          value: p.rss_growth!,
+        })),
+        advice:
+          'Look for what is kept for ever: lists of results, caches without a limit, tensors that hold their history. If it has to grow, ask for more memory for longer runs.',
+        confidence: 'medium',
+        confidence_reason: 'a program that fills a data structure on purpose looks the same',
       },
     ];
   },

@@ -14,10 +14,23 @@ export const nodeLost: Check = {
   kind: 'trouble',
   look(facts) {
     const bad = facts.nodes.filter((n) => n.status === 'stopped early' || n.status === 'never recorded');
-    if (bad.length === 0) return [];
-    const end = facts.job.end;
-    const one = bad[0]!;
     const died = facts.job.state === 'node_fail';
+    if (bad.length === 0 && !died) return [];
+    const end = facts.job.end;
+    const one = bad[0];
+    if (one === undefined) {
+      return [
+        {
+          id: 'node-lost',
+          severity: 'critical',
+          text: 'The scheduler says that a node of the job failed',
+          evidence: [{ text: facts.job.reason ?? 'state NODE_FAIL', from: 'scheduler' }],
+          advice: 'Run again; the recording was not interrupted, so it may have been a short outage.',
+          confidence: 'high',
+          confidence_reason: 'said by the scheduler',
+        },
+      ];
+    }
     const single =
       one.status === 'never recorded'
         ? `${one.node} was never recorded`
@@ -30,15 +43,18 @@ export const nodeLost: Check = {
           bad.length === 1
             ? single
             : `${bad.length} of ${facts.summary.nodes} nodes stopped recording or never began: ${listed(bad.map((n) => n.node))}`,
-        evidence: bad.slice(0, 8).map((n) => ({
-          text:
-            n.status === 'never recorded'
-              ? `${n.node}: ${n.reason}`
-              : `${n.node}: last sample ${n.last_sample === undefined ? 'unknown' : formatMoment(n.last_sample)}; ${n.reason ?? 'reason unknown'}`,
-          from: 'agent.json',
-          node: n.node,
-          ...(n.last_sample === undefined ? {} : { value: n.last_sample }),
-        })),
+        evidence: [
+          ...(died && facts.job.reason !== undefined ? [{ text: facts.job.reason, from: 'scheduler' }] : []),
+          ...bad.slice(0, 8).map((n) => ({
+            text:
+              n.status === 'never recorded'
+                ? `${n.node}: ${n.reason}`
+                : `${n.node}: last sample ${n.last_sample === undefined ? 'unknown' : formatMoment(n.last_sample)}; ${n.reason ?? 'reason unknown'}`,
+            from: 'agent.json',
+            node: n.node,
+            ...(n.last_sample === undefined ? {} : { value: n.last_sample }),
+          })),
+        ],
         advice: died
           ? 'The scheduler says that a node failed: run again, without it if it stays ill (--exclude).'
           : 'Everything before that is in this report; what these nodes did afterwards is not known.',

@@ -1,0 +1,299 @@
+import { z } from 'zod';
+
+/**
+ * The report object for other programs. Only documentation and tests load this: writing a report needs no check.
+ * Every object is strict, so that a field that is not described here fails the tests.
+ */
+
+const share = z.number().min(0);
+const bytes = z.number().min(0);
+const seconds = z.number().min(0);
+const moment = z.number().describe('Epoch microseconds, UTC.');
+const words = z.string();
+
+const optional = <T extends z.ZodType>(type: T, help: string) => type.describe(help).optional();
+
+const allocationSource = z.enum(['asked', 'limit', 'machine']);
+const cpuSource = z.enum(['wait4', 'cgroup', 'processes', 'node']);
+const memorySource = z.enum(['cgroup', 'processes', 'process', 'node']);
+const energySource = z.enum(['counter', 'integrated power', 'both']);
+
+const job = z.strictObject({
+  id: words,
+  name: words,
+  user: words,
+  scheduler: z.enum(['slurm', 'flux', 'pbs', 'file', 'none']),
+  cluster: words.optional(),
+  account: words.optional(),
+  partition: words.optional(),
+  command: optional(z.array(words), 'Arguments are left out when the recording is redacted.'),
+  directory: words.optional(),
+  asked: z
+    .strictObject({
+      nodes: z.number().optional(),
+      cpus: z.number().optional(),
+      memory_bytes: bytes.optional(),
+      gpus: z.number().optional(),
+      time_limit_seconds: seconds.optional(),
+    })
+    .describe('What was asked for, for the whole job; what nobody stated is not there.'),
+  nodes: z.array(words),
+  interval_seconds: optional(seconds, 'Time between two ticks.'),
+  submit: moment.optional(),
+  start: moment.optional(),
+  end: moment.optional(),
+  state: z.enum([
+    'running',
+    'completed',
+    'failed',
+    'cancelled',
+    'timeout',
+    'out_of_memory',
+    'node_fail',
+    'preempted',
+    'unknown',
+  ]),
+  exit_code: z.number().optional(),
+  signal: words.optional(),
+  reason: words.optional(),
+  steps: optional(z.number(), 'How many steps the scheduler knows.'),
+  tags: z.record(words, words),
+  environment: z.record(words, words).describe('Kept by allow-list only.'),
+});
+
+const memory = z
+  .strictObject({
+    cgroup_peak: optional(bytes, 'Highest use of the job’s cgroup, file cache included.'),
+    cgroup_anon_max: optional(bytes, 'The programs’ own part of it, at most.'),
+    cgroup_file_max: optional(bytes, 'The file cache in it, at most.'),
+    process_peaks_sum: optional(bytes, 'Peaks of processes that lived at the same time, added up: an upper bound.'),
+    process_peak_max: optional(bytes, 'The largest resident set of one process.'),
+    node_used_max: optional(bytes, 'All that was used on the node, by everybody.'),
+  })
+  .describe('The memory of the fullest node, in every way that it could be measured.');
+
+const summary = z.strictObject({
+  wall_seconds: seconds,
+  wall_source: z.enum(['wait4', 'scheduler', 'recording']),
+  nodes: z.number(),
+  nodes_recorded: z.number(),
+  cpus: optional(z.number(), 'CPUs of the job.'),
+  cpus_source: optional(allocationSource, 'Who says so: the user or scheduler, a limit of the kernel, or the machine.'),
+  cpu_seconds: optional(seconds, 'CPU time of the job.'),
+  cpu_source: optional(cpuSource, 'Where it comes from.'),
+  cpu_utilization: optional(share, 'Of the job’s CPUs, 0 to 1.'),
+  cpus_busy: optional(z.number(), 'CPUs busy on average.'),
+  cpus_measured: optional(z.number(), 'CPUs of the nodes that were measured.'),
+  memory_peak_bytes: optional(bytes, 'Highest use on any one node.'),
+  memory_peak_node: optional(words, 'Which node that was.'),
+  memory_source: optional(memorySource, 'Where it comes from.'),
+  memory_limit_bytes: optional(bytes, 'What the job may use on that node.'),
+  memory_limit_source: optional(allocationSource, 'Who says so.'),
+  memory_peaks_sum_bytes: optional(bytes, 'The peaks of all nodes, added up.'),
+  memory: memory.optional(),
+  gpus: optional(z.number(), 'GPUs of the job.'),
+  gpu_utilization: optional(share, 'Mean of all the job’s GPUs, 0 to 1.'),
+  gpu_utilization_max: optional(share, 'The highest sample of any.'),
+  gpu_memory_peak_bytes: optional(bytes, 'Of the fullest card.'),
+  gpu_memory_total_bytes: optional(bytes, 'Of the same card.'),
+  gpu_power_mean_watts: optional(z.number(), 'All the job’s GPUs together.'),
+  gpu_temperature_max_celsius: z.number().optional(),
+  energy_joules: optional(z.number(), 'Energy of the nodes while they were recorded; see energy_covers.'),
+  energy_source: optional(energySource, 'Counters, power added up over time, or both.'),
+  energy_covers: optional(z.array(words), '"node", or the parts that are in it: "CPUs", "memory", "GPUs", "platform".'),
+  energy_coverage: optional(share, 'Nodes whose energy is in it, of all nodes.'),
+  node_hours: z.number(),
+  core_hours: z.number().optional(),
+  gpu_hours: z.number().optional(),
+  time_limit_seconds: seconds.optional(),
+  time_used: optional(share, 'Of the time limit, 0 to 1.'),
+  processes: optional(z.number(), 'Processes of the job that were seen.'),
+});
+
+const node = z.strictObject({
+  node: words,
+  status: z.enum(['recorded', 'recording', 'stopped early', 'never recorded']),
+  reason: optional(words, 'Why it stopped, as far as that is known.'),
+  first_sample: moment.optional(),
+  last_sample: moment.optional(),
+  recorded_seconds: seconds.optional(),
+  samples: z.number().optional(),
+  cpus: optional(z.number(), 'The job’s CPUs on this node.'),
+  cpus_source: allocationSource.optional(),
+  cpu_seconds: seconds.optional(),
+  cpu_source: cpuSource.optional(),
+  cpu_utilization: optional(share, 'Of the job’s CPUs here, mean.'),
+  cpu_utilization_max: optional(share, 'Between two ticks, at most.'),
+  node_cpus: optional(z.number(), 'All CPUs of the node.'),
+  node_cpu_utilization: optional(share, 'Of all CPUs of the node, everybody’s work.'),
+  iowait: optional(share, 'CPUs idle while something waited for a disk.'),
+  load_mean: z.number().optional(),
+  load_max: z.number().optional(),
+  memory_peak_bytes: bytes.optional(),
+  memory_source: memorySource.optional(),
+  memory_limit_bytes: bytes.optional(),
+  memory_limit_source: allocationSource.optional(),
+  swap_peak_bytes: bytes.optional(),
+  swapped_in_bytes: bytes.optional(),
+  oom_kills: z.number().optional(),
+  oom_scope: z.enum(['job', 'node']).optional(),
+  cpu_throttled: optional(share, 'Periods in which the CPU quota ran out.'),
+  pressure_scope: optional(z.enum(['job', 'node']), 'Whose waiting the pressure is.'),
+  pressure_cpu: share.optional(),
+  pressure_memory: share.optional(),
+  pressure_io: share.optional(),
+  gpus: z.number().optional(),
+  gpu_utilization: share.optional(),
+  idle_gpus: z.number().optional(),
+  unlike_gpus: z.number().optional(),
+  gpu_power_watts: z.number().optional(),
+  energy_joules: z.number().optional(),
+  energy_source: energySource.optional(),
+  energy_covers: z.array(words).optional(),
+  straggler: optional(z.array(words), 'Why this node is unlike the others.'),
+});
+
+const gpu = z.strictObject({
+  node: words,
+  gpu: words.describe('The library’s number of the card; "0:mig-1" is a MIG instance of card 0.'),
+  vendor: words.optional(),
+  model: words.optional(),
+  own: optional(z.boolean(), 'Whether the card is the job’s; not there when nobody says so.'),
+  samples: z.number(),
+  utilization_mean: share.optional(),
+  utilization_p50: share.optional(),
+  utilization_p95: share.optional(),
+  utilization_max: share.optional(),
+  memory_mean_bytes: bytes.optional(),
+  memory_max_bytes: bytes.optional(),
+  memory_total_bytes: bytes.optional(),
+  power_mean_watts: z.number().optional(),
+  power_max_watts: z.number().optional(),
+  temperature_mean_celsius: z.number().optional(),
+  temperature_max_celsius: z.number().optional(),
+  clock_mean_mhz: z.number().optional(),
+  clock_p05_mhz: z.number().optional(),
+  clock_max_mhz: z.number().optional(),
+  energy_joules: z.number().optional(),
+  energy_source: z.enum(['counter', 'integrated power']).optional(),
+  throttled_thermal: optional(share, 'Samples in which heat held the clocks down.'),
+  throttled_power: optional(share, 'Samples in which the power limit did.'),
+  uncorrected_errors: z.number().optional(),
+  lost: optional(moment, 'When the card stopped answering.'),
+  straggler: z.array(words).optional(),
+});
+
+const process = z.strictObject({
+  node: words,
+  pid: words,
+  command: words.optional(),
+  user: words.optional(),
+  seconds,
+  cpu_seconds: seconds.optional(),
+  cpus_busy: z.number().optional(),
+  rss_max_bytes: bytes.optional(),
+  rss_growth: optional(z.number(), 'Bytes a second, when its memory grew steadily to the end.'),
+  threads_max: z.number().optional(),
+  read_bytes: bytes.optional(),
+  written_bytes: bytes.optional(),
+});
+
+const flow = z.strictObject({
+  what: words,
+  scope: z.enum(['job', 'node']).describe('The job’s own, or everything on its nodes.'),
+  in_bytes: bytes.optional(),
+  out_bytes: bytes.optional(),
+  in_peak: optional(z.number(), 'Bytes a second, of one device.'),
+  in_peak_at: words.optional(),
+  out_peak: z.number().optional(),
+  out_peak_at: words.optional(),
+});
+
+const finding = z.strictObject({
+  id: words,
+  severity: z.enum(['info', 'advice', 'warning', 'critical']),
+  text: words,
+  evidence: z.array(
+    z.strictObject({
+      text: words,
+      from: words.describe('Table and column, or whoever said it.'),
+      node: words.optional(),
+      gpu: words.optional(),
+      value: z.number().optional(),
+      threshold: z.number().optional(),
+    }),
+  ),
+  advice: words,
+  confidence: z.enum(['low', 'medium', 'high']),
+  confidence_reason: words,
+});
+
+const check = z.strictObject({
+  id: words,
+  title: words,
+  outcome: z.enum(['found', 'fine', 'skipped', 'unmeasurable']),
+  why: words.optional(),
+  hint: words.optional(),
+});
+
+const quality = z.strictObject({
+  grade: z.enum(['A', 'B', 'C', 'D']).describe('A: 99 % of the expected ticks, B: 95 %, C: 80 %, D: less.'),
+  reasons: z.array(words),
+  ticks: z.number(),
+  expected_ticks: z.number(),
+  late_ticks: z.number(),
+  missed_ticks: z.number(),
+  clock_jumps: z.array(z.strictObject({ node: words, time: moment, seconds: z.number() })),
+  lost_samples: z.array(z.strictObject({ node: words, table: words, rows: z.number(), why: words })),
+  damage: z.array(words),
+  nodes_missing: z.array(words),
+  nodes_stopped_early: z.array(words),
+});
+
+export const reportSchema = z
+  .strictObject({
+    format: z.literal(1),
+    recording: words.describe('The folder.'),
+    confined: optional(
+      z.strictObject({ what: words, from: moment.optional(), to: moment.optional() }),
+      'Set when the report covers only a part of the job.',
+    ),
+    job,
+    summary,
+    nodes: z.array(node),
+    gpus: z.array(gpu),
+    processes: z.array(process).describe('Those with most CPU time, then those with most memory.'),
+    flows: z.array(flow).describe('I/O and network.'),
+    phases: z.array(
+      z.strictObject({
+        name: words,
+        start: moment,
+        end: optional(moment, 'Not there when the phase was never ended.'),
+        seconds,
+        cpu_utilization: share.optional(),
+        gpu_utilization: share.optional(),
+        power_watts: z.number().optional(),
+      }),
+    ),
+    figures: z.array(z.strictObject({ name: words, time: moment, value: z.union([z.number(), words]) })),
+    findings: z.array(finding).describe('The gravest first.'),
+    checks: z.array(check).describe('What became of every check, also of those that found nothing.'),
+    unmeasured: z.array(
+      z.strictObject({ what: words, why: words, hint: words.optional(), nodes: z.array(words).optional() }),
+    ),
+    quality,
+    cost: z.strictObject({
+      cpu_seconds: seconds.optional(),
+      core_share: optional(share, 'Of one core, mean over the nodes.'),
+      allocation_share: optional(share, 'Of the CPUs that the job was given.'),
+      max_rss_bytes: bytes.optional(),
+      bytes_written: bytes.optional(),
+    }),
+  })
+  .describe('A report card. Shares are 0 to 1, times epoch microseconds UTC. What was not measured is not there.');
+
+/** The text of docs/report.schema.json. */
+export function reportJsonSchema(): string {
+  const schema = { title: 'Tacho report', ...z.toJSONSchema(reportSchema) };
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}

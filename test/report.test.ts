@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { report } from '../src/judge/report.ts';
+import { reportSchema } from '../src/judge/report-schema.ts';
+import { reportHtml } from '../src/show/report-html.ts';
+import { reportJson } from '../src/show/report-json.ts';
+import { reportMarkdown } from '../src/show/report-markdown.ts';
+import { reportText } from '../src/show/report-text.ts';
+import { blink, days, killedNode, sleep, training } from './report/jobs.ts';
+
+process.env.TZ = 'UTC';
+
+const GOLDEN = path.join(import.meta.dirname, 'report');
+const stories = { sleep, blink, training, killedNode, days };
+
+/** TACHO_GOLDEN=1 writes what is there now: look at the difference before you commit it. */
+function golden(name: string, text: string): void {
+  const file = path.join(GOLDEN, name);
+  if (process.env.TACHO_GOLDEN === '1') fs.writeFileSync(file, text);
+  assert.equal(text, fs.readFileSync(file, 'utf8'));
+}
+
+for (const [name, story] of Object.entries(stories)) {
+  test(`the card of ${name}`, () => golden(`${name}.txt`, reportText([report(story())])));
+
+  test(`the card of ${name} is plain and 80 columns wide`, () => {
+    const text = reportText([report(story())], { all: true });
+    for (const line of text.split('\n')) assert.ok(line.length <= 80, `${line.length} columns: ${line}`);
+    assert.match(text, /^[\n\x20-\x7e]*$/);
+  });
+
+  test(`the report of ${name} is as its schema says`, () => {
+    reportSchema.parse(JSON.parse(reportJson([report(story())])));
+  });
+}
+
+test('Markdown has every part', () => golden('training.md', reportMarkdown([report(training())])));
+
+test('several jobs have a table before their cards', () => {
+  const text = reportText([report(sleep()), report(training())]);
+  assert.match(text, /^Jobs \(2\)\n/);
+  assert.match(text, /4711 train-large +completed +2 h 00 min +8 +18 % +38 % +91 %/);
+  const json = JSON.parse(reportJson([report(sleep()), report(training())]));
+  assert.equal(json[1].job.id, '4711');
+});
+
+test('the page needs nothing from elsewhere and lets nothing in', () => {
+  const odd = training();
+  odd.job.name = '<script>alert(1)</script>';
+  odd.job.tags = { note: '"><img src=x>' };
+  const page = reportHtml([report(odd)]);
+  assert.doesNotMatch(page, /<script|<img|<link|https?:|url\(/);
+  assert.match(page, /&lt;script&gt;alert\(1\)/);
+  assert.match(page, /default-src 'none'/);
+});
+
+test('names cannot steer the terminal', () => {
+  const odd = sleep();
+  odd.job.name = 'a\x1b[2Jb\nc';
+  const text = reportText([report(odd)]);
+  assert.ok(text.startsWith('a?[2Jb?c '));
+  assert.doesNotMatch(text, /\x1b/);
+});
+
+test('a terminal gets colours and lines', () => {
+  const before = { ...process.env };
+  process.env.LANG = 'C.UTF-8';
+  process.env.TERM = 'xterm';
+  delete process.env.LC_ALL;
+  delete process.env.LC_CTYPE;
+  delete process.env.NO_COLOR;
+  try {
+    const text = reportText([report(sleep())], { stream: { isTTY: true } });
+    assert.match(text, /\x1b\[32mCOMPLETED/);
+    assert.match(text, /─{80}/);
+    assert.match(text, /░{16}/);
+  } finally {
+    process.env = before;
+  }
+});
