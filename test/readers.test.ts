@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { before, test } from 'node:test';
+import { zstdDecompressSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { parquetReadObjects } from 'hyparquet';
+import { openRecording } from '../src/recording/open.ts';
+import { readTable } from '../src/recording/read.ts';
+import { sealRecording } from '../src/recording/seal.ts';
+import { makeRecording, START } from './make-recording.ts';
+
+// What people read recordings with, and Tacho not at hand. (pandas and Polars: the export tests.)
+
+let folder: string;
+let query: (sql: string) => Promise<unknown[][]>;
+
+before(async () => {
+  folder = await makeRecording({ nodes: ['c1', 'c2'], seconds: 300, rollEvery: 120 });
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  await connection.run("SET TimeZone = 'UTC'");
+  query = async (sql) => (await connection.runAndReadAll(sql)).getRowsJson() as unknown[][];
+});
+
+const summary = `SELECT disk, count(*), count(queue), sum(read_bytes)::BIGINT, avg(busy_percent), max(model)
+  FROM FILES GROUP BY disk ORDER BY disk`;
+/** 300 samples of each disk on two nodes. */
+const expected = [
+  ['nvme10', '600', '480', String(2 * 1e6 * ((299 * 300) / 2)), 50, null],
+  ['sda', '600', '600', String(2 * 4096 * ((299 * 300) / 2)), 4.75, 'fast, "new"'],
+];
+
+test('DuckDB reads live and rolled parts of all nodes as one table', async () => {
+  const files = `read_csv('${folder}/node=*/disk*.csv*', union_by_name = true, hive_partitioning = true)`;
+  assert.deepEqual(await query(summary.replace('FILES', files)), expected);
+});
+
+test('DuckDB, and any other Parquet reader, reads sealed files with types, nulls and time', async () => {
+  sealRecording(openRecording(folder));
+  const files = `read_parquet('${folder}/node=*/disk.parquet', hive_partitioning = true)`;
+  assert.deepEqual(await query(summary.replace('FILES', files)), expected);
+  assert.deepEqual(await query(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${files})`), [
+    ['time', 'TIMESTAMP WITH TIME ZONE'],
+    ['disk', 'VARCHAR'],
+    ['read_bytes', 'BIGINT'],
+    ['busy_percent', 'DOUBLE'],
+    ['queue', 'BIGINT'],
+    ['model', 'VARCHAR'],
+    ['node', 'VARCHAR'],
+  ]);
+  assert.deepEqual(await query(`SELECT node, epoch_us(min(time)) FROM ${files} GROUP BY node ORDER BY node`), [
+    ['c1', String(START)],
+    ['c2', String(START)],
+  ]);
+  // row groups can be skipped by their bounds
+  assert.deepEqual(
+    await query(`SELECT stats_min_value, stats_max_value, stats_null_count
+      FROM parquet_metadata('${folder}/node=c1/disk.parquet') WHERE path_in_schema IN ('queue', 'disk') ORDER BY 1`),
+    [
+      ['0', '9', '60'],
+      ['nvme10', 'sda', '0'],
+    ],
+  );
+});
+
+test('hyparquet reads the same rows as Tacho', async () => {
+  const [node] = openRecording(folder).nodes;
+  sealRecording(openRecording(folder));
+  const bytes = fs.readFileSync(path.join(node!.folder, 'disk.parquet'));
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
+  const rows = await parquetReadObjects({ file, compressors: { ZSTD: (packed) => zstdDecompressSync(packed) } });
+  const batch = readTable(node!, 'disk');
+  const queue = batch.numbers.get('queue')!;
+  const disk = batch.texts.get('disk')!;
+  assert.equal(rows.length, 600);
+  rows.forEach((row, i) => {
+    assert.equal(row.queue === null || row.queue === undefined ? Number.NaN : Number(row.queue), queue[i]);
+    assert.equal(row.disk, disk.values[disk.codes[i]!]);
+    assert.equal((row.time as Date).getTime(), Math.floor(batch.time[i]! / 1000));
+  });
+});
