@@ -99,10 +99,10 @@ function withColumns(selected: readonly Selected[], names: readonly string[], op
   }
   const wanted = columns === undefined ? tables : tables.filter((table) => table.columns.length > 0);
   if (options.layout !== 'wide') return wanted;
-  // marks are moments with names: they have no row a tick, unless somebody insists
-  const marks = options.tables?.includes('marker') === true;
-  const wide = wanted.filter((table) => table.columns.some(isNumber) && (table.name !== 'marker' || marks));
-  if (wide.length === 0) throw usage('the wide layout has numbers only, and there are none', 'take --layout long');
+  // what happened has no row a tick
+  const wide = wanted.filter((table) => table.columns.some(isNumber) && table.events !== true);
+  if (wide.length === 0)
+    throw usage('the wide layout has samples of numbers only, and there are none', 'take --layout long');
   return wide;
 }
 
@@ -123,7 +123,9 @@ class TableExport {
     this.options = options;
     this.sampled = sampledAt(selected) * 1e6;
     this.atOnce = options.atOnce ?? AT_ONCE;
-    this.interval = options.interval === undefined ? undefined : Math.round(options.interval * 1e6);
+    // there is no mean of what happened
+    const { interval } = options;
+    this.interval = interval === undefined || table.events === true ? undefined : Math.round(interval * 1e6);
   }
 
   async text(): Promise<Written> {
