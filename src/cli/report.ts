@@ -3,7 +3,7 @@ import { usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { type GatherOptions, gather } from '../judge/gather.ts';
 import { type Report, report } from '../judge/report.ts';
-import { findRecordings } from '../recording/open.ts';
+import { findRecordings, type Recording } from '../recording/open.ts';
 import { reportText } from '../show/report-text.ts';
 
 const FORMATS = ['text', 'markdown', 'json', 'html'] as const;
@@ -57,14 +57,14 @@ Examples:
 export async function reportCard(recordingPaths: readonly string[], options: ReportOptions = {}): Promise<string> {
   const format = options.format ?? 'text';
   if (!FORMATS.includes(format)) throw usage(`there is no format "${format}"`, `use one of ${FORMATS.join(', ')}`);
-  const reports = reportsOf(recordingPaths, options);
+  const reports = await reportsOf(recordingPaths, options);
   if (format === 'text') return reportText(reports, options);
   if (format === 'json') return (await import('../show/report-json.ts')).reportJson(reports);
   if (format === 'markdown') return (await import('../show/report-markdown.ts')).reportMarkdown(reports);
   return (await import('../show/report-html.ts')).reportHtml(reports);
 }
 
-function reportsOf(paths: readonly string[], options: ReportOptions): Report[] {
+async function reportsOf(paths: readonly string[], options: ReportOptions): Promise<Report[]> {
   const all = findRecordings(paths);
   const found = options.job === undefined ? all : all.filter((r) => r.job.id === options.job);
   if (found.length === 0) {
@@ -77,5 +77,14 @@ function reportsOf(paths: readonly string[], options: ReportOptions): Report[] {
   if (options.step !== undefined) wanted.step = options.step;
   if (options.marker !== undefined) wanted.marker = options.marker;
   if (options.phases === true) wanted.phases = true;
+  await Promise.all(found.map(askHowItEnded));
   return found.map((recording) => report(gather(recording, wanted)));
+}
+
+/** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */
+async function askHowItEnded(recording: Recording): Promise<void> {
+  const { job } = recording;
+  if (job.end !== undefined && job.state !== 'running') return;
+  const { refreshJob } = await import('../jobs/refresh.ts');
+  recording.job = await refreshJob(recording);
 }

@@ -1,9 +1,9 @@
-import * as path from 'node:path';
 import type { Command } from 'commander';
 import { parseDuration } from '../base/duration.ts';
 import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import { known } from '../jobs/scheduler.ts';
+import { near } from './near.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 import { parseTags } from './tags.ts';
 
@@ -74,7 +74,7 @@ Examples:
       const nodes = job.nodes.length - missing.length;
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);
       process.stderr.write(
-        `tacho: recording ${nodes} node${nodes === 1 ? '' : 's'} every ${config.interval} s in ${path.relative('.', recording) || '.'} (after ${seconds} s)\n`,
+        `tacho: recording ${nodes} node${nodes === 1 ? '' : 's'} every ${config.interval} s in ${near(recording)} (after ${seconds} s)\n`,
       );
     });
 }

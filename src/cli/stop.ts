@@ -1,5 +1,5 @@
-import * as path from 'node:path';
 import type { Command } from 'commander';
+import { near } from './near.ts';
 import type { ReportOptions } from './report.ts';
 
 interface Options {
@@ -33,9 +33,7 @@ export function define(command: Command): void {
         }
       }
       if (!options.report) {
-        process.stderr.write(
-          `tacho: stopped; tacho report ${path.relative('.', recording) || '.'} shows what happened\n`,
-        );
+        process.stderr.write(`tacho: stopped; tacho report ${near(recording)} shows what happened\n`);
         return;
       }
       const { reportCard } = await import('./report.ts');

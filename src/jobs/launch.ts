@@ -10,6 +10,7 @@ import { nodeFolder } from '../recording/node-folder.ts';
 import type { Environment, Run } from './command.ts';
 import { schedulerNamed } from './job-facts.ts';
 import { type ProcessId, processId, signalProcess, stillRuns } from './process-id.ts';
+import { shellQuote } from './quote.ts';
 import type { Launcher, LaunchPlan } from './scheduler.ts';
 
 /** Agents write their first sample well within a second: looking often costs little and makes `start` quick. */
@@ -59,12 +60,26 @@ function plan(options: AgentsOptions, command: readonly string[]): LaunchPlan {
   return {
     nodes,
     jobNodes: job.nodes,
-    // a configuration in the current folder counts on the other nodes, too
-    on: (node) => ['sh', '-c', 'cd "$0" && exec "$@"', process.cwd(), ...command, '--node', node],
-    everywhere: (name) => ['sh', '-c', `exec "$0" "$@" --node "${name}"`, ...command],
-    log: (node) => path.join(recording, nodeFolder(node), 'agent.log'),
+    on: (node) => onNode(shellQuote(node), recording, command),
+    everywhere: (name) => onNode(`"${name}"`, recording, command),
     env,
   };
+}
+
+/**
+ * The agent on a node whose name a shell finds there. The current folder comes along, because of a configuration in it.
+ * A node that does not see the recording says so: its agent would write to a folder that nobody ever finds.
+ */
+function onNode(name: string, recording: string, command: readonly string[]): string[] {
+  const script = `cd "$0" || cd /
+recording=$1 node=${name}
+shift
+if [ -e "$recording/job.json" ]; then
+  exec "$@" --node "$node" >>"$recording/node=$node/agent.log" 2>&1
+fi
+echo "tacho: $node: there is no $recording here; a recording must be in a folder that all nodes share" >&2
+exit 1`;
+  return ['sh', '-c', script, process.cwd(), recording, ...command];
 }
 
 function agentCommand({ recording, job, env, only, without, config, watchPid, tacho }: AgentsOptions): string[] {
@@ -92,7 +107,8 @@ function launchDetached(launcher: Launcher, log: string): Launched {
     const child = spawn(launcher.command, launcher.args, {
       detached: true,
       stdio: [input ?? 'ignore', output, output],
-      env: launcher.env,
+      // its own processes are not the job's
+      env: { ...launcher.env, TACHO_OWN: '1' },
     });
     child.on('error', (error) => fs.appendFileSync(log, `${launcher.command}: ${reason(error)}\n`));
     child.unref();
@@ -140,22 +156,32 @@ export async function firstSamples(
     missing = missing.filter((node) => agentRecord(recording, node)?.first_sample === undefined);
     if (missing.length === 0 || last || performance.now() > limit) return missing;
     // nobody is left who could still bring it: look once more, in case it has just ended
-    last = missing.every((node) => launched.every((each) => !each.nodes.includes(node) || !stillRuns(each)));
+    const hopeless = (node: string): boolean =>
+      launched.every((each) => !each.nodes.includes(node) || !stillRuns(each)) ||
+      complaints(recording, node).length > 0;
+    last = missing.every(hopeless);
     await sleep(last ? 200 : LOOK_MS);
   }
 }
 
 /** The last lines that a node's agent, or what started it, has written. */
 export function lastWords(recording: string, node: string, lines = 3): string[] {
-  for (const log of [path.join(recording, nodeFolder(node), 'agent.log'), path.join(recording, 'launch.log')]) {
-    try {
-      const said = fs.readFileSync(log, 'utf8').trim();
-      if (said !== '') return said.split('\n').slice(-lines);
-    } catch {
-      // no such log: the next one may know
-    }
+  const own = linesOf(path.join(recording, nodeFolder(node), 'agent.log'));
+  if (own.length > 0) return own.slice(-lines);
+  const named = complaints(recording, node);
+  return (named.length > 0 ? named : linesOf(path.join(recording, 'launch.log'))).slice(-lines);
+}
+
+/** What a node itself has said through the launcher that it shares with others. */
+const complaints = (recording: string, node: string): string[] =>
+  linesOf(path.join(recording, 'launch.log')).filter((line) => line.includes(`tacho: ${node}: `));
+
+function linesOf(log: string): string[] {
+  try {
+    return fs.readFileSync(log, 'utf8').split('\n').filter(Boolean);
+  } catch {
+    return [];
   }
-  return [];
 }
 
 /** Ends the agents; returns the nodes whose agent has not said its end within the limit. */
@@ -214,7 +240,7 @@ async function askOnNodes(
     const pid = agentRecord(recording, node)!.pid;
     const kill = ['kill', '-TERM', String(pid)];
     const [launcher] = schedulerOf(options).launch(
-      { nodes: [node], jobNodes: job.nodes, on: () => kill, everywhere: () => kill, log: () => '/dev/null', env },
+      { nodes: [node], jobNodes: job.nodes, on: () => kill, everywhere: () => kill, env },
       job.id,
     );
     return launcher === undefined ? [] : [run(launcher.command, launcher.args, launcher.env)];

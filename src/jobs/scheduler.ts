@@ -49,8 +49,6 @@ export interface LaunchPlan {
   on(node: string): string[];
   /** One command for all nodes, where a shell on the node finds its name: '$SLURMD_NODENAME'. */
   everywhere(name: string): string[];
-  /** Where the process's own output goes. */
-  log(node: string): string;
   env: Environment;
 }
 

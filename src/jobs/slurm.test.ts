@@ -96,7 +96,6 @@ test('one srun beside the job, without the options that were meant for the user'
   ]) {
     assert.ok(args.includes(option), option);
   }
-  assert.ok(args.includes('--output=/r 100%%/node=%N/agent.log'));
   assert.equal(args.at(-1), 'everywhere $SLURMD_NODENAME');
   assert.deepEqual(env, { PATH: '/usr/bin', SLURM_CONF: '/etc/slurm/slurm.conf' });
 });

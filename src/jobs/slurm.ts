@@ -2,15 +2,7 @@ import { formatDuration } from '../base/duration.ts';
 import type { Job, JobState, Step } from '../recording/job.ts';
 import type { Environment } from './command.ts';
 import { expandHostlist } from './hostlist.ts';
-import {
-  type Ending,
-  known,
-  type LaunchPlan,
-  type Scheduler,
-  type SchedulerFacts,
-  signalName,
-  whole,
-} from './scheduler.ts';
+import { type Ending, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
 
 /** Tacho's own step in a job has this name, so that it is told apart from the user's steps. */
 export const AGENT_STEP = 'tacho-agent';
@@ -51,8 +43,6 @@ export const slurm: Scheduler = {
       `--job-name=${AGENT_STEP}`,
       '--mpi=none',
       '--input=none',
-      `--output=${logPattern(plan)}`,
-      '--open-mode=append',
       // one lost node or agent must not take the others along
       '--no-kill',
       '--kill-on-bad-exit=0',
@@ -99,12 +89,6 @@ export const slurm: Scheduler = {
     return undefined;
   },
 };
-
-/** srun writes %N as the node's name. */
-function logPattern(plan: LaunchPlan): string {
-  const name = 'tacho-node-name';
-  return plan.log(name).replaceAll('%', '%%').replace(name, '%N');
-}
 
 /** The plain number, which srun wants also for a task of an array. */
 function rawId(env: Environment, jobId: string): string {

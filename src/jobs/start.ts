@@ -1,5 +1,4 @@
 import * as fs from 'node:fs';
-import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { VERSION } from '../base/version.ts';
 import { createRecording, freeName, saveJob } from '../recording/create.ts';
@@ -82,11 +81,13 @@ export async function startRecording(env: Environment, options: StartOptions): P
 
 function notEverywhere({ recording, job, missing }: Started, allowed: number): Fault {
   const nodes = missing.map(({ node }) => node).join(', ');
-  const words = missing.flatMap(({ node, words }) => words.map((line) => `${node}: ${line}`));
+  const words = missing.flatMap(({ node, words }) =>
+    words.map((line) => (line.includes(node) ? line : `${node}: ${line}`)),
+  );
   return new Fault(`${missing.length} of ${job.nodes.length} nodes did not begin to record: ${nodes}`, {
     hint: [
       ...words.slice(0, 12),
-      `logs are in ${path.relative('.', recording) || '.'}/node=*/agent.log; --allow-missing ${Math.max(missing.length, allowed + 1)} records the others`,
+      `logs are in ${recording}/node=*/agent.log; --allow-missing ${Math.max(missing.length, allowed + 1)} records the others`,
     ].join('\n'),
   });
 }

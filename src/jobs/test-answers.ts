@@ -27,7 +27,6 @@ export function planFor(nodes: readonly string[], env: Environment): LaunchPlan 
     jobNodes: nodes,
     on: (node) => [`on ${node}`],
     everywhere: (name) => [`everywhere ${name}`],
-    log: (node) => `/r 100%/node=${node}/agent.log`,
     env,
   };
 }

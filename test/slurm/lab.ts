@@ -1,0 +1,123 @@
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Job } from '../../src/recording/job.ts';
+
+const CLUSTER = path.join(import.meta.dirname, 'cluster');
+const execute = promisify(execFile);
+
+export type User = 'tacho-a' | 'tacho-b' | 'tacho-c';
+
+/** Why there can be no cluster on this machine; false: there can. */
+export function whyNot(): string | false {
+  if (process.platform !== 'linux') return 'Slurm needs Linux';
+  if (process.getuid!() !== 0) return 'a Slurm of its own needs root';
+  if (spawnSync('dpkg-query', ['--version']).status !== 0) return "Slurm is installed from Debian's packages";
+  if (spawnSync('unshare', ['--uts', '--mount', '--pid', '--net', '--fork', 'true']).status !== 0) {
+    return 'this machine does not allow namespaces';
+  }
+  const installed = spawnSync(CLUSTER, ['packages'], { encoding: 'utf8' });
+  if (installed.status !== 0)
+    return `Slurm's packages cannot be installed: ${installed.stderr.trim().split('\n').at(-1)}`;
+  return false;
+}
+
+export interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A running cluster of the given number of nodes. */
+export class Lab {
+  readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-slurm-'));
+
+  up(nodes: number): void {
+    execFileSync(CLUSTER, ['up', this.folder, String(nodes)], { stdio: ['ignore', 'ignore', 'inherit'] });
+  }
+
+  down(): void {
+    execFileSync(CLUSTER, ['down', this.folder], { stdio: 'inherit' });
+    fs.rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Runs a command on a node; never throws for its exit code. */
+  async on(node: string, user: User | 'root', command: string, ...args: string[]): Promise<Ran> {
+    try {
+      const { stdout, stderr } = await execute(CLUSTER, ['run', this.folder, node, user, command, ...args]);
+      return { code: 0, stdout, stderr };
+    } catch (error) {
+      const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+      return { code, stdout, stderr };
+    }
+  }
+
+  /** A folder of its own for a test, in the user's home. */
+  async place(user: User, name: string): Promise<string> {
+    const place = path.join(this.folder, 'home', user, name);
+    await this.on('login', user, 'mkdir', place);
+    return place;
+  }
+
+  /** Submits a batch script and returns the job's id; its output is in `out` in the folder. */
+  async submit(user: User, place: string, script: string, ...options: string[]): Promise<string> {
+    const file = path.join(place, 'job.sh');
+    fs.writeFileSync(file, `#!/bin/bash\n${script}\n`, { mode: 0o755 });
+    const { stdout, stderr } = await this.on(
+      'login',
+      user,
+      'sbatch',
+      '--parsable',
+      `--chdir=${place}`,
+      '--output=out',
+      ...options,
+      file,
+    );
+    if (!/^\d+/.test(stdout)) throw new Error(`sbatch: ${stderr}`);
+    return stdout.trim();
+  }
+
+  /** Waits until the job has ended, and returns Slurm's word for how. */
+  async ended(id: string): Promise<string> {
+    for (;;) {
+      const { stdout } = await this.on('login', 'root', 'scontrol', 'show', 'job', id);
+      const state = /JobState=(\w+)/.exec(stdout)?.[1] ?? 'UNKNOWN';
+      if (!['PENDING', 'RUNNING', 'COMPLETING', 'CONFIGURING'].includes(state)) return state;
+      await sleep(200);
+    }
+  }
+
+  crash(node: string): void {
+    execFileSync(CLUSTER, ['crash', this.folder, node]);
+  }
+
+  /** Every process of a user on a node. */
+  async processes(node: string, user: User): Promise<string[]> {
+    const { stdout } = await this.on(node, 'root', 'ps', '-o', 'args=', '-u', user);
+    return stdout.split('\n').filter(Boolean);
+  }
+}
+
+/** Waits until something is there. */
+export async function eventually<T>(look: () => T | undefined | false, what: string, seconds = 60): Promise<T> {
+  for (const limit = Date.now() + seconds * 1000; Date.now() < limit; ) {
+    const found = look();
+    if (found !== undefined && found !== false) return found;
+    await sleep(50);
+  }
+  throw new Error(`${what} did not happen within ${seconds} s`);
+}
+
+export const readJob = (recording: string): Job =>
+  JSON.parse(fs.readFileSync(path.join(recording, 'job.json'), 'utf8')) as Job;
+
+export const read = (...parts: string[]): string => {
+  try {
+    return fs.readFileSync(path.join(...parts), 'utf8');
+  } catch {
+    return '';
+  }
+};

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { agentRecord } from '../../src/jobs/launch.ts';
+import { openRecording } from '../../src/recording/open.ts';
+import { readTable } from '../../src/recording/read.ts';
+import { eventually, Lab, read, readJob, type User, whyNot } from './lab.ts';
+
+const skip = whyNot();
+const lab = new Lab();
+const NODES = ['c1', 'c2', 'c3'];
+
+/** The commands that a recording has seen on a node. */
+function commands(recording: string, node: string): string[] {
+  const found = openRecording(recording).nodes.find(({ name }) => name === node);
+  if (found === undefined) return [];
+  const { texts } = readTable(found, 'process', { columns: ['command'] });
+  return texts.get('command')?.values ?? [];
+}
+
+const recorded = (recording: string): string[] => openRecording(recording).nodes.map(({ name }) => name);
+
+describe('on a real Slurm', { skip, concurrency: true }, () => {
+  before(() => lab.up(4));
+  after(async () => {
+    const left: string[] = [];
+    for (const node of ['login', ...NODES]) {
+      for (const user of ['tacho-a', 'tacho-b', 'tacho-c'] as const) left.push(...(await lab.processes(node, user)));
+    }
+    lab.down();
+    assert.deepEqual(left, [], 'nothing is left running');
+  });
+
+  for (const user of ['tacho-a', 'tacho-b', 'tacho-c'] as const satisfies User[]) {
+    test(`sbatch of ${user}: start, a step, stop, report card in the job's output`, async () => {
+      const place = await lab.place(user, 'batch');
+      const script = `set -e
+        export OMP_NUM_THREADS=3 MY_SECRET=hush
+        tacho start --interval 0.5 --tag case:${user}
+        tacho mark begin work
+        srun -N3 -n3 sh -c 'sleep 1.5; : by-${user}'
+        tacho fom speed=42.5
+        tacho mark end
+        tacho stop`;
+      const id = await lab.submit(user, place, script, '-N3', '-n3', '-t5');
+      assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+      const recording = path.join(place, `tacho-${id}`);
+      const job = readJob(recording);
+      assert.deepEqual(
+        [job.id, job.user, job.scheduler, job.cluster, job.partition, job.account, job.nodes, job.tags],
+        [id, user, 'slurm', 'lab', 'main', 'lab', NODES, { case: user }],
+      );
+      assert.deepEqual(job.asked, { nodes: 3, cpus: 3, memory_bytes: 300 * 2 ** 20, time_limit_seconds: 300 });
+      assert.deepEqual(job.per_node?.c2, { cpus: 1, memory_bytes: 100 * 2 ** 20 });
+      assert.equal(job.environment.OMP_NUM_THREADS, '3');
+      assert.ok(!JSON.stringify(job).includes('hush'));
+      // the user's step, not the one of the agents
+      assert.deepEqual(
+        job.steps?.map(({ name, state, nodes }) => [name, state, nodes]),
+        [
+          ['batch', 'running', ['c1']],
+          ['sh', 'completed', NODES],
+        ],
+      );
+      assert.deepEqual(recorded(recording), NODES);
+      assert.equal(fs.statSync(recording).mode & 0o777, 0o700);
+      for (const node of NODES) {
+        assert.equal(agentRecord(recording, node)?.end_reason, 'SIGTERM');
+        assert.ok(
+          commands(recording, node).some((command) => command.includes(`by-${user}`)),
+          node,
+        );
+        assert.ok(fs.existsSync(path.join(recording, `node=${node}`, 'meminfo.parquet')), 'it is sealed');
+      }
+      const out = read(place, 'out');
+      assert.match(out, /recording 3 nodes every 0.5 s/);
+      assert.match(out, new RegExp(`${user}.*3 nodes \\(c\\[1-3\\]\\), 3 CPUs`));
+      assert.match(out, /work .*s/);
+      assert.match(out, /speed +42.5/);
+    });
+  }
+
+  test('tacho run -- srun around a program on three nodes, in an srun allocation', async () => {
+    const place = await lab.place('tacho-b', 'run');
+    const command = `cd ${place} && tacho run --interval 0.5 -- srun -N3 --ntasks-per-node=1 sh -c 'echo from $SLURMD_NODENAME; sleep 1.2; exit 3'`;
+    const { code, stdout, stderr } = await lab.on(
+      'login',
+      'tacho-b',
+      'salloc',
+      '-Q',
+      '-N3',
+      '-n3',
+      '-t5',
+      'bash',
+      '-c',
+      command,
+    );
+    assert.equal(code, 3, stderr);
+    assert.deepEqual(stdout.trim().split('\n').sort(), ['from c1', 'from c2', 'from c3']);
+    const [name] = fs.readdirSync(place).filter((each) => each.startsWith('tacho-'));
+    const recording = path.join(place, name!);
+    assert.deepEqual(recorded(recording), NODES);
+    const job = readJob(recording);
+    assert.deepEqual([job.state, job.exit_code, job.command?.[0]], ['failed', 3, 'srun']);
+    for (const node of NODES)
+      assert.ok(
+        commands(recording, node).some((each) => each.includes('sleep 1.2')),
+        node,
+      );
+    assert.match(stderr, /exit(ed| code| status)?.*3/);
+  });
+
+  test('tasks of an array are recorded apart', async () => {
+    const place = await lab.place('tacho-a', 'array');
+    const script = 'tacho start --interval 0.5 && sleep 1 && tacho stop --no-report';
+    const id = await lab.submit('tacho-a', place, script, '-N1', '-t5', '--array=3-4');
+    for (const task of [3, 4]) {
+      assert.equal(await lab.ended(`${id}_${task}`), 'COMPLETED', read(place, 'out'));
+      const recording = path.join(place, `tacho-${id}_${task}`);
+      assert.equal(readJob(recording).id, `${id}_${task}`);
+      assert.equal(readJob(recording).environment.SLURM_ARRAY_TASK_ID, String(task));
+      assert.equal(recorded(recording).length, 1);
+    }
+  });
+
+  test('two jobs at once on one node stay apart', async () => {
+    const script = (name: string): string =>
+      `tacho start --interval 0.3 && (exec -a ${name} sleep 2) && tacho stop --no-report`;
+    const users = ['tacho-b', 'tacho-c'] as const;
+    const jobs = await Promise.all(
+      users.map(async (user) => {
+        const place = await lab.place(user, 'shared');
+        return { user, place, id: await lab.submit(user, place, script(`only-${user}`), '-N1', '-w', 'c2', '-t5') };
+      }),
+    );
+    for (const { user, place, id } of jobs) {
+      assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+      const seen = commands(path.join(place, `tacho-${id}`), 'c2').filter((command) => command.startsWith('only-'));
+      assert.deepEqual(seen, [`only-${user} 2`]);
+    }
+  });
+
+  test('a second start is refused and names the recording; stop without start says what to do', async () => {
+    const place = await lab.place('tacho-a', 'twice');
+    const script = `tacho stop; echo "stop: $?"; tacho start; tacho start; echo "start: $?"; tacho status; tacho stop --no-report; tacho mark end; echo "mark: $?"`;
+    const id = await lab.submit('tacho-a', place, script, '-N1', '-t5');
+    await lab.ended(id);
+    const out = read(place, 'out');
+    assert.match(out, /nothing is being recorded in this job.*\n.*tacho start begins a recording\S*.*\nstop: 1/);
+    assert.match(out, new RegExp(`this job is being recorded already, in ${place}/tacho-${id}\n.*\nstart: 1`));
+    assert.match(out, /c\d +recording/);
+    assert.match(out, /mark: 1/);
+  });
+
+  test('scancel: what was written is there, and the report says who ended it', async () => {
+    const place = await lab.place('tacho-c', 'cancelled');
+    const id = await lab.submit('tacho-c', place, 'tacho start --interval 0.5; srun -N2 -n2 sleep 600', '-N2', '-t5');
+    const recording = path.join(place, `tacho-${id}`);
+    await eventually(() => read(place, 'out').includes('recording 2 nodes'), 'the recording');
+    await lab.on('login', 'tacho-c', 'scancel', id);
+    assert.equal(await lab.ended(id), 'CANCELLED');
+    assert.equal(readJob(recording).end, undefined);
+    for (const node of readJob(recording).nodes)
+      await eventually(() => agentRecord(recording, node)?.end, 'the end of the agent', 10);
+    const { stdout } = await lab.on('login', 'tacho-c', 'tacho', 'report', recording);
+    assert.match(stdout, /CANCELLED/);
+    assert.match(stdout, /cancelled by tacho-c/);
+    assert.equal(readJob(recording).state, 'cancelled');
+  });
+
+  test('the time limit: the report names it', async () => {
+    const place = await lab.place('tacho-b', 'limit');
+    const id = await lab.submit('tacho-b', place, 'tacho start --interval 1; sleep 600', '-N1', '-t1');
+    assert.equal(await lab.ended(id), 'TIMEOUT');
+    const recording = path.join(place, `tacho-${id}`);
+    const [node] = readJob(recording).nodes;
+    await eventually(() => agentRecord(recording, node!)?.end, 'the end of the agent', 10);
+    const { stdout } = await lab.on('login', 'tacho-b', 'tacho', 'report', recording);
+    assert.match(stdout, /TIME ?OUT/i);
+    assert.match(stdout, /time limit of 1 min 00 s reached/);
+  });
+
+  test('a node vanishes: what it wrote is there, and the report says when it stopped', async () => {
+    const place = await lab.place('tacho-a', 'crash');
+    const id = await lab.submit(
+      'tacho-a',
+      place,
+      'tacho start --interval 0.5; sleep 600',
+      '-p',
+      'all',
+      '-N2',
+      '-w',
+      'c1,c4',
+      '--no-requeue',
+      '-t5',
+    );
+    const recording = path.join(place, `tacho-${id}`);
+    await eventually(() => read(place, 'out').includes('recording 2 nodes'), 'the recording');
+    await eventually(() => read(recording, 'node=c4/loadavg.csv').split('\n').length > 4, 'some samples');
+    lab.crash('c4');
+    assert.equal(await lab.ended(id), 'NODE_FAIL');
+    await eventually(() => agentRecord(recording, 'c1')?.end, 'the end of the other agent', 10);
+    assert.equal(agentRecord(recording, 'c4')?.end, undefined);
+    const { stdout } = await lab.on('login', 'tacho-a', 'tacho', 'report', recording);
+    assert.match(stdout, /a node of the job failed/);
+    assert.match(stdout, /c4/);
+    const node = openRecording(recording).nodes.find(({ name }) => name === 'c4')!;
+    assert.ok(readTable(node, 'loadavg').rows >= 3);
+  });
+
+  test('kill -9 of an agent: stop names its node, keeps what it wrote, and the others are whole', async () => {
+    const place = await lab.place('tacho-b', 'killed');
+    const script = `tacho start --interval 0.3; sleep 1.5
+      srun --overlap -N1 -n1 -w c2 pkill -9 -u tacho-b -f 'agent --recording ${place}'
+      sleep 1; tacho status; echo "status: $?"; tacho stop; echo "stop: $?"`;
+    const id = await lab.submit('tacho-b', place, script, '-N2', '-n2', '-w', 'c2,c3', '-t5');
+    assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+    const out = read(place, 'out');
+    assert.match(out, /no word from the end of recording on c2: what was written there is kept/);
+    assert.match(out, /stop: 0/);
+    const recording = path.join(place, `tacho-${id}`);
+    assert.equal(agentRecord(recording, 'c2')?.end, undefined);
+    assert.equal(agentRecord(recording, 'c3')?.end_reason, 'SIGTERM');
+    const [c2, c3] = openRecording(recording).nodes;
+    const rows = [readTable(c2!, 'loadavg').rows, readTable(c3!, 'loadavg').rows];
+    assert.ok(rows[0]! >= 3 && rows[1]! > rows[0]!, `${rows}`);
+  });
+
+  test('a node that cannot record is named; --allow-missing goes on without it', async () => {
+    const place = await lab.place('tacho-c', 'missing');
+    // /tmp is each node's own: only the first node sees the recording there
+    const script = `tacho start -o /tmp/strict-$SLURM_JOB_ID --timeout 10s; echo "strict: $?"
+      tacho start -o /tmp/allowed-$SLURM_JOB_ID --timeout 10s --allow-missing 1; echo "allowed: $?"
+      tacho status; tacho stop; echo "stop: $?"`;
+    const id = await lab.submit('tacho-c', place, script, '-N2', '-n2', '-w', 'c2,c3', '-t5');
+    await lab.ended(id);
+    const out = read(place, 'out');
+    assert.match(
+      out,
+      /1 of 2 nodes did not begin to record: c3\n.*c3: there is no \/tmp\/strict-\d+ here.*\n.*--allow-missing 1.*\nstrict: 1/,
+    );
+    assert.match(
+      out,
+      /c3 does not record\n.*there is no .*\n.*recording 1 node every 1 s in \/tmp\/allowed-\d+ .*\nallowed: 0/,
+    );
+    assert.match(out, /c2 +recording(.*\n)+.*c3 +missing/);
+    assert.match(out, /c3 was never recorded/);
+    assert.match(out, /stop: 0/);
+  });
+});
