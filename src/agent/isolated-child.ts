@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
 import * as path from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -37,12 +38,15 @@ export interface Child {
 
 /** Starts a reader. It never keeps the agent from ending, and ends with it. */
 export function startChild(opening: Opening, hear: (answer: Answer) => void, died: (how: string) => void): Child {
+  const cache = getCompileCacheDir();
   const debug = process.env.TACHO_DEBUG === undefined ? 'ignore' : 'inherit';
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1', entry(), MARK, ROOM],
     {
       stdio: ['pipe', debug, debug, 'pipe'],
+      // what V8 compiled once need not be compiled again
+      env: cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: path.dirname(cache) },
     },
   );
   const input = child.stdin!;

@@ -33,6 +33,8 @@ interface Reader {
 
 /** The process that reads isolated sources: started by `openIsolated`, ends with the agent. */
 export function runWorker(): void {
+  // the compile cache is for Tacho, not for the commands of its user
+  delete process.env.NODE_COMPILE_CACHE;
   showDevice('start');
   let worker: ((request: Request) => void) | undefined;
   let waiting: Promise<void> = Promise.resolve();
@@ -100,8 +102,9 @@ async function open(opening: Opening): Promise<(request: Request) => void> {
 
   return ({ time, skip }) => {
     host.skip = new Set(skip);
+    const moment = momentOf(time);
     for (const reader of readers) {
-      if (time >= reader.due && !reader.busy) readOne(reader, host, time, sayNotes);
+      if (moment >= reader.due && !reader.busy) readOne(reader, host, moment, sayNotes);
     }
     showDevice('');
     sayNotes();

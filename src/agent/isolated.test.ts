@@ -84,6 +84,14 @@ describe('isolated GPU sources', { skip: hasCompiler() ? false : 'no C compiler'
     assert.ok(isolated.cost.rss_bytes > 0);
   });
 
+  test('a request that comes before the sources are open is answered when they are', async (t) => {
+    fakeGpu(t, 'nvml', 'cards 1\n');
+    const { isolated, frames } = start(t, ['gpu']);
+    assert.equal(isolated.request(Date.now() * 1000), true);
+    while (frames.length === 0) await sleep(10);
+    assert.equal(frames[0]!.rows[0]!.uuid, 'GPU-fake-0');
+  });
+
   test('a card that hangs is left out by a second process, and read again when it answers', async (t) => {
     fakeGpu(t, 'nvml', 'cards 3\nhang 1 3 4\n');
     const { frames, notes, until, cards } = start(t, ['gpu'], { limitSeconds: 0.7 });

@@ -49,6 +49,8 @@ interface Quarantine {
 const OPENING_MS = 15_000;
 /** A last answer gets so long when the agent ends. */
 const LAST_ANSWER_MS = 700;
+/** A job that is over before the sources are open has nothing to show in them. */
+const LAST_OPENING_MS = 250;
 /** A user's source that hung, and a reader that died, are tried again after this, then after twice as long, … */
 const FIRST_PAUSE_MS = 1_000;
 const CUSTOM_PAUSE_MS = 60_000;
@@ -76,6 +78,8 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
   const pauses = new Map<string, number>();
   let children: Child[] = [];
   let skipped = 0;
+  /** The tick that is asked for as soon as the sources are open. */
+  let first: number | undefined;
   let deaths = 0;
   let spawnAfter = 0;
   let ended = { cpu_us: 0 };
@@ -122,6 +126,10 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
     child.busySince = 0;
     opened?.();
     if (child.hung !== undefined) readmit(child, child.hung);
+    else if (first !== undefined) {
+      child.ask({ time: first, skip: [...quarantined.keys()] });
+      first = undefined;
+    }
   };
 
   const addTable = (table: Table): void => {
@@ -210,6 +218,10 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
       const opening = children.some((other) => other.hung === undefined && !other.ready);
       const incomplete = child?.opening.skip.some((device) => !quarantined.has(device)) ?? true;
       if (incomplete && !opening && now >= spawnAfter && !closing) spawn();
+      if (child === undefined && first === undefined) {
+        first = time;
+        return true;
+      }
       if (child === undefined || child.busySince > 0) {
         skipped++;
         return false;
@@ -223,9 +235,12 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
     },
     async close() {
       closing = true;
-      const end = Date.now() + LAST_ANSWER_MS;
-      const busy = () => children.some((child) => child.hung === undefined && child.busySince > 0);
-      while (busy() && Date.now() < end) await within(new Promise(() => {}), 5);
+      const begin = Date.now();
+      const owes = (child: Child): boolean =>
+        child.hung === undefined &&
+        child.busySince > 0 &&
+        Date.now() - begin < (child.ready ? LAST_ANSWER_MS : LAST_OPENING_MS);
+      while (children.some(owes)) await within(new Promise(() => {}), 5);
       for (const child of children) child.retire();
       await within(Promise.all(children.map((child) => child.gone)), 200);
       for (const child of children) child.kill();
