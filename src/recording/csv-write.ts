@@ -59,7 +59,7 @@ export class CsvText {
     const scale = 10 ** decimals;
     const scaled = Math.round(positive * scale);
     if (!(scaled < 9007199254740992)) {
-      this.length += this.bytes.latin1Write(String(positive), this.length);
+      this.length += this.bytes.write(String(positive), this.length, 'latin1');
       return;
     }
     const whole = Math.floor(scaled / scale);
@@ -122,6 +122,6 @@ export class CsvText {
     }
     const written = plain ? value : `"${value.replaceAll('"', '""')}"`;
     this.room(written.length * 3 + 2);
-    this.length += this.bytes.utf8Write(written, this.length);
+    this.length += this.bytes.write(written, this.length);
   }
 }
