@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { formatDuration, parseDuration } from '../base/duration.ts';
-import { usage } from '../base/fault.ts';
+import { Fault, usage } from '../base/fault.ts';
 import { progress } from '../show/progress.ts';
 
 interface Options {
@@ -50,8 +50,12 @@ Examples:
       const size = demoSize(asked);
       const values = valuesOf(size);
       const bar = progress('writing the demo', values);
+      const stop = new AbortController();
+      process.once('SIGINT', () => stop.abort(new Fault('interrupted; nothing was kept', { exit: 130 })));
+      process.once('SIGTERM', () => stop.abort(new Fault('ended by SIGTERM; nothing was kept', { exit: 143 })));
       const recording = await writeDemo({
         ...size,
+        signal: stop.signal,
         folder: options.output,
         live: !options.seal,
         progress: (count) => bar.advance(count),

@@ -154,8 +154,19 @@ test('a size that makes no sense is refused, and what exists is not touched', as
   assert.throws(() => demoSize({ seconds: Number.NaN }), /--hours/);
   const recording = await writeDemo({ folder: folder(t), nodes: 1, gpus: 0, seconds: 10 });
   const before = fingerprint(recording);
-  await assert.rejects(writeDemo({ folder: recording, nodes: 1, gpus: 0, seconds: 10 }), /is a recording already/);
+  await assert.rejects(writeDemo({ folder: recording, nodes: 1, gpus: 0, seconds: 10 }), /exists already/);
   assert.equal(fingerprint(recording), before);
+});
+
+test('one that is stopped leaves nothing behind', async (t) => {
+  const place = folder(t);
+  const stop = new AbortController();
+  const progress = (): void => stop.abort(new Error('enough'));
+  await assert.rejects(
+    writeDemo({ folder: place, nodes: 2, gpus: 1, seconds: 1000, progress, signal: stop.signal }),
+    /enough/,
+  );
+  assert.ok(!fs.existsSync(place));
 });
 
 test('noise is even between 0 and 1, and normal around 0', () => {

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { Fault, usage } from '../base/fault.ts';
 import { TableWriter } from '../recording/append.ts';
-import { createRecording } from '../recording/create.ts';
+import { createRecording, discardRecording } from '../recording/create.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 import { openRecording } from '../recording/open.ts';
 import { replaceJson } from '../recording/replace.ts';
@@ -26,6 +26,8 @@ export interface DemoOptions extends Partial<DemoSize> {
   live?: boolean;
   /** Told after each step how many of how many values are written. */
   progress?: (values: number) => void;
+  /** Ends the work; what was written is removed. */
+  signal?: AbortSignal;
 }
 
 const DEFAULTS: DemoSize = { nodes: 8, gpus: 8, seconds: 7200, interval: 1 };
@@ -55,8 +57,11 @@ export const valuesOf = (size: DemoSize): number =>
 
 /** Writes the recording of a synthetic training job; the same bytes each time. Returns the recording's path. */
 export async function writeDemo(options: DemoOptions): Promise<string> {
-  const { folder, seed = 1, live, progress, ...asked } = options;
+  const { folder, seed = 1, live, progress, signal, ...asked } = options;
   const size = demoSize(asked);
+  if (fs.existsSync(folder) && (!fs.statSync(folder).isDirectory() || fs.readdirSync(folder).length > 0)) {
+    throw new Fault(`${folder} exists already`, { hint: 'choose another folder with -o, or move that one away' });
+  }
   const recording = createRecording(folder, jobFacts(size));
   const story = tell(size.seconds, size.nodes, size.gpus);
   try {
@@ -64,7 +69,10 @@ export async function writeDemo(options: DemoOptions): Promise<string> {
     const part = live === true ? 1 : 0.5;
     const nodeValues = valuesOf({ ...size, nodes: 1 });
     for (let node = 0; node < size.nodes; node++) {
-      await writeNode(recording, story, seed, size, node, live === true, (values) => progress?.(values * part));
+      await writeNode(recording, story, seed, size, node, live === true, (values) => {
+        signal?.throwIfAborted();
+        progress?.(values * part);
+      });
       if (live === true) continue;
       const opened = openRecording(recording);
       sealRecording({ ...opened, nodes: opened.nodes.filter(({ name }) => name === nodeName(node)) });
@@ -72,7 +80,7 @@ export async function writeDemo(options: DemoOptions): Promise<string> {
     }
   } catch (error) {
     // nobody shall take a part of it for the whole
-    fs.rmSync(recording, { recursive: true, force: true });
+    discardRecording(recording);
     throw error;
   }
   return recording;
