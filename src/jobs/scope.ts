@@ -11,6 +11,8 @@ export interface ScopeRequest {
   scheduler?: string;
   /** The command that Tacho runs. */
   rootPid?: number;
+  /** A variable that Tacho gave to the command and that all that descends from it inherits. */
+  mark?: { variable: string; value: string };
   /** The job's user. */
   uid: number;
   /** Tacho's own processes. */
@@ -39,7 +41,7 @@ export function findScope(host: Host, request: ScopeRequest): Scope {
   let members: Members;
   if (jobCgroup !== undefined) members = { by: 'cgroup', path: jobCgroup.path };
   else if (variable !== undefined) members = { by: 'environment', uid: request.uid, ...variable };
-  else if (rootPid !== undefined) members = { by: 'tree', pid: rootPid };
+  else if (rootPid !== undefined) members = tree(rootPid, request.mark);
   else if (cgroup !== undefined && cgroup.of !== 'other') members = { by: 'cgroup', path: cgroup.path };
   else members = { by: 'node' };
 
@@ -53,6 +55,9 @@ export function findScope(host: Host, request: ScopeRequest): Scope {
     redact,
   };
 }
+
+const tree = (pid: number, mark: ScopeRequest['mark']): Members =>
+  mark === undefined ? { by: 'tree', pid } : { by: 'tree', pid, mark };
 
 function jobVariable(request: ScopeRequest, env: Environment): { variable: string; value: string } | undefined {
   if (request.jobId === undefined) return undefined;

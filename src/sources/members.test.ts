@@ -146,6 +146,19 @@ test('by environment: the job that is named, and children that lost the variable
   foreign.close();
 });
 
+test('a tree with a mark: a daemon that parted from its ancestors between two ticks', (t) => {
+  const mark = { variable: 'TACHO_RECORDING', value: '/home/ä/tacho-1' };
+  const m = machine(t, [
+    { pid: 20, environment: { TACHO_RECORDING: mark.value } },
+    { pid: 100, parent: 20 },
+    { pid: 110, environment: { TACHO_RECORDING: mark.value } },
+    { pid: 111, environment: { TACHO_RECORDING: '/home/ä/tacho-12' } },
+  ]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100, mark }, { exclude: [20] }));
+  assert.deepEqual(pids(watch), [100, 110]);
+  watch.close();
+});
+
 test('by cgroup: the job and all below it, version 1 and 2', (t) => {
   for (const [name, path] of [
     ['cgroup-v2', '/system.slice/slurmstepd.scope/job_17'],

@@ -110,7 +110,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       entry.excluded = true;
       return;
     }
-    if (pid !== root && byDescent && !(names(pid) ?? inherits(entry))) return;
+    if (pid !== root && byDescent && !isOfTheJob(entry)) return;
     entry.belongs = true;
     if (byDescent && (entry.group === pid || entry.session === pid)) {
       leaders.add(pid);
@@ -138,15 +138,14 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     return parent?.belongs === true || leaders.has(entry.group) || leaders.has(entry.session);
   }
 
-  /** Does its environment name the job? undefined: it names none, or may not be read. */
-  function names(pid: number): boolean | undefined {
-    if (how.by !== 'environment' || owner(host, pid) !== how.uid) return undefined;
-    const variable = `\0${how.variable}=`;
-    const all = `\0${host.text(`/proc/${pid}/environ`) ?? ''}\0`;
-    const at = all.indexOf(variable);
-    if (at < 0) return undefined;
-    const from = at + variable.length;
-    return all.slice(from, all.indexOf('\0', from)) === how.value;
+  function isOfTheJob(entry: Known): boolean {
+    if (how.by === 'environment' && owner(host, entry.pid) === how.uid) {
+      const value = variable(host, entry.pid, how.variable);
+      if (value !== undefined) return value === how.value;
+    }
+    if (inherits(entry)) return true;
+    const mark = how.by === 'tree' ? how.mark : undefined;
+    return mark !== undefined && variable(host, entry.pid, mark.variable) === mark.value;
   }
 
   function drop(entry: Known): void {
@@ -181,4 +180,14 @@ function owner(host: Host, pid: number): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A variable in a process' environment; undefined: it is not there, or may not be read. */
+function variable(host: Host, pid: number, name: string): string | undefined {
+  const all = `\0${host.text(`/proc/${pid}/environ`) ?? ''}\0`;
+  const at = all.indexOf(`\0${name}=`);
+  if (at < 0) return undefined;
+  const from = at + name.length + 2;
+  // the file is read byte by byte as Latin-1; the value may be a path in any language
+  return Buffer.from(all.slice(from, all.indexOf('\0', from)), 'latin1').toString('utf8');
 }

@@ -1,7 +1,10 @@
 /** How to tell which processes on this node belong to the job. */
 export type Members =
-  /** The process with this pid and everything that descends from it, also after it was orphaned. */
-  | { readonly by: 'tree'; readonly pid: number }
+  /**
+   * The process with this pid and everything that descends from it, also after it was orphaned. Daemons part from their
+   * ancestors at once: what has `mark` (`TACHO_RECORDING=…`) in its environment belongs to the tree too.
+   */
+  | { readonly by: 'tree'; readonly pid: number; readonly mark?: { readonly variable: string; readonly value: string } }
   /** Everything in this cgroup and below (path inside each hierarchy, e.g. `/slurm/uid_1000/job_17`). */
   | { readonly by: 'cgroup'; readonly path: string }
   /** Every process of the user whose environment has this variable with this value (`SLURM_JOB_ID=17`). */
