@@ -8,7 +8,7 @@ interface Options {
   nodes: number;
   gpus: number;
   hours: number;
-  interval: number;
+  interval?: number;
   seal: boolean;
   format: 'text' | 'json';
 }
@@ -25,7 +25,7 @@ export function define(command: Command): void {
     .option('--nodes <n>', 'nodes of the job', number, 8)
     .option('--gpus <n>', 'GPUs of each node', number, 8)
     .option('--hours <n>', 'how long the job took', number, 2)
-    .option('-i, --interval <duration>', 'time between samples, from 0.1s', parseDuration, 1)
+    .option('-i, --interval <duration>', 'time between samples, from 0.1s (default: 1s)', parseDuration)
     .option('--no-seal', 'leave the files as the agents of a running job write them')
     .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
     .addHelpText(
@@ -45,7 +45,7 @@ Examples:
         nodes: options.nodes,
         gpus: options.gpus,
         seconds: options.hours * 3600,
-        interval: options.interval,
+        interval: options.interval ?? 1,
       };
       const size = demoSize(asked);
       const values = valuesOf(size);

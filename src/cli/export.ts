@@ -6,11 +6,11 @@ import { formatBytes } from '../base/size.ts';
 import type { ExportOptions } from '../show/export/export.ts';
 
 interface Options {
-  to: string[];
+  to?: string[];
   format: ExportOptions['format'];
   layout: ExportOptions['layout'];
-  table: string[];
-  columns: string[];
+  table?: string[];
+  columns?: string[];
   interval?: number;
   from?: number;
   until?: number;
@@ -18,7 +18,10 @@ interface Options {
   epoch?: boolean;
 }
 
-const list = (value: string, all: string[]): string[] => [...all, ...value.split(',').filter((word) => word !== '')];
+const list = (value: string, all: string[] = []): string[] => [
+  ...all,
+  ...value.split(',').filter((word) => word !== ''),
+];
 
 /** --to is both a place and, as in other verbs, a time: what reads as a time is one. */
 function isTime(text: string): boolean {
@@ -38,8 +41,7 @@ export function define(command: Command): void {
     .option(
       '--to <folder>',
       'where the files go, or - for standard output (the default for one table); a time ends the range like --until',
-      (value, all: string[]) => [...all, value],
-      [],
+      (value, all: string[] = []) => [...all, value],
     )
     .addOption(
       new Option('--format <format>', 'format of the files').choices(['csv', 'parquet', 'ndjson']).default('csv'),
@@ -49,8 +51,8 @@ export function define(command: Command): void {
         .choices(['long', 'wide', 'omnistat'])
         .default('long'),
     )
-    .option('-t, --table <name>', 'only this table; may be given several times', list, [])
-    .option('-c, --columns <names>', 'only these columns, separated by commas', list, [])
+    .option('-t, --table <name>', 'only this table; may be given several times', list)
+    .option('-c, --columns <names>', 'only these columns, separated by commas', list)
     .option(
       '-i, --interval <duration>',
       'one row for each interval: means of gauges, last values of counters',
@@ -73,8 +75,9 @@ Examples:
     .action(async (paths: string[], options: Options) => {
       const { findRecordings } = await import('../recording/open.ts');
       const { exportRecordings } = await import('../show/export/export.ts');
-      const times = options.to.filter(isTime);
-      const folders = options.to.filter((place) => !isTime(place));
+      const { to: places = [], table: tables = [], columns = [] } = options;
+      const times = places.filter(isTime);
+      const folders = places.filter((place) => !isTime(place));
       if (folders.length > 1) throw usage(`an export has one place to go to, not ${folders.join(' and ')}`);
       const until = options.until ?? (times[0] === undefined ? undefined : parseMoment(times[0]));
       if (options.interval !== undefined && !(options.interval > 0)) throw usage('--interval must be more than 0');
@@ -86,8 +89,8 @@ Examples:
         format: options.format,
         layout: options.layout,
         ...(folders[0] === undefined ? {} : { folder: folders[0] }),
-        ...(options.table.length > 0 ? { tables: options.table } : {}),
-        ...(options.columns.length > 0 ? { columns: options.columns } : {}),
+        ...(tables.length > 0 ? { tables } : {}),
+        ...(columns.length > 0 ? { columns } : {}),
         ...(options.interval === undefined ? {} : { interval: options.interval }),
         ...(options.from === undefined ? {} : { from: options.from }),
         ...(until === undefined ? {} : { to: until }),
