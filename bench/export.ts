@@ -9,16 +9,7 @@ import { writeDemo } from '../src/demo/demo.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
 import { keysOf } from '../src/show/export/piece.ts';
-
-export interface Row {
-  what: string;
-  must: string;
-  measured: number;
-  unit: string;
-  peer: string;
-  /** Ours divided by the peer's. */
-  ratio: number;
-}
+import type { Row } from './agent/cost.ts';
 
 export interface ExportBenchOptions {
   /** Runs of each, alternating; the median counts. */
