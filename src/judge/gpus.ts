@@ -112,5 +112,10 @@ const LOST_INTERVALS = 5;
 
 /** Cards that stand for themselves: not a card that is divided into MIG instances, which are listed apart. */
 export function undivided(gpus: readonly GpuReport[]): GpuReport[] {
-  return gpus.filter((g) => !gpus.some((part) => part.node === g.node && part.gpu.startsWith(`${g.gpu}:`)));
+  const divided = new Set<string>();
+  for (const { node, gpu } of gpus) {
+    const colon = gpu.indexOf(':');
+    if (colon >= 0) divided.add(`${node} ${gpu.slice(0, colon)}`);
+  }
+  return divided.size === 0 ? [...gpus] : gpus.filter((g) => !divided.has(`${g.node} ${g.gpu}`));
 }

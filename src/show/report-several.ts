@@ -1,7 +1,7 @@
 import { formatDuration } from '../base/duration.ts';
 import type { Report } from '../judge/report.ts';
 import { energy, percent } from '../judge/words.ts';
-import { ending, title } from './report-head.ts';
+import { title } from './report-head.ts';
 import type { Rows } from './report-rows.ts';
 
 /** Several jobs in one table, before their cards. */
@@ -9,14 +9,14 @@ export function severalRows(reports: readonly Report[]): Rows {
   return {
     columns: [
       { head: 'job', most: 32, shrinks: true },
-      { head: 'state', most: 12 },
+      { head: 'state' },
       { head: 'ran', align: 'right' },
       { head: 'nodes', align: 'right', spare: 2 },
       { head: 'CPU', align: 'right' },
       { head: 'memory', align: 'right' },
       { head: 'GPU', align: 'right' },
       { head: 'energy', align: 'right', spare: 1 },
-      { head: 'finds', align: 'right' },
+      { head: 'findings', align: 'right' },
     ],
     rows: reports.map((r) => {
       const { summary: s } = r;
@@ -26,7 +26,7 @@ export function severalRows(reports: readonly Report[]): Rows {
           : s.memory_peak_bytes / s.memory_limit_bytes;
       return [
         title(r),
-        ending(r).toLowerCase(),
+        r.job.state.replaceAll('_', ' '),
         formatDuration(s.wall_seconds),
         String(s.nodes),
         percent(s.cpu_utilization),

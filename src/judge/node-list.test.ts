@@ -1,0 +1,11 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nodeList } from './node-list.ts';
+
+test('nodes are written as schedulers write them', () => {
+  assert.equal(nodeList(['c1']), 'c1');
+  assert.equal(nodeList(['node01', 'node02', 'node03', 'node10']), 'node[01-03,10]');
+  assert.equal(nodeList(['c9', 'c10', 'c11']), 'c[9-11]');
+  assert.equal(nodeList(['gpu1', 'login', 'gpu2']), 'gpu[1-2],login');
+  assert.equal(nodeList(['r1n1', 'r1n2', 'r2n1']), 'r1n[1-2],r2n1');
+});

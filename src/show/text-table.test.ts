@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { ascii, cut, pad, printable, textTable, textWidth, wrap } from './text-table.ts';
+
+test('columns line up, empty ones are left out', () => {
+  const lines = textTable(
+    [{ head: 'node' }, { head: 'CPU %', align: 'right' }, { head: 'GPU %', align: 'right' }],
+    [
+      ['c1', '97', '-'],
+      ['login-2', '5', ''],
+    ],
+  );
+  assert.deepEqual(lines, ['node     CPU %', 'c1          97', 'login-2      5']);
+});
+
+test('a table that is too wide is cut where it hurts least', () => {
+  const columns = [
+    { head: 'name', shrinks: true },
+    { head: 'first', spare: 2 },
+    { head: 'second', spare: 1 },
+  ];
+  const row = ['a-name-of-twenty-four-ch', 'xxxxxxxx', 'yyyyyyyy'];
+  assert.equal(textTable(columns, [row], 40)[1], 'a-name-of-twenty-f..  xxxxxxxx  yyyyyyyy');
+  assert.equal(textTable(columns, [row], 30)[1], 'a-name-of-twenty-f..  yyyyyyyy');
+});
+
+test('wide characters take two places, colours none', () => {
+  assert.equal(textWidth('日本'), 4);
+  assert.equal(textWidth('\x1b[31mred\x1b[39m'), 3);
+  assert.equal(pad('日本', 6), '日本  ');
+  assert.equal(cut('日本語の名前', 7), '日本..');
+});
+
+test('a number and its unit stay together', () => {
+  assert.deepEqual(wrap('the highest use was 20 %.', 24), ['the highest use was', '20 %.']);
+  assert.deepEqual(wrap('clock 1 290 MHz', 10), ['clock', '1 290 MHz']);
+});
+
+test('every line fits, and no word is lost', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.stringMatching(/^[a-z]{1,30}$/), { minLength: 1 }),
+      fc.integer({ min: 10, max: 80 }),
+      (all, width) => {
+        const lines = wrap(all.join(' '), width);
+        for (const line of lines) assert.ok(line.length <= width);
+        assert.equal(lines.join('').replaceAll(' ', ''), all.join(''));
+      },
+    ),
+  );
+});
+
+test('text of others is made harmless, our own punctuation plain', () => {
+  assert.equal(printable('a\x1b]0;x\x07\u202eb\n'), 'a?]0;x??b?');
+  assert.equal(ascii('the job’s 8 × 2 … 79 °C → µs'), "the job's 8 x 2 ... 79 C -> us");
+});

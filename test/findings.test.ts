@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Finding } from '../src/judge/findings/finding.ts';
+import { checks } from '../src/judge/findings/index.ts';
+import type { Material } from '../src/judge/material.ts';
+import { report } from '../src/judge/report.ts';
+import { agent, blink, cgroup, days, job, killedNode, material, node, sleep, span, training } from './report/jobs.ts';
+import { count, level, series, table } from './report/statistics.ts';
+
+process.env.TZ = 'UTC';
+
+const GIB = 2 ** 30;
+
+const ids = (told: Material): string[] => report(told).findings.map((f) => f.id);
+
+function finding(told: Material, id: string): Finding {
+  const found = report(told).findings.find((f) => f.id === id);
+  assert.ok(found, `no ${id}`);
+  return found;
+}
+
+const outcome = (told: Material, id: string) => report(told).checks.find((c) => c.id === id);
+
+type Facts = { wall?: number; busy?: number; memory?: number; more?: Parameters<typeof cgroup>[3]; gpus?: Gpu[] };
+type Gpu = { busy: number; max?: number; watts?: number; thermal?: number; mine?: string };
+
+/** One node with 16 CPUs and 64 GiB for an hour; only what is told is out of the ordinary. */
+function single(facts: Facts = {}, about: Parameters<typeof job>[1] = {}): Material {
+  const wall = facts.wall ?? 3600;
+  const lived = span(wall);
+  const tables = [
+    table('loadavg', [series(lived, {}, { load1: level(lived, 15) })]),
+    cgroup(lived, facts.busy ?? 15, (facts.memory ?? 50) * GIB, facts.more),
+    table('process', [series(lived, { pid: '5', start: '0' }, { rss_bytes: level(lived, GIB) }, { name: 'solve' })]),
+  ];
+  if (facts.gpus !== undefined) {
+    tables.push(
+      table(
+        'gpu',
+        facts.gpus.map((g, i) =>
+          series(
+            lived,
+            { gpu: String(i) },
+            {
+              utilization_percent: level(lived, g.busy, g.max ?? Math.min(100, g.busy * 1.2)),
+              power_watts: level(lived, g.watts ?? 300),
+              throttled_thermal: level(lived, g.thermal ?? 0),
+            },
+            { mine: g.mine ?? 'yes' },
+          ),
+        ),
+      ),
+    );
+  }
+  const asked = {
+    nodes: 1,
+    cpus: 16,
+    memory_bytes: 64 * GIB,
+    ...(facts.gpus === undefined ? {} : { gpus: facts.gpus.length }),
+  };
+  return material(job(wall, { asked, ...about }), [node('c1', agent('c1', lived), tables)]);
+}
+
+test('a job that uses what it asked for has no findings', () => {
+  const told = report(single());
+  assert.deepEqual(told.findings, []);
+  assert.deepEqual(
+    told.checks.filter((c) => c.outcome === 'unmeasurable'),
+    [],
+  );
+});
+
+test('every check has an outcome, and its reason where there is no verdict', () => {
+  for (const told of [sleep(), blink(), training(), killedNode(), days()]) {
+    const { checks: made } = report(told);
+    assert.deepEqual(
+      made.map((c) => c.id),
+      checks.map((c) => c.id),
+    );
+    for (const c of made) if (c.outcome === 'skipped' || c.outcome === 'unmeasurable') assert.ok(c.why, c.id);
+  }
+});
+
+test('short jobs get no verdict on waste', () => {
+  assert.deepEqual(ids(single({ wall: 29, busy: 0.1, memory: 1 })), []);
+  assert.equal(outcome(single({ wall: 29, busy: 0.1 }), 'cpu-underused')?.outcome, 'skipped');
+  assert.deepEqual(ids(single({ wall: 31, busy: 0.1, memory: 1 })), ['cpu-underused', 'memory-unused']);
+});
+
+test('CPUs: idle ones, a serial program, and GPU jobs that need few', () => {
+  const idle = finding(single({ busy: 6 }), 'cpu-underused');
+  assert.equal(idle.severity, 'advice');
+  assert.equal(idle.text, '6 of 16 CPUs were busy on average (38 %)');
+  assert.match(idle.advice, /^Ask for 7 CPUs \(#SBATCH --cpus-per-task=7 for one task\)/);
+  assert.deepEqual(ids(single({ busy: 1 })), ['cpu-serial']);
+  assert.deepEqual(ids(single({ busy: 11 })), []);
+  assert.equal(finding(single({ busy: 2, gpus: [{ busy: 90 }] }), 'cpu-underused').severity, 'info');
+});
+
+test('nobody is told off for CPUs or memory of the own machine', () => {
+  const own = single({ busy: 0.5, memory: 1 }, { asked: {} });
+  assert.deepEqual(ids(own), []);
+  assert.match(outcome(own, 'cpu-underused')?.why ?? '', /no CPUs were asked for/);
+});
+
+test('memory: the line for the job script has a margin of a fifth', () => {
+  assert.match(finding(single({ memory: 21 }), 'memory-unused').advice, /#SBATCH --mem=26G/);
+  assert.match(finding(single({ memory: 21 }, { scheduler: 'pbs' }), 'memory-unused').advice, /mem=26gb/);
+  assert.match(finding(single({ memory: 0.3 }), 'memory-unused').advice, /--mem=512M/);
+  assert.deepEqual(ids(single({ memory: 33 })), []);
+});
+
+test('memory near its limit is a danger, file cache is none', () => {
+  const full = { memory_anon_bytes: level(span(3600), 60 * GIB) };
+  assert.equal(finding(single({ memory: 62, more: full }), 'memory-near-limit').severity, 'warning');
+  assert.equal(finding(single({ memory: 62 }), 'memory-near-limit').severity, 'info');
+});
+
+test('kills for want of memory are critical', () => {
+  const killed = single({ more: { oom_kills: count(span(3600), 2) } });
+  assert.equal(finding(killed, 'out-of-memory').text, 'Memory ran out: 2 processes killed on c1');
+  assert.equal(finding(killed, 'out-of-memory').severity, 'critical');
+  assert.equal(
+    finding(single({}, { state: 'out_of_memory', exit_code: 137 }), 'out-of-memory').evidence[0]?.from,
+    'scheduler',
+  );
+});
+
+test('memory that grows to the end is told, memory that is filled once is not', () => {
+  assert.match(finding(days(), 'memory-growing').evidence[0]!.text, /^c1 pid 311: 255 MiB an hour, up to 20.0 GiB/);
+  assert.equal(outcome(training(), 'memory-growing')?.outcome, 'fine');
+});
+
+test('swap, quota, crowding and waiting for files', () => {
+  const hour = span(3600);
+  assert.deepEqual(ids(single({ more: { swap_current_bytes: level(hour, 0, GIB) } })), ['swap']);
+  assert.deepEqual(ids(single({ more: { periods: count(hour, 1000), throttled_periods: count(hour, 300) } })), [
+    'cpu-throttled',
+  ]);
+  assert.deepEqual(ids(single({ busy: 15.8, more: { cpu_stalled_us: count(hour, 1800e6) } })), ['cpu-oversubscribed']);
+  const waits = finding(single({ busy: 12, more: { io_stalled_us: count(hour, 1440e6) } }), 'io-wait');
+  assert.equal(waits.text, 'Work waited for files 40 % of the time on c1');
+  assert.equal(waits.confidence, 'high');
+});
+
+test('GPUs: unused, hardly used, starved, hot', () => {
+  const busy = { busy: 90 };
+  const unused = finding(single({ gpus: [busy, busy, { busy: 0 }, busy] }), 'gpu-unused');
+  assert.equal(unused.text, '1 of 4 GPUs was never used: c1 GPU 2');
+  assert.equal(unused.evidence[0]?.gpu, '2');
+  assert.equal(finding(single({ gpus: [{ busy: 0 }] }), 'gpu-unused').text, 'The GPU was never used');
+  assert.equal(finding(single({ gpus: [{ busy: 20 }] }), 'gpu-low').severity, 'advice');
+  assert.equal(finding(single({ gpus: [{ busy: 10 }] }), 'gpu-low').severity, 'warning');
+  assert.deepEqual(ids(single({ busy: 15, gpus: [{ busy: 40 }] })), ['gpu-starved']);
+  assert.deepEqual(ids(single({ busy: 8, gpus: [{ busy: 40 }] })), []);
+  assert.equal(
+    finding(single({ gpus: [busy, busy, busy, { busy: 90, thermal: 0.5 }] }), 'gpu-throttled').text,
+    'Heat slowed down 1 GPU: c1 GPU 3',
+  );
+});
+
+test('GPUs of others on the node are nobody’s fault', () => {
+  const shared = single(
+    { gpus: [{ busy: 90 }, { busy: 0, mine: 'no' }] },
+    { asked: { cpus: 16, memory_bytes: 64 * GIB, gpus: 1 } },
+  );
+  assert.deepEqual(ids(shared), []);
+  assert.equal(report(shared).summary.gpu_utilization, 0.9);
+  const untold = single(
+    {
+      gpus: [
+        { busy: 90, mine: '' },
+        { busy: 0, mine: '' },
+      ],
+    },
+    { asked: { cpus: 16, memory_bytes: 64 * GIB, gpus: 1 } },
+  );
+  assert.deepEqual(ids(untold), []);
+});
+
+test('GPUs that were asked for and cannot be read are not measurable', () => {
+  const blind = single({}, { asked: { cpus: 16, memory_bytes: 64 * GIB, gpus: 4 } });
+  assert.equal(outcome(blind, 'gpu-unused')?.outcome, 'unmeasurable');
+  assert.ok(report(blind).unmeasured.some((u) => u.why === 'GPUs were asked for, but none could be read'));
+});
+
+test('the straggler of a training job is named', () => {
+  const slow = finding(training(), 'gpu-imbalance');
+  assert.equal(slow.text, '8 of 63 GPUs differ from the rest: all of c3, power 410 W, others 628 W');
+  assert.equal(report(training()).nodes.find((n) => n.node === 'c3')?.unlike_gpus, 8);
+});
+
+test('nodes: idle ones, and two that differ', () => {
+  const pair = (first: number, second: number): Material => {
+    const lived = span(3600);
+    const nodes = [first, second].map((busy, i) =>
+      node(`c${i + 1}`, agent(`c${i + 1}`, lived), [
+        table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]),
+        cgroup(lived, busy, 50 * GIB),
+      ]),
+    );
+    return material(job(3600, { nodes: ['c1', 'c2'], asked: { nodes: 2, cpus: 32, memory_bytes: 128 * GIB } }), nodes);
+  };
+  assert.equal(finding(pair(16, 0.01), 'node-idle').text, '1 of 2 nodes did nothing: c2');
+  assert.equal(finding(pair(15, 9), 'node-imbalance').confidence, 'medium');
+  assert.deepEqual(ids(pair(15, 14)), []);
+});
+
+test('the time limit: reached, nearly reached, far away', () => {
+  const limit = (seconds: number) => ({ asked: { cpus: 16, memory_bytes: 64 * GIB, time_limit_seconds: seconds } });
+  assert.equal(finding(single({}, { ...limit(3600), state: 'timeout' }), 'time-limit').severity, 'critical');
+  assert.match(finding(single({}, limit(3660)), 'time-limit').text, /only 1 min 00 s before/);
+  assert.match(finding(single({}, limit(86_400)), 'time-limit').advice, /#SBATCH --time=01:15:00/);
+  assert.deepEqual(ids(single({}, limit(7000))), []);
+});
+
+test('a node that fell silent and one that never spoke', () => {
+  const lost = finding(killedNode(), 'node-lost');
+  assert.equal(lost.severity, 'critical');
+  assert.match(lost.evidence[1]!.text, /c2: last sample 2026-11-15 21:09:22 UTC/);
+  assert.deepEqual(report(killedNode()).quality.nodes_missing, ['c4']);
+  assert.equal(report(killedNode()).quality.grade, 'D');
+});
+
+test('gaps lower the confidence of what rests on samples', () => {
+  const full = single({ gpus: [{ busy: 90 }, { busy: 0 }] });
+  assert.equal(finding(full, 'gpu-unused').confidence, 'high');
+  const thin = single({ gpus: [{ busy: 90 }, { busy: 0 }] });
+  thin.nodes[0]!.tables.get('loadavg')!.rows = 3000;
+  assert.equal(report(thin).quality.grade, 'C');
+  assert.equal(finding(thin, 'gpu-unused').confidence, 'medium');
+  assert.equal(finding(thin, 'recording-gaps').text, '83 % of the ticks were sampled');
+});
+
+test('how the job ended', () => {
+  assert.equal(finding(blink(), 'job-failed').text, 'The job ended with exit code 3');
+  assert.match(
+    finding(single({}, { state: 'failed', exit_code: 139 }), 'job-failed').text,
+    /^The job was ended by SIGSEGV: it used memory/,
+  );
+});
+
+test('nothing recorded is nothing invented', () => {
+  const empty = material(job(60, { nodes: ['c1'] }), [node('c1', undefined, [])]);
+  const told = report(empty);
+  assert.deepEqual(told.nodes, [
+    { node: 'c1', status: 'never recorded', reason: 'no agent wrote anything on this node' },
+  ]);
+  for (const name of ['cpu_seconds', 'memory_peak_bytes', 'energy_joules', 'gpu_utilization'] as const) {
+    assert.equal(told.summary[name], undefined);
+  }
+});
