@@ -33,9 +33,10 @@ export interface Ran {
 
 /** A running cluster of the given number of nodes. */
 export class Lab {
-  readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-slurm-'));
+  folder = '';
 
   up(nodes: number): void {
+    this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-slurm-'));
     execFileSync(CLUSTER, ['up', this.folder, String(nodes)], { stdio: ['ignore', 'ignore', 'inherit'] });
   }
 
