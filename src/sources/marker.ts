@@ -5,6 +5,7 @@ const table: Table = {
   name: 'marker',
   help: 'Phases and figures of merit that the job itself has named (`tacho mark`, `tacho fom`).',
   scope: 'job',
+  events: true,
   keys: [],
   columns: [
     text('action', 'begin or end of a phase, or fom: a figure of merit.'),
