@@ -202,7 +202,6 @@ class Parser {
   /** The records in bytes[from, end), which ends with a newline; returns where the first unfinished record begins. */
   private records(bytes: Buffer, from: number, end: number, last: boolean): number {
     const { rows } = this;
-    // no row is shorter than its commas
     const cells = this.uses.length;
     const isText = Uint8Array.from(this.uses, (use) => (use === 'text' ? 1 : 0));
     let time = rows.time;
@@ -215,6 +214,9 @@ class Parser {
       codes = this.names.map((name, i) => (isText[i] ? rows.texts.get(name)?.codes : undefined));
     };
     for (let i = 0; i < cells; i++) pools[i] = isText[i] ? rows.texts.get(this.names[i]!)?.pool : undefined;
+    let lines = 0;
+    for (let at = bytes.indexOf(NEWLINE, from); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) lines++;
+    rows.reserve(lines);
     bind();
     let p = from;
     let row = rows.length;

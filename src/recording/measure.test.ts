@@ -70,6 +70,9 @@ test('in a sparse table a value counts for as long as it held', () => {
   assert.equal(found.integral, 100 + 4 * 9 + 6 * 10);
   assert.equal(found.mean, (100 + 36 + 60) / 20);
   assert.deepEqual([found.p05, found.p25, found.p50, found.p75, found.p95], [4, 4, 6, 6, 6]);
+  const growing = column(batchOf([0, 1, 10, 20], { total: [0, 5, 5, 105] }, sparse), 'total');
+  assert.deepEqual([growing.rate!.p05, growing.rate!.p50, growing.rate!.p95], [0, 5, 10]);
+  assert.deepEqual([growing.mean, growing.p50, growing.p95], [95 / 20, 5, 5]);
   // a value that is not repeated in every row holds until the series ends
   const rare = column(batchOf([0, 1, 10, 20], { level: [100, 4, NaN, NaN] }, sparse), 'level');
   assert.equal(rare.integral, 100 + 4 * 19);
@@ -174,12 +177,25 @@ test('percentiles are those of the sorted values, whatever the order', () => {
 
 test('weighted percentiles are those of values repeated by their weight', () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.integer(), fc.integer({ min: 1, max: 9 })), { minLength: 1 }), (pairs) => {
-      const repeated = pairs.flatMap(([value, weight]) => Array<number>(weight).fill(value)).sort((a, b) => a - b);
-      const values = Float64Array.from(pairs, ([value]) => value);
-      const weights = Float64Array.from(pairs, ([, weight]) => weight);
-      const [half] = weightedQuantiles(values, weights, pairs.length, [0.5]);
-      assert.equal(half, repeated[Math.ceil(0.5 * repeated.length) - 1]);
-    }),
+    fc.property(
+      fc.array(fc.tuple(fc.integer({ min: -50, max: 50 }), fc.integer({ min: 1, max: 9 })), {
+        minLength: 1,
+        maxLength: 300,
+      }),
+      (pairs) => {
+        const repeated = pairs.flatMap(([value, weight]) => Array<number>(weight).fill(value)).sort((a, b) => a - b);
+        const values = Float64Array.from(pairs, ([value]) => value);
+        const weights = Float64Array.from(pairs, ([, weight]) => weight);
+        const shares = [0.05, 0.25, 0.5, 0.75, 0.95];
+        assert.deepEqual(
+          weightedQuantiles(values, weights, pairs.length, shares),
+          shares.map((share) => repeated[Math.ceil(share * repeated.length) - 1]),
+        );
+      },
+    ),
+    { numRuns: 500 },
   );
+  // orders that defeat simple pivots
+  const organ = Float64Array.from({ length: 5000 }, (_, i) => Math.min(i, 5000 - i));
+  assert.deepEqual(weightedQuantiles(organ, new Float64Array(5000).fill(1), 5000, [0.5, 0.95]), [1250, 2375]);
 });

@@ -117,6 +117,8 @@ class Space {
   times = new Float64Array(0);
   weights = new Float64Array(0);
   rates = new Float64Array(0);
+  /** Selecting changes the order of weights, too: this copy may be changed. */
+  spare = new Float64Array(0);
 
   room(count: number): void {
     if (count <= this.values.length) return;
@@ -125,6 +127,7 @@ class Space {
     this.times = new Float64Array(size);
     this.weights = new Float64Array(size);
     this.rates = new Float64Array(size);
+    this.spare = new Float64Array(size);
   }
 }
 
@@ -241,7 +244,8 @@ function measureArea(count: number, sparse: boolean): number {
 
 /** How much the counter in `space` grew, and how fast. A counter that fell began again at zero. */
 function measureGrowth(count: number, sparse: boolean): Pick<Statistics, 'increase' | 'rate'> {
-  const { values, times, rates } = space;
+  const { values, times, rates, spare } = space;
+  if (sparse) spare.set(space.weights.subarray(0, count));
   let increase = 0;
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
@@ -263,7 +267,7 @@ function measureGrowth(count: number, sparse: boolean): Pick<Statistics, 'increa
     min === max
       ? [min, min, min]
       : sparse
-        ? weightedQuantiles(rates, space.weights, count - 1, THREE)
+        ? weightedQuantiles(rates, spare, count - 1, THREE)
         : quantiles(rates, count - 1, THREE)
   ) as [number, number, number];
   const mean = increase / ((times[count - 1]! - times[0]!) / 1e6);

@@ -31,7 +31,7 @@ export interface ReadAllOptions extends ReadOptions {
  *     const gpu = readTable(node, 'gpu', { columns: ['power_watts'], from, to });
  */
 export function readTable(node: NodeRecording, table: string, options: ReadAllOptions = {}): ReadBatch {
-  let files = filesOf(node, table);
+  let files = node.tables.get(table) ?? { parts: [] };
   // an agent that is still running may roll a part while it is read: then once more
   for (let attempt = 0; ; attempt++) {
     try {
@@ -91,7 +91,9 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
     wanted: (column) =>
       wanted === undefined || wanted.has(column) || (table?.keys.some((k) => k.name === column) ?? false),
   };
+  const sizes = files.parts.map((part) => fs.statSync(path.join(node.folder, part)).size);
   for (const [i, part] of files.parts.entries()) {
+    if (i === 1) reserveLike(rows, sizes);
     // the compressed form is there and whole: the plain one was about to be removed
     if (i > 0 && files.parts[i - 1] === `${part}.zst` && damage.at(-1)?.file !== path.join(node.folder, `${part}.zst`))
       continue;
@@ -106,6 +108,13 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   for (const key of table.keys) rows.addText(key.name);
   const batch = arrange(rows, { ...table, columns });
   return { ...clip(batch, options), damage };
+}
+
+/** Room for all parts at once, going by what the first one held. */
+function reserveLike(rows: Rows, sizes: readonly number[]): void {
+  const total = sizes.reduce((a, b) => a + b, 0);
+  const estimate = Math.ceil((rows.length / Math.max(1, sizes[0]!)) * total * 1.05);
+  rows.reserve(Math.min(estimate, 1 << 24) - rows.length);
 }
 
 /** The columns that the files have, in the order of the description. */

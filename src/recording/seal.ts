@@ -9,7 +9,7 @@ import type { NodeRecording, Recording } from './open.ts';
 import { ParquetWriter, parquetColumns, tableMetadata } from './parquet/write.ts';
 import { type ReadBatch, readTable } from './read.ts';
 import type { TableStatistics } from './statistics.ts';
-import { syncFolder, writeSynced } from './synced.ts';
+import { syncFolder } from './synced.ts';
 import { keepRejected, Rejected } from './torn.ts';
 
 export interface SealOptions {
@@ -76,6 +76,7 @@ function sealTable(node: NodeRecording, name: string, options: SealOptions): Sea
   const { folder } = node;
   const step = options.step ?? (() => {});
   const files = tableFiles(fs.readdirSync(folder)).get(name) ?? { parts: [] };
+  node.tables.set(name, files);
   const sizes = new Map(files.parts.map((part) => [part, sizeOf(path.join(folder, part))]));
   const sealed = path.join(folder, `${name}.parquet`);
   const statistics = path.join(folder, `${name}.stats.json`);
@@ -84,7 +85,8 @@ function sealTable(node: NodeRecording, name: string, options: SealOptions): Sea
   try {
     const written = writeTable(node, name, files, `${sealed}.tmp`, rejected, options);
     step('parquet written');
-    writeSynced(`${statistics}.tmp`, JSON.stringify(written.statistics));
+    // not brought to the disk: when a crash loses them, they are computed again
+    fs.writeFileSync(`${statistics}.tmp`, JSON.stringify(written.statistics), { mode: 0o600 });
     step('statistics written');
     const kept = keepRejected(folder, rejected, written.damage, step);
     fs.renameSync(`${sealed}.tmp`, sealed);

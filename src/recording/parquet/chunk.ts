@@ -149,6 +149,7 @@ function valuePages(
 /** Undefined when there are so many distinct values that a dictionary cannot pay. */
 function dictionary(dense: Dense, optional: boolean, type: 'int' | 'float'): Chunk | undefined {
   const { values } = dense;
+  if (mostlyDistinct(values)) return undefined;
   const most = Math.min(LARGEST_DICTIONARY, Math.max(16, values.length >> 1));
   const codes = new Map<number, number>();
   const indexes = new Uint32Array(values.length);
@@ -179,6 +180,15 @@ function dictionary(dense: Dense, optional: boolean, type: 'int' | 'float'): Chu
     rows: dense.rows,
     optional,
   });
+}
+
+/** A look at some values spread over the column. */
+function mostlyDistinct(values: Float64Array): boolean {
+  const looks = 512;
+  if (values.length < 2 * looks) return false;
+  const seen = new Set<number>();
+  for (let i = 0; i < looks; i++) seen.add(values[Math.floor((i * values.length) / looks)]!);
+  return seen.size > 0.95 * looks;
 }
 
 function dictionaryPage(plain: Buffer, count: number): Buffer {
