@@ -187,7 +187,9 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
       right('in all'),
       right('mean'),
       right('longest'),
-      { head: 'which', most: 16 },
+      right('CPU %'),
+      right('GPU %'),
+      { head: 'longest was', most: 16, spare: 1 },
     ],
     rows: [...folded].map(([name, group]) => {
       const total = group.reduce((a, p) => a + p.seconds, 0);
@@ -198,10 +200,19 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
         formatDuration(total),
         formatDuration(total / group.length),
         formatDuration(longest.seconds),
+        whole(meanOf(group, 'cpu_utilization')),
+        whole(meanOf(group, 'gpu_utilization')),
         longest.name === name ? '' : longest.name,
       ];
     }),
   };
+}
+
+/** Mean of the phases, each weighing as much as it lasted. */
+function meanOf(phases: readonly PhaseReport[], what: 'cpu_utilization' | 'gpu_utilization'): number | undefined {
+  const known = phases.filter((p) => p[what] !== undefined);
+  const seconds = known.reduce((total, p) => total + p.seconds, 0);
+  return seconds > 0 ? known.reduce((total, p) => total + p[what]! * p.seconds, 0) / seconds : undefined;
 }
 
 /** Figures of merit by name: the last value, and how it moved. */

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SeriesStatistics } from '../recording/statistics.ts';
+import { energyOf } from './energy.ts';
+import type { GpuReport } from './gpus.ts';
+import type { NodeMaterial } from './material.ts';
+
+type Meter = { domain: string; meter: string; within?: string; energy_mj?: number; watts?: number };
+
+/** Ten seconds of these meters. */
+function node(...meters: Meter[]): NodeMaterial {
+  const series = meters.map(
+    (m) =>
+      ({
+        keys: { domain: m.domain },
+        texts: { meter: m.meter, within: m.within ?? '' },
+        columns: {
+          ...(m.energy_mj === undefined ? {} : { energy_mj: { count: 10, increase: m.energy_mj } }),
+          ...(m.watts === undefined ? {} : { power_watts: { count: 10, integral: m.watts * 10 } }),
+        },
+      }) as unknown as SeriesStatistics,
+  );
+  const power = { table: 'power', rows: 1, start: 0, end: 1e7, series, series_total: series.length };
+  return { node: 'c1', tables: new Map([['power', power]]) };
+}
+
+const gpu = (joules: number, source: 'counter' | 'integrated power'): GpuReport => ({
+  node: 'c1',
+  gpu: '0',
+  samples: 10,
+  energy_joules: joules,
+  energy_source: source,
+});
+
+test('a meter of the whole node includes everything else', () => {
+  const cray = node(
+    { domain: 'node', meter: 'pm_counters', energy_mj: 5e6, watts: 480 },
+    { domain: 'cpu', meter: 'pm_counters', within: 'node', energy_mj: 2e6 },
+    { domain: 'package-0', meter: 'rapl', energy_mj: 1.9e6 },
+  );
+  assert.deepEqual(energyOf(cray, [gpu(900, 'counter')]), { joules: 5000, source: 'counter', covers: ['node'] });
+});
+
+test('else the parts, each once, and the GPUs', () => {
+  const parts = node(
+    { domain: 'package-0', meter: 'rapl', energy_mj: 1e6 },
+    { domain: 'package-1', meter: 'rapl', energy_mj: 1e6 },
+    { domain: 'core-0', meter: 'rapl', within: 'package-0', energy_mj: 9e5 },
+    { domain: 'dram-0', meter: 'rapl', energy_mj: 2e5 },
+    { domain: 'nvme', meter: 'hwmon', watts: 5 },
+  );
+  assert.deepEqual(energyOf(parts, [gpu(3000, 'counter')]), {
+    joules: 5200,
+    source: 'counter',
+    covers: ['CPUs', 'memory', 'GPUs'],
+  });
+  assert.equal(energyOf(parts, [gpu(3000, 'integrated power')])?.source, 'both');
+});
+
+test('power that was sampled is said to be so, and nothing is not zero', () => {
+  assert.deepEqual(energyOf(node({ domain: 'system', meter: 'hwmon', watts: 400 }), []), {
+    joules: 4000,
+    source: 'integrated power',
+    covers: ['node'],
+  });
+  assert.equal(energyOf(node(), []), undefined);
+});

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { report } from '../src/judge/report.ts';
+import { peakTogether } from '../src/judge/usage.ts';
+import { agent, blink, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
+import { count, level, series, table } from './report/statistics.ts';
+
+const GIB = 2 ** 30;
+
+test('a command of 52 ms has its true figures', () => {
+  const { summary } = report(blink());
+  assert.equal(summary.wall_seconds, 0.052);
+  assert.equal(summary.cpu_seconds, 0.047);
+  assert.equal(summary.cpu_source, 'wait4');
+  assert.equal(summary.memory_peak_bytes, 18 * 2 ** 20);
+  assert.equal(summary.memory_source, 'process');
+});
+
+test('work that the command did not wait for is taken from the samples', () => {
+  const lived = span(100);
+  const launched = material(
+    job(100, {
+      asked: { cpus: 4 },
+      usage: { ...sleep().job.usage!, wall_seconds: 100, user_seconds: 0.4, max_rss_bytes: 2 ** 23 },
+    }),
+    [node('c1', agent('c1', lived), [cgroup(lived, 3, 8 * GIB)])],
+  );
+  const { summary } = report(launched);
+  assert.equal(summary.cpu_source, 'cgroup');
+  assert.equal(summary.cpu_seconds, 300);
+  assert.equal(summary.cpu_utilization, 0.75);
+  assert.equal(summary.memory_peak_bytes, 8 * GIB);
+});
+
+test('a cgroup that others share says nothing about the job', () => {
+  const lived = span(100);
+  const shared = agent('c1', lived, { scope: { members: 'tree', cgroup: '/user.slice', cgroup_shared: true } });
+  const one = (pid: string, cpu: number, rss: number) =>
+    series(
+      lived,
+      { pid, start: String(START / 1000) },
+      { user_ms: count(lived, cpu * 900), system_ms: count(lived, cpu * 100), rss_bytes: level(lived, rss) },
+    );
+  const told = report(
+    material(job(100, { asked: { cpus: 4 } }), [
+      node('c1', shared, [cgroup(lived, 60, 300 * GIB), table('process', [one('1', 150, GIB), one('2', 50, 2 * GIB)])]),
+    ]),
+  );
+  assert.equal(told.summary.cpu_seconds, 200);
+  assert.equal(told.summary.cpu_source, 'processes');
+  assert.equal(told.summary.memory_peak_bytes, 3 * GIB);
+  assert.deepEqual(told.flows, []);
+});
+
+test('processes that never met are not added up', () => {
+  const one = (from: number, to: number, rss: number) =>
+    series({ start: from, end: to, samples: 9 }, {}, { rss_bytes: level(span(1), rss) });
+  assert.equal(peakTogether([one(0, 10, 5), one(20, 30, 7), one(25, 40, 2)]), 9);
+  assert.equal(peakTogether([]), undefined);
+});
+
+test('the ways to count memory stay apart', () => {
+  assert.deepEqual(report(training()).summary.memory, {
+    cgroup_peak: 180 * GIB,
+    cgroup_anon_max: 180 * GIB * 0.7,
+    cgroup_file_max: 180 * GIB * 0.3,
+    process_peaks_sum: 124 * GIB,
+    process_peak_max: 15.5 * GIB,
+  });
+});
+
+test('traffic is counted once, at the hardware', () => {
+  const network = report(training()).flows.find((f) => f.what === 'network');
+  assert.equal(network?.in_bytes, 48e12);
+  assert.equal(network?.in_peak_at, 'c1 mlx5_0:1');
+});
+
+test('a divided card is not counted beside its parts', () => {
+  const lived = span(100);
+  const card = (gpu: string, busy?: number) =>
+    series(
+      lived,
+      { gpu },
+      { ...(busy === undefined ? {} : { utilization_percent: level(lived, busy) }), power_watts: level(lived, 50) },
+    );
+  const { summary } = report(
+    material(job(100), [
+      node('c1', agent('c1', lived), [
+        table('gpu', [card('0'), card('0:mig-1', 80), card('0:mig-2', 40), card('1', 90)]),
+      ]),
+    ]),
+  );
+  assert.equal(summary.gpus, 3);
+  assert.equal(summary.gpu_utilization?.toFixed(6), '0.700000');
+});
