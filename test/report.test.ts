@@ -12,7 +12,7 @@ import { blink, days, killedNode, sleep, training } from './report/jobs.ts';
 
 process.env.TZ = 'UTC';
 
-const GOLDEN = path.join(import.meta.dirname, 'report');
+const GOLDEN = path.join(import.meta.dirname, 'fixtures/report');
 const stories = { sleep, blink, training, killedNode, days };
 
 /** TACHO_GOLDEN=1 writes what is there now: look at the difference before you commit it. */

@@ -17,7 +17,7 @@ import {
   type Rows,
 } from './report-rows.ts';
 import { severalRows } from './report-several.ts';
-import { printable } from './text-table.ts';
+import { pad, printable, textWidth } from './text-table.ts';
 
 /** The report for an issue, a wiki or a notebook. */
 export function reportMarkdown(reports: readonly Report[]): string {
@@ -104,12 +104,14 @@ function table({ columns, rows }: Rows, keepEmpty = false): string {
   const shown = columns
     .map((_, i) => i)
     .filter((i) => keepEmpty || rows.some((row) => row[i] !== '' && row[i] !== '-'));
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  return [
-    line(shown.map((i) => columns[i]!.head)),
-    line(shown.map((i) => (columns[i]!.align === 'right' ? '---:' : '---'))),
-    ...rows.map((row) => line(shown.map((i) => mark(row[i]!)))),
-  ].join('\n');
+  const cells = [shown.map((i) => columns[i]!.head), ...rows.map((row) => shown.map((i) => mark(row[i]!)))];
+  // padded, so that it can be read as it is
+  const widths = shown.map((_, at) => Math.max(3, ...cells.map((row) => textWidth(row[at]!))));
+  const align = (at: number): 'left' | 'right' => columns[shown[at]!]!.align ?? 'left';
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, at) => pad(cell, widths[at]!, align(at))).join(' | ')} |`;
+  const rule = widths.map((width, at) => (align(at) === 'right' ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)));
+  return [line(cells[0]!), line(rule), ...cells.slice(1).map(line)].join('\n');
 }
 
 /** What is the matter with a row stands out. */
