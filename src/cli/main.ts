@@ -2,6 +2,11 @@ import { VERSION } from '../base/version.ts';
 
 // The launcher's compile cache is for Tacho, not for the programs that Tacho starts.
 if (process.env.NODE_COMPILE_CACHE?.endsWith('/tacho/compile')) delete process.env.NODE_COMPILE_CACHE;
+// Its options are the other way round: the launcher put them aside for what Tacho starts.
+if (process.env.TACHO_NODE_OPTIONS !== undefined) {
+  process.env.NODE_OPTIONS = process.env.TACHO_NODE_OPTIONS;
+  delete process.env.TACHO_NODE_OPTIONS;
+}
 
 if (process.argv[2] === '--isolated-sources') {
   // a release is one file: the process that reads what may hang starts here too

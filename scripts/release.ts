@@ -1,0 +1,91 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { formatBytes } from '../src/base/size.ts';
+import { VERSION } from '../src/base/version.ts';
+import { bundle } from './bundle.ts';
+
+/**
+ * Makes tacho-<version>-linux-<architecture>.tar.gz in dist/, or in the folder given:
+ *
+ *     tacho                   the launcher
+ *     bin/node                the run time
+ *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
+ *     native/build/           the small C programs
+ *     docs/ README.md …
+ */
+
+const HERE = path.join(import.meta.dirname, '..');
+const NAME = `tacho-${VERSION}-linux-${process.arch}`;
+const DIST = path.resolve(process.argv[2] ?? path.join(HERE, 'dist'));
+const ROOT = path.join(DIST, NAME);
+const STARTS = 15;
+
+const at = (...names: string[]): string => path.join(ROOT, ...names);
+const from = (...names: string[]): string => path.join(HERE, ...names);
+
+fs.rmSync(ROOT, { recursive: true, force: true });
+for (const folder of ['bin', 'lib', 'native/build']) fs.mkdirSync(at(folder), { recursive: true });
+
+execFileSync('sh', [from('scripts/build-native')], { stdio: 'inherit' });
+if (!fs.existsSync(from('native/build/launch')))
+  throw new Error('a release needs a C compiler (apt-get install gcc libc6-dev)');
+for (const name of fs.readdirSync(from('native/build'))) {
+  if (!/\.log$|^stamp$/.test(name)) fs.copyFileSync(from('native/build', name), at('native/build', name));
+}
+
+await bundle(at('lib/tacho.cjs'), VERSION);
+fs.copyFileSync(from('scripts/start.cjs'), at('lib/start.cjs'));
+fs.copyFileSync(
+  from(`node_modules/@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`),
+  at('lib/koffi.node'),
+);
+fs.copyFileSync(process.execPath, at('bin/node'));
+// names of functions that nobody looks up: 16 MB
+spawnSync('strip', [at('bin/node')]);
+fs.copyFileSync(from('scripts/launcher'), at('tacho'));
+for (const file of ['tacho', 'bin/node', 'native/build/launch']) fs.chmodSync(at(file), 0o755);
+fs.cpSync(from('docs'), at('docs'), { recursive: true });
+for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md']) fs.copyFileSync(from(file), at(file));
+licences();
+compile();
+
+const archive = path.join(DIST, `${NAME}.tar.gz`);
+execFileSync('tar', ['-C', DIST, '--owner=0', '--group=0', '--sort=name', '-czf', archive, NAME]);
+console.log(`${path.relative(process.cwd(), archive)}: ${formatBytes(fs.statSync(archive).size)}`);
+console.log(`start-up (tacho --version, median of ${STARTS}): ${startUp()} ms`);
+
+/** One real run shows V8 which functions a start needs; what it compiled is kept. */
+function compile(): void {
+  const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-release-'));
+  const done = spawnSync(at('tacho'), ['run', '-o', path.join(scratch, 'recording'), '--', 'true'], {
+    env: { HOME: scratch, PATH: process.env.PATH, TACHO_WRITE_COMPILED: '1' },
+    encoding: 'utf8',
+  });
+  fs.rmSync(scratch, { recursive: true });
+  if (done.status !== 0) throw new Error(`the bundled program does not run:\n${done.stderr}`);
+  if (!fs.existsSync(at('lib/tacho.compiled'))) throw new Error('V8 left no compiled code');
+}
+
+/** The bundle holds the packages below: their licences go with it. */
+function licences(): void {
+  const { dependencies } = JSON.parse(fs.readFileSync(from('package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  const texts = [...Object.keys(dependencies), `node-linux-${process.arch}`].map((name) => {
+    const folder = from('node_modules', name);
+    const file = fs.readdirSync(folder).find((each) => /^licen[sc]e/i.test(each));
+    return `== ${name} ==\n\n${file === undefined ? '' : fs.readFileSync(path.join(folder, file), 'utf8')}\n`;
+  });
+  fs.writeFileSync(at('LICENSES-OF-PACKAGES'), texts.join('\n'));
+}
+
+function startUp(): number {
+  const times = Array.from({ length: STARTS }, () => {
+    const began = performance.now();
+    spawnSync(at('tacho'), ['--version']);
+    return performance.now() - began;
+  });
+  return Math.round(times.sort((a, b) => a - b)[Math.floor(STARTS / 2)]!);
+}

@@ -1,0 +1,19 @@
+// Starts the bundled program of a release, which is one function. V8's compiled code lies beside it, so that little has to
+// be compiled at the start; where it does not fit (another Node), the program is compiled as usual.
+const fs = require('node:fs');
+const path = require('node:path');
+const vm = require('node:vm');
+
+const filename = path.join(__dirname, 'tacho.cjs');
+const compiled = path.join(__dirname, 'tacho.compiled');
+const script = new vm.Script(fs.readFileSync(filename, 'latin1'), {
+  filename,
+  cachedData: fs.existsSync(compiled) ? fs.readFileSync(compiled) : undefined,
+  importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+});
+// scripts/release.ts asks for the compiled code after a run, when V8 knows which functions are needed
+if (process.env.TACHO_WRITE_COMPILED) {
+  delete process.env.TACHO_WRITE_COMPILED;
+  process.on('exit', () => fs.writeFileSync(compiled, script.createCachedData()));
+}
+script.runInThisContext()(exports, require, module, filename, __dirname);

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { after, before, test } from 'node:test';
+import { VERSION } from '../src/base/version.ts';
+
+const HERE = path.join(import.meta.dirname, '..');
+const lacks = spawnSync('cc', ['--version']).error === undefined ? false : 'needs gcc';
+let folder: string;
+let program: string;
+
+before(() => {
+  if (lacks) return;
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-release-test-'));
+  const made = path.join(folder, 'made');
+  execFileSync('sh', [path.join(HERE, 'scripts/release'), made], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const name = `tacho-${VERSION}-linux-${process.arch}`;
+  execFileSync('tar', ['-C', folder, '-xzf', path.join(made, `${name}.tar.gz`)]);
+  fs.rmSync(made, { recursive: true });
+  program = path.join(folder, name, 'tacho');
+});
+after(() => {
+  if (!lacks) fs.rmSync(folder, { recursive: true });
+});
+
+/** As on a machine without Node: nothing in the environment, no programs to be found but those named by path. */
+function tacho(args: readonly string[], file = program) {
+  const done = spawnSync(file, args, { cwd: folder, env: { PATH: '/nonexistent' }, encoding: 'utf8' });
+  return { code: done.status, out: done.stdout, err: done.stderr };
+}
+
+test('the unpacked release checks itself', { skip: lacks }, () => {
+  const check = tacho(['check', '--format', 'json']);
+  assert.equal(check.code, 0, check.err);
+  const { items } = JSON.parse(check.out) as { items: { name: string; state: string }[] };
+  const state = (name: string) => items.find((item) => item.name === name)?.state;
+  assert.deepEqual([state('launcher'), state('libraries'), state('process')], ['ok', 'ok', 'ok']);
+  assert.equal(tacho(['--version']).out, `${VERSION}\n`);
+});
+
+test('it records a command', { skip: lacks }, () => {
+  const run = tacho(['run', '-o', 'recorded', '--', '/bin/sh', '-c', 'exit 3']);
+  assert.equal(run.code, 3, run.err);
+  const report = JSON.parse(tacho(['report', 'recorded', '--format', 'json']).out);
+  const { job } = Array.isArray(report) ? report[0] : report;
+  assert.equal(job.exit_code, 3);
+});
+
+test('it writes the demo, reports on it and exports it', { skip: lacks }, () => {
+  assert.equal(tacho(['demo', '-o', 'demo', '--nodes', '1', '--gpus', '2', '--hours', '0.02']).code, 0);
+  assert.match(tacho(['report', 'demo']).out, /GPU/);
+  const exported = tacho(['export', 'demo', '--to', 'exported', '--table', 'loadavg']);
+  assert.equal(exported.code, 0, exported.err);
+});
+
+test("a user's own module is found, TypeScript as it is", { skip: lacks }, () => {
+  const module = `const value: number = 42;
+    export const table = { help: 'Mine.', columns: [{ name: 'answer', unit: 'count', help: 'The answer.' }] };
+    export const read = (): { answer: number } => ({ answer: value });`;
+  fs.writeFileSync(path.join(folder, 'mine.ts'), module);
+  fs.writeFileSync(path.join(folder, 'tacho.toml'), '[[source]]\nname = "mine"\nmodule = "mine.ts"\n');
+  const { items } = JSON.parse(tacho(['check', '--format', 'json']).out);
+  fs.rmSync(path.join(folder, 'tacho.toml'));
+  const mine = items.find((item: { name: string }) => item.name === 'mine');
+  assert.equal(mine?.state, 'ok', JSON.stringify(mine));
+});
+
+test('it starts through a link, and V8 takes the compiled code', { skip: lacks }, () => {
+  fs.symlinkSync(program, path.join(folder, 'link'));
+  const done = spawnSync(path.join(folder, 'link'), ['--version'], { encoding: 'utf8' });
+  assert.equal(done.stdout, `${VERSION}\n`);
+  const library = path.join(path.dirname(program), 'lib');
+  const accepted = execFileSync(path.join(path.dirname(program), 'bin/node'), [
+    '-p',
+    `const { readFileSync: read } = fs;
+     new vm.Script(read('${library}/tacho.cjs', 'latin1'), { cachedData: read('${library}/tacho.compiled') }).cachedDataRejected`,
+  ]);
+  assert.equal(accepted.toString(), 'false\n');
+});
