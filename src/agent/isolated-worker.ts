@@ -9,6 +9,7 @@ import { type SourceKind, Unavailable } from '../sources/source.ts';
 import { Frame } from '../table/frame.ts';
 import { type Answer, frameWords, MARK, type Opening, type Request, showDevice } from './isolated-talk.ts';
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
 /** Answers go out here, away from whatever a library or a user's module prints. */
 const ANSWERS = 3;
 /** A source that failed so often in a row is asked less and less often. */
@@ -35,6 +36,8 @@ interface Reader {
 export function runWorker(): void {
   // the compile cache is for Tacho, not for the commands of its user
   delete process.env.NODE_COMPILE_CACHE;
+  // a signal to everybody in the terminal or the job is for the agent, and this process ends with it
+  for (const signal of SIGNALS) process.on(signal, () => {});
   showDevice('start');
   let worker: ((request: Request) => void) | undefined;
   let waiting: Promise<void> = Promise.resolve();

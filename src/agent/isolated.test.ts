@@ -131,6 +131,18 @@ describe('isolated GPU sources', { skip: hasCompiler() ? false : 'no C compiler'
     assert.match(notes[0]!.why, /^lost at .*: GPU is lost$/);
   });
 
+  test('Ctrl-C and the signals of a scheduler are for the agent: the reader goes on', async (t) => {
+    fakeGpu(t, 'nvml', 'cards 1\n');
+    const { until, frames, notes, isolated } = start(t, ['gpu']);
+    await until('a sample', () => frames.length > 0);
+    const [reader] = fs.readFileSync(`/proc/self/task/${process.pid}/children`, 'latin1').trim().split(' ').map(Number);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.kill(reader!, signal);
+    const before = frames.length;
+    await until('more samples', () => frames.length >= before + 3);
+    assert.deepEqual(notes, []);
+    await isolated.close();
+  });
+
   test('a library that crashes takes only the reader with it; the card at fault is left out', async (t) => {
     fakeGpu(t, 'nvml', 'cards 2\ncrash 0 3\n');
     const { until, cards, notes } = start(t, ['gpu']);

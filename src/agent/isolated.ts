@@ -47,6 +47,8 @@ interface Quarantine {
 
 /** Without persistence mode a driver takes a second or two a card to wake up. */
 const OPENING_MS = 15_000;
+/** When one card after the other hangs, it stops somewhere. */
+const MOST_CHILDREN = 6;
 /** A last answer gets so long when the agent ends. */
 const LAST_ANSWER_MS = 700;
 /** A job that is over before the sources are open has nothing to show in them. */
@@ -217,7 +219,7 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
       const child = choose();
       const opening = children.some((other) => other.hung === undefined && !other.ready);
       const incomplete = child?.opening.skip.some((device) => !quarantined.has(device)) ?? true;
-      if (incomplete && !opening && now >= spawnAfter && !closing) spawn();
+      if (incomplete && !opening && now >= spawnAfter && !closing && children.length < MOST_CHILDREN) spawn();
       if (child === undefined && first === undefined) {
         first = time;
         return true;

@@ -10,7 +10,14 @@ export function amdProcesses(host: Host, address: string): Card['processes'] {
   const process = newProcess();
   process.type = 'compute';
   return (add) => {
-    if (node === undefined) return;
+    if (node === undefined) {
+      host.note({
+        table: 'gpu_process',
+        what: 'processes',
+        why: `/sys/class/kfd does not list the card at ${address}`,
+      });
+      return;
+    }
     for (const pid of host.list(PROCESSES)) {
       const memory = host.text(`${PROCESSES}/${pid}/vram_${node.id}`);
       if (memory === undefined) continue;

@@ -279,4 +279,21 @@ describe('AMD cards through the libraries', { skip: hasCompiler() ? false : 'no 
       assert.match(host.notes[0]!.why, /^lost at .*NOT_FOUND/);
     });
   }
+
+  test('a node with cards of both vendors has a name for each', (t) => {
+    fakeGpu(t, 'nvml', 'cards 1\n');
+    fakeGpu(t, 'rocm_smi', 'cards 2\n');
+    const host = new Host('/nonexistent');
+    const source = gpu.open(host, scope);
+    const rows = readRows(source);
+    source.close();
+    assert.deepEqual(
+      rows.map((row) => [row.gpu, row.vendor, row.memory_used_bytes]),
+      [
+        ['0', 'NVIDIA', GIB],
+        ['amd-0', 'AMD', GIB],
+        ['amd-1', 'AMD', 2 * GIB],
+      ],
+    );
+  });
 });

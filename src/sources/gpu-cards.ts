@@ -53,6 +53,7 @@ function openAll(host: Host): Opened {
       all.push(open(host));
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
+      if (error.why === 'absent') continue;
       denied ??= error;
       host.note({
         table: 'gpu',
@@ -62,7 +63,10 @@ function openAll(host: Host): Opened {
       });
     }
   }
-  const cards = all.flatMap((library) => library.cards);
+  const [first, ...others] = all.filter((library) => library.cards.length > 0);
+  // both vendors count from 0: on a node with both, AMD's cards are amd-0, amd-1, …
+  const renamed = others.flatMap((library) => library.cards.map((card) => ({ ...card, gpu: `amd-${card.gpu}` })));
+  const cards = [...(first?.cards ?? []), ...renamed];
   if (cards.length === 0) throw denied ?? new Unavailable('absent', 'there is no GPU that can be seen');
   return { cards, borrowers: 0, close: () => all.forEach((library) => void library.close()) };
 }
@@ -109,5 +113,6 @@ export function detectGpus(host: Host): NodeFacts['gpus'] {
       ...(driver !== undefined && { driver }),
     };
   });
-  return [...nvidia, ...describeAmd(host)];
+  const amd = describeAmd(host);
+  return [...nvidia, ...(nvidia.length === 0 ? amd : amd.map((card) => ({ ...card, gpu: `amd-${card.gpu}` })))];
 }

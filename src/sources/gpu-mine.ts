@@ -19,9 +19,9 @@ export function mine(
     if (named.length > 0) return yes(named.some((word) => card.uuid !== '' && card.uuid.startsWith(word)));
     const numbers = listed ?? visible;
     if (numbers === undefined) return '';
-    const [index] = card.gpu.split(':');
+    const index = /\d+/.exec(card.gpu)?.[0] ?? '';
     if (numbers.some((word) => Number(word) >= whole.length)) return '';
-    return yes(numbers.includes(index!));
+    return yes(numbers.includes(index));
   });
 }
 

@@ -4,6 +4,7 @@ import { Unavailable } from './source.ts';
 /** NVML itself: its statuses and its functions. Names, numbers and struct layouts are those of NVIDIA's nvml.h. */
 
 export const NOT_SUPPORTED = 3;
+export const NOT_FOUND = 6;
 export const INSUFFICIENT_SIZE = 7;
 /** GPU_IS_LOST, RESET_REQUIRED, GPU_NOT_FOUND: the card will not answer again in this run. */
 export const LOST = new Set([15, 16, 28]);

@@ -1,7 +1,7 @@
 import type { Call } from './ffi.ts';
 import { POINTER } from './ffi.ts';
 import { type Card, CardLost, newProcess, type ProcessReading } from './gpu-card.ts';
-import { INSUFFICIENT_SIZE, LOST, type Nvml } from './gpu-nvidia-calls.ts';
+import { INSUFFICIENT_SIZE, LOST, NOT_FOUND, type Nvml } from './gpu-nvidia-calls.ts';
 
 /** nvmlProcessInfo_v2_t: pid u32, usedGpuMemory u64, gpuInstanceId u32, computeInstanceId u32. The layout behind _v3 changed between drivers. */
 const PROCESS_SIZE = 24;
@@ -13,6 +13,7 @@ export function processReader(
   nvml: Pick<Nvml, 'device'>,
   handle: bigint,
   words: (status: number) => string,
+  lack: (what: string, why: string) => void,
 ): Card['processes'] {
   const kinds = [
     { type: 'compute', call: nvml.device('nvmlDeviceGetComputeRunningProcesses_v2', POINTER, POINTER) },
@@ -33,7 +34,10 @@ export function processReader(
       const status = call(handle, count, bytes);
       if (status === 0) return count.readUInt32LE(0);
       if (LOST.has(status)) throw new CardLost(words(status));
-      if (status !== INSUFFICIENT_SIZE || bytes.length > 1 << 20) return 0;
+      if (status !== INSUFFICIENT_SIZE || bytes.length > 1 << 20) {
+        lack('processes', words(status));
+        return 0;
+      }
       bytes = Buffer.alloc(bytes.length * 2);
     }
   };
@@ -48,6 +52,9 @@ export function processReader(
       samples = Buffer.alloc(SAMPLE_SIZE * count.readUInt32LE(0));
       status = usage(handle, samples, count, seen);
     }
+    if (LOST.has(status)) throw new CardLost(words(status));
+    // not found: nothing ran since the last look
+    if (status !== 0 && status !== NOT_FOUND) lack('percent', words(status));
     if (status !== 0) return;
     for (let i = 0; i < count.readUInt32LE(0); i++) {
       const at = i * SAMPLE_SIZE;

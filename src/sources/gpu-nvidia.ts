@@ -214,7 +214,9 @@ function openCard(host: Host, nvml: Nvml, words: (status: number) => string, han
         }
       }
     },
-    processes: processReader(nvml, handle, words),
+    processes: processReader(nvml, handle, words, (what, why) =>
+      host.note({ table: 'gpu_process', what, why: `${model}: ${why}` }),
+    ),
   };
 }
 

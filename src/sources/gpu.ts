@@ -12,7 +12,12 @@ const table: Table = {
   name: 'gpu',
   help: "The node's GPUs and their MIG instances, from NVML, AMD SMI, ROCm SMI or the amdgpu driver. What a card lacks is empty.",
   scope: 'node',
-  keys: [{ name: 'gpu', help: "The library's number of the card; 0:mig-1 is a MIG instance of card 0." }],
+  keys: [
+    {
+      name: 'gpu',
+      help: "The library's number of the card; 0:mig-1 is a MIG instance of card 0; amd-0 is AMD's first card beside NVIDIA's.",
+    },
+  ],
   columns: [
     gauge('utilization_percent', 'percent', 'Part of the last sampling period in which at least one kernel ran.'),
     gauge('memory_busy_percent', 'percent', 'Part of the last sampling period in which memory was read or written.'),
