@@ -114,7 +114,7 @@ describe('isolated GPU sources', { skip: hasCompiler() ? false : 'no C compiler'
   test('a library that hangs while it starts keeps nobody else waiting', async (t) => {
     fakeGpu(t, 'nvml', 'init hang 30\n');
     fakeGpu(t, 'amdsmi', 'cards 2\n');
-    const { until, frames, notes } = start(t, ['gpu'], { limitSeconds: 1 });
+    const { until, frames, notes } = start(t, ['gpu'], { openLimitSeconds: 2 });
     await until('the other vendor', () => frames.length > 0);
     assert.deepEqual(
       frames[0]!.rows.map((row) => row.vendor),

@@ -23,6 +23,8 @@ export interface IsolatedOptions {
   intervalSeconds?: number;
   /** A read that takes longer is given up; default: two intervals, at least 2 s. */
   limitSeconds?: number;
+  /** The same for opening a library; default: 15 s. */
+  openLimitSeconds?: number;
 }
 
 export interface IsolatedSources {
@@ -46,7 +48,7 @@ interface Quarantine {
 }
 
 /** Without persistence mode a driver takes a second or two a card to wake up. */
-const OPENING_MS = 15_000;
+const OPENING_SECONDS = 15;
 /** When one card after the other hangs, it stops somewhere. */
 const MOST_CHILDREN = 6;
 /** A last answer gets so long when the agent ends. */
@@ -74,7 +76,7 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
   if (kinds.length === 0 && custom.length === 0) return nothing();
 
   const limit = (options.limitSeconds ?? Math.max(2, 2 * (options.intervalSeconds ?? 1))) * 1000;
-  const openLimit = options.limitSeconds === undefined ? Math.max(OPENING_MS, limit) : limit;
+  const openLimit = (options.openLimitSeconds ?? OPENING_SECONDS) * 1000;
   const frames = new Map<string, Frame>();
   const quarantined = new Map<string, Quarantine>();
   const pauses = new Map<string, number>();
