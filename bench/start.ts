@@ -1,0 +1,99 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { writeDemo } from '../src/demo/demo.ts';
+import type { Row } from './agent/cost.ts';
+
+export interface StartOptions {
+  /** Runs of each command, alternating; the median counts. */
+  runs?: number;
+  /** Length of the demo's job. */
+  seconds?: number;
+}
+
+const HERE = path.join(import.meta.dirname, '..');
+
+interface Case {
+  name: string;
+  command: readonly string[];
+  times: number[];
+}
+
+/** Whole commands as a user waits for them, from a checkout and from a release, beside what the machine needs anyway. */
+export async function bench(options: StartOptions = {}): Promise<Row[]> {
+  const { runs = 7, seconds = 7200 } = options;
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-bench-'));
+  try {
+    const sealed = await writeDemo({ folder: path.join(folder, 'sealed'), seconds });
+    const live = await writeDemo({ folder: path.join(folder, 'live'), seconds, live: true });
+    execFileSync('sh', [path.join(HERE, 'scripts/release'), path.join(folder, 'release')], { stdio: 'ignore' });
+    const [name] = fs.readdirSync(path.join(folder, 'release')).filter((each) => !each.endsWith('.gz'));
+    const release = path.join(folder, 'release', name!, 'tacho');
+    const checkout = path.join(HERE, 'tacho');
+    const empty = path.join(folder, 'empty.mjs');
+    fs.writeFileSync(empty, '');
+
+    const cases: Case[] = [];
+    const time = (title: string, ...command: string[]): Case => {
+      const made = { name: title, command, times: [] };
+      cases.push(made);
+      return made;
+    };
+    const nothing = time('true', 'true');
+    const node = time('bare Node', process.execPath, empty);
+    const measured = [
+      { tacho: release, of: 'release' },
+      { tacho: checkout, of: 'checkout' },
+    ].map(({ tacho, of }) => ({
+      of,
+      version: time('version', tacho, '--version'),
+      run: time('run', tacho, 'run', '--', 'true'),
+      sealed: time('report, sealed', tacho, 'report', sealed),
+      live: time('report, unsealed', tacho, 'report', live),
+      start: time('start', tacho, 'start', '-o', path.join(folder, 'started')),
+    }));
+    for (let run = 0; run < runs; run++) for (const each of cases) each.times.push(wall(each.command, folder));
+
+    return measured.flatMap(({ of, version, run, sealed: report, live: unsealed, start }) => [
+      row(`tacho --version, ${of}`, '', median(version), node),
+      row(`tacho run -- true over true, ${of}`, '≤ 0.3', median(run) - median(nothing), nothing),
+      row(`tacho report, sealed, whole command, ${of}`, '≤ 0.25', median(report), node),
+      row(`tacho report, unsealed, whole command, ${of}`, '≤ 3', median(unsealed), node),
+      row(`tacho start until the first sample, one node, ${of}`, '≤ 1', median(start), node),
+    ]);
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function row(what: string, must: string, measured: number, peer: Case): Row {
+  const theirs = median(peer);
+  return {
+    what,
+    must: must === '' ? '' : `${must} s`,
+    measured,
+    unit: 's',
+    peer: `${peer.name} ${theirs.toFixed(3)} s`,
+    ratio: measured / theirs,
+  };
+}
+
+/** Seconds that a command takes. What `start` has started is stopped again, off the clock. */
+function wall(command: readonly string[], folder: string): number {
+  const [file, ...args] = command as [string, ...string[]];
+  const began = performance.now();
+  const done = spawnSync(file, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const seconds = (performance.now() - began) / 1000;
+  if (done.status !== 0) throw new Error(`${command.join(' ')} failed:\n${done.stderr}`);
+  if (args[0] === 'start') {
+    spawnSync(file, ['stop', path.join(folder, 'started')], { cwd: folder, stdio: 'ignore' });
+    fs.rmSync(path.join(folder, 'started'), { recursive: true, force: true });
+  }
+  return seconds;
+}
+
+function median({ times }: Case): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)]!;
+}
