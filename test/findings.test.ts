@@ -4,7 +4,20 @@ import type { Finding } from '../src/judge/findings/finding.ts';
 import { checks } from '../src/judge/findings/index.ts';
 import type { Material } from '../src/judge/material.ts';
 import { report } from '../src/judge/report.ts';
-import { agent, blink, cgroup, days, job, killedNode, material, node, sleep, span, training } from './report/jobs.ts';
+import {
+  agent,
+  blink,
+  cgroup,
+  days,
+  job,
+  killedNode,
+  material,
+  node,
+  START,
+  sleep,
+  span,
+  training,
+} from './report/jobs.ts';
 import { count, level, series, table } from './report/statistics.ts';
 
 process.env.TZ = 'UTC';
@@ -230,6 +243,26 @@ test('gaps lower the confidence of what rests on samples', () => {
   assert.equal(report(thin).quality.grade, 'C');
   assert.equal(finding(thin, 'gpu-unused').confidence, 'medium');
   assert.equal(finding(thin, 'recording-gaps').text, '83 % of the ticks were sampled');
+});
+
+test('a recording that was stopped before the job ended is complete, but speaks for a part', () => {
+  const part = single({ gpus: [{ busy: 90 }, { busy: 0 }] }, { end: START + 7200e6 });
+  part.nodes[0]!.agent!.end_reason = 'SIGTERM';
+  const told = report(part);
+  assert.equal(told.quality.grade, 'A');
+  assert.equal(told.quality.job_share, 0.5);
+  assert.equal(told.nodes[0]?.status, 'recorded');
+  assert.equal(finding(part, 'gpu-unused').confidence_reason, '50 % of the job’s time was recorded');
+  delete part.nodes[0]!.agent!.end;
+  assert.equal(report(part).nodes[0]?.status, 'stopped early');
+});
+
+test('a node that was stopped while the others went on is named', () => {
+  const told = killedNode();
+  const second = told.nodes[1]!.agent!;
+  second.end = second.last_sample!;
+  second.end_reason = 'disk full: no space left on the device';
+  assert.match(finding(told, 'node-lost').evidence[1]!.text, /c2: last sample .*; disk full/);
 });
 
 test('how the job ended', () => {

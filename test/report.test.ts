@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import * as fc from 'fast-check';
 import { report } from '../src/judge/report.ts';
 import { reportSchema } from '../src/judge/report-schema.ts';
 import { reportHtml } from '../src/show/report-html.ts';
@@ -54,6 +55,42 @@ test('the page needs nothing from elsewhere and lets nothing in', () => {
   assert.doesNotMatch(page, /<script|<img|<link|https?:|url\(/);
   assert.match(page, /&lt;script&gt;alert\(1\)/);
   assert.match(page, /default-src 'none'/);
+});
+
+test('whatever is missing, there is a card, and nothing missing is shown as a number', () => {
+  const parts = fc.record({
+    story: fc.constantFrom(...Object.values(stories)),
+    keep: fc.infiniteStream(fc.integer({ min: 0, max: 9 })),
+    agents: fc.boolean(),
+    all: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(parts, ({ story, keep, agents, all }) => {
+      const told = story();
+      const next = (): number => keep.next().value;
+      for (const node of told.nodes) {
+        if (!agents) delete node.agent;
+        for (const [name, statistics] of node.tables) {
+          if (next() < 3) (node.tables as Map<string, unknown>).delete(name);
+          for (const series of statistics.series) {
+            for (const [column, value] of Object.entries(series.columns)) {
+              const fate = next();
+              if (fate < 2) delete series.columns[column];
+              else if (fate < 4) series.columns[column] = { ...value, count: 0, mean: Number.NaN, max: Number.NaN };
+              else if (fate === 4) delete series.columns[column]!.increase;
+            }
+          }
+        }
+      }
+      const made = report(told);
+      const text = reportText([made], { all });
+      for (const line of text.split('\n')) assert.ok(line.length <= 80, line);
+      assert.doesNotMatch(text, /NaN|undefined|Infinity|null/);
+      assert.doesNotMatch(reportMarkdown([made]) + reportHtml([made]), /NaN|undefined|Infinity|>null/);
+      reportSchema.parse(JSON.parse(reportJson([made])));
+    }),
+    { numRuns: 150 },
+  );
 });
 
 test('names cannot steer the terminal', () => {

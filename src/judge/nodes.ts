@@ -177,18 +177,27 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
   if (last !== undefined) found.last_sample = last;
   if (first !== undefined && last !== undefined) found.recorded_seconds = (last - first) / 1e6;
 
-  // the newest sample of the whole recording, not only of the part that is looked at
-  const newest = range === undefined ? last : (agent?.last_sample ?? last);
   const patience = Math.max(SILENT_SECONDS, SILENT_INTERVALS * job.interval_seconds) * 1e6;
-  const until = job.end ?? material.now;
-  const silent = newest === undefined || until - newest > patience;
+  const silentAt = (until: number | undefined): boolean => {
+    // the newest sample of the whole recording, not only of the part that is looked at
+    const newest = range === undefined ? last : (agent?.last_sample ?? last);
+    return newest === undefined || (until !== undefined && until - newest > patience);
+  };
   if (agent?.end !== undefined) {
-    const asked = agent.end_reason === undefined || agent.end_reason === 'stopped';
-    if (silent && !asked) found.status = 'stopped early';
-    if (agent.end_reason !== undefined && !asked) found.reason = agent.end_reason;
-  } else if (silent) {
+    // it said farewell: stopped by the user with all others, or before them
+    if (silentAt(newestOf(material))) found.status = 'stopped early';
+    if (agent.end_reason !== undefined) found.reason = agent.end_reason;
+  } else if (silentAt(job.end ?? material.now)) {
     found.status = 'stopped early';
     found.reason = 'its agent was killed or the node was lost: it wrote no farewell';
   } else if (job.end === undefined) found.status = 'recording';
   return found;
+}
+
+/** The newest sample of any node. */
+function newestOf(material: Material): number | undefined {
+  const { nodes, range } = material;
+  return largest(
+    nodes.map((n) => (range === undefined ? largest([...n.tables.values()].map((t) => t.end)) : n.agent?.last_sample)),
+  );
 }

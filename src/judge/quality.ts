@@ -1,5 +1,6 @@
 import { columnOf, type Material, type NodeMaterial, sum } from './material.ts';
 import type { NodeReport } from './nodes.ts';
+import { percent } from './words.ts';
 
 export type Grade = 'A' | 'B' | 'C' | 'D';
 
@@ -9,9 +10,11 @@ export interface QualityReport {
   grade: Grade;
   /** What keeps it from being better, in words. */
   reasons: string[];
-  /** Ticks that were sampled, and ticks that should have been while the job ran, over all its nodes. */
+  /** Ticks that were sampled, and ticks that should have been while anything was recorded, over all nodes. */
   ticks: number;
   expected_ticks: number;
+  /** Share of the job's time that lies between the first and the last sample of any node. */
+  job_share?: number;
   late_ticks: number;
   missed_ticks: number;
   clock_jumps: { node: string; time: number; seconds: number }[];
@@ -27,6 +30,9 @@ const GRADES: readonly [Grade, number][] = [
   ['B', 0.95],
   ['C', 0.8],
 ];
+
+/** Less than this part of the job's time does not speak for all of it. */
+export const MOST_OF_JOB = 0.9;
 
 /** Ticks of a node: rows of a table that has one row a tick, else what the agent counted. */
 export function ticksOf(node: NodeMaterial): number {
@@ -54,9 +60,13 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     nodes_stopped_early: nodes.filter((n) => n.status === 'stopped early').map((n) => n.node),
   };
   const { interval_seconds: interval } = material.job;
+  const first = Math.min(...nodes.map((n) => n.first_sample ?? Number.POSITIVE_INFINITY));
+  const last = Math.max(...nodes.map((n) => n.last_sample ?? Number.NEGATIVE_INFINITY));
+  const window = last > first ? (last - first) / 1e6 : 0;
   // a job shorter than its interval still has a first and a last sample
-  const each = Math.max(1, Math.floor(wall / interval));
+  const each = Math.max(1, Math.floor(window / interval) || 0);
   quality.expected_ticks = each * Math.max(1, nodes.length);
+  if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, window / wall);
   const reached = Math.min(1, quality.ticks / quality.expected_ticks);
   quality.grade = GRADES.find(([, least]) => reached >= least)?.[0] ?? 'D';
   if (quality.nodes_missing.length > 0) quality.reasons.push('nodes never recorded');
@@ -65,6 +75,9 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   if (quality.lost_samples.length > 0) quality.reasons.push('samples lost');
   if (quality.damage.length > 0) quality.reasons.push('damaged files');
   if (quality.clock_jumps.length > 0) quality.reasons.push('clock jumped');
-  if (quality.reasons.length === 0 && quality.grade !== 'A') quality.reasons.push('recorded only a part of the job');
+  if (quality.reasons.length === 0 && quality.grade !== 'A') quality.reasons.push('gaps');
+  if (wall > interval * 10 && (quality.job_share ?? 1) < MOST_OF_JOB) {
+    quality.reasons.push(`${percent(quality.job_share)} of the job’s time recorded`);
+  }
   return quality;
 }

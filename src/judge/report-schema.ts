@@ -241,6 +241,7 @@ const quality = z.strictObject({
   reasons: z.array(words),
   ticks: z.number(),
   expected_ticks: z.number(),
+  job_share: optional(share, 'Part of the job’s time between the first and the last sample.'),
   late_ticks: z.number(),
   missed_ticks: z.number(),
   clock_jumps: z.array(z.strictObject({ node: words, time: moment, seconds: z.number() })),

@@ -119,5 +119,5 @@ const mark = (cell: string): string => (cell.startsWith('< ') ? `**${safe(cell.s
 
 /** Names and commands come from anybody: nothing in them may become markup. */
 function safe(text: string): string {
-  return printable(text).replace(/[\\`*_[\]<>|#]/g, (c) => `\\${c}`);
+  return printable(text).replace(/[\\`*_[\]<>|]|^#|^[+-](?= )/g, (c) => `\\${c}`);
 }

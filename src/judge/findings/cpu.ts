@@ -337,6 +337,8 @@ function exactly(facts: Facts, fromProcesses: boolean): { confidence: Confidence
   if (fromProcesses) {
     return { confidence: 'medium', confidence_reason: 'added up from sampled processes: short-lived ones are missing' };
   }
+  if (facts.summary.cpu_source === 'wait4')
+    return { confidence: 'high', confidence_reason: 'exact count by the kernel' };
   return sampled(facts, undefined);
 }
 

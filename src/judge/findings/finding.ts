@@ -1,4 +1,6 @@
+import { MOST_OF_JOB } from '../quality.ts';
 import type { Facts } from '../report.ts';
+import { percent } from '../words.ts';
 
 /** info: worth knowing. advice: would save something. warning: costs much or may fail. critical: something did fail. */
 export type Severity = 'info' | 'advice' | 'warning' | 'critical';
@@ -81,9 +83,12 @@ export function sampled(
   if (samples !== undefined && samples < FEW_SAMPLES) {
     return { confidence: 'medium', confidence_reason: `only ${samples} samples` };
   }
-  const { grade } = facts.quality;
+  const { grade, job_share } = facts.quality;
   if (grade === 'D') return { confidence: 'low', confidence_reason: 'large parts of the recording are missing' };
   if (grade === 'C') return { confidence: 'medium', confidence_reason: 'the recording has gaps' };
+  if ((job_share ?? 1) < MOST_OF_JOB) {
+    return { confidence: 'medium', confidence_reason: `${percent(job_share)} of the job’s time was recorded` };
+  }
   return {
     confidence: 'high',
     confidence_reason: samples === undefined ? 'exact count, not sampled' : `${samples} samples, few or no gaps`,
