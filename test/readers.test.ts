@@ -31,7 +31,7 @@ const expected = [
 ];
 
 test('DuckDB reads live and rolled parts of all nodes as one table', async () => {
-  const files = `read_csv('${folder}/node=*/disk*.csv*', union_by_name = true, hive_partitioning = true)`;
+  const files = `read_csv('${folder}/node=*/disk.*csv*', union_by_name = true, hive_partitioning = true)`;
   assert.deepEqual(await query(summary.replace('FILES', files)), expected);
 });
 

@@ -2,12 +2,17 @@ import type { Table } from '../table/table.ts';
 import type { Batch, TextColumn } from './batch.ts';
 import type { Rows } from './rows.ts';
 
-/** Rows in any order become a batch: sorted by keys and time, rows with the same keys and time once. */
+/**
+ * Rows in any order become a batch: sorted by keys and time, rows with the same keys and time once.
+ * Two events may happen at the same moment: of those, only rows that are equal in everything count once.
+ */
 export function arrange(rows: Rows, table: Table): Batch {
   const count = rows.length;
   const keys = table.keys.map((key) => rows.texts.get(key.name)!);
   const { series, total } = seriesOf(keys, count);
-  const { order, starts } = sortByTime(series, total, rows.time, count);
+  const columns = [...rows.numbers.values(), ...[...rows.texts.values()].map(({ codes }) => codes)];
+  const equal = (a: number, b: number): boolean => columns.every((column) => Object.is(column[a], column[b]));
+  const { order, starts } = sortByTime(series, total, rows.time, count, table.events === true ? equal : () => true);
   const kept = order?.length ?? count;
   const pick = <T extends Float64Array | Uint32Array>(values: T, into: T): T => {
     for (let i = 0; i < kept; i++) into[i] = values[order![i]!]!;
@@ -89,6 +94,7 @@ function sortByTime(
   total: number,
   time: Float64Array,
   count: number,
+  equal: (a: number, b: number) => boolean,
 ): { order: Uint32Array | undefined; starts: Uint32Array } {
   const ends = new Uint32Array(total + 1);
   for (let i = 0; i < count; i++) ends[(series?.[i] ?? 0) + 1]!++;
@@ -114,11 +120,11 @@ function sortByTime(
     }
     // ties stay in the order of the files: the first one counts
     const rows = order.slice(from, to).sort((a, b) => time[a]! - time[b]! || a - b);
-    let last = Number.NaN;
+    const begin = kept;
     for (const row of rows) {
-      if (time[row] === last) continue;
-      last = time[row]!;
-      order[kept++] = row;
+      let twice = false;
+      for (let i = kept - 1; i >= begin && time[order[i]!] === time[row] && !twice; i--) twice = equal(order[i]!, row);
+      if (!twice) order[kept++] = row;
     }
   }
   starts.push(kept);

@@ -135,6 +135,8 @@ const space = new Space();
 
 /** Adds a number column to the series that `measureSeries` described. */
 export function measureColumn(measured: Measured, batch: Batch, column: Column, values: Float64Array): void {
+  // how often something happened says nothing about a mean
+  if (batch.table.events === true) return;
   const { series, time } = batch;
   measured.places.forEach((s, i) => {
     const found = measureValues(

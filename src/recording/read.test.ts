@@ -83,6 +83,19 @@ test('samples out of order are put in order, doubled ones come once', async () =
   assert.deepEqual([...batch.numbers.get('load1')!], [1, 3, 5]);
 });
 
+test('two events at the same moment are two, the same event in two files is one', async () => {
+  const folder = await makeRecording({ seconds: 2 });
+  const [node] = openRecording(folder).nodes;
+  const lines = [`${START},begin,epoch 1,\n`, `${START},begin,epoch 2,\n`, `${START},fom,loss,0.25\n`];
+  fs.writeFileSync(path.join(node!.folder, 'marker.csv'), `time,action,name,value\n${lines.join('')}`);
+  fs.writeFileSync(path.join(node!.folder, 'marker.0001.csv'), `time,action,name,value\n${lines[1]}${lines[2]}`);
+  const names = (): (string | number | undefined)[] =>
+    rowsOf(readTable(openRecording(folder).nodes[0]!, 'marker', { columns: ['name'] })).map((row) => row.name);
+  assert.deepEqual(names(), ['epoch 2', 'loss', 'epoch 1']);
+  sealRecording(openRecording(folder));
+  assert.deepEqual(names(), ['epoch 2', 'loss', 'epoch 1']);
+});
+
 test('a column that came later is missing in the rows before', async () => {
   const folder = await makeRecording({ seconds: 2 });
   const wider: Table = { ...diskTable, columns: [...diskTable.columns, gauge('age_seconds', 'seconds', 'Age.')] };

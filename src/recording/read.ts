@@ -58,7 +58,8 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   const described = tableOf(node, name);
   const rows = new Rows();
   const damage: Damage[] = [];
-  const wanted = options.columns === undefined ? undefined : new Set(options.columns);
+  // events are told apart by everything they say
+  const wanted = options.columns === undefined || described?.events === true ? undefined : new Set(options.columns);
   let table: Table | undefined;
   const seen = new Map<string, Column>();
 
