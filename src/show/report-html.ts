@@ -3,7 +3,7 @@ import { nodeList } from '../judge/node-list.ts';
 import type { Report } from '../judge/report.ts';
 import { percent } from '../judge/words.ts';
 import { gpuMap, meterBar } from './report-drawings.ts';
-import { about, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
+import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
 import {
   energyWords,
   figureRows,
@@ -50,7 +50,7 @@ ${about(report)
   .join('\n')}
 <p class="verdict ${worst}">${safe(verdict(report))}</p>
 </header>
-${section('Asked for and used', used(report))}
+${section(askedWords(report), used(report))}
 ${section('Findings', findings(report))}
 ${section('GPUs', gpus(report))}
 ${section('Nodes', table(nodeRows(report.nodes)))}
@@ -123,9 +123,9 @@ function table({ columns, rows }: Rows): string {
   if (rows.length === 0) return '';
   const shown = columns.map((_, i) => i).filter((i) => rows.some((row) => row[i] !== '' && row[i] !== '-'));
   const kind = (i: number): string => (columns[i]!.align === 'right' ? ' class="n"' : '');
-  const mark = (cell: string): string => (cell.startsWith('< ') ? `<mark>${safe(cell.slice(2))}</mark>` : safe(cell));
+  const mark = (cell: string, i: number): string => (columns[i]!.mark ? `<mark>${safe(cell)}</mark>` : safe(cell));
   const head = shown.map((i) => `<th${kind(i)}>${safe(columns[i]!.head)}</th>`).join('');
-  const body = rows.map((row) => `<tr>${shown.map((i) => `<td${kind(i)}>${mark(row[i]!)}</td>`).join('')}</tr>`);
+  const body = rows.map((row) => `<tr>${shown.map((i) => `<td${kind(i)}>${mark(row[i]!, i)}</td>`).join('')}</tr>`);
   return `<div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`;
 }
 

@@ -2,7 +2,7 @@ import { formatBytes } from '../base/size.ts';
 import type { Report } from '../judge/report.ts';
 import { percent } from '../judge/words.ts';
 import { foldRows } from './fold-rows.ts';
-import { about, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
+import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
 import {
   energyWords,
   figureRows,
@@ -30,7 +30,7 @@ function card(report: Report): string {
     `# ${safe(title(report))}: ${ending(report).toLowerCase()}`,
     about(report).map(safe).join('  \n'),
     `**${safe(verdict(report))}**`,
-    section('Asked for and used', used(report)),
+    section(askedWords(report), used(report)),
     section('Findings', findings(report)),
     section('GPUs', gpus(report)),
     section('Nodes', table(nodeRows(report.nodes))),
@@ -104,7 +104,12 @@ function table({ columns, rows }: Rows, keepEmpty = false): string {
   const shown = columns
     .map((_, i) => i)
     .filter((i) => keepEmpty || rows.some((row) => row[i] !== '' && row[i] !== '-'));
-  const cells = [shown.map((i) => columns[i]!.head), ...rows.map((row) => shown.map((i) => mark(row[i]!)))];
+  const cells = [
+    shown.map((i) => columns[i]!.head),
+    ...rows.map((row) =>
+      shown.map((i) => (columns[i]!.mark && row[i] !== '' ? `**${safe(row[i]!)}**` : safe(row[i]!))),
+    ),
+  ];
   // padded, so that it can be read as it is
   const widths = shown.map((_, at) => Math.max(3, ...cells.map((row) => textWidth(row[at]!))));
   const align = (at: number): 'left' | 'right' => columns[shown[at]!]!.align ?? 'left';
@@ -113,9 +118,6 @@ function table({ columns, rows }: Rows, keepEmpty = false): string {
   const rule = widths.map((width, at) => (align(at) === 'right' ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)));
   return [line(cells[0]!), line(rule), ...cells.slice(1).map(line)].join('\n');
 }
-
-/** What is the matter with a row stands out. */
-const mark = (cell: string): string => (cell.startsWith('< ') ? `**${safe(cell.slice(2))}**` : safe(cell));
 
 /** Names and commands come from anybody: nothing in them may become markup. */
 function safe(text: string): string {

@@ -27,12 +27,12 @@ const right = (head: string): TextColumn => ({ head, align: 'right' });
 
 /** What is the matter with a card, in two words. */
 export function gpuMark(gpu: GpuReport): string {
-  if (gpu.lost !== undefined) return '< lost';
-  if ((gpu.uncorrected_errors ?? 0) > 0) return '< memory errors';
+  if (gpu.lost !== undefined) return 'lost';
+  if ((gpu.uncorrected_errors ?? 0) > 0) return 'memory errors';
   if (gpu.own === false) return 'not the job’s';
-  if (isIdle(gpu)) return '< never used';
-  if ((gpu.throttled_thermal ?? 0) > 0.05) return '< too hot';
-  if (gpu.straggler !== undefined) return `< ${gpu.straggler[0]!.split(' ')[0]} differs`;
+  if (isIdle(gpu)) return 'never used';
+  if ((gpu.throttled_thermal ?? 0) > 0.05) return 'too hot';
+  if (gpu.straggler !== undefined) return `${gpu.straggler[0]!.split(' ')[0]} differs`;
   return '';
 }
 
@@ -49,7 +49,7 @@ export function gpuRows(gpus: readonly GpuReport[]): Rows {
       { head: 'max', align: 'right', spare: 3 },
       right('°C'),
       { head: 'energy', align: 'right', spare: 1 },
-      { head: '' },
+      { head: '', mark: true },
     ],
     rows: gpus.map((g) => [
       g.node,
@@ -68,13 +68,13 @@ export function gpuRows(gpus: readonly GpuReport[]): Rows {
 }
 
 export function nodeMark(node: NodeReport): string {
-  if (node.status === 'never recorded') return '< not recorded';
-  if (node.status === 'stopped early') return '< stopped early';
-  if ((node.oom_kills ?? 0) > 0) return '< out of memory';
-  if (node.straggler !== undefined) return `< ${node.straggler[0]!.split(' ')[0]} differs`;
-  if (node.idle_gpus !== undefined) return `< ${count(node.idle_gpus, 'GPU')} never used`;
+  if (node.status === 'never recorded') return 'not recorded';
+  if (node.status === 'stopped early') return 'stopped early';
+  if ((node.oom_kills ?? 0) > 0) return 'out of memory';
+  if (node.straggler !== undefined) return `${node.straggler[0]!.split(' ')[0]} differs`;
+  if (node.idle_gpus !== undefined) return `${count(node.idle_gpus, 'GPU')} never used`;
   if (node.unlike_gpus !== undefined)
-    return node.unlike_gpus === 1 ? '< one GPU differs' : `< ${node.unlike_gpus} GPUs differ`;
+    return node.unlike_gpus === 1 ? 'one GPU differs' : `${node.unlike_gpus} GPUs differ`;
   return node.status === 'recording' ? 'recording' : '';
 }
 
@@ -90,7 +90,7 @@ export function nodeRows(nodes: readonly NodeReport[]): Rows {
       { head: 'I/O wait %', align: 'right', spare: 5 },
       right('GPU %'),
       { head: 'energy', align: 'right', spare: 1 },
-      { head: '' },
+      { head: '', mark: true },
     ],
     rows: nodes.map((n) => [
       n.node,

@@ -7,6 +7,7 @@ export const STYLE = `
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 24px 20px 48px; max-width: 980px; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; font-variant-numeric: tabular-nums; }
+section + article { margin-top: 40px; }
 article + article { margin-top: 56px; border-top: 3px solid var(--line); padding-top: 24px; }
 h1 { font-size: 24px; line-height: 1.25; margin: 0 0 8px; overflow-wrap: anywhere; }
 h2 { font-size: 16px; margin: 28px 0 8px; padding-bottom: 4px; border-bottom: 1px solid var(--line); }
@@ -20,7 +21,7 @@ header p.verdict { margin-top: 14px; padding: 10px 14px; color: var(--ink); back
 table { border-collapse: collapse; }
 .wide { overflow-x: auto; }
 th, td { text-align: left; padding: 3px 14px 3px 0; vertical-align: top; }
-td:first-child { overflow-wrap: anywhere; }
+td:first-child { min-width: 6em; overflow-wrap: break-word; }
 thead th { color: var(--soft); font-weight: 500; font-size: 13px; border-bottom: 1px solid var(--line); white-space: nowrap; }
 tbody tr:hover { background: var(--wash); }
 .used th { font-weight: 500; } .used td, .used th { vertical-align: middle; } .used svg { display: block; }

@@ -4,7 +4,7 @@ import type { Report } from '../judge/report.ts';
 import { count, percent } from '../judge/words.ts';
 import { foldRows, MOST_ROWS } from './fold-rows.ts';
 import { type Paint, paint } from './paint.ts';
-import { about, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
+import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
 import {
   energyWords,
   figureRows,
@@ -93,9 +93,8 @@ function head(report: Report, pen: Pen): string[] {
 }
 
 function used(report: Report, pen: Pen, all: boolean): string[] {
-  const asked = Object.keys(report.job.asked).length > 0;
   const list = meters(report);
-  const lines = [pen.bold(asked ? 'Asked for and used' : 'Used')];
+  const lines = [pen.bold(askedWords(report))];
   const label = (name: string): string => `  ${pad(name, 11)}`;
   const room = WIDTH - 13 - METER - 10;
   for (const { name, share, text } of list) {
@@ -152,7 +151,7 @@ function part(pen: Pen, name: string, { columns, rows }: Rows, note?: string): s
   if (rows.length === 0) return [];
   const [heads, ...lines] = textTable(
     columns.map((column) => ({ ...column, head: pen.say(column.head) })),
-    rows.map((row) => row.map(pen.say)),
+    rows.map((row) => row.map((cell, i) => (columns[i]!.mark && cell !== '' ? `< ${pen.say(cell)}` : pen.say(cell)))),
     WIDTH - 2,
   );
   const table = [pen.bold(name), `  ${pen.dim(heads!)}`, ...lines.map((line) => `  ${line}`)];

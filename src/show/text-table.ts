@@ -7,6 +7,8 @@ export interface TextColumn {
   most?: number;
   /** May be left out when the table is too wide; the highest goes first. */
   spare?: number;
+  /** Says what is the matter with a row. */
+  mark?: boolean;
   /** Is cut further when the table is still too wide. */
   shrinks?: boolean;
 }
