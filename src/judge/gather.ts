@@ -20,6 +20,25 @@ export interface GatherOptions {
   now?: number;
 }
 
+/** Tables that the report is made of; others, such as interrupts and users' own, need not be read. */
+const REPORT_TABLES = [
+  'agent',
+  'cgroup',
+  'cpu',
+  'disk',
+  'gpu',
+  'gpu_process',
+  'loadavg',
+  'lustre',
+  'meminfo',
+  'network',
+  'nfs',
+  'power',
+  'pressure',
+  'process',
+  'vmstat',
+];
+
 /** Tables that say what a phase did. */
 const PHASE_TABLES = ['cgroup', 'process', 'cpu', 'gpu', 'loadavg', 'power'];
 
@@ -30,7 +49,7 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
   const range = rangeOf(recording, markers, options, now);
   const within = (node: NodeRecording): boolean => range?.nodes === undefined || range.nodes.includes(node.name);
   const damage = [...recording.troubles];
-  const nodes = recording.nodes.filter(within).map((node) => nodeMaterial(node, range, undefined, damage));
+  const nodes = recording.nodes.filter(within).map((node) => nodeMaterial(node, range, REPORT_TABLES, damage));
   const material: Material = { path: recording.path, job: recording.job, nodes, markers: confine(markers, range), now };
   if (damage.length > 0) material.damage = damage;
   if (range !== undefined) material.range = range;
@@ -46,13 +65,13 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
 function nodeMaterial(
   node: NodeRecording,
   range: Range | undefined,
-  tables: readonly string[] | undefined,
+  tables: readonly string[],
   damage: string[],
 ): NodeMaterial {
   const found = summariseNode(node, {
     ...(range?.from === undefined ? {} : { from: range.from }),
     ...(range?.to === undefined ? {} : { to: range.to }),
-    ...(tables === undefined ? {} : { tables }),
+    tables,
   });
   for (const file of found.damage) {
     if (file.unreadable !== undefined) damage.push(`${file.file}: ${file.unreadable}`);
