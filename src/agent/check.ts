@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
 import { ours } from '../base/ours.ts';
 import { formatBytes } from '../base/size.ts';
 import { VERSION } from '../base/version.ts';
@@ -269,7 +270,7 @@ function recordings(folder: string): CheckItem {
   const name = 'folder';
   const trial = path.join(folder, `.tacho-check-${process.pid}`);
   try {
-    fs.mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     fs.writeFileSync(trial, 'x');
     fs.unlinkSync(trial);
     const { bavail, bsize } = fs.statfsSync(folder);

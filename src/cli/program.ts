@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { usage } from '../base/fault.ts';
+import { Fault, usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
 import { VERSION } from '../base/version.ts';
 import { type Verb, verbs } from './verbs.ts';
@@ -57,7 +57,7 @@ function nameOptionsInFaults(command: Command): void {
       try {
         return parse(value, previous as never);
       } catch (error) {
-        if (error instanceof Error && !error.message.includes(option.long ?? option.flags)) {
+        if (error instanceof Fault && !error.message.includes(option.long ?? option.flags)) {
           error.message = `${option.long ?? option.flags}: ${error.message}`;
         }
         throw error;

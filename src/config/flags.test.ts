@@ -23,6 +23,13 @@ test('flags, their values and help come from the settings', async () => {
   );
 });
 
+test('a table that does not exist is refused with what was probably meant', async () => {
+  await assert.rejects(configOf({ without: ['nsf'], config: '/dev/null' }, ['sources.disable']), {
+    message: '--without (sources.disable): there is no table "nsf"; did you mean "nfs"?',
+    exit: 2,
+  });
+});
+
 test('the reference lists every key with variable, flag and default', () => {
   const text = configReference();
   assert.match(

@@ -1,4 +1,6 @@
 import { type Command, Option } from 'commander';
+import { usage } from '../base/fault.ts';
+import { suggest } from '../base/suggest.ts';
 import { type Config, type Given, loadConfig } from './config.ts';
 import { kinds } from './kinds.ts';
 import { flagOf, type SettingKey, setting, variableOf } from './settings.ts';
@@ -32,6 +34,25 @@ export async function configOf(options: Record<string, unknown>, keys: readonly 
   const given: Record<string, unknown> = {};
   for (const key of keys) given[key] = options[new Option(flagOf(setting(key)).long).attributeName()];
   const config = await loadConfig(given as Given, options.config as string | undefined);
+  await checkTables(config);
   for (const warning of config.warnings) process.stderr.write(`tacho: ${warning}\n`);
   return config;
+}
+
+/** A table that does not exist would be left out, or recorded alone, without a word. */
+async function checkTables(config: Config): Promise<void> {
+  for (const key of ['sources.enable', 'sources.disable'] as const) {
+    if (config[key].length === 0) continue;
+    const { sources } = await import('../sources/index.ts');
+    const known = [...sources.map(({ table }) => table.name), 'agent', ...config.custom.map(({ name }) => name)];
+    for (const name of config[key]) {
+      if (known.includes(name)) continue;
+      const meant = suggest(name, known);
+      const question = meant === undefined ? '' : `; did you mean "${meant}"?`;
+      throw usage(
+        `${flagOf(setting(key)).long} (${key}): there is no table "${name}"${question}`,
+        'docs/metrics.md lists the tables',
+      );
+    }
+  }
 }
