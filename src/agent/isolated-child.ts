@@ -21,10 +21,14 @@ export interface Child {
   readonly left: number;
   readonly complete: boolean;
   ready: boolean;
-  /** Epoch milliseconds since when it owes an answer; 0: it waits. */
+  /** Since when it owes an answer, in milliseconds of a clock that nobody sets; 0: it waits. */
   busySince: number;
+  /** It was late once without being at any device: perhaps its answer is on the way. */
+  doubted: boolean;
   /** The device at which it was given up. */
   hung: string | undefined;
+  /** Tables that are not what they were in the process before it. */
+  readonly strange: Set<string>;
   /** The device that it said it is at. */
   at: string;
   cost: { cpu_us: number; rss_bytes: number };
@@ -57,7 +61,10 @@ export function startChild(opening: Opening, hear: (answer: Answer) => void, die
   const gone = new Promise<void>((resolve) => {
     over = resolve;
   });
+  let isOver = false;
   const end = (how: string): void => {
+    if (isOver) return;
+    isOver = true;
     over();
     died(how);
   };
@@ -82,8 +89,10 @@ export function startChild(opening: Opening, hear: (answer: Answer) => void, die
     left: opening.skip.length,
     complete: opening.skip.length === 0,
     ready: false,
-    busySince: Date.now(),
+    busySince: performance.now(),
+    doubted: false,
     hung: undefined,
+    strange: new Set(),
     at: '',
     cost: { cpu_us: 0, rss_bytes: 0 },
     get retired() {
@@ -91,7 +100,8 @@ export function startChild(opening: Opening, hear: (answer: Answer) => void, die
     },
     gone,
     ask(request) {
-      this.busySince = Date.now();
+      this.busySince = performance.now();
+      this.doubted = false;
       this.at = '';
       input.write(`${JSON.stringify(request)}\n`);
     },

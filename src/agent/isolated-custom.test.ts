@@ -170,6 +170,38 @@ test('a module that never returns is left out, and does not go on burning CPU ti
   assert.match(notes[0]!.why, /^does not answer since /);
 });
 
+test('a command keeps its columns when it is read by another process', async (t) => {
+  const write = folderFor(t);
+  const turn = write('turn', '');
+  const { rows, counts, notes, until } = start(
+    t,
+    [
+      // prints b before a from the second time on
+      command(
+        'swaps',
+        `if [ -s ${turn} ]; then echo 'b 2'; echo 'a 1'; else echo 'a 1'; echo 'b 2'; echo x > ${turn}; fi`,
+      ),
+      module(
+        'spins',
+        write(
+          'spins.ts',
+          `let n = 0; ${TABLE} export function read() { if (n++ === 5) for (;;); return { value: n }; }`,
+        ),
+      ),
+    ],
+    [],
+    0.7,
+  );
+  await until('the module hangs', () => notes.length > 0);
+  const before = counts.get('swaps')!;
+  await until('the command goes on', () => counts.get('swaps')! > before);
+  assert.deepEqual(rows.get('swaps'), [{ a: 1, b: 2 }]);
+  assert.deepEqual(
+    notes.map((n) => n.table),
+    ['spins'],
+  );
+});
+
 describe('with GPUs', { skip: hasCompiler() ? false : 'no C compiler' }, () => {
   test('a module gets the GPUs, all at once or one by one', async (t) => {
     fakeGpu(t, 'nvml', 'cards 2\n');

@@ -19,6 +19,8 @@ export interface Opening {
   root: string;
   scope: Scope;
   skip: readonly string[];
+  /** Tables that have been begun: a command's output keeps its columns. */
+  tables: readonly Table[];
   /** Say what is being read, not only show it: a process that died shows nothing. */
   careful: boolean;
 }

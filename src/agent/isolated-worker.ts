@@ -7,6 +7,7 @@ import { loadKoffi } from '../sources/ffi.ts';
 import type { Note } from '../sources/host.ts';
 import { type SourceKind, Unavailable } from '../sources/source.ts';
 import { Frame } from '../table/frame.ts';
+import type { Table } from '../table/table.ts';
 import { type Answer, frameWords, MARK, type Opening, type Request, showDevice } from './isolated-talk.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
@@ -96,7 +97,8 @@ async function open(opening: Opening): Promise<(request: Request) => void> {
   for (const source of opening.custom) {
     if (!host.enter(customDevice(source))) continue;
     const taken = sources.some((kind) => kind.table.name === source.name);
-    const reader = await openCustomReader(source, host, devices, taken);
+    const begun = opening.tables.find((table) => table.name === source.name);
+    const reader = await openCustomReader(source, host, { devices, taken, begun });
     if (reader !== undefined) readers.push(reader);
   }
   showDevice('');
@@ -191,15 +193,15 @@ const customDevice = (source: CustomSource): string => `custom ${source.name}`;
 async function openCustomReader(
   source: CustomSource,
   host: DeviceHost,
-  devices: () => readonly CustomDevice[],
-  taken: boolean,
+  around: { devices: () => readonly CustomDevice[]; taken: boolean; begun: Table | undefined },
 ): Promise<Reader | undefined> {
   let tableSaid = false;
   try {
-    if (taken) throw new Error('Tacho has a table of this name; give the source another one');
-    const custom = await openCustom(source, devices, (why) =>
-      host.note({ table: source.name, what: source.name, why }),
-    );
+    if (around.taken) throw new Error('Tacho has a table of this name; give the source another one');
+    const custom = await openCustom(source, {
+      ...around,
+      note: (why) => host.note({ table: source.name, what: source.name, why }),
+    });
     return {
       name: source.name,
       every: (source.interval ?? 0) * 1e6,

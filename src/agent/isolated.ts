@@ -102,6 +102,7 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
         root: options.root,
         scope: options.scope,
         skip: [...quarantined.keys()],
+        tables: [...frames.values()].map((frame) => frame.table),
         careful: deaths >= CAREFUL_AFTER,
       },
       (answer) => hear(child, answer),
@@ -113,12 +114,12 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
   const hear = (child: Child, answer: Answer): void => {
     if (answer.at !== undefined) child.at = answer.at;
     if (answer.cost !== undefined) child.cost = answer.cost;
-    // who was given up says things that another has said since
-    const heard = child.hung === undefined;
-    if (answer.table !== undefined && heard) addTable(answer.table);
+    // who was given up or sent away says things that another has said since
+    const heard = child.hung === undefined && !child.retired;
+    if (answer.table !== undefined && heard) addTable(child, answer.table);
     if (answer.gpus !== undefined && heard && child.complete) options.facts?.(answer.gpus);
     if (answer.note !== undefined) options.note(answer.note);
-    if (answer.frame !== undefined && heard) {
+    if (answer.frame !== undefined && heard && !child.strange.has(answer.frame.table)) {
       const frame = frames.get(answer.frame.table);
       if (frame !== undefined) {
         takeFrame(frame, answer.frame);
@@ -136,8 +137,18 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
     }
   };
 
-  const addTable = (table: Table): void => {
-    if (!frames.has(table.name)) frames.set(table.name, new Frame(table));
+  /** A table stays what it was at first: its file has been begun. */
+  const addTable = (child: Child, table: Table): void => {
+    const known = frames.get(table.name)?.table;
+    if (known === undefined) frames.set(table.name, new Frame(table));
+    else if (JSON.stringify(known) !== JSON.stringify(table)) {
+      child.strange.add(table.name);
+      options.note({
+        table: table.name,
+        what: table.name,
+        why: 'has other columns since it was opened again; not recorded',
+      });
+    }
   };
 
   const readmit = (child: Child, device: string): void => {
@@ -155,10 +166,11 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
     opened?.();
     const device = child.hung ?? child.at;
     spawnAfter = Date.now() + pause('start', FIRST_PAUSE_MS);
-    if (device !== '' && child.hung === undefined) {
-      quarantined.set(device, { since: Date.now(), until: Date.now() + pause(device, CUSTOM_PAUSE_MS) });
+    if (device !== '') {
+      const until = Date.now() + pause(device, CUSTOM_PAUSE_MS);
+      quarantined.set(device, { since: quarantined.get(device)?.since ?? Date.now(), until });
       options.note({ ...about(device), why: `reading it ended the reader (${how}); left out for now` });
-    } else if (device === '') {
+    } else {
       options.note({
         table: kinds[0] ?? custom[0]!.name,
         what: 'the reader of isolated sources',
@@ -188,10 +200,11 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
 
   const giveUp = (child: Child): void => {
     const device = deviceShown(commandLine(child.pid));
-    const since = child.busySince;
+    const since = Date.now() - (performance.now() - child.busySince);
     if (device === '' || device === 'start') {
-      // not in any device: the machine is slow, or a module holds the process; it cannot be told apart
-      child.kill();
+      // an answer may be on its way while the agent itself was held up
+      if (child.doubted) child.kill();
+      child.doubted = true;
       return;
     }
     child.hung = device;
@@ -216,7 +229,8 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
       release(now);
       for (const child of children) {
         const patience = child.ready ? limit : openLimit;
-        if (child.hung === undefined && child.busySince > 0 && now - child.busySince > patience) giveUp(child);
+        const late = child.busySince > 0 && performance.now() - child.busySince > patience;
+        if (late && child.hung === undefined) giveUp(child);
       }
       const child = choose();
       const opening = children.some((other) => other.hung === undefined && !other.ready);

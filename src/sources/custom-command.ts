@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { Frame } from '../table/frame.ts';
-import { CustomFailure, type CustomReader, type CustomSource } from './custom.ts';
+import { CustomFailure, type CustomReader, type CustomSource, type CustomSurroundings } from './custom.ts';
 import { parseJson, parsePrometheus } from './custom-format.ts';
 import { fillFrame, tableOf } from './custom-table.ts';
 
@@ -8,9 +8,9 @@ import { fillFrame, tableOf } from './custom-table.ts';
 const MOST_BYTES = 4 << 20;
 
 /** A command that is run at every read and prints Prometheus text or JSON. Its table is what it prints the first time. */
-export async function openCommand(source: CustomSource, note: (why: string) => void): Promise<CustomReader> {
+export async function openCommand(source: CustomSource, { begun, note }: CustomSurroundings): Promise<CustomReader> {
   const parse = source.format === 'json' ? parseJson : parsePrometheus;
-  let frame: Frame | undefined;
+  let frame = begun === undefined ? undefined : new Frame(begun);
   return {
     get table() {
       return frame?.table;

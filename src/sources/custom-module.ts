@@ -3,7 +3,13 @@ import { reason } from '../base/fault.ts';
 import { Frame } from '../table/frame.ts';
 import type { Column, Key, Table } from '../table/table.ts';
 import { units } from '../table/unit.ts';
-import { type CustomDevice, CustomFailure, type CustomReader, type CustomSource } from './custom.ts';
+import {
+  type CustomDevice,
+  CustomFailure,
+  type CustomReader,
+  type CustomSource,
+  type CustomSurroundings,
+} from './custom.ts';
 
 type Row = Record<string, unknown>;
 type Rows = Row | readonly Row[] | undefined | null;
@@ -21,11 +27,7 @@ const KINDS = ['gauge', 'counter', 'info'];
 const TYPES = ['int', 'float', 'text'];
 
 /** A user's JavaScript or TypeScript module: `table`, and `read(devices)` or `readDevice(device)`. */
-export async function openModule(
-  source: CustomSource,
-  devices: () => readonly CustomDevice[],
-  note: (why: string) => void,
-): Promise<CustomReader> {
+export async function openModule(source: CustomSource, { devices, note }: CustomSurroundings): Promise<CustomReader> {
   const module = await within(import(pathToFileURL(source.module!).href) as Promise<Module>, source.timeout, 'loading');
   const table = tableFrom(source.name, module.table);
   const { read, readDevice } = module;

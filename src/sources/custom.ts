@@ -41,16 +41,20 @@ export class CustomFailure extends Error {
   }
 }
 
-/** `note` says something that does not keep the source from being read. */
-export async function openCustom(
-  source: CustomSource,
-  devices: () => readonly CustomDevice[],
-  note: (why: string) => void,
-): Promise<CustomReader> {
+/** What a user's source finds around it. */
+export interface CustomSurroundings {
+  devices(): readonly CustomDevice[];
+  /** Its table, if that has been begun already. */
+  readonly begun: Table | undefined;
+  /** Says something that does not keep the source from being read. */
+  note(why: string): void;
+}
+
+export async function openCustom(source: CustomSource, around: CustomSurroundings): Promise<CustomReader> {
   if (source.module !== undefined) {
     const { openModule } = await import('./custom-module.ts');
-    return openModule(source, devices, note);
+    return openModule(source, around);
   }
   const { openCommand } = await import('./custom-command.ts');
-  return openCommand(source, note);
+  return openCommand(source, around);
 }
