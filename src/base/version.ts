@@ -6,4 +6,5 @@ declare const TACHO_VERSION: string | undefined;
 export const VERSION: string =
   typeof TACHO_VERSION === 'string'
     ? TACHO_VERSION
-    : (JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }).version;
+    : (JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string })
+        .version;
