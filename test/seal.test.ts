@@ -132,6 +132,27 @@ test('a part that grows while it is sealed by force is not removed', async () =>
   assert.equal(batch.numbers.get('load1')![5], 42);
 });
 
+test('a full disk is named, and nothing changes', async () => {
+  const folder = await makeRecording({ seconds: 5 });
+  const node = path.join(folder, 'node=c1');
+  const before = contents(folder);
+  const names = fs.readdirSync(node);
+  fs.symlinkSync('/dev/full', path.join(node, 'disk.parquet.tmp'));
+  assert.throws(
+    () => sealRecording(openRecording(folder)),
+    (error) => {
+      assert.ok(error instanceof Fault);
+      assert.equal(
+        error.message,
+        'cannot seal table disk of node c1: no space left on the device; the recording stays as it was',
+      );
+      return true;
+    },
+  );
+  assert.deepEqual(fs.readdirSync(node), names);
+  assert.deepEqual(contents(folder), before);
+});
+
 test('a folder that may not be written is named, and nothing changes', { skip: process.getuid?.() === 0 }, async () => {
   const folder = await makeRecording({ seconds: 5 });
   const node = path.join(folder, 'node=c1');
