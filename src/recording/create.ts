@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
 import type { Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
 import { replaceJson } from './replace.ts';
@@ -14,13 +15,13 @@ export function createRecording(folder: string, job: Job): string {
     });
   }
   try {
-    fs.mkdirSync(made, { recursive: true, mode: 0o700 });
+    makeFolder(made, 0o700);
     fs.chmodSync(made, 0o700);
     saveJob(made, job);
   } catch (error) {
     const hint =
       code(error) === 'EACCES' || code(error) === 'EROFS'
-        ? '-o FOLDER or the setting "output" choose another place'
+        ? '-o FOLDER or the setting "recordings" choose another place'
         : code(error) === 'ENOSPC' || code(error) === 'EDQUOT'
           ? 'free some space, or choose another place with -o'
           : undefined;

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { after, before, test } from 'node:test';
+import { verbs } from '../src/cli/verbs.ts';
+import { FORMAT } from '../src/recording/job.ts';
+import { tacho } from './tacho.ts';
+
+/** Wrong use and bad surroundings: what the user reads, and what the shell sees. The folder below is made for it. */
+
+let folder: string;
+
+before(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-bad-'));
+  const write = (name: string, text: string, mode = 0o644): void => {
+    fs.mkdirSync(path.join(folder, path.dirname(name)), { recursive: true });
+    fs.writeFileSync(path.join(folder, name), text, { mode });
+  };
+  write('not-a-recording/notes.txt', 'nothing');
+  write('newer/job.json', JSON.stringify({ format: FORMAT + 1, id: '1', tacho: '99.0.0' }));
+  write('torn/job.json', '{"format": 1, "id"');
+  write('plain-file', '#!/bin/sh\n');
+  write('wrong.toml', '# mine\ninterval = "1s"\n\n[sources]\ndisabel = ["nfs"]\n');
+  write('wrong-type.toml', 'interval = true\n');
+  write('no-toml.toml', 'interval = = 1\n');
+  write('slow/scontrol', '#!/bin/sh\nexec sleep 60\n', 0o755);
+  for (const name of ['sacct', 'squeue', 'srun', 'scancel'])
+    fs.copyFileSync(path.join(folder, 'slow/scontrol'), path.join(folder, 'slow', name));
+});
+after(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+interface Case {
+  args: string;
+  code: number;
+  /** All of these are in what is printed on stderr. */
+  says: (string | RegExp)[];
+}
+
+const cases: Case[] = [
+  { args: 'reprot', code: 2, says: ['unknown verb "reprot"; did you mean "report"?', 'tacho --help'] },
+  { args: 'frobnicate', code: 2, says: ['unknown verb "frobnicate"\n'] },
+  { args: './a.out', code: 2, says: ['tacho run -- ./a.out'] },
+  { args: '--verison', code: 2, says: ["unknown option '--verison'; did you mean --version?"] },
+  {
+    args: 'run --intervall 1 -- true',
+    code: 2,
+    says: ["unknown option '--intervall'; did you mean --interval?", 'tacho run --help'],
+  },
+  { args: 'run --interval 0 -- true', code: 2, says: ['--interval: "0" is not between 100ms and 1d'] },
+  { args: 'run --interval 50ms -- true', code: 2, says: ['--interval: "50ms" is not between 100ms and 1d'] },
+  { args: 'run --interval abc -- true', code: 2, says: ['--interval: "abc" is not a duration', '500ms'] },
+  { args: 'run --interval -1 -- true', code: 2, says: ['--interval'] },
+  { args: 'run', code: 2, says: ['no command given'] },
+  { args: 'run --tag novalue -- true', code: 2, says: ['"novalue" is not a tag', 'key:value'] },
+  { args: 'run --without nsf -- true', code: 2, says: ['there is no table "nsf"; did you mean "nfs"?'] },
+  { args: 'run -- /no/such/command', code: 127, says: ['cannot run /no/such/command: no such file'] },
+  { args: 'run -- no-such-command-at-all', code: 127, says: ['cannot run no-such-command-at-all'] },
+  { args: 'run -- ./plain-file', code: 126, says: ['cannot run ./plain-file: permission denied'] },
+  { args: 'run -- ./not-a-recording', code: 126, says: ['cannot run ./not-a-recording'] },
+  { args: 'run -o /proc/tacho/x -- true', code: 1, says: ['cannot write /proc/tacho/x: no such file or folder'] },
+  { args: 'run -o plain-file/x -- true', code: 1, says: ['cannot write', 'not a folder'] },
+  { args: 'run --config none.toml -- true', code: 2, says: ['--config: there is no file none.toml'] },
+  {
+    args: 'run --config wrong.toml -- true',
+    code: 2,
+    says: ['wrong.toml:5: unknown key "sources.disabel"; did you mean "sources.disable"?'],
+  },
+  {
+    args: 'run --config wrong-type.toml -- true',
+    code: 2,
+    says: ['wrong-type.toml:1: interval must be a duration', 'not true'],
+  },
+  { args: 'run --config no-toml.toml -- true', code: 2, says: ['no-toml.toml:1: not valid TOML'] },
+  { args: 'start --interval abc', code: 2, says: ['--interval: "abc" is not a duration'] },
+  { args: 'start --hosts', code: 2, says: ['argument missing'] },
+  { args: 'stop', code: 1, says: ['nothing to stop', 'tacho start'] },
+  { args: 'status', code: 1, says: ['nothing is being recorded'] },
+  { args: 'mark begin phase', code: 1, says: ['nothing is being recorded'] },
+  { args: 'mark middle phase', code: 2, says: ['middle'] },
+  { args: 'fom loss', code: 2, says: ['"loss" is not a figure of merit', 'name=number'] },
+  { args: 'fom loss=low', code: 2, says: ['"loss=low" is not a figure of merit'] },
+  { args: 'report nowhere', code: 1, says: ['cannot open nowhere: no such file or folder'] },
+  { args: 'report not-a-recording', code: 1, says: ['no recording in not-a-recording'] },
+  { args: 'report newer', code: 1, says: ['newer'] },
+  { args: 'report --format xml not-a-recording', code: 2, says: ['xml', 'markdown'] },
+  { args: 'export nowhere --to out', code: 1, says: ['cannot open nowhere'] },
+  { args: 'export newer --to out', code: 1, says: ['newer'] },
+  { args: 'list nowhere', code: 1, says: ['cannot open nowhere'] },
+  { args: 'seal', code: 2, says: ["missing required argument 'recording'", 'tacho seal --help'] },
+  { args: 'seal nowhere', code: 1, says: ['cannot open nowhere'] },
+  { args: 'verify nowhere', code: 1, says: ['cannot open nowhere'] },
+  { args: 'demo --nodes 0 -o out', code: 2, says: ['--nodes must be at least 1'] },
+  { args: 'demo --interval soon -o out', code: 2, says: ['--interval', '"soon" is not a duration'] },
+  { args: 'completion tcsh', code: 2, says: ['tcsh', 'bash, zsh, fish'] },
+  { args: 'check --format yaml', code: 2, says: ['yaml', 'text, json'] },
+  { args: 'check surplus', code: 2, says: ['too many arguments'] },
+];
+
+for (const { args, code, says } of cases) {
+  test(`tacho ${args}`, () => {
+    const answer = tacho(args.split(' '), { cwd: folder, input: '' });
+    const shown = `exit ${answer.code}\n${answer.out}${answer.err}`;
+    assert.equal(answer.code, code, shown);
+    for (const words of says) {
+      if (typeof words === 'string') assert.ok(answer.err.includes(words), `lacks ${words}: ${shown}`);
+      else assert.match(answer.err, words);
+    }
+    assert.match(answer.err, /^tacho: /);
+    assert.doesNotMatch(answer.err, /\n\s+at |internal error|node:internal/, 'a stack trace is not for users');
+    assert.equal(answer.out, '');
+  });
+}
+
+test('what failed has left nothing behind', () => {
+  assert.deepEqual(fs.readdirSync(folder).sort(), [
+    'newer',
+    'no-toml.toml',
+    'not-a-recording',
+    'plain-file',
+    'slow',
+    'torn',
+    'wrong-type.toml',
+    'wrong.toml',
+  ]);
+});
+
+test('a wrong variable in the environment is named', () => {
+  const answer = tacho(['run', '--', 'true'], { cwd: folder, env: { ...process.env, TACHO_INTERVAL: 'soon' } });
+  assert.equal(answer.code, 2);
+  assert.match(answer.err, /^tacho: TACHO_INTERVAL in the environment: "soon" is not a duration/);
+});
+
+test('a scheduler that does not answer is said, and the command runs all the same', () => {
+  const environment = { ...process.env, PATH: `${path.join(folder, 'slow')}:${process.env.PATH}` };
+  const job = { SLURM_JOB_ID: '17', SLURM_JOB_NODELIST: os.hostname(), SLURM_NNODES: '1' };
+  const answer = tacho(['run', '-o', 'hung', '--', 'echo', 'done'], { cwd: folder, env: { ...environment, ...job } });
+  fs.rmSync(path.join(folder, 'hung'), { recursive: true, force: true });
+  assert.equal(answer.code, 0, answer.err);
+  assert.equal(answer.out, 'done\n');
+  assert.match(answer.err, /gave no answer within/);
+});
+
+test('a reader that stops reading is no error', () => {
+  const line = `"$TACHO" demo --nodes 1 --gpus 1 --hours 0.01 -o demo >/dev/null && "$TACHO" export demo --to - --table loadavg 2>err | head -n 1 >/dev/null; echo "\${PIPESTATUS[0]}"`;
+  const answer = tacho(['run', '-o', 'piped', '--no-report', '--', 'bash', '-c', line], {
+    cwd: folder,
+    env: { ...process.env, TACHO: path.join(import.meta.dirname, '../tacho') },
+  });
+  const said = fs.existsSync(path.join(folder, 'err')) ? fs.readFileSync(path.join(folder, 'err'), 'utf8') : '';
+  for (const name of ['demo', 'err', 'piped']) fs.rmSync(path.join(folder, name), { recursive: true, force: true });
+  assert.equal(answer.out, '0\n', answer.err + said);
+});
+
+test('TACHO_DEBUG shows where it happened', () => {
+  const answer = tacho(['report', 'nowhere'], { cwd: folder, env: { ...process.env, TACHO_DEBUG: '1' } });
+  assert.match(answer.err, /\n\s+at .*\.ts:\d+/);
+});
+
+test("every verb's help has an example", () => {
+  for (const { name, hidden } of verbs) {
+    if (hidden) continue;
+    const answer = tacho([name, '--help'], { cwd: folder });
+    assert.equal(answer.code, 0);
+    assert.match(answer.out, /\nExamples?:\n {2}\S/, name);
+  }
+});
