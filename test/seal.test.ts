@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
+import builtin, * as fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { Fault } from '../src/base/fault.ts';
@@ -8,6 +9,7 @@ import { measure } from '../src/recording/measure.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
 import { Stopped, sealRecording } from '../src/recording/seal.ts';
+import { verifyRecording } from '../src/recording/verify.ts';
 import { agentOf, appendRows, diskRows, diskTable, makeRecording, START } from './make-recording.ts';
 
 const contents = (folder: string): unknown => {
@@ -48,8 +50,9 @@ test('a crash after any step leaves a readable recording in which every sample c
     assert.deepEqual(contents(folder), expected, `after "${steps[stop]}"`);
     const summary = (): unknown => summarise([openRecording(folder)])[0]!.nodes[0]!.tables.get('disk');
     assert.deepEqual(summary(), measure(readTable(openRecording(folder).nodes[0]!, 'disk')));
-    // the next seal goes through and leaves nothing of the first behind
+    // the next seal goes through; verify tidies up after the first
     sealRecording(openRecording(folder));
+    assert.ok(verifyRecording(folder).every(({ outcome }) => outcome === 'healed'));
     assert.deepEqual(contents(folder), expected, `sealed again after "${steps[stop]}"`);
     assert.deepEqual(
       fs.readdirSync(path.join(folder, 'node=c1')).filter((name) => /csv$|zst$|tmp$/.test(name)),
@@ -118,6 +121,25 @@ test('a node whose agent is still recording is left alone unless forced', async 
   assert.equal(sealRecording(openRecording(folder), later)[0]!.tables.length, 2);
 });
 
+test('two that seal the same recording at once do no harm', async () => {
+  const folder = await makeRecording({ seconds: 30, rollEvery: 10 });
+  const expected = contents(folder);
+  let nested = false;
+  const step = (): void => {
+    // the other one goes all the way between two steps of this one
+    if (nested) return;
+    nested = true;
+    sealRecording(openRecording(folder));
+  };
+  const first = openRecording(folder);
+  sealRecording(first, { step });
+  assert.deepEqual(contents(folder), expected);
+  assert.deepEqual(
+    fs.readdirSync(path.join(folder, 'node=c1')).filter((name) => /csv|zst|tmp/.test(name)),
+    [],
+  );
+});
+
 test('a part that grows while it is sealed by force is not removed', async () => {
   const folder = await makeRecording({ seconds: 5 });
   const file = path.join(folder, 'node=c1', 'load.csv');
@@ -132,12 +154,16 @@ test('a part that grows while it is sealed by force is not removed', async () =>
   assert.equal(batch.numbers.get('load1')![5], 42);
 });
 
-test('a full disk is named, and nothing changes', async () => {
+test('a full disk is named, and nothing changes', async (t) => {
   const folder = await makeRecording({ seconds: 5 });
   const node = path.join(folder, 'node=c1');
   const before = contents(folder);
   const names = fs.readdirSync(node);
-  fs.symlinkSync('/dev/full', path.join(node, 'disk.parquet.tmp'));
+  const full = Object.assign(new Error('full'), { code: 'ENOSPC' });
+  const { mock } = t.mock.method(builtin, 'writeSync', () => {
+    throw full;
+  });
+  syncBuiltinESMExports();
   assert.throws(
     () => sealRecording(openRecording(folder)),
     (error) => {
@@ -149,6 +175,8 @@ test('a full disk is named, and nothing changes', async () => {
       return true;
     },
   );
+  mock.restore();
+  syncBuiltinESMExports();
   assert.deepEqual(fs.readdirSync(node), names);
   assert.deepEqual(contents(folder), before);
 });

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
@@ -80,18 +81,29 @@ function sealTable(node: NodeRecording, name: string, options: SealOptions): Sea
   const sizes = new Map(files.parts.map((part) => [part, sizeOf(path.join(folder, part))]));
   const sealed = path.join(folder, `${name}.parquet`);
   const statistics = path.join(folder, `${name}.stats.json`);
+  // somebody else, perhaps on another node, may be sealing the same table
+  const unique = `${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
+  const newSealed = `${sealed}.${unique}`;
+  const newStatistics = `${statistics}.${unique}`;
+  const version = versionOf(sealed);
   const rejected = new Rejected();
   const before = [...sizes.values()].reduce((a, b) => a + b, 0) + sizeOf(sealed);
   try {
-    const written = writeTable(node, name, files, `${sealed}.tmp`, rejected, options);
+    const written = writeTable(node, name, files, newSealed, rejected, options);
     step('parquet written');
     // not brought to the disk: when a crash loses them, they are computed again
-    fs.writeFileSync(`${statistics}.tmp`, JSON.stringify(written.statistics), { mode: 0o600 });
+    fs.writeFileSync(newStatistics, JSON.stringify(written.statistics), { mode: 0o600 });
     step('statistics written');
+    if (versionOf(sealed) !== version) {
+      // somebody else sealed it meanwhile, perhaps with newer rows: begin again with theirs
+      fs.rmSync(newSealed);
+      fs.rmSync(newStatistics);
+      return sealTable(node, name, options);
+    }
     const kept = keepRejected(folder, rejected, written.damage, step);
-    fs.renameSync(`${sealed}.tmp`, sealed);
+    fs.renameSync(newSealed, sealed);
     step('parquet renamed');
-    fs.renameSync(`${statistics}.tmp`, statistics);
+    fs.renameSync(newStatistics, statistics);
     step('statistics renamed');
     syncFolder(folder);
     for (const [part, size] of sizes) {
@@ -106,8 +118,8 @@ function sealTable(node: NodeRecording, name: string, options: SealOptions): Sea
     return { table: name, rows: written.statistics.rows, bytes_before: before, bytes_after: sizeOf(sealed) };
   } catch (error) {
     if (error instanceof Stopped) throw error;
-    fs.rmSync(`${sealed}.tmp`, { force: true });
-    fs.rmSync(`${statistics}.tmp`, { force: true });
+    fs.rmSync(newSealed, { force: true });
+    fs.rmSync(newStatistics, { force: true });
     if (error instanceof Fault) throw error;
     throw new Fault(`cannot seal table ${name} of node ${node.name}: ${reason(error)}; the recording stays as it was`, {
       cause: error,
@@ -189,6 +201,12 @@ function estimateValues(folder: string, files: TableFiles): number {
   }
   // a sealed value takes about a byte
   return values + (files.sealed === undefined ? 0 : sizeOf(path.join(folder, files.sealed)));
+}
+
+/** Differs when the file was replaced. */
+function versionOf(file: string): string {
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
 }
 
 function sizeOf(file: string): number {

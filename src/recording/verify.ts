@@ -89,11 +89,11 @@ class Verifier {
   leftovers(folder: string, names: readonly string[]): void {
     for (const name of names.filter((each) => each.endsWith('.tmp'))) {
       const file = path.join(folder, name);
-      const target = path.join(folder, name.replace(/(\.json)\.\d+\.tmp$|\.tmp$/, '$1'));
+      const target = path.join(folder, name.replace(/(\.(?:json|parquet))\.[\da-f-]+\.tmp$|\.tmp$/, '$1'));
       const what = 'was left by something that was interrupted';
       if (heal.isComplete(target) || (name.endsWith('.csv.zst.tmp') && fs.existsSync(target.slice(0, -4)))) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
-      } else if (name.endsWith('.stats.json.tmp') || (name.endsWith('.parquet.tmp') && heal.hasParts(folder, target))) {
+      } else if (target.endsWith('.stats.json') || (target.endsWith('.parquet') && heal.hasParts(folder, target))) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
       } else if (heal.isComplete(file, target)) {
         this.mend(file, what, `is whole: now ${path.basename(target)}`, () => fs.renameSync(file, target));
