@@ -10,9 +10,9 @@ test('flags, their values and help come from the settings', async () => {
   const help = command.helpInformation().replaceAll(/\s+/g, ' ');
   assert.match(
     help,
-    /-i, --interval <duration> Time between samples, from 0\.1 s up \(default: 1s\) \[TACHO_INTERVAL\]/,
+    /-i, --interval <duration> time between samples, from 0\.1 s up \(default: 1s\) \[TACHO_INTERVAL\]/,
   );
-  assert.match(help, /--redact Leave the arguments/);
+  assert.match(help, /--redact leave the arguments/);
   command.parse(['-i', '2s', '--redact', '--without', 'nfs,gpu', '--spool-part-size', '1M', '--config', '/dev/null'], {
     from: 'user',
   });

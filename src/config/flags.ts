@@ -17,17 +17,21 @@ export function configFlags(
   short: { [K in SettingKey]?: string } = {},
 ): Command {
   for (const key of keys) {
-    const { kind, help, default: initial } = setting(key);
+    const { kind, help, default: initial, rare = false } = setting(key);
     const { long, placeholder } = flagOf(setting(key));
     const flags = [short[key], placeholder === undefined ? long : `${long} <${placeholder}>`]
       .filter(Boolean)
       .join(', ');
     const usual = initial === undefined || initial === false || `${initial}` === '' ? '' : ` (default: ${initial})`;
-    const option = new Option(flags, `${help.replace(/\.$/, '')}${usual} [${variableOf(setting(key))}]`);
+    const option = new Option(flags, `${sentence(help)}${usual} [${variableOf(setting(key))}]`);
+    option.hideHelp(rare);
     command.addOption(placeholder === undefined ? option : option.argParser((text) => kinds[kind].parse(text)));
   }
-  return command.option('--config <file>', 'Configuration to use instead of tacho.toml and the like [TACHO_CONFIG]');
+  return command.option('--config <file>', 'configuration to use instead of tacho.toml and the like [TACHO_CONFIG]');
 }
+
+/** As `--help` writes it. */
+const sentence = (help: string): string => help.charAt(0).toLowerCase() + help.slice(1).replace(/\.$/, '');
 
 /** The configuration as a verb's flags, the environment and the files have it; says on stderr what was not used. */
 export async function configOf(options: Record<string, unknown>, keys: readonly SettingKey[]): Promise<Config> {

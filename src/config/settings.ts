@@ -10,6 +10,8 @@ export interface Setting {
   readonly help: string;
   /** The flag, when it is not `--` and the key. */
   readonly flag?: string;
+  /** Needed by few: in the reference, not in `--help`. */
+  readonly rare?: boolean;
 }
 
 export const settings = [
@@ -24,6 +26,7 @@ export const settings = [
     key: 'keep_environment',
     kind: 'list',
     default: [],
+    rare: true,
     help: 'Environment variables to keep in the recording, besides those of the scheduler that Tacho needs.',
   },
   { key: 'sources.enable', kind: 'list', default: [], flag: '--only', help: 'Record these tables and no others.' },
@@ -32,18 +35,21 @@ export const settings = [
     key: 'spool.part_size',
     kind: 'size',
     default: '64MiB',
+    rare: true,
     help: 'Compress what was written of a table after so much.',
   },
   {
     key: 'spool.part_time',
     kind: 'duration',
     default: '10min',
+    rare: true,
     help: 'Compress what was written of a table after so long.',
   },
   {
     key: 'spool.memory',
     kind: 'size',
     default: '4MiB',
+    rare: true,
     help: 'Keep so much of a table in memory while the disk refuses it.',
   },
 ] as const satisfies readonly Setting[];
