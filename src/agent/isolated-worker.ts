@@ -5,6 +5,7 @@ import { type CustomDevice, type CustomSource, openCustom } from '../sources/cus
 import { DeviceHost } from '../sources/device-host.ts';
 import { loadKoffi } from '../sources/ffi.ts';
 import type { Note } from '../sources/host.ts';
+import { isIsolated } from '../sources/isolated-kind.ts';
 import { type SourceKind, Unavailable } from '../sources/source.ts';
 import { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
@@ -89,6 +90,7 @@ async function open(opening: Opening): Promise<(request: Request) => void> {
   const { sources } = await import('../sources/index.ts');
   for (const kind of sources) {
     if (!opening.kinds.includes(kind.table.name)) continue;
+    if (isIsolated(kind)) await kind.load();
     const reader = openKind(kind, host, opening);
     if (reader !== undefined) readers.push(reader);
   }
@@ -175,7 +177,8 @@ async function sayGpus(host: DeviceHost, opening: Opening): Promise<void> {
 /** The GPUs for users' modules: those that are open here. */
 async function gpuDevices(host: DeviceHost, opening: Opening): Promise<() => readonly CustomDevice[]> {
   if (opening.custom.every((source) => source.module === undefined)) return () => [];
-  const { borrowCards, present } = await import('../sources/gpu-cards.ts');
+  const { present } = await import('../sources/gpu-present.ts');
+  const { borrowCards } = await import('../sources/gpu-cards.ts');
   if (!present(host)) return () => [];
   try {
     const { cards } = borrowCards(host);

@@ -1,7 +1,8 @@
 import { type Call, type Library, openLibrary } from './ffi.ts';
 import { amdProcesses } from './gpu-amd-process.ts';
-import { amdDriver, amdPciDevices, modelOf, openMetrics, uuidOf } from './gpu-amd-sysfs.ts';
+import { amdDriver, modelOf, openMetrics, uuidOf } from './gpu-amd-sysfs.ts';
 import { type Card, CardLost, type NumberName, noteLack, type Reading } from './gpu-card.ts';
+import { amdPciDevices } from './gpu-present.ts';
 import type { Host } from './host.ts';
 import { Unavailable } from './source.ts';
 

@@ -4,29 +4,9 @@ import type { NodeFacts } from './facts.ts';
 import { type MetricsReader, metricsReader } from './gpu-amd-metrics.ts';
 import { amdProcesses } from './gpu-amd-process.ts';
 import { type Card, CardLost, type Cards, type NumberName, newReading, noteLack, type Reading } from './gpu-card.ts';
+import { amdPciDevices, type PciDevice } from './gpu-present.ts';
 import type { Host, KeptFile } from './host.ts';
 import { Unavailable } from './source.ts';
-
-/** An AMD card as the kernel lists it. */
-export interface PciDevice {
-  /** '/sys/class/drm/card1/device' */
-  path: string;
-  /** '0000:c1:00.0' */
-  address: string;
-}
-
-/** The amdgpu cards by PCI address. Partitions of one card have no address of their own and are not listed. */
-export function amdPciDevices(host: Host): PciDevice[] {
-  const found: PciDevice[] = [];
-  for (const name of host.list('/sys/class/drm')) {
-    if (!/^card\d+$/.test(name)) continue;
-    const path = `/sys/class/drm/${name}/device`;
-    if (host.text(`${path}/vendor`) !== '0x1002') continue;
-    const address = /^PCI_SLOT_NAME=(.+)$/m.exec(host.text(`${path}/uevent`) ?? '')?.[1];
-    if (address !== undefined && host.exists(`${path}/mem_info_vram_total`)) found.push({ path, address });
-  }
-  return found.sort((a, b) => (a.address < b.address ? -1 : 1));
-}
 
 export function modelOf(host: Host, pci: PciDevice): string {
   return host.text(`${pci.path}/product_name`) || `AMD ${host.text(`${pci.path}/device`) ?? 'GPU'}`;

@@ -6,12 +6,16 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { fakeGpu, hasCompiler } from '../../test/fake-gpu/build.ts';
 import { readRows } from '../../test/fake-gpu/table-of.ts';
-import { detectGpus, gpu } from './gpu.ts';
+import { gpu } from './gpu.ts';
 import { metricsReader } from './gpu-amd-metrics.ts';
 import { newReading } from './gpu-card.ts';
+import { detectGpus } from './gpu-cards.ts';
 import { gpuProcess } from './gpu-process.ts';
 import { Host } from './host.ts';
 import type { Scope } from './scope.ts';
+
+await gpu.load();
+await gpuProcess.load();
 
 const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false };
 const fixture = path.join(import.meta.dirname, '../../test/fixtures/gpu-amd');

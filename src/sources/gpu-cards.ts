@@ -1,19 +1,11 @@
 import type { NodeFacts } from './facts.ts';
 import { openAmd } from './gpu-amd.ts';
-import { amdPciDevices, describeAmd } from './gpu-amd-sysfs.ts';
+import { describeAmd } from './gpu-amd-sysfs.ts';
 import { type Card, type Cards, clearReading, newReading } from './gpu-card.ts';
 import { openNvidia } from './gpu-nvidia.ts';
+import { hasAmd, hasNvidia } from './gpu-present.ts';
 import type { Host } from './host.ts';
 import { Unavailable } from './source.ts';
-
-const hasNvidia = (host: Host): boolean =>
-  process.env.TACHO_NVML !== undefined || host.exists('/dev/nvidiactl') || host.exists('/proc/driver/nvidia/version');
-
-const hasAmd = (host: Host): boolean =>
-  process.env.TACHO_AMD_SMI !== undefined || process.env.TACHO_ROCM_SMI !== undefined || amdPciDevices(host).length > 0;
-
-/** Is there a GPU, or a library that a test names? Touches no library. */
-export const present = (host: Host): boolean => hasNvidia(host) || hasAmd(host);
 
 interface Opened extends Cards {
   borrowers: number;

@@ -10,6 +10,9 @@ import { Host } from './host.ts';
 import type { Scope } from './scope.ts';
 import { Unavailable } from './source.ts';
 
+await gpu.load();
+await gpuProcess.load();
+
 const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false };
 const GIB = 2 ** 30;
 

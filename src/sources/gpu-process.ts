@@ -1,11 +1,7 @@
-import type { Frame } from '../table/frame.ts';
 import { gauge, type Table, text } from '../table/table.ts';
-import { enter } from './device-host.ts';
-import { type Card, CardLost } from './gpu-card.ts';
-import { borrowCards, present } from './gpu-cards.ts';
-import type { Host } from './host.ts';
+import { present } from './gpu-present.ts';
 import type { IsolatedKind } from './isolated-kind.ts';
-import type { Source } from './source.ts';
+import { type Source, Unavailable } from './source.ts';
 
 const table: Table = {
   name: 'gpu_process',
@@ -25,37 +21,18 @@ const table: Table = {
   ],
 };
 
-export const gpuProcess: IsolatedKind = { table, isolated: true, present, open: (host) => openGpuProcess(host) };
+type Reader = typeof import('./gpu-reader.ts');
+let reader: Reader | undefined;
 
-function openGpuProcess(host: Host): Source {
-  const borrowed = borrowCards(host);
-  const lost = new Set<Card>();
-  return {
-    table,
-    read(frame: Frame) {
-      for (const card of borrowed.cards) {
-        if (lost.has(card) || !enter(host, card.device)) continue;
-        try {
-          card.processes((process) => {
-            const row = frame.row();
-            const at = row * frame.numberWidth;
-            frame.numbers[at] = process.memory_bytes;
-            frame.numbers[at + 1] = process.percent;
-            frame.numbers[at + 2] = process.memory_busy_percent;
-            frame.numbers[at + 3] = process.encoder_percent;
-            frame.numbers[at + 4] = process.decoder_percent;
-            const to = row * frame.textWidth;
-            frame.texts[to] = card.gpu;
-            frame.texts[to + 1] = String(process.pid);
-            frame.texts[to + 2] = process.type;
-          });
-        } catch (error) {
-          // the table gpu says that the card is lost
-          if (!(error instanceof CardLost)) throw error;
-          lost.add(card);
-        }
-      }
-    },
-    close: () => borrowed.close(),
-  };
-}
+export const gpuProcess: IsolatedKind = {
+  table,
+  isolated: true,
+  present,
+  async load() {
+    reader = await import('./gpu-reader.ts');
+  },
+  open(host): Source {
+    if (!present(host)) throw new Unavailable('absent', 'there is no GPU that can be seen');
+    return reader!.openGpuProcess(table, host);
+  },
+};

@@ -1,12 +1,7 @@
-import type { Frame } from '../table/frame.ts';
 import { counter, gauge, type Table, text } from '../table/table.ts';
-import { enter } from './device-host.ts';
-import { type Card, CardLost, clearReading, type NumberName, newReading } from './gpu-card.ts';
-import { borrowCards, present } from './gpu-cards.ts';
-import { mine } from './gpu-mine.ts';
-import type { Host } from './host.ts';
+import { present } from './gpu-present.ts';
 import type { IsolatedKind } from './isolated-kind.ts';
-import type { Source } from './source.ts';
+import { type Source, Unavailable } from './source.ts';
 
 const table: Table = {
   name: 'gpu',
@@ -61,53 +56,18 @@ const table: Table = {
   ],
 };
 
-export { detectGpus } from './gpu-cards.ts';
+type Reader = typeof import('./gpu-reader.ts');
+let reader: Reader | undefined;
 
-export const gpu: IsolatedKind = { table, isolated: true, present, open: (host) => openGpu(host) };
-
-function openGpu(host: Host): Source {
-  const borrowed = borrowCards(host);
-  const reading = newReading();
-  const lost = new Set<Card>();
-  const answers = mine(borrowed.cards, process.env);
-  const numberNames = table.columns.filter((c) => c.type !== 'text').map((c) => c.name as NumberName);
-  const [VENDOR, MODEL, UUID, REASONS, MINE] = [1, 2, 3, 4, 5];
-  return {
-    table,
-    read(frame: Frame) {
-      for (const [i, card] of borrowed.cards.entries()) {
-        if (lost.has(card) || !enter(host, card.device)) continue;
-        clearReading(reading);
-        try {
-          card.read(reading);
-        } catch (error) {
-          if (!(error instanceof CardLost)) throw error;
-          lost.add(card);
-          noteLoss(host, card, frame.time, error.message);
-          continue;
-        }
-        const row = frame.row();
-        const at = row * frame.numberWidth;
-        for (let c = 0; c < numberNames.length; c++) frame.numbers[at + c] = reading[numberNames[c]!];
-        const to = row * frame.textWidth;
-        frame.texts[to] = card.gpu;
-        frame.texts[to + VENDOR] = card.vendor;
-        frame.texts[to + MODEL] = card.model;
-        frame.texts[to + UUID] = card.uuid;
-        frame.texts[to + REASONS] = reading.throttle_reasons;
-        frame.texts[to + MINE] = answers[i]!;
-      }
-    },
-    close: () => borrowed.close(),
-  };
-}
-
-function noteLoss(host: Host, card: Card, time: number, why: string): void {
-  const moment = new Date(time / 1000).toISOString();
-  host.note({
-    table: 'gpu',
-    what: `GPU ${card.gpu}`,
-    why: `lost at ${moment}: ${why}`,
-    hint: 'dmesg on the node says why (Xid); the node needs a reset',
-  });
-}
+export const gpu: IsolatedKind = {
+  table,
+  isolated: true,
+  present,
+  async load() {
+    reader = await import('./gpu-reader.ts');
+  },
+  open(host): Source {
+    if (!present(host)) throw new Unavailable('absent', 'there is no GPU that can be seen');
+    return reader!.openGpu(table, host);
+  },
+};

@@ -6,6 +6,8 @@ export interface IsolatedKind extends SourceKind {
   readonly isolated: true;
   /** Quick and certain not to hang: is there anything to read here? */
   present(host: Host): boolean;
+  /** Loads the code that reads, which nobody else needs; to be awaited before `open`. */
+  load(): Promise<void>;
 }
 
 export function isIsolated(kind: SourceKind): kind is IsolatedKind {

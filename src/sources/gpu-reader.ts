@@ -1,0 +1,90 @@
+import type { Frame } from '../table/frame.ts';
+import type { Table } from '../table/table.ts';
+import { enter } from './device-host.ts';
+import { type Card, CardLost, clearReading, type NumberName, newReading } from './gpu-card.ts';
+import { borrowCards } from './gpu-cards.ts';
+import { mine } from './gpu-mine.ts';
+import type { Host } from './host.ts';
+import type { Source } from './source.ts';
+
+/** The source of the table `gpu`. */
+export function openGpu(table: Table, host: Host): Source {
+  const borrowed = borrowCards(host);
+  const reading = newReading();
+  const lost = new Set<Card>();
+  const answers = mine(borrowed.cards, process.env);
+  const numberNames = table.columns.filter((c) => c.type !== 'text').map((c) => c.name as NumberName);
+  const [VENDOR, MODEL, UUID, REASONS, MINE] = [1, 2, 3, 4, 5];
+  return {
+    table,
+    read(frame: Frame) {
+      for (const [i, card] of borrowed.cards.entries()) {
+        if (lost.has(card) || !enter(host, card.device)) continue;
+        clearReading(reading);
+        try {
+          card.read(reading);
+        } catch (error) {
+          if (!(error instanceof CardLost)) throw error;
+          lost.add(card);
+          noteLoss(host, card, frame.time, error.message);
+          continue;
+        }
+        const row = frame.row();
+        const at = row * frame.numberWidth;
+        for (let c = 0; c < numberNames.length; c++) frame.numbers[at + c] = reading[numberNames[c]!];
+        const to = row * frame.textWidth;
+        frame.texts[to] = card.gpu;
+        frame.texts[to + VENDOR] = card.vendor;
+        frame.texts[to + MODEL] = card.model;
+        frame.texts[to + UUID] = card.uuid;
+        frame.texts[to + REASONS] = reading.throttle_reasons;
+        frame.texts[to + MINE] = answers[i]!;
+      }
+    },
+    close: () => borrowed.close(),
+  };
+}
+
+function noteLoss(host: Host, card: Card, time: number, why: string): void {
+  const moment = new Date(time / 1000).toISOString();
+  host.note({
+    table: 'gpu',
+    what: `GPU ${card.gpu}`,
+    why: `lost at ${moment}: ${why}`,
+    hint: 'dmesg on the node says why (Xid); the node needs a reset',
+  });
+}
+
+/** The source of the table `gpu_process`. */
+export function openGpuProcess(table: Table, host: Host): Source {
+  const borrowed = borrowCards(host);
+  const lost = new Set<Card>();
+  return {
+    table,
+    read(frame: Frame) {
+      for (const card of borrowed.cards) {
+        if (lost.has(card) || !enter(host, card.device)) continue;
+        try {
+          card.processes((process) => {
+            const row = frame.row();
+            const at = row * frame.numberWidth;
+            frame.numbers[at] = process.memory_bytes;
+            frame.numbers[at + 1] = process.percent;
+            frame.numbers[at + 2] = process.memory_busy_percent;
+            frame.numbers[at + 3] = process.encoder_percent;
+            frame.numbers[at + 4] = process.decoder_percent;
+            const to = row * frame.textWidth;
+            frame.texts[to] = card.gpu;
+            frame.texts[to + 1] = String(process.pid);
+            frame.texts[to + 2] = process.type;
+          });
+        } catch (error) {
+          // the table gpu says that the card is lost
+          if (!(error instanceof CardLost)) throw error;
+          lost.add(card);
+        }
+      }
+    },
+    close: () => borrowed.close(),
+  };
+}
