@@ -19,6 +19,7 @@ export interface RecordOptions {
   folder?: string;
   parent: string;
   redact: boolean;
+  keepEnvironment: readonly string[];
   without: readonly string[];
   only: readonly string[];
   custom: readonly CustomSource[];

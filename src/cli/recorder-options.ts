@@ -4,7 +4,9 @@ import type { SettingKey } from '../config/settings.ts';
 /** The settings of whatever records: `run`, `start` and the agents it starts. */
 export const RECORDER_SETTINGS = [
   'interval',
+  'recordings',
   'redact',
+  'keep_environment',
   'sources.enable',
   'sources.disable',
   'spool.part_size',
@@ -17,6 +19,7 @@ export function recorderOptions(config: Config) {
   return {
     intervalSeconds: config.interval,
     redact: config.redact,
+    keepEnvironment: config.keep_environment,
     only: config['sources.enable'],
     without: config['sources.disable'],
     custom: config.custom,

@@ -43,12 +43,12 @@ const OMP = /^(OMP|KMP|GOMP)_[A-Z_]+$/;
 const SLURM =
   /^SLURM_((JOB_)?(NUM_NODES|NODELIST|NTASKS|CPUS_PER_NODE|PARTITION|ACCOUNT|QOS|RESERVATION)|JOB_(ID|NAME|GPUS|CONSTRAINT)|ARRAY_(JOB_ID|TASK_ID|TASK_COUNT|TASK_MIN|TASK_MAX|TASK_STEP)|N(NODES|PROCS|TASKS_PER_(NODE|CORE|SOCKET|GPU))|CPUS_PER_(TASK|GPU)|MEM_PER_(NODE|CPU|GPU)|GPUS(_PER_(NODE|TASK|SOCKET)|_ON_NODE)?|GPU_BIND|CPU_BIND(_TYPE)?|DISTRIBUTION|HINT|THREADS_PER_CORE|TASKS_PER_NODE|CLUSTER_NAME|RESTART_COUNT|HET_SIZE|OVERCOMMIT|EXCLUSIVE)$/;
 
-/** The values of the environment that a recording may keep. Everything that is not listed stays out. */
-export function keptEnvironment(env: Environment): Record<string, string> {
+/** The values of the environment that a recording may keep, `also` by the user's wish. Everything that is not listed stays out. */
+export function keptEnvironment(env: Environment, also: readonly string[] = []): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const name of Object.keys(env).sort()) {
     const value = env[name];
-    if (value !== undefined && (NAMES.has(name) || OMP.test(name) || SLURM.test(name)))
+    if (value !== undefined && (NAMES.has(name) || OMP.test(name) || SLURM.test(name) || also.includes(name)))
       kept[name] = value.slice(0, 1000);
   }
   return kept;

@@ -39,6 +39,8 @@ export interface JobOptions {
   /** Facts from this file instead of a scheduler. */
   jobFile?: string;
   redact?: boolean;
+  /** Variables to keep besides those that are always kept. */
+  keepEnvironment?: readonly string[];
   /** Learns what could not be found out. */
   tell?: Tell;
   /** Runs the schedulers' commands; another one in tests. */
@@ -90,7 +92,7 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
     directory: options.directory ?? found.directory ?? process.cwd(),
     nodes,
     tags: options.tags ?? {},
-    environment: keptEnvironment(env),
+    environment: keptEnvironment(env, options.keepEnvironment),
   };
   if (command !== undefined) facts.command = redact ? command.slice(0, 1) : [...command];
   if (redact) facts.redacted = true;
