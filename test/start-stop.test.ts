@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+
+const TACHO = path.join(import.meta.dirname, '../tacho');
+
+/** A user's shell in an empty folder: `tacho …` as it would be typed. */
+function shell(t: TestContext): { folder: string; sh: (line: string) => SpawnSyncReturns<string> } {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-start-stop-'));
+  fs.mkdirSync(path.join(folder, 'run'), { mode: 0o700 });
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const env = {
+    PATH: `${path.dirname(TACHO)}:${process.env.PATH}`,
+    HOME: folder,
+    XDG_RUNTIME_DIR: path.join(folder, 'run'),
+  };
+  return { folder, sh: (line) => spawnSync('bash', ['-c', line], { cwd: folder, env, encoding: 'utf8' }) };
+}
+
+test('start, phases, figures, status, stop in one script', (t) => {
+  const { folder, sh } = shell(t);
+  const { stdout, stderr, status } = sh(`set -e
+    tacho start -o r --interval 0.2s --tag case:a --name demo
+    tacho mark begin outer
+    tacho mark begin 'inner, 1'
+    tacho fom loss=0.125 speed=3e4
+    tacho mark end
+    tacho mark end outer
+    tacho status --format json
+    tacho stop --format json`);
+  assert.equal(status, 0, stderr);
+  const [state, report] = stdout.split('\n{').map((part, i) => JSON.parse(i === 0 ? part : `{${part}`));
+  assert.equal(state.nodes.length, 1);
+  assert.equal(state.nodes[0].state, 'recording');
+  assert.equal(report.job.name, 'demo');
+  assert.deepEqual(report.job.tags, { case: 'a' });
+  assert.equal(report.job.state, 'completed');
+  assert.match(stderr, /recording 1 node every 0.2 s in r /);
+  const node = fs.readdirSync(path.join(folder, 'r')).find((name) => name.startsWith('node='))!;
+  assert.ok(fs.existsSync(path.join(folder, 'r', node, 'marker.parquet')), 'sealed');
+  assert.equal(fs.statSync(path.join(folder, 'r')).mode & 0o777, 0o700);
+});
+
+test('the agent ends with the shell that started it', (t) => {
+  const { folder, sh } = shell(t);
+  const { status } = sh('tacho start -o r --interval 0.2s; exit $?');
+  assert.equal(status, 0);
+  const node = fs.readdirSync(path.join(folder, 'r')).find((name) => name.startsWith('node='))!;
+  const agent = (): { end_reason?: string } =>
+    JSON.parse(fs.readFileSync(path.join(folder, 'r', node, 'agent.json'), 'utf8'));
+  for (let tries = 0; agent().end_reason === undefined && tries < 200; tries++) spawnSync('sleep', ['0.05']);
+  assert.equal(agent().end_reason, 'the shell that started it has ended');
+  const { stdout } = sh('tacho report r --format json');
+  const [job] = [JSON.parse(stdout)].flat().map((each: { job: { state: string; reason: string } }) => each.job);
+  assert.deepEqual([job!.state, job!.reason], ['unknown', 'recording ended: the shell that started it has ended']);
+});
+
+test('wrong use is exit 2, failure is exit 1, both with what to do', (t) => {
+  const { sh } = shell(t);
+  const cases: [line: string, exit: number, said: RegExp][] = [
+    ['tacho start --interval 0', 2, /--interval: "0" is not between/],
+    ['tacho start --interval abc', 2, /"abc" is not a duration/],
+    ['tacho start --allow-missing x', 2, /"x" is not a number of nodes/],
+    ['tacho start --tag nonsense', 2, /"nonsense" is not a tag\n.*key:value/],
+    ['tacho start --job-file none', 1, /cannot read the job file none: no such file/],
+    ['touch f; tacho start -o f/r', 1, /cannot write .*f\/r: not a folder/],
+    ['tacho stop', 1, /nothing is being recorded in this session.*\n.*tacho start begins/],
+    ['tacho stop nowhere', 1, /cannot open .*nowhere/],
+    ['tacho status', 1, /nothing is being recorded/],
+    ['tacho mark', 2, /action/],
+    ['tacho mark pause x', 2, /"pause" is no action\n.*tacho mark begin NAME/],
+    ['tacho mark begin', 2, /a phase needs a name/],
+    ['tacho mark begin x', 1, /nothing is being recorded/],
+    ['tacho fom speed', 2, /"speed" is not a figure of merit\n.*name=number/],
+    ['tacho fom speed=fast', 2, /"speed=fast" is not a figure of merit/],
+    ['TACHO_RECORDING=/tmp tacho mark begin x', 1, /TACHO_RECORDING is \/tmp, which is no recording/],
+  ];
+  for (const [line, exit, said] of cases) {
+    const { status, stderr } = sh(line);
+    assert.equal(status, exit, `${line}: ${stderr}`);
+    assert.match(stderr, said, line);
+    assert.ok(!stderr.includes('    at '), line);
+  }
+});
+
+test('a scheduler that hangs or is missing does not stop a recording', (t) => {
+  const { folder, sh } = shell(t);
+  fs.mkdirSync(path.join(folder, 'bin'));
+  // srun runs its command here, and every other command of Slurm hangs
+  const srun =
+    '#!/bin/bash\nwhile [ "$1" != -- ]; do shift; done; shift\nexport SLURMD_NODENAME=$(hostname -s) SLURM_STEP_ID=0\nexec "$@"\n';
+  fs.writeFileSync(path.join(folder, 'bin/srun'), srun, { mode: 0o755 });
+  for (const name of ['scontrol', 'sacct', 'scancel']) {
+    fs.writeFileSync(path.join(folder, 'bin', name), '#!/bin/bash\nexec sleep 60\n', { mode: 0o755 });
+  }
+  const { stderr, status } =
+    sh(`export PATH=${folder}/bin:$PATH SLURM_JOB_ID=17 SLURM_JOB_NODELIST=$(hostname -s) SLURM_JOB_NUM_NODES=1
+    tacho start --interval 0.2s && sleep 0.5 && tacho stop --no-report`);
+  assert.equal(status, 0, stderr);
+  assert.match(
+    stderr,
+    /what Slurm gave to the job: scontrol gave no answer within 5 s; the environment alone was used/,
+  );
+  const job = JSON.parse(fs.readFileSync(path.join(folder, 'tacho-17/job.json'), 'utf8'));
+  assert.deepEqual([job.id, job.scheduler, job.asked], ['17', 'slurm', { nodes: 1 }]);
+  const node = fs.readdirSync(path.join(folder, 'tacho-17')).find((name) => name.startsWith('node='))!;
+  const agent = JSON.parse(fs.readFileSync(path.join(folder, 'tacho-17', node, 'agent.json'), 'utf8'));
+  assert.equal(agent.end_reason, 'SIGTERM');
+});
