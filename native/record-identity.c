@@ -1,0 +1,131 @@
+/*
+ * Which process image this is: its rank, tags, working directory, program and arguments, as all of its lines have them.
+ * A text that is too long for a line is sent ahead in lines of its own ("A"), and "\c" stands in its place.
+ */
+#include "record.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+char identity[IDENTITY_BYTES];
+static struct text made;
+static const char continued[] = "\\c";
+
+/* Room that the arguments, which come last, leave to the others. */
+enum { ONE_TEXT = 640 };
+
+static void send_piece(const char *field, const char *bytes, size_t length)
+{
+    /* only one thread runs when a process starts: no other can be using it, and stacks may be small */
+    static char line[LINE_BYTES];
+    while (length > 0) {
+        struct text text;
+        begin_line(&text, line, sizeof line, "A1");
+        add_field(&text, process.pid);
+        add_field(&text, process.start);
+        add_char(&text, '\t');
+        add_word(&text, field);
+        add_char(&text, '\t');
+        size_t sent = add_escaped(&text, bytes, length);
+        append(line, end_line(&text, line));
+        bytes += sent;
+        length -= sent;
+    }
+}
+
+static void add_text(const char *field, const char *bytes, size_t length)
+{
+    add_char(&made, '\t');
+    struct text room = { made.at, made.at + ONE_TEXT };
+    if (add_escaped(&room, bytes, length) == length) {
+        made.at = room.at;
+        return;
+    }
+    send_piece(field, bytes, length);
+    add_word(&made, continued);
+}
+
+static void add_variable(const char *field, const char *const *names)
+{
+    const char *value = NULL;
+    for (; *names != NULL && (value == NULL || *value == '\0'); names++)
+        value = getenv(*names);
+    add_text(field, value == NULL ? "" : value, value == NULL ? 0 : strlen(value));
+}
+
+static void add_directory(char *scratch, size_t size)
+{
+    long length = syscall(SYS_getcwd, scratch, size);
+    /* the length includes the zero; a folder that cannot be reached from / has no name */
+    add_text("directory", scratch, length > 1 && scratch[0] == '/' ? (size_t)length - 1 : 0);
+}
+
+static void add_program(char *scratch, size_t size)
+{
+    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", scratch, size);
+    add_text("path", scratch, length > 0 ? (size_t)length : 0);
+}
+
+/* The arguments lie one behind the other, each ended by a zero: what is between them becomes a space. */
+struct arguments {
+    bool program; /* still at the first, which is the program itself */
+    bool gap;     /* a zero that becomes a space if anything follows */
+};
+
+/* Joins a piece of them; the text is at most one byte longer. Returns its length. */
+static size_t join(struct arguments *state, const char *bytes, size_t length, char *joined)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (state->program) {
+            state->program = bytes[i] != '\0';
+            continue;
+        }
+        if (state->gap)
+            joined[n++] = ' ';
+        state->gap = bytes[i] == '\0';
+        if (!state->gap)
+            joined[n++] = bytes[i];
+    }
+    return n;
+}
+
+/* The scratch buffer takes a piece as it is read in its first half, and joined in its second. */
+static void add_arguments(char *scratch, size_t size)
+{
+    struct arguments state = { .program = true };
+    size_t half = size / 2, piece = half - 1;
+    add_char(&made, '\t');
+    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+    if (descriptor < 0)
+        return;
+    long length = read_some(descriptor, scratch, piece);
+    size_t joined = length > 0 ? join(&state, scratch, (size_t)length, scratch + half) : 0;
+    struct text room = { made.at, identity + sizeof identity - 1 };
+    bool whole = length < (long)piece && add_escaped(&room, scratch + half, joined) == joined;
+    if (whole) {
+        made.at = room.at;
+    } else {
+        add_word(&made, continued);
+        while (length > 0) {
+            send_piece("args", scratch + half, joined);
+            length = read_some(descriptor, scratch, piece);
+            joined = length > 0 ? join(&state, scratch, (size_t)length, scratch + half) : 0;
+        }
+    }
+    close_file(descriptor);
+}
+
+void make_identity(char *scratch, size_t size)
+{
+    static const char *const ranks[] = { "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", NULL };
+    static const char *const tags[] = { "TACHO_TAGS", "PAPIEX_TAGS", NULL };
+    made.at = identity;
+    made.end = identity + sizeof identity - 1;
+    add_variable("rank", ranks);
+    add_variable("tags", tags);
+    add_directory(scratch, size);
+    add_program(scratch, size);
+    add_arguments(scratch, size);
+    *made.at = '\0';
+}

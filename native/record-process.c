@@ -1,0 +1,209 @@
+/* A process image starts, is copied by fork, and ends. */
+#include "record.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+/* musl has neither of them; a reference that must be met would keep every musl program from starting. */
+extern int on_exit(void (*function)(int, void *), void *argument) __attribute__((weak));
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *library)
+    __attribute__((weak));
+extern void *__dso_handle;
+
+struct process process;
+
+/* Stacks may be small, of threads and of signal handlers: one buffer for all lines of a process, one to read into. */
+static char line[LINE_BYTES], scratch[LINE_BYTES];
+static int busy, ended;
+
+/* Another thread that is at it ends or replaces the process in a moment: ours need not. */
+static bool take_buffers(void) { return __sync_lock_test_and_set(&busy, 1) == 0; }
+static void give_buffers(void) { __sync_lock_release(&busy); }
+
+static void add_process(struct text *text, int64_t time)
+{
+    add_field(text, time);
+    add_field(text, process.pid);
+    add_field(text, process.start);
+    add_field(text, process.ppid);
+    add_field(text, syscall(SYS_getpgid, 0));
+    add_field(text, syscall(SYS_getsid, 0));
+    add_field(text, syscall(SYS_getuid));
+}
+
+static bool write_start(void)
+{
+    struct text text;
+    begin_line(&text, line, sizeof line, "S1");
+    add_process(&text, process.start);
+    add_word(&text, process.forked ? "\tfork" : "\texec");
+    add_word(&text, identity);
+    bool written = append(line, end_line(&text, line));
+    process.io = own_io;
+    return written;
+}
+
+/* The kernel counts these for each thread alone. */
+static void add_up(int64_t *metrics, int64_t *events, const struct sums *running, bool waited)
+{
+    for (int i = 0; waited && i < IO_COUNTERS; i++)
+        metrics[RCHAR + i] = process.ended.io[i] + running->io[i];
+    metrics[TIME_WAITING] = process.ended.waiting + running->waiting;
+    metrics[TIMESLICES] = process.ended.timeslices + running->timeslices;
+    metrics[DELAYACCT_BLKIO_TIME] = process.ended.blkio + running->blkio;
+    for (int i = 0; i < MAX_EVENTS; i++)
+        events[i] = process.ended.counted[i] || running->counted[i] ? process.ended.events[i] + running->events[i] : MISSING;
+}
+
+static void write_end(const char *how, int code, int signal)
+{
+    int64_t metrics[METRICS], events[MAX_EVENTS], time = now(), passed = (int64_t)(cycles() - process.cycles);
+    struct sums running = { 0 };
+    struct text text;
+    if (process.threads > 1)
+        write_running_threads(how, line, sizeof line, &running);
+    bool waited = count_process(metrics, scratch, sizeof scratch);
+    metrics[RDTSC_DURATION] = passed;
+    if (process.threads > 1)
+        add_up(metrics, events, &running, waited);
+    else
+        read_events(&this_thread, events);
+    begin_line(&text, line, sizeof line, "E1");
+    add_process(&text, time);
+    add_word(&text, identity);
+    add_char(&text, '\t');
+    add_word(&text, how);
+    add_field(&text, code);
+    add_field(&text, signal);
+    add_field(&text, process.threads + running.foreign);
+    add_field(&text, process.ended.brief + running.brief);
+    add_metrics(&text, metrics);
+    add_events(&text, events);
+    append(line, end_line(&text, line));
+}
+
+/* In a child of vfork the memory is its parent's, who goes on. */
+static bool ours(void) { return process.on && kernel_pid() == process.pid; }
+
+/* The process ends now, whatever happens after this. */
+void end_process(const char *how, int code, int signal)
+{
+    if (!ours() || __sync_lock_test_and_set(&ended, 1) != 0)
+        return;
+    int kept = errno;
+    if (take_buffers()) {
+        write_end(how, code, signal);
+        give_buffers();
+    }
+    errno = kept;
+}
+
+/* A child that was only forked to execute something else has nothing to tell, unless it did some work before. */
+static bool did_work(void)
+{
+    return !process.forked || process.threads > 1 || cpu_clock(CLOCK_PROCESS_CPUTIME_ID) > 10 * 1000 * 1000;
+}
+
+/* Another program is about to replace this one. If that fails, this one goes on, and a later line counts. */
+void leave_image(void)
+{
+    if (!ours() || !did_work() || !take_buffers())
+        return;
+    write_end("exec", MISSING, MISSING);
+    give_buffers();
+}
+
+static void begin(pid_t parent)
+{
+    struct rusage usage;
+    process.pid = kernel_pid();
+    process.ppid = parent;
+    process.start = now();
+    process.cycles = cycles();
+    process.rss_before = syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
+    process.threads = 1;
+    process.ended = (struct sums){ 0 };
+    own_io = (struct own_io){ 0 };
+    busy = ended = 0;
+    begin_first_thread();
+    make_identity(scratch, sizeof scratch);
+}
+
+static void begin_in_child(void)
+{
+    int kept = errno;
+    if (process.on) {
+        process.forked = true;
+        /* it may have ended already: then the kernel names another one */
+        begin(process.pid);
+        write_start();
+    }
+    errno = kept;
+}
+
+/*
+ * What the program printed last is written after everything that exit calls, us included: it would be missing in our
+ * numbers. As long as no other thread can hold a lock of stdio it may as well be written now.
+ */
+static void flush(void)
+{
+    if (ours() && process.threads == 1)
+        fflush(NULL);
+}
+
+/* Registered before the loader's own, it is called after every destructor. */
+static void at_exit(int status, void *unused)
+{
+    (void)unused;
+    flush();
+    end_process("exit", status & 255, 0);
+}
+
+/* Without on_exit nobody tells the exit code. */
+__attribute__((destructor)) static void at_unload(void)
+{
+    if (on_exit != NULL)
+        return;
+    flush();
+    end_process("exit", MISSING, 0);
+}
+
+static void watch_forks(void)
+{
+    if (__register_atfork != NULL) {
+        __register_atfork(NULL, NULL, begin_in_child, &__dso_handle);
+        return;
+    }
+    int (*atfork)(void (*)(void), void (*)(void), void (*)(void)) = next_function("pthread_atfork");
+    if (atfork != NULL)
+        atfork(NULL, NULL, begin_in_child);
+}
+
+static long setting(const char *name, long otherwise)
+{
+    const char *value = getenv(name);
+    int64_t number = MISSING;
+    if (value != NULL)
+        next_number(value, &number);
+    return number == MISSING ? otherwise : (long)number;
+}
+
+__attribute__((constructor)) static void at_start(void)
+{
+    int kept = errno;
+    if (!use_file(getenv("TACHO_RECORD")))
+        return;
+    process.thread_us = setting("TACHO_RECORD_THREAD_MS", 10) * 1000;
+    choose_events(getenv("TACHO_RECORD_EVENTS"));
+    begin((pid_t)syscall(SYS_getppid));
+    /* without the folder nobody reads what is written: the recording has ended, or does not reach into this container */
+    if (write_start() || errno != ENOENT) {
+        process.on = true;
+        if (on_exit != NULL)
+            on_exit(at_exit, NULL);
+        watch_forks();
+        if (setting("TACHO_RECORD_SIGNALS", 0) == 1)
+            catch_signals();
+    }
+    errno = kept;
+}

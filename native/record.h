@@ -1,0 +1,178 @@
+/*
+ * libtacho-record.so, preloaded into the processes of a job, appends a line to a file of this node when a process image
+ * starts, when it ends, and when one of its threads ends. docs/processes-recording.md describes the lines.
+ *
+ * It is a guest in other people's programs. Hence: no memory from malloc in its records, no stdio, no lock that waits for
+ * long, no descriptor left open (but those of perf events, which are checked before use), errno left as it was. System
+ * calls are made directly: they are no cancellation points then, and nobody's wrapper counts them as the program's own.
+ * Nothing is imported that glibc 2.17 does not have; what musl does not have is a weak reference.
+ *
+ *   record-text.c      a line is put together
+ *   record-file.c      small files are read, a line is appended
+ *   record-counters.c  what the kernel counted for a process or a thread
+ *   record-events.c    perf events
+ *   record-identity.c  which program, with which arguments, where
+ *   record-process.c   start, fork and end of a process
+ *   record-thread.c    start and end of threads
+ *   record-end.c       the ways of ending that pass by the usual one: exec, _exit, daemon…
+ *   record-signal.c    ends by a signal, if asked for
+ *   record-next.c      the function that a wrapper stands in for
+ */
+#ifndef TACHO_RECORD_H
+#define TACHO_RECORD_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* A line, its newlines included, fits into one page. */
+enum { LINE_BYTES = 4096, IDENTITY_BYTES = 2600, MAX_EVENTS = 8 };
+
+/* In the order of the fields of a line. A value that could not be read is MISSING: an empty field. */
+enum metric {
+    USERTIME, SYSTEMTIME, CUTIME, CSTIME, RSSMAX, MINFLT, MAJFLT, INBLOCK, OUTBLOCK, VOL_CTXSW, INVOL_CTXSW,
+    RCHAR, WCHAR, SYSCR, SYSCW, READ_BYTES, WRITE_BYTES, CANCELLED_WRITE_BYTES,
+    TIME_ONCPU, TIME_WAITING, TIMESLICES, DELAYACCT_BLKIO_TIME, GUEST_TIME, STARTTIME, PROCESSOR, NUM_THREADS,
+    RDTSC_DURATION, CPU_CLOCK, METRICS
+};
+enum { MISSING = -1, IO_COUNTERS = CANCELLED_WRITE_BYTES - RCHAR + 1 };
+
+struct event {
+    int descriptor;
+    uint64_t id; /* tells whether the descriptor is still ours */
+};
+
+/* What the kernel counts for each thread and does not add up for the process. */
+struct sums {
+    int64_t waiting, timeslices, blkio, io[IO_COUNTERS], events[MAX_EVENTS];
+    bool counted[MAX_EVENTS]; /* was there a value of this event at all */
+    unsigned brief, foreign;  /* threads without a line; threads that were not started through us */
+};
+
+/* What we read and wrote ourselves which the kernel counts as the program's. */
+struct own_io {
+    int64_t rchar, wchar, syscr, syscw;
+};
+
+/* A thread of this process, in its own thread-local memory. */
+struct thread {
+    pid_t tid; /* 0: its line is out */
+    int64_t start;
+    uint64_t cycles;
+    struct event events[MAX_EVENTS];
+    struct thread *previous, *next;
+};
+
+struct process {
+    bool on;            /* lines are written */
+    bool forked;        /* a copy of its parent that has not executed another program */
+    bool signals;       /* ends by a signal are caught */
+    pid_t pid;          /* that this memory belongs to: a child of vfork borrows it */
+    pid_t ppid;         /* at the start: orphans keep it */
+    int64_t start;
+    uint64_t cycles;
+    long rss_before;    /* peak memory of whatever had this pid before this image, kB */
+    int64_t thread_us;  /* threads that live shorter are only counted */
+    unsigned threads;   /* that there were in all */
+    struct sums ended;  /* of the threads that have ended */
+    struct own_io io;   /* our own I/O at the start, all by the first thread */
+};
+
+extern struct process process;
+extern __thread struct thread this_thread;
+
+/* record-text.c */
+struct text {
+    char *at, *end;
+};
+void add_char(struct text *text, char c);
+void add_word(struct text *text, const char *word);
+void add_unsigned(struct text *text, uint64_t value);
+void add_field(struct text *text, int64_t value);
+size_t add_escaped(struct text *text, const char *bytes, size_t length);
+void begin_line(struct text *text, char *buffer, size_t size, const char *kind);
+size_t end_line(struct text *text, char *buffer);
+void add_metrics(struct text *text, const int64_t *metrics);
+const char *next_number(const char *at, int64_t *value);
+
+/* record-file.c */
+extern struct own_io own_io; /* since this process started */
+bool use_file(const char *path);
+int open_folder(const char *path);
+long read_some(int descriptor, void *buffer, size_t size);
+int read_file(int folder, const char *name, char *buffer, size_t size);
+void close_file(int descriptor);
+bool append(const char *bytes, size_t length);
+
+/* record-counters.c */
+bool count_process(int64_t *metrics, char *scratch, size_t size);
+void count_thread(pid_t tid, int64_t *metrics);
+void count_brief_thread(int64_t *metrics);
+
+/* record-events.c */
+void choose_events(const char *names);
+bool any_events(void);
+void open_events(struct thread *thread);
+void close_events(struct thread *thread);
+void read_events(struct thread *thread, int64_t *values);
+void add_events(struct text *text, const int64_t *values);
+
+/* record-identity.c */
+extern char identity[];
+void make_identity(char *scratch, size_t size);
+
+/* record-process.c */
+void end_process(const char *how, int code, int signal);
+void leave_image(void);
+
+/* record-thread.c */
+void begin_first_thread(void);
+void write_running_threads(const char *how, char *buffer, size_t size, struct sums *sums);
+
+/* record-signal.c */
+void catch_signals(void);
+
+/* record-next.c */
+void *next_function(const char *name);
+
+static inline int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return t.tv_sec * 1000000LL + t.tv_nsec / 1000;
+}
+
+static inline int64_t cpu_clock(clockid_t clock)
+{
+    struct timespec t;
+    return clock_gettime(clock, &t) == 0 ? t.tv_sec * 1000000000LL + t.tv_nsec : MISSING;
+}
+
+/* Not from the C library, which may remember those of the parent. */
+static inline pid_t kernel_pid(void) { return (pid_t)syscall(SYS_getpid); }
+static inline pid_t kernel_tid(void) { return (pid_t)syscall(SYS_gettid); }
+
+static inline uint64_t cycles(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t value;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));
+    return value;
+#else
+    return 0;
+#endif
+}
+
+#endif
