@@ -84,7 +84,14 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
       const inJob =
         job.scheduler === 'none' || job.scheduler === 'file' ? {} : { jobId: job.id, scheduler: job.scheduler };
       node.follow(
-        findScope(node.host, { ...inJob, rootPid: pid, uid: job.uid, exclude: [process.pid], redact: options.redact }),
+        findScope(node.host, {
+          ...inJob,
+          rootPid: pid,
+          uid: job.uid,
+          exclude: [process.pid],
+          redact: options.redact,
+          mark: { variable: 'TACHO_RECORDING', value: folder },
+        }),
       );
       looks = EARLY_LOOKS_MS.map((ms) => setTimeout(() => node.agent.glance(), ms));
     },

@@ -1,6 +1,7 @@
 import { lineEnd, number, scan, spells } from './digits.ts';
 import type { Host } from './host.ts';
 import { type Member, watchMembers } from './members.ts';
+import { pageBytes } from './page-bytes.ts';
 import { printable } from './printable.ts';
 import { DENIED, GONE, type ProcessFile, processFiles } from './process-files.ts';
 import { emptyStat, readStat, TICK_MS } from './process-stat.ts';
@@ -344,13 +345,4 @@ function bootMilliseconds(host: Host): number {
   const uptime = Number.parseFloat(host.text('/proc/uptime') ?? '');
   const exact = Math.round((Date.now() - uptime * 1000) / 10) * 10;
   return Math.abs(exact - whole) < 1500 ? exact : whole;
-}
-
-/** From the vector of facts that the kernel gives every program (AT_PAGESZ = 6). */
-function pageBytes(host: Host): number {
-  const vector = Buffer.from(host.text('/proc/self/auxv') ?? '', 'latin1');
-  for (let i = 0; i + 16 <= vector.length; i += 16) {
-    if (vector.readBigUInt64LE(i) === 6n) return Number(vector.readBigUInt64LE(i + 8));
-  }
-  return 4096;
 }
