@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { temporaryFolder } from './tacho.ts';
+
+const HERE = path.join(import.meta.dirname, '..');
+/** Programs that a bare machine has. */
+const PROGRAMS = [
+  'sh',
+  'cat',
+  'cmp',
+  'cp',
+  'date',
+  'dirname',
+  'find',
+  'mkdir',
+  'mv',
+  'readlink',
+  'rm',
+  'sleep',
+  'tail',
+  'touch',
+  'uname',
+];
+
+/** A fresh clone, and a machine whose npm is a stand-in that takes a while and says how often it was called. */
+function clone(t: TestContext, npm = 'sleep 1; mkdir -p node_modules/.bin; ln -s "$NODE" node_modules/.bin/node') {
+  const folder = temporaryFolder(t);
+  const checkout = path.join(folder, 'checkout');
+  fs.mkdirSync(path.join(checkout, 'src/cli'), { recursive: true });
+  for (const name of ['tacho', 'scripts', 'package.json', 'package-lock.json']) {
+    fs.cpSync(path.join(HERE, name), path.join(checkout, name), { recursive: true });
+  }
+  fs.writeFileSync(path.join(checkout, 'src/cli/main.ts'), 'console.log("started", process.argv.slice(2).join(" "));');
+  const bin = path.join(folder, 'bin');
+  fs.mkdirSync(bin);
+  for (const name of [...PROGRAMS, 'ln']) {
+    const found = ['/usr/bin', '/bin'].map((place) => path.join(place, name)).find((file) => fs.existsSync(file));
+    fs.symlinkSync(found!, path.join(bin, name));
+  }
+  const calls = path.join(folder, 'calls');
+  if (npm !== '')
+    fs.writeFileSync(path.join(bin, 'npm'), `#!/bin/sh\necho called "$@" >> "${calls}"\n${npm}\n`, { mode: 0o755 });
+  return {
+    checkout,
+    env: { PATH: bin, HOME: folder, NODE: process.execPath },
+    file: path.join(checkout, 'tacho'),
+    calls: () => (fs.existsSync(calls) ? fs.readFileSync(calls, 'utf8').trimEnd().split('\n') : []),
+  };
+}
+
+const start = ({ file, env }: ReturnType<typeof clone>, cwd = '/'): SpawnSyncReturns<string> =>
+  spawnSync(file, ['hello', 'you'], { env, cwd, encoding: 'utf8' });
+
+test('the first use installs, with one line of progress; the next ones do not', (t) => {
+  const machine = clone(t);
+  const first = start(machine);
+  assert.equal(first.stdout, 'started hello you\n', first.stderr);
+  assert.match(first.stderr, /^tacho: first use, installing … done \(\d+ s\)\n$/);
+  const second = start(machine);
+  assert.deepEqual([second.stdout, second.stderr], ['started hello you\n', '']);
+  assert.equal(machine.calls().length, 1);
+  assert.match(machine.calls()[0]!, /--omit=dev/);
+});
+
+test('it starts through links and by a relative path', (t) => {
+  const machine = clone(t);
+  start(machine);
+  const folder = path.dirname(machine.checkout);
+  fs.symlinkSync('checkout/tacho', path.join(folder, 'near'));
+  fs.symlinkSync(path.join(folder, 'near'), path.join(folder, 'far'));
+  for (const file of ['./near', path.join(folder, 'far'), 'checkout/tacho']) {
+    assert.equal(start({ ...machine, file }, folder).stdout, 'started hello you\n', file);
+  }
+});
+
+test('several that start at once install once', async (t) => {
+  const machine = clone(t);
+  const answers = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const child = spawn(machine.file, ['hello', 'you'], { env: machine.env });
+      let out = '';
+      child.stdout.on('data', (chunk) => {
+        out += chunk;
+      });
+      await once(child, 'close');
+      return out;
+    }),
+  );
+  assert.deepEqual(answers, Array(3).fill('started hello you\n'));
+  assert.equal(machine.calls().length, 1);
+});
+
+test('a lock whose owner has died is taken over', (t) => {
+  const machine = clone(t);
+  const lock = path.join(machine.checkout, '.cache/install.lock');
+  fs.mkdirSync(lock, { recursive: true });
+  const host = spawnSync('uname', ['-n'], { encoding: 'utf8' }).stdout.trim();
+  const dead = spawnSync('true').pid;
+  fs.writeFileSync(path.join(lock, 'owner'), `${host} ${dead}\n`);
+  assert.equal(start(machine).stdout, 'started hello you\n');
+  assert.equal(fs.existsSync(lock), false);
+});
+
+test('another package-lock.json installs again', (t) => {
+  const machine = clone(t);
+  start(machine);
+  const file = path.join(machine.checkout, 'package-lock.json');
+  const soon = new Date(Date.now() + 5000);
+  fs.utimesSync(file, soon, soon);
+  start(machine);
+  assert.equal(machine.calls().length, 1, 'only its time changed');
+  fs.appendFileSync(file, '\n');
+  fs.utimesSync(file, new Date(Date.now() + 9000), new Date(Date.now() + 9000));
+  fs.rmSync(path.join(machine.checkout, 'node_modules/.bin'), { recursive: true });
+  assert.equal(start(machine).stdout, 'started hello you\n');
+  assert.equal(machine.calls().length, 2);
+});
+
+test('without npm it says what to do', (t) => {
+  const answer = start(clone(t, ''));
+  assert.equal(answer.status, 1);
+  assert.match(answer.stderr, /npm was not found\ntacho: install Node\.js 18 or newer/);
+});
+
+test('when npm fails, its words are shown and nothing counts as installed', (t) => {
+  const machine = clone(t, 'echo "npm error network is down" >&2; exit 1');
+  for (const _ of [1, 2]) {
+    const answer = start(machine);
+    assert.equal(answer.status, 1);
+    assert.match(answer.stderr, /installing … failed\nnpm error network is down\ntacho: npm install failed/);
+  }
+  assert.equal(machine.calls().length, 2);
+});
+
+test('a checkout of somebody else says who has to install', (t) => {
+  const machine = clone(t);
+  const folder = path.dirname(machine.checkout);
+  for (const each of [folder, machine.checkout]) fs.chmodSync(each, 0o555);
+  // root may write everywhere: then it is nobody who tries
+  const who = process.getuid!() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const answer = spawnSync(machine.file, { env: machine.env, cwd: '/', encoding: 'utf8', ...who });
+  for (const each of [folder, machine.checkout]) fs.chmodSync(each, 0o755);
+  assert.equal(answer.status, 1);
+  assert.match(answer.stderr, /is not writable\ntacho: ask its owner to run \.\/tacho --version there once/);
+});
