@@ -25,6 +25,7 @@ export function findVictoriaMetrics(): string | undefined {
 export async function measureVictoriaMetrics(
   program: string,
   recording: Recording,
+  wanted: (table: string) => boolean,
   folder: string,
 ): Promise<PeerFigures> {
   const port = await freePort();
@@ -42,7 +43,7 @@ export async function measureVictoriaMetrics(
   const ended = new Promise((resolve) => child.on('exit', resolve));
   try {
     await until(address);
-    const { values, start, end } = await send(recording, address);
+    const { values, start, end } = await send(recording, wanted, address);
     await fetch(`${address}/internal/force_flush`);
     await fetch(`${address}/internal/force_merge`);
     await sleep(2000);
@@ -69,12 +70,17 @@ export async function measureVictoriaMetrics(
 }
 
 /** One line of JSON a series, as its import wants it. */
-async function send(recording: Recording, address: string): Promise<{ values: number; start: number; end: number }> {
+async function send(
+  recording: Recording,
+  wanted: (table: string) => boolean,
+  address: string,
+): Promise<{ values: number; start: number; end: number }> {
   let values = 0;
   let start = Number.POSITIVE_INFINITY;
   let end = 0;
   for (const node of recording.nodes) {
     for (const name of node.tables.keys()) {
+      if (!wanted(name)) continue;
       const batch = readTable(node, name);
       const lines: string[] = [];
       for (let s = 0; s + 1 < batch.series.length; s++) {

@@ -46,7 +46,7 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
     const packed = fs.readFileSync(file);
     let bytes: Buffer;
     try {
-      bytes = zstdDecompressSync(packed);
+      bytes = zstdDecompressSync(packed, { chunkSize: contentSize(packed) });
     } catch (error) {
       damage.unreadable = `cannot be decompressed: ${reason(error)}`;
       bytes = decompressStart(packed);
@@ -76,6 +76,17 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
   } finally {
     fs.closeSync(fd);
   }
+}
+
+/** How long a compressed part will be, as its first frame says; else a guess. One buffer of that size is enough. */
+function contentSize(packed: Buffer): number {
+  const guess = Math.min(CHUNK, Math.max(1024, packed.length * 4));
+  if (packed.length < 14) return guess;
+  const head = packed[4]!;
+  const single = (head >> 5) & 1;
+  const at = 6 - single + [0, 1, 2, 4][head & 3]!;
+  const size = [single === 1 ? packed[at]! : guess, packed.readUInt16LE(at) + 256, packed.readUInt32LE(at), guess];
+  return Math.min(1 << 30, Math.max(64, size[head >> 6]!));
 }
 
 /** What can be had of a compressed part whose end is missing or damaged. */

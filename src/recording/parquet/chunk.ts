@@ -26,7 +26,10 @@ export interface Chunk {
   max?: Buffer;
 }
 
-const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+/** Higher levels cost much and gain nothing: what is left is noise. */
+const LEVEL = { [constants.ZSTD_c_compressionLevel]: 3 };
+/** One output buffer that is large enough: zlib would collect small ones. */
+const pack = (bytes: Buffer): Buffer => zstdCompressSync(bytes, { params: LEVEL, chunkSize: bytes.length + 1024 });
 const PAGE_ROWS = 131_072;
 const SAMPLE_ROWS = 8192;
 const LARGEST_DICTIONARY = 1 << 16;
@@ -192,7 +195,7 @@ function mostlyDistinct(values: Float64Array): boolean {
 }
 
 function dictionaryPage(plain: Buffer, count: number): Buffer {
-  const packed = zstdCompressSync(plain, LEVEL);
+  const packed = pack(plain);
   const head = encodeStruct(
     struct(
       [1, i32(PageType.DICTIONARY)],
@@ -248,7 +251,7 @@ function dataPages(shape: Shape, encoding: number, encode: (out: Bytes, from: nu
     const levels = shape.optional ? definitionLevels(present, end - row) : Buffer.alloc(0);
     scratch.length = 0;
     encode(scratch, from, from + count);
-    const packed = zstdCompressSync(scratch.view(), LEVEL);
+    const packed = pack(scratch.view());
     const nulls = end - row - count;
     const head = encodeStruct(
       struct(

@@ -179,6 +179,11 @@ function readTexts(
   }
 }
 
+/** One output buffer of the right size: zlib would collect small ones. */
+function unpack(bytes: Buffer, size: number): Buffer {
+  return zstdDecompressSync(bytes, { chunkSize: Math.max(64, size) });
+}
+
 /** The data pages of a chunk; its dictionary goes to `takeDictionary` first. */
 function* pages(
   fd: number,
@@ -199,7 +204,7 @@ function* pages(
       throw new Error(`column ${column.name} is damaged (checksum)`);
     }
     if (head[1] === PageType.DICTIONARY) {
-      takeDictionary(zstdDecompressSync(body), (head[7] as ReadStruct)[1] as number);
+      takeDictionary(unpack(body, head[2] as number), (head[7] as ReadStruct)[1] as number);
       continue;
     }
     if (head[1] !== PageType.DATA_V2) throw new Error('it has pages of a kind Tacho does not write');
@@ -208,7 +213,7 @@ function* pages(
     const pageRows = facts[3] as number;
     const nulls = facts[2] as number;
     const present = nulls === 0 ? undefined : runsAndBits(body, 0, levels, 1, pageRows);
-    const values = zstdDecompressSync(body.subarray(levels));
+    const values = unpack(body.subarray(levels), (head[2] as number) - levels);
     rows += pageRows;
     yield { encoding: facts[4] as number, count: pageRows - nulls, rows: pageRows, values, present };
   }
