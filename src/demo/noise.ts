@@ -1,3 +1,5 @@
+import { random } from '../base/random.ts';
+
 /** Random numbers that are the same every time: a stream of its own for each thing that is made up. */
 export interface Noise {
   /** Evenly between 0 and 1. */
@@ -8,14 +10,7 @@ export interface Noise {
 
 /** The stream that belongs to these words, e.g. `noise(7, 'gpu', node, card)`. */
 export function noise(...words: readonly (string | number)[]): Noise {
-  // mulberry32: small, quick, and good enough for what only has to look like measurements
-  let state = hash(words.join('/'));
-  const uniform = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
+  const uniform = random(hash(words.join('/')));
   return {
     uniform,
     // six even numbers together are close enough to a bell
