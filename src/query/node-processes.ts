@@ -1,0 +1,237 @@
+import type { Batch } from '../recording/batch.ts';
+import { birthOf, type Chain, cumulative, type Image, imagesOf } from './process-images.ts';
+import type { SampledProcess } from './process-samples.ts';
+import { makeColumns, type ProcessColumns, type ProcessJob } from './process-set.ts';
+
+/** Everything that is known of the processes of one job on one node. */
+export interface NodeProcesses {
+  job: ProcessJob;
+  node: string;
+  ends?: Batch;
+  starts?: Batch;
+  samples: readonly SampledProcess[];
+  /** User id → name, where it is known. */
+  users: ReadonlyMap<number, string>;
+}
+
+/** Columns that identify a process or describe its end: they are no metrics. */
+const IDENTITY = new Set([
+  'ppid',
+  'pgid',
+  'sid',
+  'uid',
+  'exitcode',
+  'exitsignal',
+  'numtids',
+  'threads_counted',
+  'rank',
+  'thread_start',
+]);
+
+/** When sampling and recording tell different times for one start, they differ by less. */
+const APART = 1.5e6;
+/** A process that was seen so long after its last record is another program that leaves no records. */
+const LATER = 2.5e6;
+
+/**
+ * One row a process: those that told of their end, those that only told of their start (filled with what sampling saw
+ * last), and those that only sampling saw. Counters that go on counting across exec become each image's own part.
+ */
+export function mergeProcesses(given: NodeProcesses): ProcessColumns {
+  const { ends, starts, samples } = given;
+  const { chains, boot } = imagesOf(ends, starts);
+  const starttime = ends?.numbers.get('starttime');
+  const matched = matchSamples(chains, samples, (chain) => birthOf(chain, starttime, boot));
+  const names = new Set([...metricsOf(ends), ...samples.flatMap((one) => [...one.metrics.keys()])]);
+  const most = chains.reduce((sum, chain) => sum + chain.images.length + 1, 0) + samples.length;
+  const columns = makeColumns(most, names, [given.job]);
+  const into: Writer = { ...given, columns, at: 0, counters: cumulative(ends) };
+  const seen = new Set<SampledProcess>();
+  for (const chain of chains) {
+    const sample = matched.get(chain);
+    if (sample !== undefined) seen.add(sample);
+    addChain(into, chain, sample);
+  }
+  for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.start, sample.start);
+  columns.length = into.at;
+  addCpuTime(columns);
+  return trim(columns);
+}
+
+interface Writer extends NodeProcesses {
+  columns: ProcessColumns;
+  /** Where the next process goes. */
+  at: number;
+  /** Metrics that go on counting across exec. */
+  counters: ReadonlySet<string>;
+}
+
+function metricsOf(ends: Batch | undefined): string[] {
+  return [...(ends?.numbers.keys() ?? [])].filter((name) => !IDENTITY.has(name));
+}
+
+/** Which sampled process a chain is: the same pid, and started at the same time or seen alive when it began. */
+function matchSamples(
+  chains: readonly Chain[],
+  samples: readonly SampledProcess[],
+  birth: (chain: Chain) => number,
+): Map<Chain, SampledProcess> {
+  const found = new Map<Chain, SampledProcess>();
+  if (samples.length === 0) return found;
+  const byPid = Map.groupBy(samples, (sample) => sample.pid);
+  for (const chain of chains) {
+    const born = birth(chain);
+    const best = byPid
+      .get(chain.first.pid)
+      ?.filter((sample) => {
+        const together = Math.abs(sample.start - born) < APART;
+        // records may begin late: a program without them executed one that has them
+        return together || (sample.start < born && sample.last > chain.first.start - APART);
+      })
+      .sort((a, b) => Math.abs(a.start - born) - Math.abs(b.start - born))[0];
+    if (best !== undefined) found.set(chain, best);
+  }
+  return found;
+}
+
+function addChain(into: Writer, chain: Chain, sample: SampledProcess | undefined): void {
+  const { columns } = into;
+  const counted = new Map<string, number>();
+  const { first, images } = chain;
+  const ppid = textlessNumber(into, first, 'ppid');
+  images.forEach((image, k) => {
+    const i = into.at++;
+    addIdentity(into, i, image);
+    columns.birth[i] = first.start;
+    if (!Number.isNaN(ppid)) columns.ppid[i] = ppid;
+    if (image.endRow >= 0) {
+      addEnd(into, i, image, counted);
+      return;
+    }
+    columns.source[i] = 'start';
+    const next = images[k + 1];
+    // what it used is in the numbers of the image that it became
+    if (next !== undefined) columns.end[i] = next.start;
+    else if (sample !== undefined && sample.last >= image.start) {
+      columns.end[i] = sample.last;
+      addSampled(into, i, sample, counted);
+    }
+  });
+  const last = images.at(-1)!;
+  if (sample === undefined || last.endRow < 0 || text(into.ends!, 'ended', last.endRow) !== 'exec') return;
+  const end = into.ends!.time[last.endRow]!;
+  if (sample.last > end + LATER) addSample(into, sample, end, first.start, counted);
+}
+
+function textlessNumber(into: Writer, image: Image, name: string): number {
+  const said = image.startRow < 0 ? undefined : into.starts?.numbers.get(name)?.[image.startRow];
+  if (said !== undefined && !Number.isNaN(said)) return said;
+  return image.endRow < 0 ? Number.NaN : (into.ends?.numbers.get(name)?.[image.endRow] ?? Number.NaN);
+}
+
+function text(batch: Batch, name: string, row: number): string {
+  const texts = batch.texts.get(name);
+  return texts === undefined ? '' : texts.values[texts.codes[row]!]!;
+}
+
+const ID_NUMBERS = ['ppid', 'pgid', 'sid', 'uid'] as const;
+const ID_TEXTS = ['exename', 'path', 'args', 'directory', 'tags'] as const;
+
+function addIdentity(into: Writer, i: number, image: Image): void {
+  const { columns } = into;
+  const [batch, row] = image.endRow >= 0 ? [into.ends!, image.endRow] : [into.starts!, image.startRow];
+  columns.job[i] = 0;
+  columns.node[i] = into.node;
+  columns.pid[i] = image.pid;
+  columns.start[i] = image.start;
+  for (const name of ID_NUMBERS) columns[name][i] = batch.numbers.get(name)?.[row] ?? Number.NaN;
+  for (const name of ID_TEXTS) columns[name][i] = text(batch, name, row);
+  const rank = batch.numbers.get('rank')?.[row];
+  columns.rank[i] = rank === undefined ? text(batch, 'rank', row) : Number.isNaN(rank) ? '' : String(rank);
+  if (columns.exename[i] === '') columns.exename[i] = columns.path[i]!.slice(columns.path[i]!.lastIndexOf('/') + 1);
+  const uid = columns.uid[i]!;
+  columns.user[i] = into.users.get(uid) ?? (Number.isNaN(uid) ? into.job.user : String(uid));
+}
+
+function addEnd(into: Writer, i: number, image: Image, counted: Map<string, number>): void {
+  const { columns } = into;
+  const ends = into.ends!;
+  const row = image.endRow;
+  columns.source[i] = 'record';
+  columns.end[i] = ends.time[row]!;
+  columns.ended[i] = text(ends, 'ended', row);
+  columns.exitcode[i] = ends.numbers.get('exitcode')?.[row] ?? Number.NaN;
+  columns.exitsignal[i] = ends.numbers.get('exitsignal')?.[row] ?? Number.NaN;
+  columns.threads[i] = ends.numbers.get('numtids')?.[row] ?? Number.NaN;
+  for (const [name, values] of columns.metrics) {
+    const value = ends.numbers.get(name)?.[row];
+    if (value !== undefined) values[i] = ownPart(into, name, value, counted);
+  }
+}
+
+/** What a counter counted since the image before; other values as they are. */
+function ownPart({ counters }: Writer, name: string, value: number, counted: Map<string, number>): number {
+  if (Number.isNaN(value) || !counters.has(name)) return value;
+  const before = counted.get(name) ?? 0;
+  counted.set(name, value);
+  return value >= before ? value - before : value;
+}
+
+function addSampled(into: Writer, i: number, sample: SampledProcess, counted: Map<string, number>): void {
+  const { columns } = into;
+  columns.threads[i] = sample.threads;
+  if (columns.user[i] === '') columns.user[i] = sample.user;
+  for (const [name, value] of sample.metrics) {
+    // sampling is coarser than records: it may know less than they have said
+    const most = into.counters.has(name) ? Math.max(value, counted.get(name) ?? 0) : value;
+    columns.metrics.get(name)![i] = ownPart(into, name, most, counted);
+  }
+}
+
+function addSample(
+  into: Writer,
+  sample: SampledProcess,
+  start: number,
+  birth: number,
+  counted = new Map<string, number>(),
+): void {
+  const { columns } = into;
+  const i = into.at++;
+  columns.job[i] = 0;
+  columns.node[i] = into.node;
+  columns.pid[i] = sample.pid;
+  columns.ppid[i] = sample.ppid;
+  columns.uid[i] = sample.uid;
+  columns.user[i] = sample.user;
+  columns.start[i] = start;
+  columns.birth[i] = birth;
+  columns.end[i] = Math.max(sample.last, start);
+  columns.source[i] = 'sample';
+  const [program = '', ...args] = sample.command.split(' ');
+  columns.exename[i] = sample.name === '' ? program.slice(program.lastIndexOf('/') + 1) : sample.name;
+  columns.args[i] = args.join(' ');
+  addSampled(into, i, sample, counted);
+}
+
+function addCpuTime(columns: ProcessColumns): void {
+  const user = columns.metrics.get('usertime');
+  const system = columns.metrics.get('systemtime');
+  for (let i = 0; i < columns.length; i++) {
+    const parts = [user?.[i] ?? Number.NaN, system?.[i] ?? Number.NaN].filter((value) => !Number.isNaN(value));
+    if (parts.length > 0) columns.cpu_time[i] = parts.reduce((a, b) => a + b);
+  }
+}
+
+/** Rows were counted before they were merged: what is not used goes. */
+function trim(columns: ProcessColumns): ProcessColumns {
+  const { length } = columns;
+  const trimmed: Record<string, unknown> = { ...columns };
+  for (const [name, values] of Object.entries(columns)) {
+    if (values instanceof Float64Array) trimmed[name] = values.subarray(0, length);
+  }
+  for (const values of Object.values(trimmed)) {
+    if (Array.isArray(values) && values.length > length && typeof values[0] === 'string') values.length = length;
+  }
+  const metrics = new Map([...columns.metrics].map(([name, values]) => [name, values.subarray(0, length)]));
+  return { ...(trimmed as unknown as ProcessColumns), metrics };
+}

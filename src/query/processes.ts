@@ -1,0 +1,95 @@
+import type { Damage } from '../recording/csv-read.ts';
+import type { Job } from '../recording/job.ts';
+import type { NodeRecording, Recording } from '../recording/open.ts';
+import { type ReadBatch, readTable } from '../recording/read.ts';
+import { mergeProcesses, type NodeProcesses } from './node-processes.ts';
+import { SAMPLE_COLUMNS, type SampledProcess, samplesOfBatch } from './process-samples.ts';
+import {
+  joinColumns,
+  makeColumns,
+  type ProcessColumns,
+  type ProcessJob,
+  type ProcessSet,
+  type ProcessSource,
+} from './process-set.ts';
+import { linkProcesses } from './process-tree.ts';
+import { readThreads } from './threads.ts';
+
+/** All processes of the recordings, with their tree. */
+export function readProcesses(recordings: readonly Recording[]): ProcessSet {
+  return linkProcesses(readColumns(recordings));
+}
+
+/** Recordings as a place where processes come from. */
+export function recordingsSource(recordings: readonly Recording[]): ProcessSource {
+  return {
+    processes: async () => readColumns(recordings),
+    threads: async (process) => readThreads(recordings[process.job]!, process),
+  };
+}
+
+/** All processes of the recordings as columns. */
+export function readColumns(recordings: readonly Recording[]): ProcessColumns {
+  const parts = recordings.flatMap((recording) => {
+    const job = processJob(recording.job, recording.path);
+    // a job without nodes is still one of the jobs
+    const found = [{ ...makeColumns(0, [], [job]), troubles: [...recording.troubles] }];
+    for (const node of recording.nodes) {
+      const troubles: string[] = [];
+      const columns = mergeProcesses(nodeProcesses(node, job, recording.job, troubles));
+      found.push({ ...columns, troubles });
+    }
+    return found.length === 2 ? [{ ...found[1]!, troubles: [...found[0]!.troubles, ...found[1]!.troubles] }] : found;
+  });
+  return joinColumns(parts);
+}
+
+export function processJob(job: Job, origin: string): ProcessJob {
+  return {
+    id: job.id,
+    name: job.name,
+    user: job.user,
+    nodes: job.nodes,
+    start: job.start,
+    end: job.end ?? Number.NaN,
+    state: job.state,
+    ...(job.exit_code === undefined ? {} : { exit_code: job.exit_code }),
+    tags: job.tags,
+    origin,
+  };
+}
+
+function nodeProcesses(node: NodeRecording, job: ProcessJob, facts: Job, troubles: string[]): NodeProcesses {
+  const read = (table: string, columns?: readonly string[]): ReadBatch | undefined => {
+    if (!node.tables.has(table)) return undefined;
+    const batch = readTable(node, table, columns === undefined ? {} : { columns });
+    for (const damage of batch.damage) troubles.push(damageWords(damage));
+    return batch;
+  };
+  const sampled = read('process', SAMPLE_COLUMNS);
+  const samples = sampled === undefined ? [] : samplesOfBatch(sampled);
+  const ends = read('process_end');
+  const starts = read('process_start');
+  return {
+    job,
+    node: node.name,
+    samples,
+    users: usersOf(facts, samples),
+    ...(ends === undefined ? {} : { ends }),
+    ...(starts === undefined ? {} : { starts }),
+  };
+}
+
+/** Records have user ids; names are known from the job and from sampling. */
+export function usersOf(job: Job, samples: readonly SampledProcess[]): Map<number, string> {
+  const users = new Map<number, string>();
+  for (const { uid, user } of samples) if (user !== '' && !Number.isNaN(uid)) users.set(uid, user);
+  if (job.uid >= 0 && job.user !== '') users.set(job.uid, job.user);
+  return users;
+}
+
+export function damageWords(damage: Damage): string {
+  if (damage.unreadable !== undefined) return `${damage.file}: ${damage.unreadable}`;
+  if (damage.bad_lines > 0) return `${damage.file}: ${damage.bad_lines} lines could not be read`;
+  return `${damage.file}: the last line is torn and was left out`;
+}
