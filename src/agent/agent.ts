@@ -177,6 +177,7 @@ export class Agent {
   async stop(why: string): Promise<void> {
     if (this.ended) return;
     clearTimeout(this.timer);
+    for (const { source } of this.readers) source.last?.();
     this.sample(this.clock.now(), 0, true);
     await this.isolated?.close();
     this.ended = true;
@@ -217,6 +218,7 @@ export class Agent {
     for (const reader of this.readers) {
       if (all || time >= reader.due) this.readOne(reader, time);
     }
+    this.catchUp(time);
     this.account(time, late);
     if (time >= this.nextSync) {
       this.nextSync = time + SYNC_SECONDS * 1e6;
@@ -227,6 +229,14 @@ export class Agent {
       this.save();
     }
     this.tickMicroseconds = Math.round((performance.now() - begin) * 1000);
+  }
+
+  /** Events may have gathered faster than one read takes them. A source that fails is not asked again in this tick. */
+  private catchUp(time: number): void {
+    const late = (reader: Reader): boolean => reader.failures === 0 && reader.source.behind?.() === true;
+    while (this.readers.some(late)) {
+      for (const reader of this.readers) if (reader.source.behind !== undefined) this.readOne(reader, time);
+    }
   }
 
   private readOne(reader: Reader, time: number): void {

@@ -7,12 +7,12 @@ export class CsvText {
 
   /** Appends the rows of a frame. */
   frame(frame: Frame): void {
-    const { numbers, texts, numberWidth, textWidth, place, table } = frame;
+    const { numbers, texts, times, numberWidth, textWidth, place, table } = frame;
     const { columns } = table;
     const keys = table.keys.length;
     for (let r = 0; r < frame.rows; r++) {
       this.room(24 + columns.length * 26);
-      this.integer(frame.time);
+      this.integer(times === undefined ? frame.time : times[r]!);
       for (let k = 0; k < keys; k++) {
         this.bytes[this.length++] = 44;
         this.text(texts[r * textWidth + k]!);

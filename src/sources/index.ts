@@ -13,6 +13,7 @@ import { nfs } from './nfs.ts';
 import { power } from './power.ts';
 import { pressure } from './pressure.ts';
 import { process } from './process.ts';
+import { processEnd, processStart, threadEnd } from './process-records.ts';
 import type { SourceKind } from './source.ts';
 import { vmstat } from './vmstat.ts';
 
@@ -33,5 +34,8 @@ export const sources: readonly SourceKind[] = [
   gpu,
   gpuProcess,
   process,
+  processStart,
+  processEnd,
+  threadEnd,
   marker,
 ];

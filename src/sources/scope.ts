@@ -12,6 +12,14 @@ export type Members =
   /** Every process on the node. */
   | { readonly by: 'node' };
 
+/** Where the job's processes on this node say themselves that they start and end (native/record.h). */
+export interface Records {
+  /** They append to this file, which lies in a folder of its own. */
+  readonly file: string;
+  /** Names of perf events that they count. */
+  readonly events: readonly string[];
+}
+
 export interface Scope {
   readonly members: Members;
   /** The job's cgroup, and whether other things run in it too. Undefined: there is none to speak of. */
@@ -22,4 +30,6 @@ export interface Scope {
   readonly root?: number;
   /** Hide arguments in what is recorded. */
   readonly redact: boolean;
+  /** Undefined: they do not. */
+  readonly records?: Records;
 }

@@ -8,6 +8,10 @@ export interface Source {
   /** The table as it is on this node (an open table has its real columns here). */
   readonly table: Table;
   read(frame: Frame): void;
+  /** Sources of events: the last read has not taken everything; what is left is read at once. */
+  behind?(): boolean;
+  /** The next read is the last one: nothing may be kept back for later. */
+  last?(): void;
   close(): void;
 }
 

@@ -15,6 +15,8 @@ export class Frame {
   rows = 0;
   numbers: Float64Array;
   texts: string[];
+  /** Tables of events only: when each row happened, instead of `time`. */
+  times: Float64Array | undefined;
   readonly numberWidth: number;
   readonly textWidth: number;
   /** For each column of the table: its place among the numbers, or −1 − its place among the texts. */
@@ -29,6 +31,7 @@ export class Frame {
     this.textWidth = word;
     this.numbers = new Float64Array(Math.max(1, number) * 8).fill(Number.NaN);
     this.texts = [];
+    this.times = table.events === true ? new Float64Array(8) : undefined;
   }
 
   clear(time: number): void {
@@ -47,6 +50,7 @@ export class Frame {
     }
     const t = r * this.textWidth;
     for (let i = 0; i < this.textWidth; i++) this.texts[t + i] = '';
+    if (this.times !== undefined) this.setTime(r);
     return r;
   }
 
@@ -54,6 +58,23 @@ export class Frame {
   drop(): void {
     this.rows--;
     this.numbers.fill(Number.NaN, this.rows * this.numberWidth, (this.rows + 1) * this.numberWidth);
+  }
+
+  /** Hands all rows over to a frame of the same table that has none, and goes on with what that one had room in. */
+  giveTo(other: Frame): void {
+    [other.numbers, this.numbers] = [this.numbers, other.numbers];
+    [other.texts, this.texts] = [this.texts, other.texts];
+    [other.times, this.times] = [this.times, other.times];
+    [other.rows, this.rows] = [this.rows, other.rows];
+  }
+
+  private setTime(row: number): void {
+    if (row === this.times!.length) {
+      const grown = new Float64Array(row * 2);
+      grown.set(this.times!);
+      this.times = grown;
+    }
+    this.times![row] = this.time;
   }
 
   /** Place of a number column among the numbers: look it up once, when the source opens. */

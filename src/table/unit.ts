@@ -13,6 +13,7 @@ export interface UnitFacts {
 
 export const units = {
   bytes: { suffix: 'bytes', base: 'bytes', factor: 1 },
+  kibibytes: { suffix: 'kb', base: 'bytes', factor: 1024 },
   seconds: { suffix: 'seconds', base: 'seconds', factor: 1 },
   milliseconds: { suffix: 'ms', base: 'seconds', factor: 1e-3 },
   microseconds: { suffix: 'us', base: 'seconds', factor: 1e-6 },

@@ -1,0 +1,212 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { code } from '../base/fault.ts';
+import type { Table } from '../table/table.ts';
+import type { Host } from './host.ts';
+import { type RecordFrames, recordLines } from './process-record-lines.ts';
+import type { Records } from './scope.ts';
+
+/** Reads the file that the processes of a job on this node append their lines to, as it grows. */
+export interface RecordTail {
+  readonly frames: RecordFrames;
+  /** Brings the rows of the lines that were appended since; does nothing until `part` has taken those of the last time. */
+  advance(part: keyof RecordFrames): void;
+  /** There is more than one call reads. */
+  behind(): boolean;
+  /** The next calls are the last ones: nothing waits for lines that may follow. */
+  last(): void;
+  /** Removes the file. */
+  close(): void;
+}
+
+/** So much is read at a time, whatever has gathered: memory stays small. */
+const PORTION = 256 << 10;
+/** No line is longer: without a newline in so much this is not our file. */
+const LONGEST_LINE = 64 << 10;
+/** A file that is read to its end and longer than this makes room for a new one: it lies in memory. */
+const LONGEST = 16 << 20;
+
+const tails = new WeakMap<Records, RecordTail>();
+
+/** The tail of a job's file: one for all tables that come from it. */
+export function tailOf(
+  host: Host,
+  records: Records,
+  redact: boolean,
+  tables: { start: Table; end: Table; thread: Table },
+): RecordTail {
+  const known = tails.get(records);
+  if (known !== undefined) return known;
+  const made = openTail(host, records, redact, tables);
+  tails.set(records, made);
+  return made;
+}
+
+function openTail(
+  host: Host,
+  records: Records,
+  redact: boolean,
+  tables: { start: Table; end: Table; thread: Table },
+): RecordTail {
+  const { file } = records;
+  const progress = `${file}.read`;
+  const old = `${file}.old`;
+  const lines = recordLines(tables, redact);
+  const taken = new Set<keyof RecordFrames>();
+  let buffer = Buffer.allocUnsafeSlow(2 * PORTION);
+  let kept = 0;
+  let fd = -1;
+  let offset = 0;
+  let saved = -1;
+  let more = false;
+  let leaving = false;
+  let moved = false;
+  let closed = false;
+
+  // an agent that was here before and died has said how far it came; of a file that it moved away it may have read a part
+  if (fs.existsSync(old)) takeWhole(old);
+  offset = savedOffset();
+
+  function savedOffset(): number {
+    try {
+      const [inode, at] = fs.readFileSync(progress, 'latin1').split(' ').map(Number);
+      return inode === fs.statSync(file).ino && at! <= fs.statSync(file).size ? at! : 0;
+    } catch {
+      return 0;
+    }
+  }
+
+  function takeWhole(name: string): void {
+    fd = fs.openSync(name, 'r');
+    offset = 0;
+    moved = true;
+  }
+
+  function open(): boolean {
+    if (fd >= 0) return true;
+    try {
+      fd = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW);
+      return true;
+    } catch (error) {
+      if (code(error) !== 'ENOENT') throw error;
+      remake();
+      return false;
+    }
+  }
+
+  /** Somebody who cleans up may have taken the folder away: what ends from now on can be recorded again. */
+  function remake(): void {
+    const folder = path.dirname(file);
+    if (fs.existsSync(folder)) return;
+    fs.mkdirSync(folder, { mode: 0o700 });
+    host.note({
+      table: 'process_end',
+      what: 'records',
+      why: `${folder} was removed while the job ran; processes that ended in between are missing`,
+    });
+  }
+
+  /** What was read before has been written by now: an agent that takes over need not read it again. */
+  function save(): void {
+    if (offset === saved || fd < 0 || moved) return;
+    saved = offset;
+    try {
+      fs.writeFileSync(progress, `${fs.fstatSync(fd).ino} ${offset - kept}\n`, { mode: 0o600 });
+    } catch {
+      // a full memory file system: then rows come twice, and twice the same row counts once
+    }
+  }
+
+  function read(): number {
+    if (buffer.length - kept < PORTION) {
+      const grown = Buffer.allocUnsafeSlow(buffer.length * 2);
+      buffer.copy(grown, 0, 0, kept);
+      buffer = grown;
+    }
+    const got = fs.readSync(fd, buffer, kept, PORTION, offset);
+    offset += got;
+    return got;
+  }
+
+  /** Takes the whole lines of what is in the buffer; the rest moves to its beginning. */
+  function take(length: number): void {
+    let from = 0;
+    for (let end = buffer.indexOf(10, from); end >= 0 && end < length; end = buffer.indexOf(10, from)) {
+      if (end > from) lines.take(buffer, from, end);
+      from = end + 1;
+    }
+    buffer.copyWithin(0, from, length);
+    kept = length - from;
+    if (kept > LONGEST_LINE) cutOff();
+  }
+
+  /** At the end of the file: is it time for a new one? Who has the old one open still writes there: one more read. */
+  function turn(): void {
+    if (moved) {
+      fs.closeSync(fd);
+      fs.rmSync(old, { force: true });
+      fd = -1;
+      offset = 0;
+      saved = -1;
+      moved = false;
+      cutOff();
+      more = true;
+    } else if (offset > LONGEST && !leaving) {
+      fs.renameSync(file, old);
+      moved = true;
+    }
+  }
+
+  /** What is left at the end of a file has no newline. */
+  function cutOff(): void {
+    if (kept > 0) lines.trouble.torn++;
+    kept = 0;
+  }
+
+  function tell(): void {
+    const { torn, unknown, events } = lines.trouble;
+    const note = (what: string, why: string, hint?: string): void =>
+      host.note({ table: 'process_end', what, why, ...(hint === undefined ? {} : { hint }) });
+    if (torn > 0)
+      note('lines', `${torn} lines were cut off: their processes were killed while they wrote, or memory was full`);
+    if (unknown > 0) note('lines', `${unknown} lines are not of this version of Tacho`);
+    for (const event of events)
+      note(event, 'it was not named when the recording began', 'set TACHO_RECORD_EVENTS before');
+  }
+
+  return {
+    frames: lines.frames,
+    advance(part) {
+      const again = taken.has(part) || taken.size === 0;
+      taken.add(part);
+      if (!again || closed) return;
+      for (const each of ['start', 'end', 'thread'] as const) {
+        // nobody has asked for the rows of the last time: that table is not wanted
+        if (!taken.has(each)) lines.frames[each].clear(0);
+      }
+      taken.clear();
+      taken.add(part);
+      save();
+      more = false;
+      if (open()) {
+        const got = read();
+        take(kept + got);
+        more = got === PORTION;
+        if (!more) turn();
+      }
+      if (!more) lines.release(leaving);
+    },
+    behind: () => more,
+    last() {
+      leaving = true;
+    },
+    close() {
+      if (closed) return;
+      closed = true;
+      cutOff();
+      tell();
+      if (fd >= 0) fs.closeSync(fd);
+      fs.rmSync(path.dirname(file), { recursive: true, force: true });
+    },
+  };
+}
