@@ -26,6 +26,7 @@ function section({ table, every }: ReferenceEntry): string {
   const facts = [table.scope === 'job' ? "The job's part of the node." : 'The whole node.'];
   if (every !== undefined) facts.push(`Read every ${every} s at most.`);
   if (table.sparse) facts.push('A row is written when something changed; the last one holds until the next.');
+  if (table.events) facts.push('A row is something that happened, at the time it happened.');
   if (table.open !== undefined) facts.push(table.open.help);
   const lines = [`## ${table.name}`, '', table.help, facts.join(' '), ''];
   if (table.keys.length > 0) {
