@@ -37,3 +37,20 @@ export interface AgentRecord {
   lost_samples?: { table: string; rows: number; why: string }[];
   cost: { cpu_seconds: number; max_rss_bytes: number; bytes_written: number };
 }
+
+/** What a reader may rely on, whoever wrote the record. */
+export const AGENT_NEEDS = {
+  tacho: '',
+  node: '',
+  pid: Number.NaN,
+  interval_seconds: Number.NaN,
+  start: Number.NaN,
+  facts: { hostname: '', kernel: '', architecture: '', cpus: Number.NaN, memory_bytes: Number.NaN, gpus: [] },
+  scope: { members: '' },
+  tables: [],
+  unmeasured: [],
+  ticks: 0,
+  late_ticks: 0,
+  missed_ticks: 0,
+  cost: { cpu_seconds: Number.NaN, max_rss_bytes: Number.NaN, bytes_written: Number.NaN },
+};

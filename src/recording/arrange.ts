@@ -31,10 +31,12 @@ export function arrange(rows: Rows, table: Table): Batch {
   return { table, rows: kept, time, numbers, texts, series: starts };
 }
 
+const NUMBER = /^\d{1,15}$/;
+
 /** Keys that are numbers come first, by value ("gpu 2" before "gpu 10"), then texts. */
 export function compareKeys(a: string, b: string): number {
-  const left = /^\d{1,15}$/.test(a);
-  const right = /^\d{1,15}$/.test(b);
+  const left = NUMBER.test(a);
+  const right = NUMBER.test(b);
   if (left !== right) return left ? -1 : 1;
   if (left) {
     const difference = Number(a) - Number(b);
@@ -53,13 +55,7 @@ function seriesOf(
   let total = 1;
   for (const { codes, pool } of keys) {
     const values = pool.values();
-    const rank = new Uint32Array(values.length);
-    values
-      .map((_, code) => code)
-      .sort((a, b) => compareKeys(values[a]!, values[b]!))
-      .forEach((code, place) => {
-        rank[code] = place;
-      });
+    const rank = ranksOf(values);
     const width = values.length;
     if (total * width <= 1 << 22) {
       for (let i = 0; i < count; i++) series[i] = series[i]! * width + rank[codes[i]!]!;
@@ -67,6 +63,24 @@ function seriesOf(
     } else ({ series, total } = compact(series, rank, codes, width, count));
   }
   return { series, total };
+}
+
+/** The place of each text among all of them, as `compareKeys` has it; each text is looked at once. */
+function ranksOf(values: readonly string[]): Uint32Array {
+  const numbers = Float64Array.from(values, (value) => (NUMBER.test(value) ? Number(value) : Number.POSITIVE_INFINITY));
+  const rank = new Uint32Array(values.length);
+  values
+    .map((_, code) => code)
+    .sort((a, b) => {
+      const difference = numbers[a]! - numbers[b]!;
+      // two texts are infinitely far away, and so not apart
+      if (difference < 0 || difference > 0) return difference;
+      return values[a]! < values[b]! ? -1 : values[a]! > values[b]! ? 1 : 0;
+    })
+    .forEach((code, place) => {
+      rank[code] = place;
+    });
+  return rank;
 }
 
 /** The same when most combinations do not occur: only those that do get a number. */

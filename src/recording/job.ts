@@ -86,3 +86,20 @@ export interface Job {
   usage?: Usage;
   redacted?: boolean;
 }
+
+/** What a reader may rely on, whoever wrote the record. */
+export const JOB_NEEDS = {
+  tacho: '',
+  id: '',
+  scheduler: 'none',
+  name: '',
+  user: '',
+  uid: -1,
+  asked: {},
+  nodes: [],
+  interval_seconds: Number.NaN,
+  start: Number.NaN,
+  state: 'unknown',
+  tags: {},
+  environment: {},
+};

@@ -1,11 +1,12 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
-import type { AgentRecord } from './agent-record.ts';
+import { AGENT_NEEDS, type AgentRecord } from './agent-record.ts';
 import { type TableFiles, tableFiles } from './files.ts';
 
-import { FORMAT, type Job } from './job.ts';
+import { FORMAT, JOB_NEEDS, type Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
+import { shaped } from './shape.ts';
 
 export interface NodeRecording {
   name: string;
@@ -43,7 +44,7 @@ export function openRecording(folder: string): Recording {
     if (found !== undefined) nodes.push(found);
   }
   nodes.sort((a, b) => byName(a.name, b.name));
-  const job = readRecord<Job>(path.join(folder, 'job.json'), troubles) ?? unknownJob(folder, nodes);
+  const job = readRecord<Job>(path.join(folder, 'job.json'), JOB_NEEDS, troubles) ?? unknownJob(folder, nodes);
   return { path: folder, job, nodes, troubles };
 }
 
@@ -130,14 +131,14 @@ function openNode(folder: string, name: string, troubles: string[]): NodeRecordi
     return undefined;
   }
   const agent = names.includes('agent.json')
-    ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), troubles)
+    ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), AGENT_NEEDS, troubles)
     : undefined;
   const node = { name, folder, tables: tableFiles(names) };
   return agent === undefined ? node : { ...node, agent };
 }
 
 /** job.json or agent.json; undefined (and a word in `troubles`) when it is missing or damaged. */
-function readRecord<T extends { format: number }>(file: string, troubles: string[]): T | undefined {
+function readRecord<T extends { format: number }>(file: string, needs: object, troubles: string[]): T | undefined {
   let record: T;
   try {
     record = JSON.parse(fs.readFileSync(file, 'utf8')) as T;
@@ -159,7 +160,10 @@ function readRecord<T extends { format: number }>(file: string, troubles: string
       hint: 'update Tacho on this machine',
     });
   }
-  return record;
+  const wrong: string[] = [];
+  const whole = shaped<T>(record, needs, wrong);
+  if (wrong.length > 0) troubles.push(`${file}: ${wrong.join(', ')} cannot be used`);
+  return whole;
 }
 
 /** What can be said of a job whose job.json is lost. */
