@@ -1,9 +1,11 @@
 import * as os from 'node:os';
+import * as path from 'node:path';
 import type { Command } from 'commander';
 import type { CommandEnding } from '../agent/command.ts';
 import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
+import { parseTags } from './tags.ts';
 
 interface Options extends Record<string, unknown> {
   name?: string;
@@ -39,36 +41,36 @@ Examples:
       const { folder, ending } = await recordCommand({
         command: words,
         ...(options.name === undefined ? {} : { name: options.name }),
-        tags: tags(options.tag),
+        tags: parseTags(options.tag),
         ...(options.output === undefined ? {} : { folder: options.output }),
         parent: config.recordings ?? '.',
         ...recorderOptions(config),
       });
-      if (options.report) await printReport(folder);
+      await finish(folder, options.report);
       endAs(ending);
     });
 }
 
+/** From this size on a recording is sealed at once; smaller ones are as quick to read as they are. */
+const WORTH_SEALING = 1 << 20;
+
 /** Whatever goes wrong here, the command's own end is what counts. */
-async function printReport(folder: string): Promise<void> {
+async function finish(folder: string, report: boolean): Promise<void> {
+  const shown = path.relative('.', folder) || '.';
   try {
-    const { reportCard } = await import('./report.ts');
-    process.stderr.write(await reportCard([folder], { stream: process.stderr }));
+    if (report) {
+      const { reportCard } = await import('./report.ts');
+      process.stderr.write(`${await reportCard([folder], { stream: process.stderr })}\nRecording ${shown}\n`);
+    }
+    const { openRecording } = await import('../recording/open.ts');
+    const { liveBytes, sealRecording } = await import('../recording/seal.ts');
+    const recording = openRecording(folder);
+    if (liveBytes(recording) >= WORTH_SEALING) sealRecording(recording, { force: true });
   } catch (error) {
     const { tell } = await import('./failure.ts');
     tell(error);
-    process.stderr.write(`tacho: the recording is ${folder}\n`);
+    process.stderr.write(`tacho: the recording is ${shown}\n`);
   }
-}
-
-function tags(given: readonly string[]): Record<string, string> {
-  const all: Record<string, string> = {};
-  for (const tag of given) {
-    const [, key, value] = /^([^:=]+)[:=](.*)$/s.exec(tag) ?? [];
-    if (key === undefined) throw usage(`"${tag}" is not a tag`, 'a tag is key:value, e.g. --tag case:baseline');
-    all[key] = value!;
-  }
-  return all;
 }
 
 /** Signals after which a shell should see the signal itself; others would dump our own core or cannot be caught. */
