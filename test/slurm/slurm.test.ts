@@ -21,6 +21,12 @@ function commands(recording: string, node: string): string[] {
 
 const recorded = (recording: string): string[] => openRecording(recording).nodes.map(({ name }) => name);
 
+async function report(user: User, recording: string): Promise<string> {
+  const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'report', recording);
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
 describe('on a real Slurm', { skip, concurrency: true }, () => {
   before(() => lab.up(4));
   after(async () => {
@@ -163,7 +169,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     assert.equal(readJob(recording).end, undefined);
     for (const node of readJob(recording).nodes)
       await eventually(() => agentRecord(recording, node)?.end, 'the end of the agent', 10);
-    const { stdout } = await lab.on('login', 'tacho-c', 'tacho', 'report', recording);
+    const stdout = await report('tacho-c', recording);
     assert.match(stdout, /CANCELLED/);
     assert.match(stdout, /cancelled by tacho-c/);
     assert.equal(readJob(recording).state, 'cancelled');
@@ -176,7 +182,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     const recording = path.join(place, `tacho-${id}`);
     const [node] = readJob(recording).nodes;
     await eventually(() => agentRecord(recording, node!)?.end, 'the end of the agent', 10);
-    const { stdout } = await lab.on('login', 'tacho-b', 'tacho', 'report', recording);
+    const stdout = await report('tacho-b', recording);
     assert.match(stdout, /TIME ?OUT/i);
     assert.match(stdout, /time limit of 1 min 00 s reached/);
   });
@@ -202,7 +208,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     assert.equal(await lab.ended(id), 'NODE_FAIL');
     await eventually(() => agentRecord(recording, 'c1')?.end, 'the end of the other agent', 10);
     assert.equal(agentRecord(recording, 'c4')?.end, undefined);
-    const { stdout } = await lab.on('login', 'tacho-a', 'tacho', 'report', recording);
+    const stdout = await report('tacho-a', recording);
     assert.match(stdout, /a node of the job failed/);
     assert.match(stdout, /c4/);
     const node = openRecording(recording).nodes.find(({ name }) => name === 'c4')!;
@@ -212,12 +218,14 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
   test('kill -9 of an agent: stop names its node, keeps what it wrote, and the others are whole', async () => {
     const place = await lab.place('tacho-b', 'killed');
     const script = `tacho start --interval 0.3; sleep 1.5
-      srun --overlap -N1 -n1 -w c2 pkill -9 -u tacho-b -f 'agent --recording ${place}'
-      sleep 1; tacho status; echo "status: $?"; tacho stop; echo "stop: $?"`;
+      pid=$(sed -n 's/^ "pid": \\([0-9]*\\),$/\\1/p' tacho-$SLURM_JOB_ID/node=c2/agent.json)
+      srun --overlap -N1 -n1 -w c2 bash -c "kill -9 $pid"
+      sleep 4; tacho status; echo "status: $?"; tacho stop; echo "stop: $?"`;
     const id = await lab.submit('tacho-b', place, script, '-N2', '-n2', '-w', 'c2,c3', '-t5');
     assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
     const out = read(place, 'out');
     assert.match(out, /no word from the end of recording on c2: what was written there is kept/);
+    assert.match(out, /c2 +silent(.*\n)+.*c3 +recording(.*\n)+status: 1/);
     assert.match(out, /stop: 0/);
     const recording = path.join(place, `tacho-${id}`);
     assert.equal(agentRecord(recording, 'c2')?.end, undefined);
