@@ -45,15 +45,16 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   const names = new Set([...metricsOf(ends), ...samples.flatMap((one) => [...one.metrics.keys()])]);
   const most = chains.reduce((sum, chain) => sum + chain.images.length + 1, 0) + samples.length;
   const columns = makeColumns(most, names, [given.job]);
-  const into: Writer = { ...given, columns, at: 0, counters: cumulative(ends) };
+  const into: Writer = { ...given, columns, at: 0, rows: new Int32Array(most).fill(-1), before: new Int32Array(most) };
   const seen = new Set<SampledProcess>();
   for (const chain of chains) {
     const sample = matched.get(chain);
     if (sample !== undefined) seen.add(sample);
     addChain(into, chain, sample);
   }
-  for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.start, sample.start);
+  for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.start, sample.start, -1);
   columns.length = into.at;
+  addRecorded(into);
   addCpuTime(columns);
   return trim(columns);
 }
@@ -62,8 +63,9 @@ interface Writer extends NodeProcesses {
   columns: ProcessColumns;
   /** Where the next process goes. */
   at: number;
-  /** Metrics that go on counting across exec. */
-  counters: ReadonlySet<string>;
+  /** For each process, its row among the end records and that of the image before it; −1: none. */
+  rows: Int32Array;
+  before: Int32Array;
 }
 
 function metricsOf(ends: Batch | undefined): string[] {
@@ -96,16 +98,18 @@ function matchSamples(
 
 function addChain(into: Writer, chain: Chain, sample: SampledProcess | undefined): void {
   const { columns } = into;
-  const counted = new Map<string, number>();
   const { first, images } = chain;
-  const ppid = textlessNumber(into, first, 'ppid');
+  const ppid = firstNumber(into, first, 'ppid');
+  let before = -1;
   images.forEach((image, k) => {
     const i = into.at++;
     addIdentity(into, i, image);
     columns.birth[i] = first.start;
     if (!Number.isNaN(ppid)) columns.ppid[i] = ppid;
     if (image.endRow >= 0) {
-      addEnd(into, i, image, counted);
+      into.rows[i] = image.endRow;
+      into.before[i] = before;
+      before = image.endRow;
       return;
     }
     columns.source[i] = 'start';
@@ -114,16 +118,17 @@ function addChain(into: Writer, chain: Chain, sample: SampledProcess | undefined
     if (next !== undefined) columns.end[i] = next.start;
     else if (sample !== undefined && sample.last >= image.start) {
       columns.end[i] = sample.last;
-      addSampled(into, i, sample, counted);
+      addSampled(into, i, sample, before);
     }
   });
   const last = images.at(-1)!;
   if (sample === undefined || last.endRow < 0 || text(into.ends!, 'ended', last.endRow) !== 'exec') return;
   const end = into.ends!.time[last.endRow]!;
-  if (sample.last > end + LATER) addSample(into, sample, end, first.start, counted);
+  if (sample.last > end + LATER) addSample(into, sample, end, first.start, before);
 }
 
-function textlessNumber(into: Writer, image: Image, name: string): number {
+/** As the process began: an orphan has another parent at its end. */
+function firstNumber(into: Writer, image: Image, name: string): number {
   const said = image.startRow < 0 ? undefined : into.starts?.numbers.get(name)?.[image.startRow];
   if (said !== undefined && !Number.isNaN(said)) return said;
   return image.endRow < 0 ? Number.NaN : (into.ends?.numbers.get(name)?.[image.endRow] ?? Number.NaN);
@@ -153,48 +158,55 @@ function addIdentity(into: Writer, i: number, image: Image): void {
   columns.user[i] = into.users.get(uid) ?? (Number.isNaN(uid) ? into.job.user : String(uid));
 }
 
-function addEnd(into: Writer, i: number, image: Image, counted: Map<string, number>): void {
-  const { columns } = into;
-  const ends = into.ends!;
-  const row = image.endRow;
-  columns.source[i] = 'record';
-  columns.end[i] = ends.time[row]!;
-  columns.ended[i] = text(ends, 'ended', row);
-  columns.exitcode[i] = ends.numbers.get('exitcode')?.[row] ?? Number.NaN;
-  columns.exitsignal[i] = ends.numbers.get('exitsignal')?.[row] ?? Number.NaN;
-  columns.threads[i] = ends.numbers.get('numtids')?.[row] ?? Number.NaN;
+/** What the end records say, column by column. */
+function addRecorded({ columns, ends, rows, before }: Writer): void {
+  if (ends === undefined) return;
+  const { length } = columns;
+  for (let i = 0; i < length; i++) {
+    const row = rows[i]!;
+    if (row < 0) continue;
+    columns.source[i] = 'record';
+    columns.end[i] = ends.time[row]!;
+    columns.ended[i] = text(ends, 'ended', row);
+  }
+  copy(columns.exitcode, ends.numbers.get('exitcode'), rows, length);
+  copy(columns.exitsignal, ends.numbers.get('exitsignal'), rows, length);
+  copy(columns.threads, ends.numbers.get('numtids'), rows, length);
+  const counters = cumulative(ends);
   for (const [name, values] of columns.metrics) {
-    const value = ends.numbers.get(name)?.[row];
-    if (value !== undefined) values[i] = ownPart(into, name, value, counted);
+    const recorded = ends.numbers.get(name);
+    copy(values, recorded, rows, length);
+    if (recorded === undefined || !counters.has(name)) continue;
+    for (let i = 0; i < length; i++) {
+      if (rows[i]! >= 0 && before[i]! >= 0) values[i] = ownPart(values[i]!, recorded[before[i]!]!);
+    }
   }
 }
 
-/** What a counter counted since the image before; other values as they are. */
-function ownPart({ counters }: Writer, name: string, value: number, counted: Map<string, number>): number {
-  if (Number.isNaN(value) || !counters.has(name)) return value;
-  const before = counted.get(name) ?? 0;
-  counted.set(name, value);
+function copy(into: Float64Array, from: Float64Array | undefined, rows: Int32Array, length: number): void {
+  if (from === undefined) return;
+  for (let i = 0; i < length; i++) if (rows[i]! >= 0) into[i] = from[rows[i]!]!;
+}
+
+/** What a counter counted since the image before. */
+function ownPart(value: number, before: number): number {
   return value >= before ? value - before : value;
 }
 
-function addSampled(into: Writer, i: number, sample: SampledProcess, counted: Map<string, number>): void {
-  const { columns } = into;
+/** Fills a process with what sampling saw last, less what the end record in the row `before` has counted already. */
+function addSampled(into: Writer, i: number, sample: SampledProcess, before: number): void {
+  const { columns, ends } = into;
   columns.threads[i] = sample.threads;
   if (columns.user[i] === '') columns.user[i] = sample.user;
+  const counters = cumulative(before < 0 ? undefined : ends);
   for (const [name, value] of sample.metrics) {
+    const counted = counters.has(name) ? (ends!.numbers.get(name)?.[before] ?? 0) : 0;
     // sampling is coarser than records: it may know less than they have said
-    const most = into.counters.has(name) ? Math.max(value, counted.get(name) ?? 0) : value;
-    columns.metrics.get(name)![i] = ownPart(into, name, most, counted);
+    columns.metrics.get(name)![i] = Number.isNaN(counted) ? value : Math.max(0, value - counted);
   }
 }
 
-function addSample(
-  into: Writer,
-  sample: SampledProcess,
-  start: number,
-  birth: number,
-  counted = new Map<string, number>(),
-): void {
+function addSample(into: Writer, sample: SampledProcess, start: number, birth: number, before: number): void {
   const { columns } = into;
   const i = into.at++;
   columns.job[i] = 0;
@@ -210,15 +222,15 @@ function addSample(
   const [program = '', ...args] = sample.command.split(' ');
   columns.exename[i] = sample.name === '' ? program.slice(program.lastIndexOf('/') + 1) : sample.name;
   columns.args[i] = args.join(' ');
-  addSampled(into, i, sample, counted);
+  addSampled(into, i, sample, before);
 }
 
 function addCpuTime(columns: ProcessColumns): void {
   const user = columns.metrics.get('usertime');
   const system = columns.metrics.get('systemtime');
   for (let i = 0; i < columns.length; i++) {
-    const parts = [user?.[i] ?? Number.NaN, system?.[i] ?? Number.NaN].filter((value) => !Number.isNaN(value));
-    if (parts.length > 0) columns.cpu_time[i] = parts.reduce((a, b) => a + b);
+    const [u, s] = [user?.[i] ?? Number.NaN, system?.[i] ?? Number.NaN];
+    columns.cpu_time[i] = Number.isNaN(u) ? s : Number.isNaN(s) ? u : u + s;
   }
 }
 
