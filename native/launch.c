@@ -1,7 +1,7 @@
 /*
- * launch FD COMMAND [ARGUMENT...]
+ * launch FD [NAME=VALUE...] -- COMMAND [ARGUMENT...]
  *
- * Runs COMMAND and reports on descriptor FD what the kernel says of it: its process id when it has started, and its
+ * Runs COMMAND, with these variables added to its environment, and reports on descriptor FD what the kernel says of it: its process id when it has started, and its
  * exit status, wall time and resource usage when it has ended. One line each:
  *
  *     started PID
@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -37,8 +38,12 @@ enum { LEFT = sizeof left_to_command / sizeof *left_to_command };
 
 int main(int argc, char **argv)
 {
-    if (argc < 3) {
-        fprintf(stderr, "usage: launch FD COMMAND [ARGUMENT...]\n");
+    int first = 2;
+    while (first < argc && strcmp(argv[first], "--") != 0)
+        first++;
+    char **command = argv + first + 1;
+    if (first + 1 >= argc) {
+        fprintf(stderr, "usage: launch FD [NAME=VALUE...] -- COMMAND [ARGUMENT...]\n");
         return 2;
     }
     int report = atoi(argv[1]);
@@ -61,7 +66,9 @@ int main(int argc, char **argv)
     if (child == 0) {
         for (int i = 0; i < LEFT; i++)
             sigaction(left_to_command[i], &kept[i], NULL);
-        execvp(argv[2], argv + 2);
+        for (int i = 2; i < first; i++)
+            putenv(argv[i]);
+        execvp(command[0], command);
         int why = errno;
         if (write(gate[1], &why, sizeof why) < 0)
             _exit(126);

@@ -52,17 +52,30 @@ test('a command that does not exist is 127, one that may not run 126, as in shel
 });
 
 test('the command does not see the channel on which it is reported', { skip }, () => {
-  const done = spawnSync(ours('native/build/launch'), ['3', 'sh', '-c', 'test -e /proc/$$/fd/3'], {
+  const done = spawnSync(ours('native/build/launch'), ['3', '--', 'sh', '-c', 'test -e /proc/$$/fd/3'], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
   assert.equal(done.status, 1);
   assert.match(String(done.output[3]), /^ended 256 /m);
 });
 
+test('variables are for the command alone', { skip }, async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-command-'));
+  try {
+    const file = path.join(folder, 'out');
+    const script = `echo "$SAID"; tr '\\0' '\\n' </proc/$PPID/environ | grep -c SAID`;
+    const command = await runCommand(['sh', '-c', `(${script}) >${file}`], process.env, { SAID: 'a b=c' });
+    await command.ended;
+    assert.equal(fs.readFileSync(file, 'utf8'), 'a b=c\n0\n');
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+});
+
 test('the launcher ignores signals to the group and still reports', { skip }, () => {
   const done = spawnSync(
     ours('native/build/launch'),
-    ['1', 'sh', '-c', 'trap "" TERM; kill -TERM $PPID; sleep 0.1; exit 3'],
+    ['1', '--', 'sh', '-c', 'trap "" TERM; kill -TERM $PPID; sleep 0.1; exit 3'],
     { encoding: 'utf8' },
   );
   assert.equal(done.status, 3);

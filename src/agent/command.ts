@@ -23,15 +23,29 @@ export interface RunningCommand {
 
 /**
  * Runs a command with our own terminal, input and outputs, in our own process group: nothing is between it and its user.
+ * `more` of the environment is for the command alone, not for what starts it.
  * Throws a Fault with exit code 127 (not found) or 126 (may not run), as shells do.
  */
-export async function runCommand(command: readonly string[], env: NodeJS.ProcessEnv): Promise<RunningCommand> {
+export async function runCommand(
+  command: readonly string[],
+  env: NodeJS.ProcessEnv,
+  more: Readonly<Record<string, string>> = {},
+): Promise<RunningCommand> {
   const launcher = ours('native/build/launch');
-  return fs.existsSync(launcher) ? launched(launcher, command, env) : plain(command, env);
+  return fs.existsSync(launcher) ? launched(launcher, command, env, more) : plain(command, { ...env, ...more });
 }
 
-function launched(launcher: string, command: readonly string[], env: NodeJS.ProcessEnv): Promise<RunningCommand> {
-  const child = spawn(launcher, ['3', ...command], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], env });
+function launched(
+  launcher: string,
+  command: readonly string[],
+  env: NodeJS.ProcessEnv,
+  more: Readonly<Record<string, string>>,
+): Promise<RunningCommand> {
+  const settings = Object.entries(more).map(([name, value]) => `${name}=${value}`);
+  const child = spawn(launcher, ['3', ...settings, '--', ...command], {
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    env,
+  });
   const channel = child.stdio[3] as NodeJS.ReadableStream;
   let said = '';
   let settle: (ending: CommandEnding) => void = () => {};

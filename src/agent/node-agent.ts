@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { prepareRecords } from '../jobs/preload.ts';
 import { allowance } from '../jobs/scope.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
@@ -7,7 +8,8 @@ import { nodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
 import { isIsolated } from '../sources/isolated-kind.ts';
-import type { Scope } from '../sources/scope.ts';
+import { RECORD_KINDS } from '../sources/process-records.ts';
+import type { Records, Scope } from '../sources/scope.ts';
 import { Agent } from './agent.ts';
 import type { IsolatedSources } from './isolated.ts';
 
@@ -23,6 +25,9 @@ export interface NodeAgentOptions {
   /** The user's own sources. */
   custom: readonly CustomSource[];
   writer: WriterOptions;
+  /** Where the job's processes are to record themselves on this node. */
+  records?: Records;
+  redact?: boolean;
   /** Called when the recording's folder has gone: there is nothing left to do. */
   gone?: () => void;
 }
@@ -30,6 +35,8 @@ export interface NodeAgentOptions {
 export interface NodeAgent {
   readonly agent: Agent;
   readonly host: Host;
+  /** Processes of the job can record themselves here; not so when this node's own trial failed, which is noted. */
+  readonly records: Records | undefined;
   /** Says which processes are the job's; from now on its own tables are read too. */
   follow(scope: Scope): void;
 }
@@ -58,22 +65,42 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     shared.filter((kind) => kind.table.scope === 'node'),
     WHOLE_NODE,
   );
+  const records = openRecords(agent, host, options, isWanted);
   agent.attach(await openSlow(agent, host, options, isWanted));
   agent.start();
   return {
     agent,
     host,
+    records,
     follow(scope) {
       const share = allowance(host, scope);
       if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;
       if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
       agent.open(
-        shared.filter((kind) => kind.table.scope === 'job'),
+        shared.filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind)),
         scope,
       );
       agent.glance();
     },
   };
+}
+
+/** What processes say themselves is read from before the first of them starts. */
+function openRecords(
+  agent: Agent,
+  host: Host,
+  { records, redact }: NodeAgentOptions,
+  isWanted: (name: string) => boolean,
+): Records | undefined {
+  const kinds = RECORD_KINDS.filter((kind) => isWanted(kind.table.name));
+  if (records === undefined || kinds.length === 0) return undefined;
+  const trouble = prepareRecords(records, process.env);
+  if (trouble !== undefined) {
+    host.note(trouble);
+    return undefined;
+  }
+  agent.open(kinds, { ...WHOLE_NODE, redact: redact === true, records });
+  return records;
 }
 
 /** Sources that may hang, where there are any: only then is their code loaded. */

@@ -2,11 +2,13 @@ import { VERSION } from '../base/version.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
 import { firstSamples, lastWords, startAgents, stopAgents } from '../jobs/launch.ts';
 import { isHere } from '../jobs/local.ts';
+import { injected, planRecords, refusal, tryLibraryHere } from '../jobs/preload.ts';
 import { findScope } from '../jobs/scope.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import { createRecording, discardRecording, freeName, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
 import type { CustomSource } from '../sources/custom.ts';
+import type { Records } from '../sources/scope.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
 import { startNodeAgent } from './node-agent.ts';
 
@@ -24,6 +26,8 @@ export interface RecordOptions {
   only: readonly string[];
   custom: readonly CustomSource[];
   writer: WriterOptions;
+  /** Have the job's processes record themselves. */
+  processes: boolean;
 }
 
 /** Looks taken between ticks right after the command has started, so that even a short one shows its processes. */
@@ -44,6 +48,7 @@ export async function recordCommand(
     interval_seconds: options.intervalSeconds,
     start: Date.now() * 1000,
     state: 'running',
+    ...(options.processes ? { process_records: planRecords(facts, process.env) } : {}),
   };
   const folder = createRecording(options.folder ?? freeName(options.parent, defaultFolder(facts)), job);
   const here = job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
@@ -52,7 +57,8 @@ export async function recordCommand(
   const release = holdSignals((signal) => command?.kill(signal));
   try {
     job.start = Date.now() * 1000;
-    command = await runCommand(options.command, { ...process.env, TACHO_RECORDING: folder });
+    const env = { ...process.env, TACHO_RECORDING: folder };
+    command = await runCommand(options.command, env, recorder.records && injected(env, recorder.records));
   } catch (error) {
     release();
     await recorder.stop('the command could not be started');
@@ -71,15 +77,24 @@ export async function recordCommand(
 const say = (what: string, why: string): void => void process.stderr.write(`tacho: ${what}: ${why}\n`);
 
 interface Recorder {
+  /** Where the command's processes record themselves. */
+  readonly records: Records | undefined;
   follow(pid: number): void;
   stop(why: string): Promise<void>;
 }
 
 /** The agent is this process itself. */
 async function recordHere(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
-  const node = await startNodeAgent({ ...options, recording: folder, node: job.nodes[0]! });
+  const { process_records: records } = job;
+  const node = await startNodeAgent({
+    ...options,
+    ...(records === undefined ? {} : { records }),
+    recording: folder,
+    node: job.nodes[0]!,
+  });
   let looks: NodeJS.Timeout[] = [];
   return {
+    records: node.records,
     follow(pid) {
       const inJob =
         job.scheduler === 'none' || job.scheduler === 'file' ? {} : { jobId: job.id, scheduler: job.scheduler };
@@ -110,6 +125,7 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
     say(`node ${node} is not recorded`, lastWords(folder, node).join(' / ') || 'its agent has not written a sample');
   }
   return {
+    records: agreedRecords(folder, job),
     follow() {},
     async stop() {
       for (const node of await stopAgents(agents, launched, schedulerRunner())) {
@@ -117,6 +133,15 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
       }
     },
   };
+}
+
+/** The command's environment goes to all nodes: one where the library cannot be used keeps it from all. */
+function agreedRecords(folder: string, job: Job): Records | undefined {
+  const { process_records: records } = job;
+  if (records === undefined) return undefined;
+  const trouble = refusal(folder, job.nodes) ?? tryLibraryHere(process.env);
+  if (trouble !== undefined) say('processes do not record themselves', trouble);
+  return trouble === undefined ? records : undefined;
 }
 
 function finish(job: Job, ending: CommandEnding): void {

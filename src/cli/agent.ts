@@ -28,6 +28,8 @@ export function define(command: Command): void {
       const config = await configOf(options, RECORDER_SETTINGS);
       const { startNodeAgent } = await import('../agent/node-agent.ts');
       const { findScope } = await import('../jobs/scope.ts');
+      const { openRecording } = await import('../recording/open.ts');
+      const { process_records: records } = openRecording(options.recording).job;
       const step = process.env.SLURM_STEP_ID;
       let end: (why: string) => void = () => {};
       const over = new Promise<string>((resolve) => {
@@ -39,6 +41,7 @@ export function define(command: Command): void {
         node: options.node ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!,
         ...recorderOptions(config),
         ...(step === undefined ? {} : { step }),
+        ...(records === undefined ? {} : { records }),
         gone: () => end('the recording folder has gone'),
       });
       node.follow(

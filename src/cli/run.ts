@@ -12,6 +12,7 @@ interface Options extends Record<string, unknown> {
   tag: string[];
   output?: string;
   report: boolean;
+  processes: boolean;
 }
 
 export function define(command: Command): void {
@@ -21,6 +22,7 @@ export function define(command: Command): void {
     .option('-n, --name <name>', 'a name for the job (default: the command)')
     .option('-t, --tag <key:value>', 'a tag; may be given several times', (value, all: string[]) => [...all, value], [])
     .option('-o, --output <folder>', 'the recording (default: tacho-<date>-<command> here)')
+    .option('--no-processes', 'do not have every process and thread recorded, only sampled')
     .option('--no-report', 'do not print the report card')
     .passThroughOptions()
     .addHelpText(
@@ -44,6 +46,7 @@ Examples:
         tags: parseTags(options.tag),
         ...(options.output === undefined ? {} : { folder: options.output }),
         parent: config.recordings ?? '.',
+        processes: options.processes,
         ...recorderOptions(config),
       });
       await finish(folder, options.report);

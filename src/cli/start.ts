@@ -16,6 +16,7 @@ interface Options extends Record<string, unknown> {
   timeout: number;
   jobFile?: string;
   format: string;
+  processes: boolean;
   config?: string;
 }
 
@@ -30,6 +31,7 @@ export function define(command: Command): void {
     .option('--allow-missing <nodes>', 'go on although so many nodes do not record', count, 0)
     .option('--timeout <duration>', 'how long to wait for the first samples', parseDuration, 30)
     .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
+    .option('--no-processes', 'do not let `tacho env` have every process and thread recorded')
     .option('--format <format>', 'text or json', 'text')
     .addHelpText(
       'after',
@@ -51,6 +53,7 @@ Examples:
       const { recording, job, missing } = await startRecording(process.env, {
         ...recorderOptions(config),
         parent: config.recordings ?? '.',
+        processes: options.processes,
         allowMissing: options.allowMissing,
         limitSeconds: options.timeout,
         tags: parseTags(options.tag),

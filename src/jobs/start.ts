@@ -7,6 +7,7 @@ import { forgetActive, noteActive, refuseSecond, updateActive } from './active.t
 import type { Environment } from './command.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from './job-facts.ts';
 import { firstSamples, type Launched, lastWords, startAgents, stopAgents } from './launch.ts';
+import { planRecords } from './preload.ts';
 import { known } from './scheduler.ts';
 
 export interface StartOptions extends JobOptions {
@@ -20,6 +21,8 @@ export interface StartOptions extends JobOptions {
   only?: readonly string[];
   without?: readonly string[];
   config?: string;
+  /** Let processes record themselves (`tacho env`); default: yes. */
+  processes?: boolean;
   /** A local agent ends with this process: the shell that called `tacho start`. */
   watchPid: number;
   tacho?: readonly string[];
@@ -43,6 +46,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
     interval_seconds: options.intervalSeconds,
     start: Date.now() * 1000,
     state: 'running',
+    ...(options.processes === false ? {} : { process_records: planRecords(facts, env) }),
   };
   const recording = createRecording(options.folder ?? freeName(options.parent, defaultFolder(facts)), job);
   let launched: Launched[] = [];

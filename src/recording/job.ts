@@ -85,6 +85,8 @@ export interface Job {
   environment: Record<string, string>;
   usage?: Usage;
   redacted?: boolean;
+  /** Where its processes record themselves on each node while it runs, and the perf events that they count. */
+  process_records?: { file: string; events: readonly string[] };
 }
 
 /** What a reader may rely on, whoever wrote the record. */

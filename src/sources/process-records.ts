@@ -134,3 +134,5 @@ function kind(table: Table, part: 'start' | 'end' | 'thread'): SourceKind {
 export const processStart = kind(processStartTable, 'start');
 export const processEnd = kind(processEndTable, 'end');
 export const threadEnd = kind(threadEndTable, 'thread');
+
+export const RECORD_KINDS: readonly SourceKind[] = [processStart, processEnd, threadEnd];

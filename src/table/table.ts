@@ -44,9 +44,17 @@ export interface Table {
 
 /** Shorthands, so that a source's definition reads as a list. */
 export const gauge = (name: string, unit: Unit, help: string, type: ColumnType = 'int', decimals?: number): Column =>
-  decimals === undefined ? { name, type, unit, kind: 'gauge', help } : { name, type, unit, kind: 'gauge', help, decimals };
+  decimals === undefined
+    ? { name, type, unit, kind: 'gauge', help }
+    : { name, type, unit, kind: 'gauge', help, decimals };
 
-export const counter = (name: string, unit: Unit, help: string): Column => ({ name, type: 'int', unit, kind: 'counter', help });
+export const counter = (name: string, unit: Unit, help: string): Column => ({
+  name,
+  type: 'int',
+  unit,
+  kind: 'counter',
+  help,
+});
 
 export const text = (name: string, help: string): Column => ({ name, type: 'text', unit: 'none', kind: 'info', help });
 

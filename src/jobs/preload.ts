@@ -1,0 +1,200 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { code, reason } from '../base/fault.ts';
+import { ours } from '../base/ours.ts';
+import type { Job } from '../recording/job.ts';
+import type { Note } from '../sources/host.ts';
+import { eventsNamed, splitEvents } from '../sources/perf-events.ts';
+import type { Records } from '../sources/scope.ts';
+import { defined, type Environment } from './command.ts';
+import { plain } from './job-facts.ts';
+import { agentRecord } from './launch.ts';
+import { processId, stillRuns } from './process-id.ts';
+
+/** The library that processes of a job are started with (native/record.h). */
+export const LIBRARY = ours('native/build/libtacho-record.so');
+
+const WHAT = 'processes that record themselves';
+/** Memory file systems first: a line must never wait for a disk or a network. */
+const PLACES = ['/dev/shm', '/tmp'];
+const TEST_MS = 10_000;
+/** What an agent left behind that died is kept so long for whoever wants it. */
+const ABANDONED_MS = 7 * 24 * 3600 * 1000;
+
+/** The file that the job's processes write to: on every node another one, of the same name. Nothing is made yet. */
+export function planRecords(job: Pick<Job, 'id' | 'uid'>, env: Environment): Records {
+  const place = PLACES.find((folder) => writable(folder)) ?? PLACES[0]!;
+  const name = `tacho-${job.uid}-${plain(job.id).slice(0, 60)}-${randomBytes(4).toString('hex')}`;
+  return { file: path.join(place, name, 'events'), events: eventsNamed(splitEvents(env.TACHO_RECORD_EVENTS)) };
+}
+
+function writable(folder: string): boolean {
+  try {
+    fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Makes the file on this node and tries the library. Undefined: processes can be recorded; otherwise what to say. */
+export function prepareRecords(records: Records, env: Environment, library = LIBRARY): Note | undefined {
+  try {
+    makeFolder(path.dirname(records.file));
+    fs.closeSync(fs.openSync(records.file, 'a', 0o600));
+  } catch (error) {
+    return note(`cannot make ${records.file}: ${reason(error)}`);
+  }
+  const trouble = tryLibrary(env, path.dirname(records.file), library);
+  if (trouble !== undefined) discardRecords(records);
+  return trouble;
+}
+
+export function discardRecords(records: Records): void {
+  fs.rmSync(path.dirname(records.file), { recursive: true, force: true });
+}
+
+/** A folder that only its owner can read; the name could be somebody else's by accident or on purpose. */
+function makeFolder(folder: string): void {
+  removeAbandoned(path.dirname(folder));
+  try {
+    fs.mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (code(error) !== 'EEXIST') throw error;
+    const found = fs.lstatSync(folder);
+    if (!found.isDirectory() || found.uid !== process.getuid!() || (found.mode & 0o077) !== 0) {
+      throw new Error('somebody else has made that folder');
+    }
+  }
+  fs.writeFileSync(path.join(folder, 'agent'), JSON.stringify(processId(process.pid)), { mode: 0o600 });
+}
+
+/** Agents that were killed leave their file behind, and it lies in memory. */
+function removeAbandoned(place: string): void {
+  for (const name of fs.readdirSync(place)) {
+    if (!name.startsWith(`tacho-${process.getuid!()}-`)) continue;
+    const folder = path.join(place, name);
+    try {
+      const age = Date.now() - fs.statSync(path.join(folder, 'events')).mtimeMs;
+      const agent = JSON.parse(fs.readFileSync(path.join(folder, 'agent'), 'utf8'));
+      if (age > ABANDONED_MS && !stillRuns(agent)) fs.rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // not one of ours, or going away in this moment
+    }
+  }
+}
+
+/**
+ * Starts a small program with the library and looks for the line that it must leave. A library that does not fit would
+ * break or litter every process of the job.
+ */
+export function tryLibrary(env: Environment, folder: string, library = LIBRARY): Note | undefined {
+  const wrong = wrongFile(library);
+  if (wrong !== undefined) return wrong;
+  const file = path.join(folder, 'trial');
+  try {
+    const command = fs.existsSync('/bin/true') ? ['/bin/true'] : ['/bin/sh', '-c', ':'];
+    const done = spawnSync(command[0]!, command.slice(1), {
+      env: { ...defined(env), ...injected(env, { file, events: [] }, library) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      encoding: 'utf8',
+      timeout: TEST_MS,
+    });
+    const said = done.stderr?.trim().split('\n')[0] ?? '';
+    if (done.error !== undefined) return note(`${command[0]} could not be started with it: ${reason(done.error)}`);
+    if (done.status !== 0) {
+      return note(
+        `${command[0]} fails with it (${done.signal ?? `exit ${done.status}`})${said === '' ? '' : `: ${said}`}`,
+      );
+    }
+    const lines = fs.existsSync(file) ? fs.readFileSync(file, 'latin1') : '';
+    if (!/^E1\t.*\t\.$/m.test(lines)) {
+      return note(said === '' ? `${command[0]} was started with it and has written nothing` : said);
+    }
+    return undefined;
+  } finally {
+    fs.rmSync(file, { force: true });
+  }
+}
+
+/** Why the library cannot be used where the command is started, which need not be a node of the job. */
+export function tryLibraryHere(env: Environment): string | undefined {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-trial-'));
+  try {
+    const trouble = tryLibrary(env, folder);
+    return trouble === undefined ? undefined : `${os.hostname()}: ${trouble.why}`;
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The first node whose agent found that the library cannot be used there, and why. */
+export function refusal(recording: string, nodes: readonly string[]): string | undefined {
+  for (const node of nodes) {
+    const found = agentRecord(recording, node)?.unmeasured.find(({ what }) => what === WHAT);
+    if (found !== undefined) return `node ${node}: ${found.why}`;
+  }
+  return undefined;
+}
+
+const MACHINES: Record<number, string> = {
+  3: 'i386',
+  21: 'ppc64le',
+  40: 'arm',
+  62: 'x64',
+  183: 'arm64',
+  243: 'riscv64',
+};
+
+/** What the file itself shows to be wrong, in better words than the loader's. */
+function wrongFile(library: string): Note | undefined {
+  if (/[\s:]/.test(library)) {
+    return note(
+      `${library} has a space or a colon in its path, which LD_PRELOAD cannot have`,
+      'install Tacho elsewhere',
+    );
+  }
+  const head = Buffer.alloc(20);
+  try {
+    const fd = fs.openSync(library, 'r');
+    fs.readSync(fd, head, 0, 20, 0);
+    fs.closeSync(fd);
+  } catch (error) {
+    return code(error) === 'ENOENT'
+      ? note(
+          `${library} is not there`,
+          'install a C compiler (apt-get install gcc libc6-dev), then sh scripts/build-native',
+        )
+      : note(`cannot read ${library}: ${reason(error)}`);
+  }
+  if (head.toString('latin1', 0, 4) !== '\x7fELF')
+    return note(`${library} is not a library`, 'sh scripts/build-native');
+  const machine = MACHINES[head.readUInt16LE(18)] ?? 'another architecture';
+  if (machine !== process.arch) {
+    return note(
+      `${library} is made for ${machine}, this node is ${process.arch}`,
+      'sh scripts/build-native on such a node',
+    );
+  }
+  return undefined;
+}
+
+function note(why: string, hint?: string): Note {
+  return { table: 'process_end', what: WHAT, why, ...(hint === undefined ? {} : { hint }) };
+}
+
+/** The variables that make processes record themselves. */
+export function injected(env: Environment, records: Records, library = LIBRARY): Record<string, string> {
+  const already = (env.LD_PRELOAD ?? '').split(/[\s:]+/).filter((each) => each !== '' && each !== library);
+  return {
+    LD_PRELOAD: [...already, library].join(':'),
+    TACHO_RECORD: records.file,
+    // programs made with -fsanitize=address refuse to start when any library comes before theirs
+    ASAN_OPTIONS: [env.ASAN_OPTIONS, NO_ORDER].filter((each) => each !== undefined && each !== '').join(':'),
+  };
+}
+
+const NO_ORDER = 'verify_asan_link_order=0';
