@@ -13,6 +13,7 @@ const ORDER = [
   'jobs',
   'agent',
   'query',
+  'import',
   'judge',
   'show',
   'demo',

@@ -34,6 +34,7 @@ export const verbs: readonly Verb[] = [
   { name: 'list', group: look, summary: 'list recordings', load: () => import('./list.ts') },
   { name: 'seal', group: keep, summary: 'make finished recordings small and fast', load: () => import('./seal.ts') },
   { name: 'verify', group: keep, summary: 'find and heal damage in recordings', load: () => import('./verify.ts') },
+  { name: 'import', group: keep, summary: 'make recordings of what other programs recorded', load: () => import('./import.ts') },
   { name: 'check', group: learn, summary: 'say what can be recorded on this machine', load: () => import('./check.ts') },
   { name: 'demo', group: learn, summary: 'write the recording of a synthetic GPU job', load: () => import('./demo.ts') },
   { name: 'completion', group: learn, summary: 'print a completion script for a shell', load: () => import('./completion.ts') },

@@ -1,0 +1,137 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { code, Fault, reason } from '../../base/fault.ts';
+import { TarReader } from './tar.ts';
+
+/** A job's files may have so many bytes, unpacked; the largest known has 70 MB. */
+const MOST_BYTES = 2 ** 30;
+const METADATA = 'job_metadata';
+
+export interface DataFile {
+  name: string;
+  bytes: Buffer;
+}
+
+/** The files of one job, as EPMT keeps them. */
+export interface JobFiles {
+  /** Where they come from, as the user named it. */
+  input: string;
+  metadata: Buffer;
+  /** `.csv` and `.tsv`, by name. */
+  data: DataFile[];
+}
+
+const isData = (name: string): boolean => /\.[ct]sv$/.test(name);
+const isArchive = (name: string): boolean => /\.(tgz|tar\.gz|tar)$/.test(name);
+
+/** A folder that is no job itself stands for the archives and the jobs' folders that lie in it. */
+export function listInputs(paths: readonly string[]): string[] {
+  return paths.flatMap((input) => {
+    let names: string[];
+    try {
+      if (!fs.statSync(input).isDirectory()) return [input];
+      names = fs.readdirSync(input).sort();
+    } catch {
+      // whoever reads it says why that fails
+      return [input];
+    }
+    if (names.includes(METADATA)) return [input];
+    const inside = names
+      .map((name) => path.join(input, name))
+      .filter((file) => isArchive(file) || fs.existsSync(path.join(file, METADATA)));
+    return inside.length > 0 ? inside : [input];
+  });
+}
+
+export async function readJobFiles(input: string, mostBytes = MOST_BYTES): Promise<JobFiles> {
+  let files: Map<string, Buffer>;
+  try {
+    files = fs.statSync(input).isDirectory() ? readFolder(input, mostBytes) : await readArchive(input, mostBytes);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault(`cannot read ${input}: ${reason(error)}`, { cause: error });
+  }
+  const found = [...files.keys()].filter((name) => path.posix.basename(name) === METADATA);
+  if (found.length === 0) {
+    const running = files.has(`${METADATA}.tmp`);
+    throw new Fault(
+      running
+        ? `${input} cannot be imported: the job has not ended (it has a job_metadata.tmp, but no job_metadata)`
+        : `${input} cannot be imported: it has no job_metadata, so it is no job of EPMT`,
+      running ? { hint: 'epmt stop ends the recording of a job' } : {},
+    );
+  }
+  if (found.length > 1) throw new Fault(`${input} cannot be imported: it holds several jobs (${found.join(', ')})`);
+  const folder = path.posix.dirname(found[0]!);
+  const data = [...files]
+    .filter(([name]) => isData(name) && path.posix.dirname(name) === folder)
+    .map(([name, bytes]): DataFile => ({ name, bytes }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { input, metadata: files.get(found[0]!)!, data };
+}
+
+const isWanted = (name: string): boolean => isData(name) || /(^|\/)job_metadata(\.tmp)?$/.test(name);
+
+function readFolder(folder: string, mostBytes: number): Map<string, Buffer> {
+  const files = new Map<string, Buffer>();
+  let total = 0;
+  for (const name of fs.readdirSync(folder)) {
+    if (!isWanted(name)) continue;
+    const file = path.join(folder, name);
+    const stat = fs.statSync(file);
+    if (!stat.isFile()) throw new Fault(`${folder} cannot be imported: ${name} is no plain file`);
+    total += stat.size;
+    if (total > mostBytes) throw tooLarge(folder, mostBytes);
+    files.set(name, fs.readFileSync(file));
+  }
+  return files;
+}
+
+/** Unpacks as the bytes come: what is too large is refused when it says so, not when the memory is full. */
+async function readArchive(archive: string, mostBytes: number): Promise<Map<string, Buffer>> {
+  const tar = new TarReader({ archive, wanted: isWanted, mostBytes });
+  let total = 0;
+  const take = (bytes: Buffer): void => {
+    total += bytes.length;
+    // headers and padding come on top of what the members claim
+    if (total > mostBytes * 2) throw tooLarge(archive, mostBytes);
+    tar.push(bytes);
+  };
+  const all = async (pieces: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const piece of pieces) take(piece);
+  };
+  const source = fs.createReadStream(archive, { highWaterMark: 1 << 20 });
+  try {
+    if (isGzip(archive)) await pipeline(source, createGunzip({ chunkSize: 1 << 20 }), all);
+    else await pipeline(source, all);
+    tar.end();
+  } catch (error) {
+    throw unpackFault(archive, error);
+  }
+  return tar.files;
+}
+
+function isGzip(file: string): boolean {
+  const fd = fs.openSync(file, 'r');
+  try {
+    const head = Buffer.alloc(2);
+    if (fs.readSync(fd, head, 0, 2, 0) < 2) throw new Fault(`${file} cannot be imported: it is empty`);
+    return head[0] === 0x1f && head[1] === 0x8b;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function unpackFault(archive: string, error: unknown): unknown {
+  const why = code(error);
+  if (why === 'Z_BUF_ERROR') return new Fault(`${archive} cannot be imported: it is cut off`, { cause: error });
+  if (why?.startsWith('Z_')) {
+    return new Fault(`${archive} cannot be imported: its compression is damaged (${reason(error)})`, { cause: error });
+  }
+  return error;
+}
+
+const tooLarge = (input: string, mostBytes: number): Fault =>
+  new Fault(`${input} cannot be imported: it unpacks to more than ${Math.round(mostBytes / 1048576)} MiB`);

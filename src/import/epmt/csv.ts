@@ -1,0 +1,151 @@
+import { isUtf8 } from 'node:buffer';
+import type { DataFile } from './archive.ts';
+import { type CellForm, cellText } from './cell-text.ts';
+import { corrupted, lineAt, usableHeader } from './lines.ts';
+import { NEEDED, type ProcessRows, TEXTS } from './rows.ts';
+
+const COMMA = 44;
+const NEWLINE = 10;
+const RETURN = 13;
+const BACKSLASH = 92;
+
+/**
+ * Reads a CSV file of papiex, whatever its columns: no quotes, a backslash escapes. A process is a row, and each further
+ * thread of it a row in which the process' own columns are empty. Lines with # before the header hold the tags of
+ * processes that have none.
+ */
+export function readCsv(file: DataFile, rows: ProcessRows): void {
+  const { name } = file;
+  const bytes = endedByNewline(file.bytes);
+  let line = 1;
+  let at = 0;
+  let tags = '';
+  // comments, then the header
+  for (;;) {
+    const found = lineAt(bytes, at);
+    if (found === undefined) {
+      if (line === 1 || bytes.length === 0) throw corrupted(name, 1, 'it is empty');
+      throw corrupted(name, line - 1, 'no header came');
+    }
+    if (found.text !== '' && !found.text.startsWith('#')) break;
+    if (tags === '' && line === 1) tags = found.text.slice(1).trim();
+    at = found.next;
+    line++;
+  }
+  const { text, next } = lineAt(bytes, at)!;
+  const header = text.split(',');
+  usableHeader(header, NEEDED, name, line);
+  at = next;
+
+  rows.files.push(name);
+  const firstThread = rows.threads;
+  const firstProcess = rows.processes;
+  rows.reserve(rows.threads + Math.ceil(bytes.length / 400));
+  const width = header.length;
+  const texts = header.map((column) => (TEXTS.includes(column) ? rows.texts.get(column)! : undefined));
+  const columns = (): Float64Array[] =>
+    header.map((column, c) => (texts[c] === undefined ? rows.column(column) : new Float64Array(0)));
+  let targets = columns();
+  let form: CellForm = { odd: false, escapes: true, quotes: false, utf8: isUtf8(bytes) };
+  const odd = { ...form, odd: true };
+  const plain = form;
+  const place = (column: string): number => header.indexOf(column);
+  const [numtids, pid, start, end, tid] = [place('numtids'), place('pid'), place('start'), place('end'), place('tid')];
+  let expected = 0;
+
+  while (at < bytes.length) {
+    line++;
+    const begin = at;
+    if (bytes[at] === NEWLINE || (bytes[at] === RETURN && bytes[at + 1] === NEWLINE)) {
+      at += bytes[at] === NEWLINE ? 1 : 2;
+      continue;
+    }
+    // what looks like a comment but has all columns is a process whose tags begin so
+    if (bytes[at] === 35 && cells(bytes, at) !== width) {
+      at = bytes.indexOf(NEWLINE, at) + 1;
+      continue;
+    }
+    const row = rows.threads;
+    if (rows.room()) targets = columns();
+    for (let c = 0; c < width; c++) {
+      const text = texts[c];
+      let byte: number;
+      if (text === undefined) {
+        const negative = bytes[at] === 45;
+        if (negative) at++;
+        const from = at;
+        let value = 0;
+        for (byte = bytes[at]!; byte >= 48 && byte <= 57; byte = bytes[++at]!) value = value * 10 + byte - 48;
+        if (at === from) value = Number.NaN;
+        targets[c]![row] = negative ? -value : value;
+        if (byte === RETURN && bytes[at + 1] === NEWLINE) byte = bytes[++at]!;
+        if ((byte !== COMMA && byte !== NEWLINE) || (negative && at === from)) {
+          throw corrupted(name, line, `${header[c]} is no whole number: ${cellAt(bytes, negative ? from - 1 : from)}`);
+        }
+      } else {
+        const from = at;
+        form = plain;
+        for (byte = bytes[at]!; byte !== COMMA && byte !== NEWLINE; byte = bytes[++at]!) {
+          if (byte >= 32 && byte !== BACKSLASH && byte !== 127) continue;
+          form = odd;
+          if (byte === BACKSLASH && bytes[at + 1] !== NEWLINE) at++;
+        }
+        text.codes[rows.processes] = at === from ? 0 : cellText(text, bytes, from, at, form);
+      }
+      if ((byte === NEWLINE) === (c === width - 1)) at++;
+      else throw corrupted(name, line, `it has ${cells(bytes, begin)} columns, the header has ${width}`);
+    }
+
+    const announced = targets[numtids]![row]!;
+    if (Number.isNaN(announced)) {
+      if (expected === 0) throw corrupted(name, line, 'it is a thread without a process (numtids is empty)');
+      if (tid >= 0 && Number.isNaN(targets[tid]![row])) throw corrupted(name, line, 'tid is empty');
+      expected--;
+    } else {
+      if (expected > 0) throw corrupted(name, line, tooFew(rows, expected));
+      if (announced < 1) throw corrupted(name, line, `numtids is ${announced}`);
+      if (!(targets[pid]![row]! > 0)) throw corrupted(name, line, 'pid is missing');
+      if (!(targets[start]![row]! > 0) || !(targets[end]![row]! > 0))
+        throw corrupted(name, line, 'start or end is missing');
+      expected = announced - 1;
+      rows.first[rows.processes] = row;
+      rows.file[rows.processes] = rows.files.length - 1;
+      rows.line[rows.processes++] = line;
+    }
+    rows.threads++;
+    rows.first[rows.processes] = rows.threads;
+  }
+  if (expected > 0) throw corrupted(name, line, tooFew(rows, expected));
+  rows.fillMissing(firstThread, new Set(header));
+  if (tags !== '') giveTags(rows, firstProcess, tags);
+}
+
+const tooFew = (rows: ProcessRows, missing: number): string =>
+  `${missing} more threads of the process in line ${rows.line[rows.processes - 1]} should come before`;
+
+/** Old versions of papiex wrote the tags as a comment. */
+function giveTags(rows: ProcessRows, from: number, tags: string): void {
+  const { codes, pool } = rows.texts.get('tags')!;
+  const code = pool.codeOf(tags);
+  for (let p = from; p < rows.processes; p++) if (codes[p] === 0) codes[p] = code;
+}
+
+/** How many cells the line has. */
+function cells(bytes: Buffer, at: number): number {
+  let count = 1;
+  for (; bytes[at] !== NEWLINE; at++) {
+    if (bytes[at] === COMMA) count++;
+    else if (bytes[at] === BACKSLASH && bytes[at + 1] !== NEWLINE) at++;
+  }
+  return count;
+}
+
+function cellAt(bytes: Buffer, from: number): string {
+  let to = from;
+  while (bytes[to] !== COMMA && bytes[to] !== NEWLINE && to - from < 40) to++;
+  return JSON.stringify(bytes.toString('utf8', from, to));
+}
+
+export function endedByNewline(bytes: Buffer): Buffer {
+  return bytes.length > 0 && bytes.at(-1) !== NEWLINE ? Buffer.concat([bytes, Buffer.of(NEWLINE)]) : bytes;
+}

@@ -1,0 +1,184 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault, reason } from '../../base/fault.ts';
+import type { Note } from '../../sources/host.ts';
+import { listInputs, readJobFiles } from './archive.ts';
+import { readCsv } from './csv.ts';
+import { jobOf } from './job.ts';
+import { checkTimes, jobTimes } from './job-times.ts';
+import type { Metadata } from './metadata.ts';
+import { readMetadata } from './metadata.ts';
+import { ProcessRows } from './rows.ts';
+import { MISLABELLED, tablesOf } from './tables.ts';
+import { readTsv, readTsvHeader } from './tsv.ts';
+import { type ImportedNode, recordingName, writeRecording } from './write.ts';
+
+export interface ImportOptions {
+  /** Where the recordings go, each as tacho-<job id>. */
+  folder: string;
+  env?: Record<string, string | undefined>;
+  /** Ends the work between two jobs. */
+  signal?: AbortSignal;
+  /** Called after each input. */
+  progress?: () => void;
+}
+
+export interface Imported {
+  input: string;
+  recording: string;
+  job: string;
+  nodes: string[];
+  processes: number;
+  threads: number;
+  /** What somebody should know about the data. */
+  notes: string[];
+}
+
+export interface Refused {
+  input: string;
+  fault: Fault;
+}
+
+/** Imports archives and folders of EPMT, a recording a job. One that cannot be imported does not keep the others back. */
+export async function importEpmt(
+  inputs: readonly string[],
+  options: ImportOptions,
+): Promise<{ imported: Imported[]; refused: Refused[] }> {
+  const imported: Imported[] = [];
+  const refused: Refused[] = [];
+  const made = makeFolder(options.folder);
+  try {
+    for (const input of listInputs(inputs)) {
+      options.signal?.throwIfAborted();
+      try {
+        imported.push(await importJob(input, options));
+      } catch (error) {
+        refused.push({ input, fault: faultOf(input, error) });
+      }
+      options.progress?.();
+    }
+  } finally {
+    for (const folder of imported.length === 0 ? made : []) fs.rmdirSync(folder);
+  }
+  return { imported, refused };
+}
+
+/** Returns the folders that it had to make, the innermost first. */
+function makeFolder(folder: string): string[] {
+  try {
+    const first = fs.mkdirSync(folder, { recursive: true });
+    const made: string[] = [];
+    if (first === undefined) return made;
+    const outermost = path.resolve(first).length;
+    for (let at = path.resolve(folder); at.length >= outermost; at = path.dirname(at)) made.push(at);
+    return made;
+  } catch (error) {
+    throw new Fault(`cannot write ${folder}: ${reason(error)}`, { hint: 'choose another folder with -o' });
+  }
+}
+
+async function importJob(input: string, options: ImportOptions): Promise<Imported> {
+  const files = await readJobFiles(input);
+  const metadata = readMetadata(files.metadata, input);
+  const target = path.join(options.folder, recordingName(metadata));
+  if (fs.existsSync(target)) {
+    throw new Fault(`${input} was not imported: job ${metadata.id} is there already, as ${target}`, {
+      hint: 'choose another folder with -o, or move that one away',
+    });
+  }
+  const rows = readData(files.data, input);
+  const times = jobTimes(metadata, rows, options.env ?? process.env);
+  if (times.stop < times.start) throw new Fault(`${input} cannot be imported: the job ended before it began`);
+  let outside: number;
+  try {
+    outside = checkTimes(rows, times);
+  } catch (error) {
+    throw within(input, error);
+  }
+  const notes = times.note === undefined ? [] : [times.note];
+  if (outside > 0) notes.push(`${outside} processes ran before the job began or after it ended`);
+  if (rows.processes === 0) notes.push('no process was recorded');
+  const nodes = nodesOf(rows, metadata, notes);
+  const job = await jobOf(
+    metadata,
+    times,
+    nodes.map((node) => node.name),
+    rows,
+  );
+  const recording = writeRecording(options.folder, job, nodes, input);
+  return {
+    input,
+    recording,
+    job: job.id,
+    nodes: job.nodes,
+    processes: nodes.reduce((sum, node) => sum + node.processes.rows, 0),
+    threads: nodes.reduce((sum, node) => sum + node.threads.rows, 0),
+    notes,
+  };
+}
+
+function readData(data: readonly { name: string; bytes: Buffer }[], input: string): ProcessRows {
+  const rows = new ProcessRows();
+  const headers = new Map(data.filter(({ name }) => isHeader(name)).map((file) => [file.name, file]));
+  try {
+    for (const file of data) {
+      if (isHeader(file.name)) continue;
+      if (file.name.endsWith('.csv')) readCsv(file, rows);
+      else {
+        const name = file.name.replace(/\.tsv$/, '-header.tsv');
+        const header = headers.get(name);
+        if (header === undefined) throw new Fault(`${file.name} has no header: ${name} is missing`);
+        readTsv(file, readTsvHeader(header), rows);
+      }
+    }
+  } catch (error) {
+    throw within(input, error);
+  }
+  return rows;
+}
+
+const isHeader = (name: string): boolean => name.endsWith('-header.tsv');
+
+/** One node for each host that the processes name; what names none ran where the job was started. */
+function nodesOf(rows: ProcessRows, metadata: Metadata, notes: string[]): ImportedNode[] {
+  const { codes, pool } = rows.texts.get('hostname')!;
+  const hosts = pool.values();
+  const { environment: env, hostname } = metadata;
+  hosts[0] = hostname || env.HOSTNAME || env.SLURMD_NODENAME || 'unknown';
+  const chosen = new Map<string, number[]>();
+  for (let p = 0; p < rows.processes; p++) {
+    const host = hosts[codes[p]!]!;
+    const list = chosen.get(host);
+    if (list === undefined) chosen.set(host, [p]);
+    else list.push(p);
+  }
+  if (chosen.size === 0) chosen.set(hosts[0], []);
+  return [...chosen].map(([name, processes]): ImportedNode => {
+    const { processes: ends, threads, impossible } = tablesOf(rows, Uint32Array.from(processes));
+    const missing: Note[] = MISLABELLED.filter((column) => rows.numbers.has(column)).map((column) => ({
+      table: 'process_end',
+      what: column,
+      why: 'papiex writes another value under this name',
+    }));
+    for (const [column, count] of impossible) {
+      missing.push({ table: 'thread_end', what: column, why: `${count} values that cannot be` });
+      notes.push(`${column}: ${count} values that cannot be were left out`);
+    }
+    return { name, processes: ends, threads, notes: missing };
+  });
+}
+
+/** The fault of a file names the archive that it is in. */
+function within(input: string, error: unknown): unknown {
+  if (!(error instanceof Fault)) return error;
+  const { hint } = error;
+  return new Fault(`${input} cannot be imported: ${error.message}`, {
+    cause: error,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+const faultOf = (input: string, error: unknown): Fault =>
+  error instanceof Fault ? error : new Fault(`cannot import ${input}: ${reason(error)}`, { cause: error });
+
+export { listInputs } from './archive.ts';

@@ -1,0 +1,100 @@
+import { TextPool } from '../../recording/text-pool.ts';
+
+/** Columns of a file that hold text, and those that describe the process, not its threads. */
+export const TEXTS: readonly string[] = ['tags', 'hostname', 'exename', 'path', 'args'];
+export const PROCESS_NUMBERS: readonly string[] = [
+  'exitcode',
+  'exitsignal',
+  'pid',
+  'generation',
+  'ppid',
+  'pgid',
+  'sid',
+  'numtids',
+  'mpinumranks',
+];
+/** What a file must say of a process. */
+export const NEEDED: readonly string[] = [
+  ...TEXTS,
+  'exitcode',
+  'pid',
+  'ppid',
+  'pgid',
+  'sid',
+  'numtids',
+  'start',
+  'end',
+];
+
+export interface Texts {
+  codes: Uint32Array;
+  pool: TextPool;
+}
+
+/**
+ * The processes of a job as they come out of its files, column by column. A row is a thread; the numbers of a process
+ * stand in the row of its first one. NaN and '' are missing.
+ */
+export class ProcessRows {
+  threads = 0;
+  processes = 0;
+  /** For each process, the row of its first thread; one more entry ends the last. */
+  first = new Uint32Array(1025);
+  /** For each process, where it was: the number of its file, and the line. */
+  file = new Uint32Array(1024);
+  line = new Uint32Array(1024);
+  readonly files: string[] = [];
+  readonly numbers = new Map<string, Float64Array>();
+  readonly texts = new Map<string, Texts>();
+  private capacity = 1024;
+
+  constructor() {
+    for (const name of TEXTS) {
+      const pool = new TextPool();
+      pool.codeOf('');
+      this.texts.set(name, { codes: new Uint32Array(1024), pool });
+    }
+  }
+
+  /** Makes room for one more row; true when the columns moved. */
+  room(rows = 1): boolean {
+    if (this.threads + rows <= this.capacity) return false;
+    this.reserve(Math.max(this.threads + rows, this.capacity * 2));
+    return true;
+  }
+
+  reserve(capacity: number): void {
+    if (capacity <= this.capacity) return;
+    this.capacity = capacity;
+    for (const [name, old] of this.numbers) this.numbers.set(name, grow(old, new Float64Array(capacity)));
+    for (const text of this.texts.values()) text.codes = grow(text.codes, new Uint32Array(capacity));
+    this.first = grow(this.first, new Uint32Array(capacity + 1));
+    this.file = grow(this.file, new Uint32Array(capacity));
+    this.line = grow(this.line, new Uint32Array(capacity));
+  }
+
+  /** The column of that name; rows of files without it are missing there. */
+  column(name: string): Float64Array {
+    let column = this.numbers.get(name);
+    if (column === undefined) {
+      column = new Float64Array(this.capacity).fill(Number.NaN, 0, this.threads);
+      this.numbers.set(name, column);
+    }
+    return column;
+  }
+
+  /** Rows from `from` on are missing in the columns that their file does not have. */
+  fillMissing(from: number, has: ReadonlySet<string>): void {
+    for (const [name, column] of this.numbers) if (!has.has(name)) column.fill(Number.NaN, from, this.threads);
+  }
+
+  /** "perftools.org-papiex-6477-0.csv, line 2" */
+  where(process: number): string {
+    return `${this.files[this.file[process]!]}, line ${this.line[process]}`;
+  }
+}
+
+function grow<T extends Float64Array | Uint32Array>(old: T, larger: T): T {
+  larger.set(old);
+  return larger;
+}

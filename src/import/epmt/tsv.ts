@@ -1,0 +1,142 @@
+import { isUtf8 } from 'node:buffer';
+import type { DataFile } from './archive.ts';
+import { type CellForm, cellText } from './cell-text.ts';
+import { endedByNewline } from './csv.ts';
+import { corrupted, lineAt, usableHeader } from './lines.ts';
+import { NEEDED, type ProcessRows, TEXTS } from './rows.ts';
+
+const TAB = 9;
+const NEWLINE = 10;
+const RETURN = 13;
+const SPACE = 32;
+const QUOTE = 34;
+const COMMA = 44;
+const OPEN = 123;
+const CLOSE = 125;
+
+export interface TsvHeader {
+  /** Of each thread, in the order of their values. */
+  metrics: string[];
+  /** What stands behind the metrics. */
+  columns: string[];
+  /** Written by `epmt convert`, that is by Python's csv module: cells may be quoted. */
+  converted: boolean;
+}
+
+/** The one line of `<host>-papiex-header.tsv`: `{usertime,systemtime,…}`, then the columns. */
+export function readTsvHeader({ name, bytes }: DataFile): TsvHeader {
+  const [braced = '', ...given] = (lineAt(bytes, 0)?.text ?? '').split('\t').map((word) => word.trim());
+  const list = /^\{(.+)\}$/.exec(braced)?.[1];
+  if (list === undefined) throw corrupted(name, 1, 'it does not begin with {metric,…}');
+  const metrics = list.split(',').map((word) => word.trim());
+  const columns = given.map((column) => (column === 'finish' ? 'end' : column));
+  usableHeader([...metrics, ...columns], ['usertime', 'systemtime', ...NEEDED], name, 1);
+  return { metrics, columns, converted: given.includes('finish') };
+}
+
+/**
+ * Reads a TSV file: a process a line, its threads' metrics one after another in braces. Control characters are written
+ * with a backslash but a backslash is not, so nobody can tell what one means: it stays as it is.
+ */
+export function readTsv(file: DataFile, header: TsvHeader, rows: ProcessRows): void {
+  const { name } = file;
+  const bytes = endedByNewline(file.bytes);
+  const { metrics, columns, converted } = header;
+  rows.files.push(name);
+  const firstThread = rows.threads;
+  const utf8 = isUtf8(bytes);
+  const texts = columns.map((column) => (TEXTS.includes(column) ? rows.texts.get(column)! : undefined));
+  const form: CellForm = { odd: false, escapes: false, quotes: false, utf8 };
+  let line = 0;
+  let at = 0;
+
+  while (at < bytes.length) {
+    line++;
+    if (bytes[at] === NEWLINE || (bytes[at] === RETURN && bytes[at + 1] === NEWLINE)) {
+      at += bytes[at] === NEWLINE ? 1 : 2;
+      continue;
+    }
+    const row = rows.threads;
+    if (bytes[at] !== OPEN) throw corrupted(name, line, 'it does not begin with {');
+    // values of all threads, then the braces' end
+    at++;
+    let count = 0;
+    for (;;) {
+      while (bytes[at] === SPACE) at++;
+      const negative = bytes[at] === 45;
+      if (negative) at++;
+      const from = at;
+      let value = 0;
+      let byte = bytes[at]!;
+      for (; byte >= 48 && byte <= 57; byte = bytes[++at]!) value = value * 10 + byte - 48;
+      if (at === from || (byte !== COMMA && byte !== CLOSE)) {
+        throw corrupted(name, line, `value ${count + 1} in the braces is no whole number`);
+      }
+      const thread = row + Math.floor(count / metrics.length);
+      rows.room(thread - row + 1);
+      rows.column(metrics[count % metrics.length]!)[thread] = negative ? -value : value;
+      count++;
+      at++;
+      if (byte === CLOSE) break;
+    }
+    if (bytes[at] !== TAB) throw corrupted(name, line, 'a tab should follow the braces');
+    const threads = count / metrics.length;
+    const process = rows.processes;
+
+    for (let c = 0; c < columns.length; c++) {
+      if (bytes[at] !== TAB)
+        throw corrupted(name, line, `it has ${c + 1} columns, the header has ${columns.length + 1}`);
+      const from = ++at;
+      form.odd = form.quotes = false;
+      let to: number;
+      if (converted && bytes[at] === QUOTE) {
+        form.odd = form.quotes = true;
+        at++;
+        while (at < bytes.length && (bytes[at] !== QUOTE || bytes[at + 1] === QUOTE)) {
+          if (bytes[at] === NEWLINE) line++;
+          at += bytes[at] === QUOTE ? 2 : 1;
+        }
+        to = at++;
+      } else {
+        let byte = bytes[at]!;
+        for (; byte !== TAB && byte !== NEWLINE; byte = bytes[++at]!) if (byte < 32 || byte === 127) form.odd = true;
+        to = byte === NEWLINE && bytes[at - 1] === RETURN && at > from ? at - 1 : at;
+      }
+      const text = texts[c];
+      const begin = form.quotes ? from + 1 : from;
+      if (text !== undefined) text.codes[process] = begin === to ? 0 : cellText(text, bytes, begin, to, form);
+      else rows.column(columns[c]!)[row] = wholeNumber(bytes, begin, to, columns[c]!, name, line);
+    }
+    if (bytes[at] === RETURN) at++;
+    if (bytes[at++] !== NEWLINE)
+      throw corrupted(name, line, `it has more than the header's ${columns.length + 1} columns`);
+
+    const numtids = rows.column('numtids')[row]!;
+    if (numtids * metrics.length !== count) {
+      const values = `${count} values for ${numtids} threads with ${metrics.length} metrics each`;
+      throw corrupted(name, line, `there are ${values}`);
+    }
+    if (!(rows.column('pid')[row]! > 0)) throw corrupted(name, line, 'pid is missing');
+    if (!(rows.column('start')[row]! > 0) || !(rows.column('end')[row]! > 0)) {
+      throw corrupted(name, line, 'start or end is missing');
+    }
+    for (const column of columns) {
+      if (!TEXTS.includes(column)) rows.column(column).fill(Number.NaN, row + 1, row + threads);
+    }
+    rows.file[process] = rows.files.length - 1;
+    rows.line[process] = line;
+    rows.first[process] = row;
+    rows.processes++;
+    rows.threads += threads;
+    rows.first[rows.processes] = rows.threads;
+  }
+  rows.fillMissing(firstThread, new Set([...metrics, ...columns]));
+}
+
+/** The number in a cell; NaN when it is empty. */
+function wholeNumber(bytes: Buffer, from: number, to: number, column: string, name: string, line: number): number {
+  if (from === to) return Number.NaN;
+  const text = bytes.toString('latin1', from, Math.min(to, from + 40));
+  if (!/^-?\d+$/.test(text)) throw corrupted(name, line, `${column} is no whole number: ${JSON.stringify(text)}`);
+  return Number(text);
+}

@@ -1,0 +1,92 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { VERSION } from '../../base/version.ts';
+import { plain } from '../../jobs/job-facts.ts';
+import type { AgentRecord } from '../../recording/agent-record.ts';
+import type { Batch } from '../../recording/batch.ts';
+import { FORMAT, type Job } from '../../recording/job.ts';
+import { nodeFolder } from '../../recording/node-folder.ts';
+import { writeParquet } from '../../recording/parquet/write.ts';
+import { replaceJson } from '../../recording/replace.ts';
+import type { TableStatistics } from '../../recording/statistics.ts';
+import { syncFolder } from '../../recording/synced.ts';
+import type { Note } from '../../sources/host.ts';
+
+export interface ImportedNode {
+  name: string;
+  processes: Batch;
+  threads: Batch;
+  notes: Note[];
+}
+
+/** The folder that the recording of a job gets. */
+export const recordingName = (job: Pick<Job, 'id'>): string => `tacho-${plain(job.id)}`;
+
+/** Writes a sealed recording under a name that nobody looks at, then gives it its own: it is there whole or not at all. */
+export function writeRecording(folder: string, job: Job, nodes: readonly ImportedNode[], from: string): string {
+  const target = path.join(folder, recordingName(job));
+  const temporary = path.join(folder, `.${recordingName(job)}.${process.pid}.tmp`);
+  try {
+    fs.mkdirSync(temporary, { mode: 0o700 });
+    for (const node of nodes) writeNode(temporary, job, node, from);
+    replaceJson(path.join(temporary, 'job.json'), job);
+    fs.renameSync(temporary, target);
+    syncFolder(folder);
+  } catch (error) {
+    fs.rmSync(temporary, { recursive: true, force: true });
+    throw error;
+  }
+  return target;
+}
+
+function writeNode(recording: string, job: Job, node: ImportedNode, from: string): void {
+  const folder = path.join(recording, nodeFolder(node.name));
+  fs.mkdirSync(folder, { mode: 0o700 });
+  let bytes = 0;
+  for (const batch of [node.processes, node.threads]) {
+    const { name } = batch.table;
+    bytes += writeParquet(path.join(folder, `${name}.parquet`), batch);
+    fs.writeFileSync(path.join(folder, `${name}.stats.json`), JSON.stringify(statisticsOf(batch)), { mode: 0o600 });
+  }
+  replaceJson(path.join(folder, 'agent.json'), agentRecord(job, node, from, bytes));
+}
+
+/** Events have no statistics: only how many there were, and when. */
+function statisticsOf({ table, rows, time }: Batch): TableStatistics {
+  let start = Number.POSITIVE_INFINITY;
+  let end = Number.NEGATIVE_INFINITY;
+  for (const moment of time) {
+    if (moment < start) start = moment;
+    if (moment > end) end = moment;
+  }
+  return { table: table.name, rows, start, end, series: [], series_total: rows };
+}
+
+/** No agent was there: what it says of itself is where the data came from, and what they cannot tell. */
+function agentRecord(job: Job, node: ImportedNode, from: string, bytes: number): AgentRecord {
+  return {
+    format: FORMAT,
+    tacho: VERSION,
+    node: node.name,
+    pid: 0,
+    interval_seconds: Number.NaN,
+    start: job.start,
+    end: job.end!,
+    end_reason: `imported from EPMT (${path.basename(from)})`,
+    facts: {
+      hostname: node.name,
+      kernel: '',
+      architecture: '',
+      cpus: Number.NaN,
+      memory_bytes: Number.NaN,
+      gpus: [],
+    },
+    scope: { members: "the job's processes, as papiex recorded them" },
+    tables: [node.processes.table, node.threads.table],
+    unmeasured: node.notes,
+    ticks: 0,
+    late_ticks: 0,
+    missed_ticks: 0,
+    cost: { cpu_seconds: 0, max_rss_bytes: 0, bytes_written: bytes },
+  };
+}
