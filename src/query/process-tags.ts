@@ -1,0 +1,31 @@
+export type Tags = ReadonlyMap<string, string>;
+
+/** "op:build;seq:4" → op is build, seq is 4; a word without a value has the value 1. */
+export function parseTags(text: string): Tags {
+  const tags = new Map<string, string>();
+  for (const part of text.split(';')) {
+    const word = part.trim();
+    if (word === '') continue;
+    const colon = word.indexOf(':');
+    if (colon < 0) tags.set(word, '1');
+    else if (colon > 0) tags.set(word.slice(0, colon).trim(), word.slice(colon + 1).trim());
+  }
+  return tags;
+}
+
+/** The same for many processes, which share few different texts. */
+export function tagReader(): (text: string) => Tags {
+  const known = new Map<string, Tags>();
+  return (text) => {
+    let tags = known.get(text);
+    if (tags === undefined) {
+      tags = parseTags(text);
+      known.set(text, tags);
+    }
+    return tags;
+  };
+}
+
+/** "op:build" for the tags that an operation is made of. */
+export const tagWords = (tags: Iterable<readonly [string, string]>): string =>
+  Array.from(tags, ([key, value]) => `${key}:${value}`).join(';');
