@@ -1,5 +1,6 @@
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
+import { quantiles } from '../recording/quantiles.ts';
 import type { SeriesStatistics, Statistics, TableStatistics } from '../recording/statistics.ts';
 
 /** One row of the table `marker`. */
@@ -91,8 +92,6 @@ export function mean(values: readonly (number | undefined)[]): number | undefine
 
 /** The middle value of what is known; undefined when nothing is. */
 export function median(values: readonly (number | undefined)[]): number | undefined {
-  const all = (values.filter((v) => known(v) !== undefined) as number[]).sort((a, b) => a - b);
-  if (all.length === 0) return undefined;
-  const half = all.length >> 1;
-  return all.length % 2 === 1 ? all[half] : (all[half - 1] + all[half]) / 2;
+  const all = Float64Array.from(values.filter((v) => known(v) !== undefined) as number[]);
+  return all.length === 0 ? undefined : quantiles(all, all.length, [0.5])[0];
 }

@@ -1,7 +1,7 @@
 import type { GpuReport } from './gpus.ts';
 import { mean, median } from './material.ts';
 import type { NodeReport } from './nodes.ts';
-import { outliers } from './outliers.ts';
+import { outliers } from './outliers/peers.ts';
 import { figure, percent } from './words.ts';
 
 /** Ten points of utilisation: less is ordinary variation between the ranks of one program. */

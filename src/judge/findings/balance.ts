@@ -1,6 +1,6 @@
 import type { GpuReport } from '../gpus.ts';
 import type { NodeReport } from '../nodes.ts';
-import { FEWEST_PEERS } from '../outliers.ts';
+import { FEWEST_PEERS } from '../outliers/peers.ts';
 import { isIdle } from '../stragglers.ts';
 import { count, listed, percent } from '../words.ts';
 import { type Check, sampled } from './finding.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { outliers } from './outliers.ts';
+import { outliers } from './peers.ts';
 
 test('one that lies apart is found', () => {
   assert.deepEqual(outliers([0.9, 0.91, 0.89, 0.6, 0.9], 0.1), [{ index: 3, value: 0.6, median: 0.9 }]);
