@@ -1,6 +1,6 @@
 import { usage } from '../base/fault.ts';
 import { type Intervals, lengthOf, union } from './intervals.ts';
-import type { ProcessSet } from './process-set.ts';
+import type { ProcessColumns } from './process-set.ts';
 import { parseTags, type Tags, tagReader, tagWords } from './process-tags.ts';
 
 /** The processes of one job that bear the same tag. Times are microseconds. */
@@ -40,7 +40,7 @@ export interface OperationsOptions {
 }
 
 /** How often tags occur: key → values → processes. */
-export function tagKeys(set: ProcessSet): Map<string, Map<string, number>> {
+export function tagKeys(set: ProcessColumns): Map<string, Map<string, number>> {
   const read = tagReader();
   const keys = new Map<string, Map<string, number>>();
   for (let i = 0; i < set.length; i++) {
@@ -64,7 +64,7 @@ export function tagKey(keys: ReadonlyMap<string, ReadonlyMap<string, number>>): 
 }
 
 /** Processes grouped by tag, job by job, in the order of their first start; those without the tag come last. */
-export function operationsOf(set: ProcessSet, options: OperationsOptions = {}): Operation[] {
+export function operationsOf(set: ProcessColumns, options: OperationsOptions = {}): Operation[] {
   const wanted = options.tags ?? [];
   const members = options.members ?? Array.from({ length: set.length }, (_, i) => i);
   if (wanted.length === 0) {
@@ -78,7 +78,7 @@ export function operationsOf(set: ProcessSet, options: OperationsOptions = {}): 
   });
 }
 
-function byKey(set: ProcessSet, key: string, members: Iterable<number>): Operation[] {
+function byKey(set: ProcessColumns, key: string, members: Iterable<number>): Operation[] {
   const read = tagReader();
   const groups = new Map<number, Map<string | undefined, number[]>>();
   for (const i of members) {
@@ -104,7 +104,7 @@ function byKey(set: ProcessSet, key: string, members: Iterable<number>): Operati
   return found;
 }
 
-function byTags(set: ProcessSet, tags: Tags, members: readonly number[]): Operation[] {
+function byTags(set: ProcessColumns, tags: Tags, members: readonly number[]): Operation[] {
   const read = tagReader();
   const bears = (i: number): boolean => {
     const own = read(set.tags[i]!);
@@ -116,7 +116,7 @@ function byTags(set: ProcessSet, tags: Tags, members: readonly number[]): Operat
 }
 
 /** What a group of processes of one job did. */
-export function operationOf(set: ProcessSet, tags: Tags, members: number[]): Operation {
+export function operationOf(set: ProcessColumns, tags: Tags, members: number[]): Operation {
   const job = set.job[members[0]!]!;
   const starts = members.map((i) => set.start[i]!);
   const ends = members.map((i) => set.end[i]!);
@@ -152,10 +152,10 @@ export function operationOf(set: ProcessSet, tags: Tags, members: number[]): Ope
   };
 }
 
-const cpuTimes = new WeakMap<ProcessSet, Map<number, number>>();
+const cpuTimes = new WeakMap<ProcessColumns, Map<number, number>>();
 
 /** CPU time of all processes of a job, microseconds. */
-export function jobCpuTime(set: ProcessSet, job: number): number {
+export function jobCpuTime(set: ProcessColumns, job: number): number {
   let known = cpuTimes.get(set);
   if (known === undefined) {
     known = new Map();
