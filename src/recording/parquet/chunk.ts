@@ -112,9 +112,15 @@ export function textChunk(codes: Uint32Array, texts: readonly string[], optional
     optional,
   });
   if (used.length > 0 && used.every((text) => text.length < 64)) {
-    const sorted = used.map((text) => Buffer.from(text)).sort(Buffer.compare);
-    chunk.min = sorted[0]!;
-    chunk.max = sorted.at(-1)!;
+    const first = Buffer.from(used[0]!);
+    let [min, max] = [first, first];
+    for (const text of used) {
+      const bytes = Buffer.from(text);
+      if (Buffer.compare(bytes, min) < 0) min = bytes;
+      else if (Buffer.compare(bytes, max) > 0) max = bytes;
+    }
+    chunk.min = min;
+    chunk.max = max;
   }
   return chunk;
 }

@@ -18,6 +18,14 @@ interface Placed {
   type: ParquetType;
 }
 
+/** Columns that several files have in common, ready to be written: they are encoded once if their writers share this. */
+export type Encoded = Map<Float64Array | TextColumn, { type: ParquetType; chunks: Chunk[] }>;
+
+export interface WriteOptions {
+  rowsPerGroup?: number;
+  encoded?: Encoded;
+}
+
 /**
  * Writes a Parquet file column by column, so that not all of a large table need be in memory at once.
  * Columns may come in any order, each exactly once; `finish` writes the footer and brings the file to the disk.
@@ -28,6 +36,7 @@ export class ParquetWriter {
   private readonly rows: number;
   private readonly rowsPerGroup: number;
   private readonly metadata: Record<string, string>;
+  private readonly encoded: Encoded | undefined;
   private readonly placed: Placed[][] = [];
   private offset = 0;
 
@@ -35,12 +44,13 @@ export class ParquetWriter {
     file: string,
     columns: readonly ParquetColumn[],
     rows: number,
-    options: { metadata?: Record<string, string>; rowsPerGroup?: number } = {},
+    options: WriteOptions & { metadata?: Record<string, string> } = {},
   ) {
     this.columns = columns;
     this.rows = rows;
     this.rowsPerGroup = options.rowsPerGroup ?? ROWS_PER_GROUP;
     this.metadata = options.metadata ?? {};
+    this.encoded = options.encoded;
     this.fd = fs.openSync(file, 'w', 0o600);
     this.write(Buffer.from(MAGIC));
   }
@@ -53,17 +63,24 @@ export class ParquetWriter {
     const { type } = column;
     // a whole-number column in which a fraction turned up becomes a float: nothing is rounded away
     const real = type === 'int' && data instanceof Float64Array && !isWhole(data) ? 'float' : type;
-    const chunks: Placed[] = [];
+    const known = this.encoded?.get(data);
+    const kept: Chunk[] = [];
+    const placed: Placed[] = [];
     for (let row = 0; row < this.rows; row += this.rowsPerGroup) {
-      const end = Math.min(this.rows, row + this.rowsPerGroup);
-      const chunk =
-        data instanceof Float64Array
-          ? numberChunk(data.subarray(row, end), real === 'float' ? 'float' : 'int', real !== 'time')
-          : textChunk(data.codes.subarray(row, end), data.values, real === 'text');
-      chunks.push({ chunk: { ...chunk, pages: [] }, offset: this.offset, type: real });
+      const chunk = known?.type === real ? known.chunks[placed.length]! : this.encode(data, row, real);
+      if (this.encoded !== undefined) kept.push(chunk);
+      placed.push({ chunk: { ...chunk, pages: [] }, offset: this.offset, type: real });
       for (const page of chunk.pages) this.write(page);
     }
-    this.placed[index] = chunks;
+    this.encoded?.set(data, { type: real, chunks: kept });
+    this.placed[index] = placed;
+  }
+
+  private encode(data: Float64Array | TextColumn, row: number, type: ParquetType): Chunk {
+    const end = Math.min(this.rows, row + this.rowsPerGroup);
+    return data instanceof Float64Array
+      ? numberChunk(data.subarray(row, end), type === 'float' ? 'float' : 'int', type !== 'time')
+      : textChunk(data.codes.subarray(row, end), data.values, type === 'text');
   }
 
   /** Returns the file's size. */
@@ -193,7 +210,7 @@ export function parquetColumns(table: Table): ParquetColumn[] {
 export const tableMetadata = (table: Table): Record<string, string> => ({ [TABLE_KEY]: JSON.stringify(table) });
 
 /** A whole batch as one file; returns its size. */
-export function writeParquet(file: string, batch: Batch, options: { rowsPerGroup?: number } = {}): number {
+export function writeParquet(file: string, batch: Batch, options: WriteOptions = {}): number {
   const has = (name: string): boolean => batch.numbers.has(name) || batch.texts.has(name);
   const columns = parquetColumns(batch.table).filter(({ name }) => name === 'time' || has(name));
   const writer = new ParquetWriter(file, columns, batch.rows, { ...options, metadata: tableMetadata(batch.table) });
