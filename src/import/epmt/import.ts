@@ -9,7 +9,7 @@ import { checkTimes, jobTimes } from './job-times.ts';
 import type { Metadata } from './metadata.ts';
 import { readMetadata } from './metadata.ts';
 import { ProcessRows } from './rows.ts';
-import { MISLABELLED, tablesOf } from './tables.ts';
+import { MISLABELLED, metricsOf, tablesOf } from './tables.ts';
 import { readTsv, readTsvHeader } from './tsv.ts';
 import { type ImportedNode, recordingName, writeRecording } from './write.ts';
 
@@ -141,8 +141,8 @@ const isHeader = (name: string): boolean => name.endsWith('-header.tsv');
 
 /** One node for each host that the processes name; what names none ran where the job was started. */
 function nodesOf(rows: ProcessRows, metadata: Metadata, notes: string[]): ImportedNode[] {
-  const { codes, pool } = rows.texts.get('hostname')!;
-  const hosts = pool.values();
+  const { codes } = rows.texts.get('hostname')!;
+  const hosts = rows.values('hostname');
   const { environment: env, hostname } = metadata;
   hosts[0] = hostname || env.HOSTNAME || env.SLURMD_NODENAME || 'unknown';
   const chosen = new Map<string, number[]>();
@@ -153,19 +153,23 @@ function nodesOf(rows: ProcessRows, metadata: Metadata, notes: string[]): Import
     else list.push(p);
   }
   if (chosen.size === 0) chosen.set(hosts[0], []);
-  return [...chosen].map(([name, processes]): ImportedNode => {
-    const { processes: ends, threads, impossible } = tablesOf(rows, Uint32Array.from(processes));
-    const missing: Note[] = MISLABELLED.filter((column) => rows.numbers.has(column)).map((column) => ({
-      table: 'process_end',
-      what: column,
-      why: 'papiex writes another value under this name',
-    }));
-    for (const [column, count] of impossible) {
-      missing.push({ table: 'thread_end', what: column, why: `${count} values that cannot be` });
-      notes.push(`${column}: ${count} values that cannot be were left out`);
-    }
-    return { name, processes: ends, threads, notes: missing };
-  });
+  const metrics = metricsOf(rows);
+  const missing: Note[] = MISLABELLED.filter((column) => rows.numbers.has(column)).map((column) => ({
+    table: 'process_end',
+    what: column,
+    why: 'papiex writes another value under this name',
+  }));
+  for (const [column, count] of metrics.impossible) {
+    missing.push({ table: 'thread_end', what: column, why: `${count} values cannot be (below 0, or too large)` });
+    notes.push(`${column}: ${count} values that cannot be (below 0, or too large) were left out`);
+  }
+  return [...chosen].map(
+    ([name, processes]): ImportedNode => ({
+      name,
+      ...tablesOf(rows, metrics, Uint32Array.from(processes)),
+      notes: missing,
+    }),
+  );
 }
 
 /** The fault of a file names the archive that it is in. */

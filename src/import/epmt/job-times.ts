@@ -109,11 +109,11 @@ export function checkTimes(rows: ProcessRows, times: JobTimes): number {
     if (start[t]! >= times.start && end[t]! <= times.stop) continue;
     outside++;
     if (rows.files[rows.file[p]!]!.endsWith('.tsv')) continue;
-    const { codes, pool } = rows.texts.get('exename')!;
+    const { codes } = rows.texts.get('exename')!;
     const ran = `${formatMoment(start[t]!)} to ${formatMoment(end[t]!)}`;
     const job = `${formatMoment(times.start)} to ${formatMoment(times.stop)}`;
     throw new Fault(
-      `${rows.where(p)}: ${pool.values()[codes[p]!]} (pid ${rows.column('pid')[t]}) ran from ${ran}, the job from ${job}`,
+      `${rows.where(p)}: ${rows.values('exename')[codes[p]!]} (pid ${rows.column('pid')[t]}) ran from ${ran}, the job from ${job}`,
       times.note === undefined ? {} : { hint: `${times.note}; EPMT_TZ=ZONE names another zone` },
     );
   }

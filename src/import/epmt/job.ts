@@ -17,9 +17,9 @@ export async function jobOf(metadata: Metadata, times: JobTimes, nodes: string[]
   const { reason } = metadata;
   const annotations = Object.keys(metadata.annotations).length > 0 ? metadata.annotations : undefined;
   const job = known({
-    ...facts,
     format: FORMAT,
     tacho: VERSION,
+    ...facts,
     id: metadata.id,
     scheduler: scheduler.name,
     name: metadata.name || metadata.id,

@@ -47,6 +47,7 @@ export class ProcessRows {
   readonly numbers = new Map<string, Float64Array>();
   readonly texts = new Map<string, Texts>();
   private capacity = 1024;
+  private readonly made = new Map<string, string[]>();
 
   constructor() {
     for (const name of TEXTS) {
@@ -86,6 +87,16 @@ export class ProcessRows {
   /** Rows from `from` on are missing in the columns that their file does not have. */
   fillMissing(from: number, has: ReadonlySet<string>): void {
     for (const [name, column] of this.numbers) if (!has.has(name)) column.fill(Number.NaN, from, this.threads);
+  }
+
+  /** All texts of a column, by code. */
+  values(name: string): string[] {
+    let values = this.made.get(name);
+    if (values === undefined) {
+      values = this.texts.get(name)!.pool.values();
+      this.made.set(name, values);
+    }
+    return values;
   }
 
   /** "perftools.org-papiex-6477-0.csv, line 2" */

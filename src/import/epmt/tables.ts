@@ -25,65 +25,94 @@ const MORE: readonly Column[] = [
   counter('cmajflt', 'count', 'Page faults, with a disk, of children that were waited for.'),
 ];
 
-export interface Tables {
-  processes: Batch;
-  threads: Batch;
+/** The metrics of all threads by the names that Tacho gives to them. */
+export interface Metrics {
+  columns: Map<string, Float64Array>;
   /** Values that cannot be (negative, or beyond 2^53) and were left out, by column. */
   impossible: Map<string, number>;
 }
 
+/** Without what means nothing. */
+export function metricsOf(rows: ProcessRows): Metrics {
+  const metrics: Metrics = { columns: new Map(), impossible: new Map() };
+  for (const [name, raw] of rows.numbers) {
+    if (notMetric(name)) continue;
+    if (name === 'starttime') metrics.columns.set('vsize', raw.subarray(0, rows.threads).map(virtualSize));
+    else if (!MISLABELLED.includes(name))
+      metrics.columns.set(name, possible(raw, name, rows.threads, metrics.impossible));
+  }
+  return metrics;
+}
+
 /** The processes of a node, and their threads, as the tables of a recording; `chosen` are their numbers. */
-export function tablesOf(rows: ProcessRows, chosen: Uint32Array): Tables {
+export function tablesOf(
+  rows: ProcessRows,
+  metrics: Metrics,
+  chosen: Uint32Array,
+): { processes: Batch; threads: Batch } {
   const order = inOrder(rows, chosen);
   const threads = threadsOf(rows, order);
-  const impossible = new Map<string, number>();
-  const metrics = [...rows.numbers.keys()].filter((name) => !notMetric(name));
   const process = new Map<string, Float64Array>();
   const thread = new Map<string, Float64Array>();
   // where each process has one thread, its numbers are that thread's: the same column serves both tables
   const single = threads.length === order.length;
-  for (const name of metrics) {
-    const values = cleaned(rows, name, impossible);
-    if (values === undefined) continue;
-    const { column, each } = values;
+  for (const [column, each] of metrics.columns) {
     const ofThreads = pick(each, threads);
     process.set(column, single ? ofThreads : combined(column, each, rows, order));
     if (!NOT_OF_THREADS.includes(column)) thread.set(column, ofThreads);
   }
-  const numbers = (name: string): Float64Array | undefined => rows.numbers.get(name);
-  const ofProcess = (name: string): Float64Array => pickFirst(numbers(name)!, rows, order);
+  const ofProcess = (name: string): Float64Array => pickFirst(rows.column(name), rows, order);
   for (const name of ['ppid', 'pgid', 'sid', 'exitcode', 'numtids']) process.set(name, ofProcess(name));
   process.set('threads_counted', new Float64Array(order.length));
-  const signals = numbers('exitsignal') === undefined ? undefined : ofProcess('exitsignal');
-  const ended = new Uint32Array(order.length);
-  if (signals !== undefined) {
-    signals.forEach((signal, i) => {
-      if (!(signal > 0)) return;
-      ended[i] = 1;
-      // papiex says only that there was a signal: 1
-      if (signal === 1) signals[i] = Number.NaN;
-    });
-    process.set('exitsignal', signals);
-  }
-  const endedText: TextColumn = { codes: ended, values: ['exit', 'signal'] };
-  const pids = ofProcess('pid');
-  const starts = ofProcess('start');
+  const { ended, signals } = endings(rows, order);
+  if (signals !== undefined) process.set('exitsignal', signals);
+  const identity: Identity = { pid: ofProcess('pid'), start: ofProcess('start'), end: ofProcess('end') };
+  const pid = numbersAsTexts(identity.pid);
+  const start = numbersAsTexts(identity.start);
   const texts = new Map<string, TextColumn>([
-    ['pid', numbersAsTexts(pids)],
-    ['start', numbersAsTexts(starts)],
+    ['pid', pid],
+    ['start', start],
     ['rank', ranks(rows, order)],
-    ['ended', endedText],
+    ['ended', ended],
   ]);
   for (const name of TEXTS) {
-    if (name === 'hostname') continue;
-    const { codes, pool } = rows.texts.get(name)!;
-    texts.set(name, { codes: pick(codes, order), values: pool.values() });
+    if (name !== 'hostname')
+      texts.set(name, { codes: pick(rows.texts.get(name)!.codes, order), values: rows.values(name) });
   }
-  return {
-    processes: batch(processEndTable, ofProcess('end'), process, texts),
-    threads: threadBatch(rows, order, threads, thread, { pids, starts, ended: endedText }),
-    impossible,
-  };
+  const processes = batch(processEndTable, identity.end, process, texts);
+  const tids = threadIds(rows, order, threads, identity.pid);
+  if (single && tids.every((tid, i) => tid === pid.values[pid.codes[i]!])) {
+    thread.set('thread_start', identity.start);
+    const same = new Map([
+      ['pid', pid],
+      ['start', start],
+      ['tid', pid],
+      ['ended', ended],
+    ]);
+    return { processes, threads: batch(threadEndTable, identity.end, thread, same) };
+  }
+  return { processes, threads: threadBatch(rows, order, threads, thread, { ...identity, tids, ended }) };
+}
+
+interface Identity {
+  pid: Float64Array;
+  start: Float64Array;
+  end: Float64Array;
+}
+
+function endings(rows: ProcessRows, order: Uint32Array): { ended: TextColumn; signals: Float64Array | undefined } {
+  const codes = new Uint32Array(order.length);
+  const ended = { codes, values: ['exit', 'signal'] };
+  const column = rows.numbers.get('exitsignal');
+  if (column === undefined) return { ended, signals: undefined };
+  const signals = pickFirst(column, rows, order);
+  signals.forEach((signal, i) => {
+    if (!(signal > 0)) return;
+    codes[i] = 1;
+    // papiex says only that there was a signal: 1
+    if (signal === 1) signals[i] = Number.NaN;
+  });
+  return { ended, signals };
 }
 
 const notMetric = (name: string): boolean =>
@@ -113,25 +142,17 @@ function threadsOf(rows: ProcessRows, order: Uint32Array): Uint32Array {
   return threads;
 }
 
-/** A metric of all threads under the name that Tacho gives it; undefined when it means nothing. */
-function cleaned(
-  rows: ProcessRows,
-  name: string,
-  impossible: Map<string, number>,
-): { column: string; each: Float64Array } | undefined {
-  const raw = rows.numbers.get(name)!;
-  if (name === 'starttime') return { column: 'vsize', each: raw.subarray(0, rows.threads).map(virtualSize) };
-  if (MISLABELLED.includes(name)) return undefined;
+function possible(raw: Float64Array, name: string, count: number, impossible: Map<string, number>): Float64Array {
   let each = raw;
   let wrong = 0;
-  for (let t = 0; t < rows.threads; t++) {
+  for (let t = 0; t < count; t++) {
     const value = raw[t]!;
     if (!(value < 0) && !(value > Number.MAX_SAFE_INTEGER)) continue;
-    if (wrong++ === 0) each = raw.slice(0, rows.threads);
+    if (wrong++ === 0) each = raw.slice(0, count);
     each[t] = Number.NaN;
   }
-  if (wrong > 0) impossible.set(name, (impossible.get(name) ?? 0) + wrong);
-  return { column: name, each };
+  if (wrong > 0) impossible.set(name, wrong);
+  return each;
 }
 
 /** "starttime" is the virtual memory's size, taken for ticks and turned into microseconds. */
@@ -167,42 +188,53 @@ function ranks(rows: ProcessRows, order: Uint32Array): TextColumn {
   return numbersAsTexts(values);
 }
 
+/** Files with a line a process do not name its threads: the first has the process' own id, the third is called #3. */
+function threadIds(rows: ProcessRows, order: Uint32Array, threads: Uint32Array, pid: Float64Array): string[] {
+  const tid = rows.numbers.get('tid');
+  const ids = new Array<string>(threads.length);
+  let at = 0;
+  for (let i = 0; i < order.length; i++) {
+    const main = rows.first[order[i]!]!;
+    const count = rows.first[order[i]! + 1]! - main;
+    for (let n = 1; n <= count; n++, at++) {
+      const t = threads[at]!;
+      const known = tid !== undefined && tid[t]! > 0 ? tid[t]! : t === main ? pid[i]! : undefined;
+      ids[at] = known === undefined ? `#${n}` : String(known);
+    }
+  }
+  return ids;
+}
+
 function threadBatch(
   rows: ProcessRows,
   order: Uint32Array,
   threads: Uint32Array,
   numbers: Map<string, Float64Array>,
-  process: { pids: Float64Array; starts: Float64Array; ended: TextColumn },
+  process: Identity & { tids: string[]; ended: TextColumn },
 ): Batch {
-  const { first } = rows;
-  const tid = rows.numbers.get('tid');
   const start = rows.column('start');
   const end = rows.column('end');
   const place = new Uint32Array(threads.length);
   const time = new Float64Array(threads.length);
   const began = new Float64Array(threads.length);
-  const names: string[] = [];
   let at = 0;
-  order.forEach((p, i) => {
-    const main = first[p]!;
-    const last = end[main]!;
-    for (let n = 0; n < first[p + 1]! - main; n++, at++) {
+  for (let i = 0; i < order.length; i++) {
+    const count = rows.first[order[i]! + 1]! - rows.first[order[i]!]!;
+    for (let n = 0; n < count; n++, at++) {
       const t = threads[at]!;
       place[at] = i;
-      // TSV files say neither when a thread ran nor what its id was; the first one has the process' own
-      time[at] = end[t]! > 0 ? end[t]! : last;
+      // when it is not known when a thread ended, its process' end is the latest
+      time[at] = end[t]! > 0 ? end[t]! : process.end[i]!;
       began[at] = start[t]! > 0 ? start[t]! : Number.NaN;
-      names.push(
-        tid !== undefined && tid[t]! > 0 ? String(tid[t]) : t === main ? String(process.pids[i]) : `#${n + 1}`,
-      );
     }
-  });
+  }
   numbers.set('thread_start', began);
+  const { tids, ended } = process;
   const texts = new Map<string, TextColumn>([
-    ['pid', numbersAsTexts(pick(process.pids, place))],
-    ['start', numbersAsTexts(pick(process.starts, place))],
-    ['tid', { codes: Uint32Array.from(names, (_, i) => i), values: names }],
-    ['ended', { codes: pick(process.ended.codes, place), values: process.ended.values }],
+    ['pid', numbersAsTexts(pick(process.pid, place))],
+    ['start', numbersAsTexts(pick(process.start, place))],
+    ['tid', { codes: Uint32Array.from(tids, (_, i) => i), values: tids }],
+    ['ended', { codes: pick(ended.codes, place), values: ended.values }],
   ]);
   return batch(threadEndTable, time, numbers, texts);
 }

@@ -6,7 +6,7 @@ import type { AgentRecord } from '../../recording/agent-record.ts';
 import type { Batch } from '../../recording/batch.ts';
 import { FORMAT, type Job } from '../../recording/job.ts';
 import { nodeFolder } from '../../recording/node-folder.ts';
-import { writeParquet } from '../../recording/parquet/write.ts';
+import { type Encoded, writeParquet } from '../../recording/parquet/write.ts';
 import { replaceJson } from '../../recording/replace.ts';
 import type { TableStatistics } from '../../recording/statistics.ts';
 import { syncFolder } from '../../recording/synced.ts';
@@ -42,10 +42,12 @@ export function writeRecording(folder: string, job: Job, nodes: readonly Importe
 function writeNode(recording: string, job: Job, node: ImportedNode, from: string): void {
   const folder = path.join(recording, nodeFolder(node.name));
   fs.mkdirSync(folder, { mode: 0o700 });
+  // both tables of a job without threads have most columns in common
+  const encoded: Encoded = new Map();
   let bytes = 0;
   for (const batch of [node.processes, node.threads]) {
     const { name } = batch.table;
-    bytes += writeParquet(path.join(folder, `${name}.parquet`), batch);
+    bytes += writeParquet(path.join(folder, `${name}.parquet`), batch, { encoded });
     fs.writeFileSync(path.join(folder, `${name}.stats.json`), JSON.stringify(statisticsOf(batch)), { mode: 0o600 });
   }
   replaceJson(path.join(folder, 'agent.json'), agentRecord(job, node, from, bytes));
