@@ -61,7 +61,7 @@ export const flux: Scheduler = {
   },
 
   // flux exec passes SIGTERM on to what it started: ending the launcher is the way
-  stop: async () => false,
+  stop: async () => 'signal the launcher',
 
   async state(run, job, tell) {
     const { job: about, trouble } = await jobInfo(run, process.env, job.id);

@@ -198,11 +198,10 @@ export async function stopAgents(
   const lives = (): string[] => silent().filter((node) => agentRecord(recording, node) !== undefined);
   const begun = performance.now();
   const step = options.nodes.map((node) => agentRecord(recording, node)?.step).find((found) => found !== undefined);
-  if (lives().length > 0 && !(await scheduler.stop(run, job.id, step))) {
-    for (const each of launched) signalProcess(each, 'SIGTERM');
-  }
   const over = (): boolean => lives().length === 0 || gone(launched);
-  if (!(await until(over, PATIENCE_SECONDS))) {
+  const asked = lives().length > 0 ? await scheduler.stop(run, job.id, step) : 'agents';
+  if (asked === 'signal the launcher') for (const each of launched) signalProcess(each, 'SIGTERM');
+  if (asked === 'ask on the nodes' || !(await until(over, PATIENCE_SECONDS))) {
     await askOnNodes(options, lives(), run);
     await until(over, limitSeconds - (performance.now() - begun) / 1000);
   }

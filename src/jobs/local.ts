@@ -10,7 +10,7 @@ export const local: Scheduler = {
   facts: async () => ({ id: '', nodes: [os.hostname()], asked: {} }),
   launch: (plan) =>
     plan.nodes.map((node) => (isHere(node) ? here(plan.on(node), node, plan.env) : ssh(plan.on(node), node, plan.env))),
-  stop: async () => false,
+  stop: async () => 'signal the launcher',
   state: async () => undefined,
 };
 

@@ -52,7 +52,7 @@ export const pbs: Scheduler = {
   },
 
   // pbsdsh passes SIGTERM on to what it started: ending the launcher is the way
-  stop: async () => false,
+  stop: async () => 'signal the launcher',
 
   async state(run, job, tell) {
     const { job: about, trouble } = await query(run, job.id);

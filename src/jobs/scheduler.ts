@@ -63,8 +63,15 @@ export interface Scheduler {
   facts(run: Run, env: Environment, tell: Tell): Promise<SchedulerFacts>;
   /** How to start one process on each node, without taking anything from the job. */
   launch(plan: LaunchPlan, jobId: string): Launcher[];
-  /** Asks the processes of `launch` to end (SIGTERM); `step` is what the agents say they run in. False: it has no way of its own. */
-  stop(run: Run, jobId: string, step: string | undefined): Promise<boolean>;
+  /**
+   * Asks the processes of `launch` to end (SIGTERM); `step` is what the agents say they run in. Returns who was asked:
+   * the agents, or nobody: then the launcher passes a signal on, or each agent has to be asked on its node.
+   */
+  stop(
+    run: Run,
+    jobId: string,
+    step: string | undefined,
+  ): Promise<'agents' | 'signal the launcher' | 'ask on the nodes'>;
   /** How a job ended, or undefined when the scheduler does not know it. `restart` and `start` tell runs of one id apart. */
   state(run: Run, job: Pick<Job, 'id' | 'restart' | 'start'>, tell: Tell): Promise<Ending | undefined>;
 }

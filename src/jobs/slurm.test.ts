@@ -102,10 +102,13 @@ test('one srun beside the job, without the options that were meant for the user'
 
 test("stop signals the agents' step", async () => {
   const { run, asked } = answers({ 'scancel --signal=TERM 4711_3.0': { stdout: '' } });
-  assert.equal(await slurm.stop(run, '4711_3', '0'), true);
+  assert.equal(await slurm.stop(run, '4711_3', '0'), 'agents');
   assert.deepEqual(asked, ['scancel --signal=TERM 4711_3.0']);
-  assert.equal(await slurm.stop(run, '4711_3', undefined), false);
-  assert.equal(await slurm.stop(answers({}).run, '4711_3', '0'), false);
+  assert.equal(await slurm.stop(run, '4711_3', undefined), 'ask on the nodes');
+  assert.equal(await slurm.stop(answers({}).run, '4711_3', '0'), 'ask on the nodes');
+  // one node's agent has gone before: scancel complains, but the others were signalled
+  const partly = { stdout: '', trouble: 'scancel failed (exit 225): scancel: error: Invalid job id specified' };
+  assert.equal(await slurm.stop(answers({ 'scancel --signal=TERM 7.0': partly }).run, '7', '0'), 'agents');
 });
 
 test('how jobs ended', async () => {

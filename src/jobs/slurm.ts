@@ -55,10 +55,12 @@ export const slurm: Scheduler = {
   },
 
   async stop(run, jobId, step) {
-    if (step === undefined) return false;
+    // srun itself would answer a SIGTERM by killing the agents
+    if (step === undefined) return 'ask on the nodes';
     const target = step.includes('.') ? step : `${jobId}.${step}`;
     const { trouble } = await run('scancel', ['--signal=TERM', target]);
-    return trouble === undefined;
+    // it also fails when one node's agent has gone already; the others have got the signal then
+    return trouble === undefined || trouble.includes('failed') ? 'agents' : 'ask on the nodes';
   },
 
   async state(run, job, tell) {
