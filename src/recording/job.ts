@@ -82,6 +82,8 @@ export interface Job {
   reason?: string;
   steps?: Step[];
   tags: Record<string, string>;
+  /** What people said of it afterwards (`tacho annotate`). */
+  annotations?: Record<string, string>;
   environment: Record<string, string>;
   usage?: Usage;
   redacted?: boolean;
