@@ -1,0 +1,398 @@
+/*
+ * cases NAME [ARGUMENT...]
+ *
+ * A program that does one thing that programs do, by its name: the ways to end, to start others, to have threads, and to
+ * treat descriptors. Tests run it with libtacho-record.so and look at what was recorded.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+static char **words;
+
+static int number(int i) { return words[i] == NULL ? 0 : atoi(words[i]); }
+
+/* Uses the CPU for so many milliseconds, by this thread's own clock. */
+static void burn(long milliseconds)
+{
+    struct timespec begin, t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    while ((t.tv_sec - begin.tv_sec) * 1000000000LL + (t.tv_nsec - begin.tv_nsec) < milliseconds * 1000000LL);
+}
+
+/* Ends */
+static int case_exit(void) { return number(0); }
+static int case__exit(void) { _exit(number(0)); }
+static int case__Exit(void) { _Exit(number(0)); }
+static int case_quick_exit(void) { quick_exit(number(0)); }
+static int case_raw_exit(void) { return (int)syscall(SYS_exit_group, number(0)); }
+static int case_raise(void)
+{
+    raise(number(0));
+    pause();
+    return 0;
+}
+static int case_abort(void) { abort(); }
+static void say_goodbye(void) { burn(30); }
+static int case_atexit(void)
+{
+    atexit(say_goodbye);
+    return 0;
+}
+
+/* What it uses */
+static int case_burn(void)
+{
+    burn(number(0));
+    return 0;
+}
+static int case_memory(void)
+{
+    size_t bytes = (size_t)number(0) << 20;
+    char *memory = malloc(bytes);
+    memset(memory, 1, bytes);
+    if (words[1] == NULL)
+        return memory[bytes - 1] - 1;
+    return execlp(words[1], words[1], "small", (char *)NULL);
+}
+static int case_write(void)
+{
+    static char zeros[1000];
+    int file = open(words[0], O_RDWR | O_CREAT, 0600);
+    for (int i = 0; i < 100; i++)
+        if (write(file, zeros, sizeof zeros) < 0)
+            return 1;
+    lseek(file, 0, SEEK_SET);
+    while (read(file, zeros, 500) > 0)
+        ;
+    return 0;
+}
+/* What stdio holds is written by exit, after everything else. */
+static int case_print(void)
+{
+    for (int i = 0; i < 300; i++)
+        printf("0123456789\n");
+    return 0;
+}
+
+/* Children */
+static int wait_for_all(void)
+{
+    while (wait(NULL) > 0 || errno == EINTR)
+        ;
+    return 0;
+}
+static int case_fork_exit(void)
+{
+    if (fork() == 0) {
+        burn(20);
+        exit(9);
+    }
+    return wait_for_all();
+}
+static int case_fork__exit(void)
+{
+    if (fork() == 0)
+        _exit(9);
+    return wait_for_all();
+}
+static int case_fork_killed(void)
+{
+    pid_t child = fork();
+    if (child == 0)
+        for (;;)
+            pause();
+    usleep(20000);
+    kill(child, SIGKILL);
+    return wait_for_all();
+}
+static int case_fork_exec(void)
+{
+    if (fork() == 0) {
+        execl("/bin/true", "true", "child", (char *)NULL);
+        _exit(1);
+    }
+    return wait_for_all();
+}
+static int case_fork_work_exec(void)
+{
+    if (fork() == 0) {
+        burn(30);
+        execl("/bin/true", "true", "child", (char *)NULL);
+    }
+    return wait_for_all();
+}
+static int case_vfork_exec(void)
+{
+    if (vfork() == 0) {
+        execl("/bin/true", "true", "child", (char *)NULL);
+        _exit(1);
+    }
+    return wait_for_all();
+}
+static int case_vfork_exit(void)
+{
+    if (vfork() == 0)
+        _exit(11);
+    return wait_for_all();
+}
+static int case_spawn(void)
+{
+    pid_t child;
+    char *arguments[] = { "true", "child", NULL };
+    posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environ);
+    return wait_for_all();
+}
+static int case_system(void) { return system("/bin/true child"); }
+static int case_popen(void)
+{
+    char line[100];
+    FILE *child = popen("/bin/echo child", "r");
+    if (fgets(line, sizeof line, child) == NULL)
+        return 1;
+    return pclose(child);
+}
+static int end_raw(void *unused)
+{
+    (void)unused;
+    syscall(SYS_exit_group, 7);
+    return 0;
+}
+static int case_clone(void)
+{
+    char *stack = malloc(65536);
+    pid_t child = clone(end_raw, stack + 65536, SIGCHLD, NULL);
+    waitpid(child, NULL, 0);
+    return 0;
+}
+static int case_orphan(void)
+{
+    if (fork() == 0) {
+        usleep(50000);
+        exit(12);
+    }
+    return 0;
+}
+static int case_daemon(void)
+{
+    if (daemon(0, 0) != 0)
+        return 1;
+    burn(20);
+    return 15;
+}
+static int case_daemon_closing(void)
+{
+    if (daemon(0, 0) != 0)
+        return 1;
+    for (int i = 0; i < 2000; i++)
+        close(i);
+    burn(20);
+    return 16;
+}
+
+/* Other programs in its place */
+static int case_exec(void) { return execlp("true", "true", "next", (char *)NULL); }
+static int case_execle(void)
+{
+    char *few[] = { "LANG=C", NULL };
+    return execle("/bin/true", "true", "next", (char *)NULL, few);
+}
+static int case_exec_missing(void)
+{
+    execl("/no/such/program", "x", (char *)NULL);
+    return 13;
+}
+static int case_exec_text(void)
+{
+    execl(words[0], "x", (char *)NULL);
+    return 14;
+}
+static int case_errno(void)
+{
+    errno = 77;
+    if (fork() == 0)
+        _exit(errno == 77 ? 0 : 1);
+    int status;
+    wait(&status);
+    return WEXITSTATUS(status);
+}
+
+/* Threads */
+static void *work(void *milliseconds)
+{
+    burn((long)milliseconds);
+    return NULL;
+}
+static void *work_and_leave(void *milliseconds)
+{
+    burn((long)milliseconds);
+    pthread_exit(NULL);
+}
+static void *sleep_on(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+static void *burn_on(void *unused)
+{
+    for (;;)
+        burn(5);
+    return unused;
+}
+static void *exec_now(void *unused)
+{
+    execl("/bin/echo", "echo", "from a thread", (char *)NULL);
+    return unused;
+}
+static void *exit_now(void *unused)
+{
+    burn(20);
+    exit(21);
+    return unused;
+}
+static int case_threads(void)
+{
+    pthread_t threads[4];
+    for (long i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, i % 2 ? work_and_leave : work, (void *)(20 * (i + 1)));
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+static int case_many_threads(void)
+{
+    for (int i = 0; i < number(0); i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, work, NULL) != 0)
+            return 1;
+        pthread_join(thread, NULL);
+    }
+    return 0;
+}
+static int case_cancel(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, sleep_on, NULL);
+    usleep(30000);
+    pthread_cancel(thread);
+    pthread_join(thread, NULL);
+    return 0;
+}
+static int case_running(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, burn_on, NULL);
+    burn(60);
+    return 0;
+}
+static int case_detached(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, (void *)20);
+    pthread_detach(thread);
+    usleep(200000);
+    return 0;
+}
+static int case_first_leaves(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, (void *)30);
+    pthread_exit(NULL);
+}
+static int case_thread_execs(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, exec_now, NULL);
+    for (;;)
+        pause();
+}
+static int case_thread_exits(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, exit_now, NULL);
+    for (;;)
+        pause();
+}
+static int case_small_stack(void)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 16384);
+    if (pthread_create(&thread, &attributes, work, (void *)20) != 0)
+        return 18;
+    pthread_join(thread, NULL);
+    return 0;
+}
+static int case_thread_forks(void)
+{
+    case_many_threads();
+    return case_fork_exit();
+}
+
+/* Descriptors and limits */
+static int case_reuse_descriptors(void)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (rlim_t i = 3; i < limit.rlim_cur && i < 4096; i++)
+        close((int)i);
+    int mine = open("/dev/null", O_RDONLY);
+    for (rlim_t i = 3; i < limit.rlim_cur && i < 4096; i++)
+        dup2(mine, (int)i);
+    return mine == 3 ? 0 : 1;
+}
+/* The lowest descriptor that is free: 3, as long as nobody else has one. */
+static int case_first_descriptor(void) { return open("/dev/null", O_RDONLY); }
+static int case_file_limit(void)
+{
+    struct rlimit limit = { 100, 100 };
+    setrlimit(RLIMIT_FSIZE, &limit);
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(void);
+} cases[] = {
+    { "exit", case_exit }, { "_exit", case__exit }, { "_Exit", case__Exit }, { "quick_exit", case_quick_exit },
+    { "raw_exit", case_raw_exit }, { "raise", case_raise }, { "abort", case_abort }, { "atexit", case_atexit },
+    { "burn", case_burn }, { "memory", case_memory }, { "write", case_write }, { "print", case_print },
+    { "fork_exit", case_fork_exit }, { "fork__exit", case_fork__exit }, { "fork_killed", case_fork_killed },
+    { "fork_exec", case_fork_exec }, { "fork_work_exec", case_fork_work_exec }, { "vfork_exec", case_vfork_exec },
+    { "vfork_exit", case_vfork_exit }, { "spawn", case_spawn }, { "system", case_system }, { "popen", case_popen },
+    { "clone", case_clone }, { "orphan", case_orphan }, { "daemon", case_daemon },
+    { "daemon_closing", case_daemon_closing }, { "exec", case_exec }, { "execle", case_execle },
+    { "exec_missing", case_exec_missing }, { "exec_text", case_exec_text }, { "errno", case_errno },
+    { "threads", case_threads }, { "many_threads", case_many_threads }, { "cancel", case_cancel },
+    { "running", case_running }, { "detached", case_detached }, { "first_leaves", case_first_leaves },
+    { "thread_execs", case_thread_execs }, { "thread_exits", case_thread_exits }, { "small_stack", case_small_stack },
+    { "thread_forks", case_thread_forks }, { "reuse_descriptors", case_reuse_descriptors },
+    { "first_descriptor", case_first_descriptor }, { "file_limit", case_file_limit },
+};
+
+int main(int argc, char **argv)
+{
+    words = argv + 2;
+    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
+        if (strcmp(argv[1], cases[i].name) == 0)
+            return cases[i].run();
+    fprintf(stderr, "there is no case %s\n", argc > 1 ? argv[1] : "");
+    return 99;
+}

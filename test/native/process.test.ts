@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { after, before, test } from 'node:test';
+import { build, type Recorded, recorded, rowsOf, skip, workshop } from './recorded.ts';
+
+let folder: string;
+let cases: string;
+before(() => {
+  folder = workshop();
+  if (!skip) cases = build(folder, 'cases', 'cc', '-pthread');
+});
+after(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+const run = (name: string, ...words: string[]): Recorded => recorded([cases, name, ...words]);
+const named = (found: Recorded, exename: string) => found.ends.filter((row) => row.exename === exename);
+
+test('a process says who it is when it starts, and again with what it used when it ends', { skip }, () => {
+  const began = Date.now() * 1000;
+  const { starts, ends, threads, status } = recorded([cases, 'exit', '3'], {}, { cwd: folder });
+  assert.equal(status, 3);
+  const [start] = starts;
+  const [end] = ends;
+  assert.deepEqual([starts.length, ends.length], [1, 1]);
+  assert.equal(start!.path, fs.realpathSync(cases));
+  assert.equal(start!.exename, path.basename(cases));
+  assert.equal(start!.args, 'exit 3');
+  assert.equal(start!.directory, fs.realpathSync(folder));
+  assert.equal(start!.ppid, process.pid);
+  assert.equal(start!.uid, process.getuid!());
+  assert.equal(start!.began, 'exec');
+  assert.equal(start!.start, String(start!.time));
+  assert.ok(start!.time >= began && end!.time >= start!.time && end!.time <= Date.now() * 1000);
+  for (const same of ['pid', 'start', 'ppid', 'pgid', 'sid', 'uid', 'exename', 'path', 'args', 'directory']) {
+    assert.equal(end![same], start![same], same);
+  }
+  assert.deepEqual([end!.ended, end!.exitcode, end!.exitsignal, end!.numtids], ['exit', 3, 0, 1]);
+  // the only thread is the process
+  assert.equal(threads.length, 1);
+  assert.equal(threads[0]!.tid, end!.pid);
+  assert.equal(threads[0]!.thread_start, Number(end!.start));
+  for (const same of ['usertime', 'systemtime', 'minflt', 'rchar', 'time_oncpu', 'rssmax', 'starttime']) {
+    assert.equal(threads[0]![same], end![same], same);
+  }
+});
+
+test('every way of ending is told with its exit code', { skip }, () => {
+  for (const how of ['exit', '_exit', 'quick_exit']) {
+    const { ends, status } = run(how, '42');
+    assert.equal(status, 42);
+    assert.deepEqual([ends.length, ends[0]!.ended, ends[0]!.exitcode], [1, how, 42]);
+  }
+  assert.deepEqual(run('_Exit', '7').ends[0]!.exitcode, 7);
+  assert.equal(run('exit', '511').ends[0]!.exitcode, 255, 'as its parent sees it');
+});
+
+test('what is killed, or leaves by a system call of its own, has a start and no end', { skip }, () => {
+  for (const [name, word, signal] of [
+    ['raise', String(os.constants.signals.SIGKILL), 'SIGKILL'],
+    ['raise', String(os.constants.signals.SIGTERM), 'SIGTERM'],
+    ['abort', '', 'SIGABRT'],
+  ] as const) {
+    const found = run(name, word);
+    assert.equal(found.signal, signal);
+    assert.deepEqual([found.starts.length, found.ends.length, found.threads.length], [1, 0, 0]);
+  }
+  const left = run('raw_exit', '6');
+  assert.equal(left.status, 6);
+  assert.deepEqual([left.starts.length, left.ends.length], [1, 0]);
+});
+
+test('signals are recorded where that was asked for, and still end the process', { skip }, () => {
+  for (const signal of ['SIGTERM', 'SIGABRT', 'SIGSEGV', 'SIGUSR1'] as const) {
+    const found = recorded([cases, 'raise', String(os.constants.signals[signal])], { TACHO_RECORD_SIGNALS: '1' });
+    assert.equal(found.signal, signal);
+    const [end] = found.ends;
+    assert.deepEqual([end!.ended, end!.exitsignal], ['signal', os.constants.signals[signal]]);
+    assert.ok(Number.isNaN(end!.exitcode));
+  }
+});
+
+test('CPU time is that of the process, its memory that of this image', { skip }, () => {
+  const [end] = run('burn', '300').ends;
+  const cpu = end!.usertime + end!.systemtime;
+  assert.ok(cpu >= 300_000 && cpu < 400_000, `${cpu} µs`);
+  assert.ok(Math.abs(end!.time_oncpu / 1000 - cpu) < 20_000);
+  assert.equal(end!.PERF_COUNT_SW_CPU_CLOCK, end!.time_oncpu);
+  assert.ok(end!.time - Number(end!.start) >= 295_000);
+  assert.ok(end!.rdtsc_duration > 0);
+  assert.ok(end!.timeslices > 0);
+  // the small program that takes the place of a large one
+  const found = run('memory', '300', 'true');
+  const [large] = named(found, path.basename(cases));
+  const [small] = named(found, 'true');
+  assert.equal(large!.ended, 'exec');
+  assert.ok(large!.rssmax > 300 * 1024 && large!.rssmax < 330 * 1024, `${large!.rssmax} kB`);
+  assert.ok(small!.rssmax > 300 && small!.rssmax < 20 * 1024, `${small!.rssmax} kB`);
+  assert.equal(small!.pid, large!.pid);
+  assert.equal(small!.starttime, large!.starttime, 'the kernel sees one process');
+  assert.ok(small!.minflt > large!.minflt, 'counters go on');
+});
+
+/** Node's own child writes a byte before it becomes the program: a shell in between keeps that out. */
+const byShell = (name: string, word = ''): Recorded => recorded(['sh', '-c', `${cases} ${name} ${word}; exit 0`]);
+
+test('what was read and written is counted, without what the library reads and writes', { skip }, () => {
+  const [none] = named(byShell('exit', '0'), path.basename(cases));
+  assert.equal(none!.wchar, 0);
+  assert.equal(none!.syscw, 0);
+  const [some] = named(byShell('write', path.join(folder, 'written')), path.basename(cases));
+  assert.equal(some!.wchar, 100_000);
+  assert.equal(some!.syscw, 100);
+  assert.equal(some!.rchar - none!.rchar, 100_000);
+  assert.equal(some!.syscr - none!.syscr, 201);
+  // stdio writes it at the very end
+  assert.equal(named(byShell('print'), path.basename(cases))[0]!.wchar, 3300);
+});
+
+test('the I/O of children is theirs', { skip }, () => {
+  const found = byShell('write', path.join(folder, 'by-child'));
+  assert.equal(named(found, path.basename(cases))[0]!.wchar, 100_000);
+  const shell = found.ends.at(-1)!;
+  assert.equal(shell.ppid, process.pid);
+  assert.ok(shell.wchar <= 1 && shell.rchar < 50_000);
+});
+
+test('exit handlers belong to the process', { skip }, () => {
+  const [end] = run('atexit').ends;
+  assert.ok(end!.usertime + end!.systemtime >= 30_000);
+});
+
+test('a forked child is a process with its own numbers', { skip }, () => {
+  const found = run('fork_exit');
+  const [child, parent] = found.ends;
+  assert.deepEqual([found.ends.length, found.starts.length], [2, 2]);
+  assert.equal(child!.ppid, Number(parent!.pid));
+  assert.equal(child!.exitcode, 9);
+  assert.equal(found.starts.find((row) => row.pid === child!.pid)!.began, 'fork');
+  const cpu = child!.usertime + child!.systemtime;
+  assert.ok(cpu >= 20_000 && cpu < 60_000, `${cpu} µs`);
+  assert.ok(parent!.usertime + parent!.systemtime < 20_000);
+  assert.ok(Math.abs(parent!.cutime + parent!.cstime - cpu) < 5_000);
+  assert.equal(child!.wchar, 0);
+  assert.equal(run('fork__exit').ends[0]!.exitcode, 9);
+});
+
+test('a forked child that is killed has its start', { skip }, () => {
+  const found = run('fork_killed');
+  assert.deepEqual([found.starts.length, found.ends.length], [2, 1]);
+  assert.equal(found.starts[1]!.ppid, Number(found.starts[0]!.pid));
+});
+
+test('fork and exec, vfork, spawn, system and popen: each program once, with its parent', { skip }, () => {
+  for (const name of ['fork_exec', 'vfork_exec', 'spawn']) {
+    const found = run(name);
+    const [child, parent] = found.ends;
+    assert.deepEqual([found.starts.length, found.ends.length], [2, 2], name);
+    assert.deepEqual([child!.exename, child!.args, child!.exitcode], ['true', 'child', 0], name);
+    assert.equal(child!.ppid, Number(parent!.pid), name);
+  }
+  const system = run('system');
+  assert.deepEqual(system.ends.map((row) => row.args).slice(-2), ['-c /bin/true child', 'system']);
+  const popen = run('popen');
+  assert.deepEqual(popen.ends.map((row) => row.args).slice(-2), ['-c /bin/echo child', 'popen']);
+  assert.equal(run('vfork_exit').ends.length, 1, 'a child that borrows the memory leaves its parent alone');
+});
+
+test('a child that worked before it became another program is told, too', { skip }, () => {
+  const { starts, ends } = run('fork_work_exec');
+  assert.deepEqual(
+    ends.map((row) => [row.exename === 'true', row.ended]),
+    [
+      [false, 'exec'],
+      [true, 'exit'],
+      [false, 'exit'],
+    ],
+  );
+  assert.equal(ends[0]!.pid, ends[1]!.pid);
+  assert.ok(ends[0]!.usertime + ends[0]!.systemtime >= 30_000);
+  assert.equal(starts.length, 3);
+});
+
+test('exec ends an image; if it fails the image lives on', { skip }, () => {
+  const found = run('exec');
+  assert.deepEqual(
+    found.ends.map((row) => [row.exename, row.ended]),
+    [
+      [path.basename(cases), 'exec'],
+      ['true', 'exit'],
+    ],
+  );
+  assert.ok(Number.isNaN(found.ends[0]!.exitcode));
+  assert.equal(found.ends[1]!.args, 'next');
+  for (const [name, code] of [
+    ['exec_missing', 13],
+    ['exec_text', 14],
+  ] as const) {
+    const text = path.join(folder, 'text');
+    fs.writeFileSync(text, '\0\0\0\0', { mode: 0o755 });
+    const { ends, status } = run(name, text);
+    assert.equal(status, code);
+    assert.deepEqual(
+      ends.map((row) => [row.ended, row.exitcode]),
+      [['exit', code]],
+      name,
+    );
+  }
+});
+
+test('a program that is started without the environment is not recorded, its caller is', { skip }, () => {
+  const { starts, ends, status } = run('execle');
+  assert.equal(status, 0);
+  assert.deepEqual([starts.length, ends.length, ends[0]!.ended], [1, 1, 'exec']);
+});
+
+test('daemons and orphans are recorded with the parent that started them', { skip }, () => {
+  for (const [name, code] of [
+    ['daemon', 15],
+    ['daemon_closing', 16],
+    ['orphan', 12],
+  ] as const) {
+    const { ends, starts } = recorded([cases, name], {}, { settle: 0.4 });
+    const [first, second] = starts;
+    const parent = ends.find((row) => row.pid === first!.pid);
+    const child = ends.find((row) => row.pid === second!.pid);
+    assert.equal(parent!.exitcode, 0, name);
+    assert.equal(child!.exitcode, code, name);
+    assert.equal(child!.ppid, Number(first!.pid), name);
+    if (name !== 'orphan') assert.equal(child!.sid, Number(child!.pid), name);
+  }
+});
+
+test('a child by clone without the C library leaves its parent as it is', { skip }, () => {
+  const { starts, ends } = run('clone');
+  assert.deepEqual([starts.length, ends.length], [1, 1]);
+});
+
+test('errno, descriptors and limits of the program are untouched', { skip }, () => {
+  assert.equal(run('errno').status, 0);
+  assert.equal(run('first_descriptor').status, 3);
+  for (const events of ['', 'task-clock,page-faults']) {
+    const found = recorded([cases, 'reuse_descriptors'], { TACHO_RECORD_EVENTS: events });
+    assert.equal(found.status, 0);
+    // when every descriptor is in use there is none to write a line with
+    assert.equal(found.starts.length, 1);
+  }
+  const limited = run('file_limit');
+  assert.deepEqual([limited.status, limited.signal], [0, null]);
+  assert.equal(limited.ends.length, 0, 'the line would have gone over the limit');
+});
+
+test('a program that closes its standard streams has nothing written there', { skip }, () => {
+  const file = path.join(folder, 'streams');
+  const found = recorded(['sh', '-c', `exec 0<&- 1<&- 2<&-; ${cases} exit 5`]);
+  assert.equal(found.ends.find((row) => row.args === 'exit 5')!.exitcode, 5);
+  assert.equal(recorded(['sh', '-c', `${cases} exit 5 0<>${file} 1>&0 2>&0`]).status, 5);
+  assert.equal(fs.readFileSync(file, 'utf8'), '');
+});
+
+test('tags and ranks come from the environment at the start', { skip }, () => {
+  const tagged = recorded(['sh', '-c', `${cases} exit 1; TACHO_TAGS="op:b;seq:2" ${cases} exit 2; exit 0`], {
+    TACHO_TAGS: 'op:a',
+    PAPIEX_TAGS: 'not:this',
+    SLURM_PROCID: '3',
+  });
+  assert.deepEqual(
+    named(tagged, path.basename(cases)).map((row) => [row.args, row.tags, row.rank]),
+    [
+      ['exit 1', 'op:a', '3'],
+      ['exit 2', 'op:b;seq:2', '3'],
+    ],
+  );
+  const [old] = recorded([cases, 'exit', '0'], { PAPIEX_TAGS: 'op:x', PMIX_RANK: '5', OMPI_COMM_WORLD_RANK: '6' }).ends;
+  assert.deepEqual([old!.tags, old!.rank], ['op:x', '5']);
+});
+
+test('arguments of any kind and length survive', { skip }, () => {
+  const hard = [
+    '',
+    'a b',
+    "it's",
+    '"q"',
+    'new\nline',
+    'tab\there',
+    'back\\slash',
+    'percent%d',
+    'a:b;c',
+    'ümläut €',
+    '',
+  ];
+  const [end] = recorded([cases, 'exit', '0', ...hard]).ends;
+  assert.equal(end!.args, `exit 0  a b it's "q" new\\nline tab\\there back\\slash percent%d a:b;c ümläut € `);
+  for (const length of [1000, 2500, 4096, 100_000, 120_000]) {
+    const long = 'x€y\n'.repeat(length).slice(0, length - 1);
+    // one argument must not be longer than 128 KiB
+    const words = [long.slice(0, 60_000), long.slice(60_000)].filter((word) => word !== '');
+    const { starts, ends, lines } = recorded([cases, 'exit', '0', ...words]);
+    const expected = `exit 0 ${words.join(' ').replaceAll('\n', '\\n')}`;
+    assert.equal(starts[0]!.args, expected, `start, ${length}`);
+    assert.equal(ends[0]!.args, expected, `end, ${length}`);
+    assert.ok(Math.max(...lines.map((line) => line.length)) < 4096);
+  }
+  const binary = Buffer.from([0x66, 0xff, 0xfe, 0x80, 0x67, 0x1b, 0x7f]);
+  const script = path.join(folder, 'binary.sh');
+  fs.writeFileSync(script, Buffer.concat([Buffer.from(`exec ${cases} exit 0 '`), binary, Buffer.from("'\n")]));
+  const found = recorded(['sh', script]);
+  assert.equal(found.ends.at(-1)!.args, 'exit 0 f\\xff\\xfe\\x80g\\x1b\\x7f');
+});
+
+test('long folders, tags and many empty arguments survive', { skip }, () => {
+  const deep = path.join(folder, ...Array.from({ length: 12 }, (_, i) => `${i}`.repeat(120)));
+  fs.mkdirSync(deep, { recursive: true });
+  const tags = Array.from({ length: 400 }, (_, i) => `key${i}:value${i}`).join(';');
+  const [end] = recorded([cases, 'exit', '0'], { TACHO_TAGS: tags }, { cwd: deep }).ends;
+  assert.equal(end!.directory, fs.realpathSync(deep));
+  assert.equal(end!.tags, tags);
+  const empty = recorded([cases, 'exit', '0', ...Array.from({ length: 9000 }, () => ''), 'x']).ends[0]!;
+  assert.equal(empty.args, `exit 0${' '.repeat(9001)}x`);
+});
+
+test('six writers at once: every line is whole', { skip }, () => {
+  const loop = `i=0; while [ $i -lt 100 ]; do /bin/true $1 $i ${'x'.repeat(1500)}; i=$((i+1)); done`;
+  const script = `for w in 1 2 3 4 5 6; do sh -c '${loop}' loop $w & done; wait`;
+  const { starts, ends, torn } = recorded(['sh', '-c', script]);
+  assert.equal(torn, 0);
+  const trues = ends.filter((row) => row.exename === 'true');
+  assert.equal(trues.length, 600);
+  assert.equal(new Set(trues.map((row) => row.args)).size, 600);
+  assert.equal(starts.filter((row) => row.exename === 'true').length, 600);
+});
+
+test('a file whose folder has gone, or that is not named well, costs nothing and says nothing', { skip }, () => {
+  for (const file of ['/no/such/folder/events', 'relative/events', '', '/']) {
+    const found = recorded([cases, 'exit', '4'], { TACHO_RECORD: file });
+    assert.deepEqual([found.status, found.out, found.err], [4, '', '']);
+  }
+});
+
+test('perf events are counted by name; what is not to be had is missing', { skip }, () => {
+  const events = 'page-faults,PERF_COUNT_SW_TASK_CLOCK,no-such-event';
+  const [end] = recorded([cases, 'burn', '50'], { TACHO_RECORD_EVENTS: events }).ends;
+  assert.ok(!('no-such-event' in end!));
+  // seccomp or perf_event_paranoid may forbid it
+  if (Number.isNaN(end!.PERF_COUNT_SW_TASK_CLOCK)) return;
+  assert.ok(end!.PERF_COUNT_SW_TASK_CLOCK >= 50e6 && end!.PERF_COUNT_SW_TASK_CLOCK < 150e6);
+  assert.ok(end!.PERF_COUNT_SW_PAGE_FAULTS > 0 && end!.PERF_COUNT_SW_PAGE_FAULTS <= end!.minflt + end!.majflt);
+});
+
+test('lines that were cut off are counted, the next one is whole', { skip }, () => {
+  const { lines } = run('exit', '0');
+  const [start, end] = lines as [string, string];
+  const bytes = Buffer.from(`\n${start.slice(0, 40)}\n${start}\n\n${end.slice(0, -2)}\n${end}\n`, 'latin1');
+  const found = rowsOf(bytes);
+  assert.deepEqual([found.starts.length, found.ends.length, found.torn], [1, 1, 2]);
+});
