@@ -15,6 +15,7 @@ const ORDER = [
   'query',
   'import',
   'judge',
+  'database',
   'show',
   'demo',
   'cli',

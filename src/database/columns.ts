@@ -1,0 +1,119 @@
+import type { CopyWriter } from './copy-write.ts';
+
+/** How a column's values are kept: whole numbers, any numbers, epoch microseconds as a time, text, JSON. */
+export type Kind = 'integer' | 'bigint' | 'double' | 'time' | 'text' | 'json';
+
+/** Metrics that have a column of their own in `processes` and `threads`; others are in `more`. */
+export const METRICS: readonly string[] = [
+  'usertime',
+  'systemtime',
+  'cutime',
+  'cstime',
+  'rssmax',
+  'minflt',
+  'majflt',
+  'cminflt',
+  'cmajflt',
+  'inblock',
+  'outblock',
+  'vol_ctxsw',
+  'invol_ctxsw',
+  'rchar',
+  'wchar',
+  'syscr',
+  'syscw',
+  'read_bytes',
+  'write_bytes',
+  'cancelled_write_bytes',
+  'time_oncpu',
+  'time_waiting',
+  'timeslices',
+  'delayacct_blkio_time',
+  'guest_time',
+  'starttime',
+  'processor',
+  'num_threads',
+  'rdtsc_duration',
+  'PERF_COUNT_SW_CPU_CLOCK',
+];
+
+/** SQL has no capital letters unless one quotes them: a metric's column. */
+export const metricColumn = (metric: string): string => metric.toLowerCase();
+
+/** Texts of a process: name in the set → column. */
+export const PROCESS_TEXTS = {
+  node: 'node',
+  user: 'user_name',
+  exename: 'exename',
+  path: 'path',
+  args: 'args',
+  directory: 'directory',
+  tags: 'tags',
+  rank: 'rank',
+  ended: 'ended',
+  source: 'source',
+} as const;
+
+/** Numbers of a process: name in the set → column and kind. */
+export const PROCESS_NUMBERS = {
+  pid: ['pid', 'bigint'],
+  ppid: ['ppid', 'bigint'],
+  pgid: ['pgid', 'bigint'],
+  sid: ['sid', 'bigint'],
+  uid: ['uid', 'bigint'],
+  start: ['start_time', 'time'],
+  end: ['end_time', 'time'],
+  birth: ['birth_time', 'time'],
+  exitcode: ['exitcode', 'bigint'],
+  exitsignal: ['exitsignal', 'bigint'],
+  threads: ['threads', 'bigint'],
+  cpu_time: ['cpu_time', 'double'],
+} as const satisfies Record<string, readonly [string, Kind]>;
+
+export const THREAD_NUMBERS = {
+  tid: ['tid', 'bigint'],
+  start: ['start_time', 'time'],
+  end: ['end_time', 'time'],
+  cpu_time: ['cpu_time', 'double'],
+} as const satisfies Record<string, readonly [string, Kind]>;
+
+/** One column of rows that are to be written: its name, and how its value in a row is written. */
+export interface Written {
+  readonly column: string;
+  write(to: CopyWriter, row: number): void;
+}
+
+type Numbers = { readonly [row: number]: number };
+
+export function numberColumn(column: string, kind: Exclude<Kind, 'text' | 'json'>, values: Numbers): Written {
+  return { column, write: (to, row) => to[kind](values[row]!) };
+}
+
+export function textColumn(column: string, values: readonly string[]): Written {
+  return { column, write: (to, row) => to.text(values[row]!) };
+}
+
+/** The metrics that are there: those with a column, and `more` for the rest. */
+export function metricColumns(metrics: ReadonlyMap<string, Float64Array>): Written[] {
+  const known = METRICS.flatMap((metric) => {
+    const values = metrics.get(metric);
+    return values === undefined ? [] : [numberColumn(metricColumn(metric), 'double', values)];
+  });
+  const others = [...metrics].filter(([name]) => !METRICS.includes(name));
+  if (others.length === 0) return known;
+  const more: Written = {
+    column: 'more',
+    write(to, row) {
+      const found: Record<string, number> = {};
+      let any = false;
+      for (const [name, values] of others) {
+        const value = values[row]!;
+        if (!Number.isFinite(value)) continue;
+        found[name] = value;
+        any = true;
+      }
+      to.json(any ? JSON.stringify(found) : undefined);
+    },
+  };
+  return [...known, more];
+}

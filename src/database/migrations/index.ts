@@ -1,0 +1,13 @@
+import { jobs } from './0001-jobs.ts';
+
+/** One step forward. A step that has been released is never changed again: a new one follows. */
+export interface Migration {
+  readonly version: number;
+  readonly what: string;
+  readonly sql: string;
+}
+
+export const migrations: readonly Migration[] = [jobs];
+
+/** The schema that this Tacho reads and writes. */
+export const SCHEMA = migrations.at(-1)!.version;

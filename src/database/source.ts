@@ -1,0 +1,113 @@
+import {
+  joinColumns,
+  makeColumns,
+  type ProcessColumns,
+  type ProcessId,
+  type ProcessSource,
+  type ThreadColumns,
+} from '../query/process-set.ts';
+import { METRICS, metricColumn, PROCESS_NUMBERS, PROCESS_TEXTS, THREAD_NUMBERS } from './columns.ts';
+import type { Database } from './connect.ts';
+import { copyOut } from './copy.ts';
+import { type CopyReader, copyReader } from './copy-read.ts';
+import { namedJobs, processJobOf, type StoredJob } from './find-jobs.ts';
+
+/** A database as a place where processes come from: those of the named jobs. */
+export async function databaseSource(database: Database, names: readonly string[]): Promise<ProcessSource> {
+  return jobsSource(database, await namedJobs(database, names));
+}
+
+/** The same for jobs that have been found already. */
+export function jobsSource(database: Database, jobs: readonly StoredJob[]): ProcessSource {
+  return {
+    async processes() {
+      const parts: ProcessColumns[] = [];
+      for (const job of jobs) parts.push(await readProcesses(database, job));
+      return joinColumns(parts);
+    },
+    threads: (process) => readThreads(database, jobs[process.job]!, process),
+  };
+}
+
+type Keys<T> = (keyof T)[];
+const TEXT_NAMES = Object.keys(PROCESS_TEXTS) as Keys<typeof PROCESS_TEXTS>;
+const NUMBER_NAMES = Object.keys(PROCESS_NUMBERS) as Keys<typeof PROCESS_NUMBERS>;
+const THREAD_NAMES = Object.keys(THREAD_NUMBERS) as Keys<typeof THREAD_NUMBERS>;
+
+async function readProcesses(database: Database, job: StoredJob): Promise<ProcessColumns> {
+  const metrics = metricReaders(job.metrics);
+  const select = [
+    ...TEXT_NAMES.map((name) => PROCESS_TEXTS[name]),
+    ...NUMBER_NAMES.map((name) => PROCESS_NUMBERS[name][0]),
+    ...metrics.columns,
+  ];
+  const bytes = await copyOut(
+    database,
+    `select ${select.join(', ')} from tacho.processes where job = ${job.job} order by process`,
+  );
+  const columns = { ...makeColumns(job.processes, job.metrics, [processJobOf(job)]), troubles: job.troubles };
+  const reader = copyReader(bytes);
+  let i = 0;
+  for (; i < job.processes && reader.next(); i++) {
+    columns.job[i] = 0;
+    for (const name of TEXT_NAMES) columns[name][i] = reader.text();
+    for (const name of NUMBER_NAMES) columns[name][i] = reader[PROCESS_NUMBERS[name][1]]();
+    metrics.read(reader, columns.metrics, i);
+  }
+  columns.length = i;
+  return columns;
+}
+
+async function readThreads(database: Database, job: StoredJob, process: ProcessId): Promise<ThreadColumns> {
+  const found = await database.query<{ process: number }>(
+    `select process from tacho.processes where job = $1 and node = $2 and pid = $3
+        and start_time = timestamptz 'epoch' + $4::bigint * interval '1 microsecond' order by process limit 1`,
+    [job.job, process.node, process.pid, process.start],
+  );
+  const metrics = metricReaders(job.thread_metrics);
+  const columns = [...THREAD_NAMES.map((name) => THREAD_NUMBERS[name][0]), ...metrics.columns];
+  const bytes = await copyOut(
+    database,
+    `select ${columns.join(', ')} from tacho.threads
+      where job = ${job.job} and process = ${found.rows[0]?.process ?? -1} order by thread`,
+  );
+  const reader = copyReader(bytes);
+  const read = { tid: [] as number[], start: [] as number[], end: [] as number[], cpu_time: [] as number[] };
+  const values = new Map(job.thread_metrics.map((name) => [name, [] as number[]]));
+  for (let i = 0; reader.next(); i++) {
+    for (const name of THREAD_NAMES) read[name].push(reader[THREAD_NUMBERS[name][1]]());
+    for (const each of values.values()) each.push(Number.NaN);
+    metrics.read(reader, values, i);
+  }
+  return {
+    length: read.tid.length,
+    tid: Float64Array.from(read.tid),
+    start: Float64Array.from(read.start),
+    end: Float64Array.from(read.end),
+    cpu_time: Float64Array.from(read.cpu_time),
+    metrics: new Map([...values].map(([name, each]) => [name, Float64Array.from(each)])),
+  };
+}
+
+interface MetricReaders {
+  columns: string[];
+  read(reader: CopyReader, into: ReadonlyMap<string, { [row: number]: number }>, row: number): void;
+}
+
+/** How the metrics of a job are read: those with a column of their own, and the others from `more`. */
+function metricReaders(names: readonly string[]): MetricReaders {
+  const own = names.filter((name) => METRICS.includes(name));
+  const others = names.length > own.length;
+  return {
+    columns: [...own.map(metricColumn), ...(others ? ['more'] : [])],
+    read(reader, into, row) {
+      for (const name of own) into.get(name)![row] = reader.double();
+      const more = others ? reader.json() : undefined;
+      if (more === undefined) return;
+      for (const [name, value] of Object.entries(JSON.parse(more) as Record<string, number>)) {
+        const values = into.get(name);
+        if (values !== undefined) values[row] = value;
+      }
+    },
+  };
+}

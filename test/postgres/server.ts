@@ -1,0 +1,133 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as net from 'node:net';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The newest of Debian's PostgreSQLs; undefined: there is none. */
+function binaries(): string | undefined {
+  const found = fs.globSync('/usr/lib/postgresql/*/bin/postgres').map((file) => path.dirname(file));
+  return found.sort((a, b) => Number(a.split('/')[4]) - Number(b.split('/')[4])).at(-1);
+}
+
+/** PostgreSQL does not run as root: then it runs as this user. */
+const OTHER = ['postgres', 'nobody'];
+
+function runAs(): { uid: number; gid: number } | undefined {
+  if (process.getuid!() !== 0) return undefined;
+  for (const name of OTHER) {
+    const entry = spawnSync('getent', ['passwd', name], { encoding: 'utf8' }).stdout?.split(':');
+    if (entry !== undefined && entry.length > 3) return { uid: Number(entry[2]), gid: Number(entry[3]) };
+  }
+  throw new Error('PostgreSQL does not run as root, and there is no other user');
+}
+
+/** Why there can be no PostgreSQL on this machine; false: there can. */
+export function whyNoPostgres(): string | false {
+  return binaries() === undefined ? "a PostgreSQL of Debian's (package postgresql)" : false;
+}
+
+/** A running PostgreSQL of the test's own. */
+export interface Server {
+  /** The address of a new, empty database on it. */
+  fresh(options?: string): string;
+  /** The address of a database, for another user. */
+  address(name: string, user?: string, password?: string): string;
+  /** SQL as the administrator; what it printed. */
+  sql(name: string, text: string): string;
+  /** Stops it as an administrator would in a hurry; `start` brings it back with all that was committed. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Stops it and removes it. */
+  remove(): Promise<void>;
+}
+
+/** Starts a PostgreSQL on a free port of the loopback interface; `settings` go into its postgresql.conf. */
+export async function startPostgres(settings: readonly string[] = []): Promise<Server> {
+  const bin = binaries()!;
+  const user = runAs();
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-postgres-'));
+  if (user !== undefined) fs.chownSync(folder, user.uid, user.gid);
+  const data = path.join(folder, 'data');
+  const environment = { PATH: process.env.PATH, LC_ALL: 'C.UTF-8', TZ: 'UTC' };
+  const options = { ...user, env: environment, cwd: folder };
+  const initdb = ['-D', data, '-U', 'tacho', '--auth=trust', '--encoding=UTF8', '--no-sync', '--locale=C.UTF-8'];
+  execFileSync(path.join(bin, 'initdb'), initdb, { ...options, stdio: 'pipe' });
+  const port = await freePort();
+  const lines = [
+    `port = ${port}`,
+    "listen_addresses = '127.0.0.1'",
+    `unix_socket_directories = '${folder}'`,
+    'max_connections = 30',
+    ...settings,
+  ];
+  fs.appendFileSync(path.join(data, 'postgresql.conf'), `${lines.join('\n')}\n`);
+  // users who are called after something must say a password
+  const hba = 'host all guarded 127.0.0.1/32 scram-sha-256\n';
+  const trusted = fs.readFileSync(path.join(data, 'pg_hba.conf'), 'utf8');
+  fs.writeFileSync(path.join(data, 'pg_hba.conf'), hba + trusted);
+
+  const psql = (name: string, text: string): string =>
+    execFileSync(
+      path.join(bin, 'psql'),
+      ['-h', folder, '-p', String(port), '-U', 'tacho', '-d', name, '-XAtqc', text],
+      {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    ).trim();
+
+  let running: ReturnType<typeof spawn> | undefined;
+  let made = 0;
+  const server: Server = {
+    address: (name, who = 'tacho', password) =>
+      `postgres://${who}${password === undefined ? '' : `:${password}`}@127.0.0.1:${port}/${name}`,
+    fresh(more = '') {
+      const name = `test_${++made}`;
+      psql('postgres', `create database ${name} ${more}`);
+      return server.address(name);
+    },
+    sql: psql,
+    async start() {
+      const log = fs.openSync(path.join(folder, 'log'), 'a');
+      running = spawn(path.join(bin, 'postgres'), ['-D', data], { ...options, stdio: ['ignore', log, log] });
+      fs.closeSync(log);
+      for (let tries = 0; ; tries++) {
+        const ready = spawnSync(path.join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)]);
+        if (ready.status === 0) return;
+        if (running.exitCode !== null || tries > 300) {
+          throw new Error(`PostgreSQL does not start:\n${fs.readFileSync(path.join(folder, 'log'), 'utf8')}`);
+        }
+        await sleep(100);
+      }
+    },
+    async stop() {
+      const child = running;
+      if (child === undefined || child.exitCode !== null) return;
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGINT');
+      await ended;
+      running = undefined;
+    },
+    async remove() {
+      await server.stop();
+      fs.rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  try {
+    await server.start();
+  } catch (error) {
+    await server.remove();
+    throw error;
+  }
+  return server;
+}
+
+async function freePort(): Promise<number> {
+  const probe = net.createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as net.AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
