@@ -14,8 +14,9 @@ import { plain } from './job-facts.ts';
 import { agentRecord } from './launch.ts';
 import { processId, stillRuns } from './process-id.ts';
 
-/** The library that processes of a job are started with (native/record.h). */
-export const LIBRARY = ours('native/build/libtacho-record.so');
+/** The library that processes of a job are started with (native/record.h); a site may have put it on its nodes' disks. */
+export const libraryOf = (env: Environment): string =>
+  env.TACHO_RECORD_LIBRARY || ours('native/build/libtacho-record.so');
 
 const WHAT = 'processes that record themselves';
 /** Memory file systems first: a line must never wait for a disk or a network. */
@@ -41,14 +42,14 @@ function writable(folder: string): boolean {
 }
 
 /** Makes the file on this node and tries the library. Undefined: processes can be recorded; otherwise what to say. */
-export function prepareRecords(records: Records, env: Environment, library = LIBRARY): Note | undefined {
+export function prepareRecords(records: Records, env: Environment): Note | undefined {
   try {
     makeFolder(path.dirname(records.file));
     fs.closeSync(fs.openSync(records.file, 'a', 0o600));
   } catch (error) {
     return note(`cannot make ${records.file}: ${reason(error)}`);
   }
-  const trouble = tryLibrary(env, path.dirname(records.file), library);
+  const trouble = tryLibrary(env, path.dirname(records.file));
   if (trouble !== undefined) discardRecords(records);
   return trouble;
 }
@@ -91,14 +92,14 @@ function removeAbandoned(place: string): void {
  * Starts a small program with the library and looks for the line that it must leave. A library that does not fit would
  * break or litter every process of the job.
  */
-export function tryLibrary(env: Environment, folder: string, library = LIBRARY): Note | undefined {
-  const wrong = wrongFile(library);
+export function tryLibrary(env: Environment, folder: string): Note | undefined {
+  const wrong = wrongFile(libraryOf(env));
   if (wrong !== undefined) return wrong;
   const file = path.join(folder, 'trial');
   try {
     const command = fs.existsSync('/bin/true') ? ['/bin/true'] : ['/bin/sh', '-c', ':'];
     const done = spawnSync(command[0]!, command.slice(1), {
-      env: { ...defined(env), ...injected(env, { file, events: [] }, library) },
+      env: { ...defined(env), ...injected(env, { file, events: [] }) },
       stdio: ['ignore', 'ignore', 'pipe'],
       encoding: 'utf8',
       timeout: TEST_MS,
@@ -187,13 +188,17 @@ function note(why: string, hint?: string): Note {
 }
 
 /** The variables that make processes record themselves. */
-export function injected(env: Environment, records: Records, library = LIBRARY): Record<string, string> {
+export function injected(env: Environment, records: Records): Record<string, string> {
+  const library = libraryOf(env);
   const already = (env.LD_PRELOAD ?? '').split(/[\s:]+/).filter((each) => each !== '' && each !== library);
   return {
     LD_PRELOAD: [...already, library].join(':'),
     TACHO_RECORD: records.file,
     // programs made with -fsanitize=address refuse to start when any library comes before theirs
-    ASAN_OPTIONS: [env.ASAN_OPTIONS, NO_ORDER].filter((each) => each !== undefined && each !== '').join(':'),
+    ASAN_OPTIONS: [
+      ...(env.ASAN_OPTIONS ?? '').split(':').filter((each) => each !== '' && each !== NO_ORDER),
+      NO_ORDER,
+    ].join(':'),
   };
 }
 
