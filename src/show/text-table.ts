@@ -71,7 +71,7 @@ export function textTable(
   let shown = columns.map((_, i) => i).filter((i) => used[i]);
   const most = columns.map((column) => column.most ?? Number.POSITIVE_INFINITY);
   const wanted = (i: number): number =>
-    Math.max(textWidth(columns[i]!.head), ...rows.map((row) => textWidth(cut(row[i]!, most[i]!))));
+    rows.reduce((width, row) => Math.max(width, textWidth(cut(row[i]!, most[i]!))), textWidth(columns[i]!.head));
   const excess = (): number => shown.reduce((total, i) => total + wanted(i) + 2, -2) - width;
   // a narrow first column still tells rows apart; below that, columns go
   const elastic = shown.find((i) => columns[i]!.shrinks);

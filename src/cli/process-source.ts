@@ -1,0 +1,28 @@
+import { Fault } from '../base/fault.ts';
+import type { ProcessSet, ProcessSource } from '../query/process-set.ts';
+import { linkProcesses } from '../query/process-tree.ts';
+import { recordingsSource } from '../query/processes.ts';
+import { findRecordings } from '../recording/open.ts';
+
+export interface Opened {
+  source: ProcessSource;
+  set: ProcessSet;
+}
+
+/** The processes of the recordings that were named (or of those here), with their tree; what is damaged is said. */
+export async function openProcesses(paths: readonly string[]): Promise<Opened> {
+  const source = recordingsSource(findRecordings(paths.length === 0 ? ['.'] : paths));
+  const set = linkProcesses(await source.processes());
+  for (const trouble of set.troubles) process.stderr.write(`tacho: ${trouble}\n`);
+  if (set.length === 0) {
+    throw new Fault(`no processes were recorded in ${set.jobs.map((job) => job.origin).join(', ')}`, {
+      hint: 'tacho run records them, unless it is told not to',
+    });
+  }
+  return { source, set };
+}
+
+/** How wide text may be: a terminal's width, 80 elsewhere. */
+export function pageWidth(): number {
+  return process.stdout.isTTY ? Math.max(80, process.stdout.columns ?? 80) : 80;
+}

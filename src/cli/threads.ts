@@ -1,0 +1,66 @@
+import { type Command, Option } from 'commander';
+import { Fault, usage } from '../base/fault.ts';
+import { filterProcesses } from '../query/process-filter.ts';
+import type { ProcessSet } from '../query/process-set.ts';
+import type { ThreadsOf } from '../show/threads-table.ts';
+import { openProcesses, pageWidth } from './process-source.ts';
+import { several, whole } from './processes.ts';
+
+interface Options {
+  process: string;
+  filter: string[];
+  limit?: number;
+  format: 'text' | 'json' | 'csv';
+}
+
+const MOST = 40;
+
+export function define(command: Command): void {
+  command
+    .usage('--process PID [RECORDING…] [options]')
+    .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
+    .requiredOption('-p, --process <pid>', 'the process whose threads are wanted')
+    .option('--filter <expression>', 'which one, if several had this pid: node=c1, exename=cp…', several, [])
+    .option('-n, --limit <n>', `so many at most, by CPU time; 0 is all (default: ${MOST} as text)`, whole)
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addHelpText(
+      'after',
+      `
+Threads come in the order of their start; with --limit those with the most CPU time are kept.
+
+Examples:
+  tacho threads --process 4711 tacho-17
+  tacho threads --process 4711 tacho-17 --filter node=c2 --format csv
+`,
+    )
+    .action(async (paths: string[], options: Options) => {
+      if (!/^\d+$/.test(options.process))
+        throw usage(`"${options.process}" is not a pid`, 'write it like --process 4711');
+      const { source, set } = await openProcesses(paths);
+      const found = filterProcesses(set, [`pid=${options.process}`, ...options.filter]);
+      if (found.length === 0) throw new Fault(`no process ${options.process} was recorded`, { hint: nearest(set) });
+      const limit = options.limit ?? (options.format === 'text' ? MOST : 0);
+      const all: ThreadsOf[] = [];
+      for (const i of found.sort((a, b) => set.job[a]! - set.job[b]! || set.start[a]! - set.start[b]!)) {
+        const id = { job: set.job[i]!, node: set.node[i]!, pid: set.pid[i]!, start: set.start[i]! };
+        const threads = await source.threads(id);
+        const places = Array.from({ length: threads.length }, (_, k) => k);
+        const kept =
+          limit === 0 ? places : places.sort((a, b) => threads.cpu_time[b]! - threads.cpu_time[a]!).slice(0, limit);
+        all.push({ process: i, threads, order: kept.sort((a, b) => a - b) });
+      }
+      const { threadsCsv, threadsJson, threadsTable } = await import('../show/threads-table.ts');
+      if (options.format === 'json') process.stdout.write(threadsJson(set, all));
+      else if (options.format === 'csv') process.stdout.write(threadsCsv(set, all));
+      else {
+        const page = { width: pageWidth(), stream: process.stdout };
+        process.stdout.write(all.map((one) => threadsTable(set, one, page)).join('\n'));
+      }
+    });
+}
+
+function nearest(set: ProcessSet): string {
+  let most = 0;
+  for (let i = 1; i < set.length; i++) if (set.threads[i]! > (set.threads[most]! || 0)) most = i;
+  return `tacho processes --sort threads lists them; most threads has ${set.pid[most]} (${set.exename[most]})`;
+}

@@ -1,0 +1,61 @@
+import { type Command, Option } from 'commander';
+import { Fault, usage } from '../base/fault.ts';
+import { filterProcesses } from '../query/process-filter.ts';
+import { type TimelineBy, timelineOf } from '../query/timeline.ts';
+import { openProcesses, pageWidth } from './process-source.ts';
+import { several, whole } from './processes.ts';
+
+interface Options {
+  by: TimelineBy;
+  tag: string[];
+  filter: string[];
+  width?: number;
+  limit?: number;
+  format: 'text' | 'json' | 'csv';
+}
+
+const MOST = 24;
+
+export function define(command: Command): void {
+  command
+    .usage('[RECORDING…] [options]')
+    .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
+    .addOption(
+      new Option('-b, --by <what>', 'a row for each').choices(['process', 'operation', 'node']).default('process'),
+    )
+    .option('-t, --tag <key[:value]>', 'which operations, as in tacho operations', several, [])
+    .option('--filter <expression>', 'only these processes, as in tacho processes', several, [])
+    .option('-w, --width <n>', 'places on a line (default: as wide as the terminal, 80 elsewhere)', whole)
+    .option('-n, --limit <n>', `so many at most, the longest; 0 is all (default: ${MOST} as text)`, whole)
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tacho timeline tacho-4711                                 the longest processes
+  tacho timeline tacho-4711 --by operation                  when which operation ran
+  tacho timeline tacho-4711 --filter exename=fregrid --width 120
+`,
+    )
+    .action(async (paths: string[], options: Options) => {
+      const by = options.tag.length > 0 ? 'operation' : options.by;
+      if (options.width !== undefined && options.width < 40) throw usage('--width must be at least 40');
+      const { set } = await openProcesses(paths);
+      const rows = timelineOf(set, filterProcesses(set, options.filter), by, options.tag);
+      if (rows.length === 0) {
+        throw new Fault(by === 'operation' ? 'no process bears a tag' : 'no process meets the filter', {
+          hint: 'tacho processes lists what was recorded',
+        });
+      }
+      const limit = options.limit ?? (options.format === 'text' ? MOST : 0);
+      const shown = limit === 0 ? rows : rows.slice(0, limit);
+      const { timelineCsv, timelineJson, timelineText } = await import('../show/timeline.ts');
+      if (options.format === 'json') process.stdout.write(timelineJson(set, shown, by));
+      else if (options.format === 'csv') process.stdout.write(timelineCsv(set, shown, by));
+      else {
+        const hidden = rows.length - shown.length;
+        const page = { by, width: options.width ?? pageWidth(), stream: process.stdout, hidden };
+        process.stdout.write(timelineText(set, shown, page));
+      }
+    });
+}
