@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { adoptRecords } from '../agent/adopt-records.ts';
 import { usage } from '../base/fault.ts';
 import { findRecordings } from '../recording/open.ts';
 import { type Check, verifyRecording } from '../recording/verify.ts';
@@ -20,14 +21,17 @@ Examples:
   tacho verify --dry-run /archive/2026
 `,
     )
-    .action((paths: string[], options: { dryRun?: boolean; format: string }) => {
+    .action(async (paths: string[], options: { dryRun?: boolean; format: string }) => {
       if (options.format !== 'text' && options.format !== 'json') {
         throw usage(`there is no format "${options.format}"`, 'use text or json');
       }
-      const results = findRecordings(paths).map(({ path }) => ({
-        path,
-        checks: verifyRecording(path, { dryRun: options.dryRun === true }),
-      }));
+      const dryRun = options.dryRun === true;
+      const results: { path: string; checks: Check[] }[] = [];
+      for (const recording of findRecordings(paths)) {
+        const adopted = await adoptRecords(recording, dryRun);
+        const checks = verifyRecording(recording.path, { dryRun });
+        results.push({ path: recording.path, checks: adopted === undefined ? checks : [adopted, ...checks] });
+      }
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(results, null, 1)}\n`);
       else for (const { path, checks } of results) process.stdout.write(verifyText(path, checks));
       const unhealed = ({ outcome }: Check): boolean => outcome === 'left' || outcome === 'would heal';

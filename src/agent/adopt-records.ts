@@ -1,0 +1,61 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type ProcessId, stillRuns } from '../jobs/process-id.ts';
+import { TableWriter } from '../recording/append.ts';
+import type { NodeRecording, Recording } from '../recording/open.ts';
+import type { Check } from '../recording/verify.ts';
+import { Host } from '../sources/host.ts';
+import { RECORD_KINDS } from '../sources/process-records.ts';
+import type { Records } from '../sources/scope.ts';
+import { Frame } from '../table/frame.ts';
+
+const NODE = { members: { by: 'node' }, exclude: [] } as const;
+
+/**
+ * Takes in what processes have recorded of themselves on this machine after their agent had died: the file of the job is
+ * still there. Undefined: there is none, or it is being read.
+ */
+export async function adoptRecords(recording: Recording, dryRun: boolean): Promise<Check | undefined> {
+  const { process_records: records, redacted } = recording.job;
+  if (records === undefined) return undefined;
+  const node = nodeOf(recording, records);
+  if (node === undefined) return undefined;
+  const found = {
+    file: records.file,
+    what: 'processes have recorded themselves there after the agent of their node had died',
+  };
+  const action = `taken over into ${path.basename(node.folder)}`;
+  if (dryRun) return { ...found, outcome: 'would heal', action };
+  await takeOver(records, node.folder, redacted === true);
+  return { ...found, outcome: 'healed', action };
+}
+
+/** The node whose agent has made the file here and no longer runs. */
+function nodeOf({ nodes }: Recording, records: Records): NodeRecording | undefined {
+  try {
+    const agent = JSON.parse(fs.readFileSync(path.join(path.dirname(records.file), 'agent'), 'utf8')) as ProcessId;
+    if (stillRuns(agent)) return undefined;
+    return nodes.find((node) => node.agent?.pid === agent.pid);
+  } catch {
+    return undefined;
+  }
+}
+
+async function takeOver(records: Records, folder: string, redact: boolean): Promise<void> {
+  const host = new Host();
+  const readers = RECORD_KINDS.map((kind) => {
+    const source = kind.open(host, { ...NODE, redact, records });
+    return { source, frame: new Frame(source.table), writer: new TableWriter(folder, source.table) };
+  });
+  for (const { source } of readers) source.last?.();
+  do {
+    for (const { source, frame, writer } of readers) {
+      frame.clear(Date.now() * 1000);
+      source.read(frame);
+      writer.append(frame);
+    }
+  } while (readers.some(({ source }) => source.behind?.() === true));
+  await Promise.all(readers.map(({ writer }) => writer.close()));
+  // only what is safely in the recording may go
+  if (readers.every(({ writer }) => writer.trouble === undefined)) for (const { source } of readers) source.close();
+}
