@@ -35,6 +35,7 @@ export const verbs: readonly Verb[] = [
   { name: 'threads', group: look, summary: 'list the threads of a process', load: () => import('./threads.ts') },
   { name: 'timeline', group: look, summary: 'draw when processes or operations ran', load: () => import('./timeline.ts') },
   { name: 'operations', group: look, summary: 'sum up the processes of jobs by their tags', load: () => import('./operations.ts') },
+  { name: 'compare', group: look, summary: 'say what differs between jobs, and why one took longer', load: () => import('./compare.ts') },
   { name: 'export', group: look, summary: 'write recordings as CSV, Parquet or NDJSON', load: () => import('./export.ts') },
   { name: 'list', group: look, summary: 'list recordings', load: () => import('./list.ts') },
   { name: 'seal', group: keep, summary: 'make finished recordings small and fast', load: () => import('./seal.ts') },

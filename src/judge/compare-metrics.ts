@@ -1,0 +1,80 @@
+import type { ProcessSet } from '../query/process-set.ts';
+import type { Report } from './report.ts';
+
+/** What the values of a metric are: it decides how they are written. */
+export type MetricKind = 'seconds' | 'bytes' | 'share' | 'joules' | 'watts' | 'celsius' | 'count';
+
+/** One figure of every job, in their order; undefined where it was not measured. */
+export interface MetricRow {
+  name: string;
+  kind: MetricKind;
+  values: (number | undefined)[];
+}
+
+type Named = readonly [name: string, kind: MetricKind, value: (report: Report) => number | undefined];
+
+const FROM_REPORT: readonly Named[] = [
+  ['duration', 'seconds', (r) => r.summary.wall_seconds],
+  ['CPU time', 'seconds', (r) => r.summary.cpu_seconds],
+  ['CPUs', 'count', (r) => r.summary.cpus],
+  ['CPU use', 'share', (r) => r.summary.cpu_utilization],
+  ['memory peak', 'bytes', (r) => r.summary.memory_peak_bytes],
+  ['GPUs', 'count', (r) => r.summary.gpus],
+  ['GPU use', 'share', (r) => r.summary.gpu_utilization],
+  ['GPU memory peak', 'bytes', (r) => r.summary.gpu_memory_peak_bytes],
+  ['GPU power', 'watts', (r) => r.summary.gpu_power_mean_watts],
+  ['energy', 'joules', (r) => r.summary.energy_joules],
+  ['nodes', 'count', (r) => r.summary.nodes],
+  ['queue wait', 'seconds', (r) => (r.job.submit === undefined ? undefined : (r.job.start - r.job.submit) / 1e6)],
+];
+
+type Summed = readonly [name: string, kind: MetricKind, metric: string, factor: number];
+
+const FROM_PROCESSES: readonly Summed[] = [
+  ['user time', 'seconds', 'usertime', 1e-6],
+  ['system time', 'seconds', 'systemtime', 1e-6],
+  ['read by calls', 'bytes', 'rchar', 1],
+  ['written by calls', 'bytes', 'wchar', 1],
+  ['read from disk', 'bytes', 'read_bytes', 1],
+  ['written to disk', 'bytes', 'write_bytes', 1],
+  ['major page faults', 'count', 'majflt', 1],
+  ['waiting for a CPU', 'seconds', 'time_waiting', 1e-9],
+  ['involuntary switches', 'count', 'invol_ctxsw', 1],
+];
+
+/** The figures of the report cards, then sums over processes; those that no job has are left out. */
+export function metricRows(reports: readonly Report[], set: ProcessSet | undefined): MetricRow[] {
+  const rows: MetricRow[] = FROM_REPORT.map(([name, kind, value]) => ({ name, kind, values: reports.map(value) }));
+  const flows = new Set(reports.flatMap((r) => r.flows.map((flow) => flow.what)));
+  for (const what of flows) {
+    for (const [way, words] of [
+      ['in_bytes', 'in'],
+      ['out_bytes', 'out'],
+    ] as const) {
+      const values = reports.map((r) => r.flows.find((flow) => flow.what === what)?.[way]);
+      rows.push({ name: `${what} ${words}`, kind: 'bytes', values });
+    }
+  }
+  if (set !== undefined) rows.push(...processRows(reports, set));
+  return rows.filter(({ values }) => values.some((value) => value !== undefined && value !== 0));
+}
+
+function processRows(reports: readonly Report[], set: ProcessSet): MetricRow[] {
+  const add = (of: (i: number) => number): (number | undefined)[] => {
+    const sums: (number | undefined)[] = reports.map(() => undefined);
+    for (let i = 0; i < set.length; i++) {
+      const value = of(i);
+      if (!Number.isNaN(value)) sums[set.job[i]!] = (sums[set.job[i]!] ?? 0) + value;
+    }
+    return sums;
+  };
+  return [
+    { name: 'processes', kind: 'count', values: add(() => 1) },
+    { name: 'threads', kind: 'count', values: add((i) => set.threads[i]!) },
+    { name: 'failed processes', kind: 'count', values: add((i) => Number(set.exitcode[i]! > 0)) },
+    ...FROM_PROCESSES.flatMap(([name, kind, metric, factor]): MetricRow[] => {
+      const column = set.metrics.get(metric);
+      return column === undefined ? [] : [{ name, kind, values: add((i) => column[i]! * factor) }];
+    }),
+  ];
+}

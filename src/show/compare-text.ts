@@ -1,0 +1,231 @@
+import { formatDuration } from '../base/duration.ts';
+import { formatMoment } from '../base/moment.ts';
+import { formatBytes } from '../base/size.ts';
+import type { Comparison, PartRow } from '../judge/compare.ts';
+import type { MetricKind } from '../judge/compare-metrics.ts';
+import { count, energy, figure, percent } from '../judge/words.ts';
+import { type Paint, paint } from './paint.ts';
+import { listCsv } from './process-rows.ts';
+import { type ProcessTextOptions, withTail } from './process-table.ts';
+import { cut, printable, type TextColumn, textTable, wrap } from './text-table.ts';
+
+export interface CompareTextOptions extends ProcessTextOptions {
+  /** Rows of each table; 0: all. */
+  limit?: number;
+}
+
+/** A, B, C… stand for the jobs. */
+const letter = (j: number): string => (j < 26 ? String.fromCharCode(65 + j) : `J${j + 1}`);
+const right = (head: string, spare?: number): TextColumn => ({
+  head,
+  align: 'right',
+  ...(spare === undefined ? {} : { spare }),
+});
+
+function metricCell(kind: MetricKind, value: number | undefined): string {
+  if (value === undefined || Number.isNaN(value)) return '-';
+  switch (kind) {
+    case 'seconds':
+      return formatDuration(value);
+    case 'bytes':
+      return formatBytes(value);
+    case 'share':
+      return percent(value);
+    case 'joules':
+      return energy(value);
+    case 'watts':
+      return `${figure(value)} W`;
+    case 'celsius':
+      return `${figure(value)} °C`;
+    default:
+      return figure(value);
+  }
+}
+
+/** "+12 %", "-3.0 %", "x 40", "same". */
+function change(before: number | undefined, after: number | undefined): string {
+  if (before === undefined || after === undefined) return '';
+  if (before === after) return 'same';
+  if (before === 0) return 'new';
+  const ratio = after / before;
+  if (ratio >= 10) return `x ${figure(Math.round(ratio))}`;
+  const share = ratio - 1;
+  return `${share > 0 ? '+' : '-'}${percent(Math.abs(share))}`;
+}
+
+const signed = (seconds: number): string =>
+  seconds === 0 ? '0 s' : `${seconds > 0 ? '+' : '-'}${formatDuration(Math.abs(seconds))}`;
+
+/** Jobs side by side: what they were, their figures, and what explains the difference in duration. */
+export function compareText(comparison: Comparison, options: CompareTextOptions = {}): string {
+  const pen = paint(options.stream ?? {});
+  const width = options.width ?? 80;
+  const limit = options.limit ?? 12;
+  const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
+  const parts = [
+    jobLines(comparison, pen, width),
+    factLines(comparison, pen, width),
+    metricLines(comparison, pen, width),
+    partLines(comparison, pen, width, most),
+    onlyLines(comparison, pen, width, most),
+    comparison.notes.map((note) => pen.dim(note)),
+  ];
+  return `${parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+function jobLines({ jobs, differences }: Comparison, pen: Paint, width: number): string[] {
+  return withTail(
+    [
+      { head: '' },
+      { head: 'job', most: 24 },
+      right('lasted'),
+      right('difference'),
+      { head: 'state' },
+      { head: 'began', spare: 1 },
+    ],
+    jobs.map((job, j) => [
+      letter(j),
+      printable(job.id),
+      formatDuration(job.seconds),
+      j === 0 ? '' : `${signed(differences[j]!)}`,
+      job.state,
+      formatMoment(job.start),
+    ]),
+    'recording',
+    jobs.map((job) => printable(job.recording)),
+    width,
+    pen,
+  );
+}
+
+function factLines({ facts, jobs }: Comparison, pen: Paint, width: number): string[] {
+  if (facts.length === 0) return [];
+  const room = Math.max(12, Math.floor((width - 18) / jobs.length) - 2);
+  return table(
+    [{ head: 'what differs', most: 20 }, ...jobs.map((_, j) => ({ head: letter(j), most: room }))],
+    facts.map(({ name, values }) => [name, ...values.map((value) => printable(value ?? '-'))]),
+    width,
+    pen,
+  );
+}
+
+function metricLines({ metrics, jobs }: Comparison, pen: Paint, width: number): string[] {
+  return table(
+    [
+      { head: 'figure', most: 24 },
+      ...jobs.flatMap((_, j) =>
+        j === 0 ? [right(letter(j))] : [right(letter(j)), right(jobs.length === 2 ? 'change' : '', j)],
+      ),
+    ],
+    metrics.map(({ name, kind, values }) => [
+      name,
+      ...values.flatMap((value, j) =>
+        j === 0 ? [metricCell(kind, value)] : [metricCell(kind, value), change(values[0], value)],
+      ),
+    ]),
+    width,
+    pen,
+  );
+}
+
+function partLines(comparison: Comparison, pen: Paint, width: number, most: number): string[] {
+  const { parts, jobs, by, differences } = comparison;
+  if (parts.length === 0) return [];
+  const shown = parts.filter((row) => row.difference !== 0).slice(0, most);
+  const about =
+    jobs.length === 2
+      ? `B took ${formatDuration(Math.abs(differences[1]!))} ${differences[1]! < 0 ? 'less' : 'more'} than A. `
+      : '';
+  const head = `${about}Where the time went, by ${by === 'operation' ? 'operation' : 'command'}: each moment is divided among the processes that ran and did not wait for children.`;
+  const lines = withTail(
+    [
+      right('difference'),
+      right('of all', 2),
+      ...jobs.map((_, j) => right(letter(j))),
+      ...jobs.map((_, j) => right(`CPU ${letter(j)}`, 3 + jobs.length - j)),
+    ],
+    shown.map((row) => [
+      signed(row.difference),
+      jobs.length === 2 && row.explains !== undefined ? share(row.explains) : '',
+      ...row.jobs.map((use) => (use === undefined ? '-' : formatDuration(use.time))),
+      ...row.jobs.map((use) => (use === undefined ? '-' : formatDuration(use.cpu))),
+    ]),
+    by === 'operation' ? 'operation' : 'command',
+    shown.map((row) => printable(row.name)),
+    width,
+    pen,
+  );
+  const hidden = parts.length - shown.length;
+  if (hidden > 0) lines.push(pen.dim(`${count(hidden, 'more row')} with less of a difference; --limit 0 shows all`));
+  return [...wrap(head, width).map(pen.bold), ...lines];
+}
+
+const share = (value: number): string => `${value < 0 ? '-' : ''}${percent(Math.abs(value))}`;
+
+function onlyLines({ only, jobs }: Comparison, pen: Paint, width: number, most: number): string[] {
+  if (only.length === 0) return [];
+  const shown = only.slice(0, most);
+  const lines = withTail(
+    [...jobs.map((_, j) => right(letter(j))), right('CPU'), right('lasted')],
+    shown.map((row) => [...row.counts.map(figure), formatDuration(row.cpu), formatDuration(row.duration)]),
+    'command',
+    shown.map((row) => printable(row.command)),
+    width,
+    pen,
+  );
+  if (only.length > shown.length)
+    lines.push(pen.dim(`${count(only.length - shown.length, 'more command')}; --limit 0 shows all`));
+  return [
+    pen.bold(cut('Processes without a partner in every job (how often, then those alone added up)', width)),
+    ...lines,
+  ];
+}
+
+function table(
+  columns: readonly TextColumn[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  pen: Paint,
+): string[] {
+  if (rows.length === 0) return [];
+  const [heads, ...lines] = textTable(columns, rows, width);
+  return [pen.dim(heads!), ...lines];
+}
+
+/** The whole comparison; what was not measured is left out. */
+export function compareJson(comparison: Comparison): string {
+  const tidy = (_: string, value: unknown): unknown => {
+    if (typeof value !== 'number') return value;
+    if (!Number.isFinite(value)) return undefined;
+    return Number.isInteger(value) ? value : Number(value.toPrecision(9));
+  };
+  return `${JSON.stringify(comparison, tidy, 2)}\n`;
+}
+
+/** One table: the parts, or the figures where there are none. */
+export function compareCsv({ by, parts, metrics, jobs }: Comparison): string {
+  if (by === 'metric') {
+    return listCsv(
+      ['figure', 'unit', ...jobs.map((job) => job.id)],
+      metrics.map(({ name, kind, values }) => [name, kind, ...values.map((value) => value ?? '')]),
+    );
+  }
+  const each = (name: string): string[] => jobs.map((job) => `${name} ${job.id}`);
+  const cells = (row: PartRow, of: 'processes' | 'cpu' | 'duration' | 'time'): (number | string)[] =>
+    row.jobs.map((use) => use?.[of] ?? '');
+  return listCsv(
+    [by, 'difference', 'explains', ...each('time'), ...each('duration'), ...each('cpu'), ...each('processes')],
+    parts.map((row) => [
+      row.name,
+      row.difference,
+      row.explains ?? '',
+      ...cells(row, 'time'),
+      ...cells(row, 'duration'),
+      ...cells(row, 'cpu'),
+      ...cells(row, 'processes'),
+    ]),
+  );
+}
