@@ -24,6 +24,8 @@ export type Encoded = Map<Float64Array | TextColumn, { type: ParquetType; chunks
 export interface WriteOptions {
   rowsPerGroup?: number;
   encoded?: Encoded;
+  /** Half the time for a few percent more bytes. */
+  quick?: boolean;
 }
 
 /**
@@ -37,6 +39,7 @@ export class ParquetWriter {
   private readonly rowsPerGroup: number;
   private readonly metadata: Record<string, string>;
   private readonly encoded: Encoded | undefined;
+  private readonly quick: boolean;
   private readonly placed: Placed[][] = [];
   private offset = 0;
 
@@ -51,6 +54,7 @@ export class ParquetWriter {
     this.rowsPerGroup = options.rowsPerGroup ?? ROWS_PER_GROUP;
     this.metadata = options.metadata ?? {};
     this.encoded = options.encoded;
+    this.quick = options.quick === true;
     this.fd = fs.openSync(file, 'w', 0o600);
     this.write(Buffer.from(MAGIC));
   }
@@ -79,7 +83,7 @@ export class ParquetWriter {
   private encode(data: Float64Array | TextColumn, row: number, type: ParquetType): Chunk {
     const end = Math.min(this.rows, row + this.rowsPerGroup);
     return data instanceof Float64Array
-      ? numberChunk(data.subarray(row, end), type === 'float' ? 'float' : 'int', type !== 'time')
+      ? numberChunk(data.subarray(row, end), type === 'float' ? 'float' : 'int', type !== 'time', this.quick)
       : textChunk(data.codes.subarray(row, end), data.values, type === 'text');
   }
 
