@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { DataFile } from './archive.ts';
-import { type CellForm, cellText } from './cell-text.ts';
+import { repaired } from './cell-text.ts';
 import { corrupted, lineAt, usableHeader } from './lines.ts';
 import { NEEDED, type ProcessRows, TEXTS } from './rows.ts';
 
@@ -46,9 +46,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   const columns = (): Float64Array[] =>
     header.map((column, c) => (texts[c] === undefined ? rows.column(column) : new Float64Array(0)));
   let targets = columns();
-  let form: CellForm = { odd: false, escapes: true, quotes: false, utf8: isUtf8(bytes) };
-  const odd = { ...form, odd: true };
-  const plain = form;
+  const utf8 = isUtf8(bytes);
   const place = (column: string): number => header.indexOf(column);
   const [numtids, pid, start, end, tid] = [place('numtids'), place('pid'), place('start'), place('end'), place('tid')];
   let expected = 0;
@@ -84,13 +82,14 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
         }
       } else {
         const from = at;
-        form = plain;
-        for (byte = bytes[at]!; byte !== COMMA && byte !== NEWLINE; byte = bytes[++at]!) {
-          if (byte >= 32 && byte !== BACKSLASH && byte !== 127) continue;
-          form = odd;
-          if (byte === BACKSLASH && bytes[at + 1] !== NEWLINE) at++;
+        at = cellEnd(bytes, at);
+        byte = bytes[at]!;
+        if (at === from) text.codes[rows.processes] = 0;
+        else if (utf8) text.codes[rows.processes] = text.pool.code(bytes, from, at);
+        else {
+          const cell = repaired(bytes.subarray(from, at));
+          text.codes[rows.processes] = text.pool.code(cell, 0, cell.length);
         }
-        text.codes[rows.processes] = at === from ? 0 : cellText(text, bytes, from, at, form);
       }
       if ((byte === NEWLINE) === (c === width - 1)) at++;
       else throw corrupted(name, line, `it has ${cells(bytes, begin)} columns, the header has ${width}`);
@@ -128,6 +127,25 @@ function giveTags(rows: ProcessRows, from: number, tags: string): void {
   const { codes, pool } = rows.texts.get('tags')!;
   const code = pool.codeOf(tags);
   for (let p = from; p < rows.processes; p++) if (codes[p] === 0) codes[p] = code;
+}
+
+/** Where the comma or newline behind a text is. Arguments are long: what is not found soon is looked for natively. */
+function cellEnd(bytes: Buffer, from: number): number {
+  let at = from;
+  for (const near = from + 64; at < near; at++) {
+    const byte = bytes[at]!;
+    if (byte === COMMA || byte === NEWLINE) return at;
+    if (byte === BACKSLASH && bytes[at + 1] !== NEWLINE) at++;
+  }
+  const line = bytes.indexOf(NEWLINE, at);
+  for (;;) {
+    const comma = bytes.indexOf(COMMA, at);
+    if (comma < 0 || comma > line) return line;
+    let backslash = comma;
+    while (backslash > at && bytes[backslash - 1] === BACKSLASH) backslash--;
+    if ((comma - backslash) % 2 === 0) return comma;
+    at = comma + 1;
+  }
 }
 
 /** How many cells the line has. */

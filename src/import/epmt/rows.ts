@@ -1,4 +1,5 @@
 import { TextPool } from '../../recording/text-pool.ts';
+import { cellMeaning } from './cell-text.ts';
 
 /** Columns of a file that hold text, and those that describe the process, not its threads. */
 export const TEXTS: readonly string[] = ['tags', 'hostname', 'exename', 'path', 'args'];
@@ -26,6 +27,7 @@ export const NEEDED: readonly string[] = [
   'end',
 ];
 
+/** Cells as a CSV file holds them, each once; `values` says what they mean. */
 export interface Texts {
   codes: Uint32Array;
   pool: TextPool;
@@ -93,7 +95,7 @@ export class ProcessRows {
   values(name: string): string[] {
     let values = this.made.get(name);
     if (values === undefined) {
-      values = this.texts.get(name)!.pool.values();
+      values = this.texts.get(name)!.pool.values().map(cellMeaning);
       this.made.set(name, values);
     }
     return values;

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { DataFile } from './archive.ts';
-import { type CellForm, cellText } from './cell-text.ts';
+import { asCsvCell, repaired } from './cell-text.ts';
 import { endedByNewline } from './csv.ts';
 import { corrupted, lineAt, usableHeader } from './lines.ts';
 import { NEEDED, type ProcessRows, TEXTS } from './rows.ts';
@@ -46,7 +46,6 @@ export function readTsv(file: DataFile, header: TsvHeader, rows: ProcessRows): v
   const firstThread = rows.threads;
   const utf8 = isUtf8(bytes);
   const texts = columns.map((column) => (TEXTS.includes(column) ? rows.texts.get(column)! : undefined));
-  const form: CellForm = { odd: false, escapes: false, quotes: false, utf8 };
   let line = 0;
   let at = 0;
 
@@ -87,25 +86,24 @@ export function readTsv(file: DataFile, header: TsvHeader, rows: ProcessRows): v
       if (bytes[at] !== TAB)
         throw corrupted(name, line, `it has ${c + 1} columns, the header has ${columns.length + 1}`);
       const from = ++at;
-      form.odd = form.quotes = false;
-      let to: number;
-      if (converted && bytes[at] === QUOTE) {
-        form.odd = form.quotes = true;
+      const quoted = converted && bytes[at] === QUOTE;
+      if (quoted) {
         at++;
         while (at < bytes.length && (bytes[at] !== QUOTE || bytes[at + 1] === QUOTE)) {
           if (bytes[at] === NEWLINE) line++;
           at += bytes[at] === QUOTE ? 2 : 1;
         }
-        to = at++;
-      } else {
-        let byte = bytes[at]!;
-        for (; byte !== TAB && byte !== NEWLINE; byte = bytes[++at]!) if (byte < 32 || byte === 127) form.odd = true;
-        to = byte === NEWLINE && bytes[at - 1] === RETURN && at > from ? at - 1 : at;
-      }
+      } else while (bytes[at] !== TAB && bytes[at] !== NEWLINE) at++;
+      const begin = quoted ? from + 1 : from;
+      const to = !quoted && bytes[at] === NEWLINE && bytes[at - 1] === RETURN && at > from ? at - 1 : at;
+      if (quoted) at++;
       const text = texts[c];
-      const begin = form.quotes ? from + 1 : from;
-      if (text !== undefined) text.codes[process] = begin === to ? 0 : cellText(text, bytes, begin, to, form);
-      else rows.column(columns[c]!)[row] = wholeNumber(bytes, begin, to, columns[c]!, name, line);
+      if (text === undefined) rows.column(columns[c]!)[row] = wholeNumber(bytes, begin, to, columns[c]!, name, line);
+      else {
+        const cell = asCsvCell(bytes, begin, to, quoted);
+        const good = utf8 ? cell : repaired(cell);
+        text.codes[process] = text.pool.code(good, 0, good.length);
+      }
     }
     if (bytes[at] === RETURN) at++;
     if (bytes[at++] !== NEWLINE)

@@ -47,7 +47,7 @@ function writeNode(recording: string, job: Job, node: ImportedNode, from: string
   let bytes = 0;
   for (const batch of [node.processes, node.threads]) {
     const { name } = batch.table;
-    bytes += writeParquet(path.join(folder, `${name}.parquet`), batch, { encoded });
+    bytes += writeParquet(path.join(folder, `${name}.parquet`), batch, { encoded, quick: true });
     fs.writeFileSync(path.join(folder, `${name}.stats.json`), JSON.stringify(statisticsOf(batch)), { mode: 0o600 });
   }
   replaceJson(path.join(folder, 'agent.json'), agentRecord(job, node, from, bytes));
