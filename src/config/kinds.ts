@@ -1,3 +1,4 @@
+import { parseAddress } from '../base/address.ts';
 import { parseDuration } from '../base/duration.ts';
 import { usage } from '../base/fault.ts';
 import { parseBytes } from '../base/size.ts';
@@ -76,6 +77,12 @@ export const kinds = {
       if (value === '') throw usage('a path is needed');
       return String(value);
     },
+  },
+  database: {
+    say: 'an address such as "postgres://user@host/name"',
+    placeholder: 'address',
+    types: ['string'],
+    parse: (value): string => parseAddress(String(value)),
   },
 } as const satisfies Record<string, Kind<unknown>>;
 

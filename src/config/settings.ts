@@ -29,6 +29,7 @@ export const settings = [
     rare: true,
     help: 'Environment variables to keep in the recording, besides those of the scheduler that Tacho needs.',
   },
+  { key: 'db', kind: 'database', help: 'The PostgreSQL database that holds many jobs.' },
   { key: 'sources.enable', kind: 'list', default: [], flag: '--only', help: 'Record these tables and no others.' },
   { key: 'sources.disable', kind: 'list', default: [], flag: '--without', help: 'Do not record these tables.' },
   {

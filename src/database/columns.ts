@@ -10,6 +10,7 @@ export const METRICS: readonly string[] = [
   'cutime',
   'cstime',
   'rssmax',
+  'vsize',
   'minflt',
   'majflt',
   'cminflt',
@@ -86,7 +87,16 @@ export interface Written {
 type Numbers = { readonly [row: number]: number };
 
 export function numberColumn(column: string, kind: Exclude<Kind, 'text' | 'json'>, values: Numbers): Written {
-  return { column, write: (to, row) => to[kind](values[row]!) };
+  switch (kind) {
+    case 'double':
+      return { column, write: (to, row) => to.double(values[row]!) };
+    case 'bigint':
+      return { column, write: (to, row) => to.bigint(values[row]!) };
+    case 'time':
+      return { column, write: (to, row) => to.time(values[row]!) };
+    case 'integer':
+      return { column, write: (to, row) => to.integer(values[row]!) };
+  }
 }
 
 export function textColumn(column: string, values: readonly string[]): Written {

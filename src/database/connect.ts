@@ -1,5 +1,5 @@
 import type { Client, QueryResult, QueryResultRow } from 'pg';
-import { parseAddress } from './address.ts';
+import { parseAddress } from '../base/address.ts';
 import { faultOf } from './trouble.ts';
 
 /** Longest wait for a database that does not answer; `?connect_timeout=` in the address changes it. */

@@ -1,6 +1,6 @@
+import { shownAddress } from '../base/address.ts';
 import { Fault } from '../base/fault.ts';
 import { VERSION } from '../base/version.ts';
-import { shownAddress } from './address.ts';
 import type { Database } from './connect.ts';
 import { type Migration, migrations, SCHEMA } from './migrations/index.ts';
 import { databaseTrouble } from './trouble.ts';

@@ -1,5 +1,5 @@
+import { shownAddress } from '../base/address.ts';
 import { Fault, reason } from '../base/fault.ts';
-import { shownAddress } from './address.ts';
 
 /** Faults that lie in the database or on the way to it, not in what was to be stored: later it may work. */
 const troubles = new WeakSet<Fault>();

@@ -5,6 +5,7 @@ import { makeFolder } from '../base/folder.ts';
 import type { Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
 import { replaceJson } from './replace.ts';
+import { locked } from './update-job.ts';
 
 /** Makes a new recording: a folder that only its owner can read, with job.json in it. Returns its absolute path. */
 export function createRecording(folder: string, job: Job): string {
@@ -30,9 +31,22 @@ export function createRecording(folder: string, job: Job): string {
   return made;
 }
 
-/** Replaces job.json. */
+/** Replaces job.json; what people have said of the job meanwhile (`tacho annotate`) stays. */
 export function saveJob(recording: string, job: Job): void {
-  replaceJson(path.join(recording, 'job.json'), job);
+  const file = path.join(recording, 'job.json');
+  locked(file, () => replaceJson(file, withWords(job, file)));
+}
+
+function withWords(job: Job, file: string): Job {
+  let said: Partial<Job>;
+  try {
+    said = JSON.parse(fs.readFileSync(file, 'utf8')) as Partial<Job>;
+  } catch {
+    // there is none yet, or it is damaged: either way this one takes its place
+    return job;
+  }
+  const { annotations, tags } = said;
+  return { ...job, tags: { ...job.tags, ...tags }, ...(annotations === undefined ? {} : { annotations }) };
 }
 
 /** The first name of `name`, `name-2`, `name-3`… that is not taken. */

@@ -1,4 +1,4 @@
-import { usage } from '../base/fault.ts';
+import { usage } from './fault.ts';
 
 /** Checks the address of a database as it is given: `postgres://user@host:5432/name`. */
 export function parseAddress(text: string): string {
