@@ -1,4 +1,5 @@
 import type { FeatureTable } from './feature-table.ts';
+import { takeRows } from './matrix.ts';
 import { multivariateMethods, standardised, togetherFeatures } from './multivariate.ts';
 import { type Spread, spreadOf } from './spread.ts';
 import { FEWEST_REFERENCES, type UnivariateMethod, univariateMethods } from './univariate.ts';
@@ -18,7 +19,7 @@ export interface FeatureVotes {
   /** Of all rows, or of the reference. */
   median: number;
   votes: Vote[];
-  /** Most of the methods that could vote did. */
+  /** Most of the methods that could vote did, and the difference is one that matters. */
   apart: boolean;
 }
 
@@ -61,6 +62,8 @@ export interface VoteOptions {
   reference?: FeatureTable;
   /** Only these methods. */
   methods?: readonly string[];
+  /** By feature, the smallest difference from the median that matters to anyone: what differs by less is no outlier. */
+  floors?: ReadonlyMap<string, number>;
   /** Verdicts of all rows, not only of outliers. */
   all?: boolean;
 }
@@ -89,49 +92,22 @@ export async function castVotes(table: FeatureTable, options: VoteOptions = {}):
     const use: MethodUse = { method: method.name, looks_at: 'each feature', threshold: method.threshold, needs };
     uses.push(usual.rows >= needs ? use : { ...use, left_out: tooFew(needs, usual.rows) });
   }
-  const singles = voteOnFeatures(table, spreads, each, reference !== undefined);
-
-  const groups: Together[] = [];
-  const order = togetherFeatures(usual, spreads).filter((name) => table.features.get(name)?.every(Number.isFinite));
-  for (const method of multivariateMethods.filter(({ name }) => wanted(name))) {
-    const use: MethodUse = { method: method.name, looks_at: 'features together', needs: method.needs };
-    uses.push(use);
-    const many = Math.min(method.mostFeatures, Math.floor(usual.rows / method.rowsPerFeature), order.length);
-    if (usual.rows < method.needs) use.left_out = tooFew(method.needs, usual.rows);
-    else if (many < 2) use.left_out = 'fewer than two features vary';
-    else {
-      const features = order.slice(0, many);
-      const learned = standardised(usual, features, spreads);
-      const fitted = await method.fit(learned);
-      if (typeof fitted === 'string') use.left_out = fitted;
-      else {
-        use.threshold = fitted.threshold;
-        use.features = features;
-        const judged = reference === undefined ? learned : standardised(table, features, spreads);
-        groups.push({ method: method.name, threshold: fitted.threshold, scores: fitted.scores(judged) });
-      }
-    }
-  }
+  const singles = voteOnFeatures(table, spreads, each, { against: reference !== undefined, ...options });
+  const candidates =
+    options.all === true ? allRows(table.rows) : allRows(table.rows).filter((row) => singles.matters(row));
+  const together = await voteTogether(table, usual, spreads, wanted, candidates);
+  uses.push(...together.uses);
 
   const verdicts: Verdict[] = [];
-  for (let row = 0; row < table.rows; row++) {
-    const votesTogether = groups.filter(({ scores, threshold }) => scores[row]! > threshold).length;
-    const togetherApart = votesTogether * 2 > groups.length;
-    const outlier = singles.apart[row]! > 0 || togetherApart;
-    if (!outlier && options.all !== true) continue;
-    verdicts.push({
-      row,
-      outlier,
-      features: singles.of(row),
-      together: groups.map(({ method, threshold, scores }) => ({
-        method,
-        score: scores[row]!,
-        threshold,
-        vote: scores[row]! > threshold,
-      })),
-      together_apart: togetherApart,
+  candidates.forEach((row, at) => {
+    const votes = together.groups.map(({ method, threshold, scores }) => {
+      return { method, score: scores[at]!, threshold, vote: scores[at]! > threshold };
     });
-  }
+    const togetherApart = votes.filter(({ vote }) => vote).length * 2 > votes.length && singles.matters(row);
+    const outlier = singles.isApart(row) || togetherApart;
+    if (!outlier && options.all !== true) return;
+    verdicts.push({ row, outlier, features: singles.of(row), together: votes, together_apart: togetherApart });
+  });
   return {
     rows: table.rows,
     ...(reference === undefined ? {} : { reference: reference.rows }),
@@ -141,18 +117,67 @@ export async function castVotes(table: FeatureTable, options: VoteOptions = {}):
   };
 }
 
-interface Together {
-  method: string;
-  threshold: number;
-  scores: Float64Array;
-}
+const allRows = (rows: number): Uint32Array => Uint32Array.from({ length: rows }, (_, row) => row);
 
 const tooFew = (needs: number, rows: number): string => `needs ${needs}, there ${rows === 1 ? 'is' : 'are'} ${rows}`;
 
+interface Together {
+  uses: MethodUse[];
+  /** Scores go along with the candidates. */
+  groups: { method: string; threshold: number; scores: Float64Array }[];
+}
+
+/** Methods that take several features together: they learn from all rows and score those that could matter. */
+async function voteTogether(
+  table: FeatureTable,
+  usual: FeatureTable,
+  spreads: ReadonlyMap<string, Spread>,
+  wanted: (method: string) => boolean,
+  candidates: Uint32Array,
+): Promise<Together> {
+  const found: Together = { uses: [], groups: [] };
+  let order: string[] | undefined;
+  for (const method of multivariateMethods.filter(({ name }) => wanted(name))) {
+    const use: MethodUse = { method: method.name, looks_at: 'features together', needs: method.needs };
+    found.uses.push(use);
+    if (usual.rows < method.needs) use.left_out = tooFew(method.needs, usual.rows);
+    if (use.left_out !== undefined || candidates.length === 0) continue;
+    order ??= togetherFeatures(usual, spreads).filter((name) => table.features.get(name)?.every(Number.isFinite));
+    const many = Math.min(method.mostFeatures, Math.floor(usual.rows / method.rowsPerFeature), order.length);
+    if (many < 2) {
+      use.left_out = 'fewer than two features vary';
+      continue;
+    }
+    const features = order.slice(0, many);
+    const learned = standardised(usual, features, spreads);
+    const fitted = await method.fit(learned);
+    if (typeof fitted === 'string') {
+      use.left_out = fitted;
+      continue;
+    }
+    use.threshold = fitted.threshold;
+    use.features = features;
+    const judged = usual === table ? learned : standardised(table, features, spreads);
+    const scores = fitted.scores(takeRows(judged, candidates));
+    found.groups.push({ method: method.name, threshold: fitted.threshold, scores });
+  }
+  return found;
+}
+
+interface Judged {
+  feature: string;
+  values: Float64Array;
+  spread: Spread;
+  able: UnivariateMethod[];
+  floor: number;
+}
+
 interface Singles {
   judged: string[];
-  /** How many features of each row are apart. */
-  apart: Uint16Array;
+  /** Whether it differs in any feature by as much as matters. */
+  matters(row: number): boolean;
+  /** Whether any feature of it is apart. */
+  isApart(row: number): boolean;
   of(row: number): FeatureVotes[];
 }
 
@@ -160,39 +185,46 @@ function voteOnFeatures(
   table: FeatureTable,
   spreads: ReadonlyMap<string, Spread>,
   methods: readonly UnivariateMethod[],
-  against: boolean,
+  { against, floors }: { against: boolean; floors?: ReadonlyMap<string, number> },
 ): Singles {
-  const apart = new Uint16Array(table.rows);
-  const judged: { feature: string; values: Float64Array; spread: Spread; able: UnivariateMethod[] }[] = [];
+  const judged: Judged[] = [];
   for (const [feature, values] of table.features) {
     const spread = spreads.get(feature);
     if (spread === undefined) continue;
     const able = methods.filter((method) => (against ? spread.count >= FEWEST_REFERENCES : method.able(spread)));
-    if (able.length === 0) continue;
-    judged.push({ feature, values, spread, able });
-    if (!against && spread.min === spread.max) continue;
-    for (let row = 0; row < table.rows; row++) if (isApart(values[row]!, spread, able)) apart[row]!++;
+    judged.push({ feature, values, spread, able, floor: floors?.get(feature) ?? 0 });
   }
+  const voted = judged.filter(({ able }) => able.length > 0);
   const of = (row: number): FeatureVotes[] =>
-    judged
+    voted
       .filter(({ values }) => Number.isFinite(values[row]))
-      .map(({ feature, values, spread, able }) => {
-        const value = values[row]!;
-        const votes = able.map((method) => {
-          const score = method.score(value, spread);
+      .map((one) => {
+        const value = one.values[row]!;
+        const votes = one.able.map((method) => {
+          const score = method.score(value, one.spread);
           return { method: method.name, score, threshold: method.threshold, vote: score > method.threshold };
         });
-        return { feature, value, median: spread.median, votes, apart: isApart(value, spread, able) };
+        return { feature: one.feature, value, median: one.spread.median, votes, apart: isApart(one, row) };
       })
       .sort((a, b) => Number(b.apart) - Number(a.apart) || byScore(a.votes, b.votes));
-  return { judged: judged.map(({ feature }) => feature), apart, of };
+  return {
+    judged: voted.map(({ feature }) => feature),
+    matters: (row) => judged.some((one) => matters(one, row)),
+    isApart: (row) => voted.some((one) => isApart(one, row)),
+    of,
+  };
 }
 
-function isApart(value: number, spread: Spread, able: readonly UnivariateMethod[]): boolean {
-  if (!Number.isFinite(value)) return false;
+function matters({ values, spread, floor }: Judged, row: number): boolean {
+  const distance = Math.abs(values[row]! - spread.median);
+  return floor > 0 ? distance >= floor : distance > 0;
+}
+
+function isApart(one: Judged, row: number): boolean {
+  if (!matters(one, row)) return false;
   let votes = 0;
-  for (const method of able) if (method.score(value, spread) > method.threshold) votes++;
-  return votes * 2 > able.length;
+  for (const method of one.able) if (method.score(one.values[row]!, one.spread) > method.threshold) votes++;
+  return votes * 2 > one.able.length;
 }
 
 /** The one with the higher score by the first method that both have. */

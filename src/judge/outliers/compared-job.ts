@@ -1,0 +1,31 @@
+import type { ProcessColumns, ProcessJob } from '../../query/process-set.ts';
+import { processJob, readColumns } from '../../query/processes.ts';
+import { type AllThreads, readAllThreads } from '../../query/threads.ts';
+import type { Recording } from '../../recording/open.ts';
+
+/** One of several jobs that are compared. What it holds is read when it is asked for, so that many jobs fit. */
+export interface ComparedJob {
+  job: ProcessJob;
+  processes(): Promise<ProcessColumns>;
+  threads(processes: ProcessColumns): Promise<AllThreads>;
+  /** What was measured of the job beside its processes, by feature. */
+  measured(): Promise<ReadonlyMap<string, number>>;
+}
+
+/** Recordings as jobs to be compared. */
+export function comparedRecordings(recordings: readonly Recording[]): ComparedJob[] {
+  return recordings.map((recording) => ({
+    job: processJob(recording.job, recording.path),
+    processes: async () => readColumns([recording]),
+    threads: async (processes) => readAllThreads(recording, processes),
+    measured: async () => {
+      if (!isSampled(recording)) return new Map();
+      const { measuredFeatures } = await import('./measured-features.ts');
+      return measuredFeatures(recording);
+    },
+  }));
+}
+
+/** Whether there is anything beside the records of processes and threads. */
+const isSampled = ({ nodes }: Recording): boolean =>
+  nodes.some(({ tables }) => [...tables.keys()].some((name) => !/^(process_start|process_end|thread_end)$/.test(name)));

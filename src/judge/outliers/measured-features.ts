@@ -1,0 +1,25 @@
+import type { Recording } from '../../recording/open.ts';
+import { gather } from '../gather.ts';
+import { known } from '../material.ts';
+import { report } from '../report.ts';
+
+/** What the report card has measured of a job, as features: jobs can be compared by them without any process record. */
+export function measuredFeatures(recording: Recording): Map<string, number> {
+  const { summary, flows } = report(gather(recording));
+  const features = new Map<string, number>();
+  const set = (name: string, value: number | undefined): void => {
+    if (known(value) !== undefined) features.set(name, value!);
+  };
+  set('cpu_time', summary.cpu_seconds === undefined ? undefined : summary.cpu_seconds * 1e6);
+  set('duration', summary.wall_seconds * 1e6);
+  set('processes', summary.processes);
+  set('memory_peak', summary.memory_peak_bytes);
+  set('energy', summary.energy_joules);
+  set('gpu_utilization', summary.gpu_utilization);
+  set('gpu_memory_peak', summary.gpu_memory_peak_bytes);
+  set('gpu_power', summary.gpu_power_mean_watts);
+  const own = flows.find(({ scope }) => scope === 'job');
+  set('disk_read', own?.in_bytes);
+  set('disk_written', own?.out_bytes);
+  return features;
+}

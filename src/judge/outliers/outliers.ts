@@ -1,0 +1,228 @@
+import { commandOf } from '../../query/process-columns.ts';
+import { joinColumns, type ProcessColumns, type ProcessJob } from '../../query/process-set.ts';
+import { largest, sum } from '../material.ts';
+import type { ComparedJob } from './compared-job.ts';
+import { type FeatureTable, takeFeatures } from './feature-table.ts';
+import { type Features, featureTable, isLevel, jobFeatures, processFeatures, threadFeatures } from './features.ts';
+import { type Ballot, castVotes, type Verdict, type VoteOptions } from './votes.ts';
+
+export const KINDS = ['jobs', 'operations', 'processes', 'threads'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** Rows that are compared with each other: all jobs, one operation in all jobs, the processes of one program. */
+export interface Group extends Omit<Ballot, 'verdicts'> {
+  /** The operation or program; '' for jobs. */
+  name: string;
+  outliers: Outlier[];
+  /** Only when they were asked for. */
+  others: Outlier[];
+}
+
+/** One that was judged, and why. */
+export interface Outlier extends Omit<Verdict, 'row'> {
+  job: string;
+  node?: string;
+  pid?: number;
+  /** Epoch microseconds. */
+  start?: number;
+  tid?: number;
+  command?: string;
+  /** Microseconds of CPU time and duration beyond the usual. */
+  excess: number;
+}
+
+export interface Outliers {
+  of: Kind;
+  /** The reference model, when there was one. */
+  model?: string;
+  jobs: { id: string; name: string; recording: string }[];
+  groups: Group[];
+}
+
+/** What is usual, by the name of the group: '' for jobs, "op:build" for operations. */
+export interface Reference {
+  model: string;
+  tables: ReadonlyMap<string, FeatureTable>;
+}
+
+export interface OutlierOptions extends Pick<VoteOptions, 'methods' | 'all'> {
+  /** Features that count; 'all' for every one. Default: all of jobs and operations, the main ones of processes and threads. */
+  features?: readonly string[] | 'all';
+  /** The tag that operations go by. */
+  tag?: string;
+  /** Threads of this process only. */
+  pid?: number;
+  reference?: Reference;
+  /** The smallest part of a job's total that matters about one process or thread (default: a thousandth). */
+  floor?: number;
+  /** Called after each job that was read. */
+  progress?: () => void;
+}
+
+/** Processes differ in most of their many counters; these are what matters about them. */
+export const MAIN_FEATURES: readonly string[] = ['duration', 'cpu_time', 'rssmax', 'rchar', 'wchar'];
+
+/** A thousandth of what the jobs used in all: nobody would look for less. */
+export const FLOOR = 0.001;
+/** For levels such as memory, which do not add up: a part of the highest that is a hundred times as large. */
+const OF_HIGHEST = 100;
+
+/** Who differs from the others, and by whose vote. */
+export async function findOutliers(
+  of: Kind,
+  jobs: readonly ComparedJob[],
+  options: OutlierOptions = {},
+): Promise<Outliers> {
+  const groups =
+    of === 'jobs' || of === 'operations'
+      ? await ofJobs(of, jobs, options)
+      : of === 'processes'
+        ? await ofProcesses(jobs, options)
+        : await ofThreads(jobs, options);
+  return {
+    of,
+    ...(options.reference === undefined ? {} : { model: options.reference.model }),
+    jobs: jobs.map(({ job }) => ({ id: job.id, name: job.name, recording: job.origin })),
+    groups,
+  };
+}
+
+async function ofJobs(
+  of: 'jobs' | 'operations',
+  jobs: readonly ComparedJob[],
+  options: OutlierOptions,
+): Promise<Group[]> {
+  /** By the name of the group: which job, and its features. */
+  const groups = new Map<string, { job: ProcessJob; features: Features }[]>();
+  for (const compared of jobs) {
+    const found = await jobFeatures(compared, options.tag);
+    const parts = of === 'jobs' ? [['', found.job] as const] : found.operations;
+    for (const [name, features] of parts) {
+      const rows = groups.get(name);
+      const row = { job: compared.job, features };
+      if (rows === undefined) groups.set(name, [row]);
+      else rows.push(row);
+    }
+    options.progress?.();
+  }
+  const results: Group[] = [];
+  for (const [name, rows] of groups) {
+    const reference = options.reference?.tables.get(name);
+    if (options.reference !== undefined && reference === undefined) continue;
+    const table = chosen(featureTable(rows.map(({ features }) => features)), options.features ?? 'all');
+    results.push(await judge(name, table, (row) => ({ job: rows[row]!.job.id }), options, reference));
+  }
+  return results;
+}
+
+async function ofProcesses(jobs: readonly ComparedJob[], options: OutlierOptions): Promise<Group[]> {
+  const parts: ProcessColumns[] = [];
+  for (const compared of jobs) {
+    parts.push(await compared.processes());
+    options.progress?.();
+  }
+  const processes = joinColumns(parts);
+  const table = processFeatures(processes);
+  return byProgram(
+    table,
+    (row) => row,
+    processes,
+    options,
+    () => ({}),
+  );
+}
+
+async function ofThreads(jobs: readonly ComparedJob[], options: OutlierOptions): Promise<Group[]> {
+  const results: Group[] = [];
+  for (const compared of jobs) {
+    const processes = await compared.processes();
+    const threads = await compared.threads(processes);
+    const table = threadFeatures(threads);
+    const process = (row: number): number => threads.process[row]!;
+    results.push(...(await byProgram(table, process, processes, options, (row) => ({ tid: threads.tid[row]! }))));
+    options.progress?.();
+  }
+  return results;
+}
+
+/** Rows that belong to processes, compared with the rows of the same program. */
+async function byProgram(
+  table: FeatureTable,
+  process: (row: number) => number,
+  processes: ProcessColumns,
+  options: OutlierOptions,
+  more: (row: number) => Partial<Outlier>,
+): Promise<Group[]> {
+  const programs = new Map<string, number[]>();
+  for (let row = 0; row < table.rows; row++) {
+    const i = process(row);
+    if (options.pid !== undefined && processes.pid[i] !== options.pid) continue;
+    const name = processes.exename[i]!;
+    const rows = programs.get(name);
+    if (rows === undefined) programs.set(name, [row]);
+    else rows.push(row);
+  }
+  const names = [...table.features.keys()];
+  const wanted = options.features === 'all' ? names : (options.features ?? MAIN_FEATURES);
+  const floors = floorsOf(table, wanted, options.floor ?? FLOOR);
+  const results: Group[] = [];
+  for (const [name, rows] of programs) {
+    const who = (at: number): Omit<Partial<Outlier>, 'job'> & { job: string } => {
+      const i = process(rows[at]!);
+      return {
+        job: processes.jobs[processes.job[i]!]!.id,
+        node: processes.node[i]!,
+        pid: processes.pid[i]!,
+        start: processes.start[i]!,
+        command: commandOf(processes as Parameters<typeof commandOf>[0], i),
+        ...more(rows[at]!),
+      };
+    };
+    results.push(await judge(name, takeFeatures(table, rows, wanted), who, { ...options, floors }));
+  }
+  return results;
+}
+
+/** By feature, the difference that matters. */
+function floorsOf(table: FeatureTable, names: readonly string[], part: number): Map<string, number> {
+  const floors = new Map<string, number>();
+  for (const name of names) {
+    const values = table.features.get(name);
+    if (values === undefined) continue;
+    const whole = isLevel(name) ? OF_HIGHEST * (largest(values) ?? 0) : (sum(values) ?? 0);
+    floors.set(name, part * whole);
+  }
+  return floors;
+}
+
+const chosen = (table: FeatureTable, features: readonly string[] | 'all'): FeatureTable =>
+  features === 'all'
+    ? table
+    : { rows: table.rows, features: new Map([...table.features].filter(([name]) => features.includes(name))) };
+
+async function judge(
+  name: string,
+  table: FeatureTable,
+  who: (row: number) => Partial<Outlier> & { job: string },
+  options: OutlierOptions & Pick<VoteOptions, 'floors'>,
+  reference?: FeatureTable,
+): Promise<Group> {
+  const { verdicts, ...ballot } = await castVotes(table, {
+    ...(options.methods === undefined ? {} : { methods: options.methods }),
+    ...(options.all === undefined ? {} : { all: options.all }),
+    ...(options.floors === undefined ? {} : { floors: options.floors }),
+    ...(reference === undefined ? {} : { reference }),
+  });
+  const judged = verdicts.map(({ row, ...verdict }) => ({ ...who(row), ...verdict, excess: excessOf(verdict) }));
+  const score = (one: Outlier): number => one.features.filter(({ apart }) => apart).length;
+  const outliers = judged.filter(({ outlier }) => outlier).sort((a, b) => score(b) - score(a) || b.excess - a.excess);
+  return { name, ...ballot, outliers, others: judged.filter(({ outlier }) => !outlier) };
+}
+
+function excessOf({ features }: Pick<Verdict, 'features'>): number {
+  let total = 0;
+  for (const { feature, value, median } of features) {
+    if (feature === 'cpu_time' || feature === 'duration') total += Math.max(0, value - median);
+  }
+  return total;
+}
