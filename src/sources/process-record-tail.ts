@@ -145,16 +145,25 @@ function openTail(
     if (moved) {
       fs.closeSync(fd);
       fs.rmSync(old, { force: true });
-      fd = -1;
-      offset = 0;
-      saved = -1;
       moved = false;
-      cutOff();
+      restart();
       more = true;
+    } else if (fs.statSync(file, { throwIfNoEntry: false })?.ino !== fs.fstatSync(fd).ino) {
+      // somebody has removed it: a new one may come
+      fs.closeSync(fd);
+      restart();
+      remake();
     } else if (offset > LONGEST && !leaving) {
       fs.renameSync(file, old);
       moved = true;
     }
+  }
+
+  function restart(): void {
+    fd = -1;
+    offset = 0;
+    saved = -1;
+    cutOff();
   }
 
   /** What is left at the end of a file has no newline. */

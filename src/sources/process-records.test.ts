@@ -1,0 +1,371 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import { Frame } from '../table/frame.ts';
+import { Host } from './host.ts';
+import { decoded, recordLines } from './process-record-lines.ts';
+import { processEnd, processStart, RECORD_KINDS, recordTables, threadEnd } from './process-records.ts';
+import type { Scope } from './scope.ts';
+import type { Source } from './source.ts';
+
+const METRICS = Array.from({ length: 28 }, (_, i) => String(1000 + i));
+
+interface Line {
+  pid?: number;
+  start?: number;
+  time?: number;
+  began?: string;
+  ended?: string;
+  args?: string;
+  threads?: number;
+}
+
+const startLine = ({ pid = 10, start = 100, began = 'exec', args = 'a b' }: Line = {}): string =>
+  ['S1', start, pid, start, 1, 2, 3, 4, began, '7', 'op:x', '/dir', '/bin/prog', args, '.'].join('\t');
+
+const endLine = ({
+  pid = 10,
+  start = 100,
+  time = 900,
+  ended = 'exit',
+  args = 'a b',
+  threads = 1,
+}: Line = {}): string => {
+  const code = ended === 'exec' ? ['', ''] : ['5', '0'];
+  const identity = [time, pid, start, 1, 2, 3, 4, '7', 'op:x', '/dir', '/bin/prog', args];
+  return ['E1', ...identity, ended, ...code, threads, 0, ...METRICS, '.'].join('\t');
+};
+
+const threadLine = (pid: number, tid: number): string =>
+  ['T1', 800, pid, 100, tid, 200, 'end', ...METRICS.map((m, i) => (i === 2 || i === 3 ? '' : m)), '.'].join('\t');
+
+interface Rows {
+  starts: string[];
+  ends: string[];
+  threads: string[];
+}
+
+function read(lines: readonly string[], everything = true): Rows & { torn: number; unknown: number; frames: Frame[] } {
+  const parser = recordLines(recordTables(['instructions']), false);
+  for (const line of lines) {
+    const bytes = Buffer.from(line);
+    parser.take(bytes, 0, bytes.length);
+  }
+  parser.release(everything);
+  const { start, end, thread } = parser.frames;
+  const list = (frame: Frame, ...texts: number[]): string[] =>
+    Array.from({ length: frame.rows }, (_, r) => texts.map((t) => frame.texts[r * frame.textWidth + t]).join(' '));
+  return {
+    starts: list(start, 0, 8),
+    ends: list(end, 0, 8),
+    threads: list(thread, 0, 2, 3),
+    ...parser.trouble,
+    frames: [start, end, thread],
+  };
+}
+
+test('a start and an end become rows, an only thread is its process', () => {
+  const { starts, ends, threads, frames } = read([startLine(), endLine()]);
+  assert.deepEqual([starts, ends, threads], [['10 exec'], ['10 exit'], ['10 10 exit']]);
+  const [start, end, thread] = frames as [Frame, Frame, Frame];
+  assert.deepEqual(start.texts.slice(0, 9), ['10', '100', '7', 'op:x', '/dir', '/bin/prog', 'a b', 'prog', 'exec']);
+  assert.deepEqual([...start.numbers.slice(0, 4)], [1, 2, 3, 4]);
+  assert.deepEqual([start.times![0], end.times![0], thread.times![0]], [100, 900, 900]);
+  const value = (name: string): number => end.numbers[end.number(name)]!;
+  assert.deepEqual(
+    ['exitcode', 'exitsignal', 'numtids', 'usertime', 'rchar', 'PERF_COUNT_SW_CPU_CLOCK'].map(value),
+    [5, 0, 1, 1000, 1011, 1027],
+  );
+  assert.equal(thread.numbers[thread.number('usertime')], 1000);
+  assert.equal(thread.numbers[thread.number('thread_start')], 100);
+  assert.ok(Number.isNaN(thread.numbers[thread.number('cutime')]));
+});
+
+test('of several threads each has its line', () => {
+  const { threads } = read([startLine(), threadLine(10, 11), threadLine(10, 10), endLine({ threads: 2 })]);
+  assert.deepEqual(threads, ['10 11 end', '10 10 end']);
+});
+
+test('events have columns by their names; others are noted', () => {
+  const parser = recordLines(recordTables(['instructions']), false);
+  const line = Buffer.from(endLine().replace(/\.$/, 'PERF_COUNT_HW_INSTRUCTIONS=77\tPERF_COUNT_OTHER=1\t.'));
+  parser.take(line, 0, line.length);
+  const { end, thread } = parser.frames;
+  assert.equal(end.numbers[end.number('PERF_COUNT_HW_INSTRUCTIONS')], 77);
+  assert.equal(thread.numbers[thread.number('PERF_COUNT_HW_INSTRUCTIONS')], 77);
+  assert.deepEqual([...parser.trouble.events], ['PERF_COUNT_OTHER']);
+});
+
+test('a child that is forked to execute something is that program and nothing else', () => {
+  const found = read([startLine({ began: 'fork' }), startLine({ start: 120 }), endLine({ start: 120 })]);
+  assert.deepEqual([found.starts, found.ends], [['10 exec'], ['10 exit']]);
+  assert.equal(found.frames[0]!.texts[1], '120');
+});
+
+test('a forked child that ends, works or is killed has its start', () => {
+  assert.deepEqual(read([startLine({ began: 'fork' }), endLine()]).starts, ['10 fork']);
+  const worked = read([
+    startLine({ began: 'fork' }),
+    endLine({ ended: 'exec' }),
+    startLine({ start: 120 }),
+    endLine({ start: 120 }),
+  ]);
+  assert.deepEqual(
+    [worked.starts, worked.ends],
+    [
+      ['10 fork', '10 exec'],
+      ['10 exec', '10 exit'],
+    ],
+  );
+  // its pid is used again
+  const killed = read([
+    startLine({ began: 'fork' }),
+    startLine({ began: 'fork', start: 500 }),
+    endLine({ start: 500 }),
+  ]);
+  assert.deepEqual(killed.starts, ['10 fork', '10 fork']);
+});
+
+test('an exec that failed is not an end', () => {
+  assert.deepEqual(read([startLine(), endLine({ ended: 'exec' }), endLine()]).ends, ['10 exit']);
+  assert.deepEqual(read([startLine(), endLine({ ended: 'exec' }), endLine({ ended: 'exec' })]).ends, ['10 exec']);
+});
+
+test('what waits for the next line waits for one read, not longer', () => {
+  const parser = recordLines(recordTables([]), false);
+  const line = Buffer.from(startLine({ began: 'fork' }));
+  parser.take(line, 0, line.length);
+  parser.release(false);
+  assert.equal(parser.frames.start.rows, 0);
+  parser.release(false);
+  assert.equal(parser.frames.start.rows, 1);
+});
+
+test('texts that are too long for a line come in pieces', () => {
+  const piece = (text: string): string => ['A1', 10, 100, 'args', text, '.'].join('\t');
+  const euro = Buffer.from('€');
+  const parser = recordLines(recordTables([]), false);
+  const take = (bytes: Buffer): void => parser.take(bytes, 0, bytes.length);
+  // a character that is divided between two lines
+  take(Buffer.concat([Buffer.from(piece('one ').slice(0, -2)), euro.subarray(0, 1), Buffer.from('\t.')]));
+  take(Buffer.concat([Buffer.from('A1\t10\t100\targs\t'), euro.subarray(1), Buffer.from(' two\t.')]));
+  take(Buffer.from(startLine({ args: '\\c' })));
+  take(Buffer.from(endLine({ args: '\\c' })));
+  const { start, end } = parser.frames;
+  assert.equal(start.texts[6], 'one € two');
+  assert.equal(end.texts[6], 'one € two');
+});
+
+test('arguments are left out of a redacted recording', () => {
+  const parser = recordLines(recordTables([]), true);
+  const line = Buffer.from(startLine({ args: 'secret' }));
+  parser.take(line, 0, line.length);
+  assert.equal(parser.frames.start.texts[6], '');
+  assert.equal(parser.frames.start.texts[7], 'prog');
+});
+
+test('damaged lines are counted and leave no row', () => {
+  const whole = endLine();
+  const wrong = [
+    '',
+    'x',
+    whole.slice(0, -1),
+    whole.replace('\t5\t', '\tfive\t'),
+    whole.replace('1005', '-1'),
+    startLine().replace('op:x\t', ''),
+    `${startLine()}${startLine()}`,
+  ];
+  const found = read(wrong);
+  assert.deepEqual([found.starts, found.ends, found.threads], [[], [], []]);
+  assert.equal(found.torn, wrong.length);
+  assert.equal(read([whole.replace('E1', 'E2')]).unknown, 1);
+});
+
+test('no bytes at all make it fail, and a line that is cut off anywhere is none', () => {
+  const lines = [startLine(), endLine(), threadLine(10, 11)];
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 400 }), fc.nat(2), fc.nat(), (noise, which, cut) => {
+      const parser = recordLines(recordTables([]), false);
+      const bytes = Buffer.from(noise);
+      parser.take(bytes, 0, bytes.length);
+      const line = Buffer.from(lines[which]!);
+      const before = parser.trouble.torn + parser.trouble.unknown;
+      const torn = line.subarray(0, cut % line.length);
+      parser.take(torn, 0, torn.length);
+      assert.equal(parser.trouble.torn + parser.trouble.unknown, before + 1);
+    }),
+  );
+});
+
+/** What native/record-text.c makes of a text. */
+const escaped = (text: Buffer): Buffer =>
+  Buffer.from(
+    text
+      .toString('latin1')
+      .replaceAll(/[\0-\x1f\x7f\\]/g, (c) =>
+        c === '\\' ? '\\\\' : c === '\n' ? '\\n' : c === '\t' ? '\\t' : c === '\r' ? '\\r' : hex(c.charCodeAt(0)),
+      ),
+    'latin1',
+  );
+const hex = (byte: number): string => `\\x${byte.toString(16).padStart(2, '0')}`;
+
+test('texts come back as they were, with what cannot be shown written out', () => {
+  const of = (bytes: Buffer): string => decoded(escaped(bytes), 0, escaped(bytes).length);
+  assert.equal(of(Buffer.from('plain: 100 % "q" \\d ümläut €')), 'plain: 100 % "q" \\d ümläut €');
+  assert.equal(of(Buffer.from('a\nb\tc\x1b')), 'a\\nb\\tc\\x1b');
+  assert.equal(of(Buffer.from([0x61, 0xff, 0xc3, 0xa9, 0xc3])), 'a\\xffé\\xc3');
+  assert.equal(of(Buffer.from('\ufffd')), '\ufffd');
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+      const shown = of(Buffer.from(text));
+      assert.doesNotMatch(shown, /[\0-\x1f\x7f-\x9f]/);
+      if (!/[\0-\x1f\x7f-\x9f\u2028\u2029]/.test(text)) assert.equal(shown, text);
+    }),
+  );
+});
+
+function tailed(t: TestContext): { file: string; host: Host; open(): Source[]; take(sources: Source[]): number[] } {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-records-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'own', 'events');
+  fs.mkdirSync(path.dirname(file));
+  const host = new Host();
+  return {
+    file,
+    host,
+    open() {
+      const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false, records: { file, events: [] } };
+      return RECORD_KINDS.map((kind) => kind.open(host, scope));
+    },
+    take: (sources) =>
+      sources.map((source) => {
+        const frame = new Frame(source.table);
+        frame.clear(1);
+        source.read(frame);
+        return frame.rows;
+      }),
+  };
+}
+
+const append = (file: string, ...lines: string[]): void =>
+  fs.appendFileSync(file, lines.map((line) => `\n${line}\n`).join(''));
+
+test('the file is read as it grows; a line that is not whole yet is read when it is', (t) => {
+  const { file, open, take } = tailed(t);
+  const sources = open();
+  assert.deepEqual(take(sources), [0, 0, 0], 'nobody has written yet');
+  append(file, startLine(), endLine());
+  assert.deepEqual(take(sources), [1, 1, 1]);
+  assert.deepEqual(take(sources), [0, 0, 0]);
+  fs.appendFileSync(file, `\n${startLine({ pid: 11 }).slice(0, 20)}`);
+  assert.deepEqual(take(sources), [0, 0, 0]);
+  fs.appendFileSync(file, `${startLine({ pid: 11 }).slice(20)}\n`);
+  assert.deepEqual(take(sources), [1, 0, 0]);
+  for (const source of sources) source.close();
+  assert.ok(!fs.existsSync(path.dirname(file)));
+});
+
+test('what has gathered is read in portions, each row once', (t) => {
+  const { file, open, take } = tailed(t);
+  const pids = Array.from({ length: 3000 }, (_, i) => i + 10);
+  append(file, ...pids.flatMap((pid) => [startLine({ pid }), endLine({ pid })]));
+  const sources = open();
+  const sums = [0, 0, 0];
+  let reads = 0;
+  do {
+    take(sources).forEach((rows, i) => {
+      sums[i]! += rows;
+    });
+    reads++;
+  } while (sources[0]!.behind!());
+  assert.deepEqual(sums, [3000, 3000, 3000]);
+  assert.ok(reads > 2);
+});
+
+test('a long file makes room for a new one, and nothing is lost in between', (t) => {
+  const { file, open, take } = tailed(t);
+  const sources = open();
+  const sums = [0, 0, 0];
+  const takeAll = (): void => {
+    do
+      take(sources).forEach((rows, i) => {
+        sums[i]! += rows;
+      });
+    while (sources[0]!.behind!());
+  };
+  const long = 'x'.repeat(2000);
+  const block = Array.from({ length: 4500 }, (_, i) => [
+    startLine({ pid: i + 10, args: long }),
+    endLine({ pid: i + 10, args: long }),
+  ]).flat();
+  append(file, ...block);
+  takeAll();
+  assert.ok(!fs.existsSync(file), 'it was moved away');
+  // one that had the old file open, and one that opens the new one
+  append(`${file}.old`, startLine({ pid: 7 }), endLine({ pid: 7 }));
+  append(file, startLine({ pid: 8 }), endLine({ pid: 8 }));
+  takeAll();
+  takeAll();
+  assert.deepEqual(sums, [4502, 4502, 4502]);
+  assert.ok(!fs.existsSync(`${file}.old`));
+});
+
+test('an agent that takes over goes on where the one before it died', (t) => {
+  const { file, open, take } = tailed(t);
+  const first = open();
+  append(file, startLine(), endLine());
+  take(first);
+  append(file, startLine({ pid: 11 }), endLine({ pid: 11 }));
+  // says how far it came when it comes back, as only then its rows are written
+  assert.deepEqual(take(first), [1, 1, 1]);
+  const second = open();
+  assert.deepEqual(take(second), [1, 1, 1], 'the rows of the last read may be lost: they come again');
+});
+
+test('at the end nothing waits, and what was cut off is noted', (t) => {
+  const { file, host, open, take } = tailed(t);
+  const sources = open();
+  append(file, startLine({ began: 'fork' }), endLine().slice(0, 50));
+  assert.deepEqual(take(sources), [0, 0, 0]);
+  for (const source of sources) source.last!();
+  assert.deepEqual(take(sources), [1, 0, 0]);
+  for (const source of sources) source.close();
+  assert.equal(host.notes.length, 1);
+  assert.match(host.notes[0]!.why, /^1 lines were cut off/);
+});
+
+test('a table that is not wanted does not fill the memory', (t) => {
+  const { file, host } = tailed(t);
+  const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false, records: { file, events: [] } };
+  const source = processEnd.open(host, scope);
+  const frame = new Frame(source.table);
+  for (let i = 0; i < 3; i++) {
+    append(file, startLine({ pid: 20 + i }), endLine({ pid: 20 + i }));
+    frame.clear(1);
+    source.read(frame);
+    assert.equal(frame.rows, 1);
+  }
+  // the other tables were emptied each time
+  const late = [processStart, threadEnd].map((kind) => kind.open(host, scope));
+  for (const other of late) {
+    const rows = new Frame(other.table);
+    rows.clear(1);
+    other.read(rows);
+    assert.ok(rows.rows <= 1);
+  }
+});
+
+test('a folder that somebody has removed is made again, and that is said', (t) => {
+  const { file, host, open, take } = tailed(t);
+  const sources = open();
+  append(file, startLine());
+  assert.deepEqual(take(sources), [1, 0, 0]);
+  fs.rmSync(path.dirname(file), { recursive: true });
+  assert.deepEqual(take(sources), [0, 0, 0]);
+  append(file, startLine({ pid: 12 }));
+  assert.deepEqual(take(sources), [1, 0, 0]);
+  assert.match(host.notes[0]!.why, /was removed while the job ran/);
+});
