@@ -13,8 +13,12 @@ export function shapeOf(exename: string, args: string): string {
   return [exename, ...shaped].join(' ');
 }
 
+/** Folders of names that are made up for the moment. */
+const PASSING = /^\/(?:tmp|var\/tmp|dev\/shm)\//;
+
 function wordShape(word: string): string {
   const [, option = '', value = word] = /^(--?[\w-]+=)(.*)$/s.exec(word) ?? [];
+  if (PASSING.test(value)) return `${option}#${/\.[a-z]{1,4}$/i.exec(value)?.[0] ?? ''}`;
   const name = value.slice(value.lastIndexOf('/', value.length - 2) + 1);
   return option + name.replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b/gi, '#').replace(/\d+/g, '#');
 }

@@ -1,9 +1,10 @@
 import { usage } from '../base/fault.ts';
+import { recordedProcesses } from '../query/processes.ts';
 import { summariseNode } from '../query/summarise.ts';
 import type { Batch } from '../recording/batch.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
-import type { Marker, Material, NodeMaterial, Range } from './material.ts';
+import { type Marker, type Material, type NodeMaterial, type Range, seriesOf } from './material.ts';
 import { phasesOf } from './phases.ts';
 import { listed } from './words.ts';
 
@@ -53,6 +54,15 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
   const material: Material = { path: recording.path, job: recording.job, nodes, markers: confine(markers, range), now };
   if (damage.length > 0) material.damage = damage;
   if (range !== undefined) material.range = range;
+  // records are of whole lives: they say nothing about a part of the job
+  if (range === undefined) {
+    const processes = recordedProcesses(recording, (name) => seriesOf(nodes.find((n) => n.node === name)!, 'process'));
+    if (processes !== undefined) {
+      material.processes = processes;
+      damage.push(...processes.troubles);
+      if (damage.length > 0) material.damage = damage;
+    }
+  }
   if (options.phases === true) {
     material.phaseTables = phasesOf(material).map((phase) => {
       const span = { what: phase.name, from: phase.start, to: phase.start + phase.seconds * 1e6 };

@@ -1,3 +1,4 @@
+import type { ProcessSet } from '../query/process-set.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
 import { quantiles } from '../recording/quantiles.ts';
@@ -43,6 +44,8 @@ export interface Material {
   damage?: readonly string[];
   /** Means of each phase, by the phase's place in the list, when somebody read them. */
   phaseTables?: readonly (readonly NodeMaterial[] | undefined)[];
+  /** All processes, when they recorded themselves and the whole job is looked at. */
+  processes?: ProcessSet;
   /** Now, in epoch microseconds: how old the newest sample of a running job is. */
   now: number;
 }

@@ -1,3 +1,5 @@
+import { commandOf } from '../query/process-columns.ts';
+import type { ProcessOrigin, ProcessSet } from '../query/process-set.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
 
@@ -18,6 +20,10 @@ export interface ProcessReport {
   threads_max?: number;
   read_bytes?: number;
   written_bytes?: number;
+  exit_code?: number;
+  signal?: number;
+  /** Who tells of it; not there when only sampling was at work. */
+  source?: ProcessOrigin;
 }
 
 /** So many by CPU time, and as many again by memory, are kept. */
@@ -25,12 +31,56 @@ const MOST = 10;
 
 /** The processes with most CPU time first, then those that only have much memory. */
 export function processesOf(material: Material): ProcessReport[] {
-  const all = material.nodes.flatMap((node) =>
+  const sampled = material.nodes.flatMap((node) =>
     seriesOf(node, 'process').map((series) => processOf(material, node, series)),
   );
+  const all = material.processes === undefined ? sampled : recordedOf(material.processes, sampled);
   const byCpu = [...all].sort((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, MOST);
   const byMemory = [...all].sort((a, b) => (b.rss_max_bytes ?? -1) - (a.rss_max_bytes ?? -1)).slice(0, MOST);
   return [...new Set([...byCpu, ...byMemory])];
+}
+
+/** From records; how memory grew, only sampling can tell. */
+function recordedOf(set: ProcessSet, sampled: readonly ProcessReport[]): ProcessReport[] {
+  const growing = new Map(
+    sampled.filter((p) => p.rss_growth !== undefined).map((p) => [`${p.node} ${p.pid}`, p.rss_growth!]),
+  );
+  const places = Array.from({ length: set.length }, (_, i) => i);
+  const memory = set.metrics.get('rssmax');
+  const first = (of: (i: number) => number): number[] =>
+    places.toSorted((a, b) => (of(b) || -1) - (of(a) || -1) || a - b).slice(0, MOST);
+  // a program that leaks is told even if others have more
+  const leaking = places.filter((i) => growing.has(`${set.node[i]} ${set.pid[i]}`) && set.ended[i] !== 'exec');
+  const kept = new Set([...first((i) => set.cpu_time[i]!), ...first((i) => memory?.[i] ?? -1), ...leaking]);
+  return [...kept].map((i) => recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`)));
+}
+
+function recordOf(set: ProcessSet, i: number, growth: number | undefined): ProcessReport {
+  const seconds = (set.end[i]! - set.start[i]!) / 1e6;
+  const metric = (name: string, factor = 1): number | undefined =>
+    known((set.metrics.get(name)?.[i] ?? Number.NaN) * factor);
+  const found: ProcessReport = {
+    node: set.node[i]!,
+    pid: String(set.pid[i]),
+    seconds: known(seconds) ?? 0,
+    source: set.source[i] as ProcessOrigin,
+  };
+  const put = <K extends keyof ProcessReport>(key: K, value: ProcessReport[K] | undefined): void => {
+    if (value !== undefined && value !== '') found[key] = value;
+  };
+  put('command', commandOf(set, i));
+  put('user', set.user[i]);
+  const cpu = known(set.cpu_time[i]! / 1e6);
+  put('cpu_seconds', cpu);
+  if (cpu !== undefined && seconds > 0) put('cpus_busy', cpu / seconds);
+  put('rss_max_bytes', metric('rssmax', 1024));
+  put('rss_growth', growth);
+  put('threads_max', known(set.threads[i]));
+  put('read_bytes', metric('read_bytes'));
+  put('written_bytes', metric('write_bytes'));
+  put('exit_code', known(set.exitcode[i]));
+  if (set.exitsignal[i]! > 0) put('signal', set.exitsignal[i]!);
+  return found;
 }
 
 function processOf(material: Material, node: NodeMaterial, series: SeriesStatistics): ProcessReport {

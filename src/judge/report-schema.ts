@@ -14,7 +14,7 @@ const words = z.string();
 const optional = <T extends z.ZodType>(type: T, help: string) => type.describe(help).optional();
 
 const allocationSource = z.enum(['asked', 'limit', 'machine']);
-const cpuSource = z.enum(['wait4', 'cgroup', 'processes', 'node']);
+const cpuSource = z.enum(['wait4', 'cgroup', 'records', 'processes', 'node']);
 const memorySource = z.enum(['cgroup', 'processes', 'process', 'node']);
 const energySource = z.enum(['counter', 'integrated power', 'both']);
 
@@ -196,6 +196,36 @@ const process = z.strictObject({
   threads_max: z.number().optional(),
   read_bytes: bytes.optional(),
   written_bytes: bytes.optional(),
+  exit_code: z.number().optional(),
+  signal: optional(z.number(), 'The signal that ended it.'),
+  source: optional(
+    z.enum(['record', 'start', 'sample']),
+    'record: it told of its end. start: only of its start, so it was killed or still runs. sample: only sampling saw it.',
+  ),
+});
+
+const records = z.strictObject({
+  records: z.number().describe('Processes that told of their end.'),
+  starts: z.number().describe('Those that only told of their start: killed, or still running.'),
+  samples: z.number().describe('Those that only sampling saw.'),
+  threads: z.number(),
+  failed: z.number().describe('Ended with a code other than 0, or by a signal.'),
+  cpu_seconds: seconds.describe('CPU time in records.'),
+  sampled_cpu_seconds: seconds.describe('CPU time of the others, as far as sampling saw it.'),
+  unexplained: optional(share, 'Of the job’s CPU time, by cgroup or wait4: what is in no record.'),
+});
+
+const operation = z.strictObject({
+  name: words.describe('The tag that its processes bear.'),
+  processes: z.number(),
+  threads: z.number(),
+  cpu_seconds: seconds,
+  cpu_share: optional(share, 'Of the CPU time of all processes.'),
+  seconds: seconds.describe('While at least one of its processes ran.'),
+  runs: z.number().describe('Times that it went on without a break.'),
+  seconds_sum: seconds.describe('Its processes added up.'),
+  seconds_span: seconds.describe('From the first start to the last end.'),
+  time_share: optional(share, 'Of the job’s duration.'),
 });
 
 const flow = z.strictObject({
@@ -264,6 +294,8 @@ export const reportSchema = z
     nodes: z.array(node),
     gpus: z.array(gpu),
     processes: z.array(process).describe('Those with most CPU time, then those with most memory.'),
+    records: optional(records, 'Set when processes recorded themselves.'),
+    operations: optional(z.array(operation), 'Set when they bear tags: those that took longest.'),
     flows: z.array(flow).describe('I/O and network.'),
     phases: z.array(
       z.strictObject({

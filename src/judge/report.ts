@@ -12,6 +12,8 @@ import type { NodeReport } from './nodes.ts';
 import { nodesOf } from './nodes.ts';
 import type { FigureReport, PhaseReport } from './phases.ts';
 import { figuresOf, phasesOf } from './phases.ts';
+import type { OperationReport, RecordsReport } from './process-records.ts';
+import { operationReports, recordsOf } from './process-records.ts';
 import type { ProcessReport } from './processes.ts';
 import { processesOf } from './processes.ts';
 import type { QualityReport } from './quality.ts';
@@ -63,6 +65,10 @@ export interface Report {
   nodes: NodeReport[];
   gpus: GpuReport[];
   processes: ProcessReport[];
+  /** Set when processes recorded themselves. */
+  records?: RecordsReport;
+  /** Set when they bear tags. */
+  operations?: OperationReport[];
   flows: FlowReport[];
   phases: PhaseReport[];
   figures: FigureReport[];
@@ -84,6 +90,8 @@ export function report(material: Material): Report {
   const nodes = nodesOf(material, gpus);
   markStragglers(nodes, gpus);
   const summary = summaryOf(material, nodes, gpus);
+  const records = recordsOf(material, nodes);
+  const operations = operationReports(material);
   const facts: Facts = {
     format: REPORT_FORMAT,
     recording: material.path,
@@ -101,6 +109,8 @@ export function report(material: Material): Report {
     nodes,
     gpus,
     processes: processesOf(material),
+    ...(records === undefined ? {} : { records }),
+    ...(operations === undefined ? {} : { operations }),
     flows: flowsOf(material),
     phases: measuredPhases(material),
     figures: figuresOf(material),
@@ -112,8 +122,19 @@ export function report(material: Material): Report {
     ...facts,
     findings,
     checks,
-    unmeasured: unmeasuredOf(material, checks),
+    unmeasured: [...unmeasuredOf(material, checks), ...unexplained(records)],
   };
+}
+
+/** Records say what they explain only where somebody else counted, too. */
+function unexplained(records: RecordsReport | undefined): Unmeasured[] {
+  if (records === undefined || records.unexplained !== undefined) return [];
+  return [
+    {
+      what: 'CPU time that no process record explains',
+      why: 'neither a cgroup of its own nor wait4 counted the CPU time of the whole job',
+    },
+  ];
 }
 
 /** The phases, with what each one used when its tables were read. */

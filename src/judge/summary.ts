@@ -82,7 +82,8 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
     found.time_limit_seconds = limit;
     if (material.range === undefined) found.time_used = wall_seconds / limit;
   }
-  set('processes', sum(material.nodes.map((n) => n.tables.get('process')?.series_total)));
+  const sampled = sum(material.nodes.map((n) => n.tables.get('process')?.series_total));
+  set('processes', material.processes?.length ?? sampled);
   return found;
 }
 

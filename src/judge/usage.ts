@@ -4,10 +4,10 @@ import { processCpuSeconds, processPeak } from './processes.ts';
 
 /**
  * Where a CPU figure comes from. wait4: the kernel's exact count for the command that `tacho run` started and all it
- * waited for. cgroup: the job's own cgroup. processes: the job's processes as they were sampled; those that came and
+ * waited for. cgroup: the job's own cgroup. records: what processes recorded of themselves. processes: the job's processes as they were sampled; those that came and
  * went between two ticks are missing. node: everything on the node.
  */
-export type CpuSource = 'wait4' | 'cgroup' | 'processes' | 'node';
+export type CpuSource = 'wait4' | 'cgroup' | 'records' | 'processes' | 'node';
 
 export interface CpuUse {
   seconds: number;
@@ -53,6 +53,12 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     if (most !== undefined) use.rate_max = most / 1e6;
     found.push(use);
   }
+  const recorded = recordedCpuSeconds(material, node);
+  if (recorded !== undefined) {
+    const { start, end } = material.job;
+    const window = end === undefined ? {} : { window_seconds: (end - start) / 1e6 };
+    found.push({ seconds: recorded, source: 'records', ...window });
+  }
   const processes = sum(seriesOf(node, 'process').map((series) => processCpuSeconds(material, series)));
   if (processes !== undefined) found.push({ seconds: processes, source: 'processes' });
   if (node.agent?.scope.members === 'node') {
@@ -66,6 +72,16 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   // work that was launched elsewhere (srun, a daemon) is in the samples, but the command never waited for it
   if (best !== undefined && best.source !== 'node' && best.seconds > exact.seconds * 1.1 + 1) return best;
   return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
+}
+
+function recordedCpuSeconds({ processes }: Material, { node }: NodeMaterial): number | undefined {
+  if (processes === undefined) return undefined;
+  let spent: number | undefined;
+  for (let i = 0; i < processes.length; i++) {
+    if (processes.node[i] === node && !Number.isNaN(processes.cpu_time[i]))
+      spent = (spent ?? 0) + processes.cpu_time[i]! / 1e6;
+  }
+  return spent;
 }
 
 function wait4Of(material: Material): CpuUse | undefined {
@@ -104,7 +120,7 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, mark]));
   set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
   set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
-  const peaks = seriesOf(node, 'process').map(processPeak);
+  const peaks = [...seriesOf(node, 'process').map(processPeak), recordedPeak(material, node)];
   set('process_peaks_sum', peakTogether(seriesOf(node, 'process')));
   const exact =
     material.job.nodes.length === 1 && material.range === undefined ? material.job.usage?.max_rss_bytes : undefined;
@@ -113,6 +129,16 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
   if (total !== undefined && free !== undefined) set('node_used_max', total.max - free.min);
   return truth;
+}
+
+/** The largest process by its own record. */
+function recordedPeak({ processes }: Material, { node }: NodeMaterial): number | undefined {
+  const peaks = processes?.metrics.get('rssmax');
+  let most: number | undefined;
+  for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
+    if (processes!.node[i] === node && peaks[i]! * 1024 > (most ?? 0)) most = peaks[i]! * 1024;
+  }
+  return most;
 }
 
 /** The most that the peaks of processes which lived at the same time add up to. */

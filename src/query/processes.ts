@@ -2,8 +2,9 @@ import type { Damage } from '../recording/csv-read.ts';
 import type { Job } from '../recording/job.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { type ReadBatch, readTable } from '../recording/read.ts';
+import type { SeriesStatistics } from '../recording/statistics.ts';
 import { mergeProcesses, type NodeProcesses } from './node-processes.ts';
-import { SAMPLE_COLUMNS, type SampledProcess, samplesOfBatch } from './process-samples.ts';
+import { SAMPLE_COLUMNS, type SampledProcess, samplesOfBatch, samplesOfStatistics } from './process-samples.ts';
 import {
   joinColumns,
   makeColumns,
@@ -44,6 +45,26 @@ export function readColumns(recordings: readonly Recording[]): ProcessColumns {
   return joinColumns(parts);
 }
 
+const RECORDS = ['process_end', 'process_start'];
+
+/**
+ * The processes of a recording whose processes recorded themselves, else undefined. What sampling saw comes from
+ * statistics, which are there already or were left by `seal`.
+ */
+export function recordedProcesses(
+  recording: Recording,
+  sampled: (node: string) => readonly SeriesStatistics[],
+): ProcessSet | undefined {
+  if (!recording.nodes.some((node) => RECORDS.some((table) => node.tables.has(table)))) return undefined;
+  const job = processJob(recording.job, recording.path);
+  const parts = recording.nodes.map((node) => {
+    const troubles: string[] = [];
+    const samples = samplesOfStatistics(sampled(node.name));
+    return { ...mergeProcesses(nodeProcesses(node, job, recording.job, troubles, samples)), troubles };
+  });
+  return linkProcesses(joinColumns(parts));
+}
+
 export function processJob(job: Job, origin: string): ProcessJob {
   return {
     id: job.id,
@@ -59,15 +80,21 @@ export function processJob(job: Job, origin: string): ProcessJob {
   };
 }
 
-function nodeProcesses(node: NodeRecording, job: ProcessJob, facts: Job, troubles: string[]): NodeProcesses {
+function nodeProcesses(
+  node: NodeRecording,
+  job: ProcessJob,
+  facts: Job,
+  troubles: string[],
+  known?: readonly SampledProcess[],
+): NodeProcesses {
   const read = (table: string, columns?: readonly string[]): ReadBatch | undefined => {
     if (!node.tables.has(table)) return undefined;
     const batch = readTable(node, table, columns === undefined ? {} : { columns });
     for (const damage of batch.damage) troubles.push(damageWords(damage));
     return batch;
   };
-  const sampled = read('process', SAMPLE_COLUMNS);
-  const samples = sampled === undefined ? [] : samplesOfBatch(sampled);
+  const sampled = known === undefined ? read('process', SAMPLE_COLUMNS) : undefined;
+  const samples = known ?? (sampled === undefined ? [] : samplesOfBatch(sampled));
   const ends = read('process_end');
   const starts = read('process_start');
   return {

@@ -134,6 +134,7 @@ function metricLines({ metrics, jobs }: Comparison, pen: Paint, width: number): 
 function partLines(comparison: Comparison, pen: Paint, width: number, most: number): string[] {
   const { parts, jobs, by, differences } = comparison;
   if (parts.length === 0) return [];
+  const wide = width >= 60 + 30 * jobs.length;
   const shown = parts.filter((row) => row.difference !== 0).slice(0, most);
   const about =
     jobs.length === 2
@@ -145,13 +146,14 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
       right('difference'),
       right('of all', 2),
       ...jobs.map((_, j) => right(letter(j))),
-      ...jobs.map((_, j) => right(`CPU ${letter(j)}`, 3 + jobs.length - j)),
+      // CPU times only where there is room for all of them
+      ...(wide ? jobs.map((_, j) => right(`CPU ${letter(j)}`)) : []),
     ],
     shown.map((row) => [
       signed(row.difference),
       jobs.length === 2 && row.explains !== undefined ? share(row.explains) : '',
       ...row.jobs.map((use) => (use === undefined ? '-' : formatDuration(use.time))),
-      ...row.jobs.map((use) => (use === undefined ? '-' : formatDuration(use.cpu))),
+      ...(wide ? row.jobs.map((use) => (use === undefined ? '-' : formatDuration(use.cpu))) : []),
     ]),
     by === 'operation' ? 'operation' : 'command',
     shown.map((row) => printable(row.name)),

@@ -12,9 +12,11 @@ import {
   hoursWords,
   meters,
   nodeRows,
+  operationRows,
   phaseRows,
   processRows,
   type Rows,
+  recordWords,
 } from './report-rows.ts';
 import { severalRows } from './report-several.ts';
 import { STYLE } from './report-style.ts';
@@ -55,7 +57,8 @@ ${section('Findings', findings(report))}
 ${section('GPUs', gpus(report))}
 ${section('Nodes', table(nodeRows(report.nodes)))}
 ${section('I/O and network', table(flowRows(report.flows)))}
-${section('Top processes', table(processRows(report, 10)))}
+${section('Top processes', table(processRows(report, 10)) + records(report))}
+${section('Operations', table(operationRows(report, 20)))}
 ${section('Phases', table(phaseRows(report.phases, report.job.start, 40)))}
 ${section('Figures of merit', table(figureRows(report.figures)))}
 ${section('Memory, by who counts', memory(report))}
@@ -65,6 +68,11 @@ ${section('Checks', checks(report))}
     .map((line) => `<p>${safe(line)}</p>`)
     .join('')}</footer>
 </article>`;
+}
+
+function records(report: Report): string {
+  const words = recordWords(report);
+  return words === undefined ? '' : `<p>${safe(words)}</p>`;
 }
 
 const section = (name: string, body: string): string =>

@@ -12,9 +12,11 @@ import {
   hoursWords,
   meters,
   nodeRows,
+  operationRows,
   phaseRows,
   processRows,
   type Rows,
+  recordWords,
 } from './report-rows.ts';
 import { severalRows } from './report-several.ts';
 import { pad, printable, textWidth } from './text-table.ts';
@@ -36,6 +38,8 @@ function card(report: Report): string {
     section('Nodes', table(nodeRows(report.nodes))),
     section('I/O and network', table(flowRows(report.flows))),
     section('Top processes', table(processRows(report, 10))),
+    safe(recordWords(report) ?? ''),
+    section('Operations', table(operationRows(report, 20))),
     section('Phases', table(phaseRows(report.phases, report.job.start, 20))),
     section('Figures of merit', table(figureRows(report.figures))),
     section(

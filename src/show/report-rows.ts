@@ -130,6 +130,13 @@ export function flowRows(flows: readonly FlowReport[]): Rows {
   };
 }
 
+/** How it ended, when that was not well. */
+function processMark(p: ProcessReport): string {
+  if (p.signal !== undefined) return `signal ${p.signal}`;
+  if ((p.exit_code ?? 0) !== 0) return `exit ${p.exit_code}`;
+  return p.source === 'start' ? 'no end' : p.source === 'sample' ? 'sampled' : '';
+}
+
 export function processRows(report: Report, most: number): Rows {
   const several = report.nodes.length > 1;
   return {
@@ -141,6 +148,7 @@ export function processRows(report: Report, most: number): Rows {
       { head: 'threads', align: 'right', spare: 1 },
       right('pid'),
       { head: 'node', most: 16 },
+      { head: '', mark: true },
     ],
     rows: report.processes
       .slice(0, most)
@@ -152,6 +160,46 @@ export function processRows(report: Report, most: number): Rows {
         p.threads_max === undefined ? '-' : String(p.threads_max),
         p.pid,
         several ? p.node : '',
+        processMark(p),
+      ]),
+  };
+}
+
+/** What was recorded of the job's processes, and what was not; undefined when they did not record themselves. */
+export function recordWords({ records: r, summary }: Report): string | undefined {
+  if (r === undefined) return undefined;
+  const parts = [`${count(r.records, 'process', 'processes')} recorded with ${count(r.threads, 'thread')}`];
+  if (r.failed > 0) parts.push(`${figure(r.failed)} failed`);
+  if (r.starts > 0) parts.push(`${figure(r.starts)} without an end (killed or still running)`);
+  if (r.samples > 0) parts.push(`${figure(r.samples)} only sampled`);
+  const share =
+    r.unexplained === undefined
+      ? 'how much CPU time is in no record is not measurable'
+      : `${percent(r.unexplained)} of the job’s CPU time (${summary.cpu_source}) is in no record`;
+  return `${parts.join(', ')}; ${share}`;
+}
+
+export function operationRows({ operations = [] }: Report, most: number): Rows {
+  return {
+    columns: [
+      { head: 'operation', most: 40, shrinks: true },
+      right('processes'),
+      right('CPU time'),
+      right('share'),
+      right('time'),
+      right('of job'),
+      right('runs'),
+    ],
+    rows: operations
+      .slice(0, most)
+      .map((o) => [
+        o.name,
+        figure(o.processes),
+        formatDuration(o.cpu_seconds),
+        percent(o.cpu_share),
+        formatDuration(o.seconds),
+        percent(o.time_share),
+        figure(o.runs),
       ]),
   };
 }

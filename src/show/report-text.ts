@@ -15,9 +15,11 @@ import {
   meters,
   nodeMark,
   nodeRows,
+  operationRows,
   phaseRows,
   processRows,
   type Rows,
+  recordWords,
 } from './report-rows.ts';
 import { severalRows } from './report-several.ts';
 import { ascii, cut, pad, printable, textTable, textWidth, wrap } from './text-table.ts';
@@ -59,6 +61,7 @@ function card(report: Report, pen: Pen, all: boolean): string {
     nodePart(report, pen, all),
     part(pen, 'I/O and network', flowRows(report.flows)),
     processPart(report, pen, all),
+    part(pen, 'Operations', operationRows(report, all ? Number.POSITIVE_INFINITY : 8)),
     part(pen, 'Phases', phaseRows(report.phases, report.job.start, all ? Number.POSITIVE_INFINITY : 8)),
     part(pen, 'Figures of merit', figureRows(report.figures)),
     unmeasuredPart(report, pen, all),
@@ -202,7 +205,10 @@ function processPart(report: Report, pen: Pen, all: boolean): string[] {
   const total = report.summary.processes ?? report.processes.length;
   const hidden = total - Math.min(most, report.processes.length);
   const note = hidden > 0 ? `${count(hidden, 'more process', 'more processes')} seen` : undefined;
-  return part(pen, 'Top processes', processRows(report, most), note);
+  const lines = part(pen, 'Top processes', processRows(report, most), note);
+  const records = recordWords(report);
+  if (records !== undefined) for (const line of wrap(pen.say(records), WIDTH - 2)) lines.push(`  ${pen.dim(line)}`);
+  return lines;
 }
 
 function unmeasuredPart(report: Report, pen: Pen, all: boolean): string[] {

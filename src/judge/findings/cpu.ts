@@ -328,7 +328,13 @@ function waitingCpus(n: NodeReport): number {
 export const slurm = (facts: Facts): boolean => facts.job.scheduler === 'slurm';
 
 function cpuFrom(facts: Facts): string {
-  const names = { wait4: 'wait4', cgroup: 'cgroup.usage_us', processes: 'process', node: 'cpu.busy_ms' };
+  const names = {
+    wait4: 'wait4',
+    cgroup: 'cgroup.usage_us',
+    records: 'process_end',
+    processes: 'process',
+    node: 'cpu.busy_ms',
+  };
   return names[facts.summary.cpu_source ?? 'node'];
 }
 
