@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ours } from '../src/base/ours.ts';
+import { openRecording } from '../src/recording/open.ts';
+import { readTable } from '../src/recording/read.ts';
+import { TACHO, tacho, temporaryFolder } from './tacho.ts';
+
+const built = fs.existsSync(ours('native/build/libtacho-record.so'));
+const skip = !built && 'needs native/build/libtacho-record.so (no compiler when it was set up)';
+
+/** The rows of a table by the names of their columns, of all nodes. */
+function rows(recording: string, table: string): Record<string, string | number>[] {
+  return openRecording(recording).nodes.flatMap((node) => {
+    if (!node.tables.has(table)) return [];
+    const batch = readTable(node, table);
+    return Array.from({ length: batch.rows }, (_, r) => {
+      const row: Record<string, string | number> = { time: batch.time[r]! };
+      for (const [name, values] of batch.numbers) row[name] = values[r]!;
+      for (const [name, { codes, values }] of batch.texts) row[name] = values[codes[r]!]!;
+      return row;
+    });
+  });
+}
+
+const byTime = (all: Record<string, string | number>[]) => all.sort((a, b) => Number(a.time) - Number(b.time));
+const recordsOf = (recording: string): string => path.dirname(openRecording(recording).job.process_records!.file);
+
+test('tacho run records every process, its end and its threads, and leaves nothing on the node', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const script =
+    'i=0; while [ $i -lt 300 ]; do /bin/true $i; i=$((i+1)); done; TACHO_TAGS=op:last /bin/echo end; exit 5';
+  const answer = tacho(['run', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
+  assert.equal(answer.code, 5);
+  assert.equal(answer.out, 'end\n');
+  assert.equal(answer.err, '');
+  const recording = path.join(cwd, 'r');
+  const ends = byTime(rows(recording, 'process_end'));
+  assert.equal(ends.length, 302);
+  assert.deepEqual(
+    ends.filter((row) => row.exename === 'true').map((row) => row.args),
+    Array.from({ length: 300 }, (_, i) => String(i)),
+  );
+  const shell = ends.at(-1)!;
+  assert.deepEqual([shell.args, shell.exitcode], [`-c ${script}`, 5]);
+  assert.ok(ends.every((row) => row === shell || row.ppid === Number(shell.pid)));
+  assert.equal(ends.find((row) => row.exename === 'echo')!.tags, 'op:last');
+  assert.equal(rows(recording, 'process_start').length, 302);
+  assert.equal(rows(recording, 'thread_end').length, 302);
+  // the launcher and Tacho itself are not the job's
+  assert.ok(ends.every((row) => !['launch', 'node'].includes(String(row.exename))));
+  // all of the command's CPU time is explained
+  const { usage } = openRecording(recording).job;
+  const used = ends.reduce((sum, row) => sum + Number(row.usertime) + Number(row.systemtime), 0) / 1e6;
+  const total = usage!.user_seconds + usage!.system_seconds;
+  assert.ok(used > total * 0.8 && used < total * 1.05, `${used} of ${total} s`);
+  assert.ok(!fs.existsSync(recordsOf(recording)));
+});
+
+test('what the user preloads stays, and --no-processes leaves the environment alone', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const show = ['--', 'sh', '-c', 'echo "$LD_PRELOAD|$TACHO_RECORD"'];
+  const env = { ...process.env, LD_PRELOAD: ours('native/build/libtacho-record.so') };
+  assert.equal(tacho(['run', '--no-report', '-o', 'off', '--no-processes', ...show], { cwd }).out, '|\n');
+  assert.deepEqual(rows(path.join(cwd, 'off'), 'process_end'), []);
+  assert.equal(openRecording(path.join(cwd, 'off')).job.process_records, undefined);
+  const twice = tacho(['run', '--no-report', '-o', 'on', ...show], { cwd, env });
+  assert.equal(twice.out, `${env.LD_PRELOAD}|${recordsOf(path.join(cwd, 'on'))}/events\n`);
+});
+
+test('a library for another architecture: the job runs, and the report says why', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const library = path.join(cwd, 'foreign.so');
+  const bytes = fs.readFileSync(ours('native/build/libtacho-record.so'));
+  bytes.writeUInt16LE(process.arch === 'x64' ? 183 : 62, 18);
+  fs.writeFileSync(library, bytes);
+  const env = { ...process.env, TACHO_RECORD_LIBRARY: library };
+  const answer = tacho(['run', '-o', 'r', '--', 'sh', '-c', 'echo "<$LD_PRELOAD>"; exit 6'], { cwd, env });
+  assert.equal(answer.code, 6);
+  assert.equal(answer.out, '<>\n');
+  assert.doesNotMatch(answer.err, /ld\.so/);
+  const [found] = openRecording(path.join(cwd, 'r')).nodes[0]!.agent!.unmeasured.filter(
+    ({ table }) => table === 'process_end',
+  );
+  assert.match(found!.why, /foreign\.so is made for (arm64|x64), this node is (x64|arm64)/);
+  const report = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
+  const said = JSON.stringify([report].flat()[0]);
+  assert.match(said, /is made for (arm64|x64)/);
+});
+
+test('what was recorded after tacho run was killed is taken over by verify', { skip }, async (t) => {
+  const cwd = temporaryFolder(t);
+  const script = 'echo begun; read go; /bin/echo late >/dev/null; /bin/true last; echo done';
+  const child = spawn(TACHO, ['run', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
+  const said = (word: string) =>
+    new Promise<void>((resolve) => child.stdout.on('data', (data) => String(data).includes(word) && resolve()));
+  const recording = path.join(cwd, 'r');
+  await said('begun');
+  // the launcher ends with its channel; the command goes on
+  process.kill(child.pid!, 'SIGKILL');
+  const done = said('done');
+  child.stdin.end('go\n');
+  await done;
+  await sleep(200);
+  const folder = recordsOf(recording);
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  assert.match(
+    tacho(['verify', '--dry-run', 'r'], { cwd }).out,
+    /would heal: .*events processes have recorded themselves/,
+  );
+  assert.match(tacho(['verify', 'r'], { cwd }).out, /healed: .*events processes .*; taken over into node=/);
+  assert.ok(!fs.existsSync(folder));
+  const names = byTime(rows(recording, 'process_end')).map((row) => row.args);
+  assert.deepEqual(names.slice(0, 2), ['late', 'last']);
+  assert.doesNotMatch(tacho(['verify', 'r'], { cwd }).out, /events/);
+});
+
+/** A job script in a shell: what is recorded, what is paused, what comes after. */
+const SCRIPTS: Record<string, (program: string) => string> = {
+  sh: (p) => `eval "$(tacho env)"; ${p} one; tacho_pause; ${p} paused; tacho_resume; tacho_resume; ${p} two
+    eval "$(tacho env --off)"; ${p} off; echo "<\${LD_PRELOAD-}|\${TACHO_RECORD-}>"`,
+  // an alias counts from the next line on
+  csh: (p) => `eval \`tacho env csh\`\n${p} one\ntacho_pause\n${p} paused\ntacho_resume\ntacho_resume\n${p} two
+    eval \`tacho env csh --off\`\n${p} off\necho "<"\`printenv LD_PRELOAD\`"|"\`printenv TACHO_RECORD\`">"`,
+  fish: (p) => `tacho env fish | source; ${p} one; tacho_pause; ${p} paused; tacho_resume; tacho_resume; ${p} two
+    tacho env fish --off | source; ${p} off; echo "<$LD_PRELOAD|$TACHO_RECORD>"`,
+};
+
+for (const [shell, dialect] of [
+  ['dash', 'sh'],
+  ['bash', 'sh'],
+  ['zsh', 'sh'],
+  ['tcsh', 'csh'],
+  ['fish', 'fish'],
+] as const) {
+  const there = spawnSync('sh', ['-c', `command -v ${shell}`]).status === 0;
+  for (const before of ['', '/no/such/library.so']) {
+    const title = `tacho env in ${shell}${before === '' ? '' : ', with another library preloaded'}`;
+    test(title, { skip: skip || (!there && `needs ${shell}`) }, (t) => inShell(t, shell, dialect, before));
+  }
+}
+
+function inShell(t: TestContext, shell: string, dialect: string, before: string): void {
+  const cwd = temporaryFolder(t);
+  fs.mkdirSync(path.join(cwd, 'run'), { mode: 0o700 });
+  fs.writeFileSync(path.join(cwd, 'script'), SCRIPTS[dialect]!('/bin/true'));
+  const env = {
+    PATH: `${path.dirname(TACHO)}:${process.env.PATH}`,
+    HOME: cwd,
+    XDG_RUNTIME_DIR: path.join(cwd, 'run'),
+    ...(before === '' ? {} : { LD_PRELOAD: before }),
+  };
+  const script = `tacho start -o r --interval 0.2s && ${shell} script; tacho stop --format json >/dev/null`;
+  const { stdout, stderr } = spawnSync('bash', ['-c', script], { cwd, env, encoding: 'utf8', timeout: 60_000 });
+  assert.equal(stdout, `<${before}|>\n`, stderr);
+  const ends = byTime(rows(path.join(cwd, 'r'), 'process_end'));
+  assert.deepEqual(
+    ends.filter((row) => row.exename === 'true').map((row) => row.args),
+    ['one', 'two'],
+    stderr,
+  );
+}
+
+test('tacho env for a TaskProlog prints lines that Slurm understands, and never fails', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  fs.mkdirSync(path.join(cwd, 'run'), { mode: 0o700 });
+  const env = { PATH: `${path.dirname(TACHO)}:${process.env.PATH}`, HOME: cwd, XDG_RUNTIME_DIR: path.join(cwd, 'run') };
+  const sh = (line: string) => spawnSync('bash', ['-c', line], { cwd, env, encoding: 'utf8', timeout: 60_000 });
+  const none = sh('tacho env slurm; echo "exit $?"; tacho env; echo "exit $?"; tacho env ksh93 --off; tacho env perl');
+  assert.match(none.stdout, /^exit 0\nexit 1\ntacho_pause\n/);
+  assert.match(none.stderr, /nothing is being recorded in this session: processes have nowhere to record themselves/);
+  assert.match(none.stderr, /"perl" is not a shell that Tacho knows/);
+  assert.equal(none.status, 2);
+  const some = sh('tacho start -o r && tacho env slurm; tacho stop --format json >/dev/null');
+  assert.deepEqual(some.stdout.split('\n'), [
+    `export LD_PRELOAD=${ours('native/build/libtacho-record.so')}`,
+    `export TACHO_RECORD=${recordsOf(path.join(cwd, 'r'))}/events`,
+    'export ASAN_OPTIONS=verify_asan_link_order=0',
+    '',
+  ]);
+});
