@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Fault } from '../../base/fault.ts';
+import { madeJob } from '../outliers/made-jobs.ts';
+import { explore } from './explore.ts';
+import { spacingOf } from './segments.ts';
+
+test('the spacing of segments is found in what they are named', () => {
+  assert.deepEqual(spacingOf(['18540101', '18590101', '18690101']), {
+    step: '5 years',
+    expected: ['18540101', '18590101', '18640101', '18690101'],
+  });
+  assert.deepEqual(spacingOf(['20240131', '20240202', '20240201']), {
+    step: '1 day',
+    expected: ['20240131', '20240201', '20240202'],
+  });
+  assert.deepEqual(spacingOf(['2023-11', '2024-02', '2024-05', '2024-11'])!.expected, [
+    '2023-11',
+    '2024-02',
+    '2024-05',
+    '2024-08',
+    '2024-11',
+  ]);
+  assert.deepEqual(spacingOf(['2024-02-28', '2024-02-29', '2024-03-02'])!.expected[2], '2024-03-01');
+  assert.deepEqual(spacingOf(['008', '010', '009', '012']), {
+    step: '1',
+    expected: ['008', '009', '010', '011', '012'],
+  });
+  assert.deepEqual(spacingOf(['1854', '1864', '1859'])!.expected, ['1854', '1859', '1864']);
+});
+
+test('where there is no spacing none is made up', () => {
+  assert.equal(spacingOf(['18540101', '18590101']), undefined);
+  assert.equal(spacingOf(['18540101', '18550101', '18560101', '18560601']), undefined);
+  assert.equal(spacingOf(['first', 'second', 'third']), undefined);
+  assert.equal(spacingOf(['20241301', 'x', '20240101']), undefined);
+  assert.equal(spacingOf(['1', '2', '900000000']), undefined);
+});
+
+const segment = (i: number): string => `${1854 + 5 * i}0101`;
+
+/** Ten segments of two components: of ocean one is slow, of atmos one is missing. */
+const jobs = [
+  ...Array.from({ length: 10 }, (_, i) =>
+    madeJob(`o${i}`, [{ cpu_time: 100 + i, metrics: { rchar: 5 } }], {
+      duration: i === 6 ? 9e8 : 1e8 + i * 1e6,
+      tags: { exp_name: 'ESM4', exp_component: 'ocean', exp_time: segment(i) },
+    }),
+  ),
+  ...Array.from({ length: 10 }, (_, i) =>
+    madeJob(`a${i}`, [], {
+      duration: 2e7 + i * 1e5,
+      tags: { exp_name: 'ESM4', exp_component: 'atmos', exp_time: segment(i) },
+    }),
+  ).filter((_, i) => i !== 3),
+  madeJob('other', [], { tags: { exp_name: 'ESM5' } }),
+];
+
+test('from experiment to component to segment to job, with what is missing', async () => {
+  const found = await explore('ESM4', jobs);
+  assert.equal(found.jobs, 19);
+  assert.equal(found.spacing!.step, '5 years');
+  assert.deepEqual(
+    found.components.map(({ component, jobs: number, missing }) => [component, number, missing]),
+    [
+      ['ocean', 10, []],
+      ['atmos', 9, ['18690101']],
+    ],
+  );
+  const [ocean, atmos] = found.components;
+  assert.equal(ocean!.sum, 9e8 + 9 * 1e8 + (45 - 6) * 1e6);
+  assert.equal(ocean!.share + atmos!.share, 1);
+  assert.deepEqual([ocean!.min, ocean!.max], [1e8, 9e8]);
+  assert.deepEqual(
+    ocean!.entries
+      .filter(({ stars }) => stars > 0)
+      .map(({ segment: at, jobs: ids, stars, votes }) => [at, ids, stars, votes]),
+    [['18840101', ['o6'], 2, 2]],
+  );
+  assert.deepEqual(
+    found.segments.filter(({ stars }) => stars > 0).map(({ segment: at, jobs: ids }) => [at, ids]),
+    [
+      // one job less
+      ['18690101', ['o3']],
+      ['18840101', ['o6', 'a6']],
+    ],
+  );
+  assert.equal(found.segments[0]!.value, 1e8 + 2e7);
+  assert.deepEqual(found.missing, []);
+});
+
+test('a segment that no component has is missing everywhere', async () => {
+  const found = await explore(
+    'ESM4',
+    jobs.filter(({ job }) => job.tags.exp_time !== segment(4)),
+  );
+  assert.deepEqual(found.missing, ['18740101']);
+  assert.deepEqual(
+    found.components.map(({ missing }) => missing),
+    [['18740101'], ['18690101', '18740101']],
+  );
+});
+
+test('another metric comes from the processes; jobs without it are named', async () => {
+  const found = await explore('ESM4', jobs, { metric: 'cpu_time' });
+  assert.equal(found.sum, 1045);
+  assert.equal(found.unknown.length, 9);
+});
+
+test('an unknown experiment or metric is said, with what there is', async () => {
+  await assert.rejects(explore('ESM', jobs), (error: Fault) => /"ESM"/.test(error.message) && error.hint !== undefined);
+  await assert.rejects(explore('ESM4', jobs, { metric: 'cpu_tme' }), (error: Fault) => /cpu_time/.test(error.hint!));
+  const tags = { experiment: 'case', component: 'part', time: 'at' };
+  await assert.rejects(explore('ESM4', jobs, { tags }), (error: Fault) => /tag case/.test(error.hint!));
+});
