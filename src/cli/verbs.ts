@@ -8,7 +8,12 @@ export interface VerbModule {
 export interface Verb {
   readonly name: string;
   /** Where `tacho --help` lists it. */
-  readonly group: 'Record a job' | 'Look at recordings' | 'Look after recordings' | 'Get to know Tacho';
+  readonly group:
+    | 'Record a job'
+    | 'Look at recordings'
+    | 'Look after recordings'
+    | 'Keep many jobs'
+    | 'Get to know Tacho';
   /** One line for `tacho --help`. */
   readonly summary: string;
   /** Modules are loaded only when their verb is used: starting must be quick. */
@@ -19,6 +24,7 @@ export interface Verb {
 const record = 'Record a job';
 const look = 'Look at recordings';
 const keep = 'Look after recordings';
+const many = 'Keep many jobs';
 const learn = 'Get to know Tacho';
 
 // biome-ignore format: one verb, one line
@@ -41,6 +47,10 @@ export const verbs: readonly Verb[] = [
   { name: 'seal', group: keep, summary: 'make finished recordings small and fast', load: () => import('./seal.ts') },
   { name: 'verify', group: keep, summary: 'find and heal damage in recordings', load: () => import('./verify.ts') },
   { name: 'import', group: keep, summary: 'make recordings of what other programs recorded', load: () => import('./import.ts') },
+  { name: 'annotate', group: keep, summary: 'say something about a job, while it runs or later', load: () => import('./annotate.ts') },
+  { name: 'submit', group: many, summary: 'store recordings in a PostgreSQL database', load: () => import('./submit.ts') },
+  { name: 'watch', group: many, summary: 'store every recording that appears in a folder', load: () => import('./watch.ts') },
+  { name: 'db', group: many, summary: 'look after the database: tables, jobs, what is old', load: () => import('./db.ts') },
   { name: 'check', group: learn, summary: 'say what can be recorded on this machine', load: () => import('./check.ts') },
   { name: 'demo', group: learn, summary: 'write the recording of a synthetic GPU job', load: () => import('./demo.ts') },
   { name: 'completion', group: learn, summary: 'print a completion script for a shell', load: () => import('./completion.ts') },

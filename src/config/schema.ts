@@ -1,4 +1,5 @@
 import { any, array, optional, refine, strictObject } from 'zod/mini';
+import { shownAddress } from '../base/address.ts';
 import { kinds } from './kinds.ts';
 import { type Setting, settings } from './settings.ts';
 import { sourceKeys } from './source-keys.ts';
@@ -53,6 +54,6 @@ function fits(value: unknown, kind: (typeof kinds)[keyof typeof kinds]): boolean
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = JSON.stringify(typeof value === 'string' ? shownAddress(value) : value) ?? String(value);
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 }

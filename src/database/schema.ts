@@ -32,6 +32,17 @@ export async function needSchema(database: Database): Promise<void> {
   );
 }
 
+/** Does one piece of work on a connection whose tables this Tacho knows, and closes it. */
+export async function withSchema<T>(opening: Promise<Database>, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await opening;
+  try {
+    await needSchema(database);
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
 function newer(shown: string, version: number): Fault {
   return databaseTrouble(
     `the tables in the database ${shown} are of a newer Tacho (schema ${version}; this one knows up to ${SCHEMA})`,

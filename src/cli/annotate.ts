@@ -1,0 +1,95 @@
+import * as fs from 'node:fs';
+import { type Command, Option } from 'commander';
+import { usage } from '../base/fault.ts';
+import { configFlags } from '../config/flags.ts';
+import type { Words } from '../database/annotate.ts';
+import type { Job } from '../recording/job.ts';
+import { needAddress } from './database-address.ts';
+import { parseTags } from './tags.ts';
+
+interface Options {
+  tag: string[];
+  remove: string[];
+  db?: string;
+  format: 'text' | 'json';
+}
+
+const several = (value: string, all: string[]): string[] => [...all, value];
+
+export function define(command: Command): void {
+  command
+    .usage('[RECORDING|JOB] KEY=VALUE… [options]')
+    .argument('[words...]', 'a recording or the id of a job in the database, then what is to be said of it')
+    .option('--tag <key:value>', 'set a tag instead: tags tell jobs apart, annotations comment on them', several, [])
+    .option('--remove <key>', 'take an annotation back', several, [])
+    .addOption(
+      new Option('-f, --format <format>', 'how the result is printed').choices(['text', 'json']).default('text'),
+    );
+  configFlags(command, ['db'])
+    .addHelpText(
+      'after',
+      `
+Without a recording or job it is said of the job in which this is called, while it runs. A name that is no folder here
+is a job in the database that --db or TACHO_DB names.
+
+Examples:
+  tacho annotate tacho-4711 note="slow disk on c3" reviewed=yes
+  tacho annotate phase=warmup                          inside a job that is being recorded
+  tacho annotate 4711 --tag case:baseline --db postgres://db.site/tacho
+`,
+    )
+    .action(async (given: string[], options: Options) => {
+      const named =
+        given[0] !== undefined && (!given[0].includes('=') || fs.existsSync(given[0])) ? given[0] : undefined;
+      const words = wordsOf(given.slice(named === undefined ? 0 : 1), options);
+      const job = await annotate(named, words, options);
+      if (options.format === 'json') {
+        process.stdout.write(
+          `${JSON.stringify({ id: job.id, annotations: job.annotations, tags: job.tags }, null, 1)}\n`,
+        );
+        return;
+      }
+      const lines = [
+        ...Object.entries(job.annotations ?? {}).map(([key, value]) => `${key}=${value}`),
+        ...Object.entries(job.tags).map(([key, value]) => `${key}:${value}`),
+      ];
+      process.stdout.write(`job ${job.id}\n${lines.map((line) => `  ${line}\n`).join('')}`);
+    });
+}
+
+async function annotate(named: string | undefined, words: Words, options: Options): Promise<Job> {
+  const { annotated } = await import('../database/annotate.ts');
+  const here = named === undefined ? await activeRecording() : named;
+  if (options.db === undefined && fs.existsSync(here)) {
+    const { openRecording } = await import('../recording/open.ts');
+    const { updateJob } = await import('../recording/update-job.ts');
+    const { path } = openRecording(here);
+    return updateJob(path, (job) => annotated(job, words));
+  }
+  const { connect } = await import('../database/connect.ts');
+  const address = await needAddress(options).catch((error) => {
+    throw options.db === undefined ? usage(`there is no folder ${here}, and no database is named`, error.hint) : error;
+  });
+  const { withSchema } = await import('../database/schema.ts');
+  const { annotateStored } = await import('../database/annotate.ts');
+  return withSchema(connect(address), (database) => annotateStored(database, here, words));
+}
+
+async function activeRecording(): Promise<string> {
+  const { needActive } = await import('../jobs/active.ts');
+  return needActive(process.env, 'name the recording or the job that is meant').recording;
+}
+
+function wordsOf(given: readonly string[], options: Options): Words {
+  const annotations: Record<string, string> = {};
+  for (const word of given) {
+    const at = word.indexOf('=');
+    if (at < 1) throw usage(`"${word}" is not an annotation`, 'it is key=value, e.g. note="slow disk"');
+    annotations[word.slice(0, at)] = word.slice(at + 1);
+  }
+  const words: Words = { annotations, tags: parseTags(options.tag), remove: options.remove };
+  if (given.length + options.tag.length + options.remove.length === 0) {
+    throw usage('nothing is said of the job', 'tacho annotate tacho-4711 note="slow disk"');
+  }
+  return words;
+}

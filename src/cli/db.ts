@@ -1,0 +1,256 @@
+import { createInterface } from 'node:readline/promises';
+import { type Command, Option } from 'commander';
+import { shownAddress } from '../base/address.ts';
+import { formatDuration, parseDuration } from '../base/duration.ts';
+import { Fault, usage } from '../base/fault.ts';
+import { formatMoment, parseMoment } from '../base/moment.ts';
+import { formatBytes } from '../base/size.ts';
+import { configFlags } from '../config/flags.ts';
+import type { Database } from '../database/connect.ts';
+import type { StoredJob } from '../database/find-jobs.ts';
+import type { DatabaseStatus } from '../database/status.ts';
+import { progress } from '../show/progress.ts';
+import { textTable } from '../show/text-table.ts';
+import { needAddress } from './database-address.ts';
+import { parseTags } from './tags.ts';
+
+const several = (value: string, all: string[]): string[] => [...all, value];
+const print = (text: string): void => void process.stdout.write(text);
+const json = (value: unknown): void => print(`${JSON.stringify(value, null, 1)}\n`);
+
+interface Options {
+  format: 'text' | 'json';
+}
+
+export function define(command: Command): void {
+  command.usage('status|migrate|jobs|retire|drop [options]').addHelpText(
+    'after',
+    `
+Examples:
+  tacho db migrate --db postgres://tacho@db.site/tacho    makes the tables, or brings them forward
+  tacho db status
+  tacho db retire --older-than 90d --dry-run
+`,
+  );
+  defineStatus(command.command('status'));
+  defineMigrate(command.command('migrate'));
+  defineJobs(command.command('jobs'));
+  defineRetire(command.command('retire'));
+  defineDrop(command.command('drop'));
+}
+
+function options(command: Command): Command {
+  return configFlags(command, ['db']).addOption(
+    new Option('-f, --format <format>', 'how the answer is printed').choices(['text', 'json']).default('text'),
+  );
+}
+
+async function open<T>(given: object, work: (database: Database) => Promise<T>): Promise<T> {
+  const { withDatabase } = await import('../database/connect.ts');
+  return withDatabase(await needAddress(given), work);
+}
+
+function defineStatus(command: Command): void {
+  options(command.description('Say what the database holds, and whether this Tacho can use it.'))
+    .addHelpText('after', '\nExamples:\n  tacho db status --db postgres://db.site/tacho\n')
+    .action(async (given: Options) => {
+      const { databaseStatus } = await import('../database/status.ts');
+      const status = await open(given, databaseStatus);
+      if (given.format === 'json') json(status);
+      else print(statusText(status));
+    });
+}
+
+function statusText(status: DatabaseStatus): string {
+  const { schema, knows } = status;
+  const tables =
+    schema === 0
+      ? 'none yet; tacho db migrate makes them'
+      : schema > knows
+        ? `of a newer Tacho (schema ${schema}; this one knows up to ${knows}); update Tacho here`
+        : schema < knows
+          ? `of an older Tacho (schema ${schema} of ${knows}); tacho db migrate brings them forward`
+          : `schema ${schema}`;
+  const lines: [string, string][] = [
+    ['database', `${status.address} (${status.server})`],
+    ['tables', tables],
+  ];
+  if (status.jobs !== undefined) {
+    const from = status.oldest === undefined ? '' : `, from ${formatMoment(status.oldest)}`;
+    const to = status.newest === undefined ? '' : ` to ${formatMoment(status.newest)}`;
+    lines.push(
+      ['jobs', `${status.jobs} of ${status.users} users on ${status.hosts} hosts${from}${to}`],
+      ['processes', `${status.processes}, with ${status.threads} threads`],
+      ['models', String(status.models)],
+      ['size', formatBytes(status.bytes ?? 0)],
+      ['submit', status.may_submit ? 'allowed' : 'not allowed: reading only'],
+    );
+  }
+  return lines.map(([name, value]) => `${name.padEnd(10)} ${value}\n`).join('');
+}
+
+function defineMigrate(command: Command): void {
+  options(command.description('Make the tables, or bring them forward to this Tacho; what they hold is kept.'))
+    .addHelpText('after', '\nExamples:\n  tacho db migrate --db postgres://tacho@db.site/tacho\n')
+    .action(async (given: Options) => {
+      const { migrate } = await import('../database/schema.ts');
+      const { SCHEMA } = await import('../database/migrations/index.ts');
+      const made = await open(given, (database) => migrate(database));
+      if (given.format === 'json')
+        json({ schema: SCHEMA, applied: made.map(({ version, what }) => ({ version, what })) });
+      else if (made.length === 0) print(`schema ${SCHEMA} already: nothing to do\n`);
+      else print(made.map(({ version, what }) => `schema ${version}: ${what}\n`).join(''));
+    });
+}
+
+interface JobsOptions extends Options {
+  user?: string;
+  name?: string;
+  state?: string;
+  tag: string[];
+  since?: number;
+  until?: number;
+  limit: number;
+}
+
+function defineJobs(command: Command): void {
+  options(
+    command
+      .description('List jobs in the database, the newest last.')
+      .option('--user <name>', 'only those of this user')
+      .option('--name <name>', 'only those of this name')
+      .option('--state <state>', 'only those that ended so: completed, failed, timeout…')
+      .option('--tag <key:value>', 'only those with this tag; several must all be there', several, [])
+      .option('--since <time>', 'only those that began then or later (2026-11-15, -7d)', parseMoment)
+      .option('--until <time>', 'only those that began before', parseMoment)
+      .option('-n, --limit <n>', 'so many at most', limit, 50),
+  )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  tacho db jobs --user ada --since -7d\n  tacho db jobs --tag exp:D151 --format json\n',
+    )
+    .action(async (given: JobsOptions) => {
+      const { findJobs } = await import('../database/find-jobs.ts');
+      const { needSchema } = await import('../database/schema.ts');
+      const { user, name, state, since, until } = given;
+      const tags = parseTags(given.tag);
+      const wanted = {
+        user,
+        name,
+        state,
+        since,
+        until,
+        ...(given.tag.length === 0 ? {} : { tags }),
+        limit: given.limit,
+      };
+      const jobs = await open(given, async (database) => {
+        await needSchema(database);
+        return findJobs(
+          database,
+          Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)),
+        );
+      });
+      if (given.format === 'json') json(jobs.map(({ metrics, thread_metrics, troubles, ...job }) => job));
+      else if (jobs.length === 0) process.stderr.write('no such jobs in the database; tacho submit stores some\n');
+      else print(jobsText(jobs));
+    });
+}
+
+function limit(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw usage(`"${text}" is not a number of jobs`, 'write it like --limit 100');
+  return Number(text);
+}
+
+function jobsText(jobs: readonly StoredJob[]): string {
+  const columns = [
+    { head: '#', align: 'right' },
+    { head: 'job' },
+    { head: 'cluster' },
+    { head: 'name', most: 24 },
+    { head: 'user' },
+    { head: 'began' },
+    { head: 'lasted', align: 'right' },
+    { head: 'state' },
+    { head: 'processes', align: 'right' },
+    { head: 'tags', most: 60 },
+  ] as const;
+  const rows = jobs.map((job) => [
+    String(job.job),
+    job.restart === 0 ? job.id : `${job.id} (restart ${job.restart})`,
+    job.cluster,
+    job.name,
+    job.user,
+    formatMoment(job.start),
+    Number.isNaN(job.end) ? '' : formatDuration((job.end - job.start) / 1e6),
+    job.state,
+    String(job.processes),
+    Object.entries(job.tags)
+      .map(([key, value]) => `${key}:${value}`)
+      .join(' '),
+  ]);
+  return `${textTable(columns, rows).join('\n')}\n`;
+}
+
+function defineRetire(command: Command): void {
+  options(
+    command
+      .description('Remove jobs that ended long ago, with their processes and threads.')
+      .requiredOption('--older-than <duration>', 'those that ended longer ago than this, e.g. 90d', parseDuration)
+      .option('--dry-run', 'only say what would go'),
+  )
+    .addHelpText('after', '\nExamples:\n  tacho db retire --older-than 90d --dry-run\n')
+    .action(async (given: Options & { olderThan: number; dryRun?: boolean }) => {
+      const { retire } = await import('../database/retire.ts');
+      const { needSchema } = await import('../database/schema.ts');
+      const bar = progress('retiring jobs');
+      const before = (Date.now() - given.olderThan * 1000) * 1000;
+      const gone = await open(given, async (database) => {
+        await needSchema(database);
+        const dryRun = given.dryRun === true;
+        return retire(database, { before, dryRun, progress: (jobs) => bar.advance(jobs) });
+      });
+      bar.done();
+      if (given.format === 'json') json({ ...gone, before, dry_run: given.dryRun === true });
+      else {
+        const words = given.dryRun ? 'would go' : 'removed';
+        print(
+          `${words}: ${gone.jobs} jobs that ended before ${formatMoment(before)} (${gone.processes} processes, ${gone.threads} threads)\n`,
+        );
+      }
+    });
+}
+
+function defineDrop(command: Command): void {
+  options(
+    command.description("Remove Tacho's tables and everything in them. It asks first.").option('--yes', 'do not ask'),
+  )
+    .addHelpText('after', '\nExamples:\n  tacho db drop --db postgres://tacho@localhost/test\n')
+    .action(async (given: Options & { yes?: boolean }) => {
+      const { drop } = await import('../database/schema.ts');
+      const { databaseStatus } = await import('../database/status.ts');
+      await open(given, async (database) => {
+        const shown = shownAddress(database.address);
+        const { schema, jobs } = await databaseStatus(database);
+        if (schema === 0) throw new Fault(`the database ${shown} has no tables of Tacho's: there is nothing to drop`);
+        const loss = jobs === undefined ? 'everything that a newer Tacho stored' : `${jobs} jobs`;
+        if (given.yes !== true && !(await agreed(`Remove ${loss} from ${shown}? Type yes: `, loss))) {
+          throw new Fault('nothing was removed');
+        }
+        await drop(database);
+        if (given.format === 'json') json({ dropped: true, jobs: jobs ?? null });
+        else print(`${loss} removed from ${shown}\n`);
+      });
+    });
+}
+
+async function agreed(question: string, loss: string): Promise<boolean> {
+  if (!process.stdin.isTTY) {
+    throw usage(`this would remove ${loss}, and there is no terminal to ask on`, '--yes removes without asking');
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return (await terminal.question(question)).trim() === 'yes';
+  } finally {
+    terminal.close();
+  }
+}

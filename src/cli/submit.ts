@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import { usage } from '../base/fault.ts';
+import { configFlags } from '../config/flags.ts';
+import type { SubmitResult } from '../database/submit-all.ts';
+import { recordingFolders } from '../recording/open.ts';
+import { progress } from '../show/progress.ts';
+import { needAddress } from './database-address.ts';
+
+interface Options {
+  replace?: boolean;
+  format: string;
+}
+
+export function define(command: Command): void {
+  command
+    .usage('RECORDING… --db ADDRESS [options]')
+    .argument('<recordings...>', 'recordings, or folders that hold some')
+    .option('--replace', 'put them in the place of what the database has of the same jobs')
+    .option('-f, --format <format>', 'text or json', 'text');
+  configFlags(command, ['db'])
+    .addHelpText(
+      'after',
+      `
+A job is stored whole or not at all, and once: submitting it again changes nothing. The recording stays as it is.
+A password is best kept in ~/.pgpass or PGPASSWORD. tacho db migrate makes the tables.
+
+Examples:
+  tacho submit tacho-4711 --db postgres://ada@db.site/tacho
+  TACHO_DB=postgres://db.site/tacho tacho submit /archive/2026 --format json
+`,
+    )
+    .action(async (paths: string[], options: Options) => {
+      if (options.format !== 'text' && options.format !== 'json') {
+        throw usage(`there is no format "${options.format}"`, 'use text or json');
+      }
+      const address = await needAddress(options);
+      const folders = [...new Set(paths.flatMap((path) => foldersIn(path)))];
+      const { submitAll } = await import('../database/submit-all.ts');
+      const bar = progress('submitting', folders.length);
+      const results = await submitAll(address, folders, {
+        ...(options.replace === true ? { replace: true } : {}),
+        tell(result) {
+          bar.advance(1);
+          if (options.format === 'text') printResult(result);
+        },
+      });
+      bar.done();
+      if (options.format === 'json') process.stdout.write(`${JSON.stringify(results.map(plain), null, 1)}\n`);
+      if (results.some((result) => 'refused' in result)) process.exitCode = 1;
+    });
+}
+
+function foldersIn(path: string): string[] {
+  const found = recordingFolders(path);
+  if (found.length === 0) throw usage(`no recording in ${path}`, 'tacho list FOLDER shows the recordings in a folder');
+  return found;
+}
+
+function printResult(result: SubmitResult): void {
+  if ('refused' in result) {
+    const { message, hint } = result.refused;
+    process.stderr.write(`tacho: ${message}\n${hint === undefined ? '' : `       ${hint}\n`}`);
+    return;
+  }
+  const { path, id, submitted } = result;
+  const { outcome, job, processes, threads, troubles } = submitted;
+  const what = { stored: 'stored', present: 'is there already', replaced: 'replaced' }[outcome];
+  process.stdout.write(`${path}: job ${id} ${what} (#${job}, ${processes} processes, ${threads} threads)\n`);
+  if (outcome !== 'present') for (const trouble of troubles) process.stderr.write(`tacho: ${trouble}\n`);
+}
+
+function plain(result: SubmitResult): object {
+  const { path, id } = result;
+  if ('submitted' in result) return { path, id, ...result.submitted };
+  const { message, hint } = result.refused;
+  return { path, id, outcome: 'refused', error: message, ...(hint === undefined ? {} : { hint }) };
+}

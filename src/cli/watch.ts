@@ -1,0 +1,85 @@
+import * as path from 'node:path';
+import type { Command } from 'commander';
+import { formatDuration, parseDuration } from '../base/duration.ts';
+import { usage } from '../base/fault.ts';
+import { configFlags } from '../config/flags.ts';
+import type { WatchEvent } from '../database/watch.ts';
+import { needAddress } from './database-address.ts';
+
+interface Options {
+  once?: boolean;
+  every: number;
+  settle: number;
+  done?: string;
+  format: string;
+}
+
+export function define(command: Command): void {
+  command
+    .usage('FOLDER --db ADDRESS [options]')
+    .argument('<folder>', 'where recordings appear, at most four levels deep')
+    .option('--once', 'submit what is there and end')
+    .option('--every <duration>', 'time between looks', parseDuration, 10)
+    .option('--settle <duration>', 'take a recording when nothing in it has changed for so long', parseDuration, 10)
+    .option('--done <folder>', 'where stored recordings go (default: they stay)')
+    .option('-f, --format <format>', 'text, or json: a line of JSON for each event', 'text');
+  configFlags(command, ['db'])
+    .addHelpText(
+      'after',
+      `
+Recordings that have ended are submitted. What is refused goes to FOLDER/failed, with the reason in a text file beside
+it. When the database is away, it is tried again until it is back: nothing is moved, nothing is lost. Ctrl-C ends it.
+
+Examples:
+  tacho watch /shared/recordings --db postgres://tacho@db.site/tacho
+  tacho watch /shared/recordings --once --done /archive/2026
+`,
+    )
+    .action(async (folder: string, options: Options) => {
+      if (options.format !== 'text' && options.format !== 'json') {
+        throw usage(`there is no format "${options.format}"`, 'use text or json');
+      }
+      const address = await needAddress(options);
+      const { watch } = await import('../database/watch.ts');
+      const stop = new AbortController();
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+      let failed = false;
+      await watch({
+        address,
+        folder,
+        once: options.once === true,
+        every: options.every * 1000,
+        settle: options.settle * 1000,
+        ...(options.done === undefined ? {} : { done: path.resolve(options.done) }),
+        signal: stop.signal,
+        tell(event) {
+          failed ||= event.what === 'failed';
+          if (options.format === 'json') process.stdout.write(`${JSON.stringify(event)}\n`);
+          else print(event);
+        },
+      });
+      if (options.once && failed) process.exitCode = 1;
+    });
+}
+
+function print(event: WatchEvent): void {
+  switch (event.what) {
+    case 'stored': {
+      const { job, processes, threads } = event.submitted;
+      process.stdout.write(
+        `${event.path}: job ${event.id} stored (#${job}, ${processes} processes, ${threads} threads)\n`,
+      );
+      return;
+    }
+    case 'present':
+      return;
+    case 'failed':
+      process.stderr.write(`tacho: ${event.why}\n       moved to ${event.moved}\n`);
+      return;
+    case 'trouble':
+      process.stderr.write(`tacho: ${event.why}; trying again in ${formatDuration(event.again / 1000)}\n`);
+      return;
+    case 'back':
+      process.stderr.write('tacho: the database is back\n');
+  }
+}

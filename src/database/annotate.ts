@@ -1,0 +1,39 @@
+import type { Job } from '../recording/job.ts';
+import type { Database } from './connect.ts';
+import { storableJson } from './copy-write.ts';
+import { namedJobs } from './find-jobs.ts';
+
+/** What is to be said of a job. */
+export interface Words {
+  annotations: Readonly<Record<string, string>>;
+  tags: Readonly<Record<string, string>>;
+  /** Annotations that go. */
+  remove: readonly string[];
+}
+
+/** The job with more said about it. */
+export function annotated(job: Job, words: Words): Job {
+  const annotations = { ...job.annotations, ...words.annotations };
+  for (const key of words.remove) delete annotations[key];
+  return { ...job, annotations, tags: { ...job.tags, ...words.tags } };
+}
+
+/** Says it of a job in the database. */
+export async function annotateStored(database: Database, name: string, words: Words): Promise<Job> {
+  const [found] = await namedJobs(database, [name]);
+  return database.transaction(async () => {
+    const { rows } = await database.query<{ facts: Job; annotations: Record<string, string> }>(
+      'select facts, annotations from tacho.jobs where job = $1 for update',
+      [found!.job],
+    );
+    const { facts, annotations } = rows[0]!;
+    const job = annotated({ ...facts, annotations }, words);
+    await database.query('update tacho.jobs set facts = $2, tags = $3, annotations = $4 where job = $1', [
+      found!.job,
+      storableJson(job),
+      storableJson(job.tags),
+      storableJson(job.annotations),
+    ]);
+    return job;
+  });
+}

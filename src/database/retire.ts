@@ -1,0 +1,50 @@
+import type { Database } from './connect.ts';
+
+/** So much is deleted at once: others can work in between, and what was interrupted is not undone. */
+const PROCESSES = 200_000;
+const JOBS = 200;
+
+export interface Retired {
+  jobs: number;
+  processes: number;
+  threads: number;
+}
+
+export interface RetireOptions {
+  /** Jobs that ended before: epoch microseconds. */
+  before: number;
+  /** Only say what would go. */
+  dryRun?: boolean;
+  /** After every chunk: how many jobs went. */
+  progress?: (jobs: number) => void;
+}
+
+/** Removes jobs that ended long ago, oldest first. A job whose end is not known counts from its start. */
+export async function retire(database: Database, options: RetireOptions): Promise<Retired> {
+  const { rows } = await database.query<{ job: string; processes: number; threads: number }>(
+    `select job, processes, threads from tacho.jobs
+      where coalesce(end_time, start_time) < timestamptz 'epoch' + $1::bigint * interval '1 microsecond'
+      order by coalesce(end_time, start_time)`,
+    [Math.round(options.before)],
+  );
+  const retired: Retired = { jobs: 0, processes: 0, threads: 0 };
+  for (let from = 0; from < rows.length; ) {
+    let to = from;
+    let processes = 0;
+    while (to < rows.length && to - from < JOBS && (to === from || processes + rows[to]!.processes <= PROCESSES)) {
+      processes += rows[to++]!.processes;
+    }
+    const chunk = rows.slice(from, to);
+    if (options.dryRun !== true) {
+      await database.query('delete from tacho.jobs where job = any($1::bigint[])', [chunk.map(({ job }) => job)]);
+    }
+    for (const one of chunk) {
+      retired.jobs++;
+      retired.processes += one.processes;
+      retired.threads += one.threads;
+    }
+    options.progress?.(chunk.length);
+    from = to;
+  }
+  return retired;
+}

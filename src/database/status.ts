@@ -1,0 +1,53 @@
+import { shownAddress } from '../base/address.ts';
+import type { Database } from './connect.ts';
+import { SCHEMA } from './migrations/index.ts';
+import { schemaVersion } from './schema.ts';
+
+/** What there is in a database. */
+export interface DatabaseStatus {
+  address: string;
+  server: string;
+  /** Version of the tables: 0 is none; `knows` is what this Tacho has. */
+  schema: number;
+  knows: number;
+  jobs?: number;
+  users?: number;
+  hosts?: number;
+  processes?: number;
+  threads?: number;
+  models?: number;
+  bytes?: number;
+  /** When the oldest and the newest job began, epoch microseconds. */
+  oldest?: number;
+  newest?: number;
+  /** May this user store jobs? */
+  may_submit?: boolean;
+}
+
+export async function databaseStatus(database: Database): Promise<DatabaseStatus> {
+  const { rows } = await database.query<{ server: string }>("select current_setting('server_version') as server");
+  const status: DatabaseStatus = {
+    address: shownAddress(database.address),
+    server: `PostgreSQL ${rows[0]!.server}`,
+    schema: await schemaVersion(database),
+    knows: SCHEMA,
+  };
+  if (status.schema === 0 || status.schema > SCHEMA) return status;
+  const found = await database.query<Record<string, string | boolean | null>>(`
+    select count(*) as jobs, coalesce(sum(processes), 0) as processes, coalesce(sum(threads), 0) as threads,
+      (extract(epoch from min(start_time)) * 1000000)::bigint as oldest,
+      (extract(epoch from max(start_time)) * 1000000)::bigint as newest,
+      (select count(*) from tacho.users) as users, (select count(*) from tacho.hosts) as hosts,
+      (select count(*) from tacho.models) as models,
+      (select sum(pg_total_relation_size(oid)) from pg_class
+        where relnamespace = 'tacho'::regnamespace and relkind = 'r') as bytes,
+      not pg_is_in_recovery() and has_table_privilege('tacho.jobs', 'insert')
+        and has_table_privilege('tacho.processes', 'insert') as may_submit
+    from tacho.jobs`);
+  const { may_submit, ...numbers } = found.rows[0]!;
+  for (const [name, value] of Object.entries(numbers)) {
+    if (value !== null) Object.assign(status, { [name]: Number(value) });
+  }
+  status.may_submit = may_submit === true;
+  return status;
+}

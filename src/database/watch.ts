@@ -1,0 +1,171 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Fault, reason } from '../base/fault.ts';
+import { refreshJob } from '../jobs/refresh.ts';
+import { isAlive } from '../recording/alive.ts';
+import { openRecording, type Recording, recordingFolders } from '../recording/open.ts';
+import { connect, type Database } from './connect.ts';
+import { needSchema } from './schema.ts';
+import type { Submitted } from './submit.ts';
+import { submitFolder } from './submit-all.ts';
+import { isDatabaseTrouble } from './trouble.ts';
+
+/** Where recordings go that the database refuses, below the folder that is watched. */
+export const FAILED = 'failed';
+/** Without a word about its end, a job has ended when nothing was written for so long. */
+const ABANDONED = 3_600_000;
+/** After trouble with the database: twice as long each time, up to this. */
+const LONGEST_PAUSE = 60_000;
+
+export interface WatchOptions {
+  address: string;
+  folder: string;
+  /** Look once and end. */
+  once?: boolean;
+  /** Milliseconds between looks. */
+  every: number;
+  /** A recording is taken when nothing in it has changed for so many milliseconds: it may still be copied here. */
+  settle: number;
+  /** Where stored recordings go; undefined: they stay. */
+  done?: string;
+  signal?: AbortSignal;
+  tell(event: WatchEvent): void;
+}
+
+export type WatchEvent =
+  | { what: 'stored' | 'present'; path: string; id: string; submitted: Submitted }
+  | { what: 'failed'; path: string; moved: string; why: string }
+  | { what: 'trouble'; why: string; hint: string | undefined; again: number }
+  | { what: 'back' };
+
+/** Submits what appears in a folder. Looks at it again and again: on network file systems nobody tells of changes. */
+export async function watch(options: WatchOptions): Promise<void> {
+  const { signal } = options;
+  const known = new Map<string, number>();
+  // what is wrong from the beginning is for whoever started it; what goes wrong later passes
+  let database: Database | undefined = await opened(options.address);
+  recordingFolders(options.folder);
+  let pause = 0;
+  try {
+    while (!signal?.aborted) {
+      try {
+        for (const folder of changedFolders(options, known)) {
+          if (signal?.aborted) break;
+          if (!(await hasEnded(folder))) continue;
+          database ??= await opened(options.address);
+          if (pause > 0) options.tell({ what: 'back' });
+          pause = 0;
+          await submitOne(database, folder, options, known);
+        }
+        if (options.once) return;
+      } catch (error) {
+        if (!(error instanceof Fault) || options.once) throw error;
+        if (isDatabaseTrouble(error)) {
+          await database?.close();
+          database = undefined;
+        }
+        pause = Math.min(LONGEST_PAUSE, Math.max(2 * pause, options.every, 100));
+        const { message, hint } = error;
+        options.tell({ what: 'trouble', why: message, hint, again: pause });
+      }
+      // a pause that is cut short is the end of the watch
+      await sleep(Math.max(pause, options.every), undefined, signal === undefined ? {} : { signal }).catch(() => {});
+    }
+  } finally {
+    await database?.close();
+  }
+}
+
+async function opened(address: string): Promise<Database> {
+  const database = await connect(address);
+  try {
+    await needSchema(database);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Recordings in which nothing happens any more, and that have not been submitted as they are now. */
+function changedFolders({ folder, done, settle }: WatchOptions, known: ReadonlyMap<string, number>): string[] {
+  const aside = [path.resolve(folder, FAILED), ...(done === undefined ? [] : [path.resolve(done)])];
+  return recordingFolders(folder).filter((each) => {
+    const resolved = path.resolve(each);
+    if (aside.some((other) => resolved === other || resolved.startsWith(`${other}${path.sep}`))) return false;
+    const changed = newestChange(each);
+    return known.get(each) !== changed && Date.now() - changed >= settle;
+  });
+}
+
+/** When anything in a recording was last changed, epoch milliseconds. */
+function newestChange(folder: string): number {
+  let newest = 0;
+  const look = (name: string): void => {
+    const stat = fs.statSync(name, { throwIfNoEntry: false });
+    if (stat !== undefined && stat.mtimeMs > newest) newest = stat.mtimeMs;
+  };
+  look(folder);
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    const inside = path.join(folder, entry.name);
+    look(inside);
+    if (!entry.isDirectory()) continue;
+    for (const name of fs.readdirSync(inside)) look(path.join(inside, name));
+  }
+  return newest;
+}
+
+async function hasEnded(folder: string): Promise<boolean> {
+  let recording: Recording;
+  try {
+    recording = openRecording(folder);
+  } catch (error) {
+    // what cannot be opened is to be told of and moved aside
+    if (error instanceof Fault) return true;
+    throw error;
+  }
+  if (recording.nodes.some((node) => isAlive(node))) return false;
+  const job = await refreshJob(recording);
+  return (job.end !== undefined && job.state !== 'running') || Date.now() - newestChange(folder) > ABANDONED;
+}
+
+async function submitOne(
+  database: Database,
+  folder: string,
+  options: WatchOptions,
+  known: Map<string, number>,
+): Promise<void> {
+  const result = await submitFolder(database, folder);
+  if ('refused' in result) {
+    const { message, hint } = result.refused;
+    const moved = moveAside(folder, options.folder, hint === undefined ? message : `${message}\n${hint}`);
+    options.tell({ what: 'failed', path: folder, moved, why: message });
+    return;
+  }
+  const { submitted, id } = result;
+  known.set(folder, newestChange(folder));
+  if (options.done !== undefined) moveInto(folder, options.done);
+  options.tell({ what: submitted.outcome === 'present' ? 'present' : 'stored', path: folder, id, submitted });
+}
+
+/** Moves a recording into `failed/` and says why in a text file beside it. Returns where it went. */
+function moveAside(folder: string, watched: string, why: string): string {
+  const moved = moveInto(folder, path.join(watched, FAILED));
+  fs.writeFileSync(`${moved}.reason.txt`, `${new Date().toISOString()} ${why}\n`);
+  return moved;
+}
+
+function moveInto(folder: string, place: string): string {
+  try {
+    fs.mkdirSync(place, { recursive: true, mode: 0o700 });
+    for (let n = 1; ; n++) {
+      const to = path.join(place, path.basename(path.resolve(folder)) + (n === 1 ? '' : `-${n}`));
+      if (fs.existsSync(to)) continue;
+      fs.renameSync(folder, to);
+      return to;
+    }
+  } catch (error) {
+    throw new Fault(`cannot move ${folder} to ${place}: ${reason(error)}`, { cause: error });
+  }
+}
