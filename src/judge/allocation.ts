@@ -18,6 +18,11 @@ function even(total: number | undefined, nodes: number): number | undefined {
   return total === undefined || nodes === 0 ? undefined : total / nodes;
 }
 
+/** What an imported recording does not know of its machine is not there. */
+function ofMachine(value: number | undefined): Share | undefined {
+  return Number.isFinite(value) ? { value: value!, source: 'machine' } : undefined;
+}
+
 /** CPUs of the job on this node. */
 export function cpusOn(material: Material, node: NodeMaterial): Share | undefined {
   const { job } = material;
@@ -29,7 +34,7 @@ export function cpusOn(material: Material, node: NodeMaterial): Share | undefine
   if (facts !== undefined && allowed < facts.cpus) return { value: allowed, source: 'limit' };
   const shared = even(job.asked.cpus, job.nodes.length);
   if (shared !== undefined) return { value: shared, source: 'asked' };
-  return facts === undefined ? undefined : { value: facts.allowed_cpus ?? facts.cpus, source: 'machine' };
+  return ofMachine(facts?.allowed_cpus ?? facts?.cpus);
 }
 
 /** Memory that the job may use on this node. */
@@ -42,7 +47,7 @@ export function memoryOn(material: Material, node: NodeMaterial): Share | undefi
   const limit = cgroupOf(node, 'memory_limit_bytes')?.max ?? facts?.memory_limit_bytes;
   if (facts !== undefined && limit !== undefined && limit < facts.memory_bytes)
     return { value: limit, source: 'limit' };
-  return facts === undefined ? undefined : { value: facts.memory_bytes, source: 'machine' };
+  return ofMachine(facts?.memory_bytes);
 }
 
 /** CPUs of the whole job, and who said so. */

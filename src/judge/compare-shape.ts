@@ -15,10 +15,23 @@ export function shapeOf(exename: string, args: string): string {
 
 /** Folders of names that are made up for the moment. */
 const PASSING = /^\/(?:tmp|var\/tmp|dev\/shm)\//;
+/** The files between the parts of a compiler. */
+const COMPILER = /^cc[A-Za-z0-9]{6}(?=\.)/;
+/** Six or more letters and digits together, as mktemp and hashes have them. */
+const MIXED = /(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{6,}(?![A-Za-z0-9])/g;
 
 function wordShape(word: string): string {
   const [, option = '', value = word] = /^(--?[\w-]+=)(.*)$/s.exec(word) ?? [];
   if (PASSING.test(value)) return `${option}#${/\.[a-z]{1,4}$/i.exec(value)?.[0] ?? ''}`;
   const name = value.slice(value.lastIndexOf('/', value.length - 2) + 1);
-  return option + name.replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{8,}\b/gi, '#').replace(/\d+/g, '#');
+  return option + name.replace(COMPILER, '#').replace(MIXED, '#').replace(/\d+/g, '#');
+}
+
+const INTERPRETERS = /^(?:(?:ba|da|tc|c|z|k|fi)?sh|perl|python|ruby|Rscript|R|java|node|tclsh|awk)[\d.]*$/;
+
+/** What a command is to its user: the program, and for one that runs scripts also which. */
+export function programOf(exename: string, args: string): string {
+  if (!INTERPRETERS.test(exename)) return exename;
+  const script = args.split(' ').find((word) => word !== '' && !word.startsWith('-'));
+  return script === undefined ? exename : `${exename} ${wordShape(script)}`;
 }

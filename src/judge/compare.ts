@@ -3,7 +3,7 @@ import { commandOf } from '../query/process-columns.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import { timeOfProcesses } from '../query/process-time.ts';
 import { type MetricRow, metricRows } from './compare-metrics.ts';
-import { shapeOf } from './compare-shape.ts';
+import { programOf, shapeOf } from './compare-shape.ts';
 import type { Report } from './report.ts';
 
 /** What an operation or command did in one job. Times are seconds. */
@@ -153,9 +153,13 @@ function byOperation(set: ProcessSet): Map<string, number[]> {
 }
 
 function byCommand(set: ProcessSet): Map<string, number[]> {
-  const shapes = shapesOf(set);
   const groups = new Map<string, number[]>();
-  for (const members of shapes.values()) groups.set(commandOf(set, members[0]!), members);
+  for (let i = 0; i < set.length; i++) {
+    const name = programOf(set.exename[i]!, set.args[i]!);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [i]);
+    else group.push(i);
+  }
   return groups;
 }
 

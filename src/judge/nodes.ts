@@ -1,3 +1,4 @@
+import type { AgentRecord } from '../recording/agent-record.ts';
 import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
 import { type EnergySource, energyOf } from './energy.ts';
 import type { GpuReport } from './gpus.ts';
@@ -167,6 +168,13 @@ function setPressure(
 function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'node'> {
   const { agent } = node;
   const { job, range } = material;
+  if (agent?.end !== undefined && !sampled(agent)) {
+    // made of what others recorded: it is as whole as it ever was
+    const found: Omit<NodeReport, 'node'> = { status: 'recorded', first_sample: agent.start, last_sample: agent.end };
+    found.recorded_seconds = (agent.end - agent.start) / 1e6;
+    if (agent.end_reason !== undefined) found.reason = agent.end_reason;
+    return found;
+  }
   const tables = [...node.tables.values()].filter((t) => t.rows > 0);
   const first = tables.length > 0 ? Math.min(...tables.map((t) => t.start)) : agent?.first_sample;
   const last = tables.length > 0 ? largest(tables.map((t) => t.end)) : agent?.last_sample;
@@ -192,6 +200,11 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     found.reason = 'its agent was killed or the node was lost: it wrote no farewell';
   } else if (job.end === undefined) found.status = 'recording';
   return found;
+}
+
+/** A recording that was imported has records and no samples. */
+export function sampled(agent: AgentRecord): boolean {
+  return Number.isFinite(agent.interval_seconds);
 }
 
 /** The newest sample of any node. */

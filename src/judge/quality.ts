@@ -1,5 +1,5 @@
 import { columnOf, type Material, type NodeMaterial, sum } from './material.ts';
-import type { NodeReport } from './nodes.ts';
+import { type NodeReport, sampled } from './nodes.ts';
 import { percent } from './words.ts';
 
 export type Grade = 'A' | 'B' | 'C' | 'D';
@@ -65,9 +65,10 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const window = last > first ? (last - first) / 1e6 : 0;
   // a job shorter than its interval still has a first and a last sample
   const each = Math.max(1, Math.floor(window / interval) || 0);
-  quality.expected_ticks = each * Math.max(1, nodes.length);
+  const untouched = agents.length > 0 && !agents.some(sampled);
+  quality.expected_ticks = untouched ? 0 : each * Math.max(1, nodes.length);
   if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, window / wall);
-  const reached = Math.min(1, quality.ticks / quality.expected_ticks);
+  const reached = untouched ? 1 : Math.min(1, quality.ticks / quality.expected_ticks);
   quality.grade = GRADES.find(([, least]) => reached >= least)?.[0] ?? 'D';
   if (quality.nodes_missing.length > 0) quality.reasons.push('nodes never recorded');
   if (quality.nodes_stopped_early.length > 0) quality.reasons.push('nodes stopped early');

@@ -50,6 +50,7 @@ function change(before: number | undefined, after: number | undefined): string {
   const ratio = after / before;
   if (ratio >= 10) return `x ${figure(Math.round(ratio))}`;
   const share = ratio - 1;
+  if (Math.abs(share) < 0.0005) return 'same';
   return `${share > 0 ? '+' : '-'}${percent(Math.abs(share))}`;
 }
 

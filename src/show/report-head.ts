@@ -85,6 +85,7 @@ export function verdict(report: Report): string {
 /** What recording cost and how complete it is. */
 export function footer(report: Report): string[] {
   const { cost, quality } = report;
+  if (quality.expected_ticks === 0) return ['Nothing was sampled: all figures are from records.'];
   const parts: string[] = [];
   if (cost.cpu_seconds !== undefined) {
     const share =
