@@ -1,8 +1,8 @@
 import { Fault } from '../../base/fault.ts';
 import { suggest } from '../../base/suggest.ts';
 import { byName } from '../../recording/open.ts';
-import type { ComparedJob } from '../outliers/compared-job.ts';
 import { jobFeatures } from '../outliers/features.ts';
+import type { MeasuredJob } from '../outliers/measured-job.ts';
 import { spreadOf } from '../outliers/spread.ts';
 import { univariateMethods } from '../outliers/univariate.ts';
 import { type Spacing, spacingOf } from './segments.ts';
@@ -79,7 +79,7 @@ interface Measured {
 /** From an experiment to its components, their time segments and jobs. */
 export async function explore(
   experiment: string,
-  jobs: readonly ComparedJob[],
+  jobs: readonly MeasuredJob[],
   options: ExploreOptions = {},
 ): Promise<Exploration> {
   const { tags = EXPERIMENT_TAGS, metric = 'duration' } = options;
@@ -88,9 +88,9 @@ export async function explore(
   const measured: Measured[] = [];
   const unknown: string[] = [];
   const metrics = new Set<string>();
-  for (const compared of mine) {
-    const { job } = compared;
-    const value = await metricOf(compared, metric, metrics);
+  for (const one of mine) {
+    const { job } = one;
+    const value = await metricOf(one, metric, metrics);
     options.progress?.();
     const component = job.tags[tags.component] ?? '';
     const segment = job.tags[tags.time] ?? '';
@@ -123,11 +123,11 @@ export async function explore(
   };
 }
 
-async function metricOf(compared: ComparedJob, metric: string, metrics: Set<string>): Promise<number | undefined> {
-  const { start, end } = compared.job;
+async function metricOf(one: MeasuredJob, metric: string, metrics: Set<string>): Promise<number | undefined> {
+  const { start, end } = one.job;
   // the only one that needs no process
   if (metric === 'duration' && Number.isFinite(end - start)) return end - start;
-  const { job: features } = await jobFeatures(compared);
+  const { job: features } = await jobFeatures(one);
   for (const name of features.keys()) metrics.add(name);
   return features.get(metric);
 }
@@ -169,7 +169,7 @@ function starred(rows: { segment: string; ids: string[]; value: number }[]): Ent
   }));
 }
 
-function noExperiment(experiment: string, jobs: readonly ComparedJob[], tags: ExperimentTags): Fault {
+function noExperiment(experiment: string, jobs: readonly MeasuredJob[], tags: ExperimentTags): Fault {
   const names = [...new Set(jobs.flatMap(({ job }) => job.tags[tags.experiment] ?? []))].sort(byName);
   const near = suggest(experiment, names);
   const hint =

@@ -1,7 +1,7 @@
 import { Fault, usage } from '../../base/fault.ts';
-import type { ComparedJob } from '../outliers/compared-job.ts';
 import type { FeatureTable } from '../outliers/feature-table.ts';
 import { type Features, featureTable, jobFeatures } from '../outliers/features.ts';
+import type { MeasuredJob } from '../outliers/measured-job.ts';
 import { FEWEST_REFERENCES } from '../outliers/univariate.ts';
 
 /** The version of a stored model. A reader refuses a higher one. */
@@ -52,7 +52,7 @@ export interface ModelOptions {
 }
 
 /** Learns a model from jobs. */
-export async function createModel(name: string, jobs: readonly ComparedJob[], options: ModelOptions): Promise<Model> {
+export async function createModel(name: string, jobs: readonly MeasuredJob[], options: ModelOptions): Promise<Model> {
   checkModelName(name);
   if (jobs.length < FEWEST_REFERENCES) {
     const there = `${jobs.length} ${jobs.length === 1 ? 'was' : 'were'} given`;
@@ -61,9 +61,9 @@ export async function createModel(name: string, jobs: readonly ComparedJob[], op
     });
   }
   const learned: ModelJob[] = [];
-  for (const compared of jobs) {
-    const { job, operations } = await jobFeatures(compared, options.tag);
-    const { id, name: title, start, tags } = compared.job;
+  for (const one of jobs) {
+    const { job, operations } = await jobFeatures(one, options.tag);
+    const { id, name: title, start, tags } = one.job;
     learned.push({
       id,
       name: title,

@@ -2,8 +2,8 @@ import { type Operation, operationsOf } from '../../query/operations.ts';
 import { type ColumnKind, metricKind } from '../../query/process-columns.ts';
 import { durationOf, type ProcessColumns } from '../../query/process-set.ts';
 import type { AllThreads } from '../../query/threads.ts';
-import type { ComparedJob } from './compared-job.ts';
 import type { FeatureTable } from './feature-table.ts';
+import type { MeasuredJob } from './measured-job.ts';
 
 /** What is known of one job or operation: features by name. */
 export type Features = Map<string, number>;
@@ -48,13 +48,13 @@ const MEASURED_KINDS: Readonly<Record<string, ColumnKind>> = {
 export const featureKind = (name: string): ColumnKind => MEASURED_KINDS[name] ?? metricKind(name);
 
 /** The features of a job, and of each of its operations (by the tag given, or the one that `tacho operations` takes). */
-export async function jobFeatures(compared: ComparedJob, tag?: string): Promise<JobFeatures> {
-  const processes = await compared.processes();
+export async function jobFeatures(one: MeasuredJob, tag?: string): Promise<JobFeatures> {
+  const processes = await one.processes();
   const features: Features = new Map();
-  const { start, end } = compared.job;
+  const { start, end } = one.job;
   const all = Uint32Array.from({ length: processes.length }, (_, i) => i);
   const told = totals(processes, all);
-  const measured = await compared.measured();
+  const measured = await one.measured();
   // what processes say of themselves is exact; what sampling saw of them is less than what the job used
   const exact = processes.source.includes('record');
   for (const each of exact ? [measured, told] : [told, measured]) {

@@ -1,5 +1,5 @@
 import { makeColumns, type ProcessColumns, type ProcessJob } from '../../query/process-set.ts';
-import type { ComparedJob } from './compared-job.ts';
+import type { MeasuredJob } from './measured-job.ts';
 
 /** For tests: a process as a few numbers. Times are microseconds after the job's start. */
 export interface MadeProcess {
@@ -18,7 +18,7 @@ export function madeJob(
   id: string,
   processes: readonly MadeProcess[],
   facts: { duration?: number; tags?: Record<string, string>; measured?: Record<string, number> } = {},
-): ComparedJob {
+): MeasuredJob {
   const job: ProcessJob = {
     id,
     name: id,

@@ -1,9 +1,9 @@
 import { commandOf } from '../../query/process-columns.ts';
 import { joinColumns, type ProcessColumns, type ProcessJob } from '../../query/process-set.ts';
 import { largest, sum } from '../material.ts';
-import type { ComparedJob } from './compared-job.ts';
 import { type FeatureTable, takeFeatures } from './feature-table.ts';
 import { type Features, featureTable, isLevel, jobFeatures, processFeatures, threadFeatures } from './features.ts';
+import type { MeasuredJob } from './measured-job.ts';
 import { type Ballot, castVotes, type Verdict, type VoteOptions } from './votes.ts';
 
 export const KINDS = ['jobs', 'operations', 'processes', 'threads'] as const;
@@ -70,7 +70,7 @@ const OF_HIGHEST = 100;
 /** Who differs from the others, and by whose vote. */
 export async function findOutliers(
   of: Kind,
-  jobs: readonly ComparedJob[],
+  jobs: readonly MeasuredJob[],
   options: OutlierOptions = {},
 ): Promise<Outliers> {
   const groups =
@@ -89,17 +89,17 @@ export async function findOutliers(
 
 async function ofJobs(
   of: 'jobs' | 'operations',
-  jobs: readonly ComparedJob[],
+  jobs: readonly MeasuredJob[],
   options: OutlierOptions,
 ): Promise<Group[]> {
   /** By the name of the group: which job, and its features. */
   const groups = new Map<string, { job: ProcessJob; features: Features }[]>();
-  for (const compared of jobs) {
-    const found = await jobFeatures(compared, options.tag);
+  for (const one of jobs) {
+    const found = await jobFeatures(one, options.tag);
     const parts = of === 'jobs' ? [['', found.job] as const] : found.operations;
     for (const [name, features] of parts) {
       const rows = groups.get(name);
-      const row = { job: compared.job, features };
+      const row = { job: one.job, features };
       if (rows === undefined) groups.set(name, [row]);
       else rows.push(row);
     }
@@ -115,10 +115,10 @@ async function ofJobs(
   return results;
 }
 
-async function ofProcesses(jobs: readonly ComparedJob[], options: OutlierOptions): Promise<Group[]> {
+async function ofProcesses(jobs: readonly MeasuredJob[], options: OutlierOptions): Promise<Group[]> {
   const parts: ProcessColumns[] = [];
-  for (const compared of jobs) {
-    parts.push(await compared.processes());
+  for (const one of jobs) {
+    parts.push(await one.processes());
     options.progress?.();
   }
   const processes = joinColumns(parts);
@@ -132,11 +132,11 @@ async function ofProcesses(jobs: readonly ComparedJob[], options: OutlierOptions
   );
 }
 
-async function ofThreads(jobs: readonly ComparedJob[], options: OutlierOptions): Promise<Group[]> {
+async function ofThreads(jobs: readonly MeasuredJob[], options: OutlierOptions): Promise<Group[]> {
   const results: Group[] = [];
-  for (const compared of jobs) {
-    const processes = await compared.processes();
-    const threads = await compared.threads(processes);
+  for (const one of jobs) {
+    const processes = await one.processes();
+    const threads = await one.threads(processes);
     const table = threadFeatures(threads);
     const process = (row: number): number => threads.process[row]!;
     results.push(...(await byProgram(table, process, processes, options, (row) => ({ tid: threads.tid[row]! }))));

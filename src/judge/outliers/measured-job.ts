@@ -4,7 +4,7 @@ import { type AllThreads, readAllThreads } from '../../query/threads.ts';
 import type { Recording } from '../../recording/open.ts';
 
 /** One of several jobs that are compared. What it holds is read when it is asked for, so that many jobs fit. */
-export interface ComparedJob {
+export interface MeasuredJob {
   job: ProcessJob;
   processes(): Promise<ProcessColumns>;
   threads(processes: ProcessColumns): Promise<AllThreads>;
@@ -13,7 +13,7 @@ export interface ComparedJob {
 }
 
 /** Recordings as jobs to be compared. */
-export function comparedRecordings(recordings: readonly Recording[]): ComparedJob[] {
+export function measuredRecordings(recordings: readonly Recording[]): MeasuredJob[] {
   return recordings.map((recording) => ({
     job: processJob(recording.job, recording.path),
     processes: async () => readColumns([recording]),
