@@ -73,11 +73,13 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
         if (negative) at++;
         const from = at;
         let value = 0;
-        for (byte = bytes[at]!; byte >= 48 && byte <= 57; byte = bytes[++at]!) value = value * 10 + byte - 48;
+        for (byte = bytes[at]!; byte >= 48 && byte <= 57; byte = bytes[++at]!) value = value * 10 + (byte - 48);
         if (at === from) value = Number.NaN;
         targets[c]![row] = negative ? -value : value;
         if (byte === RETURN && bytes[at + 1] === NEWLINE) byte = bytes[++at]!;
         if ((byte !== COMMA && byte !== NEWLINE) || (negative && at === from)) {
+          const found = cells(bytes, begin);
+          if (found !== width) throw corrupted(name, line, columnsText(found, width));
           throw corrupted(name, line, `${header[c]} is no whole number: ${cellAt(bytes, negative ? from - 1 : from)}`);
         }
       } else {
@@ -92,7 +94,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
         }
       }
       if ((byte === NEWLINE) === (c === width - 1)) at++;
-      else throw corrupted(name, line, `it has ${cells(bytes, begin)} columns, the header has ${width}`);
+      else throw corrupted(name, line, columnsText(cells(bytes, begin), width));
     }
 
     const announced = targets[numtids]![row]!;
@@ -118,6 +120,8 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   rows.fillMissing(firstThread, new Set(header));
   if (tags !== '') giveTags(rows, firstProcess, tags);
 }
+
+const columnsText = (found: number, width: number): string => `it has ${found} columns, the header has ${width}`;
 
 const tooFew = (rows: ProcessRows, missing: number): string =>
   `${missing} more threads of the process in line ${rows.line[rows.processes - 1]} should come before`;

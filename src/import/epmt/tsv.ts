@@ -67,7 +67,7 @@ export function readTsv(file: DataFile, header: TsvHeader, rows: ProcessRows): v
       const from = at;
       let value = 0;
       let byte = bytes[at]!;
-      for (; byte >= 48 && byte <= 57; byte = bytes[++at]!) value = value * 10 + byte - 48;
+      for (; byte >= 48 && byte <= 57; byte = bytes[++at]!) value = value * 10 + (byte - 48);
       if (at === from || (byte !== COMMA && byte !== CLOSE)) {
         throw corrupted(name, line, `value ${count + 1} in the braces is no whole number`);
       }
