@@ -17,6 +17,17 @@ export interface CopyReader {
   json(): string | undefined;
 }
 
+/** How many rows there are. */
+export function copyRows(bytes: Buffer): number {
+  let at = SIGNATURE + 8 + bytes.readInt32BE(SIGNATURE + 4);
+  for (let rows = 0; ; rows++) {
+    const fields = bytes.readInt16BE(at);
+    if (fields < 0) return rows;
+    at += 2;
+    for (let field = 0; field < fields; field++) at += 4 + Math.max(0, bytes.readInt32BE(at));
+  }
+}
+
 export function copyReader(bytes: Buffer): CopyReader {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = SIGNATURE + 8 + view.getInt32(SIGNATURE + 4);

@@ -6,10 +6,11 @@ import {
   type ProcessSource,
   type ThreadColumns,
 } from '../query/process-set.ts';
+import type { AllThreads } from '../query/threads.ts';
 import { METRICS, metricColumn, PROCESS_NUMBERS, PROCESS_TEXTS, THREAD_NUMBERS } from './columns.ts';
 import type { Database } from './connect.ts';
 import { copyOut } from './copy.ts';
-import { type CopyReader, copyReader } from './copy-read.ts';
+import { type CopyReader, copyReader, copyRows } from './copy-read.ts';
 import { namedJobs, processJobOf, type StoredJob } from './find-jobs.ts';
 
 /** A database as a place where processes come from: those of the named jobs. */
@@ -34,7 +35,8 @@ const TEXT_NAMES = Object.keys(PROCESS_TEXTS) as Keys<typeof PROCESS_TEXTS>;
 const NUMBER_NAMES = Object.keys(PROCESS_NUMBERS) as Keys<typeof PROCESS_NUMBERS>;
 const THREAD_NAMES = Object.keys(THREAD_NUMBERS) as Keys<typeof THREAD_NUMBERS>;
 
-async function readProcesses(database: Database, job: StoredJob): Promise<ProcessColumns> {
+/** The processes of one job. */
+export async function readProcesses(database: Database, job: StoredJob): Promise<ProcessColumns> {
   const metrics = metricReaders(job.metrics);
   const select = [
     ...TEXT_NAMES.map((name) => PROCESS_TEXTS[name]),
@@ -64,29 +66,40 @@ async function readThreads(database: Database, job: StoredJob, process: ProcessI
         and start_time = timestamptz 'epoch' + $4::bigint * interval '1 microsecond' order by process limit 1`,
     [job.job, process.node, process.pid, process.start],
   );
+  const { process: _, ...threads } = await threadsOf(database, job, `and process = ${found.rows[0]?.process ?? -1}`);
+  return threads;
+}
+
+/** The threads of all processes of a job. */
+export function readAllThreads(database: Database, job: StoredJob): Promise<AllThreads> {
+  return threadsOf(database, job, '');
+}
+
+async function threadsOf(database: Database, job: StoredJob, only: string): Promise<AllThreads> {
   const metrics = metricReaders(job.thread_metrics);
-  const columns = [...THREAD_NAMES.map((name) => THREAD_NUMBERS[name][0]), ...metrics.columns];
+  const columns = ['process', ...THREAD_NAMES.map((name) => THREAD_NUMBERS[name][0]), ...metrics.columns];
   const bytes = await copyOut(
     database,
-    `select ${columns.join(', ')} from tacho.threads
-      where job = ${job.job} and process = ${found.rows[0]?.process ?? -1} order by thread`,
+    `select ${columns.join(', ')} from tacho.threads where job = ${job.job} ${only} order by process, thread`,
   );
-  const reader = copyReader(bytes);
-  const read = { tid: [] as number[], start: [] as number[], end: [] as number[], cpu_time: [] as number[] };
-  const values = new Map(job.thread_metrics.map((name) => [name, [] as number[]]));
-  for (let i = 0; reader.next(); i++) {
-    for (const name of THREAD_NAMES) read[name].push(reader[THREAD_NUMBERS[name][1]]());
-    for (const each of values.values()) each.push(Number.NaN);
-    metrics.read(reader, values, i);
-  }
-  return {
-    length: read.tid.length,
-    tid: Float64Array.from(read.tid),
-    start: Float64Array.from(read.start),
-    end: Float64Array.from(read.end),
-    cpu_time: Float64Array.from(read.cpu_time),
-    metrics: new Map([...values].map(([name, each]) => [name, Float64Array.from(each)])),
+  const length = copyRows(bytes);
+  const column = (): Float64Array => new Float64Array(length).fill(Number.NaN);
+  const threads: AllThreads = {
+    length,
+    tid: column(),
+    start: column(),
+    end: column(),
+    cpu_time: column(),
+    metrics: new Map(job.thread_metrics.map((name) => [name, column()])),
+    process: new Uint32Array(length),
   };
+  const reader = copyReader(bytes);
+  for (let i = 0; reader.next(); i++) {
+    threads.process[i] = reader.integer();
+    for (const name of THREAD_NAMES) threads[name][i] = reader[THREAD_NUMBERS[name][1]]();
+    metrics.read(reader, threads.metrics, i);
+  }
+  return threads;
 }
 
 interface MetricReaders {

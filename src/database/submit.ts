@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { gather } from '../judge/gather.ts';
+import { measuredRecordings } from '../judge/outliers/measured-job.ts';
 import { type Report, report } from '../judge/report.ts';
 import { type Operation, operationsOf, tagKeys } from '../query/operations.ts';
 import type { ProcessSet } from '../query/process-set.ts';
@@ -51,7 +52,7 @@ export async function submitRecording(
   needEnded(recording);
   const known = await presentJob(database, recording.job);
   if (known !== undefined && options.replace !== true) return known;
-  const content = contentOf(recording);
+  const content = await contentOf(recording);
   return database.transaction(async () => {
     await database.query('select pg_advisory_xact_lock(hashtextextended($1, 7422411))', [
       keyOf(recording.job).join('\n'),
@@ -113,9 +114,10 @@ interface Content {
   threads: AllThreads;
   operations: { key: string; value: string; operation: Operation }[];
   report: Report;
+  measured: ReadonlyMap<string, number>;
 }
 
-function contentOf(recording: Recording): Content {
+async function contentOf(recording: Recording): Promise<Content> {
   const set = readProcesses([recording]);
   const operations = [...tagKeys(set).keys()].flatMap((key) =>
     operationsOf(set, { tags: [key] }).flatMap((operation) => {
@@ -123,7 +125,13 @@ function contentOf(recording: Recording): Content {
       return value === undefined ? [] : [{ key, value, operation }];
     }),
   );
-  return { set, threads: readAllThreads(recording, set), operations, report: report(gather(recording)) };
+  return {
+    set,
+    threads: readAllThreads(recording, set),
+    operations,
+    report: report(gather(recording)),
+    measured: await measuredRecordings([recording])[0]!.measured(),
+  };
 }
 
 async function store(database: Database, recording: Recording, content: Content): Promise<number> {
@@ -176,6 +184,8 @@ async function storeJob(database: Database, recording: Recording, content: Conte
     ['facts', storableJson(job)],
     ['summary', storableJson(report.summary)],
     ['findings', storableJson(report.findings)],
+    ['report', storableJson(report)],
+    ['measured', storableJson(Object.fromEntries(content.measured))],
     ['processes', set.length],
     ['threads', threads.length],
     ['cpu_time', cpu],

@@ -40,8 +40,10 @@ create table tacho.jobs (
   tags jsonb not null,
   annotations jsonb not null default '{}',
   facts json not null,
-  summary jsonb,
-  findings jsonb,
+  summary jsonb not null,
+  findings jsonb not null,
+  report json not null,
+  measured json not null,
   processes integer not null,
   threads integer not null,
   cpu_time double precision,
@@ -207,7 +209,7 @@ create table tacho.models (
   owner text not null default current_user,
   enabled boolean not null default true,
   created timestamptz not null default now(),
-  model jsonb not null
+  model json not null
 );
 `,
 };
