@@ -328,3 +328,10 @@ test('one that cannot be imported does not keep the others back, and leaves noth
   );
   assert.deepEqual(fs.readdirSync(out).sort(), ['tacho-..-..-etc-4', 'tacho-1']);
 });
+
+test('a process that is there twice, collated and not, is taken once', async (t) => {
+  const both = [csv([threaded, madeProcess(9)]), csv([threaded], 48, 'c1-papiex-50-0.csv')];
+  const { processes, threads, notes } = await imported(t, [metadata(), ...both]);
+  assert.deepEqual([processes, threads], [2, 4]);
+  assert.match(notes.join(), /1 processes were there twice/);
+});

@@ -99,6 +99,8 @@ async function importJob(input: string, options: ImportOptions): Promise<Importe
   if (outside > 0) notes.push(`${outside} processes ran before the job began or after it ended`);
   if (rows.processes === 0) notes.push('no process was recorded');
   const nodes = nodesOf(rows, metadata, notes);
+  const twins = rows.processes - nodes.reduce((sum, node) => sum + node.processes.rows, 0);
+  if (twins > 0) notes.push(`${twins} processes were there twice, equal in everything; each was taken once`);
   const job = await jobOf(
     metadata,
     times,
@@ -154,11 +156,12 @@ function nodesOf(rows: ProcessRows, metadata: Metadata, notes: string[]): Import
   }
   if (chosen.size === 0) chosen.set(hosts[0], []);
   const metrics = metricsOf(rows);
-  const missing: Note[] = MISLABELLED.filter((column) => rows.numbers.has(column)).map((column) => ({
-    table: 'process_end',
-    what: column,
-    why: 'papiex writes another value under this name',
-  }));
+  const mislabelled = MISLABELLED.filter((column) => rows.numbers.has(column));
+  const missing: Note[] = [];
+  if (mislabelled.length > 0) {
+    const why = 'papiex writes other values under these names; what it calls starttime is here as vsize';
+    missing.push({ table: 'process_end', what: mislabelled.join(', '), why });
+  }
   for (const [column, count] of metrics.impossible) {
     missing.push({ table: 'thread_end', what: column, why: `${count} values cannot be (below 0, or too large)` });
     notes.push(`${column}: ${count} values that cannot be (below 0, or too large) were left out`);

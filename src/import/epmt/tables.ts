@@ -50,7 +50,7 @@ export function tablesOf(
   metrics: Metrics,
   chosen: Uint32Array,
 ): { processes: Batch; threads: Batch } {
-  const order = inOrder(rows, chosen);
+  const order = withoutTwins(rows, inOrder(rows, chosen));
   const threads = threadsOf(rows, order);
   const process = new Map<string, Float64Array>();
   const thread = new Map<string, Float64Array>();
@@ -124,6 +124,16 @@ function inOrder(rows: ProcessRows, chosen: Uint32Array): Uint32Array {
   const places = Uint32Array.from(chosen, (_, i) => i);
   places.sort((a, b) => pid![a]! - pid![b]! || start![a]! - start![b]! || end![a]! - end![b]! || a - b);
   return pick(chosen, places);
+}
+
+/** A process that is in two files, collated and not, is one. */
+function withoutTwins(rows: ProcessRows, order: Uint32Array): Uint32Array {
+  const columns = [rows.column('start'), rows.column('end'), rows.column('pid'), ...rows.numbers.values()];
+  const texts = [...rows.texts.values()];
+  const same = (a: number, b: number): boolean =>
+    columns.every((column) => Object.is(column[rows.first[a]!], column[rows.first[b]!])) &&
+    texts.every(({ codes }) => codes[a] === codes[b]);
+  return order.filter((p, i) => i === 0 || !same(p, order[i - 1]!));
 }
 
 /** The rows of the processes' threads, by thread id within a process. */

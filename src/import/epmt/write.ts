@@ -73,6 +73,9 @@ function agentRecord(job: Job, node: ImportedNode, from: string, bytes: number):
     pid: 0,
     interval_seconds: Number.NaN,
     start: job.start,
+    // what was recorded covers the whole job
+    first_sample: job.start,
+    last_sample: job.end!,
     end: job.end!,
     end_reason: `imported from EPMT (${path.basename(from)})`,
     facts: {
