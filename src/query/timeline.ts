@@ -75,11 +75,15 @@ export function aliveIn(
   }
   // one that ends where another starts was not alive beside it
   changes.sort((a, b) => a.at - b.at || a.by - b.by);
-  const cellOf = (at: number): number => Math.min(cells - 1, Math.max(0, Math.floor((at - from) / width)));
+  // an end on the border of two cells belongs to the first
+  const cellOf = (at: number, by: number): number => {
+    const place = (at - from) / width;
+    return Math.min(cells - 1, Math.max(0, by > 0 ? Math.floor(place) : Math.ceil(place) - 1));
+  };
   let now = 0;
   let cell = 0;
   for (const { at, by } of changes) {
-    const next = cellOf(at);
+    const next = cellOf(at, by);
     for (; cell < next; ) alive[++cell] = Math.max(alive[cell]!, now);
     now += by;
     alive[cell] = Math.max(alive[cell]!, now);
