@@ -38,7 +38,8 @@ export class Host {
 
   /** Says once that something could not be measured. */
   note(note: Note): void {
-    if (!this.notes.some((n) => n.table === note.table && n.what === note.what && n.why === note.why)) this.notes.push(note);
+    if (!this.notes.some((n) => n.table === note.table && n.what === note.what && n.why === note.why))
+      this.notes.push(note);
   }
 
   path(path: string): string {
