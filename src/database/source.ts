@@ -6,7 +6,7 @@ import {
   type ProcessSource,
   type ThreadColumns,
 } from '../query/process-set.ts';
-import type { AllThreads } from '../query/threads.ts';
+import { type AllThreads, withValues } from '../query/threads.ts';
 import { METRICS, metricColumn, PROCESS_NUMBERS, PROCESS_TEXTS, THREAD_NUMBERS } from './columns.ts';
 import type { Database } from './connect.ts';
 import { copyOut } from './copy.ts';
@@ -67,7 +67,7 @@ async function readThreads(database: Database, job: StoredJob, process: ProcessI
     [job.job, process.node, process.pid, process.start],
   );
   const { process: _, ...threads } = await threadsOf(database, job, `and process = ${found.rows[0]?.process ?? -1}`);
-  return threads;
+  return withValues(threads);
 }
 
 /** The threads of all processes of a job. */

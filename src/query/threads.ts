@@ -15,7 +15,13 @@ export interface AllThreads extends ThreadColumns {
 /** The threads that told of their end, by their start; none when the recording has no records of threads. */
 export function readThreads(recording: Recording, process: ProcessId): ThreadColumns {
   const batch = threadBatch(recording, process.node);
-  return batch === undefined ? empty() : threadColumns(batch, threadRows(batch, [process]));
+  return batch === undefined ? empty() : withValues(threadColumns(batch, threadRows(batch, [process])));
+}
+
+/** Without the metrics that none of the threads has: nodes differ in what they can count. */
+export function withValues<T extends ThreadColumns>(threads: T): T {
+  const there = [...threads.metrics].filter(([, values]) => values.some((value) => !Number.isNaN(value)));
+  return { ...threads, metrics: new Map(there) };
 }
 
 /** The threads of all processes of a recording. */
@@ -32,7 +38,7 @@ export function readAllThreads(recording: Recording, processes: ProcessColumns):
     const rows = threadRows(batch, wanted);
     parts.push({ ...threadColumns(batch, rows), process: Uint32Array.from(rows.process, (k) => from + k) });
   }
-  return join(parts);
+  return withValues(join(parts));
 }
 
 function threadBatch(recording: Recording, name: string): Batch | undefined {
