@@ -67,7 +67,9 @@ export function samplesOfBatch(batch: Batch): SampledProcess[] {
     const most = (column: string): number => {
       const values = batch.numbers.get(column);
       let found = Number.NaN;
-      for (let row = from; values !== undefined && row < to; row++) if (!(values[row]! <= found)) found = values[row]!;
+      for (let row = from; values !== undefined && row < to; row++) {
+        if (values[row]! > found || Number.isNaN(found)) found = values[row]!;
+      }
       return found;
     };
     found.push(sampled(text, last, most, batch.time[from]!, batch.time[to - 1]!));

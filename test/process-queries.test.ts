@@ -1,0 +1,410 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { importEpmt } from '../src/import/epmt/import.ts';
+import { gather } from '../src/judge/gather.ts';
+import { report } from '../src/judge/report.ts';
+import { operationsOf } from '../src/query/operations.ts';
+import { filterProcesses } from '../src/query/process-filter.ts';
+import type { ProcessSet } from '../src/query/process-set.ts';
+import { readProcesses, recordingsSource } from '../src/query/processes.ts';
+import type { Job } from '../src/recording/job.ts';
+import { nodeFolder } from '../src/recording/node-folder.ts';
+import { openRecording } from '../src/recording/open.ts';
+import { sealRecording } from '../src/recording/seal.ts';
+import { processEndTable, processStartTable, threadEndTable } from '../src/sources/process-records.ts';
+import { processTable } from '../src/sources/process-table.ts';
+import type { Table } from '../src/table/table.ts';
+import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';
+import { tacho } from './tacho.ts';
+
+const TABLES = {
+  process_start: processStartTable,
+  process_end: processEndTable,
+  thread_end: threadEndTable,
+  process: processTable,
+};
+type Rows = Partial<Record<keyof typeof TABLES, Row[]>>;
+
+/** Seconds after the job's start, as epoch microseconds. */
+const at = (seconds: number): number => START + seconds * 1e6;
+/** The kernel's clock, which began a day before the job. */
+const ticks = (seconds: number): number => (86_400 + seconds) * 100;
+
+async function recordingOf(rows: Rows, job: Partial<Job> = {}): Promise<string> {
+  const folder = path.join(temporary(), `tacho-${job.id ?? '17'}`);
+  const place = path.join(folder, nodeFolder('c1'));
+  fs.mkdirSync(place, { recursive: true });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf(job)));
+  const used: Table[] = [];
+  for (const [name, table] of Object.entries(TABLES)) {
+    const own = rows[name as keyof Rows];
+    if (own === undefined) continue;
+    used.push(table);
+    await appendRows(place, table, own);
+  }
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', used)));
+  return folder;
+}
+
+const started = (pid: number, from: number, more: Record<string, number | string> = {}): Row => ({
+  time: at(from),
+  pid: String(pid),
+  start: String(at(from)),
+  ppid: 1,
+  exename: `p${pid}`,
+  began: 'exec',
+  ...more,
+});
+const ended = (pid: number, from: number, to: number, more: Record<string, number | string> = {}): Row => {
+  const { began, ...start } = started(pid, from);
+  return {
+    ...start,
+    time: at(to),
+    ended: 'exit',
+    exitcode: 0,
+    numtids: 1,
+    usertime: 0,
+    systemtime: 0,
+    starttime: ticks(from),
+    ...more,
+  };
+};
+const sampled = (pid: number, start: number, when: number, more: Record<string, number | string> = {}): Row => ({
+  time: at(when),
+  pid: String(pid),
+  start: String(at(start) / 1000),
+  name: `p${pid}`,
+  user: 'ada',
+  uid: 1000,
+  ppid: 1,
+  ...more,
+});
+
+const read = (folder: string): ProcessSet => readProcesses([openRecording(folder)]);
+const byPid = (set: ProcessSet): number[] =>
+  [...set.pid].map((_, i) => i).sort((a, b) => set.pid[a]! - set.pid[b]! || set.start[a]! - set.start[b]!);
+
+test('an end record is whole; one without an end is filled from sampling; one that nobody recorded is sampled', async () => {
+  const folder = await recordingOf({
+    process_start: [started(10, 1, { uid: 1000 }), started(11, 2, { ppid: 10, uid: 1001 }), started(12, 3)],
+    process_end: [
+      ended(10, 1, 50, { usertime: 3e6, systemtime: 1e6, numtids: 5, rssmax: 2048, exitcode: 3, uid: 1000 }),
+    ],
+    process: [
+      sampled(11, 2, 5, { user_ms: 1000, system_ms: 500, rss_bytes: 1 << 20, rss_peak_bytes: 3 << 20, threads: 2 }),
+      sampled(11, 2, 40, { user_ms: 9000, rss_bytes: 2 << 20 }),
+      sampled(13, 4, 30, { user_ms: 700, command: '/bin/static --fast', name: 'static', ppid: 10 }),
+    ],
+  });
+  const set = read(folder);
+  const [a, b, c, d] = byPid(set);
+  assert.deepEqual(
+    [a!, b!, c!, d!].map((i) => [set.pid[i], set.source[i], set.exename[i], set.user[i]]),
+    [
+      [10, 'record', 'p10', 'ada'],
+      [11, 'start', 'p11', '1001'],
+      [12, 'start', 'p12', 'ada'],
+      [13, 'sample', 'static', 'ada'],
+    ],
+  );
+  assert.equal(set.cpu_time[a!], 4e6);
+  assert.equal(set.threads[a!], 5);
+  assert.equal(set.exitcode[a!], 3);
+  assert.equal(set.end[b!], at(40), 'seen last');
+  assert.equal(set.cpu_time[b!], 9.5e6, 'each counter as it was seen last');
+  assert.equal(set.metrics.get('rssmax')![b!], 3072);
+  assert.equal(set.parent[b!], a);
+  assert.equal(set.end[c!], Number.NaN, 'nobody knows');
+  assert.equal(set.cpu_time[c!], Number.NaN);
+  assert.equal(set.args[d!], '--fast');
+  assert.equal(set.start[d!], at(4));
+  assert.equal(set.parent[d!], a);
+});
+
+test('images of one process: counters that exec does not reset become each image’s own part', async () => {
+  const folder = await recordingOf({
+    process_end: [
+      ended(10, 1, 5, { ended: 'exec', usertime: 2e6, rchar: 100, rssmax: 500, starttime: ticks(1) }),
+      ended(10, 5.1, 9, { usertime: 3e6, rchar: 70, rssmax: 300, starttime: ticks(1), ppid: 99 }),
+      ended(10, 20, 29, { usertime: 1e6, rchar: 10, rssmax: 300, starttime: ticks(20) }),
+    ],
+  });
+  const set = read(folder);
+  const order = byPid(set);
+  assert.deepEqual(
+    order.map((i) => set.cpu_time[i]),
+    [2e6, 1e6, 1e6],
+  );
+  assert.deepEqual(
+    order.map((i) => set.metrics.get('rchar')![i]),
+    [100, 70, 10],
+    'a counter that fell began again',
+  );
+  assert.deepEqual(
+    order.map((i) => set.metrics.get('rssmax')![i]),
+    [500, 300, 300],
+  );
+  assert.deepEqual(
+    order.map((i) => set.ppid[i]),
+    [1, 1, 1],
+    'an orphan keeps the parent that started it',
+  );
+});
+
+test('a program that could not execute another has one row, its last', async () => {
+  const folder = await recordingOf({
+    process_end: [ended(10, 1, 5, { ended: 'exec', usertime: 1e6 }), ended(10, 1, 9, { usertime: 4e6 })],
+  });
+  const set = read(folder);
+  assert.equal(set.length, 1);
+  assert.equal(set.cpu_time[0], 4e6);
+  assert.equal(set.ended[0], 'exit');
+});
+
+test('a child that was forked only to execute another program is where that program began', async () => {
+  const folder = await recordingOf({
+    process_start: [started(10, 0), started(11, 1, { ppid: 10, began: 'fork' }), started(11, 1.2, { ppid: 10 })],
+    process_end: [ended(10, 0, 1.1), ended(11, 1.2, 9, { ppid: 1, starttime: ticks(1) })],
+  });
+  const set = read(folder);
+  const [parent, child] = byPid(set);
+  assert.equal(set.length, 2);
+  assert.equal(set.start[child!], at(1.2));
+  assert.equal(set.parent[child!], parent, 'who had ended before the program began');
+});
+
+test('a program that leaves no records after exec is told from sampling', async () => {
+  const folder = await recordingOf({
+    process_end: [ended(10, 1, 5, { ended: 'exec', usertime: 2e6 })],
+    process: [
+      sampled(10, 1, 3, { user_ms: 1500 }),
+      sampled(10, 1, 45, { user_ms: 12_000, name: 'static', command: './static' }),
+    ],
+  });
+  const set = read(folder);
+  const [first, second] = byPid(set);
+  assert.equal(set.length, 2);
+  assert.deepEqual([set.source[first!], set.source[second!]], ['record', 'sample']);
+  assert.equal(set.exename[second!], 'static');
+  assert.equal(set.start[second!], at(5));
+  assert.equal(set.cpu_time[second!], 10e6, 'without what was recorded before');
+});
+
+test('only samples: an answer all the same, marked', async () => {
+  const folder = await recordingOf({
+    process: [
+      sampled(10, 1, 2, { user_ms: 100 }),
+      sampled(10, 1, 30, { user_ms: 5000 }),
+      sampled(11, 3, 9, { user_ms: 60, ppid: 10 }),
+    ],
+  });
+  const answer = tacho(['processes', folder]);
+  assert.equal(answer.code, 0, answer.err);
+  assert.match(answer.out, / 10 +5\.0 s .*sampled {2}p10\n/);
+  assert.match(answer.out, /sampled: no process recorded itself; short ones are missing\n$/);
+  const tree = tacho(['processes', '--tree', folder]);
+  assert.match(tree.out, /5\.1 s +5\.0 s +100 % +10 {2}p10 \(sampled\)\n.*p11 \(sampled\)/);
+});
+
+test('the same from live files and from sealed ones', async () => {
+  const folder = await recordingOf({
+    process_start: [started(10, 1), started(12, 3)],
+    process_end: [ended(10, 1, 50, { usertime: 3e6, tags: 'op:a', args: 'x\\n "y", z' })],
+    thread_end: [],
+    process: [sampled(12, 3, 40, { user_ms: 9000 })],
+  });
+  const before = tacho(['processes', '--format', 'json', folder]).out;
+  sealRecording(openRecording(folder));
+  assert.equal(tacho(['processes', '--format', 'json', folder]).out, before);
+  assert.equal(JSON.parse(before).length, 2);
+});
+
+test('threads of a process; the first one counts anew after exec', async () => {
+  const thread = (pid: number, from: number, tid: number, began: number, to: number, usertime: number): Row => ({
+    time: at(to),
+    pid: String(pid),
+    start: String(at(from)),
+    tid: String(tid),
+    thread_start: at(began),
+    usertime,
+    systemtime: 0,
+    starttime: ticks(1),
+  });
+  const folder = await recordingOf({
+    process_end: [
+      ended(10, 1, 5, { ended: 'exec', usertime: 2e6, starttime: ticks(1) }),
+      ended(10, 5, 9, { usertime: 6e6, starttime: ticks(1), numtids: 7, threads_counted: 5 }),
+    ],
+    thread_end: [thread(10, 1, 10, 1, 5, 2e6), thread(10, 5, 10, 5, 9, 3e6), thread(10, 5, 14, 6, 8, 3e6)],
+  });
+  const source = recordingsSource([openRecording(folder)]);
+  const threads = await source.threads({ job: 0, node: 'c1', pid: 10, start: at(5) });
+  assert.deepEqual([...threads.tid], [10, 14]);
+  assert.deepEqual([...threads.cpu_time], [1e6, 3e6]);
+  assert.deepEqual([...threads.start], [at(5), at(6)]);
+  const answer = tacho(['threads', '--process', '10', folder]);
+  assert.equal(answer.code, 0, answer.err);
+  assert.match(answer.out, /\n +14 +1\.0 s +2\.0 s +3\.0 s /);
+  assert.match(answer.out, /5 threads of 7 too short for a record of their own\n$/);
+  assert.equal(JSON.parse(tacho(['threads', '--process', '10', folder, '--format', 'json']).out).length, 3);
+  const missing = tacho(['threads', '--process', '77', folder]);
+  assert.equal(missing.code, 1);
+  assert.match(missing.err, /no process 77 was recorded/);
+});
+
+test('the report: processes by their records, operations, and the CPU time that no record explains', async () => {
+  const usage = {
+    wall_seconds: 60,
+    user_seconds: 9,
+    system_seconds: 1,
+    minor_faults: 0,
+    major_faults: 0,
+    read_blocks: 0,
+    written_blocks: 0,
+    voluntary_switches: 0,
+    involuntary_switches: 0,
+  };
+  const rows: Rows = {
+    process_start: [started(10, 1), started(11, 2)],
+    process_end: [
+      ended(10, 1, 50, { usertime: 6e6, systemtime: 1e6, numtids: 3, tags: 'op:sim', exitsignal: 9, ended: 'signal' }),
+    ],
+    process: [sampled(11, 2, 40, { user_ms: 2000 })],
+  };
+  const folder = await recordingOf(rows, { usage });
+  const card = report(gather(openRecording(folder)));
+  assert.equal(card.records!.records, 1);
+  assert.equal(card.records!.starts, 1);
+  assert.equal(card.records!.failed, 1);
+  assert.equal(card.records!.sampled_cpu_seconds, 2);
+  assert.ok(Math.abs(card.records!.unexplained! - 0.3) < 1e-9);
+  assert.equal(card.operations![0]!.name, 'op:sim');
+  assert.equal(card.operations![0]!.seconds, 49);
+  assert.equal(card.summary.processes, 2);
+  assert.deepEqual(
+    card.processes.map(({ pid, source, signal, cpu_seconds }) => [pid, source, signal, cpu_seconds]),
+    [
+      ['10', 'record', 9, 7],
+      ['11', 'start', undefined, 2],
+    ],
+  );
+  const { out } = tacho(['report', folder]);
+  assert.match(out, /30 % of the\s+job's CPU time \(wait4\)\s+is\s+in\s+no\s+record/);
+  assert.match(out, /Operations\n.*\n +op:sim/);
+  const blind = report(gather(openRecording(await recordingOf(rows))));
+  assert.equal(blind.records!.unexplained, undefined);
+  assert.equal(blind.summary.cpu_source, 'records');
+  assert.ok(blind.unmeasured.some(({ what }) => what === 'CPU time that no process record explains'));
+});
+
+test('operations, time line and comparison as they are typed', async () => {
+  const rows = (copy: number): Rows => ({
+    process_end: [
+      ended(10, 0, 30 + copy, { usertime: 1e6, exename: 'sh' }),
+      ended(11, 1, 1 + copy, { ppid: 10, usertime: 5e5, tags: 'op:copy', exename: 'cp', args: 'a b' }),
+      ended(12, 1 + copy, 29 + copy, { ppid: 10, usertime: 2e7, tags: 'op:sim', exename: 'sim' }),
+    ],
+  });
+  const a = await recordingOf(rows(5), { id: '17', end: at(35) });
+  const b = await recordingOf(rows(25), { id: '18', end: at(55) });
+  const operations = tacho(['operations', a]);
+  assert.match(operations.out, /^op +processes +.*\nsim +1 +20\.0 s +93 % +28\.0 s .*\ncopy +1 /);
+  assert.match(tacho(['operations', a, '--tag', 'colour']).err, /no process bears the tag colour/);
+  const timeline = tacho(['timeline', a, '--by', 'operation']);
+  assert.match(timeline.out, /\nop:copy +1+ +5\.0 s\nop:sim +1+ +28\.0 s\n/);
+  const compared = tacho(['compare', a, b]);
+  assert.equal(compared.code, 0, compared.err);
+  assert.match(compared.out, /B took 20\.0 s more than A\./);
+  assert.match(compared.out, /\n +\+20\.0 s +100 % +5\.0 s +25\.0 s {2}op:copy\n/);
+  const json = JSON.parse(tacho(['compare', a, b, '--format', 'json']).out);
+  assert.equal(json.parts[0].name, 'op:copy');
+  assert.match(
+    tacho(['compare', a, b, '--by', 'metric', '--format', 'csv']).out,
+    /^figure,unit,17,18\nduration,seconds,35,55\n/,
+  );
+  const one = tacho(['compare', a]);
+  assert.equal(one.code, 2);
+  assert.match(one.err, /at least two are needed/);
+});
+
+test('recordings without any process are compared by their figures, and refused by the others', async () => {
+  const a = await recordingOf({}, { id: '17' });
+  const b = await recordingOf({}, { id: '18', end: at(90) });
+  const compared = tacho(['compare', a, b]);
+  assert.equal(compared.code, 0, compared.err);
+  assert.match(compared.out, /duration +1 min 00 s +1 min 30 s +\+50 %/);
+  assert.match(compared.out, /no processes were recorded of 17, 18/);
+  for (const verb of ['processes', 'operations', 'timeline']) {
+    const answer = tacho([verb, a]);
+    assert.equal(answer.code, 1);
+    assert.match(answer.err, /^tacho: no processes were recorded in /);
+  }
+});
+
+const EPMT = path.join(import.meta.dirname, '../../shared/data/epmt');
+const skip = fs.existsSync(path.join(EPMT, '685000.tgz')) ? false : 'the archives are not here';
+
+test('a real job of EPMT: the numbers that its own tests assert', { skip }, async () => {
+  const folder = temporary();
+  await importEpmt([path.join(EPMT, '685000.tgz')], { folder });
+  const set = read(path.join(folder, fs.readdirSync(folder)[0]!));
+  const total = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
+  assert.equal(set.length, 3480);
+  assert.equal(total(set.threads), 3668);
+  assert.equal(total(set.cpu_time), 113_135_329);
+  assert.equal(total(set.metrics.get('rchar')!), 15_458_131_996);
+  assert.equal(new Set(set.tags.filter((tags) => tags !== '')).size, 89);
+  let durations = 0;
+  for (let i = 0; i < set.length; i++) durations += set.end[i]! - set.start[i]!;
+  assert.equal(durations, 24_717_624_686);
+
+  const [timavg] = operationsOf(set, { tags: ['op:timavg'] });
+  assert.deepEqual(
+    [
+      timavg!.processes,
+      timavg!.threads,
+      timavg!.cpu_time,
+      timavg!.duration_sum,
+      timavg!.duration,
+      timavg!.runs.length,
+      timavg!.duration_span,
+    ],
+    [57, 62, 17_951_212, 41_388_496, 21_033_390, 11, 51_278_054],
+  );
+  const alive = filterProcesses(set, ['at=2019-06-15T07:53:00-04:00']).map((i) => set.pid[i]!);
+  assert.deepEqual(
+    alive.sort((a, b) => a - b),
+    [6098, 6226],
+  );
+
+  // EPMT takes the earliest process with the pid that ended after the child began, whether or not it had begun
+  const byPid = Map.groupBy(
+    Array.from(set.pid, (_, i) => i),
+    (i) => set.pid[i]!,
+  );
+  const epmt = Array.from(set.ppid, (ppid, i) => {
+    const found = (byPid.get(ppid) ?? [])
+      .filter((c) => set.end[c]! > set.start[i]!)
+      .sort((a, b) => set.start[a]! - set.start[b]!);
+    return found[0] ?? -1;
+  });
+  const unlike = epmt.flatMap((theirs, i) => (theirs === set.parent[i] ? [] : [i]));
+  assert.equal(unlike.length, 12);
+  for (const i of unlike) {
+    assert.ok(set.start[epmt[i]!]! > set.start[i]!, 'it had not begun');
+    assert.equal(set.parent[i], -1);
+  }
+  const root = set.pid.indexOf(6098);
+  assert.equal(set.first[root + 1]! - set.first[root]!, 735, 'children, as EPMT has them');
+  // by EPMT's rule 3448: the twelve and the one that one of them started are below roots of their own here
+  assert.equal(set.descendants[root], 3448 - 13);
+  let below = 0;
+  for (let i = 0; i < set.length; i++) {
+    let above = epmt[i]!;
+    while (above >= 0 && above !== root) above = epmt[above]!;
+    if (above === root) below++;
+  }
+  assert.equal(below, 3448);
+});
