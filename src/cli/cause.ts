@@ -1,0 +1,52 @@
+import { type Command, Option } from 'commander';
+import { openJob } from './measured-jobs.ts';
+import { storeOf } from './model.ts';
+import { pageWidth } from './process-source.ts';
+import { whole } from './processes.ts';
+
+interface Options {
+  model: string;
+  models?: string;
+  limit?: number;
+  format: 'text' | 'json';
+}
+
+export function define(command: Command): void {
+  command
+    .usage('JOB --model NAME [options]')
+    .argument('<job>', 'a recording, or the id of a job here')
+    .requiredOption('-m, --model <name>', 'the reference model (tacho model create)')
+    .option('--models <folder>', 'where models are kept')
+    .option('-n, --limit <n>', 'so many features and operations at most; 0 is all (default: 10 as text)', whole)
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addHelpText(
+      'after',
+      `
+Features are ranked by how far they lie outside the reference: the distance from its median over the largest distance
+that any job of the reference has. Above 1 is further out than any of them. First the job, then each of its operations,
+those that took longest beyond the usual first.
+
+Examples:
+  tacho cause tacho-4711 --model nightly
+  tacho cause tacho-4711 --model nightly --format json | jq '.whole.features[0]'
+`,
+    )
+    .action(async (name: string, options: Options) => {
+      const [{ usableModel }, { causeOf }, { jobFeatures }] = await Promise.all([
+        import('../judge/models/store.ts'),
+        import('../judge/models/cause.ts'),
+        import('../judge/outliers/features.ts'),
+      ]);
+      const model = await usableModel(await storeOf(options), options.model);
+      const job = openJob(name);
+      const cause = causeOf(job.job.id, await jobFeatures(job, model.tag), model);
+      if (options.format === 'json') {
+        process.stdout.write(`${JSON.stringify(cause, null, 1)}\n`);
+        return;
+      }
+      const { causeText } = await import('../show/cause-text.ts');
+      const { limit } = options;
+      const page = { stream: process.stdout, width: pageWidth(), ...(limit === undefined ? {} : { limit }) };
+      process.stdout.write(causeText(cause, page));
+    });
+}

@@ -1,0 +1,63 @@
+import { type Command, Option } from 'commander';
+import { EXPERIMENT_TAGS } from '../judge/explore/explore.ts';
+import { openJobs, readingJobs } from './measured-jobs.ts';
+import { pageWidth } from './process-source.ts';
+import { several, whole } from './processes.ts';
+
+interface Options {
+  metric: string;
+  limit?: number;
+  jobTag: string[];
+  experimentTag: string;
+  componentTag: string;
+  timeTag: string;
+  format: 'text' | 'json';
+}
+
+export function define(command: Command): void {
+  command
+    .usage('EXPERIMENT [JOB…] [options]')
+    .argument('<experiment>', 'its name, as the jobs are tagged')
+    .argument('[jobs...]', 'recordings, folders that hold some, or ids of jobs here (default: the current folder)')
+    .option('-m, --metric <name>', 'duration, cpu_time, processes, rchar… (any feature of tacho outliers)', 'duration')
+    .option('-n, --limit <n>', 'so many components at most; 0 is all (default: 10 as text)', whole)
+    .option('--job-tag <key:value>', 'only jobs with this tag', several, [])
+    .option('--experiment-tag <key>', 'the job tag with the experiment', EXPERIMENT_TAGS.experiment)
+    .option('--component-tag <key>', 'the job tag with the component', EXPERIMENT_TAGS.component)
+    .option('--time-tag <key>', 'the job tag with the time segment', EXPERIMENT_TAGS.time)
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addHelpText(
+      'after',
+      `
+From an experiment to its components, their time segments and jobs. A star is a method that says a value is out of line
+(modified z-score, z-score, interquartile range). Where segments follow at regular distances, those that are missing
+are named.
+
+Examples:
+  tacho explore ESM4_historical_D151 /archive/jobs
+  tacho explore ESM4_historical_D151 --metric cpu_time --limit 3
+  tacho explore sweep-7 runs/ --experiment-tag sweep --component-tag model --time-tag seed --format json
+`,
+    )
+    .action(async (experiment: string, names: string[], options: Options) => {
+      const { explore } = await import('../judge/explore/explore.ts');
+      const jobs = openJobs(names, options.jobTag);
+      const bar = readingJobs(jobs.length);
+      const found = await explore(experiment, jobs, {
+        metric: options.metric,
+        tags: { experiment: options.experimentTag, component: options.componentTag, time: options.timeTag },
+        progress: bar.advance,
+      });
+      bar.done();
+      if (options.format === 'json') {
+        const { limit = 0 } = options;
+        const components = limit === 0 ? found.components : found.components.slice(0, limit);
+        process.stdout.write(`${JSON.stringify({ ...found, components }, null, 1)}\n`);
+        return;
+      }
+      const { exploreText } = await import('../show/explore-text.ts');
+      const { limit } = options;
+      const page = { stream: process.stdout, width: pageWidth(), ...(limit === undefined ? {} : { limit }) };
+      process.stdout.write(exploreText(found, page));
+    });
+}

@@ -1,0 +1,140 @@
+import { type Command, Option } from 'commander';
+import { usage } from '../base/fault.ts';
+import type { Model } from '../judge/models/model.ts';
+import type { ModelStore } from '../judge/models/store.ts';
+import { openJobs, readingJobs } from './measured-jobs.ts';
+import { several } from './processes.ts';
+
+interface Options {
+  models?: string;
+  format: 'text' | 'json';
+}
+
+interface CreateOptions extends Options {
+  jobTag: string[];
+  tag?: string;
+  note?: string;
+}
+
+/** Where models are kept, as the options say. */
+export async function storeOf(options: { models?: string }): Promise<ModelStore> {
+  const { folderStore, modelsFolder } = await import('../judge/models/store.ts');
+  return folderStore(options.models ?? process.env.TACHO_MODELS ?? modelsFolder());
+}
+
+export function define(command: Command): void {
+  command.usage('create|list|show|enable|disable|delete … [options]').addHelpText(
+    'after',
+    `
+A model keeps the features of jobs that went as they should. tacho outliers and tacho cause compare others with it.
+Models are files in $XDG_DATA_HOME/tacho/models (~/.local/share), TACHO_MODELS or --models FOLDER.
+
+Examples:
+  tacho model create nightly runs/ --job-tag case:nightly
+  tacho model list
+  tacho cause tacho-4711 --model nightly
+`,
+  );
+  const verb = (name: string, summary: string): Command =>
+    command
+      .command(name)
+      .summary(summary)
+      .description(`${summary[0]!.toUpperCase()}${summary.slice(1)}.`)
+      .option('--models <folder>', 'where models are kept')
+      .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'));
+
+  verb('create', 'make a model of jobs')
+    .usage('NAME [JOB…] [options]')
+    .argument('<name>', 'a name that no other model has')
+    .argument('[jobs...]', 'recordings, folders that hold some, or ids of jobs here (default: the current folder)')
+    .option('--job-tag <key:value>', 'only jobs with this tag', several, [])
+    .option('-t, --tag <key>', 'the tag that operations go by (default: op, or the one that most bear)')
+    .option('--note <text>', 'what it is for')
+    .addHelpText('after', '\nExample:\n  tacho model create kernel tacho-1 tacho-2 tacho-3 --note "gcc 12, 16 cores"\n')
+    .action(async (name: string, names: string[], options: CreateOptions) => {
+      const [{ checkModelName, createModel }, { existsAlready }] = await Promise.all([
+        import('../judge/models/model.ts'),
+        import('../judge/models/store.ts'),
+      ]);
+      checkModelName(name);
+      const store = await storeOf(options);
+      // before anything is read, which may take long
+      if ((await store.load(name)) !== undefined) throw existsAlready(name, store.place);
+      const jobs = openJobs(names, options.jobTag);
+      const bar = readingJobs(jobs.length);
+      const model = await createModel(name, jobs, {
+        now: Date.now() * 1000,
+        progress: bar.advance,
+        ...(options.tag === undefined ? {} : { tag: options.tag }),
+        ...(options.note === undefined ? {} : { note: options.note }),
+      });
+      bar.done();
+      await store.add(model);
+      await tell([model], options, 'modelLine');
+    });
+
+  verb('list', 'list models')
+    .addHelpText('after', '\nExample:\n  tacho model list --format json | jq ".[].name"\n')
+    .action(async (options: Options) => {
+      const store = await storeOf(options);
+      const models = await store.list();
+      if (models.length === 0 && options.format === 'text') {
+        process.stderr.write(`no models in ${store.place}; tacho model create NAME JOB… makes one\n`);
+      } else await tell(models, options, 'modelList');
+    });
+
+  verb('show', 'show what a model holds')
+    .argument('<name>', 'the model')
+    .addHelpText('after', '\nExample:\n  tacho model show nightly\n')
+    .action(async (name: string, options: Options) => {
+      const { needModel } = await import('../judge/models/store.ts');
+      await tell([await needModel(await storeOf(options), name)], options, 'modelText');
+    });
+
+  for (const [word, enabled] of [
+    ['enable', true],
+    ['disable', false],
+  ] as const) {
+    verb(word, enabled ? 'let a model be used again' : 'keep a model from being used, without deleting it')
+      .argument('<name>', 'the model')
+      .addHelpText('after', `\nExample:\n  tacho model ${word} nightly\n`)
+      .action(async (name: string, options: Options) => {
+        const { needModel } = await import('../judge/models/store.ts');
+        const store = await storeOf(options);
+        const model = { ...(await needModel(store, name)), enabled };
+        await store.save(model);
+        await tell([model], options, 'modelLine');
+      });
+  }
+
+  verb('delete', 'delete models')
+    .argument('<names...>', 'the models')
+    .addHelpText('after', '\nExample:\n  tacho model delete nightly\n')
+    .action(async (names: string[], options: Options) => {
+      const { needModel } = await import('../judge/models/store.ts');
+      const store = await storeOf(options);
+      // all or none
+      const models = await Promise.all([...new Set(names)].map((name) => needModel(store, name)));
+      for (const { name } of models) await store.delete(name);
+      const said = { deleted: models.map(({ name }) => name) };
+      if (options.format === 'json') process.stdout.write(`${JSON.stringify(said, null, 1)}\n`);
+      else process.stdout.write(`deleted ${said.deleted.join(', ')}\n`);
+    });
+
+  command.action(() => {
+    throw usage('say what to do with models', 'tacho model create, list, show, enable, disable or delete');
+  });
+}
+
+async function tell(
+  models: readonly Model[],
+  options: Options,
+  how: 'modelLine' | 'modelList' | 'modelText',
+): Promise<void> {
+  if (options.format === 'json') {
+    process.stdout.write(`${JSON.stringify(how === 'modelList' ? models : models[0], null, 1)}\n`);
+    return;
+  }
+  const show = await import('../show/model-text.ts');
+  process.stdout.write(show[how](models, { stream: process.stdout }));
+}
