@@ -7,6 +7,8 @@ if (process.env.TACHO_NODE_OPTIONS !== undefined) {
   process.env.NODE_OPTIONS = process.env.TACHO_NODE_OPTIONS;
   delete process.env.TACHO_NODE_OPTIONS;
 }
+// Agents look for it in what the kernel keeps of this process; what we start is not ours.
+delete process.env.TACHO_OWN;
 
 if (process.argv[2] === '--isolated-sources') {
   // a release is one file: the process that reads what may hang starts here too

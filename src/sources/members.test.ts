@@ -201,3 +201,16 @@ test('real processes: an orphan in a session of its own is still the job’s', a
     watch.close();
   }
 });
+
+test("Tacho's own processes in a job are not the job's, what they start is", (t) => {
+  const job = { SLURM_JOB_ID: '17' };
+  const m = machine(t, [
+    { pid: 1, parent: 0 },
+    { pid: 100, environment: job },
+    { pid: 101, parent: 100, environment: { ...job, TACHO_OWN: '1' } },
+    { pid: 102, parent: 101, environment: job },
+  ]);
+  const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
+  assert.deepEqual(pids(watch), [100, 102]);
+  watch.close();
+});

@@ -111,6 +111,8 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       return;
     }
     if (pid !== root && byDescent && !isOfTheJob(entry)) return;
+    // `tacho start` in a job script is in the job, but is not what the user ran; what it starts is told by itself
+    if (pid !== root && how.by !== 'tree' && variable(host, pid, 'TACHO_OWN') !== undefined) return;
     entry.belongs = true;
     if (byDescent && (entry.group === pid || entry.session === pid)) {
       leaders.add(pid);
