@@ -72,16 +72,15 @@ export function tablesOf(
   const texts = new Map<string, TextColumn>([
     ['pid', pid],
     ['start', start],
-    ['rank', ranks(rows, order)],
     ['ended', ended],
   ]);
+  if (rows.numbers.has('mpirank')) texts.set('rank', ranks(rows, order));
   for (const name of TEXTS) {
     if (name !== 'hostname')
       texts.set(name, { codes: pick(rows.texts.get(name)!.codes, order), values: rows.values(name) });
   }
   const processes = batch(processEndTable, identity.end, process, texts);
-  const tids = threadIds(rows, order, threads, identity.pid);
-  if (single && tids.every((tid, i) => tid === pid.values[pid.codes[i]!])) {
+  if (single && ownIds(rows, threads, identity.pid)) {
     thread.set('thread_start', identity.start);
     const same = new Map([
       ['pid', pid],
@@ -91,7 +90,16 @@ export function tablesOf(
     ]);
     return { processes, threads: batch(threadEndTable, identity.end, thread, same) };
   }
+  const tids = threadIds(rows, order, threads, identity.pid);
   return { processes, threads: threadBatch(rows, order, threads, thread, { ...identity, tids, ended }) };
+}
+
+/** Do all of these threads have the ids of their processes, as first threads do? */
+function ownIds(rows: ProcessRows, threads: Uint32Array, pid: Float64Array): boolean {
+  const tid = rows.numbers.get('tid');
+  if (tid === undefined) return true;
+  for (let i = 0; i < threads.length; i++) if (tid[threads[i]!]! > 0 && tid[threads[i]!] !== pid[i]) return false;
+  return true;
 }
 
 interface Identity {

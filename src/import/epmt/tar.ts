@@ -20,7 +20,9 @@ interface Member {
   padding: number;
   /** file: is kept; skip: is not wanted; name, attributes: describe the next member. */
   use: 'file' | 'skip' | 'name' | 'attributes' | 'defaults';
-  pieces: Buffer[];
+  /** Its content so far. */
+  bytes: Buffer;
+  length: number;
 }
 
 /**
@@ -44,7 +46,7 @@ export class TarReader {
     this.options = options;
   }
 
-  /** The next bytes of the archive; the buffer is kept and must not be changed afterwards. */
+  /** The next bytes of the archive. */
   push(bytes: Buffer): void {
     let at = 0;
     while (at < bytes.length && !this.ended) {
@@ -57,7 +59,7 @@ export class TarReader {
         if (this.headerLength === BLOCK) this.begin();
       } else if (member.left > 0) {
         const count = Math.min(member.left, bytes.length - at);
-        if (member.use !== 'skip') member.pieces.push(bytes.subarray(at, at + count));
+        if (member.use !== 'skip') member.length += bytes.copy(roomFor(member, count), member.length, at, at + count);
         member.left -= count;
         at += count;
       } else {
@@ -110,7 +112,8 @@ export class TarReader {
       left: size,
       padding: (BLOCK - (size % BLOCK)) % BLOCK,
       use: describes ?? (wanted ? 'file' : 'skip'),
-      pieces: [],
+      bytes: Buffer.alloc(0),
+      length: 0,
     };
     if (describes === undefined) {
       this.nextName = undefined;
@@ -118,10 +121,10 @@ export class TarReader {
     }
   }
 
-  private finish({ name, use, pieces }: Member): void {
+  private finish({ name, use, bytes: space, length }: Member): void {
     this.member = undefined;
     if (use === 'skip') return;
-    const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+    const bytes = space.subarray(0, length);
     if (use === 'file') this.files.set(name, bytes);
     else if (use === 'name') this.nextName = cut(bytes);
     else if (use === 'attributes') this.attributes = this.pax(bytes);
@@ -189,6 +192,16 @@ export class TarReader {
   private fault(what: string): Fault {
     return new Fault(`${this.options.archive} cannot be imported: ${what}`);
   }
+}
+
+/** A claim is no reason to take all of the memory at once: only what came so far, and as much again. */
+function roomFor(member: Member, more: number): Buffer {
+  const { bytes, length, left } = member;
+  if (length + more <= bytes.length) return bytes;
+  const larger = Buffer.allocUnsafeSlow(Math.min(length + left, Math.max(1 << 24, length * 2, length + more)));
+  bytes.copy(larger, 0, 0, length);
+  member.bytes = larger;
+  return larger;
 }
 
 const cut = (bytes: Buffer): string => {
