@@ -28,8 +28,9 @@ export function define(command: Command): void {
       const config = await configOf(options, RECORDER_SETTINGS);
       const { startNodeAgent } = await import('../agent/node-agent.ts');
       const { findScope } = await import('../jobs/scope.ts');
-      const { openRecording } = await import('../recording/open.ts');
-      const { process_records: records } = openRecording(options.recording).job;
+      const { readJob } = await import('../recording/open.ts');
+      // thousands of agents begin at once: none of them looks at the others' folders
+      const records = readJob(options.recording)?.process_records;
       const step = process.env.SLURM_STEP_ID;
       let end: (why: string) => void = () => {};
       const over = new Promise<string>((resolve) => {

@@ -48,6 +48,11 @@ export function openRecording(folder: string): Recording {
   return { path: folder, job, nodes, troubles };
 }
 
+/** The job of a recording, without a look at its nodes; undefined when job.json is missing or damaged. */
+export function readJob(folder: string): Job | undefined {
+  return readRecord<Job>(path.join(folder, 'job.json'), JOB_NEEDS, []);
+}
+
 /**
  * Opens every recording among the paths: a path is a recording, or a folder that holds some (at any depth, up to four
  * levels). What was added to a folder since is simply there the next time.
