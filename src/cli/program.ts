@@ -100,6 +100,8 @@ function unknownVerb(word: string): Error {
 }
 
 function wrongUse(error: CommanderError, verb: Verb | undefined): Error {
+  // its help has been printed: a verb of several words was given without the second
+  if (error.code === 'commander.help') return usage(`tacho ${verb?.name} needs to know what to do`);
   const message = error.message.replace(/^error: /, '').replace(/\n\(Did you mean (.*)\?\)$/, '; did you mean $1?');
   return usage(message, `tacho ${verb === undefined ? '' : `${verb.name} `}--help explains the use`);
 }

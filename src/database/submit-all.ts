@@ -3,7 +3,7 @@ import { refreshJob } from '../jobs/refresh.ts';
 import { openRecording } from '../recording/open.ts';
 import { connect, type Database } from './connect.ts';
 import { needSchema } from './schema.ts';
-import { type SubmitOptions, type Submitted, submitRecording } from './submit.ts';
+import { needJob, type SubmitOptions, type Submitted, submitRecording } from './submit.ts';
 import { isDatabaseTrouble } from './trouble.ts';
 
 /** While one waits for the database, another is read. */
@@ -53,6 +53,7 @@ export async function submitFolder(
   let id = '';
   try {
     const recording = openRecording(folder);
+    needJob(recording);
     recording.job = await refreshJob(recording);
     id = recording.job.id;
     return { path: folder, id, submitted: await submitRecording(database, recording, options) };

@@ -49,6 +49,7 @@ export async function submitRecording(
   recording: Recording,
   options: SubmitOptions = {},
 ): Promise<Submitted> {
+  needJob(recording);
   needEnded(recording);
   const known = await presentJob(database, recording.job);
   if (known !== undefined && options.replace !== true) return known;
@@ -71,8 +72,8 @@ export async function submitRecording(
   });
 }
 
-/** A job that goes on would be stored by half, and the rest never. */
-function needEnded({ path: folder, job, nodes, troubles }: Recording): void {
+/** A recording of which nobody knows the job could be stored twice, or as another one's. */
+export function needJob({ path: folder, job, troubles }: Recording): void {
   const file = path.join(folder, 'job.json');
   const damaged = troubles.find((trouble) => trouble.includes(file));
   if (damaged !== undefined || !fs.existsSync(file)) {
@@ -83,6 +84,10 @@ function needEnded({ path: folder, job, nodes, troubles }: Recording): void {
   if (!Number.isFinite(job.start)) {
     throw new Fault(`cannot submit ${folder}: its job.json does not say when the job began`);
   }
+}
+
+/** A job that goes on would be stored by half, and the rest never. */
+function needEnded({ path: folder, job, nodes }: Recording): void {
   if (nodes.some((node) => isAlive(node)) || (job.state === 'running' && job.end === undefined)) {
     throw new Fault(`cannot submit ${folder}: job ${job.id} still runs`, {
       hint: 'submit it when it has ended; tacho watch does that by itself',

@@ -7,7 +7,7 @@ import { isAlive } from '../recording/alive.ts';
 import { openRecording, type Recording, recordingFolders } from '../recording/open.ts';
 import { connect, type Database } from './connect.ts';
 import { needSchema } from './schema.ts';
-import type { Submitted } from './submit.ts';
+import { needJob, type Submitted } from './submit.ts';
 import { submitFolder } from './submit-all.ts';
 import { isDatabaseTrouble } from './trouble.ts';
 
@@ -120,8 +120,9 @@ async function hasEnded(folder: string): Promise<boolean> {
   let recording: Recording;
   try {
     recording = openRecording(folder);
+    needJob(recording);
   } catch (error) {
-    // what cannot be opened is to be told of and moved aside
+    // to be told of and moved aside
     if (error instanceof Fault) return true;
     throw error;
   }

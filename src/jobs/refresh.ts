@@ -27,7 +27,9 @@ export async function refreshJob(
     known = { ...job, ...found, ...(job.end === undefined ? {} : { end: job.end }) };
     if (known.end === undefined) known.end = lastSign(recording) ?? job.start;
   } else if (found === undefined && job.end === undefined) known = silentEnd(recording) ?? job;
-  if (known !== job && ownedByUs(recording.path)) {
+  // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
+  const guessed = job.user === '' && job.uid < 0;
+  if (known !== job && !guessed && ownedByUs(recording.path)) {
     try {
       saveJob(recording.path, known);
     } catch {

@@ -1,0 +1,384 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Job } from '../src/recording/job.ts';
+import { START, temporary } from './make-recording.ts';
+import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
+import { makeProcessRecording } from './process-recording.ts';
+import { type Answer, TACHO, tacho } from './tacho.ts';
+
+/** submit, watch, db and annotate as a user types them, against a real PostgreSQL. */
+
+const PROCESSES = { c1: [{ pid: 100, start: 0, end: 5, tags: 'op:build' }] };
+const make = (id: string, more: Partial<Job> = {}, folder?: string): Promise<string> =>
+  makeProcessRecording(PROCESSES, { id, ...more }, folder);
+
+/** A fault as users see it: one sentence, perhaps what to do, no stack trace, no password. */
+function assertFault(answer: Answer, exit: number, ...says: (string | RegExp)[]): void {
+  const shown = `exit ${answer.code}\n${answer.out}${answer.err}`;
+  assert.equal(answer.code, exit, shown);
+  for (const words of says) {
+    assert.ok(
+      typeof words === 'string' ? answer.err.includes(words) : words.test(answer.err),
+      `lacks ${words}: ${shown}`,
+    );
+  }
+  assert.match(answer.err, /^tacho: /);
+  assert.doesNotMatch(answer.err, /\n\s+at |internal error|node:internal/, 'a stack trace is not for users');
+  assert.doesNotMatch(shown, /s3cret/, 'a password is never printed');
+}
+
+describe('the database from the command line', { skip: whyNoPostgres() }, () => {
+  let server: Server;
+  let db: string;
+  let recording: string;
+  const fresh = (): string => {
+    const url = server.fresh();
+    const made = tacho(['db', 'migrate', '--db', url]);
+    assert.equal(made.code, 0, made.err);
+    return url;
+  };
+  const nameOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);
+  const jobsIn = (url: string): string =>
+    server.sql(nameOf(url), "select coalesce(string_agg(id, ',' order by id), '') from tacho.jobs");
+
+  before(async () => {
+    server = await startPostgres();
+    db = fresh();
+    recording = await make('17');
+  });
+  after(() => server?.remove());
+
+  test('submit, again, as JSON, by TACHO_DB', async () => {
+    const first = tacho(['submit', recording, '--db', db]);
+    assert.equal(first.code, 0, first.err);
+    assert.equal(first.out, `${recording}: job 17 stored (#1, 1 processes, 1 threads)\n`);
+    const env = { ...process.env, TACHO_DB: db };
+    const again = tacho(['submit', recording, '--format', 'json'], { env });
+    assert.equal(again.code, 0, again.err);
+    assert.deepEqual(JSON.parse(again.out), [
+      { path: recording, id: '17', outcome: 'present', job: 1, processes: 1, threads: 1, troubles: [] },
+    ]);
+    const folder = temporary();
+    fs.writeFileSync(path.join(folder, 'tacho.toml'), `db = "${db}"\n`);
+    const listed = tacho(['db', 'jobs', '--format', 'json'], { cwd: folder });
+    assert.equal(listed.code, 0, listed.err);
+    assert.deepEqual(
+      JSON.parse(listed.out).map(({ id, user, start, processes }: Record<string, unknown>) => [
+        id,
+        user,
+        start,
+        processes,
+      ]),
+      [['17', 'ada', START, 1]],
+    );
+    assert.match(
+      tacho(['db', 'jobs', '--db', db]).out,
+      /1 +17 +train +ada +2026-\S+ \S+ \S+ +1 min 00 s +completed +1\n/,
+    );
+    assert.equal(tacho(['db', 'jobs', '--db', db, '--user', 'eve']).out, '');
+  });
+
+  test('of several recordings the good ones are stored, and the bad one is told', async () => {
+    const url = fresh();
+    const folder = temporary();
+    await make('1', {}, path.join(folder, 'tacho-1'));
+    await make('2', { state: 'running', end: undefined as unknown as number }, path.join(folder, 'tacho-2'));
+    // an agent is writing at this moment
+    const agent = path.join(folder, 'tacho-2/node=c1/agent.json');
+    fs.writeFileSync(agent, JSON.stringify({ ...JSON.parse(fs.readFileSync(agent, 'utf8')), end: undefined }));
+    await make('3', {}, path.join(folder, 'tacho-3'));
+    const answer = tacho(['submit', folder, '--db', url]);
+    assertFault(answer, 1, 'job 2 still runs', 'tacho watch');
+    assert.equal(jobsIn(url), '1,3');
+  });
+
+  const bad: [what: string, address: () => string, exit: number, ...says: (string | RegExp)[]][] = [
+    [
+      'nobody there',
+      () => 'postgres://ada:s3cret@127.0.0.1:9/x',
+      1,
+      'cannot open the database postgres://ada@127.0.0.1:9/x: nobody answers there',
+    ],
+    [
+      'no such host',
+      () => 'postgres://ada:s3cret@no-such-host.invalid/x',
+      1,
+      /no host of that name|could not be looked up/,
+    ],
+    ['no such database', () => server.address('nowhere'), 1, 'there is no such database'],
+    ['a wrong password', () => server.address('postgres', 'guarded', 's3cret'), 1, 'wrong password', '~/.pgpass'],
+    ['no password', () => server.address('postgres', 'guarded'), 1, 'a password is needed'],
+    ['something else', () => 'mysql://ada:s3cret@host/x', 2, '--db: "mysql://ada@host/x" is not the address'],
+    [
+      'a password with letters that addresses do not have',
+      () => 'postgres://ada:s3cret/@#%@127.0.0.1:9/x',
+      1,
+      'cannot open the database',
+    ],
+    ['no tables', () => server.fresh(), 1, "has no tables of Tacho's yet", 'tacho db migrate --db'],
+    [
+      'a newer schema',
+      () => changed((name) => server.sql(name, "insert into tacho.schema_versions values (999, 'later', '9.0')")),
+      1,
+      'newer Tacho (schema 999',
+      'update Tacho',
+    ],
+    [
+      'a read-only database',
+      () => changed((name) => server.sql('postgres', `alter database ${name} set default_transaction_read_only = on`)),
+      1,
+      'the database is read-only',
+    ],
+  ];
+  const changed = (change: (name: string) => void): string => {
+    const url = fresh();
+    change(nameOf(url));
+    return url;
+  };
+  test('a password is asked for by the server', () => {
+    server.sql('postgres', "create role guarded login password 'right'");
+  });
+  for (const [what, address, exit, ...says] of bad) {
+    test(`submit to ${what}: a clear word, nothing lost`, () => {
+      const before = fs.readFileSync(path.join(recording, 'job.json'), 'utf8');
+      assertFault(tacho(['submit', recording, '--db', address()]), exit, ...says);
+      assert.equal(fs.readFileSync(path.join(recording, 'job.json'), 'utf8'), before);
+    });
+  }
+
+  test('the right password is used, from the address, PGPASSWORD or a file', () => {
+    server.sql('postgres', 'create database guarded owner guarded');
+    const answer = tacho(['db', 'migrate', '--db', server.address('guarded', 'guarded', 'right')]);
+    assert.equal(answer.code, 0, answer.err);
+    const without = server.address('guarded', 'guarded');
+    assert.equal(tacho(['db', 'status', '--db', without], { env: { ...process.env, PGPASSWORD: 'right' } }).code, 0);
+    const file = path.join(temporary(), 'pgpass');
+    fs.writeFileSync(file, '*:*:*:guarded:right\n', { mode: 0o600 });
+    assert.equal(tacho(['db', 'status', '--db', without], { env: { ...process.env, PGPASSFILE: file } }).code, 0);
+  });
+
+  test('who may only read can ask, and is told that submitting needs more', () => {
+    const url = fresh();
+    tacho(['submit', recording, '--db', url]);
+    const name = nameOf(url);
+    server.sql('postgres', 'create role reader login');
+    const reader = server.address(name, 'reader');
+    assertFault(tacho(['db', 'jobs', '--db', reader]), 1, 'you lack a privilege', 'permission denied for schema tacho');
+    server.sql(name, 'grant usage on schema tacho to reader; grant select on all tables in schema tacho to reader');
+    assert.equal(JSON.parse(tacho(['db', 'jobs', '--db', reader, '--format', 'json']).out).length, 1);
+    assert.equal(JSON.parse(tacho(['db', 'status', '--db', reader, '--format', 'json']).out).may_submit, false);
+    assertFault(
+      tacho(['submit', '--replace', recording, '--db', reader]),
+      1,
+      'you lack a privilege',
+      'docs/database.md',
+    );
+    assert.equal(jobsIn(url), '17');
+  });
+
+  test('a database that has not all letters is not taken', () => {
+    const url = server.fresh("encoding 'LATIN1' locale 'C' template template0");
+    assertFault(tacho(['db', 'migrate', '--db', url]), 1, 'keeps text as LATIN1', 'createdb --encoding UTF8');
+  });
+
+  test('no database named; no word after db; a wrong one', () => {
+    const cwd = temporary();
+    assertFault(tacho(['submit', recording], { cwd }), 2, 'no database is named', 'TACHO_DB');
+    assertFault(tacho(['db', 'statsu'], { cwd }), 2, "unknown command 'statsu'; did you mean status?");
+    assert.match(tacho(['db'], { cwd }).err, /\ntacho: tacho db needs to know what to do\n$/);
+    assertFault(
+      tacho(['db', 'status'], { cwd, env: { ...process.env, TACHO_DB: 'http://ada:s3cret@x' } }),
+      2,
+      'TACHO_DB',
+    );
+    fs.writeFileSync(path.join(cwd, 'tacho.toml'), 'db = "http://ada:s3cret@host/x"\n');
+    assertFault(tacho(['db', 'status'], { cwd }), 2, 'tacho.toml:1: db must be an address');
+  });
+
+  test('drop asks; without a terminal it needs --yes', () => {
+    const url = fresh();
+    tacho(['submit', recording, '--db', url]);
+    assertFault(tacho(['db', 'drop', '--db', url], { input: 'yes\n' }), 2, 'this would remove 1 jobs', '--yes');
+    assert.equal(jobsIn(url), '17');
+    const dropped = tacho(['db', 'drop', '--yes', '--db', url]);
+    assert.equal(dropped.code, 0, dropped.err);
+    assert.match(dropped.out, /^1 jobs removed from postgres:/);
+    assertFault(tacho(['db', 'drop', '--yes', '--db', url]), 1, 'there is nothing to drop');
+  });
+
+  test('drop believes only a whole yes', () => {
+    const url = fresh();
+    const ask = (word: string): Answer => {
+      const line = `"${TACHO}" db drop --db ${url}`;
+      return tacho(
+        ['run', '--no-report', '-o', path.join(temporary(), 'r'), '--', 'script', '-qec', line, '/dev/null'],
+        {
+          input: `${word}\n`,
+        },
+      );
+    };
+    assert.match(ask('y').out, /nothing was removed/);
+    assert.equal(server.sql(nameOf(url), "select to_regclass('tacho.jobs') is not null"), 't');
+    assert.match(ask('yes').out, /0 jobs removed/);
+    assert.equal(server.sql(nameOf(url), "select to_regclass('tacho.jobs') is null"), 't');
+  });
+
+  test('retire says what would go, then takes it away', async () => {
+    const url = fresh();
+    const old = await make('old', { start: START - 400 * 86_400e6, end: START - 399 * 86_400e6 });
+    const now = await make('new', { start: Date.now() * 1000 - 5e6, end: Date.now() * 1000 });
+    tacho(['submit', old, now, '--db', url]);
+    assert.match(tacho(['db', 'retire', '--older-than', '90d', '--dry-run', '--db', url]).out, /^would go: 1 jobs/);
+    assert.equal(jobsIn(url), 'new,old');
+    assert.match(tacho(['db', 'retire', '--older-than', '90d', '--db', url]).out, /^removed: 1 jobs/);
+    assert.equal(jobsIn(url), 'new');
+    assertFault(tacho(['db', 'retire', '--db', url]), 2, '--older-than');
+    assertFault(tacho(['db', 'retire', '--older-than', 'long', '--db', url]), 2, '--older-than', 'is not a duration');
+  });
+
+  test('annotate a recording, a job in the database, and nothing', async () => {
+    const url = fresh();
+    const folder = await make('note', { tags: { case: 'a' } });
+    const said = tacho(['annotate', folder, 'note=slow = bad', 'reviewed=yes']);
+    assert.equal(said.code, 0, said.err);
+    assert.equal(said.out, 'job note\n  note=slow = bad\n  reviewed=yes\n  case:a\n');
+    const job = (): Job => JSON.parse(fs.readFileSync(path.join(folder, 'job.json'), 'utf8'));
+    assert.deepEqual(job().annotations, { note: 'slow = bad', reviewed: 'yes' });
+    tacho(['annotate', folder, '--remove', 'reviewed', '--tag', 'kind:test']);
+    assert.deepEqual([job().annotations, job().tags], [{ note: 'slow = bad' }, { case: 'a', kind: 'test' }]);
+    tacho(['submit', folder, '--db', url]);
+    const stored = tacho(['annotate', 'note', 'later=1', '--tag', 'case:b', '--db', url, '--format', 'json']);
+    assert.deepEqual(JSON.parse(stored.out), {
+      id: 'note',
+      annotations: { note: 'slow = bad', later: '1' },
+      tags: { case: 'b', kind: 'test' },
+    });
+    assert.equal(
+      server.sql(nameOf(url), "select annotations, tags, facts->'tags'->>'case' from tacho.jobs"),
+      '{"note": "slow = bad", "later": "1"}|{"case": "b", "kind": "test"}|b',
+    );
+    assert.equal(JSON.parse(tacho(['db', 'jobs', '--tag', 'case:b', '--db', url, '--format', 'json']).out).length, 1);
+    assertFault(tacho(['annotate', 'nothing', 'a=b', '--db', url]), 1, 'there is no job nothing in the database');
+    assertFault(tacho(['annotate', 'nothing', 'a=b']), 2, 'there is no folder nothing, and no database is named');
+    assertFault(tacho(['annotate', folder]), 2, 'nothing is said of the job');
+    assertFault(tacho(['annotate', folder, 'word']), 2, '"word" is not an annotation');
+    assertFault(tacho(['annotate', 'a=b']), 1, 'nothing is being recorded');
+  });
+
+  test('annotate a job from inside while it runs: it is still there at the end', () => {
+    const folder = path.join(temporary(), 'run');
+    const answer = tacho(['run', '--no-report', '-o', folder, '--', TACHO, 'annotate', 'phase=warm up']);
+    assert.equal(answer.code, 0, answer.err);
+    const job = JSON.parse(fs.readFileSync(path.join(folder, 'job.json'), 'utf8')) as Job;
+    assert.deepEqual([job.annotations, job.state], [{ phase: 'warm up' }, 'completed']);
+  });
+
+  describe('watch', () => {
+    const watching: ChildProcess[] = [];
+    after(() => {
+      for (const child of watching) if (child.exitCode === null) child.kill('SIGKILL');
+    });
+    const settled = ['--settle', '0', '--every', '100ms'];
+
+    test('--once submits what has ended and moves aside what is refused', async () => {
+      const url = fresh();
+      const folder = temporary();
+      await make('1', {}, path.join(folder, 'a/tacho-1'));
+      await make('2', {}, path.join(folder, 'tacho-2'));
+      fs.writeFileSync(path.join(folder, 'tacho-2/job.json'), '{"format');
+      await make('3', {}, path.join(folder, 'tacho-3'));
+      fs.writeFileSync(path.join(folder, 'tacho-3/job.json'), JSON.stringify({ format: 99, id: '3' }));
+      const answer = tacho(['watch', folder, '--once', '--settle', '0', '--db', url]);
+      assertFault(
+        answer,
+        1,
+        'job.json: it is damaged',
+        'newer Tacho (format 99',
+        `moved to ${path.join(folder, 'failed/tacho-2')}`,
+      );
+      assert.match(answer.out, /job 1 stored/);
+      assert.deepEqual(fs.readdirSync(path.join(folder, 'failed')).sort(), [
+        'tacho-2',
+        'tacho-2.reason.txt',
+        'tacho-3',
+        'tacho-3.reason.txt',
+      ]);
+      assert.match(fs.readFileSync(path.join(folder, 'failed/tacho-2.reason.txt'), 'utf8'), /it is damaged/);
+      assert.equal(jobsIn(url), '1');
+      const again = tacho(['watch', folder, '--once', '--settle', '0', '--db', url]);
+      assert.deepEqual([again.code, again.out, again.err], [0, '', '']);
+    });
+
+    test('what is still written, or was changed just now, is left in peace', async () => {
+      const url = fresh();
+      const folder = temporary();
+      await make('1', {}, path.join(folder, 'tacho-1'));
+      const answer = tacho(['watch', folder, '--once', '--settle', '1h', '--db', url]);
+      assert.deepEqual([answer.code, answer.out, answer.err], [0, '', '']);
+      assert.equal(jobsIn(url), '');
+    });
+
+    test('stored recordings go where they are wanted', async () => {
+      const url = fresh();
+      const folder = temporary();
+      await make('1', {}, path.join(folder, 'in/tacho-1'));
+      tacho([
+        'watch',
+        path.join(folder, 'in'),
+        '--once',
+        '--settle',
+        '0',
+        '--done',
+        path.join(folder, 'done'),
+        '--db',
+        url,
+      ]);
+      assert.deepEqual(
+        [fs.readdirSync(path.join(folder, 'in')), fs.readdirSync(path.join(folder, 'done'))],
+        [[], ['tacho-1']],
+      );
+    });
+
+    test('it lives through the loss of the database, submits what came meanwhile, and ends at Ctrl-C', async () => {
+      const url = fresh();
+      const folder = temporary();
+      const child = spawn(TACHO, ['watch', folder, ...settled, '--db', url], { stdio: ['ignore', 'pipe', 'pipe'] });
+      watching.push(child);
+      let text = '';
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+      const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
+      const until = async (words: string): Promise<void> => {
+        for (let tries = 0; !text.includes(words); tries++) {
+          assert.ok(tries < 600 && child.exitCode === null, `waited for "${words}" in:\n${text}`);
+          await sleep(50);
+        }
+      };
+      // made elsewhere, then moved: as if it was copied here whole
+      fs.renameSync(await make('1'), path.join(folder, 'tacho-1'));
+      await until('job 1 stored');
+      await server.stop();
+      fs.renameSync(await make('2'), path.join(folder, 'tacho-2'));
+      await until('trying again in');
+      await server.start();
+      await until('the database is back');
+      await until('job 2 stored');
+      child.kill('SIGINT');
+      assert.equal(await ended, 0);
+      assert.equal(jobsIn(url), '1,2');
+      assert.ok(!fs.existsSync(path.join(folder, 'failed')));
+    });
+
+    test('a folder or database that is not there is said at once', () => {
+      assertFault(tacho(['watch', 'nowhere', '--once', '--db', db]), 1, 'cannot open nowhere');
+      assertFault(
+        tacho(['watch', temporary(), '--db', 'postgres://ada:s3cret@127.0.0.1:9/x']),
+        1,
+        'nobody answers there',
+      );
+    });
+  });
+});
