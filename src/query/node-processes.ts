@@ -1,5 +1,5 @@
 import type { Batch } from '../recording/batch.ts';
-import { birthOf, type Chain, cumulative, type Image, imagesOf } from './process-images.ts';
+import { birthOf, cumulative, type Images, imagesOf, isCopy } from './process-images.ts';
 import type { SampledProcess } from './process-samples.ts';
 import { makeColumns, type ProcessColumns, type ProcessJob } from './process-set.ts';
 
@@ -39,18 +39,20 @@ const LATER = 2.5e6;
  */
 export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   const { ends, starts, samples } = given;
-  const { chains, boot } = imagesOf(ends, starts);
-  const starttime = ends?.numbers.get('starttime');
-  const matched = matchSamples(chains, samples, (chain) => birthOf(chain, starttime, boot));
+  const images = imagesOf(ends, starts);
   const names = new Set([...metricsOf(ends), ...samples.flatMap((one) => [...one.metrics.keys()])]);
-  const most = chains.reduce((sum, chain) => sum + chain.images.length + 1, 0) + samples.length;
+  // at most every image, a program without records after it, and every sampled process
+  const most = images.length + 2 * samples.length;
   const columns = makeColumns(most, names, [given.job]);
-  const into: Writer = { ...given, columns, at: 0, rows: new Int32Array(most).fill(-1), before: new Int32Array(most) };
+  const rows = new Int32Array(most).fill(-1);
+  const into: Writer = { ...given, images, columns, at: 0, rows, before: new Int32Array(most) };
+  const sampled = sampleFinder(samples);
   const seen = new Set<SampledProcess>();
-  for (const chain of chains) {
-    const sample = matched.get(chain);
+  for (let p = 0; p + 1 < images.processes.length; p++) {
+    const [first, end] = [images.processes[p]!, images.processes[p + 1]!];
+    const sample = sampled(images.pid[first]!, images.start[first]!, () => birthOf(images, ends, first, end));
     if (sample !== undefined) seen.add(sample);
-    addChain(into, chain, sample);
+    addProcess(into, first, end, sample);
   }
   for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.start, sample.start, -1);
   columns.length = into.at;
@@ -60,6 +62,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
 }
 
 interface Writer extends NodeProcesses {
+  images: Images;
   columns: ProcessColumns;
   /** Where the next process goes. */
   at: number;
@@ -72,66 +75,62 @@ function metricsOf(ends: Batch | undefined): string[] {
   return [...(ends?.numbers.keys() ?? [])].filter((name) => !IDENTITY.has(name));
 }
 
-/** Which sampled process a chain is: the same pid, and started at the same time or seen alive when it began. */
-function matchSamples(
-  chains: readonly Chain[],
+/** Finds what sampling saw of a process: the same pid, and started at the same time or seen alive when it began. */
+function sampleFinder(
   samples: readonly SampledProcess[],
-  birth: (chain: Chain) => number,
-): Map<Chain, SampledProcess> {
-  const found = new Map<Chain, SampledProcess>();
-  if (samples.length === 0) return found;
+): (pid: number, start: number, birth: () => number) => SampledProcess | undefined {
+  if (samples.length === 0) return () => undefined;
   const byPid = Map.groupBy(samples, (sample) => sample.pid);
-  for (const chain of chains) {
-    const born = birth(chain);
-    const best = byPid
-      .get(chain.first.pid)
-      ?.filter((sample) => {
-        const together = Math.abs(sample.start - born) < APART;
-        // records may begin late: a program without them executed one that has them
-        return together || (sample.start < born && sample.last > chain.first.start - APART);
-      })
-      .sort((a, b) => Math.abs(a.start - born) - Math.abs(b.start - born))[0];
-    if (best !== undefined) found.set(chain, best);
-  }
-  return found;
+  return (pid, start, birth) => {
+    const candidates = byPid.get(pid);
+    if (candidates === undefined) return undefined;
+    const born = birth();
+    const away = (sample: SampledProcess): number => Math.abs(sample.start - born);
+    return candidates
+      .filter((sample) => away(sample) < APART || (sample.start < born && sample.last > start - APART))
+      .sort((a, b) => away(a) - away(b))[0];
+  };
 }
 
-function addChain(into: Writer, chain: Chain, sample: SampledProcess | undefined): void {
-  const { columns } = into;
-  const { first, images } = chain;
+/** The images from `first` to before `end` are one process; the first tells when it began and who its parent was. */
+function addProcess(into: Writer, first: number, end: number, sample: SampledProcess | undefined): void {
+  const { columns, images } = into;
   const ppid = firstNumber(into, first, 'ppid');
+  const born = images.start[first]!;
   let before = -1;
-  images.forEach((image, k) => {
+  for (let k = end - first > 1 && isCopy(images, first, into.starts) ? first + 1 : first; k < end; k++) {
     const i = into.at++;
-    addIdentity(into, i, image);
-    columns.birth[i] = first.start;
+    const row = images.endRow[k]!;
+    addIdentity(into, i, k);
+    columns.birth[i] = born;
     if (!Number.isNaN(ppid)) columns.ppid[i] = ppid;
-    if (image.endRow >= 0) {
-      into.rows[i] = image.endRow;
+    if (row >= 0) {
+      into.rows[i] = row;
       into.before[i] = before;
-      before = image.endRow;
-      return;
+      before = row;
+      continue;
     }
     columns.source[i] = 'start';
-    const next = images[k + 1];
     // what it used is in the numbers of the image that it became
-    if (next !== undefined) columns.end[i] = next.start;
-    else if (sample !== undefined && sample.last >= image.start) {
+    if (k + 1 < end) columns.end[i] = images.start[k + 1]!;
+    else if (sample !== undefined && sample.last >= images.start[k]!) {
       columns.end[i] = sample.last;
       addSampled(into, i, sample, before);
     }
-  });
-  const last = images.at(-1)!;
-  if (sample === undefined || last.endRow < 0 || text(into.ends!, 'ended', last.endRow) !== 'exec') return;
-  const end = into.ends!.time[last.endRow]!;
-  if (sample.last > end + LATER) addSample(into, sample, end, first.start, before);
+  }
+  const last = images.endRow[end - 1]!;
+  if (sample === undefined || last < 0 || text(into.ends!, 'ended', last) !== 'exec') return;
+  // records may end before the process does: the program that it executed leaves none
+  const left = into.ends!.time[last]!;
+  if (sample.last > left + LATER) addSample(into, sample, left, born, before);
 }
 
 /** As the process began: an orphan has another parent at its end. */
-function firstNumber(into: Writer, image: Image, name: string): number {
-  const said = image.startRow < 0 ? undefined : into.starts?.numbers.get(name)?.[image.startRow];
+function firstNumber({ images, starts, ends }: Writer, k: number, name: string): number {
+  const [startRow, endRow] = [images.startRow[k]!, images.endRow[k]!];
+  const said = startRow < 0 ? undefined : starts?.numbers.get(name)?.[startRow];
   if (said !== undefined && !Number.isNaN(said)) return said;
-  return image.endRow < 0 ? Number.NaN : (into.ends?.numbers.get(name)?.[image.endRow] ?? Number.NaN);
+  return endRow < 0 ? Number.NaN : (ends?.numbers.get(name)?.[endRow] ?? Number.NaN);
 }
 
 function text(batch: Batch, name: string, row: number): string {
@@ -142,13 +141,14 @@ function text(batch: Batch, name: string, row: number): string {
 const ID_NUMBERS = ['ppid', 'pgid', 'sid', 'uid'] as const;
 const ID_TEXTS = ['exename', 'path', 'args', 'directory', 'tags'] as const;
 
-function addIdentity(into: Writer, i: number, image: Image): void {
-  const { columns } = into;
-  const [batch, row] = image.endRow >= 0 ? [into.ends!, image.endRow] : [into.starts!, image.startRow];
+function addIdentity(into: Writer, i: number, k: number): void {
+  const { columns, images } = into;
+  const endRow = images.endRow[k]!;
+  const [batch, row] = endRow >= 0 ? [into.ends!, endRow] : [into.starts!, images.startRow[k]!];
   columns.job[i] = 0;
   columns.node[i] = into.node;
-  columns.pid[i] = image.pid;
-  columns.start[i] = image.start;
+  columns.pid[i] = images.pid[k]!;
+  columns.start[i] = images.start[k]!;
   for (const name of ID_NUMBERS) columns[name][i] = batch.numbers.get(name)?.[row] ?? Number.NaN;
   for (const name of ID_TEXTS) columns[name][i] = text(batch, name, row);
   const rank = batch.numbers.get('rank')?.[row];

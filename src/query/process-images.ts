@@ -1,20 +1,21 @@
 import type { Batch } from '../recording/batch.ts';
 
-/** One program image: from its end record, else from its start record. */
-export interface Image {
-  pid: number;
+/**
+ * Program images of a node as columns, by pid and start: each from its end record, else from its start record. The
+ * images of one process of the kernel come one after the other, each executed the next.
+ */
+export interface Images {
+  length: number;
+  pid: Float64Array;
   /** Epoch microseconds. */
-  start: number;
+  start: Float64Array;
   /** Rows of the two tables; −1 where there is none. */
-  endRow: number;
-  startRow: number;
-}
-
-/** One process of the kernel: its images one after the other, each executed the next. */
-export interface Chain {
-  /** The first sign of it: tells when it began and who its parent was. */
-  first: Image;
-  images: Image[];
+  endRow: Int32Array;
+  startRow: Int32Array;
+  /** Where each process begins; one more entry ends the last. */
+  processes: Uint32Array;
+  /** When the machine started, as its records have it; NaN when they do not say. */
+  boot: number;
 }
 
 /** Kernel ticks a second, on every Linux that there is. */
@@ -29,118 +30,123 @@ export function cumulative(batch: Batch | undefined): ReadonlySet<string> {
   return new Set(batch?.table.columns.filter((column) => column.kind === 'counter').map((column) => column.name));
 }
 
-export interface Images {
-  chains: Chain[];
-  /** When the machine started, as its records have it; NaN when they do not say. */
-  boot: number;
-}
-
-/** The images that the tables `process_end` and `process_start` of a node tell of, by pid and start. */
+/** The images that the tables `process_end` and `process_start` of a node tell of. */
 export function imagesOf(ends: Batch | undefined, starts: Batch | undefined): Images {
-  const images: Image[] = [];
-  const ended = new Map<number, Map<number, Image>>();
-  eachLast(ends, (pid, start, row) => {
-    const image = { pid, start, endRow: row, startRow: -1 };
-    images.push(image);
-    let same = ended.get(pid);
-    if (same === undefined) {
-      same = new Map();
-      ended.set(pid, same);
-    }
-    same.set(start, image);
-  });
-  eachLast(starts, (pid, start, row) => {
-    const known = ended.get(pid)?.get(start);
-    if (known !== undefined) known.startRow = row;
-    else images.push({ pid, start, endRow: -1, startRow: row });
-  });
-  images.sort((a, b) => a.pid - b.pid || a.start - b.start);
-  const starttime = ends?.numbers.get('starttime');
-  const boot = bootOf(images, starttime);
-  return { chains: chainsOf(images, { ends, starts, starttime, boot }), boot };
+  const [a, b] = [lastRows(ends), lastRows(starts)];
+  const most = a.rows.length + b.rows.length;
+  const images: Images = {
+    length: 0,
+    pid: new Float64Array(most),
+    start: new Float64Array(most),
+    endRow: new Int32Array(most).fill(-1),
+    startRow: new Int32Array(most).fill(-1),
+    processes: new Uint32Array(0),
+    boot: Number.NaN,
+  };
+  for (let i = 0, k = 0; i < a.rows.length || k < b.rows.length; images.length++) {
+    const difference =
+      k === b.rows.length ? -1 : i === a.rows.length ? 1 : a.pid[i]! - b.pid[k]! || a.start[i]! - b.start[k]!;
+    const [from, at] = difference <= 0 ? [a, i] : [b, k];
+    images.pid[images.length] = from.pid[at]!;
+    images.start[images.length] = from.start[at]!;
+    if (difference <= 0) images.endRow[images.length] = a.rows[i++]!;
+    if (difference >= 0) images.startRow[images.length] = b.rows[k++]!;
+  }
+  images.boot = bootOf(images, ends);
+  images.processes = processesOf(images, ends, starts);
+  return images;
 }
 
-/** A program that failed to execute another has an end record too many: the last one of an image counts. */
-function eachLast(batch: Batch | undefined, take: (pid: number, start: number, row: number) => void): void {
-  if (batch === undefined) return;
-  const pid = batch.texts.get('pid');
-  const start = batch.texts.get('start');
-  if (pid === undefined || start === undefined) return;
+/**
+ * The last row of each image, by pid and start: a program that failed to execute another has an end record too many.
+ */
+function lastRows(batch: Batch | undefined): { pid: Float64Array; start: Float64Array; rows: Uint32Array } {
+  const pid = batch?.texts.get('pid');
+  const start = batch?.texts.get('start');
+  if (batch === undefined || pid === undefined || start === undefined) {
+    return { pid: new Float64Array(0), start: new Float64Array(0), rows: new Uint32Array(0) };
+  }
   const pids = Float64Array.from(pid.values, Number);
   const starts = Float64Array.from(start.values, Number);
-  for (let s = 0; s + 1 < batch.series.length; s++) {
-    const row = batch.series[s + 1]! - 1;
-    take(pids[pid.codes[row]!]!, starts[start.codes[row]!]!, row);
+  const rows = batch.series.slice(1).map((end) => end - 1);
+  const of = (row: number): [number, number] => [pids[pid.codes[row]!]!, starts[start.codes[row]!]!];
+  let sorted = true;
+  for (let s = 1; s < rows.length && sorted; s++) {
+    const [before, now] = [of(rows[s - 1]!), of(rows[s]!)];
+    sorted = before[0] < now[0] || (before[0] === now[0] && before[1] < now[1]);
   }
+  // keys of very different lengths are not in the order of their numbers
+  if (!sorted) rows.sort((a, b) => of(a)[0] - of(b)[0] || of(a)[1] - of(b)[1]);
+  return {
+    pid: Float64Array.from(rows, (row) => pids[pid.codes[row]!]!),
+    start: Float64Array.from(rows, (row) => starts[start.codes[row]!]!),
+    rows,
+  };
+}
+
+/** The kernel's start of an image's process, in ticks; NaN when its record does not say. */
+function ticksOf(images: Images, ends: Batch | undefined, i: number): number {
+  return images.endRow[i]! < 0 ? Number.NaN : (ends?.numbers.get('starttime')?.[images.endRow[i]!] ?? Number.NaN);
 }
 
 /** The first image of a process starts right after the process itself: most of them together tell when time began. */
-function bootOf(images: readonly Image[], starttime: Float64Array | undefined): number {
-  if (starttime === undefined) return Number.NaN;
-  const found: number[] = [];
-  let before: Image | undefined;
-  for (const image of images) {
-    if (image.endRow >= 0 && before?.pid !== image.pid) {
-      const ticks = starttime[image.endRow]!;
-      if (!Number.isNaN(ticks)) found.push(image.start - ticks * TICK);
+function bootOf(images: Images, ends: Batch | undefined): number {
+  if (!ends?.numbers.has('starttime')) return Number.NaN;
+  const found = new Float64Array(images.length);
+  let count = 0;
+  for (let i = 0; i < images.length; i++) {
+    if (i > 0 && images.pid[i] === images.pid[i - 1]) continue;
+    const ticks = ticksOf(images, ends, i);
+    if (!Number.isNaN(ticks)) found[count++] = images.start[i]! - ticks * TICK;
+  }
+  return count === 0 ? Number.NaN : found.subarray(0, count).sort()[count >> 1]!;
+}
+
+function processesOf(images: Images, ends: Batch | undefined, starts: Batch | undefined): Uint32Array {
+  const begins = new Uint32Array(images.length + 1);
+  let count = 0;
+  for (let i = 0; i < images.length; i++) {
+    const same = i > 0 && images.pid[i] === images.pid[i - 1] && goesOn(images, begins[count - 1]!, i, ends, starts);
+    if (!same) begins[count++] = i;
+  }
+  begins[count] = images.length;
+  return begins.slice(0, count + 1);
+}
+
+/** Is image `i` of the same process as those from `first` on? */
+function goesOn(images: Images, first: number, i: number, ends: Batch | undefined, starts: Batch | undefined): boolean {
+  const before = i - 1;
+  const mine = ticksOf(images, ends, i);
+  if (!Number.isNaN(mine)) {
+    for (let k = first; k < i; k++) {
+      const theirs = ticksOf(images, ends, k);
+      if (!Number.isNaN(theirs)) return theirs === mine;
     }
-    before = image;
+    // the kernel started this process before the other image began: the pid cannot have been anybody else's
+    return images.boot + mine * TICK <= images.start[before]! + CLOSE;
   }
-  const sorted = Float64Array.from(found).sort();
-  return sorted.length === 0 ? Number.NaN : sorted[sorted.length >> 1]!;
-}
-
-interface Facts {
-  ends: Batch | undefined;
-  starts: Batch | undefined;
-  starttime: Float64Array | undefined;
-  boot: number;
-}
-
-function chainsOf(images: readonly Image[], facts: Facts): Chain[] {
-  const chains: Image[][] = [];
-  for (const image of images) {
-    const chain = chains.at(-1);
-    if (chain !== undefined && chain[0]!.pid === image.pid && sameProcess(chain, image, facts)) chain.push(image);
-    else chains.push([image]);
+  if (images.endRow[before]! >= 0) {
+    const how = ends!.texts.get('ended');
+    const exec = how !== undefined && how.values[how.codes[images.endRow[before]!]!] === 'exec';
+    return exec && images.start[i]! - ends!.time[images.endRow[before]!]! < LOADING;
   }
-  return chains.map((chain) => ({
-    first: chain[0]!,
-    images: chain.length > 1 && isCopy(chain[0]!, facts.starts) ? chain.slice(1) : chain,
-  }));
+  const ppid = starts?.numbers.get('ppid');
+  const sameParent = images.startRow[i]! >= 0 && ppid?.[images.startRow[i]!] === ppid?.[images.startRow[before]!];
+  return sameParent && images.start[i]! - images.start[before]! < LOADING;
 }
 
 /** A child that was forked only to execute another program ends without a record: it has nothing to tell of its own. */
-function isCopy(image: Image, starts: Batch | undefined): boolean {
+export function isCopy(images: Images, i: number, starts: Batch | undefined): boolean {
   const began = starts?.texts.get('began');
-  return image.endRow < 0 && (began === undefined || began.values[began.codes[image.startRow]!] !== 'exec');
+  const row = images.startRow[i]!;
+  return images.endRow[i]! < 0 && (began === undefined || began.values[began.codes[row]!] !== 'exec');
 }
 
-function sameProcess(chain: readonly Image[], image: Image, { ends, starts, starttime, boot }: Facts): boolean {
-  const before = chain.at(-1)!;
-  const ticks = (one: Image): number => (one.endRow < 0 ? Number.NaN : (starttime?.[one.endRow] ?? Number.NaN));
-  const mine = ticks(image);
-  if (!Number.isNaN(mine)) {
-    const theirs = chain.map(ticks).find((value) => !Number.isNaN(value));
-    if (theirs !== undefined) return theirs === mine;
-    // the kernel started this process before the other image began: the pid cannot have been anybody else's
-    return boot + mine * TICK <= before.start + CLOSE;
+/** When the kernel started the process with the images from `first` to before `end`, epoch microseconds. */
+export function birthOf(images: Images, ends: Batch | undefined, first: number, end: number): number {
+  for (let i = first; i < end && !Number.isNaN(images.boot); i++) {
+    const ticks = ticksOf(images, ends, i);
+    if (!Number.isNaN(ticks)) return images.boot + ticks * TICK;
   }
-  if (before.endRow >= 0) {
-    const how = ends!.texts.get('ended');
-    const exec = how !== undefined && how.values[how.codes[before.endRow]!] === 'exec';
-    return exec && image.start - ends!.time[before.endRow]! < LOADING;
-  }
-  const ppid = starts?.numbers.get('ppid');
-  const sameParent = image.startRow >= 0 && ppid?.[image.startRow] === ppid?.[before.startRow];
-  return sameParent && image.start - before.start < LOADING;
-}
-
-/** When the kernel started the process, epoch microseconds. */
-export function birthOf({ first, images }: Chain, starttime: Float64Array | undefined, boot: number): number {
-  for (const { endRow } of images) {
-    const ticks = endRow < 0 ? Number.NaN : (starttime?.[endRow] ?? Number.NaN);
-    if (!Number.isNaN(ticks) && !Number.isNaN(boot)) return boot + ticks * TICK;
-  }
-  return first.start;
+  return images.start[first]!;
 }

@@ -4,14 +4,16 @@ import type { Rows } from './rows.ts';
 
 /**
  * Rows in any order become a batch: sorted by keys and time, rows with the same keys and time once.
- * Two events may happen at the same moment: of those, only rows that are equal in everything count once.
+ * Two events may happen at the same moment: of those, only rows that are equal in everything count once,
+ * and none when they are known to be distinct.
  */
-export function arrange(rows: Rows, table: Table): Batch {
+export function arrange(rows: Rows, table: Table, distinct = false): Batch {
   const count = rows.length;
   const keys = table.keys.map((key) => rows.texts.get(key.name)!);
   const { series, total } = seriesOf(keys, count);
   const columns = [...rows.numbers.values(), ...[...rows.texts.values()].map(({ codes }) => codes)];
-  const equal = (a: number, b: number): boolean => columns.every((column) => Object.is(column[a], column[b]));
+  const equal = (a: number, b: number): boolean =>
+    !distinct && columns.every((column) => Object.is(column[a], column[b]));
   const { order, starts } = sortByTime(series, total, rows.time, count, table.events === true ? equal : () => true);
   const kept = order?.length ?? count;
   const pick = <T extends Float64Array | Uint32Array>(values: T, into: T): T => {

@@ -58,8 +58,10 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   const described = tableOf(node, name);
   const rows = new Rows();
   const damage: Damage[] = [];
-  // events are told apart by everything they say
-  const wanted = options.columns === undefined || described?.events === true ? undefined : new Set(options.columns);
+  // events are told apart by everything they say; a sealed file has done that already
+  const distinct = files.parts.length === 0;
+  const whole = options.columns === undefined || (described?.events === true && !distinct);
+  const wanted = whole ? undefined : new Set(options.columns);
   let table: Table | undefined;
   const seen = new Map<string, Column>();
 
@@ -107,7 +109,7 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   table ??= described ?? guessTable(name, ['time'], ['time']);
   const columns = orderColumns(seen, described);
   for (const key of table.keys) rows.addText(key.name);
-  const batch = arrange(rows, { ...table, columns });
+  const batch = arrange(rows, { ...table, columns }, distinct);
   return { ...clip(batch, options), damage };
 }
 
