@@ -110,19 +110,19 @@ static void nothing_yet(int64_t *m)
 
 /*
  * Waiting, time slices and block I/O are those of the first thread: the caller adds those of the others. What the kernel
- * calls the I/O of a process has that of all children in it that were waited for. One thread is asked itself; of several
- * the process's is right as long as there were no such children: true, if there were.
+ * calls the I/O of a process has that of all children in it that were waited for. If there were any, which is answered,
+ * an only thread is asked itself; of several the caller adds up what each did.
  */
 bool count_process(int64_t *m, char *scratch, size_t size)
 {
-    char first_io[48];
+    char only_thread[48];
     nothing_yet(m);
     usage(RUSAGE_SELF, m);
     bool waited = children(m);
-    thread_file(first_io, sizeof first_io, process.pid, "/io");
+    thread_file(only_thread, sizeof only_thread, process.pid, "/io");
     int folder = open_folder("/proc/self");
     if (folder >= 0) {
-        io(folder, process.threads > 1 ? "io" : first_io, m, scratch, size, own_io);
+        io(folder, waited && process.threads == 1 ? only_thread : "io", m, scratch, size, own_io);
         schedule(folder, m, scratch, size);
         stat(folder, m, scratch, size, NULL);
         high_water(folder, m, scratch, size);

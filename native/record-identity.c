@@ -90,30 +90,74 @@ static size_t join(struct arguments *state, const char *bytes, size_t length, ch
     return n;
 }
 
-/* The scratch buffer takes a piece as it is read in its first half, and joined in its second. */
+/* Where the kernel has put the arguments, if we were told. */
+static struct {
+    const char *bytes;
+    size_t length;
+} in_memory;
+
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+/* glibc passes them to what it calls at the start, musl does not. They lie in one piece, as the kernel puts them. */
+void remember_arguments(int count, char **arguments)
+{
+    if (gnu_get_libc_version == NULL || count < 1 || arguments == NULL || arguments[0] == NULL)
+        return;
+    const char *last = arguments[count - 1];
+    if (last == NULL || last < arguments[0])
+        return;
+    in_memory.bytes = arguments[0];
+    in_memory.length = (size_t)(last - arguments[0]) + strlen(last) + 1;
+}
+
+struct source {
+    int descriptor;
+    const char *at;
+    size_t left;
+};
+
+static struct source open_arguments(void)
+{
+    struct source source = { -1, in_memory.bytes, in_memory.length };
+    if (source.at == NULL)
+        source.descriptor = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
+    return source;
+}
+
+static size_t next_piece(struct source *source, char *buffer, size_t size)
+{
+    if (source->at == NULL) {
+        long length = source->descriptor < 0 ? 0 : read_some(source->descriptor, buffer, size);
+        return length > 0 ? (size_t)length : 0;
+    }
+    size_t length = source->left < size ? source->left : size;
+    memcpy(buffer, source->at, length);
+    source->at += length;
+    source->left -= length;
+    return length;
+}
+
+/* The scratch buffer takes a piece as it is in its first half, and joined in its second. */
 static void add_arguments(char *scratch, size_t size)
 {
     struct arguments state = { .program = true };
+    struct source source = open_arguments();
     size_t half = size / 2, piece = half - 1;
+    size_t length = next_piece(&source, scratch, piece);
+    size_t joined = join(&state, scratch, length, scratch + half);
     add_char(&made, '\t');
-    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0);
-    if (descriptor < 0)
-        return;
-    long length = read_some(descriptor, scratch, piece);
-    size_t joined = length > 0 ? join(&state, scratch, (size_t)length, scratch + half) : 0;
     struct text room = { made.at, identity + sizeof identity - 1 };
-    bool whole = length < (long)piece && add_escaped(&room, scratch + half, joined) == joined;
-    if (whole) {
+    if (length < piece && add_escaped(&room, scratch + half, joined) == joined) {
         made.at = room.at;
     } else {
         add_word(&made, continued);
-        while (length > 0) {
+        do {
             send_piece("args", scratch + half, joined);
-            length = read_some(descriptor, scratch, piece);
-            joined = length > 0 ? join(&state, scratch, (size_t)length, scratch + half) : 0;
-        }
+            length = next_piece(&source, scratch, piece);
+            joined = join(&state, scratch, length, scratch + half);
+        } while (length > 0);
     }
-    close_file(descriptor);
+    close_file(source.descriptor);
 }
 
 void make_identity(char *scratch, size_t size)

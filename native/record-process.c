@@ -188,11 +188,12 @@ static long setting(const char *name, long otherwise)
     return number == MISSING ? otherwise : (long)number;
 }
 
-__attribute__((constructor)) static void at_start(void)
+__attribute__((constructor)) static void at_start(int count, char **arguments)
 {
     int kept = errno;
     if (!use_file(getenv("TACHO_RECORD")))
         return;
+    remember_arguments(count, arguments);
     process.thread_us = setting("TACHO_RECORD_THREAD_MS", 10) * 1000;
     choose_events(getenv("TACHO_RECORD_EVENTS"));
     begin((pid_t)syscall(SYS_getppid));

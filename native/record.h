@@ -129,6 +129,7 @@ void add_events(struct text *text, const int64_t *values);
 
 /* record-identity.c */
 extern char identity[];
+void remember_arguments(int count, char **arguments);
 void make_identity(char *scratch, size_t size);
 
 /* record-process.c */
