@@ -10,7 +10,7 @@ import {
   splitDouble,
 } from './encode.ts';
 import { Encoding, PageType } from './format.ts';
-import { encodeStruct, i32, struct } from './thrift.ts';
+import { encodeStruct, i32, struct, writeVarint } from './thrift.ts';
 
 /** A column of one row group, ready to be written: its pages, and what the footer says about it. */
 export interface Chunk {
@@ -311,6 +311,12 @@ function dataPages(shape: Shape, encoding: number, encode: (out: Bytes, from: nu
 
 function definitionLevels(present: Uint8Array | undefined, rows: number): Buffer {
   const out = new Bytes(64);
-  runsAndBits(out, present ?? new Uint8Array(rows).fill(1), 1);
+  if (present !== undefined) runsAndBits(out, present, 1);
+  else if (rows > 0) {
+    // one run of ones
+    const run: number[] = [];
+    writeVarint(run, rows * 2);
+    out.push([...run, 1]);
+  }
   return out.view();
 }

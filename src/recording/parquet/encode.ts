@@ -61,10 +61,10 @@ export function plainDouble(out: Bytes, values: Float64Array): void {
 
 export function plainTexts(out: Bytes, values: readonly string[]): void {
   for (const value of values) {
-    const length = Buffer.byteLength(value);
-    out.room(length + 4);
+    // a unit of a text has three bytes at most
+    out.room(value.length * 3 + 4);
+    const length = out.data.write(value, out.length + 4);
     out.data.writeUInt32LE(length, out.length);
-    out.data.write(value, out.length + 4);
     out.length += length + 4;
   }
 }
