@@ -47,7 +47,7 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: Options) => {
-      const { set } = await openProcesses(paths);
+      const { set } = await openProcesses(paths, options.filter.length > 0 ? undefined : ['tags']);
       const keys = tagKeys(set);
       if (keys.size === 0) {
         throw new Fault('no process bears a tag', {

@@ -9,10 +9,13 @@ export interface Opened {
   set: ProcessSet;
 }
 
-/** The processes of the recordings that were named (or of those here), with their tree; what is damaged is said. */
-export async function openProcesses(paths: readonly string[]): Promise<Opened> {
+/**
+ * The processes of the recordings that were named (or of those here), with their tree; what is damaged is said. With
+ * `wanted`, only these columns need be read.
+ */
+export async function openProcesses(paths: readonly string[], wanted?: readonly string[]): Promise<Opened> {
   const source = recordingsSource(findRecordings(paths.length === 0 ? ['.'] : paths));
-  const set = linkProcesses(await source.processes());
+  const set = linkProcesses(await source.processes(wanted));
   for (const trouble of set.troubles) process.stderr.write(`tacho: ${trouble}\n`);
   if (set.length === 0) {
     throw new Fault(`no processes were recorded in ${set.jobs.map((job) => job.origin).join(', ')}`, {

@@ -25,6 +25,12 @@ export function whole(value: string): number {
   return Number(value);
 }
 
+/** What text shows; anything else may need every column. */
+function wantedColumns({ tree, filter, sort = 'cpu', columns, format }: Options): string[] | undefined {
+  if (filter.length > 0 || format !== 'text') return undefined;
+  return [sort, ...(columns ?? ['command', ...(tree ? [] : ['rss', 'io'])])];
+}
+
 export function define(command: Command): void {
   command
     .usage('[RECORDING…] [options]')
@@ -50,7 +56,7 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: Options) => {
-      const { set } = await openProcesses(paths);
+      const { set } = await openProcesses(paths, wantedColumns(options));
       const found = filterProcesses(set, options.filter);
       if (found.length === 0) process.stderr.write('tacho: no process meets the filter\n');
       const text = options.format === 'text';

@@ -40,7 +40,8 @@ Examples:
     .action(async (paths: string[], options: Options) => {
       const by = options.tag.length > 0 ? 'operation' : options.by;
       if (options.width !== undefined && options.width < 40) throw usage('--width must be at least 40');
-      const { set } = await openProcesses(paths);
+      const wanted = options.filter.length > 0 ? undefined : [by === 'operation' ? 'tags' : 'command'];
+      const { set } = await openProcesses(paths, wanted);
       const rows = timelineOf(set, filterProcesses(set, options.filter), by, options.tag);
       if (rows.length === 0) {
         throw new Fault(by === 'operation' ? 'no process bears a tag' : 'no process meets the filter', {

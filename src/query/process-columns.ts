@@ -71,6 +71,21 @@ const METRIC_KINDS: Readonly<Record<string, ColumnKind>> = {
   PERF_COUNT_SW_TASK_CLOCK: 'nanoseconds',
 };
 
+/** Columns of records that the merging and the tree are made of. */
+const ALWAYS = ['ppid', 'uid', 'ended', 'exitcode', 'exitsignal', 'numtids', 'starttime', 'usertime', 'systemtime'];
+
+const MADE_OF: Readonly<Record<string, readonly string[]>> = {
+  command: ['exename', 'path', 'args'],
+  exename: ['exename', 'path'],
+  io: ['rchar', 'wchar'],
+};
+
+/** The columns of end records that these columns are made of. */
+export function recordColumns(wanted: readonly string[]): string[] {
+  const names = wanted.map((name) => ALIASES[name] ?? name);
+  return [...ALWAYS, ...names.flatMap((name) => (name.startsWith('tag:') ? ['tags'] : (MADE_OF[name] ?? [name])))];
+}
+
 /** What a metric of a process or thread is measured in. */
 export const metricKind = (name: string): ColumnKind => METRIC_KINDS[name] ?? 'count';
 

@@ -108,7 +108,8 @@ export interface ThreadColumns {
 
 /** Where processes come from. Every question about them is answered from these two alone. */
 export interface ProcessSource {
-  processes(): Promise<ProcessColumns>;
+  /** With `wanted`, only the columns of these names need be there, besides those of the tree. */
+  processes(wanted?: readonly string[]): Promise<ProcessColumns>;
   threads(process: ProcessId): Promise<ThreadColumns>;
 }
 

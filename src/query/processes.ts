@@ -4,6 +4,7 @@ import type { NodeRecording, Recording } from '../recording/open.ts';
 import { type ReadBatch, readTable } from '../recording/read.ts';
 import type { SeriesStatistics } from '../recording/statistics.ts';
 import { mergeProcesses, type NodeProcesses } from './node-processes.ts';
+import { recordColumns } from './process-columns.ts';
 import { SAMPLE_COLUMNS, type SampledProcess, samplesOfBatch, samplesOfStatistics } from './process-samples.ts';
 import {
   joinColumns,
@@ -24,20 +25,20 @@ export function readProcesses(recordings: readonly Recording[]): ProcessSet {
 /** Recordings as a place where processes come from. */
 export function recordingsSource(recordings: readonly Recording[]): ProcessSource {
   return {
-    processes: async () => readColumns(recordings),
+    processes: async (wanted) => readColumns(recordings, wanted),
     threads: async (process) => readThreads(recordings[process.job]!, process),
   };
 }
 
-/** All processes of the recordings as columns. */
-export function readColumns(recordings: readonly Recording[]): ProcessColumns {
+/** All processes of the recordings as columns; with `wanted`, only those and what every process has. */
+export function readColumns(recordings: readonly Recording[], wanted?: readonly string[]): ProcessColumns {
   const parts = recordings.flatMap((recording) => {
     const job = processJob(recording.job, recording.path);
     // a job without nodes is still one of the jobs
     const found = [{ ...makeColumns(0, [], [job]), troubles: [...recording.troubles] }];
     for (const node of recording.nodes) {
       const troubles: string[] = [];
-      const columns = mergeProcesses(nodeProcesses(node, job, recording.job, troubles));
+      const columns = mergeProcesses(nodeProcesses(node, job, recording.job, troubles, { wanted }));
       found.push({ ...columns, troubles });
     }
     return found.length === 2 ? [{ ...found[1]!, troubles: [...found[0]!.troubles, ...found[1]!.troubles] }] : found;
@@ -60,7 +61,7 @@ export function recordedProcesses(
   const parts = recording.nodes.map((node) => {
     const troubles: string[] = [];
     const samples = samplesOfStatistics(sampled(node.name));
-    return { ...mergeProcesses(nodeProcesses(node, job, recording.job, troubles, samples)), troubles };
+    return { ...mergeProcesses(nodeProcesses(node, job, recording.job, troubles, { samples })), troubles };
   });
   return linkProcesses(joinColumns(parts));
 }
@@ -85,7 +86,7 @@ function nodeProcesses(
   job: ProcessJob,
   facts: Job,
   troubles: string[],
-  known?: readonly SampledProcess[],
+  options: { samples?: readonly SampledProcess[]; wanted?: readonly string[] | undefined } = {},
 ): NodeProcesses {
   const read = (table: string, columns?: readonly string[]): ReadBatch | undefined => {
     if (!node.tables.has(table)) return undefined;
@@ -93,9 +94,9 @@ function nodeProcesses(
     for (const damage of batch.damage) troubles.push(damageWords(damage));
     return batch;
   };
-  const sampled = known === undefined ? read('process', SAMPLE_COLUMNS) : undefined;
-  const samples = known ?? (sampled === undefined ? [] : samplesOfBatch(sampled));
-  const ends = read('process_end');
+  const sampled = options.samples === undefined ? read('process', SAMPLE_COLUMNS) : undefined;
+  const samples = options.samples ?? (sampled === undefined ? [] : samplesOfBatch(sampled));
+  const ends = read('process_end', options.wanted === undefined ? undefined : recordColumns(options.wanted));
   const starts = read('process_start');
   return {
     job,
