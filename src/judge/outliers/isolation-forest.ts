@@ -7,11 +7,11 @@ const SAMPLE = 256;
 
 /** Trees one behind the other: node i splits `feature[i]` at `split[i]`; a leaf has feature −1 and its depth in `split`. */
 interface Forest {
-  roots: number[];
-  feature: number[];
-  split: number[];
+  roots: Uint32Array;
+  feature: Int16Array;
+  split: Float64Array;
   /** The left child; the right one is the next. */
-  child: number[];
+  child: Uint32Array;
   /** The mean depth that points of a sample of this size have. */
   usual: number;
 }
@@ -39,24 +39,29 @@ export function isolationForest(given: Matrix): (matrix: Matrix) => Float64Array
   };
 }
 
-function grow(matrix: Matrix): Forest {
-  const { rows, columns, values } = matrix;
+function grow({ rows, columns, values }: Matrix): Forest {
   const sample = Math.min(SAMPLE, rows);
   const deepest = Math.ceil(Math.log2(Math.max(2, sample)));
-  const forest: Forest = { roots: [], feature: [], split: [], child: [], usual: usualDepth(sample) };
+  // a tree has fewer than twice as many nodes as leaves
+  const room = TREES * 2 * sample;
+  const roots = new Uint32Array(TREES);
+  const feature = new Int16Array(room).fill(-1);
+  const split = new Float64Array(room);
+  const child = new Uint32Array(room);
   const next = random(rows * 31 + columns);
-  const all = Uint32Array.from({ length: rows }, (_, r) => r);
-
-  const leaf = (node: number, size: number, depth: number): void => {
-    forest.feature[node] = -1;
-    forest.split[node] = depth + usualDepth(size);
+  const all = new Uint32Array(rows);
+  for (let i = 0; i < rows; i++) all[i] = i;
+  const swap = (i: number, j: number): void => {
+    const kept = all[i]!;
+    all[i] = all[j]!;
+    all[j] = kept;
   };
+  let nodes = 0;
+
   const build = (node: number, low: number, high: number, depth: number): void => {
     const size = high - low;
-    if (size <= 1 || depth >= deepest) {
-      leaf(node, size, depth);
-      return;
-    }
+    split[node] = depth + usualDepth(size);
+    if (size <= 1 || depth >= deepest) return;
     // a feature that does not vary here cannot be cut: the next one that does
     const first = Math.floor(next() * columns);
     for (let tried = 0; tried < columns; tried++) {
@@ -71,37 +76,24 @@ function grow(matrix: Matrix): Forest {
       if (min === max) continue;
       const cut = min + next() * (max - min);
       let middle = low;
-      for (let i = low; i < high; i++) {
-        if (values[all[i]! * columns + column]! > cut) continue;
-        [all[i], all[middle]] = [all[middle]!, all[i]!];
-        middle++;
-      }
-      const child = forest.feature.length;
-      forest.feature.push(-1, -1);
-      forest.split.push(0, 0);
-      forest.child.push(0, 0);
-      forest.feature[node] = column;
-      forest.split[node] = cut;
-      forest.child[node] = child;
-      build(child, low, middle, depth + 1);
-      build(child + 1, middle, high, depth + 1);
+      for (let i = low; i < high; i++) if (values[all[i]! * columns + column]! <= cut) swap(i, middle++);
+      const left = nodes;
+      nodes += 2;
+      feature[node] = column;
+      split[node] = cut;
+      child[node] = left;
+      build(left, low, middle, depth + 1);
+      build(left + 1, middle, high, depth + 1);
       return;
     }
-    leaf(node, size, depth);
   };
 
   for (let tree = 0; tree < TREES; tree++) {
-    for (let i = 0; i < sample; i++) {
-      const other = i + Math.floor(next() * (rows - i));
-      [all[i], all[other]] = [all[other]!, all[i]!];
-    }
-    const root = forest.feature.push(-1) - 1;
-    forest.split.push(0);
-    forest.child.push(0);
-    forest.roots.push(root);
-    build(root, 0, sample, 0);
+    for (let i = 0; i < sample; i++) swap(i, i + Math.floor(next() * (rows - i)));
+    roots[tree] = nodes++;
+    build(roots[tree]!, 0, sample, 0);
   }
-  return forest;
+  return { roots, feature, split, child, usual: usualDepth(sample) };
 }
 
 function meanDepth(forest: Forest, { columns, values }: Matrix, row: number): number {

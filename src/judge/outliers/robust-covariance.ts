@@ -21,9 +21,14 @@ const PART = 300;
 const PARTS = 5;
 /** Best attempts that are followed up. */
 const KEPT = 10;
-/** A chance of one in a million that no start is free of outliers, even when two fifths of the rows are. */
-const starts = (columns: number): number =>
-  Math.min(500, Math.ceil(Math.log(1e-6) / Math.log(1 - 0.6 ** (columns + 1))));
+/** Where rows are as few as this, every attempt is: the best ones are close to each other. */
+const FEW_ROWS = 100;
+/**
+ * As many as leave a chance of one in a million that no start is free of outliers when three rows of ten are some; and
+ * where rows are few, as many as the authors take, which finds the very best.
+ */
+const starts = ({ rows, columns }: Matrix): number =>
+  Math.min(500, Math.max(Math.log(1e-6) / Math.log(1 - 0.7 ** (columns + 1)), 40_000 / rows));
 
 /**
  * Middle and shape of the innermost half of the rows, by FAST-MCD (Rousseeuw and Van Driessen 1999), with the
@@ -67,17 +72,17 @@ export function robustCovariance(given: Matrix): RobustCovariance | undefined {
 function search(matrix: Matrix, h: number): Cloud | undefined {
   const { rows: n, columns: p } = matrix;
   const next = random(n * 31 + p);
-  const attempts = starts(p);
-  if (n <= 2 * PART) return converge(matrix, h, explore(matrix, h, attempts, next));
+  const attempts = Math.ceil(starts(matrix));
+  if (n <= 2 * PART) return converge(matrix, h, explore(matrix, h, attempts, next, n <= FEW_ROWS ? attempts : KEPT));
 
   // tried on parts first, followed up on all parts together, and only the best on everything
-  const drawn = draw(n, Math.min(n, PART * PARTS), next);
+  const drawn = drawing(n, next)(Math.min(n, PART * PARTS));
   const parts = Math.min(PARTS, Math.floor(drawn.length / PART));
   const found: Cloud[] = [];
   for (let i = 0; i < parts; i++) {
     const size = Math.floor(drawn.length / parts);
     const part = takeRows(matrix, drawn.subarray(i * size, (i + 1) * size));
-    found.push(...explore(part, Math.ceil((h / n) * size), Math.ceil(attempts / parts), next));
+    found.push(...explore(part, Math.ceil((h / n) * size), Math.ceil(attempts / parts), next, KEPT / PARTS));
   }
   const together = takeRows(matrix, drawn);
   const followed = best(
@@ -88,19 +93,20 @@ function search(matrix: Matrix, h: number): Cloud | undefined {
 }
 
 /** The best clouds after two steps from random starts of p + 1 rows. */
-function explore(matrix: Matrix, h: number, attempts: number, next: () => number): Cloud[] {
+function explore(matrix: Matrix, h: number, attempts: number, next: () => number, kept: number): Cloud[] {
   const found: (Cloud | undefined)[] = [];
+  const draw = drawing(matrix.rows, next);
   for (let i = 0; i < attempts; i++) {
-    const start = startFrom(matrix, next);
+    const start = startFrom(matrix, draw);
     if (start !== undefined) found.push(concentrate(matrix, h, start, 2));
   }
-  return best(found, KEPT);
+  return best(found, kept);
 }
 
 /** The cloud of p + 1 random rows, or of a few more when those are singular. */
-function startFrom(matrix: Matrix, next: () => number): Cloud | undefined {
+function startFrom(matrix: Matrix, draw: (many: number) => Uint32Array): Cloud | undefined {
   const { rows: n, columns: p } = matrix;
-  const order = draw(n, Math.min(n, 4 * (p + 1)), next);
+  const order = draw(Math.min(n, 4 * (p + 1)));
   for (let size = p + 1; size <= order.length; size++) {
     const { centre, covariance } = covarianceOf(matrix, order.subarray(0, size));
     const cloud = cloudOf(centre, covariance);
@@ -148,14 +154,19 @@ function innermost(distances: Float64Array, h: number): Uint32Array {
   return rows.subarray(0, taken);
 }
 
-/** So many different numbers below n. */
-function draw(n: number, many: number, next: () => number): Uint32Array {
-  const all = Uint32Array.from({ length: n }, (_, i) => i);
-  for (let i = 0; i < many; i++) {
-    const other = i + Math.floor(next() * (n - i));
-    [all[i], all[other]] = [all[other]!, all[i]!];
-  }
-  return all.subarray(0, many);
+/** Draws so many different numbers below n; those drawn before are overwritten. */
+function drawing(n: number, next: () => number): (many: number) => Uint32Array {
+  const all = new Uint32Array(n);
+  for (let i = 0; i < n; i++) all[i] = i;
+  return (many) => {
+    for (let i = 0; i < many; i++) {
+      const other = i + Math.floor(next() * (n - i));
+      const value = all[other]!;
+      all[other] = all[i]!;
+      all[i] = value;
+    }
+    return all.subarray(0, many);
+  };
 }
 
 /** Makes the covariance of the innermost share that of the whole, if the whole is normal. */

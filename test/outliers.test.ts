@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { before, test } from 'node:test';
+import { importEpmt } from '../src/import/epmt/import.ts';
+import type { Cause } from '../src/judge/models/cause.ts';
+import type { Model } from '../src/judge/models/model.ts';
+import type { Outliers } from '../src/judge/outliers/outliers.ts';
+import { makeRecording, START, temporary } from './make-recording.ts';
+import { type GivenProcess, makeProcessRecording } from './process-recording.ts';
+import { tacho } from './tacho.ts';
+
+let folder: string;
+let models: string;
+
+/** A build: 30 compilers, one linker. `slow` is what the compilers take. */
+function build(seed: number, slow = 1): GivenProcess[] {
+  const compilers = Array.from({ length: 30 }, (_, i) => ({
+    pid: 100 + i,
+    start: i,
+    end: i + slow * (2 + ((i * 7 + seed) % 5) / 10),
+    exename: 'cc1',
+    tags: 'op:compile',
+    cpu: slow * (1.5 + ((i * 3 + seed) % 7) / 20),
+    metrics: { rchar: 5000 + ((i * 11 + seed * 5) % 40), rssmax: 20000 + i * 10 + seed },
+  }));
+  const linker = {
+    pid: 900,
+    start: 40,
+    end: 44 + seed / 100,
+    exename: 'ld',
+    tags: 'op:link',
+    cpu: 3 + seed / 90,
+    threads: [0.2, 0.21, 0.22, 1.9, 0.2, 0.23, 0.21, 0.22],
+  };
+  return [...compilers, linker];
+}
+
+before(async () => {
+  folder = path.join(temporary(), 'runs');
+  models = path.join(temporary(), 'models');
+  for (let i = 0; i < 12; i++) {
+    const slow = i === 7 ? 4 : 1;
+    const job = {
+      id: `b${i}`,
+      end: START + (50 + i / 10 + (slow - 1) * 30) * 1e6,
+      tags: {
+        exp_name: 'builds',
+        exp_component: i % 2 === 0 ? 'even' : 'odd',
+        exp_time: `20${10 + i}0101`,
+        kind: slow > 1 ? 'slow' : 'usual',
+      },
+    };
+    await makeProcessRecording({ c1: build(i, slow) }, job, path.join(folder, `tacho-b${i}`));
+  }
+});
+
+const json = <T>(args: readonly string[]): T => {
+  const answer = tacho([...args, '--format', 'json'], { env: { ...process.env, TACHO_MODELS: models } });
+  assert.equal(answer.code, 0, answer.err);
+  return JSON.parse(answer.out) as T;
+};
+const text = (args: readonly string[]): string => {
+  const answer = tacho(args, { env: { ...process.env, TACHO_MODELS: models } });
+  assert.equal(answer.code, 0, answer.err);
+  for (const line of answer.out.split('\n')) assert.ok([...line].length <= 80, line);
+  return answer.out;
+};
+const refused = (args: readonly string[], code: number, ...says: RegExp[]): void => {
+  const answer = tacho(args, { env: { ...process.env, TACHO_MODELS: models } });
+  assert.equal(answer.code, code, answer.out + answer.err);
+  for (const words of says) assert.match(answer.err, words);
+  assert.doesNotMatch(answer.err, /\n\s+at /);
+};
+
+test('the job whose compilers are slow is the outlier, in that operation alone', () => {
+  const { groups } = json<Outliers>(['outliers', folder]);
+  assert.deepEqual(
+    groups[0]!.outliers.map(({ job }) => job),
+    ['b7'],
+  );
+  const cpu = groups[0]!.outliers[0]!.features.find(({ feature }) => feature === 'cpu_time')!;
+  assert.deepEqual(
+    cpu.votes.map(({ method, threshold, vote }) => [method, threshold, vote]),
+    [
+      ['modified z-score', 3.5, true],
+      ['z-score', 3, true],
+      ['interquartile range', 1.5, true],
+    ],
+  );
+  const operations = json<Outliers>(['outliers', folder, '--of', 'operations']);
+  assert.deepEqual(
+    operations.groups.map(({ name, outliers }) => [name, outliers.map(({ job }) => job)]),
+    [
+      ['op:compile', ['b7']],
+      ['op:link', []],
+    ],
+  );
+});
+
+test('as text: methods, those left out, votes', () => {
+  const said = text(['outliers', folder]);
+  assert.match(said, /^12 jobs, by \d+ features\n/);
+  assert.match(said, /robust covariance +20 +left out: needs 20, there are 12\n/);
+  assert.match(said, /\n1 of 12 jobs is an outlier\n/);
+  assert.match(said, /\n {2}cpu_time .*\*.*\*.*\*\n/);
+});
+
+test('processes within their program, threads of one process', () => {
+  const one = path.join(folder, 'tacho-b0');
+  const { of, groups } = json<Outliers>(['outliers', one]);
+  assert.equal(of, 'processes');
+  assert.deepEqual(
+    groups.map(({ name, rows }) => [name, rows]),
+    [
+      ['cc1', 30],
+      ['ld', 1],
+    ],
+  );
+  text(['outliers', one, '--of', 'processes', '--all', '--votes']);
+  const threads = json<Outliers>(['outliers', one, '--of', 'threads', '--process', '900']);
+  assert.deepEqual(
+    threads.groups.map(({ name, rows, outliers }) => [name, rows, outliers.map(({ tid }) => tid)]),
+    [['ld', 8, [903]]],
+  );
+  refused(['outliers', one, '--of', 'threads', '--process', '101'], 1, /too few threads .*: there is 1\n/);
+  refused(['outliers', one, '--of', 'threads', '--process', '5'], 1, /there are no threads to compare/);
+  refused(['outliers', one, '--process', '900'], 2, /--process goes with --of threads/);
+});
+
+test('a model: created once, used, disabled, deleted', () => {
+  const create = ['model', 'create', 'usual', folder, '--job-tag', 'kind:usual', '--note', 'all but the slow one'];
+  const model = json<Model>(create);
+  assert.equal(model.jobs.length, 11);
+  refused(create, 1, /there is a model "usual" already/, /tacho model delete usual/);
+
+  const found = json<Outliers>(['outliers', folder, '--model', 'usual']);
+  assert.deepEqual(
+    found.groups[0]!.outliers.map(({ job }) => job),
+    ['b7'],
+  );
+  const slow = path.join(folder, 'tacho-b7');
+  const cause = json<Cause>(['cause', slow, '--model', 'usual']);
+  assert.equal(cause.job, 'b7');
+  assert.equal(cause.operations[0]!.name, 'op:compile');
+  assert.ok(cause.whole.features[0]!.ratio > 10);
+  assert.match(text(['cause', slow, '--model', 'usual']), /\nop:compile\n/);
+  assert.match(text(['model', 'show', 'usual']), /\ncpu_time /);
+  assert.match(text(['model', 'list']), /usual +enabled +11/);
+
+  text(['model', 'disable', 'usual']);
+  refused(['cause', slow, '--model', 'usual'], 1, /the model "usual" is disabled/, /tacho model enable usual/);
+  text(['model', 'enable', 'usual']);
+  json(['cause', slow, '--model', 'usual']);
+  refused(['cause', slow, '--model', 'usul'], 2, /there is no model "usul"/, /did you mean usual/);
+  assert.equal(text(['model', 'delete', 'usual']), 'deleted usual\n');
+  assert.deepEqual(json(['model', 'list']), []);
+  assert.deepEqual(fs.readdirSync(models), []);
+});
+
+test('an experiment: components, segments, stars', () => {
+  const found = json<{ components: { component: string; missing: string[] }[]; missing: string[] }>([
+    'explore',
+    'builds',
+    folder,
+    '--metric',
+    'cpu_time',
+  ]);
+  assert.deepEqual(
+    found.components.map(({ component }) => component),
+    ['odd', 'even'],
+  );
+  assert.equal(found.components[0]!.missing[0], '20100101');
+  const said = text(['explore', 'builds', folder, '--metric', 'cpu_time']);
+  assert.match(said, /\n20170101 +b7 .*\*\*\n/);
+  assert.match(said, /segments follow every 1 year\n/);
+});
+
+test('too few, and nothing of the kind, are said', () => {
+  const some = ['tacho-b0', 'tacho-b1'].map((name) => path.join(folder, name));
+  refused(['outliers', ...some], 1, /too few jobs .*there are 2/, /modified z-score 4, z-score 11/);
+  refused(['model', 'create', 'two', ...some], 1, /needs at least 3 jobs: 2 were given/);
+  refused(['model', 'create', '../x', folder], 2, /cannot be the name of a model/);
+  refused(['outliers', folder, '--methods', 'isolation-forrest'], 2, /did you mean isolation-forest/);
+  refused(['outliers', folder, '--features', 'nothing'], 2, /none of the features nothing is known/);
+  refused(['outliers', folder, '--job-tag', 'kind:odd'], 1, /none of 12 jobs has the tag kind:odd/);
+  refused(['outliers', folder, '--floor', 'x'], 2, /--floor/);
+  refused(['explore', 'bulds', folder], 2, /did you mean builds/);
+  refused(['explore', 'builds', folder, '--metric', 'cpu'], 2, /the metric "cpu"/);
+  refused(['cause', folder, '--model', 'none'], 2, /there is no model "none"/);
+  refused(['model'], 2, /say what to do with models/);
+});
+
+test('jobs without any process are compared by what the report measured', async () => {
+  const plain = path.join(temporary(), 'plain');
+  for (let i = 0; i < 5; i++) {
+    const job = { id: `p${i}`, end: START + (i === 2 ? 500 : 60 + i) * 1e6 };
+    await makeRecording({ folder: path.join(plain, `tacho-p${i}`), seconds: 5, job });
+  }
+  const { groups } = json<Outliers>(['outliers', plain]);
+  assert.deepEqual(
+    groups[0]!.outliers.map(({ job, features }) => [job, features[0]!.feature]),
+    [['p2', 'duration']],
+  );
+});
+
+const EPMT = path.join(import.meta.dirname, '../../shared/data/epmt');
+
+test('three kernel builds as reference: what EPMT found comes out', { skip: !fs.existsSync(EPMT) }, async () => {
+  const jobs = temporary();
+  const archives = fs.readdirSync(EPMT).filter((name) => name.startsWith('kern-'));
+  const { imported } = await importEpmt(
+    archives.map((name) => path.join(EPMT, name)),
+    { folder: jobs },
+  );
+  const usual = imported.filter(({ job }) => !job.endsWith('outlier')).map(({ recording }) => recording);
+  const slow = imported.find(({ job }) => job.endsWith('outlier'))!;
+  const { groups } = json<Outliers>(['outliers', jobs]);
+  assert.deepEqual(
+    groups[0]!.outliers.map(({ job }) => job),
+    [slow.job],
+  );
+  json(['model', 'create', 'kernel', ...usual]);
+  const cause = json<Cause>(['cause', slow.recording, '--model', 'kernel']);
+  const of = (feature: string) => cause.whole.features.find((each) => each.feature === feature)!;
+  const cpu = of('cpu_time');
+  assert.deepEqual([cpu.reference.median, cpu.reference.median_distance], [449_914_707, 444_671]);
+  assert.deepEqual([cpu.value, Math.trunc(cpu.ratio)], [627_670_563, 204]);
+  const duration = of('duration');
+  assert.deepEqual([duration.reference.median, duration.reference.median_distance], [542_680_315, 14_860_060]);
+  assert.deepEqual([duration.value, Math.trunc(duration.ratio)], [1_173_629_067, 27]);
+  const building = cause.operations.find(({ name }) => name === 'op:build')!;
+  assert.equal(building.features.find(({ feature }) => feature === 'processes')!.reference.median, 9549);
+});
