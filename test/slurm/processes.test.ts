@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { ours } from '../../src/base/ours.ts';
+import { openRecording } from '../../src/recording/open.ts';
+import { readTable } from '../../src/recording/read.ts';
+import { Lab, read, whyNot } from './lab.ts';
+
+const built = fs.existsSync(ours('native/build/libtacho-record.so'));
+const skip = whyNot() || (!built && 'needs native/build/libtacho-record.so (no compiler when it was set up)');
+const lab = new Lab();
+const NODES = ['c1', 'c2', 'c3'];
+
+/** Arguments, rank, tags and exit code of every process of a program that has recorded its end on a node. */
+function ends(recording: string, node: string, exename: string): (string | number)[][] {
+  const found = openRecording(recording).nodes.find(({ name }) => name === node)!;
+  if (!found.tables.has('process_end')) return [];
+  const { rows, texts, numbers } = readTable(found, 'process_end');
+  const text = (name: string, row: number): string => texts.get(name)!.values[texts.get(name)!.codes[row]!]!;
+  return Array.from({ length: rows }, (_, row) => row)
+    .filter((row) => text('exename', row) === exename)
+    .map((row) => [text('args', row), text('rank', row), text('tags', row), numbers.get('exitcode')![row]!]);
+}
+
+describe('processes record themselves on every node of a Slurm job', { skip }, () => {
+  before(() => lab.up(4));
+  after(() => lab.down());
+
+  test('tacho start, tacho env, a step on three nodes, tacho stop', async () => {
+    const place = await lab.place('tacho-a', 'env');
+    const script = `set -e
+      tacho start --interval 0.5
+      eval "$(tacho env)"
+      /bin/echo before >/dev/null
+      TACHO_TAGS=op:step srun -N3 -n3 sh -c '/bin/sleep 0.1; /bin/echo on $SLURMD_NODENAME >/dev/null'
+      tacho_pause
+      /bin/echo paused >/dev/null
+      ls /dev/shm/tacho-*/events >/dev/null
+      tacho stop --no-report
+      ls /dev/shm`;
+    const id = await lab.submit('tacho-a', place, script, '-N3', '-n3', '-t5');
+    assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+    const recording = path.join(place, `tacho-${id}`);
+    NODES.forEach((node, rank) => {
+      const found = ends(recording, node, 'echo');
+      const step = [`on ${node}`, String(rank), 'op:step', 0];
+      assert.deepEqual(found, node === 'c1' ? [['before', '0', '', 0], step] : [step], node);
+    });
+    assert.ok(ends(recording, 'c1', 'srun').length >= 1);
+    assert.doesNotMatch(read(place, 'out'), /tacho-\d+-|ld\.so/, 'nothing is left in memory, nobody complained');
+  });
+
+  test('tacho run around srun, from a login node that is not part of the job', async () => {
+    const place = await lab.place('tacho-b', 'run');
+    const command = `cd ${place} && tacho run --no-report -o r -- srun -N3 --ntasks-per-node=1 sh -c '/bin/true $SLURMD_NODENAME; exit 4'`;
+    const allocation = ['salloc', '-Q', '-N3', '-n3', '-t5', 'bash', '-c', command] as const;
+    const { code, stderr } = await lab.on('login', 'tacho-b', ...allocation);
+    assert.equal(code, 4, stderr);
+    assert.doesNotMatch(stderr, /ld\.so|record themselves/);
+    NODES.forEach((node, rank) => {
+      assert.deepEqual(ends(path.join(place, 'r'), node, 'true'), [[node, String(rank), '', 0]], node);
+    });
+  });
+
+  test('one node where the library cannot be used keeps it from all, and is named', async () => {
+    const place = await lab.place('tacho-c', 'refused');
+    const library = path.join(place, 'record.so');
+    // there it is, but on c2 another file lies over it
+    fs.copyFileSync(ours('native/build/libtacho-record.so'), library);
+    fs.writeFileSync(path.join(place, 'broken'), 'no library');
+    await lab.on('c2', 'root', 'mount', '--bind', path.join(place, 'broken'), library);
+    const command = `cd ${place} && TACHO_RECORD_LIBRARY=${library} tacho run -o r -- srun -N3 --ntasks-per-node=1 sh -c 'echo "<$LD_PRELOAD>"'`;
+    const { code, stdout, stderr } = await lab.on(
+      'login',
+      'tacho-c',
+      'salloc',
+      '-Q',
+      '-N3',
+      '-n3',
+      '-t5',
+      'bash',
+      '-c',
+      command,
+    );
+    await lab.on('c2', 'root', 'umount', library);
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, '<>\n<>\n<>\n');
+    assert.match(stderr, /processes do not record themselves: node c2: .*record\.so is not a library/);
+    assert.deepEqual(ends(path.join(place, 'r'), 'c1', 'sh'), []);
+  });
+});
