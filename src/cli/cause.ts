@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
+import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJob } from './measured-jobs.ts';
 import { storeOf } from './model.ts';
 import { pageWidth } from './process-source.ts';
 import { whole } from './processes.ts';
 
-interface Options {
+interface Options extends DatabaseOptions {
   model: string;
   models?: string;
   limit?: number;
@@ -12,9 +13,9 @@ interface Options {
 }
 
 export function define(command: Command): void {
-  command
+  databaseOption(command)
     .usage('JOB --model NAME [options]')
-    .argument('<job>', 'a recording, or the id of a job here')
+    .argument('<job>', 'a recording, or the id of a job here or in a database')
     .requiredOption('-m, --model <name>', 'the reference model (tacho model create)')
     .option('--models <folder>', 'where models are kept')
     .option('-n, --limit <n>', 'so many features and operations at most; 0 is all (default: 10 as text)', whole)
@@ -38,7 +39,7 @@ Examples:
         import('../judge/outliers/features.ts'),
       ]);
       const model = await usableModel(await storeOf(options), options.model);
-      const job = openJob(name);
+      const job = await openJob(name, options);
       const cause = causeOf(job.job.id, await jobFeatures(job, model.tag), model);
       if (options.format === 'json') {
         process.stdout.write(`${JSON.stringify(cause, null, 1)}\n`);

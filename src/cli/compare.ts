@@ -2,24 +2,27 @@ import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { type CompareBy, compare } from '../judge/compare.ts';
 import { gather } from '../judge/gather.ts';
-import { report } from '../judge/report.ts';
+import { type Report, report } from '../judge/report.ts';
+import type { ProcessSet } from '../query/process-set.ts';
+import { linkProcesses } from '../query/process-tree.ts';
 import { readProcesses } from '../query/processes.ts';
 import { findRecordings } from '../recording/open.ts';
+import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { pageWidth } from './process-source.ts';
 import { whole } from './processes.ts';
 
-interface Options {
+interface Options extends DatabaseOptions {
   by?: CompareBy;
   limit?: number;
   format: 'text' | 'json' | 'csv';
 }
 
 export function define(command: Command): void {
-  command
+  databaseOption(command)
     .usage('A B… [options]')
     .argument(
       '<recordings...>',
-      'two or more recordings, or folders that hold some; the first is what others are held against',
+      'two or more recordings, folders that hold some, or jobs in a database; the first is what others are held against',
     )
     .addOption(
       new Option(
@@ -39,16 +42,8 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: Options) => {
-      const recordings = findRecordings(paths);
-      if (recordings.length < 2) {
-        throw usage(
-          'there is one recording to compare: at least two are needed',
-          'tacho list shows the recordings in a folder',
-        );
-      }
-      const set = readProcesses(recordings);
+      const { set, reports } = await jobsOf(paths, options);
       for (const trouble of set.troubles) process.stderr.write(`tacho: ${trouble}\n`);
-      const reports = recordings.map((recording) => report(gather(recording)));
       const found = compare(reports, set, options.by);
       const { compareCsv, compareJson, compareText } = await import('../show/compare-text.ts');
       const page = {
@@ -61,3 +56,26 @@ Examples:
       else process.stdout.write(compareText(found, page));
     });
 }
+
+async function jobsOf(names: readonly string[], options: Options): Promise<{ set: ProcessSet; reports: Report[] }> {
+  const database = await databaseFor(names, options);
+  if (database === undefined) {
+    const recordings = findRecordings(names);
+    if (recordings.length < 2) throw tooFew('recording', 'tacho list shows the recordings in a folder');
+    return { set: readProcesses(recordings), reports: recordings.map((recording) => report(gather(recording))) };
+  }
+  const [{ namedJobs }, { storedReports }, { jobsSource }] = await Promise.all([
+    import('../database/find-jobs.ts'),
+    import('../database/measured-jobs.ts'),
+    import('../database/source.ts'),
+  ]);
+  const jobs = await namedJobs(database, names);
+  if (jobs.length < 2) throw tooFew('job', 'tacho db jobs lists the jobs in the database');
+  return {
+    set: linkProcesses(await jobsSource(database, jobs).processes()),
+    reports: await storedReports(database, jobs),
+  };
+}
+
+const tooFew = (what: string, hint: string): Error =>
+  usage(`there is one ${what} to compare: at least two are needed`, hint);

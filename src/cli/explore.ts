@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
 import { EXPERIMENT_TAGS } from '../judge/explore/explore.ts';
+import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { pageWidth } from './process-source.ts';
 import { several, whole } from './processes.ts';
 
-interface Options {
+interface Options extends DatabaseOptions {
   metric: string;
   limit?: number;
   jobTag: string[];
@@ -15,10 +16,13 @@ interface Options {
 }
 
 export function define(command: Command): void {
-  command
+  databaseOption(command)
     .usage('EXPERIMENT [JOB…] [options]')
     .argument('<experiment>', 'its name, as the jobs are tagged')
-    .argument('[jobs...]', 'recordings, folders that hold some, or ids of jobs here (default: the current folder)')
+    .argument(
+      '[jobs...]',
+      'recordings, folders that hold some, or ids of jobs here or in a database (default: the current folder)',
+    )
     .option('-m, --metric <name>', 'duration, cpu_time, processes, rchar… (any feature of tacho outliers)', 'duration')
     .option('-n, --limit <n>', 'so many components at most; 0 is all (default: 10 as text)', whole)
     .option('--job-tag <key:value>', 'only jobs with this tag', several, [])
@@ -41,7 +45,7 @@ Examples:
     )
     .action(async (experiment: string, names: string[], options: Options) => {
       const { explore } = await import('../judge/explore/explore.ts');
-      const jobs = openJobs(names, options.jobTag);
+      const jobs = await openJobs(names, options);
       const bar = readingJobs(jobs.length);
       const found = await explore(experiment, jobs, {
         metric: options.metric,

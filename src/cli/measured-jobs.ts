@@ -1,12 +1,47 @@
 import * as fs from 'node:fs';
 import { Fault, usage } from '../base/fault.ts';
+import type { Database } from '../database/connect.ts';
 import { type MeasuredJob, measuredRecordings } from '../judge/outliers/measured-job.ts';
 import { findRecordings, type Recording } from '../recording/open.ts';
 import { progress } from '../show/progress.ts';
+import { type DatabaseOptions, databaseFor } from './database-option.ts';
 import { parseTags } from './tags.ts';
 
-/** Jobs as they are named: recordings, folders that hold some, or ids of jobs in the current folder. */
-export function openJobs(names: readonly string[], tags: readonly string[] = []): MeasuredJob[] {
+export interface OpenJobsOptions extends DatabaseOptions {
+  /** Only jobs with these tags. */
+  jobTag?: readonly string[];
+}
+
+/** Jobs as they are named: recordings, folders that hold some, ids of jobs in the current folder or in a database. */
+export async function openJobs(names: readonly string[], options: OpenJobsOptions = {}): Promise<MeasuredJob[]> {
+  const database = await databaseFor(names, options);
+  return database === undefined
+    ? jobsHere(names, options.jobTag ?? [])
+    : jobsThere(database, names, options.jobTag ?? []);
+}
+
+async function jobsThere(
+  database: Database,
+  names: readonly string[],
+  tags: readonly string[],
+): Promise<MeasuredJob[]> {
+  const [{ findJobs, namedJobs }, { measuredJobs }] = await Promise.all([
+    import('../database/find-jobs.ts'),
+    import('../database/measured-jobs.ts'),
+  ]);
+  const wanted = parseTags(tags);
+  const named = names.length === 0 ? await findJobs(database, { tags: wanted }) : await namedJobs(database, names);
+  const jobs = named.filter((job) => Object.entries(wanted).every(([key, value]) => job.tags[key] === value));
+  if (jobs.length === 0) {
+    throw new Fault(tags.length === 0 ? 'there are no jobs in the database' : `no job has the tag ${tags.join(', ')}`, {
+      hint: 'tacho db jobs lists the jobs in the database',
+    });
+  }
+  for (const { troubles } of jobs) for (const trouble of troubles) process.stderr.write(`tacho: ${trouble}\n`);
+  return measuredJobs(database, jobs);
+}
+
+function jobsHere(names: readonly string[], tags: readonly string[]): MeasuredJob[] {
   const wanted = Object.entries(parseTags(tags));
   const found = new Map<string, Recording>();
   for (const name of names.length === 0 ? ['.'] : names) {
@@ -35,8 +70,8 @@ function recordingsNamed(name: string): Recording[] {
 }
 
 /** One job by its name. */
-export function openJob(name: string): MeasuredJob {
-  const jobs = openJobs([name]);
+export async function openJob(name: string, options: DatabaseOptions = {}): Promise<MeasuredJob> {
+  const jobs = await openJobs([name], options);
   if (jobs.length === 1) return jobs[0]!;
   const ids = jobs.slice(0, 8).map(({ job }) => job.id);
   throw usage(`${name} holds ${jobs.length} jobs; name one of them`, `there are ${ids.join(', ')}`);

@@ -2,10 +2,11 @@ import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import type { Model } from '../judge/models/model.ts';
 import type { ModelStore } from '../judge/models/store.ts';
+import { type DatabaseOptions, databaseOption, namedDatabase } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { several } from './processes.ts';
 
-interface Options {
+interface Options extends DatabaseOptions {
   models?: string;
   format: 'text' | 'json';
 }
@@ -16,8 +17,10 @@ interface CreateOptions extends Options {
   note?: string;
 }
 
-/** Where models are kept, as the options say. */
-export async function storeOf(options: { models?: string }): Promise<ModelStore> {
+/** Where models are kept, as the options say: in the database that --db names, unless a folder is named. */
+export async function storeOf(options: DatabaseOptions & { models?: string }): Promise<ModelStore> {
+  const database = options.models === undefined ? await namedDatabase(options) : undefined;
+  if (database !== undefined) return (await import('../database/models.ts')).databaseModels(database);
   const { folderStore, modelsFolder } = await import('../judge/models/store.ts');
   return folderStore(options.models ?? process.env.TACHO_MODELS ?? modelsFolder());
 }
@@ -27,7 +30,8 @@ export function define(command: Command): void {
     'after',
     `
 A model keeps the features of jobs that went as they should. tacho outliers and tacho cause compare others with it.
-Models are files in $XDG_DATA_HOME/tacho/models (~/.local/share), TACHO_MODELS or --models FOLDER.
+Models are files in $XDG_DATA_HOME/tacho/models (~/.local/share), TACHO_MODELS or --models FOLDER; with --db they are
+kept in the database, for all its users.
 
 Examples:
   tacho model create nightly runs/ --job-tag case:nightly
@@ -36,8 +40,7 @@ Examples:
 `,
   );
   const verb = (name: string, summary: string): Command =>
-    command
-      .command(name)
+    databaseOption(command.command(name))
       .summary(summary)
       .description(`${summary[0]!.toUpperCase()}${summary.slice(1)}.`)
       .option('--models <folder>', 'where models are kept')
@@ -46,7 +49,10 @@ Examples:
   verb('create', 'make a model of jobs')
     .usage('NAME [JOB…] [options]')
     .argument('<name>', 'a name that no other model has')
-    .argument('[jobs...]', 'recordings, folders that hold some, or ids of jobs here (default: the current folder)')
+    .argument(
+      '[jobs...]',
+      'recordings, folders that hold some, or ids of jobs here or in a database (default: the current folder)',
+    )
     .option('--job-tag <key:value>', 'only jobs with this tag', several, [])
     .option('-t, --tag <key>', 'the tag that operations go by (default: op, or the one that most bear)')
     .option('--note <text>', 'what it is for')
@@ -60,7 +66,7 @@ Examples:
       const store = await storeOf(options);
       // before anything is read, which may take long
       if ((await store.load(name)) !== undefined) throw existsAlready(name, store.place);
-      const jobs = openJobs(names, options.jobTag);
+      const jobs = await openJobs(names, options);
       const bar = readingJobs(jobs.length);
       const model = await createModel(name, jobs, {
         now: Date.now() * 1000,

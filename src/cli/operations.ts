@@ -2,10 +2,11 @@ import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { type Operation, operationsOf, tagKey, tagKeys } from '../query/operations.ts';
 import { filterProcesses } from '../query/process-filter.ts';
+import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses, pageWidth } from './process-source.ts';
 import { several, whole } from './processes.ts';
 
-interface Options {
+interface Options extends DatabaseOptions {
   tag: string[];
   filter: string[];
   sort: keyof typeof SORTS;
@@ -26,9 +27,12 @@ const SORTS = {
 const MOST = 30;
 
 export function define(command: Command): void {
-  command
+  databaseOption(command)
     .usage('[RECORDING…] [options]')
-    .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
+    .argument(
+      '[recordings...]',
+      'recordings, folders that hold some (default: the current folder), or jobs in a database',
+    )
     .option('-t, --tag <key[:value]>', 'group by the values of this tag, or only this value', several, [])
     .option('--filter <expression>', 'only these processes, as in tacho processes', several, [])
     .addOption(new Option('-s, --sort <by>', 'what comes first').choices(Object.keys(SORTS)).default('duration'))
@@ -47,7 +51,7 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: Options) => {
-      const { set } = await openProcesses(paths, options.filter.length > 0 ? undefined : ['tags']);
+      const { set } = await openProcesses(paths, options, options.filter.length > 0 ? undefined : ['tags']);
       const keys = tagKeys(set);
       if (keys.size === 0) {
         throw new Fault('no process bears a tag', {

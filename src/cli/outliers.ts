@@ -11,12 +11,13 @@ import {
   type Outliers,
 } from '../judge/outliers/outliers.ts';
 import { METHODS } from '../judge/outliers/votes.ts';
+import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { storeOf } from './model.ts';
 import { pageWidth } from './process-source.ts';
 import { several, whole, words } from './processes.ts';
 
-interface Options {
+interface Options extends DatabaseOptions {
   of?: Kind;
   jobTag: string[];
   model?: string;
@@ -35,9 +36,12 @@ interface Options {
 const slug = (method: string): string => method.replaceAll(' ', '-');
 
 export function define(command: Command): void {
-  command
+  databaseOption(command)
     .usage('[JOB…] [options]')
-    .argument('[jobs...]', 'recordings, folders that hold some, or ids of jobs here (default: the current folder)')
+    .argument(
+      '[jobs...]',
+      'recordings, folders that hold some, or ids of jobs here or in a database (default: the current folder)',
+    )
     .addOption(
       new Option('--of <what>', 'what is compared (default: jobs; processes when there is one job)').choices(KINDS),
     )
@@ -76,7 +80,7 @@ Examples:
 `,
     )
     .action(async (names: string[], options: Options) => {
-      const jobs = openJobs(names, options.jobTag);
+      const jobs = await openJobs(names, options);
       const of = options.of ?? (jobs.length === 1 && options.model === undefined ? 'processes' : 'jobs');
       if (options.process !== undefined && of !== 'threads') throw usage('--process goes with --of threads');
       if (options.floor !== undefined && !(options.floor >= 0 && options.floor <= 1))

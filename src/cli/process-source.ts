@@ -3,6 +3,7 @@ import type { ProcessSet, ProcessSource } from '../query/process-set.ts';
 import { linkProcesses } from '../query/process-tree.ts';
 import { recordingsSource } from '../query/processes.ts';
 import { findRecordings } from '../recording/open.ts';
+import { type DatabaseOptions, databaseFor } from './database-option.ts';
 
 export interface Opened {
   source: ProcessSource;
@@ -10,11 +11,15 @@ export interface Opened {
 }
 
 /**
- * The processes of the recordings that were named (or of those here), with their tree; what is damaged is said. With
- * `wanted`, only these columns need be read.
+ * The processes of the recordings or jobs that were named (or of the recordings here), with their tree; what is damaged
+ * is said. With `wanted`, only these columns need be read.
  */
-export async function openProcesses(paths: readonly string[], wanted?: readonly string[]): Promise<Opened> {
-  const source = recordingsSource(findRecordings(paths.length === 0 ? ['.'] : paths));
+export async function openProcesses(
+  names: readonly string[],
+  options: DatabaseOptions,
+  wanted?: readonly string[],
+): Promise<Opened> {
+  const source = await sourceOf(names, options);
   const set = linkProcesses(await source.processes(wanted));
   for (const trouble of set.troubles) process.stderr.write(`tacho: ${trouble}\n`);
   if (set.length === 0) {
@@ -23,6 +28,13 @@ export async function openProcesses(paths: readonly string[], wanted?: readonly 
     });
   }
   return { source, set };
+}
+
+async function sourceOf(names: readonly string[], options: DatabaseOptions): Promise<ProcessSource> {
+  const database = await databaseFor(names, options);
+  if (database === undefined) return recordingsSource(findRecordings(names.length === 0 ? ['.'] : names));
+  const { databaseSource } = await import('../database/source.ts');
+  return databaseSource(database, names);
 }
 
 /** How wide text may be: a terminal's width, 80 elsewhere. */

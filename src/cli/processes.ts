@@ -2,9 +2,10 @@ import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { filterProcesses } from '../query/process-filter.ts';
 import { sortProcesses } from '../query/process-sort.ts';
+import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses, pageWidth } from './process-source.ts';
 
-interface Options {
+interface Options extends DatabaseOptions {
   tree?: boolean;
   filter: string[];
   sort?: string;
@@ -32,9 +33,12 @@ function wantedColumns({ tree, filter, sort = 'cpu', columns, format }: Options)
 }
 
 export function define(command: Command): void {
-  command
+  databaseOption(command)
     .usage('[RECORDING…] [options]')
-    .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
+    .argument(
+      '[recordings...]',
+      'recordings, folders that hold some (default: the current folder), or jobs in a database',
+    )
     .option('-t, --tree', 'who started whom, with the CPU time of each alone and with all that it started')
     .option('--filter <expression>', 'only these: exename=cp, cpu>1s, rss>=2GiB…; several must all be met', several, [])
     .option('-s, --sort <column>', 'cpu, rss, io, duration, start or any column (default: cpu; in a tree: start)')
@@ -56,7 +60,7 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: Options) => {
-      const { set } = await openProcesses(paths, wantedColumns(options));
+      const { set } = await openProcesses(paths, options, wantedColumns(options));
       const found = filterProcesses(set, options.filter);
       if (found.length === 0) process.stderr.write('tacho: no process meets the filter\n');
       const text = options.format === 'text';

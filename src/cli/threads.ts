@@ -3,10 +3,11 @@ import { Fault, usage } from '../base/fault.ts';
 import { filterProcesses } from '../query/process-filter.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import type { ThreadsOf } from '../show/threads-table.ts';
+import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses, pageWidth } from './process-source.ts';
 import { several, whole } from './processes.ts';
 
-interface Options {
+interface Options extends DatabaseOptions {
   process: string;
   filter: string[];
   limit?: number;
@@ -16,9 +17,12 @@ interface Options {
 const MOST = 40;
 
 export function define(command: Command): void {
-  command
+  databaseOption(command)
     .usage('--process PID [RECORDING…] [options]')
-    .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
+    .argument(
+      '[recordings...]',
+      'recordings, folders that hold some (default: the current folder), or jobs in a database',
+    )
     .requiredOption('-p, --process <pid>', 'the process whose threads are wanted')
     .option('--filter <expression>', 'which one, if several had this pid: node=c1, exename=cp…', several, [])
     .option('-n, --limit <n>', `so many at most, by CPU time; 0 is all (default: ${MOST} as text)`, whole)
@@ -36,7 +40,7 @@ Examples:
     .action(async (paths: string[], options: Options) => {
       if (!/^\d+$/.test(options.process))
         throw usage(`"${options.process}" is not a pid`, 'write it like --process 4711');
-      const { source, set } = await openProcesses(paths);
+      const { source, set } = await openProcesses(paths, options);
       const found = filterProcesses(set, [`pid=${options.process}`, ...options.filter]);
       if (found.length === 0) throw new Fault(`no process ${options.process} was recorded`, { hint: nearest(set) });
       const limit = options.limit ?? (options.format === 'text' ? MOST : 0);

@@ -2,10 +2,11 @@ import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { filterProcesses } from '../query/process-filter.ts';
 import { type TimelineBy, timelineOf } from '../query/timeline.ts';
+import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses, pageWidth } from './process-source.ts';
 import { several, whole } from './processes.ts';
 
-interface Options {
+interface Options extends DatabaseOptions {
   by: TimelineBy;
   tag: string[];
   filter: string[];
@@ -17,9 +18,12 @@ interface Options {
 const MOST = 24;
 
 export function define(command: Command): void {
-  command
+  databaseOption(command)
     .usage('[RECORDING…] [options]')
-    .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
+    .argument(
+      '[recordings...]',
+      'recordings, folders that hold some (default: the current folder), or jobs in a database',
+    )
     .addOption(
       new Option('-b, --by <what>', 'a row for each').choices(['process', 'operation', 'node']).default('process'),
     )
@@ -41,7 +45,7 @@ Examples:
       const by = options.tag.length > 0 ? 'operation' : options.by;
       if (options.width !== undefined && options.width < 40) throw usage('--width must be at least 40');
       const wanted = options.filter.length > 0 ? undefined : [by === 'operation' ? 'tags' : 'command'];
-      const { set } = await openProcesses(paths, wanted);
+      const { set } = await openProcesses(paths, options, wanted);
       const rows = timelineOf(set, filterProcesses(set, options.filter), by, options.tag);
       if (rows.length === 0) {
         throw new Fault(by === 'operation' ? 'no process bears a tag' : 'no process meets the filter', {

@@ -1,3 +1,4 @@
+import { recordColumns } from '../query/process-columns.ts';
 import {
   joinColumns,
   makeColumns,
@@ -21,9 +22,9 @@ export async function databaseSource(database: Database, names: readonly string[
 /** The same for jobs that have been found already. */
 export function jobsSource(database: Database, jobs: readonly StoredJob[]): ProcessSource {
   return {
-    async processes() {
+    async processes(wanted) {
       const parts: ProcessColumns[] = [];
-      for (const job of jobs) parts.push(await readProcesses(database, job));
+      for (const job of jobs) parts.push(await readProcesses(database, job, wanted));
       return joinColumns(parts);
     },
     threads: (process) => readThreads(database, jobs[process.job]!, process),
@@ -35,11 +36,21 @@ const TEXT_NAMES = Object.keys(PROCESS_TEXTS) as Keys<typeof PROCESS_TEXTS>;
 const NUMBER_NAMES = Object.keys(PROCESS_NUMBERS) as Keys<typeof PROCESS_NUMBERS>;
 const THREAD_NAMES = Object.keys(THREAD_NUMBERS) as Keys<typeof THREAD_NUMBERS>;
 
-/** The processes of one job. */
-export async function readProcesses(database: Database, job: StoredJob): Promise<ProcessColumns> {
-  const metrics = metricReaders(job.metrics);
+/** Texts that every question needs. */
+const ALWAYS: readonly string[] = ['node', 'user', 'ended', 'source'];
+
+/** The processes of one job; with `wanted`, only those columns and what every process has. */
+export async function readProcesses(
+  database: Database,
+  job: StoredJob,
+  wanted?: readonly string[],
+): Promise<ProcessColumns> {
+  const only = wanted === undefined ? undefined : new Set([...ALWAYS, ...recordColumns(wanted)]);
+  const names = job.metrics.filter((name) => only?.has(name) ?? true);
+  const texts = TEXT_NAMES.filter((name) => only?.has(name) ?? true);
+  const metrics = metricReaders(names);
   const select = [
-    ...TEXT_NAMES.map((name) => PROCESS_TEXTS[name]),
+    ...texts.map((name) => PROCESS_TEXTS[name]),
     ...NUMBER_NAMES.map((name) => PROCESS_NUMBERS[name][0]),
     ...metrics.columns,
   ];
@@ -47,12 +58,12 @@ export async function readProcesses(database: Database, job: StoredJob): Promise
     database,
     `select ${select.join(', ')} from tacho.processes where job = ${job.job} order by process`,
   );
-  const columns = { ...makeColumns(job.processes, job.metrics, [processJobOf(job)]), troubles: job.troubles };
+  const columns = { ...makeColumns(job.processes, names, [processJobOf(job)]), troubles: job.troubles };
   const reader = copyReader(bytes);
   let i = 0;
   for (; i < job.processes && reader.next(); i++) {
     columns.job[i] = 0;
-    for (const name of TEXT_NAMES) columns[name][i] = reader.text();
+    for (const name of texts) columns[name][i] = reader.text();
     for (const name of NUMBER_NAMES) columns[name][i] = reader[PROCESS_NUMBERS[name][1]]();
     metrics.read(reader, columns.metrics, i);
   }

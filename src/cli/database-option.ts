@@ -1,0 +1,53 @@
+import * as fs from 'node:fs';
+import type { Command } from 'commander';
+import { configFlags, configOf } from '../config/flags.ts';
+import type { Database } from '../database/connect.ts';
+
+/** What a verb that can ask a database has among its options. */
+export interface DatabaseOptions {
+  db?: string;
+  config?: string;
+}
+
+/** Gives a verb `--db`: what is named are then jobs in a database, not recordings. */
+export function databaseOption(command: Command): Command {
+  return configFlags(command, ['db']).hook('postAction', closeDatabases);
+}
+
+const open = new Map<string, Promise<Database>>();
+
+/**
+ * The database that is asked: the one that --db names. Without --db, names that are no files or folders here are jobs in
+ * the database that TACHO_DB or the configuration names, if one does.
+ */
+export async function databaseFor(names: readonly string[], options: DatabaseOptions): Promise<Database | undefined> {
+  if (options.db === undefined && (names.length === 0 || names.some((name) => fs.existsSync(name)))) return undefined;
+  const { db } = await configOf({ ...options }, ['db']);
+  return db === undefined ? undefined : opened(db);
+}
+
+/** The database that is named in any way, even if no job is. */
+export async function namedDatabase(options: DatabaseOptions): Promise<Database | undefined> {
+  return options.db === undefined ? undefined : opened(options.db);
+}
+
+async function opened(address: string): Promise<Database> {
+  let database = open.get(address);
+  if (database === undefined) {
+    const [{ connect }, { needSchema }] = await Promise.all([
+      import('../database/connect.ts'),
+      import('../database/schema.ts'),
+    ]);
+    database = connect(address).then(async (made) => {
+      await needSchema(made);
+      return made;
+    });
+    open.set(address, database);
+  }
+  return database;
+}
+
+async function closeDatabases(): Promise<void> {
+  for (const database of open.values()) await (await database).close();
+  open.clear();
+}
