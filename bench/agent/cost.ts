@@ -4,7 +4,9 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { createInterface } from 'node:readline';
-import { build } from 'esbuild';
+import { VERSION } from '../../src/base/version.ts';
+import { createRecording } from '../../src/recording/create.ts';
+import { FORMAT, type Job } from '../../src/recording/job.ts';
 
 /** A line of the table that `npm run bench` prints. */
 export interface Row {
@@ -30,6 +32,22 @@ export interface CostOptions {
 }
 
 const HERE = import.meta.dirname;
+const JOB: Job = {
+  format: FORMAT,
+  tacho: VERSION,
+  id: 'bench',
+  scheduler: 'none',
+  name: 'bench',
+  user: 'bench',
+  uid: process.getuid!(),
+  asked: {},
+  nodes: ['bench'],
+  interval_seconds: 1,
+  start: Date.now() * 1000,
+  state: 'running',
+  tags: {},
+  environment: {},
+};
 const HOST_TABLES = ['loadavg', 'meminfo', 'vmstat', 'cpu'];
 
 /**
@@ -44,7 +62,7 @@ export async function bench(options: CostOptions = {}): Promise<Row[]> {
     for (const name of ['reader', 'crowd']) {
       execFileSync('cc', ['-O2', '-o', path.join(folder, name), path.join(HERE, `${name}.c`)]);
     }
-    const agentFile = await bundle(folder);
+    const program = release(folder);
     const crowd = spawn(path.join(folder, 'crowd'), [String(processes), String(workers)], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -54,10 +72,9 @@ export async function bench(options: CostOptions = {}): Promise<Row[]> {
     const reader = (name: string, of: readonly string[]): ChildProcess =>
       spawn(path.join(folder, 'reader'), [path.join(folder, `${name}.csv`), ...of], { stdio: 'ignore' });
     const agent = (name: string, tables: readonly string[]): ChildProcess => {
-      const recording = path.join(folder, name);
-      fs.mkdirSync(recording);
-      const args = [agentFile, 'agent', '--recording', recording, '--node', 'bench', '--interval', '1s'];
-      return spawn(process.execPath, [...args, '--pid', String(crowd.pid), '--only', tables.join()], {
+      const recording = createRecording(path.join(folder, name), JOB);
+      const args = ['agent', '--recording', recording, '--node', 'bench', '--interval', '1s'];
+      return spawn(program, [...args, '--pid', String(crowd.pid), '--only', tables.join()], {
         stdio: ['ignore', 'ignore', 'inherit'],
       });
     };
@@ -117,26 +134,12 @@ export async function bench(options: CostOptions = {}): Promise<Row[]> {
   }
 }
 
-/** The program as it is shipped, one bundle: TypeScript run as it is needs more memory. */
-async function bundle(folder: string): Promise<string> {
-  const outdir = path.join(folder, 'bundle');
-  await build({
-    entryPoints: [path.join(HERE, '../../src/cli/main.ts')],
-    bundle: true,
-    splitting: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node24',
-    outdir,
-    outExtension: { '.js': '.mjs' },
-    external: ['koffi'],
-    define: { TACHO_VERSION: '"bench"' },
-    banner: {
-      js: "import { createRequire as tachoRequire } from 'node:module'; const require = tachoRequire(import.meta.url);",
-    },
-    logLevel: 'error',
-  });
-  return path.join(outdir, 'main.mjs');
+/** The program as it is shipped: TypeScript run as it is needs more memory. */
+function release(folder: string): string {
+  const to = path.join(folder, 'release');
+  execFileSync('sh', [path.join(HERE, '../../scripts/release'), to], { stdio: 'ignore' });
+  const name = fs.readdirSync(to).find((each) => !each.endsWith('.gz'))!;
+  return path.join(to, name, 'tacho');
 }
 
 async function crowdPids(crowd: ChildProcess): Promise<string[]> {
