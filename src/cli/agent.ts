@@ -31,6 +31,8 @@ export function define(command: Command): void {
       const { readJob } = await import('../recording/open.ts');
       // thousands of agents begin at once: none of them looks at the others' folders
       const records = readJob(options.recording)?.process_records;
+      const { giveBackStart } = await import('../agent/give-back.ts');
+      giveBackStart();
       const step = process.env.SLURM_STEP_ID;
       let end: (why: string) => void = () => {};
       const over = new Promise<string>((resolve) => {
