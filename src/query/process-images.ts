@@ -68,20 +68,22 @@ function lastRows(batch: Batch | undefined): { pid: Float64Array; start: Float64
   }
   const pids = Float64Array.from(pid.values, Number);
   const starts = Float64Array.from(start.values, Number);
-  const rows = batch.series.slice(1).map((end) => end - 1);
-  const of = (row: number): [number, number] => [pids[pid.codes[row]!]!, starts[start.codes[row]!]!];
+  const compare = (a: number, b: number): number =>
+    pids[pid.codes[a]!]! - pids[pid.codes[b]!]! || starts[start.codes[a]!]! - starts[start.codes[b]!]!;
+  const rows = batch.series.slice(1);
   let sorted = true;
-  for (let s = 1; s < rows.length && sorted; s++) {
-    const [before, now] = [of(rows[s - 1]!), of(rows[s]!)];
-    sorted = before[0] < now[0] || (before[0] === now[0] && before[1] < now[1]);
+  for (let s = 0; s < rows.length; s++) {
+    rows[s]!--;
+    sorted &&= s === 0 || compare(rows[s - 1]!, rows[s]!) < 0;
   }
   // keys of very different lengths are not in the order of their numbers
-  if (!sorted) rows.sort((a, b) => of(a)[0] - of(b)[0] || of(a)[1] - of(b)[1]);
-  return {
-    pid: Float64Array.from(rows, (row) => pids[pid.codes[row]!]!),
-    start: Float64Array.from(rows, (row) => starts[start.codes[row]!]!),
-    rows,
-  };
+  if (!sorted) rows.sort(compare);
+  const [ownPids, ownStarts] = [new Float64Array(rows.length), new Float64Array(rows.length)];
+  for (let s = 0; s < rows.length; s++) {
+    ownPids[s] = pids[pid.codes[rows[s]!]!]!;
+    ownStarts[s] = starts[start.codes[rows[s]!]!]!;
+  }
+  return { pid: ownPids, start: ownStarts, rows };
 }
 
 /** The kernel's start of an image's process, in ticks; NaN when its record does not say. */

@@ -19,9 +19,12 @@ export function timeOfProcesses(set: ProcessSet, job: number): Float64Array {
     if (set.job[i] === job && set.end[i]! > set.start[i]!) addStretches(set, i, stretches);
   }
   const time = new Float64Array(set.length);
-  const moments = Float64Array.from(
-    stretches.flatMap(({ from, to }) => [from, to]).filter((at) => !Number.isNaN(at)),
-  ).sort();
+  const moments = new Float64Array(stretches.length * 2);
+  stretches.forEach(({ from, to }, k) => {
+    moments[2 * k] = from;
+    moments[2 * k + 1] = to;
+  });
+  moments.sort();
   // how much time each running process has got at each moment, and how many run from then on
   const running = new Int32Array(moments.length + 1);
   for (const { from, to } of stretches) {
