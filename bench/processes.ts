@@ -33,9 +33,9 @@ export async function bench(options: ProcessesOptions = {}): Promise<Row[]> {
       { what: 'bare Node', must: '', command: [process.execPath, empty] },
       { what: 'tacho processes --tree', must: '≤ 1 s', command: [TACHO, 'processes', '--tree', job] },
       { what: 'tacho operations', must: '≤ 1 s', command: [TACHO, 'operations', job] },
-      { what: 'tacho timeline --by operation', must: '≤ 1 s', command: [TACHO, 'timeline', '--by', 'operation', job] },
-      { what: 'tacho report', must: '≤ 1 s', command: [TACHO, 'report', job] },
-      { what: 'tacho compare, two such jobs', must: '≤ 2 s', command: [TACHO, 'compare', job, slower] },
+      { what: 'tacho timeline --by operation', must: '', command: [TACHO, 'timeline', '--by', 'operation', job] },
+      { what: 'tacho report', must: '', command: [TACHO, 'report', job] },
+      { what: 'tacho compare, two such jobs', must: '', command: [TACHO, 'compare', job, slower] },
     ].map((one) => ({ ...one, times: [] as number[] }));
     for (let run = 0; run < runs; run++) for (const one of cases) one.times.push(wall(one.command));
     const [node, ...measured] = cases;

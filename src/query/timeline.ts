@@ -16,7 +16,7 @@ export interface TimelineRow {
 
 export type TimelineBy = 'process' | 'operation' | 'node';
 
-/** The rows of a time line of these processes, the longest first. Processes without a known end last until `end`. */
+/** The rows of a time line of these processes, the longest first; of processes without a known end only the start counts. */
 export function timelineOf(
   set: ProcessSet,
   members: readonly number[],
@@ -44,17 +44,15 @@ export function timelineOf(
 }
 
 function runsOf(set: ProcessSet, group: readonly number[]): Intervals {
-  const ends = group.map((i) => (Number.isNaN(durationOf(set, i)) ? endOfJob(set, i) : set.end[i]!));
   return union(
     group.map((i) => set.start[i]!),
-    ends,
+    group.map((i) => endOf(set, i)),
   );
 }
 
-/** A process without an end was killed or still runs: drawn to the end of its job, or as a moment. */
-function endOfJob(set: ProcessSet, i: number): number {
-  const end = set.jobs[set.job[i]!]!.end;
-  return Number.isNaN(end) ? set.start[i]! : Math.max(end, set.start[i]!);
+/** A process without an end was killed or still runs: only its start is certain. */
+function endOf(set: ProcessSet, i: number): number {
+  return Number.isNaN(durationOf(set, i)) ? set.start[i]! : set.end[i]!;
 }
 
 /** How many processes were alive, at most, in each of `cells` equal parts of [from, to]. */
@@ -69,7 +67,7 @@ export function aliveIn(
   const width = Math.max(1, to - from) / cells;
   const changes: { at: number; by: number }[] = [];
   for (const i of members) {
-    const end = Number.isNaN(durationOf(set, i)) ? endOfJob(set, i) : set.end[i]!;
+    const end = endOf(set, i);
     if (end < from || set.start[i]! > to) continue;
     changes.push({ at: set.start[i]!, by: 1 }, { at: end, by: -1 });
   }

@@ -29,7 +29,10 @@ function spanOf(set: ProcessSet, rows: readonly TimelineRow[], job: number): [fr
   return [from, to];
 }
 
-/** Rows by their start, each with a bar where it went on: `#` is one process, a digit how many at once, `+` ten or more. */
+/**
+ * Rows by their start, each with a bar where it went on: `#` is one process, `?` its start when its end
+ * is not known, a digit how many at once, `+` ten or more.
+ */
 export function timelineText(set: ProcessSet, rows: readonly TimelineRow[], options: TimelineTextOptions): string {
   const pen = paint(options.stream ?? {});
   const width = options.width ?? 80;
@@ -39,7 +42,8 @@ export function timelineText(set: ProcessSet, rows: readonly TimelineRow[], opti
     const own = rows.filter((row) => row.job === job).sort((a, b) => a.runs[0]![0] - b.runs[0]![0]);
     const [from, to] = spanOf(set, own, job);
     const names = own.map((row) => cutMiddle(label(set, row, options.by), MOST_NAME));
-    const lasted = own.map((row) => formatDuration(row.duration / 1e6));
+    const endless = (row: TimelineRow): boolean => row.members.every((i) => Number.isNaN(set.end[i]!));
+    const lasted = own.map((row) => (endless(row) ? 'no end' : formatDuration(row.duration / 1e6)));
     const left = Math.max(...names.map(textWidth));
     const right = Math.max(...lasted.map(textWidth));
     const cells = Math.max(10, width - left - right - 4);
@@ -64,6 +68,7 @@ function label(set: ProcessSet, row: TimelineRow, by: TimelineBy): string {
 
 function barOf(set: ProcessSet, row: TimelineRow, from: number, to: number, cells: number, single: boolean): string {
   const alive = aliveIn(set, row.members, from, to, cells);
+  if (single && Number.isNaN(set.end[row.members[0]!])) return Array.from(alive, (n) => (n === 0 ? ' ' : '?')).join('');
   return Array.from(alive, (n) => (n === 0 ? ' ' : single ? '#' : n > 9 ? '+' : String(n))).join('');
 }
 
