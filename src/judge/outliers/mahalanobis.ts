@@ -22,11 +22,13 @@ export function covarianceOf(
   }
   for (let c = 0; c < columns; c++) centre[c]! /= n;
   const covariance = new Float64Array(columns * columns);
+  const row = new Float64Array(columns);
   for (let i = 0; i < n; i++) {
     const at = rows[i]! * columns;
     for (let a = 0; a < columns; a++) {
       const difference = values[at + a]! - centre[a]!;
-      for (let b = 0; b <= a; b++) covariance[a * columns + b]! += difference * (values[at + b]! - centre[b]!);
+      row[a] = difference;
+      for (let b = 0, c = a * columns; b <= a; b++, c++) covariance[c]! += difference * row[b]!;
     }
   }
   for (let a = 0; a < columns; a++) {
@@ -59,29 +61,23 @@ export function cloudOf(centre: Float64Array, covariance: Float64Array): Cloud |
   return { centre, factor, logDeterminant };
 }
 
-/** The squared Mahalanobis distance of one row. */
-export function squaredDistance(
-  cloud: Cloud,
-  { columns: p, values }: Matrix,
-  row: number,
-  scratch: Float64Array,
-): number {
-  const { centre, factor } = cloud;
-  let total = 0;
-  for (let a = 0; a < p; a++) {
-    let sum = values[row * p + a]! - centre[a]!;
-    for (let k = 0; k < a; k++) sum -= factor[a * p + k]! * scratch[k]!;
-    const value = sum / factor[a * p + a]!;
-    scratch[a] = value;
-    total += value * value;
-  }
-  return total;
-}
-
 /** The squared Mahalanobis distances of all rows. */
-export function squaredDistances(cloud: Cloud, matrix: Matrix): Float64Array {
-  const scratch = new Float64Array(matrix.columns);
-  const found = new Float64Array(matrix.rows);
-  for (let r = 0; r < matrix.rows; r++) found[r] = squaredDistance(cloud, matrix, r, scratch);
+export function squaredDistances({ centre, factor }: Cloud, { rows, columns: p, values }: Matrix): Float64Array {
+  const found = new Float64Array(rows);
+  /** The row in terms of the cloud: the factor's triangle solved from the top. */
+  const solved = new Float64Array(p);
+  const inverse = new Float64Array(p);
+  for (let a = 0; a < p; a++) inverse[a] = 1 / factor[a * p + a]!;
+  for (let row = 0, at = 0; row < rows; row++, at += p) {
+    let total = 0;
+    for (let a = 0; a < p; a++) {
+      let sum = values[at + a]! - centre[a]!;
+      for (let k = 0, f = a * p; k < a; k++, f++) sum -= factor[f]! * solved[k]!;
+      sum *= inverse[a]!;
+      solved[a] = sum;
+      total += sum * sum;
+    }
+    found[row] = total;
+  }
   return found;
 }

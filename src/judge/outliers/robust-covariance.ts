@@ -3,6 +3,7 @@ import { quantiles } from '../../recording/quantiles.ts';
 import { chiSquareQuantile, chiSquareShare } from './chi-square.ts';
 import { type Cloud, cloudOf, covarianceOf, squaredDistances } from './mahalanobis.ts';
 import { inOrder, type Matrix, takeRows } from './matrix.ts';
+import { spreadOf } from './spread.ts';
 
 export interface RobustCovariance {
   centre: Float64Array;
@@ -21,14 +22,17 @@ const PART = 300;
 const PARTS = 5;
 /** Best attempts that are followed up. */
 const KEPT = 10;
+/** Random starts in each part, beside the one that needs no luck, and how many of them are followed up. */
+const ATTEMPTS_OF_PART = 5;
+const KEPT_OF_PART = 1;
 /** Where rows are as few as this, every attempt is: the best ones are close to each other. */
 const FEW_ROWS = 100;
 /**
- * As many as leave a chance of one in a million that no start is free of outliers when three rows of ten are some; and
- * where rows are few, as many as the authors take, which finds the very best.
+ * As many as leave a chance of one in a million that no start is free of outliers when three rows of ten are some; more
+ * where rows are few, which finds the very best.
  */
 const starts = ({ rows, columns }: Matrix): number =>
-  Math.min(500, Math.max(Math.log(1e-6) / Math.log(1 - 0.7 ** (columns + 1)), 40_000 / rows));
+  Math.max(Math.log(1e-6) / Math.log(1 - 0.7 ** (columns + 1)), Math.min(300, 20_000 / rows));
 
 /**
  * Middle and shape of the innermost half of the rows, by FAST-MCD (Rousseeuw and Van Driessen 1999), with the
@@ -72,8 +76,10 @@ export function robustCovariance(given: Matrix): RobustCovariance | undefined {
 function search(matrix: Matrix, h: number): Cloud | undefined {
   const { rows: n, columns: p } = matrix;
   const next = random(n * 31 + p);
-  const attempts = Math.ceil(starts(matrix));
-  if (n <= 2 * PART) return converge(matrix, h, explore(matrix, h, attempts, next, n <= FEW_ROWS ? attempts : KEPT));
+  if (n <= 2 * PART) {
+    const attempts = Math.ceil(starts(matrix));
+    return converge(matrix, h, explore(matrix, h, attempts, next, n <= FEW_ROWS ? attempts : KEPT));
+  }
 
   // tried on parts first, followed up on all parts together, and only the best on everything
   const drawn = drawing(n, next)(Math.min(n, PART * PARTS));
@@ -82,7 +88,7 @@ function search(matrix: Matrix, h: number): Cloud | undefined {
   for (let i = 0; i < parts; i++) {
     const size = Math.floor(drawn.length / parts);
     const part = takeRows(matrix, drawn.subarray(i * size, (i + 1) * size));
-    found.push(...explore(part, Math.ceil((h / n) * size), Math.ceil(attempts / parts), next, KEPT / PARTS));
+    found.push(...explore(part, Math.ceil((h / n) * size), ATTEMPTS_OF_PART, next, KEPT_OF_PART));
   }
   const together = takeRows(matrix, drawn);
   const followed = best(
@@ -92,15 +98,30 @@ function search(matrix: Matrix, h: number): Cloud | undefined {
   return converge(matrix, h, followed);
 }
 
-/** The best clouds after two steps from random starts of p + 1 rows. */
+/** The best clouds after two steps from the medians, and from random starts of p + 1 rows. */
 function explore(matrix: Matrix, h: number, attempts: number, next: () => number, kept: number): Cloud[] {
-  const found: (Cloud | undefined)[] = [];
+  const medians = startFromMedians(matrix);
+  const found = medians === undefined ? [] : [concentrate(matrix, h, medians, 2)];
   const draw = drawing(matrix.rows, next);
   for (let i = 0; i < attempts; i++) {
     const start = startFrom(matrix, draw);
     if (start !== undefined) found.push(concentrate(matrix, h, start, 2));
   }
   return best(found, kept);
+}
+
+/** Each column for itself: the start that outliers cannot spoil, if only it were not blind to what goes together. */
+function startFromMedians({ rows, columns, values }: Matrix): Cloud | undefined {
+  const centre = new Float64Array(columns);
+  const covariance = new Float64Array(columns * columns);
+  for (let c = 0; c < columns; c++) {
+    const column = new Float64Array(rows);
+    for (let r = 0; r < rows; r++) column[r] = values[r * columns + c]!;
+    const { median, median_distance } = spreadOf(column)!;
+    centre[c] = median;
+    covariance[c * columns + c] = median_distance ** 2;
+  }
+  return cloudOf(centre, covariance);
 }
 
 /** The cloud of p + 1 random rows, or of a few more when those are singular. */
@@ -118,11 +139,13 @@ function startFrom(matrix: Matrix, draw: (many: number) => Uint32Array): Cloud |
 /** Takes the h nearest rows and makes a cloud of them, several times: its determinant never grows. */
 function concentrate(matrix: Matrix, h: number, from: Cloud, steps: number): Cloud | undefined {
   let cloud: Cloud = from;
+  // among many rows the last few that come and go change nothing
+  const settledAt = matrix.rows > 2 * PART ? 1e-4 : 1e-12;
   for (let step = 0; step < steps; step++) {
     const { centre, covariance } = covarianceOf(matrix, innermost(squaredDistances(cloud, matrix), h));
     const smaller = cloudOf(centre, covariance);
     if (smaller === undefined) return undefined;
-    const settled = step > 0 && Math.abs(smaller.logDeterminant - cloud.logDeterminant) < 1e-12;
+    const settled = step > 0 && Math.abs(smaller.logDeterminant - cloud.logDeterminant) < settledAt;
     cloud = smaller;
     if (settled) break;
   }
