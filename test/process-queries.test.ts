@@ -192,6 +192,27 @@ test('a program that leaves no records after exec is told from sampling', async 
   assert.equal(set.cpu_time[second!], 10e6, 'without what was recorded before');
 });
 
+test('a child that executed a program which leaves no records is told as what sampling saw', async () => {
+  const folder = await recordingOf({
+    process_start: [
+      started(10, 1, { exename: 'bash', began: 'fork' }),
+      started(11, 1, { exename: 'bash', began: 'fork' }),
+    ],
+    process: [
+      sampled(10, 1, 30, { user_ms: 4000, name: 'static', command: './static -x' }),
+      sampled(11, 1, 30, { user_ms: 10, name: 'bash', command: 'bash job.sh' }),
+    ],
+  });
+  const set = read(folder);
+  assert.deepEqual(
+    byPid(set).map((i) => [set.exename[i], set.args[i], set.source[i], set.cpu_time[i]]),
+    [
+      ['static', '-x', 'sample', 4e6],
+      ['bash', '', 'start', 1e4],
+    ],
+  );
+});
+
 test('only samples: an answer all the same, marked', async () => {
   const folder = await recordingOf({
     process: [

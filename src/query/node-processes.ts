@@ -116,6 +116,7 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
     else if (sample !== undefined && sample.last >= images.start[k]!) {
       columns.end[i] = sample.last;
       addSampled(into, i, sample, before);
+      if (isCopy(images, k, into.starts)) addProgram(columns, i, sample);
     }
   }
   const last = images.endRow[end - 1]!;
@@ -219,11 +220,26 @@ function addSample(into: Writer, sample: SampledProcess, start: number, birth: n
   columns.birth[i] = birth;
   columns.end[i] = Math.max(sample.last, start);
   columns.source[i] = 'sample';
-  const [program = '', ...args] = sample.command.split(' ');
-  columns.exename[i] = sample.name === '' ? program.slice(program.lastIndexOf('/') + 1) : sample.name;
-  columns.args[i] = args.join(' ');
+  columns.exename[i] = nameOf(sample);
+  columns.args[i] = argsOf(sample);
   addSampled(into, i, sample, before);
 }
+
+/** A copy of its parent that was seen as another program had executed that, and it leaves no records. */
+function addProgram(columns: ProcessColumns, i: number, sample: SampledProcess): void {
+  if (sample.name === '' || columns.exename[i]!.startsWith(sample.name)) return;
+  columns.exename[i] = nameOf(sample);
+  columns.path[i] = '';
+  columns.args[i] = argsOf(sample);
+  columns.source[i] = 'sample';
+}
+
+function nameOf({ name, command }: SampledProcess): string {
+  const [program = ''] = command.split(' ');
+  return name === '' ? program.slice(program.lastIndexOf('/') + 1) : name;
+}
+
+const argsOf = ({ command }: SampledProcess): string => command.split(' ').slice(1).join(' ');
 
 function addCpuTime(columns: ProcessColumns): void {
   const user = columns.metrics.get('usertime');
