@@ -8,7 +8,7 @@ import { several, whole } from './processes.ts';
 interface Options extends DatabaseOptions {
   metric: string;
   limit?: number;
-  jobTag: string[];
+  jobTag?: string[];
   experimentTag: string;
   componentTag: string;
   timeTag: string;
@@ -25,7 +25,7 @@ export function define(command: Command): void {
     )
     .option('-m, --metric <name>', 'duration, cpu_time, processes, rchar… (any feature of tacho outliers)', 'duration')
     .option('-n, --limit <n>', 'so many components at most; 0 is all (default: 10 as text)', whole)
-    .option('--job-tag <key:value>', 'only jobs with this tag', several, [])
+    .option('--job-tag <key:value>', 'only jobs with this tag', several)
     .option('--experiment-tag <key>', 'the job tag with the experiment', EXPERIMENT_TAGS.experiment)
     .option('--component-tag <key>', 'the job tag with the component', EXPERIMENT_TAGS.component)
     .option('--time-tag <key>', 'the job tag with the time segment', EXPERIMENT_TAGS.time)

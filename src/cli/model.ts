@@ -12,7 +12,7 @@ interface Options extends DatabaseOptions {
 }
 
 interface CreateOptions extends Options {
-  jobTag: string[];
+  jobTag?: string[];
   tag?: string;
   note?: string;
 }
@@ -53,7 +53,7 @@ Examples:
       '[jobs...]',
       'recordings, folders that hold some, or ids of jobs here or in a database (default: the current folder)',
     )
-    .option('--job-tag <key:value>', 'only jobs with this tag', several, [])
+    .option('--job-tag <key:value>', 'only jobs with this tag', several)
     .option('-t, --tag <key>', 'the tag that operations go by (default: op, or the one that most bear)')
     .option('--note <text>', 'what it is for')
     .addHelpText('after', '\nExample:\n  tacho model create kernel tacho-1 tacho-2 tacho-3 --note "gcc 12, 16 cores"\n')

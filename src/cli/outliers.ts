@@ -19,7 +19,7 @@ import { several, whole, words } from './processes.ts';
 
 interface Options extends DatabaseOptions {
   of?: Kind;
-  jobTag: string[];
+  jobTag?: string[];
   model?: string;
   models?: string;
   features?: string[];
@@ -45,7 +45,7 @@ export function define(command: Command): void {
     .addOption(
       new Option('--of <what>', 'what is compared (default: jobs; processes when there is one job)').choices(KINDS),
     )
-    .option('--job-tag <key:value>', 'only jobs with this tag', several, [])
+    .option('--job-tag <key:value>', 'only jobs with this tag', several)
     .option('-m, --model <name>', 'compare with a reference model instead of with each other')
     .option('--models <folder>', 'where models are kept')
     .option('--features <names>', 'only these features, separated by commas; all: every one', words)
