@@ -111,7 +111,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const here = recordingsSource([recording]);
     const columns = await source.processes();
     assert.deepEqual(plain(columns), plain(await here.processes()));
-    assert.equal(columns.jobs[0]!.origin, address);
+    assert.equal(columns.jobs[0]!.origin, `${address}#1`);
     for (let i = 0; i < columns.length; i++) {
       const id = { job: 0, node: columns.node[i]!, pid: columns.pid[i]!, start: columns.start[i]! };
       assert.deepEqual(await source.threads(id), await here.threads(id), `threads of process ${i}`);
@@ -123,7 +123,9 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.deepEqual(await measured!.measured(), await expected!.measured());
     assert.deepEqual(
       await storedReports(database, [job!]),
-      JSON.parse(JSON.stringify([report(gather(recording))]), (_, value) => (value === null ? Number.NaN : value)),
+      JSON.parse(JSON.stringify([{ ...report(gather(recording)), recording: `${address}#1` }]), (_, value) =>
+        value === null ? Number.NaN : value,
+      ),
     );
   });
 

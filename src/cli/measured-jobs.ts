@@ -30,12 +30,17 @@ async function jobsThere(
     import('../database/measured-jobs.ts'),
   ]);
   const wanted = parseTags(tags);
-  const named = names.length === 0 ? await findJobs(database, { tags: wanted }) : await namedJobs(database, names);
+  const named = names.length === 0 ? await findJobs(database) : await namedJobs(database, names);
   const jobs = named.filter((job) => Object.entries(wanted).every(([key, value]) => job.tags[key] === value));
   if (jobs.length === 0) {
-    throw new Fault(tags.length === 0 ? 'there are no jobs in the database' : `no job has the tag ${tags.join(', ')}`, {
-      hint: 'tacho db jobs lists the jobs in the database',
-    });
+    throw new Fault(
+      tags.length === 0
+        ? 'there are no jobs in the database'
+        : `none of ${named.length} jobs has the tag ${tags.join(', ')}`,
+      {
+        hint: 'tacho db jobs lists the jobs in the database',
+      },
+    );
   }
   for (const { troubles } of jobs) for (const trouble of troubles) process.stderr.write(`tacho: ${trouble}\n`);
   return measuredJobs(database, jobs);

@@ -119,7 +119,7 @@ function storedJob(row: JobRow, address: string): StoredJob {
     start: Number(start),
     end: end === null ? Number.NaN : Number(end),
     ...(exit_code === null ? {} : { exit_code }),
-    origin: shownAddress(address),
+    origin: `${shownAddress(address)}#${job}`,
   };
 }
 

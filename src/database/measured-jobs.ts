@@ -23,12 +23,13 @@ export function measuredJobs(database: Database, jobs: readonly StoredJob[]): Me
 /** The report cards of jobs, as they were when the jobs were submitted. */
 export async function storedReports(database: Database, jobs: readonly StoredJob[]): Promise<Report[]> {
   const reports: Report[] = [];
-  for (const { job } of jobs) {
+  for (const { job, origin } of jobs) {
     const { rows } = await database.query<{ report: string }>('select report::text from tacho.jobs where job = $1', [
       job,
     ]);
     // JSON has no NaN: it came as null
-    reports.push(JSON.parse(rows[0]!.report, (_, value) => (value === null ? Number.NaN : value)) as Report);
+    const report = JSON.parse(rows[0]!.report, (_, value) => (value === null ? Number.NaN : value)) as Report;
+    reports.push({ ...report, recording: origin });
   }
   return reports;
 }

@@ -46,9 +46,8 @@ export async function readProcesses(
   wanted?: readonly string[],
 ): Promise<ProcessColumns> {
   const only = wanted === undefined ? undefined : new Set([...ALWAYS, ...recordColumns(wanted)]);
-  const names = job.metrics.filter((name) => only?.has(name) ?? true);
   const texts = TEXT_NAMES.filter((name) => only?.has(name) ?? true);
-  const metrics = metricReaders(names);
+  const metrics = metricReaders(job.metrics.filter((name) => only?.has(name) ?? true));
   const select = [
     ...texts.map((name) => PROCESS_TEXTS[name]),
     ...NUMBER_NAMES.map((name) => PROCESS_NUMBERS[name][0]),
@@ -58,7 +57,7 @@ export async function readProcesses(
     database,
     `select ${select.join(', ')} from tacho.processes where job = ${job.job} order by process`,
   );
-  const columns = { ...makeColumns(job.processes, names, [processJobOf(job)]), troubles: job.troubles };
+  const columns = { ...makeColumns(job.processes, job.metrics, [processJobOf(job)]), troubles: job.troubles };
   const reader = copyReader(bytes);
   let i = 0;
   for (; i < job.processes && reader.next(); i++) {
