@@ -176,6 +176,7 @@ export function recordWords({ records: r, summary }: Report): string | undefined
     r.unexplained === undefined
       ? 'how much CPU time is in no record is not measurable'
       : `${percent(r.unexplained)} of the job’s CPU time (${summary.cpu_source}) is in no record`;
+  if (r.sampled_cpu_seconds > 0) parts.push(`sampling saw ${formatDuration(r.sampled_cpu_seconds)} of CPU time more`);
   return `${parts.join(', ')}; ${share}`;
 }
 
