@@ -3,9 +3,9 @@ import { usage } from '../base/fault.ts';
 import { type CompareBy, compare } from '../judge/compare.ts';
 import { gather } from '../judge/gather.ts';
 import { type Report, report } from '../judge/report.ts';
-import type { ProcessSet } from '../query/process-set.ts';
+import { joinColumns, type ProcessSet } from '../query/process-set.ts';
 import { linkProcesses } from '../query/process-tree.ts';
-import { readProcesses } from '../query/processes.ts';
+import { readColumns } from '../query/processes.ts';
 import { findRecordings } from '../recording/open.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { pageWidth } from './process-source.ts';
@@ -62,7 +62,10 @@ async function jobsOf(names: readonly string[], options: Options): Promise<{ set
   if (database === undefined) {
     const recordings = findRecordings(names);
     if (recordings.length < 2) throw tooFew('recording', 'tacho list shows the recordings in a folder');
-    return { set: readProcesses(recordings), reports: recordings.map((recording) => report(gather(recording))) };
+    const materials = recordings.map((recording) => gather(recording));
+    // what the report cards are made of need not be read again
+    const parts = materials.map(({ processes }, j) => processes ?? readColumns([recordings[j]!]));
+    return { set: linkProcesses(joinColumns(parts)), reports: materials.map(report) };
   }
   const [{ namedJobs }, { storedReports }, { jobsSource }] = await Promise.all([
     import('../database/find-jobs.ts'),
