@@ -18,8 +18,8 @@ export function matrixOf(rows: readonly (readonly number[])[]): Matrix {
 export function takeRows(matrix: Matrix, rows: ArrayLike<number>): Matrix {
   const { columns } = matrix;
   const values = new Float64Array(rows.length * columns);
-  for (let r = 0; r < rows.length; r++) {
-    values.set(matrix.values.subarray(rows[r]! * columns, (rows[r]! + 1) * columns), r * columns);
+  for (let r = 0, to = 0; r < rows.length; r++) {
+    for (let c = 0, from = rows[r]! * columns; c < columns; c++) values[to++] = matrix.values[from++]!;
   }
   return { rows: rows.length, columns, values };
 }
@@ -27,13 +27,17 @@ export function takeRows(matrix: Matrix, rows: ArrayLike<number>): Matrix {
 /** The same rows in an order that depends on nothing but their values: methods that draw lots must not see another. */
 export function inOrder(matrix: Matrix): Matrix {
   const { rows, columns, values } = matrix;
-  const order = Uint32Array.from({ length: rows }, (_, r) => r);
-  order.sort((a, b) => {
+  const compare = (a: number, b: number): number => {
     for (let c = 0; c < columns; c++) {
       const difference = values[a * columns + c]! - values[b * columns + c]!;
       if (difference !== 0) return difference;
     }
     return 0;
-  });
-  return takeRows(matrix, order);
+  };
+  let sorted = true;
+  for (let r = 1; r < rows && sorted; r++) sorted = compare(r - 1, r) <= 0;
+  if (sorted) return matrix;
+  const order = new Uint32Array(rows);
+  for (let r = 0; r < rows; r++) order[r] = r;
+  return takeRows(matrix, order.sort(compare));
 }

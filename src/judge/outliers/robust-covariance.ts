@@ -19,7 +19,7 @@ export interface RobustCovariance {
 
 /** Rows in each of the parts that a large matrix is tried on first, and how many parts. */
 const PART = 300;
-const PARTS = 5;
+const PARTS = 3;
 /** Best attempts that are followed up. */
 const KEPT = 10;
 /** Random starts in each part, beside the one that needs no luck, and how many of them are followed up. */

@@ -1,5 +1,5 @@
-import type { FeatureTable } from './feature-table.ts';
-import { takeRows } from './matrix.ts';
+import { type FeatureTable, takeFeatures } from './feature-table.ts';
+import { inOrder, type Matrix } from './matrix.ts';
 import { multivariateMethods, standardised, togetherFeatures } from './multivariate.ts';
 import { type Spread, spreadOf } from './spread.ts';
 import { FEWEST_REFERENCES, type UnivariateMethod, univariateMethods } from './univariate.ts';
@@ -137,6 +137,13 @@ async function voteTogether(
 ): Promise<Together> {
   const found: Together = { uses: [], groups: [] };
   let order: string[] | undefined;
+  /** Put in order once for all methods that take as many features. */
+  const known = new Map<number, Matrix>();
+  const learnedFrom = (features: readonly string[]): Matrix => {
+    const made = known.get(features.length) ?? inOrder(standardised(usual, features, spreads));
+    known.set(features.length, made);
+    return made;
+  };
   for (const method of multivariateMethods.filter(({ name }) => wanted(name))) {
     const use: MethodUse = { method: method.name, looks_at: 'features together', needs: method.needs };
     found.uses.push(use);
@@ -149,7 +156,7 @@ async function voteTogether(
       continue;
     }
     const features = order.slice(0, many);
-    const learned = standardised(usual, features, spreads);
+    const learned = learnedFrom(features);
     const fitted = await method.fit(learned);
     if (typeof fitted === 'string') {
       use.left_out = fitted;
@@ -157,8 +164,7 @@ async function voteTogether(
     }
     use.threshold = fitted.threshold;
     use.features = features;
-    const judged = usual === table ? learned : standardised(table, features, spreads);
-    const scores = fitted.scores(takeRows(judged, candidates));
+    const scores = fitted.scores(standardised(takeFeatures(table, candidates, features), features, spreads));
     found.groups.push({ method: method.name, threshold: fitted.threshold, scores });
   }
   return found;
