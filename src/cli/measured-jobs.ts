@@ -55,7 +55,7 @@ function jobsHere(names: readonly string[], tags: readonly string[]): MeasuredJo
   const jobs = [...found.values()].filter(({ job }) => wanted.every(([key, value]) => job.tags[key] === value));
   if (jobs.length === 0) {
     throw new Fault(`none of ${found.size} jobs has the tag ${tags.join(', ')}`, {
-      hint: 'tacho list --format json shows the tags of jobs',
+      hint: 'tacho report FOLDER --format json has the tags of jobs, as job.tags',
     });
   }
   for (const { troubles } of jobs) for (const trouble of troubles) process.stderr.write(`tacho: ${trouble}\n`);
