@@ -134,10 +134,14 @@ async function contentOf(recording: Recording): Promise<Content> {
     set,
     threads: readAllThreads(recording, set),
     operations,
-    report: report(gather(recording)),
+    report: report(gather(recording, canShare(recording, set) ? { processes: set } : {})),
     measured: await measuredRecordings([recording])[0]!.measured(),
   };
 }
+
+/** The report reads processes once more where it takes samples from statistics, or where there is trouble to tell of. */
+const canShare = ({ nodes, troubles }: Recording, set: ProcessSet): boolean =>
+  set.length > 0 && troubles.length === 0 && nodes.every(({ tables }) => !tables.has('process'));
 
 async function store(database: Database, recording: Recording, content: Content): Promise<number> {
   const { set, threads } = content;

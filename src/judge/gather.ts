@@ -1,4 +1,5 @@
 import { usage } from '../base/fault.ts';
+import type { ProcessSet } from '../query/process-set.ts';
 import { recordedProcesses } from '../query/processes.ts';
 import { summariseNode } from '../query/summarise.ts';
 import type { Batch } from '../recording/batch.ts';
@@ -18,6 +19,8 @@ export interface GatherOptions {
   marker?: string;
   /** Also what every phase did on its own: reads the data, not only their statistics. */
   phases?: boolean;
+  /** The recorded processes, when they have been read already. */
+  processes?: ProcessSet;
   now?: number;
 }
 
@@ -56,7 +59,8 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
   if (range !== undefined) material.range = range;
   // records are of whole lives: they say nothing about a part of the job
   if (range === undefined) {
-    const processes = recordedProcesses(recording, (name) => seriesOf(nodes.find((n) => n.node === name)!, 'process'));
+    const sampled = (name: string) => seriesOf(nodes.find((n) => n.node === name)!, 'process');
+    const processes = options.processes ?? recordedProcesses(recording, sampled);
     if (processes !== undefined) {
       material.processes = processes;
       damage.push(...processes.troubles);

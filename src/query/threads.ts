@@ -1,4 +1,4 @@
-import type { Batch } from '../recording/batch.ts';
+import type { Batch, TextColumn } from '../recording/batch.ts';
 import type { Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
 import { cumulative } from './process-images.ts';
@@ -15,7 +15,9 @@ export interface AllThreads extends ThreadColumns {
 /** The threads that told of their end, by their start; none when the recording has no records of threads. */
 export function readThreads(recording: Recording, process: ProcessId): ThreadColumns {
   const batch = threadBatch(recording, process.node);
-  return batch === undefined ? empty() : withValues(threadColumns(batch, threadRows(batch, [process])));
+  if (batch === undefined) return empty();
+  const rows = threadRows(batch, Float64Array.of(process.pid), Float64Array.of(process.start));
+  return withValues(threadColumns(batch, rows));
 }
 
 /** Without the metrics that none of the threads has: nodes differ in what they can count. */
@@ -31,11 +33,7 @@ export function readAllThreads(recording: Recording, processes: ProcessColumns):
     while (to < processes.length && processes.node[to] === processes.node[from]) to++;
     const batch = threadBatch(recording, processes.node[from]!);
     if (batch === undefined) continue;
-    const wanted = Array.from({ length: to - from }, (_, k) => ({
-      pid: processes.pid[from + k]!,
-      start: processes.start[from + k]!,
-    }));
-    const rows = threadRows(batch, wanted);
+    const rows = threadRows(batch, processes.pid.subarray(from, to), processes.start.subarray(from, to));
     parts.push({ ...threadColumns(batch, rows), process: Uint32Array.from(rows.process, (k) => from + k) });
   }
   return withValues(join(parts));
@@ -55,50 +53,63 @@ interface ThreadRows {
 }
 
 /** The rows of the threads of processes, those of one by their start. */
-function threadRows(batch: Batch, processes: readonly Pick<ProcessId, 'pid' | 'start'>[]): ThreadRows {
-  const pid = batch.texts.get('pid')!;
-  const start = batch.texts.get('start')!;
+function threadRows(batch: Batch, pids: Float64Array, starts: Float64Array): ThreadRows {
+  const images = threadImages(batch);
   const tid = batch.texts.get('tid')!;
-  const wanted = new Set(processes.map((process) => String(process.pid)));
-  const images = new Map<string, Map<number, number[]>>();
-  for (let s = 0; s + 1 < batch.series.length; s++) {
-    const row = batch.series[s + 1]! - 1;
-    const of = pid.values[pid.codes[row]!]!;
-    if (!wanted.has(of)) continue;
-    let starts = images.get(of);
-    if (starts === undefined) {
-      starts = new Map();
-      images.set(of, starts);
-    }
-    const began = Number(start.values[start.codes[row]!]);
-    const rows = starts.get(began);
-    if (rows === undefined) starts.set(began, [row]);
-    else rows.push(row);
-  }
   const begins = beginsOf(batch);
   const found: ThreadRows = { rows: [], process: [], earlier: [] };
-  processes.forEach((process, k) => {
-    const name = String(process.pid);
-    const starts = images.get(name);
-    const rows = starts?.get(process.start);
-    if (starts === undefined || rows === undefined) return;
-    let earlier = -1;
-    let latest = Number.NEGATIVE_INFINITY;
-    for (const [began, others] of starts.size > 1 ? starts : []) {
-      if (began >= process.start || began < latest) continue;
-      const first = others.findLast((row) => tid.values[tid.codes[row]!] === name);
-      if (first === undefined) continue;
-      earlier = first;
-      latest = began;
-    }
-    if (rows.length > 1) rows.sort((a, b) => begins(a) - begins(b) || a - b);
-    for (const row of rows) {
-      found.rows.push(row);
+  for (let k = 0; k < pids.length; k++) {
+    const all = images.get(pids[k]!);
+    const own = all?.find(({ start }) => start === starts[k]);
+    if (all === undefined || own === undefined) continue;
+    // images of one pid come by their start
+    const before = all.findLast((image) => image.start < own.start && firstThread(batch, image, tid) >= 0);
+    const earlier = before === undefined ? -1 : firstThread(batch, before, tid);
+    const first = found.rows.length;
+    for (let s = own.from; s < own.to; s++) {
+      found.rows.push(batch.series[s + 1]! - 1);
       found.process.push(k);
       found.earlier.push(earlier);
     }
-  });
+    if (own.to - own.from < 2) continue;
+    const sorted = found.rows.splice(first).sort((a, b) => begins(a) - begins(b) || a - b);
+    found.rows.push(...sorted);
+  }
   return found;
+}
+
+/** The threads of one image: series of the table, one after the other because it is sorted by pid and start. */
+interface ThreadImage {
+  start: number;
+  from: number;
+  to: number;
+}
+
+function threadImages(batch: Batch): Map<number, ThreadImage[]> {
+  const pid = batch.texts.get('pid')!;
+  const start = batch.texts.get('start')!;
+  const images = new Map<number, ThreadImage[]>();
+  const codeOf = ({ codes }: TextColumn, s: number): number => codes[batch.series[s]!]!;
+  const count = batch.series.length - 1;
+  for (let from = 0, to = 0; from < count; from = to) {
+    while (to < count && codeOf(pid, to) === codeOf(pid, from) && codeOf(start, to) === codeOf(start, from)) to++;
+    const of = Number(pid.values[codeOf(pid, from)]);
+    const image = { start: Number(start.values[codeOf(start, from)]), from, to };
+    const same = images.get(of);
+    if (same === undefined) images.set(of, [image]);
+    else same.push(image);
+  }
+  return images;
+}
+
+/** The row of the thread that has its process's number; −1: it has none. */
+function firstThread(batch: Batch, { from, to }: ThreadImage, tid: TextColumn): number {
+  const pid = batch.texts.get('pid')!;
+  for (let s = from; s < to; s++) {
+    const row = batch.series[s + 1]! - 1;
+    if (tid.values[tid.codes[row]!] === pid.values[pid.codes[row]!]) return row;
+  }
+  return -1;
 }
 
 function beginsOf(batch: Batch): (row: number) => number {
