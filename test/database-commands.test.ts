@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -178,6 +178,46 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       'docs/database.md',
     );
     assert.equal(jobsIn(url), '17');
+  });
+
+  test('with row-level security, as documented, people see and submit their own jobs only', async () => {
+    const url = fresh();
+    const name = nameOf(url);
+    const page = fs.readFileSync(path.join(import.meta.dirname, '../docs/database.md'), 'utf8');
+    const policies = /```sql\n([^`]+)```/.exec(page)![1]!;
+    const grants = [...page.matchAll(/^ {4}(grant .*;)$/gm)].map(([, line]) =>
+      line!.replace(/to \w+;/, 'to ada, bob;'),
+    );
+    assert.equal(grants.length, 3);
+    server.sql('postgres', 'create role ada login; create role bob login');
+    server.sql(name, `${grants.join('\n')}\n${policies}`);
+    const [ada, bob] = [server.address(name, 'ada'), server.address(name, 'bob')];
+    const ofBob = await make('18', { user: 'bob' });
+    assert.equal(tacho(['submit', recording, ofBob, '--db', url]).code, 0);
+    const ids = (who: string): string[] =>
+      JSON.parse(tacho(['db', 'jobs', '--db', who, '--format', 'json']).out).map(({ id }: { id: string }) => id);
+    assert.deepEqual([ids(ada), ids(bob)], [['17'], ['18']]);
+    assert.equal(tacho(['processes', '17', '--db', ada]).code, 0);
+    assertFault(tacho(['processes', '17', '--db', bob]), 1, 'there is no job 17 in the database');
+    const count = (who: string): string =>
+      execFileSync('psql', ['-XAtc', 'select count(*) from tacho.threads', who], { encoding: 'utf8' });
+    assert.deepEqual([count(ada), count(bob)], ['1\n', '1\n']);
+    const own = await make('19', { user: 'bob' });
+    assert.match(tacho(['submit', own, '--db', bob]).out, /job 19 stored \(#\d+, 1 processes, 1 threads\)/);
+    assert.deepEqual(ids(bob), ['18', '19']);
+    assert.equal(count(bob), '2\n');
+    assertFault(tacho(['submit', await make('20'), '--db', bob]), 1, 'you lack a privilege', 'row-level security');
+    assert.equal(jobsIn(url), '17,18,19');
+  });
+
+  test('the examples of SQL in the documentation work', () => {
+    const url = fresh();
+    tacho(['submit', recording, '--db', url]);
+    const page = fs.readFileSync(path.join(import.meta.dirname, '../docs/database.md'), 'utf8');
+    const examples = [...page.matchAll(/^ {4}-- (?!and to).*\n((?: {4}.*\n)+?)(?=\n)/gm)].map(([, text]) => text!);
+    assert.equal(examples.length, 3);
+    const answers = examples.map((text) => server.sql(nameOf(url), text));
+    assert.match(answers[1]!, /^17\|.*\|1\|5$/);
   });
 
   test('a database that has not all letters is not taken', () => {
