@@ -167,7 +167,7 @@ function named(set: ProcessSet, name: string): ProcessColumn | undefined {
 }
 
 /** The program and its arguments. */
-export function commandOf(set: ProcessSet, i: number): string {
+export function commandOf(set: Pick<ProcessSet, 'args' | 'exename'>, i: number): string {
   const args = set.args[i]!;
   return args === '' ? set.exename[i]! : `${set.exename[i]} ${args}`;
 }

@@ -174,7 +174,7 @@ async function byProgram(
         node: processes.node[i]!,
         pid: processes.pid[i]!,
         start: processes.start[i]!,
-        command: commandOf(processes as Parameters<typeof commandOf>[0], i),
+        command: commandOf(processes, i),
         ...more(rows[at]!),
       };
     };
