@@ -4,25 +4,18 @@ import { Fault } from '../base/fault.ts';
 import { gather } from '../judge/gather.ts';
 import { measuredRecordings } from '../judge/outliers/measured-job.ts';
 import { type Report, report } from '../judge/report.ts';
-import { type Operation, operationsOf, tagKeys } from '../query/operations.ts';
+import { operationsOf, tagKeys } from '../query/operations.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import { readProcesses } from '../query/processes.ts';
 import { type AllThreads, readAllThreads } from '../query/threads.ts';
 import { isAlive } from '../recording/alive.ts';
 import type { Job } from '../recording/job.ts';
 import type { Recording } from '../recording/open.ts';
-import {
-  metricColumns,
-  numberColumn,
-  PROCESS_NUMBERS,
-  PROCESS_TEXTS,
-  THREAD_NUMBERS,
-  textColumn,
-  type Written,
-} from './columns.ts';
+import type { Written } from './columns.ts';
 import type { Database } from './connect.ts';
 import { copyIn } from './copy.ts';
 import { storable, storableJson } from './copy-write.ts';
+import { operationColumns, processColumns, type TaggedOperation, threadColumns } from './job-rows.ts';
 
 export interface Submitted {
   /** stored: it is new there. present: it was there already, and nothing was changed. replaced: as asked. */
@@ -53,7 +46,7 @@ export async function submitRecording(
   needEnded(recording);
   const known = await presentJob(database, recording.job);
   if (known !== undefined && options.replace !== true) return known;
-  const content = await contentOf(recording);
+  const set = readProcesses([recording]);
   return database.transaction(async () => {
     await database.query('select pg_advisory_xact_lock(hashtextextended($1, 7422411))', [
       keyOf(recording.job).join('\n'),
@@ -61,13 +54,13 @@ export async function submitRecording(
     const present = await presentJob(database, recording.job);
     if (present !== undefined && options.replace !== true) return present;
     if (present !== undefined) await database.query('delete from tacho.jobs where job = $1', [present.job]);
-    const job = await store(database, recording, content);
+    const { job, threads } = await store(database, recording, set);
     return {
       outcome: present === undefined ? 'stored' : 'replaced',
       job,
-      processes: content.set.length,
-      threads: content.threads.length,
-      troubles: content.set.troubles,
+      processes: set.length,
+      threads,
+      troubles: set.troubles,
     };
   });
 }
@@ -114,25 +107,28 @@ export async function presentJob(database: Database, job: Job): Promise<Submitte
 /** A parameter in epoch microseconds as a time, exactly. */
 const moment = (parameter: string): string => `(timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond')`;
 
+/** What follows from a recording beside its processes. */
 interface Content {
-  set: ProcessSet;
   threads: AllThreads;
-  operations: { key: string; value: string; operation: Operation }[];
+  operations: TaggedOperation[];
   report: Report;
   measured: ReadonlyMap<string, number>;
 }
 
-async function contentOf(recording: Recording): Promise<Content> {
-  const set = readProcesses([recording]);
+/** In steps, between which the database gets more of what it is to store. */
+async function contentOf(recording: Recording, set: ProcessSet): Promise<Content> {
+  await breath();
+  const threads = readAllThreads(recording, set);
+  await breath();
   const operations = [...tagKeys(set).keys()].flatMap((key) =>
     operationsOf(set, { tags: [key] }).flatMap((operation) => {
       const value = operation.tags.get(key);
       return value === undefined ? [] : [{ key, value, operation }];
     }),
   );
+  await breath();
   return {
-    set,
-    threads: readAllThreads(recording, set),
+    threads,
     operations,
     report: report(gather(recording, canShare(recording, set) ? { processes: set } : {})),
     measured: await measuredRecordings([recording])[0]!.measured(),
@@ -143,28 +139,54 @@ async function contentOf(recording: Recording): Promise<Content> {
 const canShare = ({ nodes, troubles }: Recording, set: ProcessSet): boolean =>
   set.length > 0 && troubles.length === 0 && nodes.every(({ tables }) => !tables.has('process'));
 
-async function store(database: Database, recording: Recording, content: Content): Promise<number> {
-  const { set, threads } = content;
-  const users = [...new Set([recording.job.user, ...set.user])].map(storable).sort();
-  await database.query('insert into tacho.users (name) select unnest($1::text[]) on conflict do nothing', [users]);
-  if (recording.job.uid >= 0) {
-    await database.query('update tacho.users set uid = $2 where name = $1 and uid is null', [
-      storable(recording.job.user),
-      recording.job.uid,
-    ]);
-  }
-  const job = await storeJob(database, recording, content);
+async function store(
+  database: Database,
+  recording: Recording,
+  set: ProcessSet,
+): Promise<{ job: number; threads: number }> {
+  await storeUsers(database, recording.job, set);
+  const job = await storeJob(database, recording, set);
   const number = { column: 'job', write: (to) => to.bigint(job) } satisfies Written;
-  await copyIn(database, 'processes', set.length, [number, ...processColumns(set)]);
+  // the database stores processes while the rest is read; both must have ended before a failure is told
+  const [copied, read] = await Promise.allSettled([
+    copyIn(database, 'processes', set.length, [number, ...processColumns(set)]),
+    contentOf(recording, set),
+  ]);
+  if (copied.status === 'rejected') throw copied.reason;
+  if (read.status === 'rejected') throw read.reason;
+  const { threads, operations, report, measured } = read.value;
   await copyIn(database, 'threads', threads.length, [number, ...threadColumns(threads)]);
-  await copyIn(database, 'operations', content.operations.length, [number, ...operationColumns(content.operations)]);
+  await copyIn(database, 'operations', operations.length, [number, ...operationColumns(operations)]);
   await storeHosts(database, job, recording);
-  return job;
+  await database.query(
+    `update tacho.jobs set threads = $2, thread_metrics = $3, summary = $4, findings = $5, report = $6, measured = $7
+      where job = $1`,
+    [
+      job,
+      threads.length,
+      [...threads.metrics.keys()].map(storable),
+      storableJson(report.summary),
+      storableJson(report.findings),
+      storableJson(report),
+      storableJson(Object.fromEntries(measured)),
+    ],
+  );
+  return { job, threads: threads.length };
 }
 
-async function storeJob(database: Database, recording: Recording, content: Content): Promise<number> {
+async function storeUsers(database: Database, job: Job, set: ProcessSet): Promise<void> {
+  const users = [...new Set([job.user, ...set.user])].map(storable).sort();
+  await database.query('insert into tacho.users (name) select unnest($1::text[]) on conflict do nothing', [users]);
+  if (job.uid < 0) return;
+  await database.query('update tacho.users set uid = $2 where name = $1 and uid is null', [
+    storable(job.user),
+    job.uid,
+  ]);
+}
+
+/** The job, with what its processes say; what follows from the rest comes later in the same transaction. */
+async function storeJob(database: Database, recording: Recording, set: ProcessSet): Promise<number> {
   const { job } = recording;
-  const { set, threads, report } = content;
   const [cluster, id, restart, start] = keyOf(job);
   const text = (value: string | undefined): string | null => (value === undefined ? null : storable(value));
   const whole = (value: number | undefined): number | null =>
@@ -191,15 +213,9 @@ async function storeJob(database: Database, recording: Recording, content: Conte
     ['tags', storableJson(job.tags)],
     ['annotations', storableJson(job.annotations ?? {})],
     ['facts', storableJson(job)],
-    ['summary', storableJson(report.summary)],
-    ['findings', storableJson(report.findings)],
-    ['report', storableJson(report)],
-    ['measured', storableJson(Object.fromEntries(content.measured))],
     ['processes', set.length],
-    ['threads', threads.length],
     ['cpu_time', cpu],
     ['metrics', [...set.metrics.keys()].map(storable)],
-    ['thread_metrics', [...threads.metrics.keys()].map(storable)],
     ['troubles', set.troubles.map(storable)],
     ['recording', storable(path.resolve(recording.path))],
   ];
@@ -209,61 +225,6 @@ async function storeJob(database: Database, recording: Recording, content: Conte
     columns.map(([, value]) => value),
   );
   return Number(rows[0]!.job);
-}
-
-function processColumns(set: ProcessSet): Written[] {
-  const { parent } = set;
-  return [
-    { column: 'process', write: (to, row) => to.integer(row) },
-    { column: 'parent', write: (to, row) => to.integer(parent[row]! < 0 ? Number.NaN : parent[row]!) },
-    numberColumn('depth', 'integer', set.depth),
-    numberColumn('descendants', 'integer', set.descendants),
-    numberColumn('inclusive_cpu_time', 'double', set.inclusive_cpu_time),
-    ...entries(PROCESS_TEXTS).map(([name, column]) => textColumn(column, set[name])),
-    ...entries(PROCESS_NUMBERS).map(([name, [column, kind]]) => numberColumn(column, kind, set[name])),
-    ...metricColumns(set.metrics),
-  ];
-}
-
-function threadColumns(threads: AllThreads): Written[] {
-  const { process } = threads;
-  let last = -1;
-  let count = 0;
-  return [
-    numberColumn('process', 'integer', process),
-    {
-      // threads of a process come together: they are counted from 0
-      column: 'thread',
-      write(to, row) {
-        count = process[row] === last ? count + 1 : 0;
-        last = process[row]!;
-        to.integer(count);
-      },
-    },
-    ...entries(THREAD_NUMBERS).map(([name, [column, kind]]) => numberColumn(column, kind, threads[name])),
-    ...metricColumns(threads.metrics),
-  ];
-}
-
-function operationColumns(found: Content['operations']): Written[] {
-  const number = (column: string, kind: 'integer' | 'double' | 'time', pick: (one: Operation) => number): Written => ({
-    column,
-    write: (to, row) => to[kind](pick(found[row]!.operation)),
-  });
-  return [
-    { column: 'key', write: (to, row) => to.words(found[row]!.key) },
-    { column: 'value', write: (to, row) => to.words(found[row]!.value) },
-    number('processes', 'integer', (one) => one.processes),
-    number('threads', 'double', (one) => one.threads),
-    number('runs', 'integer', (one) => one.runs.length),
-    number('endless', 'integer', (one) => one.endless),
-    number('cpu_time', 'double', (one) => one.cpu_time),
-    number('duration', 'double', (one) => one.duration),
-    number('duration_sum', 'double', (one) => one.duration_sum),
-    number('duration_span', 'double', (one) => one.duration_span),
-    number('start_time', 'time', (one) => one.start),
-    number('end_time', 'time', (one) => one.end),
-  ];
 }
 
 /** Last, because whoever changes the facts of a host makes others wait until the end of the transaction. */
@@ -290,6 +251,5 @@ async function storeHosts(database: Database, job: number, { job: facts, nodes }
   );
 }
 
-function entries<T extends object>(of: T): [keyof T, T[keyof T]][] {
-  return Object.entries(of) as [keyof T, T[keyof T]][];
-}
+/** Lets go of the processor for what waits to be sent. */
+const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,0 +1,81 @@
+import type { Operation } from '../query/operations.ts';
+import type { ProcessSet } from '../query/process-set.ts';
+import type { AllThreads } from '../query/threads.ts';
+import {
+  metricColumns,
+  numberColumn,
+  PROCESS_NUMBERS,
+  PROCESS_TEXTS,
+  THREAD_NUMBERS,
+  textColumn,
+  type Written,
+} from './columns.ts';
+
+/** One operation, and the tag that makes it one. */
+export interface TaggedOperation {
+  key: string;
+  value: string;
+  operation: Operation;
+}
+
+/** The rows of a job's processes, with their tree. */
+export function processColumns(set: ProcessSet): Written[] {
+  const { parent } = set;
+  return [
+    { column: 'process', write: (to, row) => to.integer(row) },
+    { column: 'parent', write: (to, row) => to.integer(parent[row]! < 0 ? Number.NaN : parent[row]!) },
+    numberColumn('depth', 'integer', set.depth),
+    numberColumn('descendants', 'integer', set.descendants),
+    numberColumn('inclusive_cpu_time', 'double', set.inclusive_cpu_time),
+    ...entries(PROCESS_TEXTS).map(([name, column]) => textColumn(column, set[name])),
+    ...entries(PROCESS_NUMBERS).map(([name, [column, kind]]) => numberColumn(column, kind, set[name])),
+    ...metricColumns(set.metrics),
+  ];
+}
+
+/** The rows of a job's threads. */
+export function threadColumns(threads: AllThreads): Written[] {
+  const { process } = threads;
+  let last = -1;
+  let count = 0;
+  return [
+    numberColumn('process', 'integer', process),
+    {
+      // threads of a process come together: they are counted from 0
+      column: 'thread',
+      write(to, row) {
+        count = process[row] === last ? count + 1 : 0;
+        last = process[row]!;
+        to.integer(count);
+      },
+    },
+    ...entries(THREAD_NUMBERS).map(([name, [column, kind]]) => numberColumn(column, kind, threads[name])),
+    ...metricColumns(threads.metrics),
+  ];
+}
+
+/** The rows of a job's operations. */
+export function operationColumns(found: readonly TaggedOperation[]): Written[] {
+  const number = (column: string, kind: 'integer' | 'double' | 'time', pick: (one: Operation) => number): Written => ({
+    column,
+    write: (to, row) => to[kind](pick(found[row]!.operation)),
+  });
+  return [
+    { column: 'key', write: (to, row) => to.words(found[row]!.key) },
+    { column: 'value', write: (to, row) => to.words(found[row]!.value) },
+    number('processes', 'integer', (one) => one.processes),
+    number('threads', 'double', (one) => one.threads),
+    number('runs', 'integer', (one) => one.runs.length),
+    number('endless', 'integer', (one) => one.endless),
+    number('cpu_time', 'double', (one) => one.cpu_time),
+    number('duration', 'double', (one) => one.duration),
+    number('duration_sum', 'double', (one) => one.duration_sum),
+    number('duration_span', 'double', (one) => one.duration_span),
+    number('start_time', 'time', (one) => one.start),
+    number('end_time', 'time', (one) => one.end),
+  ];
+}
+
+function entries<T extends object>(of: T): [keyof T, T[keyof T]][] {
+  return Object.entries(of) as [keyof T, T[keyof T]][];
+}
