@@ -82,13 +82,14 @@ static void stat(int folder, int64_t *m, char *scratch, size_t size, int64_t *ti
 }
 
 /* Without what we read and wrote ourselves; of a program that was replaced by exec that is no longer known. */
-static void io(int folder, const char *file, int64_t *m, char *scratch, size_t size, struct own_io own)
+static void io(int folder, const char *file, int64_t *m, char *scratch, size_t size, const struct own_io *own)
 {
+    /* what the kernel says does not include the reading of it */
+    const int64_t ours[] = { own->rchar, own->wchar, own->syscr, own->syscw };
     read_file(folder, file, scratch, size);
     const char *at = scratch;
     for (int i = RCHAR; i <= CANCELLED_WRITE_BYTES; i++)
         at = next_number(at, &m[i]);
-    const int64_t ours[] = { own.rchar, own.wchar, own.syscr, own.syscw };
     for (int i = 0; i < 4; i++)
         if (m[RCHAR + i] >= ours[i])
             m[RCHAR + i] -= ours[i];
@@ -122,7 +123,7 @@ bool count_process(int64_t *m, char *scratch, size_t size)
     thread_file(only_thread, sizeof only_thread, process.pid, "/io");
     int folder = open_folder("/proc/self");
     if (folder >= 0) {
-        io(folder, waited && process.threads == 1 ? only_thread : "io", m, scratch, size, own_io);
+        io(folder, waited && process.threads == 1 ? only_thread : "io", m, scratch, size, &process.io);
         schedule(folder, m, scratch, size);
         stat(folder, m, scratch, size, NULL);
         high_water(folder, m, scratch, size);
@@ -154,7 +155,7 @@ static int thread_folder(pid_t tid)
 }
 
 /* A thread may have a small stack: so little is read at a time. */
-void count_thread(pid_t tid, int64_t *m)
+void count_thread(pid_t tid, const struct own_io *own_io, int64_t *m)
 {
     char scratch[512];
     int64_t ticks[2] = { MISSING, MISSING };
@@ -163,7 +164,7 @@ void count_thread(pid_t tid, int64_t *m)
     int folder = thread_folder(tid);
     if (folder < 0)
         return;
-    io(folder, "io", m, scratch, sizeof scratch, tid == process.pid ? process.io : (struct own_io){ 0 });
+    io(folder, "io", m, scratch, sizeof scratch, own_io);
     schedule(folder, m, scratch, sizeof scratch);
     stat(folder, m, scratch, sizeof scratch, own ? NULL : ticks);
     close_file(folder);

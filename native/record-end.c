@@ -15,7 +15,7 @@ EXPORTED void _Exit(int code) { _exit(code); }
 
 EXPORTED void quick_exit(int code)
 {
-    void (*real)(int) = next_function("quick_exit");
+    void (*real)(int) = real_functions()->quick_exit;
     end_process("quick_exit", code & 255, 0);
     if (real != NULL)
         real(code);
@@ -56,37 +56,32 @@ static void leave_for(const char *path)
 }
 
 extern char **environ;
-typedef int (*exec_function)(const char *, char *const[], char *const[]);
+
+static int unknown(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
 
 EXPORTED int execve(const char *path, char *const arguments[], char *const environment[])
 {
-    static exec_function real;
+    const struct real *real = real_functions();
     leave_for(path);
-    if (real == NULL && (real = (exec_function)next_function("execve")) == NULL)
-        return (int)syscall(SYS_execve, path, arguments, environment);
-    return real(path, arguments, environment);
+    return real->execve == NULL ? unknown() : real->execve(path, arguments, environment);
 }
 
 EXPORTED int execvpe(const char *name, char *const arguments[], char *const environment[])
 {
-    static exec_function real;
+    const struct real *real = real_functions();
     leave_for(name);
-    if (real == NULL && (real = (exec_function)next_function("execvpe")) == NULL) {
-        errno = ENOSYS;
-        return -1;
-    }
-    return real(name, arguments, environment);
+    return real->execvpe == NULL ? unknown() : real->execvpe(name, arguments, environment);
 }
 
 EXPORTED int fexecve(int descriptor, char *const arguments[], char *const environment[])
 {
-    static int (*real)(int, char *const[], char *const[]);
+    const struct real *real = real_functions();
     leave_for(NULL);
-    if (real == NULL && (real = next_function("fexecve")) == NULL) {
-        errno = ENOSYS;
-        return -1;
-    }
-    return real(descriptor, arguments, environment);
+    return real->fexecve == NULL ? unknown() : real->fexecve(descriptor, arguments, environment);
 }
 
 EXPORTED int execv(const char *path, char *const arguments[]) { return execve(path, arguments, environ); }

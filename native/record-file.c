@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 
 static char file[256];
-struct own_io own_io;
 
 /* The file may lie only where a write cannot wait for a network. Relative names would mean another file in every folder. */
 bool use_file(const char *path)
@@ -28,21 +27,27 @@ void close_file(int descriptor)
         syscall(SYS_close, descriptor);
 }
 
+static void note(int64_t *of_thread, int64_t *of_process, long amount)
+{
+    if (amount > 0) {
+        *of_thread += amount;
+        __sync_fetch_and_add(of_process, amount);
+    }
+}
+
 long read_some(int descriptor, void *buffer, size_t size)
 {
     long length = syscall(SYS_read, descriptor, buffer, size);
-    __sync_fetch_and_add(&own_io.syscr, 1);
-    if (length > 0)
-        __sync_fetch_and_add(&own_io.rchar, length);
+    note(&this_thread.io.syscr, &process.io.syscr, 1);
+    note(&this_thread.io.rchar, &process.io.rchar, length);
     return length;
 }
 
 static long write_all(int descriptor, const char *bytes, size_t size)
 {
     long length = syscall(SYS_write, descriptor, bytes, size);
-    __sync_fetch_and_add(&own_io.syscw, 1);
-    if (length > 0)
-        __sync_fetch_and_add(&own_io.wchar, length);
+    note(&this_thread.io.syscw, &process.io.syscw, 1);
+    note(&this_thread.io.wchar, &process.io.wchar, length);
     return length;
 }
 

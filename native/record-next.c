@@ -1,6 +1,6 @@
 /*
- * The function that one of ours stands in for: the next one of that name in the order in which the loader searches.
- * dlsym would find it; but before glibc 2.34 that lies in a library which many programs do not load.
+ * The functions that ours stand in for: the next ones of their name in the order in which the loader searches.
+ * dlsym would find them; but before glibc 2.34 that lies in a library which many programs do not load.
  */
 #include "record.h"
 #include <elf.h>
@@ -113,9 +113,33 @@ static int look(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-void *next_function(const char *name)
+static void *next_function(const char *name)
 {
     struct search search = { .name = name };
     dl_iterate_phdr(look, &search);
     return search.found;
+}
+
+/*
+ * All at once, at the latest when the first thread is started: the search takes a lock of the loader, and a child that is
+ * forked while another thread holds that would wait for ever.
+ */
+const struct real *real_functions(void)
+{
+    static struct real real;
+    static bool found;
+    if (!found) {
+        real.pthread_create = next_function("pthread_create");
+        real.pthread_key_create = next_function("pthread_key_create");
+        real.pthread_setspecific = next_function("pthread_setspecific");
+        real.pthread_atfork = next_function("pthread_atfork");
+        real.thrd_create = next_function("thrd_create");
+        real.execve = next_function("execve");
+        real.execvpe = next_function("execvpe");
+        real.fexecve = next_function("fexecve");
+        real.quick_exit = next_function("quick_exit");
+        /* older programs without threads may load libpthread later */
+        found = real.pthread_create != NULL;
+    }
+    return &real;
 }

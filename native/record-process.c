@@ -2,6 +2,7 @@
 #include "record.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 /* musl has neither of them; a reference that must be met would keep every musl program from starting. */
@@ -38,9 +39,7 @@ static bool write_start(void)
     add_process(&text, process.start);
     add_word(&text, process.forked ? "\tfork" : "\texec");
     add_word(&text, identity);
-    bool written = append(line, end_line(&text, line));
-    process.io = own_io;
-    return written;
+    return append(line, end_line(&text, line));
 }
 
 /* The kernel counts these for each thread alone. */
@@ -60,14 +59,14 @@ static void write_end(const char *how, int code, int signal)
     int64_t metrics[METRICS], events[MAX_EVENTS], time = now(), passed = (int64_t)(cycles() - process.cycles);
     struct sums running = { 0 };
     struct text text;
-    if (process.threads > 1)
-        write_running_threads(how, line, sizeof line, &running);
     bool waited = count_process(metrics, scratch, sizeof scratch);
     metrics[RDTSC_DURATION] = passed;
-    if (process.threads > 1)
+    if (process.threads > 1 || metrics[NUM_THREADS] > 1) {
+        write_running_threads(how, line, sizeof line, &running);
         add_up(metrics, events, &running, waited);
-    else
+    } else {
         read_events(&this_thread, events);
+    }
     begin_line(&text, line, sizeof line, "E1");
     add_process(&text, time);
     add_word(&text, identity);
@@ -82,8 +81,11 @@ static void write_end(const char *how, int code, int signal)
     append(line, end_line(&text, line));
 }
 
+/* A program that has locked itself in since it started might be killed for what we do. */
+static bool locked_in(void) { return syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) != process.seccomp; }
+
 /* In a child of vfork the memory is its parent's, who goes on. */
-static bool ours(void) { return process.on && kernel_pid() == process.pid; }
+static bool ours(void) { return process.on && kernel_pid() == process.pid && !locked_in(); }
 
 /* The process ends now, whatever happens after this. */
 void end_process(const char *how, int code, int signal)
@@ -120,10 +122,11 @@ static void begin(pid_t parent)
     process.ppid = parent;
     process.start = now();
     process.cycles = cycles();
+    process.seccomp = (int)syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
     process.rss_before = syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
     process.threads = 1;
     process.ended = (struct sums){ 0 };
-    own_io = (struct own_io){ 0 };
+    process.io = (struct own_io){ 0 };
     busy = ended = 0;
     begin_first_thread();
     make_identity(scratch, sizeof scratch);
@@ -174,9 +177,9 @@ static void watch_forks(void)
         __register_atfork(NULL, NULL, begin_in_child, &__dso_handle);
         return;
     }
-    int (*atfork)(void (*)(void), void (*)(void), void (*)(void)) = next_function("pthread_atfork");
-    if (atfork != NULL)
-        atfork(NULL, NULL, begin_in_child);
+    const struct real *real = real_functions();
+    if (real->pthread_atfork != NULL)
+        real->pthread_atfork(NULL, NULL, begin_in_child);
 }
 
 static long setting(const char *name, long otherwise)
@@ -188,23 +191,33 @@ static long setting(const char *name, long otherwise)
     return number == MISSING ? otherwise : (long)number;
 }
 
-__attribute__((constructor)) static void at_start(int count, char **arguments)
+/* Libraries may start threads before our turn comes: then we begin with the first of them. */
+void begin_recording(void)
 {
-    int kept = errno;
+    static bool begun;
+    if (begun)
+        return;
+    begun = true;
     if (!use_file(getenv("TACHO_RECORD")))
         return;
-    remember_arguments(count, arguments);
     process.thread_us = setting("TACHO_RECORD_THREAD_MS", 10) * 1000;
     choose_events(getenv("TACHO_RECORD_EVENTS"));
     begin((pid_t)syscall(SYS_getppid));
     /* without the folder nobody reads what is written: the recording has ended, or does not reach into this container */
-    if (write_start() || errno != ENOENT) {
-        process.on = true;
-        if (on_exit != NULL)
-            on_exit(at_exit, NULL);
-        watch_forks();
-        if (setting("TACHO_RECORD_SIGNALS", 0) == 1)
-            catch_signals();
-    }
+    if (!write_start() && errno == ENOENT)
+        return;
+    process.on = true;
+    if (on_exit != NULL)
+        on_exit(at_exit, NULL);
+    watch_forks();
+    if (setting("TACHO_RECORD_SIGNALS", 0) == 1)
+        catch_signals();
+}
+
+__attribute__((constructor)) static void at_start(int count, char **arguments)
+{
+    int kept = errno;
+    remember_arguments(count, arguments);
+    begin_recording();
     errno = kept;
 }

@@ -1,7 +1,6 @@
 /* Threads start, end, or are still running when their process ends. */
 #include "record.h"
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { THREAD_LINE = 1600 };
@@ -32,6 +31,7 @@ static void begin_thread(void)
     thread->tid = kernel_tid();
     thread->start = now();
     thread->cycles = cycles();
+    thread->io = (struct own_io){ 0 };
     open_events(thread);
     if (!take_lock())
         return;
@@ -135,7 +135,7 @@ static void end_thread(void *unused)
         count_brief_thread(metrics);
     } else {
         char line[THREAD_LINE];
-        count_thread(tid, metrics);
+        count_thread(tid, &thread->io, metrics);
         metrics[RDTSC_DURATION] = (int64_t)(cycles() - thread->cycles);
         write_thread(tid, thread->start, "end", line, sizeof line, metrics, events);
     }
@@ -148,17 +148,16 @@ static void end_thread(void *unused)
     errno = kept;
 }
 
-/* What is known of a running thread; false if it was not started through us. */
-static bool look_up(pid_t tid, int64_t *start, uint64_t *first_cycles, int64_t *events)
+/* Copies what is known of a running thread, with its events; false if it was not started through us. */
+static bool look_up(pid_t tid, struct thread *copy, int64_t *events)
 {
-    struct thread *thread = NULL;
+    struct thread *thread;
     if (!take_lock())
         return false;
     for (thread = running; thread != NULL && thread->tid != tid; thread = thread->next)
         ;
     if (thread != NULL) {
-        *start = thread->start;
-        *first_cycles = thread->cycles;
+        *copy = *thread;
         read_events(thread, events);
     }
     give_lock();
@@ -167,23 +166,23 @@ static bool look_up(pid_t tid, int64_t *start, uint64_t *first_cycles, int64_t *
 
 static void write_running_thread(pid_t tid, const char *how, char *line, size_t size, struct sums *sums)
 {
-    int64_t metrics[METRICS], events[MAX_EVENTS], start = MISSING;
-    uint64_t first_cycles = 0;
+    int64_t metrics[METRICS], events[MAX_EVENTS];
+    struct thread thread = { .start = MISSING };
     no_events(events);
-    bool known = look_up(tid, &start, &first_cycles, events);
-    count_thread(tid, metrics);
+    bool known = look_up(tid, &thread, events);
+    count_thread(tid, &thread.io, metrics);
     /* it has ended in this very moment, and said so itself */
     if (metrics[TIME_ONCPU] == MISSING && metrics[STARTTIME] == MISSING)
         return;
     add_thread(sums, metrics, events);
     if (known)
-        metrics[RDTSC_DURATION] = (int64_t)(cycles() - first_cycles);
+        metrics[RDTSC_DURATION] = (int64_t)(cycles() - thread.cycles);
     else
         sums->foreign++;
-    if (known && tid != process.pid && now() - start < process.thread_us)
+    if (known && tid != process.pid && now() - thread.start < process.thread_us)
         sums->brief++;
     else
-        write_thread(tid, start, how, line, size, metrics, events);
+        write_thread(tid, thread.start, how, line, size, metrics, events);
 }
 
 struct entry {
@@ -228,19 +227,18 @@ struct errand {
 };
 
 static pthread_key_t key;
-static int (*set_value)(pthread_key_t, const void *);
 
 /* A value of the key makes the C library call end_thread, however the thread ends. */
-static void watch_end(void) { set_value(key, &this_thread); }
+static void watch_end(void) { real_functions()->pthread_setspecific(key, &this_thread); }
 
 /* Looked up when the first thread is started: programs without threads have no need of libpthread. */
 static bool ready(void)
 {
     static int state; /* 0 nobody has looked yet, 1 ready, 2 cannot be done */
     if (state == 0) {
-        int (*create)(pthread_key_t *, void (*)(void *)) = next_function("pthread_key_create");
-        set_value = (int (*)(pthread_key_t, const void *))next_function("pthread_setspecific");
-        state = create != NULL && set_value != NULL && create(&key, end_thread) == 0 ? 1 : 2;
+        const struct real *real = real_functions();
+        bool there = real->pthread_key_create != NULL && real->pthread_setspecific != NULL;
+        state = there && real->pthread_key_create(&key, end_thread) == 0 ? 1 : 2;
         /* whoever starts the first other thread is the first one */
         if (state == 1)
             watch_end();
@@ -274,6 +272,7 @@ static int run_c11(void *given)
 /* The C library allocates memory for the new thread at this point, too. */
 static struct errand *errand_for(void *argument)
 {
+    begin_recording();
     if (!process.on || kernel_pid() != process.pid || !ready())
         return NULL;
     struct errand *errand = malloc(sizeof *errand);
@@ -285,15 +284,15 @@ static struct errand *errand_for(void *argument)
 EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
                             void *argument)
 {
-    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    if (real == NULL && (real = next_function("pthread_create")) == NULL)
+    const struct real *real = real_functions();
+    if (real->pthread_create == NULL)
         return ENOSYS;
     struct errand *errand = errand_for(argument);
     if (errand == NULL)
-        return real(thread, attributes, function, argument);
+        return real->pthread_create(thread, attributes, function, argument);
     errand->function.posix = function;
     __sync_fetch_and_add(&process.threads, 1);
-    int trouble = real(thread, attributes, run_posix, errand);
+    int trouble = real->pthread_create(thread, attributes, run_posix, errand);
     if (trouble != 0) {
         __sync_fetch_and_sub(&process.threads, 1);
         free(errand);
@@ -304,16 +303,16 @@ EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 /* Of <threads.h>, whose types old headers do not have. */
 EXPORTED int thrd_create(pthread_t *thread, int (*function)(void *), void *argument)
 {
-    static int (*real)(pthread_t *, int (*)(void *), void *);
+    const struct real *real = real_functions();
     enum { THRD_ERROR = 2 };
-    if (real == NULL && (real = next_function("thrd_create")) == NULL)
+    if (real->thrd_create == NULL)
         return THRD_ERROR;
     struct errand *errand = errand_for(argument);
     if (errand == NULL)
-        return real(thread, function, argument);
+        return real->thrd_create(thread, function, argument);
     errand->function.c11 = function;
     __sync_fetch_and_add(&process.threads, 1);
-    int trouble = real(thread, run_c11, errand);
+    int trouble = real->thrd_create(thread, run_c11, errand);
     if (trouble != 0) {
         __sync_fetch_and_sub(&process.threads, 1);
         free(errand);

@@ -25,6 +25,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,7 +60,7 @@ struct sums {
     unsigned brief, foreign;  /* threads without a line; threads that were not started through us */
 };
 
-/* What we read and wrote ourselves which the kernel counts as the program's. */
+/* What we read and wrote ourselves, which the kernel counts as the program's. */
 struct own_io {
     int64_t rchar, wchar, syscr, syscw;
 };
@@ -69,6 +70,7 @@ struct thread {
     pid_t tid; /* 0: its line is out */
     int64_t start;
     uint64_t cycles;
+    struct own_io io;
     struct event events[MAX_EVENTS];
     struct thread *previous, *next;
 };
@@ -76,16 +78,16 @@ struct thread {
 struct process {
     bool on;            /* lines are written */
     bool forked;        /* a copy of its parent that has not executed another program */
-    bool signals;       /* ends by a signal are caught */
     pid_t pid;          /* that this memory belongs to: a child of vfork borrows it */
     pid_t ppid;         /* at the start: orphans keep it */
     int64_t start;
     uint64_t cycles;
+    int seccomp;        /* how the kernel restricted system calls at the start */
     long rss_before;    /* peak memory of whatever had this pid before this image, kB */
     int64_t thread_us;  /* threads that live shorter are only counted */
     unsigned threads;   /* that there were in all */
     struct sums ended;  /* of the threads that have ended */
-    struct own_io io;   /* our own I/O at the start, all by the first thread */
+    struct own_io io;
 };
 
 extern struct process process;
@@ -106,7 +108,6 @@ void add_metrics(struct text *text, const int64_t *metrics);
 const char *next_number(const char *at, int64_t *value);
 
 /* record-file.c */
-extern struct own_io own_io; /* since this process started */
 bool use_file(const char *path);
 int open_folder(const char *path);
 long read_some(int descriptor, void *buffer, size_t size);
@@ -116,7 +117,7 @@ bool append(const char *bytes, size_t length);
 
 /* record-counters.c */
 bool count_process(int64_t *metrics, char *scratch, size_t size);
-void count_thread(pid_t tid, int64_t *metrics);
+void count_thread(pid_t tid, const struct own_io *own, int64_t *metrics);
 void count_brief_thread(int64_t *metrics);
 
 /* record-events.c */
@@ -133,6 +134,7 @@ void remember_arguments(int count, char **arguments);
 void make_identity(char *scratch, size_t size);
 
 /* record-process.c */
+void begin_recording(void);
 void end_process(const char *how, int code, int signal);
 void leave_image(void);
 
@@ -144,7 +146,18 @@ void write_running_threads(const char *how, char *buffer, size_t size, struct su
 void catch_signals(void);
 
 /* record-next.c */
-void *next_function(const char *name);
+struct real {
+    int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    int (*pthread_key_create)(pthread_key_t *, void (*)(void *));
+    int (*pthread_setspecific)(pthread_key_t, const void *);
+    int (*pthread_atfork)(void (*)(void), void (*)(void), void (*)(void));
+    int (*thrd_create)(pthread_t *, int (*)(void *), void *);
+    int (*execve)(const char *, char *const[], char *const[]);
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    void (*quick_exit)(int);
+};
+const struct real *real_functions(void);
 
 static inline int64_t now(void)
 {

@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -275,6 +276,20 @@ static int case_threads(void)
         pthread_join(threads[i], NULL);
     return 0;
 }
+static int c11_work(void *milliseconds)
+{
+    burn((long)milliseconds);
+    return 5;
+}
+static int case_c11_thread(void)
+{
+    thrd_t thread;
+    int answer = 0;
+    if (thrd_create(&thread, c11_work, (void *)30) != thrd_success)
+        return 1;
+    thrd_join(thread, &answer);
+    return answer;
+}
 static int case_many_threads(void)
 {
     for (int i = 0; i < number(0); i++) {
@@ -367,6 +382,31 @@ static int case_file_limit(void)
     return 0;
 }
 
+/* Many threads at once that start threads, fork and exec, until the process ends in the middle of it. */
+static void *be_busy(void *depth)
+{
+    for (long i = 0; i < 20; i++) {
+        pthread_t thread;
+        if ((long)depth > 0 && pthread_create(&thread, NULL, be_busy, (void *)((long)depth - 1)) == 0)
+            pthread_detach(thread);
+        if (i % 10 == 3 && fork() == 0) {
+            if (i == 13)
+                execl("/bin/true", "true", "busy", (char *)NULL);
+            /* exit would wait for locks that other threads held in the parent */
+            _exit(0);
+        }
+    }
+    return NULL;
+}
+static int case_turmoil(void)
+{
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++)
+        pthread_create(&threads[i], NULL, be_busy, (void *)1);
+    pthread_join(threads[0], NULL);
+    return 0;
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -380,11 +420,12 @@ static const struct {
     { "clone", case_clone }, { "orphan", case_orphan }, { "daemon", case_daemon },
     { "daemon_closing", case_daemon_closing }, { "exec", case_exec }, { "execle", case_execle },
     { "exec_missing", case_exec_missing }, { "exec_text", case_exec_text }, { "errno", case_errno },
-    { "threads", case_threads }, { "many_threads", case_many_threads }, { "cancel", case_cancel },
+    { "c11_thread", case_c11_thread }, { "threads", case_threads }, { "many_threads", case_many_threads }, { "cancel", case_cancel },
     { "running", case_running }, { "detached", case_detached }, { "first_leaves", case_first_leaves },
     { "thread_execs", case_thread_execs }, { "thread_exits", case_thread_exits }, { "small_stack", case_small_stack },
     { "thread_forks", case_thread_forks }, { "reuse_descriptors", case_reuse_descriptors },
     { "first_descriptor", case_first_descriptor }, { "file_limit", case_file_limit },
+    { "turmoil", case_turmoil },
 };
 
 int main(int argc, char **argv)

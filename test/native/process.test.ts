@@ -250,6 +250,12 @@ test('errno, descriptors and limits of the program are untouched', { skip }, () 
   assert.equal(limited.ends.length, 0, 'the line would have gone over the limit');
 });
 
+test('a program that locks itself in is not killed for the sake of a line', { skip }, (t) => {
+  const found = recorded([build(folder, 'sandbox', 'cc')]);
+  if (found.status === 20) return t.skip('the kernel has no seccomp filters');
+  assert.deepEqual([found.status, found.starts.length, found.ends.length], [19, 1, 0]);
+});
+
 test('a program that closes its standard streams has nothing written there', { skip }, () => {
   const file = path.join(folder, 'streams');
   const found = recorded(['sh', '-c', `exec 0<&- 1<&- 2<&-; ${cases} exit 5`]);

@@ -36,6 +36,8 @@ test('each thread says what it used alone; the process has the sum', { skip }, (
   assert.ok(Math.abs(sum(threads, 'time_oncpu') - end!.time_oncpu) < 5e6);
   assert.equal(sum(threads, 'timeslices'), end!.timeslices);
   assert.equal(sum(threads, 'time_waiting'), end!.time_waiting);
+  assert.equal(sum(threads, 'rchar'), end!.rchar);
+  assert.equal(sum(threads, 'syscw'), end!.syscw);
 });
 
 test('ten thousand short threads are counted, and cost no line', { skip }, () => {
@@ -68,6 +70,12 @@ test('threads that are cancelled, detached or have a small stack are told like o
   const small = run('small_stack');
   assert.equal(small.status, 0);
   assert.ok(cpu(small.threads.find((row) => row.ended === 'end')!) >= 20_000);
+});
+
+test('threads of C11 are threads', { skip }, () => {
+  const { status, ends, threads } = run('c11_thread');
+  assert.deepEqual([status, ends[0]!.numtids, threads.length], [5, 2, 2]);
+  assert.ok(cpu(threads.find((row) => row.ended === 'end')!) >= 30_000);
 });
 
 test('threads that still run when their process ends are told then', { skip }, () => {
@@ -119,6 +127,23 @@ test('a child of a process with threads starts with one', { skip }, () => {
       [0, 21, 20],
     ],
   );
+});
+
+test('threads that libraries start before the program begins are threads like others', { skip }, () => {
+  const library = build(folder, 'early', 'cc', '-shared', '-fPIC', '-pthread');
+  const program = build(folder, 'cases', 'cc', '-pthread', '-Wl,--no-as-needed', library);
+  const { ends, threads } = recorded([program, 'burn', '150']);
+  assert.deepEqual([ends[0]!.numtids, threads.length, ends[0]!.args], [4, 4, 'burn 150']);
+  const early = threads.filter((row) => row.tid !== ends[0]!.pid);
+  assert.ok(early.every((row) => row.ended === 'end' && row.thread_start >= Number(ends[0]!.start)));
+});
+
+test('threads, forks and ends in a turmoil: nothing hangs, no line is torn', { skip }, () => {
+  for (let time = 0; time < 10; time++) {
+    const found = recorded([cases, 'turmoil'], { TACHO_RECORD_THREAD_MS: String(time % 2) }, { settle: 0.1 });
+    assert.deepEqual([found.status, found.signal, found.torn], [0, null, 0]);
+    assert.ok(found.ends.some((row) => row.numtids >= 9));
+  }
 });
 
 test('perf events of threads add up', { skip }, () => {
