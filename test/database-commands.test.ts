@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -149,6 +149,37 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       assert.equal(fs.readFileSync(path.join(recording, 'job.json'), 'utf8'), before);
     });
   }
+
+  const noOpenssl = spawnSync('openssl', ['version']).status === 0 ? false : 'openssl';
+  test('encrypted connections: as psql understands sslmode', { skip: noOpenssl }, async () => {
+    assertFault(
+      tacho(['db', 'status', '--db', `${db}?sslmode=require`]),
+      1,
+      'The server does not support SSL',
+      'sslmode',
+    );
+    const keys = temporary();
+    const make = '-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=elsewhere -keyout key.pem -out cert.pem';
+    execFileSync('openssl', ['req', ...make.split(' ')], { cwd: keys, stdio: 'pipe' });
+    const pem = (name: string): string => fs.readFileSync(path.join(keys, name), 'utf8');
+    const guarded = await startPostgres(['ssl = on'], {
+      'server.crt': pem('cert.pem'),
+      'server.key': pem('key.pem'),
+      'pg_hba.conf': 'local all all trust\nhostssl all all 127.0.0.1/32 trust\n',
+    });
+    try {
+      const url = guarded.fresh();
+      assertFault(tacho(['db', 'status', '--db', url]), 1, 'not let in', 'add ?sslmode=require to the address');
+      const open = tacho(['db', 'status', '--db', `${url}?sslmode=require`]);
+      assert.deepEqual([open.code, open.err], [0, '']);
+      assertFault(tacho(['db', 'status', '--db', `${url}?sslmode=verify-full`]), 1, /self.signed certificate/);
+      const known = `${url}?sslmode=verify-ca&sslrootcert=${path.join(keys, 'cert.pem')}`;
+      assert.equal(tacho(['db', 'status', '--db', known]).code, 0);
+      assertFault(tacho(['db', 'status', '--db', `${url}?sslmode=verify-ca&sslrootcert=/nowhere`]), 1, '/nowhere');
+    } finally {
+      await guarded.remove();
+    }
+  });
 
   test('the right password is used, from the address, PGPASSWORD or a file', () => {
     server.sql('postgres', 'create database guarded owner guarded');

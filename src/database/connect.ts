@@ -1,6 +1,7 @@
 import type { Client, QueryResult, QueryResultRow } from 'pg';
 import { parseAddress } from '../base/address.ts';
-import { faultOf } from './trouble.ts';
+import { Fault } from '../base/fault.ts';
+import { cannotOpen, faultOf } from './trouble.ts';
 
 /** Longest wait for a database that does not answer; `?connect_timeout=` in the address changes it. */
 const SECONDS = 10;
@@ -22,7 +23,7 @@ export async function connect(address: string): Promise<Database> {
   let client: Client;
   try {
     client = new pg.Client({
-      connectionString: address,
+      connectionString: asPsqlMeansIt(address),
       application_name: 'tacho',
       connectionTimeoutMillis: 1000 * timeoutOf(address),
       keepAlive: true,
@@ -31,7 +32,8 @@ export async function connect(address: string): Promise<Database> {
     client.on('error', () => {});
     await client.connect();
   } catch (error) {
-    throw faultOf(error, address, 'open');
+    const fault = faultOf(error, address, 'open');
+    throw fault instanceof Fault ? fault : cannotOpen(address, error);
   }
   const query: Database['query'] = async (sql, values) => {
     try {
@@ -70,6 +72,12 @@ export async function withDatabase<T>(address: string, work: (database: Database
   } finally {
     await database.close();
   }
+}
+
+/** `sslmode` as psql understands it: `require` encrypts, only `verify-ca` and `verify-full` look at certificates. */
+function asPsqlMeansIt(address: string): string {
+  if (!/[?&]sslmode=/.test(address) || /[?&]uselibpqcompat=/.test(address)) return address;
+  return `${address}&uselibpqcompat=true`;
 }
 
 function timeoutOf(address: string): number {

@@ -69,7 +69,10 @@ export function faultOf(error: unknown, address: string, doing = 'use'): unknown
     return new Fault(`${where}: it refuses a value: ${reason(error)}`, { cause: error });
   }
   const known = code === undefined ? undefined : WORDS[code];
-  if (known !== undefined) return databaseTrouble(`${where}: ${detailed(known[0], code!, error)}`, known[1], error);
+  if (known !== undefined) {
+    const hint = /no encryption|SSL off/.test(reason(error)) ? 'add ?sslmode=require to the address' : known[1];
+    return databaseTrouble(`${where}: ${detailed(known[0], code!, error)}`, hint, error);
+  }
   const message = reason(error);
   if (/timeout/i.test(message)) return databaseTrouble(`${where}: no answer in time`, WORDS.ETIMEDOUT![1], error);
   if (/terminated|not queryable|Connection ended/i.test(message)) {
@@ -86,6 +89,12 @@ const SQLSTATE = /^[0-9A-Z]{5}$/;
 function ofNetwork(error: Error): boolean {
   if (error instanceof AggregateError && error.errors.length > 0) return ofNetwork(error.errors[0]);
   return (error as NodeJS.ErrnoException).path === undefined && (error as NodeJS.ErrnoException).code !== undefined;
+}
+
+/** Whatever keeps a connection from being made. */
+export function cannotOpen(address: string, error: unknown): Fault {
+  const why = /SSL|certificate/i.test(reason(error)) ? 'sslmode in the address says what is asked of it' : undefined;
+  return databaseTrouble(`cannot open the database ${shownAddress(address)}: ${reason(error)}`, why, error);
 }
 
 /** PostgreSQL's own sentence says which table or database is meant. */

@@ -43,8 +43,14 @@ export interface Server {
   remove(): Promise<void>;
 }
 
-/** Starts a PostgreSQL on a free port of the loopback interface; `settings` go into its postgresql.conf. */
-export async function startPostgres(settings: readonly string[] = []): Promise<Server> {
+/**
+ * Starts a PostgreSQL on a free port of the loopback interface; `settings` go into its postgresql.conf, `files` into its
+ * folder.
+ */
+export async function startPostgres(
+  settings: readonly string[] = [],
+  files: Readonly<Record<string, string>> = {},
+): Promise<Server> {
   const bin = binaries()!;
   const user = runAs();
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-postgres-'));
@@ -67,6 +73,13 @@ export async function startPostgres(settings: readonly string[] = []): Promise<S
   const hba = 'host all guarded 127.0.0.1/32 scram-sha-256\n';
   const trusted = fs.readFileSync(path.join(data, 'pg_hba.conf'), 'utf8');
   fs.writeFileSync(path.join(data, 'pg_hba.conf'), hba + trusted);
+
+  for (const [name, text] of Object.entries(files)) {
+    const file = path.join(data, name);
+    fs.writeFileSync(file, text);
+    fs.chmodSync(file, 0o600);
+    if (user !== undefined) fs.chownSync(file, user.uid, user.gid);
+  }
 
   const psql = (name: string, text: string): string =>
     execFileSync(
