@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseAddress, shownAddress } from './address.ts';
+import { parseAddress, shownAddress, splitPassword } from './address.ts';
 
 test('an address is shown without its password', () => {
   assert.equal(shownAddress('postgres://ada:s3cret@db.site:5432/tacho'), 'postgres://ada@db.site:5432/tacho');
@@ -27,5 +27,18 @@ test('something else is refused, also without its password', () => {
   assert.throws(() => parseAddress('mysql://ada:s3cret@h/d'), {
     message: '"mysql://ada@h/d" is not the address of a PostgreSQL database',
     exit: 2,
+  });
+});
+
+test('a password is taken out of an address, as it is meant', () => {
+  const bare = 'postgres://ada@db.site:5432/tacho?sslmode=require';
+  assert.deepEqual(splitPassword('postgres://ada:s%40c%3Aret@db.site:5432/tacho?sslmode=require'), {
+    address: bare,
+    password: 's@c:ret',
+  });
+  assert.deepEqual(splitPassword('postgres://ada:100%@db.site/tacho').password, '100%');
+  assert.deepEqual(splitPassword(bare), { address: bare });
+  assert.deepEqual(splitPassword('postgresql://ada@/tacho?host=/run/pg'), {
+    address: 'postgresql://ada@/tacho?host=/run/pg',
   });
 });

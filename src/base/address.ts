@@ -11,9 +11,26 @@ export function parseAddress(text: string): string {
   return text;
 }
 
+const BEFORE_HOST = /^([a-z][a-z0-9+.-]*:\/\/[^:@/?#]*):(.*)@(?=[^@]*$)/i;
+const AS_PARAMETER = /([?&](?:password|sslpassword)=)[^&#]*/gi;
+
 /** The address as it may be printed: without its password, wherever that stands. */
 export function shownAddress(address: string): string {
-  return address
-    .replace(/^([a-z][a-z0-9+.-]*:\/\/[^:@/?#]*):.*@(?=[^@]*$)/i, '$1@')
-    .replace(/([?&](?:password|sslpassword)=)[^&#]*/gi, '$1…');
+  return address.replace(BEFORE_HOST, '$1@').replace(AS_PARAMETER, '$1…');
+}
+
+/** The address without a password before its host, and that password: it may go by way of PGPASSWORD instead. */
+export function splitPassword(address: string): { address: string; password?: string } {
+  const password = BEFORE_HOST.exec(address)?.[2];
+  if (password === undefined) return { address };
+  return { address: address.replace(BEFORE_HOST, '$1@'), password: decoded(password) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // not encoded, as it should have been
+    return text;
+  }
 }

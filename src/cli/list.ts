@@ -8,6 +8,7 @@ import { type Listed, listRecordings } from '../recording/list.ts';
 export function define(command: Command): void {
   command
     .argument('[folder...]', 'where to look (default: the current folder)')
+    .option('-t, --tables', 'the tables that were recorded, instead of the recordings')
     .option('-f, --format <format>', 'text or json', 'text')
     .addHelpText(
       'after',
@@ -16,18 +17,28 @@ States: running (an agent writes), ended, sealed (small and fast), damaged (see 
 
 Examples:
   tacho list
+  tacho list tacho-4711 --tables
   tacho list /archive/2026 --format json | jq '.[] | select(.user == "ada").path'
 `,
     )
-    .action((folders: string[], options: { format: string }) => {
+    .action(async (folders: string[], options: { format: string; tables?: boolean }) => {
       if (options.format !== 'text' && options.format !== 'json') {
         throw usage(`there is no format "${options.format}"`, 'use text or json');
       }
-      const found = listRecordings(folders.length === 0 ? ['.'] : folders);
+      const places = folders.length === 0 ? ['.'] : folders;
+      if (options.tables === true) return void process.stdout.write(await tablesOf(places, options.format));
+      const found = listRecordings(places);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
       else if (found.length === 0) process.stderr.write('no recordings here; tacho run -- COMMAND makes one\n');
       else process.stdout.write(listText(found));
     });
+}
+
+async function tablesOf(places: readonly string[], format: string): Promise<string> {
+  const { findRecordings } = await import('../recording/open.ts');
+  const { recordedTables, tableListText } = await import('../show/table-list.ts');
+  const tables = recordedTables(findRecordings(places));
+  return format === 'json' ? `${JSON.stringify(tables, null, 1)}\n` : tableListText(tables);
 }
 
 /** A table for people; paths last, because they may be long. */

@@ -47,6 +47,7 @@ export const verbs: readonly Verb[] = [
   { name: 'cause', group: look, summary: 'say in what a job lies outside a reference', load: () => import('./cause.ts') },
   { name: 'explore', group: look, summary: 'go from an experiment to its components, time segments and jobs', load: () => import('./explore.ts') },
   { name: 'export', group: look, summary: 'write recordings as CSV, Parquet or NDJSON', load: () => import('./export.ts') },
+  { name: 'notebook', group: look, summary: 'open recordings in a Jupyter notebook', load: () => import('./notebook.ts') },
   { name: 'list', group: look, summary: 'list recordings', load: () => import('./list.ts') },
   { name: 'seal', group: keep, summary: 'make finished recordings small and fast', load: () => import('./seal.ts') },
   { name: 'verify', group: keep, summary: 'find and heal damage in recordings', load: () => import('./verify.ts') },

@@ -1,0 +1,63 @@
+"""CSV of the program as pandas frames."""
+
+from __future__ import annotations
+
+from typing import IO, Any, Collection, Dict, Iterable, Mapping
+
+try:
+    import pandas
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "tacho needs pandas: apt-get install python3-pandas, or pip install pandas", name=error.name
+    ) from None
+
+
+#: Only what is empty is missing: a program may well be called NA.
+HOW: Dict[str, Any] = {"keep_default_na": False, "na_values": [""], "encoding": "utf-8"}
+
+
+def utc(microseconds: pandas.Series) -> pandas.Series:
+    """Epoch microseconds as UTC times; missing ones as NaT. By way of whole numbers: floats would lose digits."""
+    known = microseconds.notna()
+    return pandas.to_datetime(microseconds.fillna(0).astype("int64"), unit="us", utc=True).where(known)
+
+
+def long_frame(output: IO[bytes], texts: Iterable[str], times: Collection[str]) -> pandas.DataFrame:
+    """A frame of CSV with one header row."""
+    with output:
+        frame = pandas.read_csv(output, dtype={name: str for name in texts}, **HOW)
+    for name in times:
+        if name in frame.columns:
+            frame[name] = utc(frame[name])
+    return frame
+
+
+def wide_frame(output: IO[bytes]) -> pandas.DataFrame:
+    """A frame of the wide layout: as many header rows as there are above the one that names the index."""
+    with output:
+        depth = 0
+        for line in output:
+            if line.startswith(b"time"):
+                break
+            depth += 1
+        output.seek(0)
+        frame = pandas.read_csv(output, header=list(range(depth)), index_col=0, **HOW)
+    frame.index = pandas.DatetimeIndex(utc(frame.index.to_series()), name="time")
+    return frame
+
+
+def records_frame(records: Iterable[Mapping[str, Any]], times: Collection[str]) -> pandas.DataFrame:
+    """A frame of JSON objects."""
+    frame = pandas.DataFrame.from_records(list(records))
+    for name in times:
+        if name in frame.columns:
+            frame[name] = utc(frame[name])
+    return frame
+
+
+def moment(time: Any) -> Any:
+    """A time as the command line takes it. Texts go as they are; times without a zone are UTC, as in every frame."""
+    if time is None or isinstance(time, str):
+        return time
+    stamp = pandas.Timestamp(time)
+    return (stamp.tz_localize("UTC") if stamp.tzinfo is None else stamp).isoformat()

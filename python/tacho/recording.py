@@ -1,0 +1,140 @@
+"""Recordings: folders on disk."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Optional, Sequence, Union
+
+import pandas
+
+from .frames import long_frame, moment, records_frame, wide_frame
+from .jobs import Jobs, Words
+from .program import TachoError, answer, answer_json, answer_text
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def open(paths: Union[Path, Sequence[Path]] = ".") -> Recording:
+    """Opens recordings, or folders that hold some. Wrong paths are an error at once."""
+    several = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    recording = Recording([os.path.abspath(path) for path in several])
+    if len(recording.jobs()) == 0:
+        raise TachoError(f"no recording in {', '.join(map(str, several))}", "tacho run -- COMMAND makes one")
+    return recording
+
+
+class Recording(Jobs):
+    """One recording or several, opened together; the column `job` keeps them apart."""
+
+    def jobs(self) -> pandas.DataFrame:
+        """A row for each recording: where it is, its job, when, how large, how it ended."""
+        return records_frame(answer_json(["list"], self._names, {"format": "json"}), ("start", "end"))
+
+    def tables(self) -> pandas.DataFrame:
+        """What was recorded: a row for each table."""
+        return pandas.DataFrame(
+            [
+                {
+                    "table": table["name"],
+                    "keys": [key["name"] for key in table["keys"]],
+                    "columns": [column["name"] for column in table["columns"]],
+                    "nodes": table["nodes"],
+                    "help": table["help"],
+                }
+                for table in self._tables()
+            ],
+            columns=["table", "keys", "columns", "nodes", "help"],
+        ).set_index("table")
+
+    def columns(self, table: str) -> pandas.DataFrame:
+        """The columns of a table with their type, unit, kind (gauge or counter) and meaning."""
+        found = [each["columns"] for each in self._tables() if each["name"] == table]
+        if not found:
+            raise TachoError(f'no table "{table}" was recorded', "tables() lists those that were", 2)
+        frame = pandas.DataFrame(found[0], columns=["name", "type", "unit", "kind", "help"])
+        return frame.rename(columns={"name": "column"}).set_index("column")
+
+    def table(
+        self,
+        name: str,
+        columns: Optional[Sequence[str]] = None,
+        start: Any = None,
+        end: Any = None,
+        node: Words = None,
+        interval: Any = None,
+        marker: Optional[str] = None,
+    ) -> pandas.DataFrame:
+        """A row for each sample: time (UTC), node, job, the table's keys, and what was measured.
+
+        `start` and `end` are texts ("2026-11-15T20:49Z", "-10m") or times of Python or pandas; `interval` in seconds, or
+        "1min", asks for one row each interval; `marker` confines it to the phases of that name.
+        """
+        described = [table for table in self._tables() if table["name"] == name]
+        texts = ["node", "job"]
+        for table in described:
+            texts += [key["name"] for key in table["keys"]]
+            texts += [column["name"] for column in table["columns"] if column["type"] == "text"]
+        exported = self._export(name, columns, start, end, interval, marker, layout="long")
+        frame = long_frame(exported, texts, ("time",))
+        if node is None:
+            return frame
+        wanted = [node] if isinstance(node, str) else node
+        return frame[frame["node"].isin(wanted)].reset_index(drop=True)
+
+    def wide(
+        self,
+        name: str,
+        columns: Optional[Sequence[str]] = None,
+        start: Any = None,
+        end: Any = None,
+        interval: Any = None,
+        marker: Optional[str] = None,
+    ) -> pandas.DataFrame:
+        """A row for each tick: the index is the time, columns are metric, (job,) node and keys. Good for `.plot()`."""
+        return wide_frame(self._export(name, columns, start, end, interval, marker, layout="wide"))
+
+    def report(self) -> dict[str, Any]:
+        """The report of the one job that this is."""
+        reports = self.reports()
+        if len(reports) != 1:
+            raise TachoError(f"these are {len(reports)} jobs, not one", "reports() has one for each", 2)
+        return reports[0]
+
+    def reports(self) -> list[dict[str, Any]]:
+        """The report of each job, as docs/report.schema.json describes it."""
+        found = answer_json(["report"], self._names, {"format": "json"})
+        return found if isinstance(found, list) else [found]
+
+    def card(self) -> str:
+        """The report card as text."""
+        return answer_text(["report"], self._names)
+
+    def _names_of(self, other: Any) -> list[str]:
+        return other._names if isinstance(other, Jobs) else [os.path.abspath(other)]
+
+    def _tables(self) -> list[dict[str, Any]]:
+        return answer_json(["list"], self._names, {"tables": True, "format": "json"})
+
+    def _export(
+        self,
+        name: str,
+        columns: Optional[Sequence[str]],
+        start: Any,
+        end: Any,
+        interval: Any,
+        marker: Optional[str],
+        layout: str,
+    ) -> Any:
+        options = {
+            "table": name,
+            "columns": None if columns is None else ",".join(columns),
+            "from": moment(start),
+            "until": moment(end),
+            "interval": interval,
+            "marker": marker,
+            "layout": layout,
+            "format": "csv",
+            "epoch": True,
+            "to": "-",
+        }
+        return answer(["export"], self._names, options)

@@ -1,0 +1,47 @@
+import type { Recording } from '../recording/open.ts';
+import type { Table } from '../table/table.ts';
+import { union } from './export/piece.ts';
+import { columnsOf } from './export/select.ts';
+import { textTable } from './text-table.ts';
+
+/** A table that was recorded, with the columns of all nodes, and on how many nodes. */
+export interface RecordedTable extends Table {
+  nodes: number;
+}
+
+/** The tables of recordings, by name: what `tacho export` can write. */
+export function recordedTables(recordings: readonly Recording[]): RecordedTable[] {
+  const found = new Map<string, { tables: Table[]; nodes: Set<string> }>();
+  for (const node of recordings.flatMap(({ nodes }) => nodes)) {
+    for (const name of node.tables.keys()) {
+      const table = columnsOf(node, name, undefined);
+      if (table === undefined) continue;
+      const entry = found.get(name) ?? { tables: [], nodes: new Set() };
+      entry.tables.push(table);
+      entry.nodes.add(node.name);
+      found.set(name, entry);
+    }
+  }
+  return [...found]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { tables, nodes }]) => ({ ...union(tables), nodes: nodes.size }));
+}
+
+/** For people: one table a line. */
+export function tableListText(tables: readonly RecordedTable[]): string {
+  const rows = tables.map(({ name, keys, columns, nodes, help }) => [
+    name,
+    String(nodes),
+    keys.map((key) => key.name).join(', '),
+    String(columns.length),
+    help,
+  ]);
+  const columns = [
+    { head: 'table' },
+    { head: 'nodes', align: 'right' },
+    { head: 'keys' },
+    { head: 'columns', align: 'right' },
+    { head: 'what it holds' },
+  ] as const;
+  return `${textTable(columns, rows).join('\n')}\n`;
+}
