@@ -42,7 +42,7 @@ export type WatchEvent =
 /** Submits what appears in a folder. Looks at it again and again: on network file systems nobody tells of changes. */
 export async function watch(options: WatchOptions): Promise<void> {
   const { signal } = options;
-  const known = new Map<string, number>();
+  const known = new Map<string, string>();
   // what is wrong from the beginning is for whoever started it; what goes wrong later passes
   let database: Database | undefined = await opened(options.address);
   recordingFolders(options.folder);
@@ -89,14 +89,21 @@ async function opened(address: string): Promise<Database> {
 }
 
 /** Recordings in which nothing happens any more, and that have not been submitted as they are now. */
-function changedFolders({ folder, done, settle }: WatchOptions, known: ReadonlyMap<string, number>): string[] {
+function changedFolders({ folder, done, settle }: WatchOptions, known: ReadonlyMap<string, string>): string[] {
   const aside = [path.resolve(folder, FAILED), ...(done === undefined ? [] : [path.resolve(done)])];
   return recordingFolders(folder).filter((each) => {
     const resolved = path.resolve(each);
     if (aside.some((other) => resolved === other || resolved.startsWith(`${other}${path.sep}`))) return false;
-    const changed = newestChange(each);
-    return known.get(each) !== changed && Date.now() - changed >= settle;
+    return known.get(each) !== faceOf(each) && Date.now() - newestChange(each) >= settle;
   });
+}
+
+/** Changes with every word about the job: of recordings that have been stored nothing else need be looked at. */
+function faceOf(folder: string): string {
+  const times = [folder, path.join(folder, 'job.json')].map(
+    (name) => fs.statSync(name, { throwIfNoEntry: false })?.mtimeMs,
+  );
+  return times.join(' ');
 }
 
 /** When anything in a recording was last changed, epoch milliseconds. */
@@ -135,7 +142,7 @@ async function submitOne(
   database: Database,
   folder: string,
   options: WatchOptions,
-  known: Map<string, number>,
+  known: Map<string, string>,
 ): Promise<void> {
   const result = await submitFolder(database, folder);
   if ('refused' in result) {
@@ -145,7 +152,7 @@ async function submitOne(
     return;
   }
   const { submitted, id } = result;
-  known.set(folder, newestChange(folder));
+  known.set(folder, faceOf(folder));
   if (options.done !== undefined) moveInto(folder, options.done);
   options.tell({ what: submitted.outcome === 'present' ? 'present' : 'stored', path: folder, id, submitted });
 }
