@@ -38,16 +38,16 @@ static void note(int64_t *of_thread, int64_t *of_process, long amount)
 long read_some(int descriptor, void *buffer, size_t size)
 {
     long length = syscall(SYS_read, descriptor, buffer, size);
-    note(&this_thread.io.syscr, &process.io.syscr, 1);
-    note(&this_thread.io.rchar, &process.io.rchar, length);
+    note(&this_thread()->io.syscr, &process.io.syscr, 1);
+    note(&this_thread()->io.rchar, &process.io.rchar, length);
     return length;
 }
 
 static long write_all(int descriptor, const char *bytes, size_t size)
 {
     long length = syscall(SYS_write, descriptor, bytes, size);
-    note(&this_thread.io.syscw, &process.io.syscw, 1);
-    note(&this_thread.io.wchar, &process.io.wchar, length);
+    note(&this_thread()->io.syscw, &process.io.syscw, 1);
+    note(&this_thread()->io.wchar, &process.io.wchar, length);
     return length;
 }
 

@@ -65,7 +65,7 @@ static void write_end(const char *how, int code, int signal)
         write_running_threads(how, line, sizeof line, &running);
         add_up(metrics, events, &running, waited);
     } else {
-        read_events(&this_thread, events);
+        read_events(this_thread(), events);
     }
     begin_line(&text, line, sizeof line, "E1");
     add_process(&text, time);

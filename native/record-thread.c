@@ -5,69 +5,27 @@
 
 enum { THREAD_LINE = 1600 };
 
-__thread struct thread this_thread;
-
-/* Those that run. A signal may have interrupted whoever holds the lock: nobody waits for it long. */
-static struct thread *running;
-static int lock;
 /* The first thread has called pthread_exit while others go on. */
 static bool first_ended;
+/* This thread's line is out, but it may still call exit. */
+static __thread bool said;
 
-static bool take_lock(void)
+static struct thread *begin_thread(pid_t tid)
 {
-    for (int tries = 0; tries < 10000; tries++)
-        if (__sync_lock_test_and_set(&lock, 1) == 0)
-            return true;
-        else if (tries % 100 == 99)
-            syscall(SYS_sched_yield);
-    return false;
-}
-
-static void give_lock(void) { __sync_lock_release(&lock); }
-
-static void begin_thread(void)
-{
-    struct thread *thread = &this_thread;
-    thread->tid = kernel_tid();
+    struct thread *thread = take_place(tid);
     thread->start = now();
     thread->cycles = cycles();
     thread->io = (struct own_io){ 0 };
     open_events(thread);
-    if (!take_lock())
-        return;
-    thread->previous = NULL;
-    thread->next = running;
-    if (running != NULL)
-        running->previous = thread;
-    running = thread;
-    give_lock();
-}
-
-static void leave_list(void)
-{
-    struct thread *thread = &this_thread;
-    if (!take_lock())
-        return;
-    if (thread->next != NULL)
-        thread->next->previous = thread->previous;
-    if (thread->previous != NULL)
-        thread->previous->next = thread->next;
-    else if (running == thread)
-        running = thread->next;
-    give_lock();
+    return thread;
 }
 
 /* At the start of a process; after a fork the only thread is the one that called it, and counts from zero. */
 void begin_first_thread(void)
 {
-    lock = 0;
-    for (struct thread *thread = running; thread != NULL; thread = thread->next)
-        close_events(thread);
-    running = NULL;
-    first_ended = false;
-    begin_thread();
-    this_thread.tid = process.pid;
-    this_thread.start = process.start;
+    clear_places();
+    first_ended = said = false;
+    begin_thread(process.pid)->start = process.start;
 }
 
 static void add_event(struct sums *sums, int i, int64_t value)
@@ -122,10 +80,10 @@ static void no_events(int64_t *events)
 static void end_thread(void *unused)
 {
     (void)unused;
-    struct thread *thread = &this_thread;
+    struct thread *thread = this_thread();
     int kept = errno;
     pid_t tid = thread->tid;
-    if (tid == 0 || !process.on || kernel_pid() != process.pid)
+    if (said || tid == 0 || !process.on || kernel_pid() != process.pid)
         return;
     int64_t metrics[METRICS], events[MAX_EVENTS];
     no_events(events);
@@ -142,34 +100,22 @@ static void end_thread(void *unused)
     add_thread(&process.ended, metrics, events);
     if (tid == process.pid)
         first_ended = true;
-    thread->tid = 0;
-    leave_list();
+    said = true;
     close_events(thread);
+    leave_place();
     errno = kept;
-}
-
-/* Copies what is known of a running thread, with its events; false if it was not started through us. */
-static bool look_up(pid_t tid, struct thread *copy, int64_t *events)
-{
-    struct thread *thread;
-    if (!take_lock())
-        return false;
-    for (thread = running; thread != NULL && thread->tid != tid; thread = thread->next)
-        ;
-    if (thread != NULL) {
-        *copy = *thread;
-        read_events(thread, events);
-    }
-    give_lock();
-    return thread != NULL;
 }
 
 static void write_running_thread(pid_t tid, const char *how, char *line, size_t size, struct sums *sums)
 {
     int64_t metrics[METRICS], events[MAX_EVENTS];
-    struct thread thread = { .start = MISSING };
+    struct thread *place = place_of(tid), thread = { .start = MISSING };
+    bool known = place != NULL;
     no_events(events);
-    bool known = look_up(tid, &thread, events);
+    if (known) {
+        thread = *place;
+        read_events(place, events);
+    }
     count_thread(tid, &thread.io, metrics);
     /* it has ended in this very moment, and said so itself */
     if (metrics[TIME_ONCPU] == MISSING && metrics[STARTTIME] == MISSING)
@@ -192,11 +138,8 @@ struct entry {
     char name[];
 };
 
-/* The first thread stays in the list of the kernel after its end; this one may have ended as far as it can tell. */
-static bool said(pid_t tid)
-{
-    return (tid == process.pid && first_ended) || (this_thread.tid == 0 && tid == kernel_tid());
-}
+/* The first thread stays in the kernel's list after its end. */
+static bool told(pid_t tid) { return (tid == process.pid && first_ended) || (said && tid == kernel_tid()); }
 
 /* The process ends or is replaced: its threads end with it, without a word. */
 void write_running_threads(const char *how, char *line, size_t size, struct sums *sums)
@@ -210,7 +153,7 @@ void write_running_threads(const char *how, char *line, size_t size, struct sums
             int64_t tid;
             entry = (struct entry *)(void *)(entries + at);
             next_number(entry->name, &tid);
-            if (tid > 0 && !said(tid))
+            if (tid > 0 && !told((pid_t)tid))
                 write_running_thread((pid_t)tid, how, line, size, sums);
         }
     }
@@ -229,7 +172,7 @@ struct errand {
 static pthread_key_t key;
 
 /* A value of the key makes the C library call end_thread, however the thread ends. */
-static void watch_end(void) { real_functions()->pthread_setspecific(key, &this_thread); }
+static void watch_end(void) { real_functions()->pthread_setspecific(key, this_thread()); }
 
 /* Looked up when the first thread is started: programs without threads have no need of libpthread. */
 static bool ready(void)
@@ -251,7 +194,7 @@ static struct errand take(void *given)
     struct errand errand = *(struct errand *)given;
     free(given);
     int kept = errno;
-    begin_thread();
+    begin_thread(kernel_tid());
     watch_end();
     errno = kept;
     return errand;

@@ -14,6 +14,7 @@
  *   record-identity.c  which program, with which arguments, where
  *   record-process.c   start, fork and end of a process
  *   record-thread.c    start and end of threads
+ *   record-places.c    what is known of each thread
  *   record-end.c       the ways of ending that pass by the usual one: exec, _exit, daemon…
  *   record-signal.c    ends by a signal, if asked for
  *   record-next.c      the function that a wrapper stands in for
@@ -65,14 +66,13 @@ struct own_io {
     int64_t rchar, wchar, syscr, syscw;
 };
 
-/* A thread of this process, in its own thread-local memory. */
+/* What is known of a thread of this process. */
 struct thread {
-    pid_t tid; /* 0: its line is out */
+    pid_t tid; /* 0: nobody has this place */
     int64_t start;
     uint64_t cycles;
     struct own_io io;
     struct event events[MAX_EVENTS];
-    struct thread *previous, *next;
 };
 
 struct process {
@@ -91,7 +91,6 @@ struct process {
 };
 
 extern struct process process;
-extern __thread struct thread this_thread;
 
 /* record-text.c */
 struct text {
@@ -137,6 +136,13 @@ void make_identity(char *scratch, size_t size);
 void begin_recording(void);
 void end_process(const char *how, int code, int signal);
 void leave_image(void);
+
+/* record-places.c */
+struct thread *this_thread(void);
+struct thread *take_place(pid_t tid);
+void leave_place(void);
+struct thread *place_of(pid_t tid);
+void clear_places(void);
 
 /* record-thread.c */
 void begin_first_thread(void);

@@ -12,6 +12,14 @@ before(() => {
 after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 const run = (name: string, ...words: string[]): Recorded => recorded([cases, name, ...words]);
+function programOf(pid: string): string {
+  try {
+    return fs.readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    return '';
+  }
+}
+
 const cpu = (row: Row): number => row.usertime + row.systemtime;
 const sum = (rows: readonly Row[], name: string): number => rows.reduce((all, row) => all + row[name], 0);
 
@@ -140,10 +148,13 @@ test('threads that libraries start before the program begins are threads like ot
 
 test('threads, forks and ends in a turmoil: nothing hangs, no line is torn', { skip }, () => {
   for (let time = 0; time < 10; time++) {
-    const found = recorded([cases, 'turmoil'], { TACHO_RECORD_THREAD_MS: String(time % 2) }, { settle: 0.1 });
+    const found = recorded([cases, 'turmoil'], { TACHO_RECORD_THREAD_MS: String(time % 2) }, { settle: 0.2 });
     assert.deepEqual([found.status, found.signal, found.torn], [0, null, 0]);
     assert.ok(found.ends.some((row) => row.numtids >= 9));
   }
+  // the children, too, have ended
+  const mine = fs.readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && programOf(pid) === cases);
+  assert.deepEqual(mine, []);
 });
 
 test('perf events of threads add up', { skip }, () => {
