@@ -329,8 +329,11 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       tags: { case: 'b', kind: 'test' },
     });
     assert.equal(
-      server.sql(nameOf(url), "select annotations, tags, facts->'tags'->>'case' from tacho.jobs"),
-      '{"note": "slow = bad", "later": "1"}|{"case": "b", "kind": "test"}|b',
+      server.sql(
+        nameOf(url),
+        "select annotations, tags, facts->'tags'->>'case', report->'job'->'tags'->>'case' from tacho.jobs",
+      ),
+      '{"note": "slow = bad", "later": "1"}|{"case": "b", "kind": "test"}|b|b',
     );
     assert.equal(JSON.parse(tacho(['db', 'jobs', '--tag', 'case:b', '--db', url, '--format', 'json']).out).length, 1);
     assertFault(tacho(['annotate', 'nothing', 'a=b', '--db', url]), 1, 'there is no job nothing in the database');

@@ -1,3 +1,4 @@
+import type { Report } from '../judge/report.ts';
 import type { Job } from '../recording/job.ts';
 import type { Database } from './connect.ts';
 import { storableJson } from './copy-write.ts';
@@ -22,17 +23,20 @@ export function annotated(job: Job, words: Words): Job {
 export async function annotateStored(database: Database, name: string, words: Words): Promise<Job> {
   const [found] = await namedJobs(database, [name]);
   return database.transaction(async () => {
-    const { rows } = await database.query<{ facts: Job; annotations: Record<string, string> }>(
-      'select facts, annotations from tacho.jobs where job = $1 for update',
+    const { rows } = await database.query<{ facts: Job; annotations: Record<string, string>; report: Report }>(
+      'select facts, annotations, report from tacho.jobs where job = $1 for update',
       [found!.job],
     );
-    const { facts, annotations } = rows[0]!;
+    const { facts, annotations, report } = rows[0]!;
     const job = annotated({ ...facts, annotations }, words);
-    await database.query('update tacho.jobs set facts = $2, tags = $3, annotations = $4 where job = $1', [
+    // its report card names the tags too
+    const renewed = { ...report, job: { ...report.job, tags: job.tags } };
+    await database.query('update tacho.jobs set facts = $2, tags = $3, annotations = $4, report = $5 where job = $1', [
       found!.job,
       storableJson(job),
       storableJson(job.tags),
       storableJson(job.annotations),
+      storableJson(renewed),
     ]);
     return job;
   });
