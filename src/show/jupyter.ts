@@ -10,10 +10,10 @@ const PROGRAMS = [['jupyter-lab'], ['jupyter-notebook'], ['jupyter', 'notebook']
 
 /** The Jupyter of the path, with its first arguments. */
 export function findJupyter(search = process.env.PATH ?? ''): readonly string[] {
-  for (const [name, ...args] of PROGRAMS) {
-    for (const folder of search.split(path.delimiter)) {
-      const file = path.join(folder, name);
-      if (folder !== '' && executable(file)) return [file, ...args];
+  // an environment that was activated comes first in the path, whichever of them it has
+  for (const folder of search.split(path.delimiter).filter((each) => each !== '')) {
+    for (const [name, ...args] of PROGRAMS) {
+      if (executable(path.join(folder, name))) return [path.join(folder, name), ...args];
     }
   }
   throw new Fault('Jupyter is not installed', {
@@ -40,7 +40,7 @@ export interface JupyterOptions {
 }
 
 /** Would open the notebook, which runs whatever it is sent, to other machines. */
-const ELSEWHERE = /^--(ip|[A-Za-z]+App\.(ip|sock))(=|$)/;
+const ELSEWHERE = /^--(ip|[A-Za-z]+App\.ip)(=|$)/;
 
 /** Refuses arguments for Jupyter with which others could reach the notebook. */
 export function checkArguments(extra: readonly string[]): void {
