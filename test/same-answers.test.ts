@@ -138,7 +138,7 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
         .replaceAll(/"created": \d+/g, '"created": NOW')
         .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+/g, 'MOMENT')
         .replaceAll(/there is one (recording|job) to compare/g, 'there is one to compare')
-        .replaceAll(/tacho (list|db jobs) [^\n]*/g, 'LIST');
+        .replaceAll(/tacho (list|db jobs|report FOLDER) [^\n]*/g, 'LIST');
     return { code, out: words(out), err: words(err) };
   };
 
