@@ -7,6 +7,7 @@ import { formatBytes } from '../base/size.ts';
 import { VERSION } from '../base/version.ts';
 import { schedulerOf, schedulerRunner } from '../jobs/job-facts.ts';
 import { ownCgroup } from '../jobs/own-cgroup.ts';
+import { tryLibraryHere } from '../jobs/preload.ts';
 import { findScope } from '../jobs/scope.ts';
 import { hierarchies } from '../sources/cgroup-mounts.ts';
 import type { CustomSource } from '../sources/custom.ts';
@@ -14,6 +15,7 @@ import { loadKoffi } from '../sources/ffi.ts';
 import type { Host, Note } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
 import { isIsolated } from '../sources/isolated-kind.ts';
+import { RECORD_KINDS } from '../sources/process-records.ts';
 import type { Scope } from '../sources/scope.ts';
 import { type SourceKind, Unavailable } from '../sources/source.ts';
 import { Frame } from '../table/frame.ts';
@@ -49,8 +51,9 @@ const NEEDED = ['meminfo', 'cpu', 'process'];
 const LITTLE_SPACE = 1024 ** 3;
 const SLOW_READ_MS = 5_000;
 
-/** Markers are written, not read; what may hang is read elsewhere. */
-const isSampled = (kind: SourceKind): boolean => kind.table.name !== 'marker' && !isIsolated(kind);
+/** Markers and records of processes are written by others; what may hang is read elsewhere. */
+const isSampled = (kind: SourceKind): boolean =>
+  kind.table.name !== 'marker' && !RECORD_KINDS.includes(kind) && !isIsolated(kind);
 
 /** What can be recorded on this machine, what cannot, and what to do about it. Opens and reads every source once. */
 export async function checkMachine(options: CheckOptions): Promise<MachineCheck> {
@@ -60,6 +63,7 @@ export async function checkMachine(options: CheckOptions): Promise<MachineCheck>
   const items: CheckItem[] = [
     ...program(),
     ...sources.filter(isSampled).map((kind) => readOnce(kind, host, scope)),
+    processes(options.environment),
     ...(await readIsolated(options, scope)),
     cgroups(host),
     perf(host),
@@ -100,6 +104,14 @@ function foreignFunctions(): CheckItem {
       text: `vendors' libraries cannot be called: ${reason(error)}`,
     };
   }
+}
+
+/** Starts a program with the library, as every process of a job is. */
+function processes(environment: CheckOptions['environment']): CheckItem {
+  const item = { area: 'sources', name: 'processes' } as const;
+  const trouble = tryLibraryHere(environment);
+  if (trouble === undefined) return { ...item, state: 'ok', text: 'every process and every thread can record itself' };
+  return { ...item, state: 'limited', text: `processes cannot record themselves: ${trouble}` };
 }
 
 function readOnce(kind: SourceKind, host: Host, scope: Scope): CheckItem {

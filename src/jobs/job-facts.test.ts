@@ -107,3 +107,9 @@ test('commands that hang, fail or are not there become a sentence', async () => 
   assert.equal((await run('no-such-command-here', [])).trouble, 'no-such-command-here is not installed');
   assert.equal((await run('sh', ['-c', 'echo no such job >&2; exit 3'])).trouble, 'sh failed (exit 3): no such job');
 });
+
+test('tags of the job come from EPMT_JOB_TAGS, and before that from the command line', async () => {
+  const env = { EPMT_JOB_TAGS: 'exp_name:linux;seqno:3;slow' };
+  const { tags } = await jobFacts(env, { tags: { seqno: '4' } });
+  assert.deepEqual(tags, { exp_name: 'linux', seqno: '4', slow: '1' });
+});

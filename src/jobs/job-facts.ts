@@ -1,5 +1,6 @@
 import * as os from 'node:os';
 import { Fault } from '../base/fault.ts';
+import { parseTagList } from '../base/tag-list.ts';
 import type { Job } from '../recording/job.ts';
 import { type Environment, type Run, runner } from './command.ts';
 import { keptEnvironment } from './environment.ts';
@@ -91,7 +92,7 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
     uid: owner.uid,
     directory: options.directory ?? found.directory ?? process.cwd(),
     nodes,
-    tags: options.tags ?? {},
+    tags: { ...parseTagList(env.EPMT_JOB_TAGS), ...options.tags },
     environment: keptEnvironment(env, options.keepEnvironment),
   };
   if (command !== undefined) facts.command = redact ? command.slice(0, 1) : [...command];
