@@ -128,6 +128,11 @@ export async function startPostgres(
       fs.rmSync(folder, { recursive: true, force: true });
     },
   };
+  // a test that ends badly leaves no server behind
+  process.on('exit', () => {
+    running?.kill('SIGQUIT');
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
   try {
     await server.start();
   } catch (error) {
