@@ -79,3 +79,14 @@ test('it starts through a link, and V8 takes the compiled code', { skip: lacks }
   ]);
   assert.equal(accepted.toString(), 'false\n');
 });
+
+test('the notebook and the Python package come along', { skip: lacks }, () => {
+  const bin = path.join(folder, 'bin');
+  fs.mkdirSync(bin);
+  fs.writeFileSync(path.join(bin, 'jupyter-lab'), '#!/bin/sh\necho "$PYTHONPATH"\n', { mode: 0o755 });
+  const within = { cwd: folder, env: { PATH: bin }, encoding: 'utf8' } as const;
+  const given = spawnSync(program, ['notebook', 'recorded'], within);
+  assert.equal(given.status, 0, given.stderr);
+  assert.equal(fs.existsSync(path.join(given.stdout.trim(), 'tacho/__init__.py')), true);
+  assert.match(fs.readFileSync(path.join(folder, 'tacho.ipynb'), 'utf8'), /tacho\.open\(\\"recorded\\"\)/);
+});
