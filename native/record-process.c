@@ -125,6 +125,7 @@ static void begin(pid_t parent)
     process.seccomp = (int)syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
     process.rss_before = syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
     process.threads = 1;
+    process.alive = 0;
     process.ended = (struct sums){ 0 };
     process.io = (struct own_io){ 0 };
     busy = ended = 0;

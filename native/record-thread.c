@@ -17,6 +17,7 @@ static struct thread *begin_thread(pid_t tid)
     thread->cycles = cycles();
     thread->io = (struct own_io){ 0 };
     open_events(thread);
+    __sync_fetch_and_add(&process.alive, 1);
     return thread;
 }
 
@@ -93,7 +94,7 @@ static void end_thread(void *unused)
         count_brief_thread(metrics);
     } else {
         char line[THREAD_LINE];
-        count_thread(tid, &thread->io, metrics);
+        count_this_thread(thread, metrics);
         metrics[RDTSC_DURATION] = (int64_t)(cycles() - thread->cycles);
         write_thread(tid, thread->start, "end", line, sizeof line, metrics, events);
     }
@@ -101,6 +102,7 @@ static void end_thread(void *unused)
     if (tid == process.pid)
         first_ended = true;
     said = true;
+    __sync_fetch_and_sub(&process.alive, 1);
     close_events(thread);
     leave_place();
     errno = kept;
@@ -116,7 +118,10 @@ static void write_running_thread(pid_t tid, const char *how, char *line, size_t 
         thread = *place;
         read_events(place, events);
     }
-    count_thread(tid, &thread.io, metrics);
+    if (place == this_thread())
+        count_this_thread(place, metrics);
+    else
+        count_other_thread(tid, &thread.io, metrics);
     /* it has ended in this very moment, and said so itself */
     if (metrics[TIME_ONCPU] == MISSING && metrics[STARTTIME] == MISSING)
         return;

@@ -86,6 +86,7 @@ struct process {
     long rss_before;    /* peak memory of whatever had this pid before this image, kB */
     int64_t thread_us;  /* threads that live shorter are only counted */
     unsigned threads;   /* that there were in all */
+    unsigned alive;     /* of them, those that run */
     struct sums ended;  /* of the threads that have ended */
     struct own_io io;
 };
@@ -116,7 +117,8 @@ bool append(const char *bytes, size_t length);
 
 /* record-counters.c */
 bool count_process(int64_t *metrics, char *scratch, size_t size);
-void count_thread(pid_t tid, const struct own_io *own, int64_t *metrics);
+void count_this_thread(const struct thread *thread, int64_t *metrics);
+void count_other_thread(pid_t tid, const struct own_io *own, int64_t *metrics);
 void count_brief_thread(int64_t *metrics);
 
 /* record-events.c */

@@ -39,6 +39,8 @@ const END_METRICS = 8;
 const THREAD_METRICS = 1;
 /** cutime and cstime are of a whole process. */
 const OF_CHILDREN = [2, 3];
+/** delayacct_blkio_time: a kernel that does not count it says 0. */
+const BLOCK_DELAY = 21;
 
 /** Texts longer than a line are kept until their process has ended; of those that were killed the oldest are let go. */
 const LONG_TEXT_BYTES = 16 << 20;
@@ -54,7 +56,10 @@ interface Waiting {
  * Makes rows of lines. Two kinds of lines wait for what follows: the start of a forked child, which most often executes
  * another program at once and then has nothing to tell; and an end by exec, which may fail, and then the image lives on.
  */
-export function recordLines(tables: { start: Table; end: Table; thread: Table }, redact: boolean): RecordLines {
+export function recordLines(
+  tables: { start: Table; end: Table; thread: Table },
+  { redact = false, delays = true }: { redact?: boolean; delays?: boolean } = {},
+): RecordLines {
   const frames = { start: new Frame(tables.start), end: new Frame(tables.end), thread: new Frame(tables.thread) };
   const trouble = { torn: 0, unknown: 0, events: new Set<string>() };
   const waiting = new Map<string, Waiting>();
@@ -186,6 +191,7 @@ export function recordLines(tables: { start: Table; end: Table; thread: Table },
 
   function metrics(frame: Frame, place: number, field: number): void {
     for (let i = 0; i < METRICS; i++) frame.numbers[place + i] = number(field + i);
+    if (!delays) frame.numbers[place + BLOCK_DELAY] = Number.NaN;
     for (let i = field + METRICS; i < fields - 1; i++) {
       const equals = bytes.indexOf(61, at[i]!);
       const name = bytes.toString('latin1', at[i]!, equals);

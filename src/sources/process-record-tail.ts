@@ -51,7 +51,8 @@ function openTail(
   const { file } = records;
   const progress = `${file}.read`;
   const old = `${file}.old`;
-  const lines = recordLines(tables, redact);
+  const delays = host.text('/proc/sys/kernel/task_delayacct') !== '0';
+  const lines = recordLines(tables, { redact, delays });
   const taken = new Set<keyof RecordFrames>();
   let buffer = Buffer.allocUnsafeSlow(2 * PORTION);
   let kept = 0;

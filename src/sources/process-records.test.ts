@@ -49,7 +49,7 @@ interface Rows {
 }
 
 function read(lines: readonly string[], everything = true): Rows & { torn: number; unknown: number; frames: Frame[] } {
-  const parser = recordLines(recordTables(['instructions']), false);
+  const parser = recordLines(recordTables(['instructions']));
   for (const line of lines) {
     const bytes = Buffer.from(line);
     parser.take(bytes, 0, bytes.length);
@@ -90,7 +90,7 @@ test('of several threads each has its line', () => {
 });
 
 test('events have columns by their names; others are noted', () => {
-  const parser = recordLines(recordTables(['instructions']), false);
+  const parser = recordLines(recordTables(['instructions']));
   const line = Buffer.from(endLine().replace(/\.$/, 'PERF_COUNT_HW_INSTRUCTIONS=77\tPERF_COUNT_OTHER=1\t.'));
   parser.take(line, 0, line.length);
   const { end, thread } = parser.frames;
@@ -135,7 +135,7 @@ test('an exec that failed is not an end', () => {
 });
 
 test('what waits for the next line waits for one read, not longer', () => {
-  const parser = recordLines(recordTables([]), false);
+  const parser = recordLines(recordTables([]));
   const line = Buffer.from(startLine({ began: 'fork' }));
   parser.take(line, 0, line.length);
   parser.release(false);
@@ -147,7 +147,7 @@ test('what waits for the next line waits for one read, not longer', () => {
 test('texts that are too long for a line come in pieces', () => {
   const piece = (text: string): string => ['A1', 10, 100, 'args', text, '.'].join('\t');
   const euro = Buffer.from('€');
-  const parser = recordLines(recordTables([]), false);
+  const parser = recordLines(recordTables([]));
   const take = (bytes: Buffer): void => parser.take(bytes, 0, bytes.length);
   // a character that is divided between two lines
   take(Buffer.concat([Buffer.from(piece('one ').slice(0, -2)), euro.subarray(0, 1), Buffer.from('\t.')]));
@@ -160,11 +160,25 @@ test('texts that are too long for a line come in pieces', () => {
 });
 
 test('arguments are left out of a redacted recording', () => {
-  const parser = recordLines(recordTables([]), true);
+  const parser = recordLines(recordTables([]), { redact: true });
   const line = Buffer.from(startLine({ args: 'secret' }));
   parser.take(line, 0, line.length);
   assert.equal(parser.frames.start.texts[6], '');
   assert.equal(parser.frames.start.texts[7], 'prog');
+});
+
+test('what the kernel does not count is missing, not 0', () => {
+  for (const delays of [true, false]) {
+    const parser = recordLines(recordTables([]), { delays });
+    const line = Buffer.from(endLine());
+    parser.take(line, 0, line.length);
+    const { end, thread } = parser.frames;
+    for (const frame of [end, thread]) {
+      const value = frame.numbers[frame.number('delayacct_blkio_time')]!;
+      assert.equal(value, delays ? 1021 : Number.NaN);
+      assert.equal(frame.numbers[frame.number('guest_time')], 1022);
+    }
+  }
 });
 
 test('damaged lines are counted and leave no row', () => {
@@ -188,7 +202,7 @@ test('no bytes at all make it fail, and a line that is cut off anywhere is none'
   const lines = [startLine(), endLine(), threadLine(10, 11)];
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), fc.nat(2), fc.nat(), (noise, which, cut) => {
-      const parser = recordLines(recordTables([]), false);
+      const parser = recordLines(recordTables([]));
       const bytes = Buffer.from(noise);
       parser.take(bytes, 0, bytes.length);
       const line = Buffer.from(lines[which]!);

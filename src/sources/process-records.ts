@@ -49,7 +49,11 @@ const metrics: Column[] = [
   counter('time_oncpu', 'nanoseconds', 'Time on a CPU.'),
   counter('time_waiting', 'nanoseconds', 'Time ready to run, waiting for a CPU.'),
   counter('timeslices', 'count', 'Times that it got a CPU.'),
-  counter('delayacct_blkio_time', 'count', "Time waiting for block I/O, in the kernel's ticks (1/100 s)."),
+  counter(
+    'delayacct_blkio_time',
+    'count',
+    "Time waiting for block I/O, in the kernel's ticks (1/100 s); counted when the sysctl kernel.task_delayacct is 1.",
+  ),
   counter('guest_time', 'count', "CPU time of virtual machines run by it, in the kernel's ticks (1/100 s)."),
   gauge('starttime', 'count', 'Start as the kernel has it: ticks (1/100 s) after boot. exec does not change it.'),
   gauge('processor', 'count', 'The CPU it ran on last.'),

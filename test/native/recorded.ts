@@ -88,7 +88,7 @@ export function rowsOf(
   bytes: Buffer,
   events: readonly string[] = [],
 ): Pick<Recorded, 'starts' | 'ends' | 'threads' | 'torn'> {
-  const lines = recordLines(recordTables(events), false);
+  const lines = recordLines(recordTables(events));
   for (let from = 0, end = bytes.indexOf(10); end >= 0; from = end + 1, end = bytes.indexOf(10, from)) {
     if (end > from) lines.take(bytes, from, end);
   }
