@@ -47,6 +47,26 @@ test('a folder that cannot be written is a failure with advice', async () => {
   assert.match(item(check, 'folder').hint!, /-o FOLDER/);
 });
 
+test('a module that never returns takes no other source with it', async () => {
+  const table = "export const table = { columns: [{ name: 'value' }] };";
+  for (const [name, read] of [
+    ['spins', 'function read() { for (;;); }'],
+    ['loads', 'const read = () => { }; for (;;);'],
+    ['sound', 'const read = () => ({ value: 1 });'],
+  ])
+    fs.writeFileSync(path.join(folder, `${name}.ts`), `${table} export ${read}`);
+  const custom = ['spins', 'loads', 'sound'].map((name) => ({
+    name,
+    module: path.join(folder, `${name}.ts`),
+    format: 'prometheus' as const,
+    timeout: 1,
+  }));
+  const check = await checkMachine({ host: new Host(), folder, custom, environment: {} });
+  assert.equal(item(check, 'sound').state, 'ok', item(check, 'sound').text);
+  assert.equal(item(check, 'sound').text, '1 column');
+  for (const name of ['spins', 'loads']) assert.equal(item(check, name).state, 'limited', item(check, name).text);
+});
+
 test("a user's own source is tried; a faulty one is named and does not stop the others", async () => {
   const custom = [
     { name: 'good', command: "printf 'temperature 21.5\\n'", format: 'prometheus', timeout: 5 },

@@ -132,8 +132,9 @@ function readOnce(kind: SourceKind, host: Host, scope: Scope): CheckItem {
 }
 
 function found(name: string, frame: Frame, notes: readonly Note[]): CheckItem {
-  const rows = frame.table.keys.length === 0 ? '' : `, ${frame.rows} ${frame.rows === 1 ? 'row' : 'rows'}`;
-  const text = `${frame.table.columns.length} columns${rows}`;
+  const several = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
+  const rows = frame.table.keys.length === 0 ? '' : `, ${several(frame.rows, 'row')}`;
+  const text = `${several(frame.table.columns.length, 'column')}${rows}`;
   const [note] = notes;
   if (note === undefined) return { area: 'sources', name, state: 'ok', text };
   return {
@@ -157,7 +158,7 @@ function refused(name: string, error: unknown): CheckItem {
   };
 }
 
-/** Sources that may hang are read as the agent reads them: in a process of their own, and not for ever. */
+/** Sources that may hang are read elsewhere, and not for ever: each of the user's by itself, so that one hides no other. */
 async function readIsolated({ host, custom }: CheckOptions, scope: Scope): Promise<CheckItem[]> {
   const kinds = sources.filter(isIsolated);
   const items: CheckItem[] = kinds
@@ -169,9 +170,22 @@ async function readIsolated({ host, custom }: CheckOptions, scope: Scope): Promi
       text: 'there is no GPU that can be seen',
     }));
   const there = kinds.filter((kind) => kind.present(host)).map(({ table }) => table.name);
-  const expected = [...there, ...custom.map(({ name }) => name)];
-  if (expected.length === 0) return items;
+  const read = await Promise.all([
+    readApart(there, [], host, scope),
+    ...custom.map((source) => readApart([], [source], host, scope)),
+  ]);
+  return [...items, ...read.flat()];
+}
 
+/** Reads some sources once, as the agent does: in a process of their own. */
+async function readApart(
+  kinds: readonly string[],
+  custom: readonly CustomSource[],
+  host: Host,
+  scope: Scope,
+): Promise<CheckItem[]> {
+  const expected = [...kinds, ...custom.map(({ name }) => name)];
+  if (expected.length === 0) return [];
   const { openIsolated } = await import('./isolated.ts');
   const frames = new Map<string, CheckItem>();
   const notes: Note[] = [];
@@ -182,7 +196,7 @@ async function readIsolated({ host, custom }: CheckOptions, scope: Scope): Promi
   const heard = (): void => {
     if (expected.every((name) => frames.has(name) || notes.some(({ table }) => table === name))) complete();
   };
-  const opened = openIsolated(there, {
+  const opened = openIsolated(kinds, {
     root: host.root,
     scope,
     custom,
@@ -201,18 +215,16 @@ async function readIsolated({ host, custom }: CheckOptions, scope: Scope): Promi
   await all;
   clearTimeout(limit);
   await opened.close();
-  for (const name of expected) {
+  return expected.map((name): CheckItem => {
     const note = notes.find(({ table }) => table === name);
     const item = frames.get(name);
-    if (item !== undefined && note === undefined) items.push(item);
-    else {
-      const text =
-        [item?.text, note && `${note.what}: ${note.why}`].filter(Boolean).join('; ') || 'nothing could be read';
-      const hint = note?.hint === undefined ? {} : { hint: note.hint };
-      items.push({ area: 'sources', name, state: 'limited', text, ...hint });
-    }
-  }
-  return items;
+    if (item !== undefined && note === undefined) return item;
+    const text =
+      [item?.text, note && `${note.what}: ${note.why}`].filter(Boolean).join('; ') ||
+      `nothing could be read within ${SLOW_READ_MS / 1000} s`;
+    const hint = note?.hint === undefined ? {} : { hint: note.hint };
+    return { area: 'sources', name, state: 'limited', text, ...hint };
+  });
 }
 
 function cgroups(host: Host): CheckItem {
