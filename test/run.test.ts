@@ -136,11 +136,9 @@ test('a command that cannot be run leaves nothing behind, not even in a folder t
   assert.equal(unknown.code, 127);
   assert.match(unknown.err, /cannot run no-such-command: command not found/);
   assert.doesNotMatch(unknown.err, /\n\s+at /);
-  fs.mkdirSync(path.join(cwd, 'mine'));
-  fs.writeFileSync(path.join(cwd, 'mine/keep'), 'x');
+  assert.deepEqual(fs.readdirSync(cwd), []);
+  fs.mkdirSync(path.join(cwd, 'mine'), { mode: 0o755 });
   assert.equal(tacho(['run', '-o', 'mine', '--', '/etc/passwd'], { cwd }).code, 126);
-  assert.deepEqual(fs.readdirSync(cwd), ['mine']);
-  assert.deepEqual(fs.readdirSync(path.join(cwd, 'mine')), ['keep']);
 });
 
 test('kill -9 of tacho run: the command goes on, and what was written is readable', async (t) => {
@@ -193,4 +191,75 @@ test('a new recording never overwrites an old one', (t) => {
   assert.equal(again.code, 1);
   assert.match(again.err, /rec is a recording already/);
   assert.equal(fs.readFileSync(path.join(cwd, 'rec/job.json'), 'utf8'), before);
+});
+
+test('a folder that holds something else is refused and stays as it is; an empty one keeps its rights', (t) => {
+  const cwd = temporaryFolder(t);
+  fs.mkdirSync(path.join(cwd, 'full'));
+  fs.writeFileSync(path.join(cwd, 'full/keep'), 'x');
+  fs.chmodSync(path.join(cwd, 'full'), 0o775);
+  const refused = tacho(['run', '-o', 'full', '--', 'true'], { cwd });
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /full is not empty/);
+  assert.deepEqual(fs.readdirSync(path.join(cwd, 'full')), ['keep']);
+  fs.mkdirSync(path.join(cwd, 'empty'));
+  fs.chmodSync(path.join(cwd, 'empty'), 0o750);
+  assert.equal(tacho(['run', '--no-report', '-o', 'empty', '--', 'true'], { cwd }).code, 0);
+  for (const name of ['full', 'empty']) {
+    assert.equal(fs.statSync(path.join(cwd, name)).mode & 0o777, name === 'full' ? 0o775 : 0o750);
+  }
+});
+
+test('descriptors that were open stay open for the command: locks, logs, the job server of make', (t) => {
+  const cwd = temporaryFolder(t);
+  const run = (...words: string[]): string => `${TACHO} run --no-report -o rec-${words.length} -- ${words.join(' ')}`;
+  const script = `exec 3>three 9>nine; ${run('sh', '-c', '"echo a >&3; echo b >&9; test ! -e /proc/self/fd/4"')}`;
+  const done = spawnSync('bash', ['-c', script], { cwd, encoding: 'utf8' });
+  assert.equal(done.status, 0, done.stderr);
+  assert.equal(fs.readFileSync(path.join(cwd, 'three'), 'utf8'), 'a\n');
+  assert.equal(fs.readFileSync(path.join(cwd, 'nine'), 'utf8'), 'b\n');
+});
+
+test('two that begin at once get a folder each', async (t) => {
+  const cwd = temporaryFolder(t);
+  const codes = await Promise.all(
+    Array.from({ length: 4 }, () => {
+      const child = spawn(TACHO, ['run', '--no-report', '--', 'true'], { cwd, stdio: 'ignore' });
+      return new Promise((resolve) => child.once('close', resolve));
+    }),
+  );
+  assert.deepEqual(codes, [0, 0, 0, 0]);
+  assert.equal(fs.readdirSync(cwd).length, 4);
+});
+
+const root = process.getuid?.() === 0;
+test('a full disk: the exit code is the command’s, and how it ended is written', {
+  skip: !root && 'needs root to mount a small disk',
+}, (t) => {
+  const cwd = path.join(temporaryFolder(t), 'small');
+  fs.mkdirSync(cwd);
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=192k', 'tmpfs', cwd]);
+  try {
+    const answer = tacho(
+      [
+        'run',
+        '-i',
+        '0.1s',
+        '-o',
+        'rec',
+        '--',
+        'sh',
+        '-c',
+        'dd if=/dev/zero of=ballast bs=1k 2>/dev/null; sleep 1; exit 3',
+      ],
+      { cwd },
+    );
+    assert.equal(answer.code, 3, answer.err);
+    assert.match(answer.err, /samples of \w+ could not be written: no space left on the device/);
+    assert.doesNotMatch(answer.err, /internal error/);
+    const job = jobOf(path.join(cwd, 'rec'));
+    assert.deepEqual([job.exit_code, job.state], [3, 'failed']);
+  } finally {
+    spawnSync('umount', [cwd]);
+  }
 });

@@ -32,7 +32,22 @@ export async function runCommand(
   more: Readonly<Record<string, string>> = {},
 ): Promise<RunningCommand> {
   const launcher = ours('native/build/launch');
-  return fs.existsSync(launcher) ? launched(launcher, command, env, more) : plain(command, { ...env, ...more });
+  const { TACHO_DESCRIPTORS: named, ...theirs } = env;
+  const stdio = inherited(named);
+  return fs.existsSync(launcher)
+    ? launched(launcher, command, theirs, more, stdio)
+    : plain(command, { ...theirs, ...more }, stdio);
+}
+
+/** What the command gets of our descriptors: the three, and those that the launcher script found open (make's, locks, logs). */
+function inherited(named = ''): (number | 'ignore')[] {
+  const stdio: (number | 'ignore')[] = [0, 1, 2];
+  for (const fd of named.split(' ').map(Number)) {
+    if (!(fd > 2 && fd < 16)) continue;
+    while (stdio.length < fd) stdio.push('ignore');
+    stdio[fd] = fd;
+  }
+  return stdio;
 }
 
 function launched(
@@ -40,13 +55,12 @@ function launched(
   command: readonly string[],
   env: NodeJS.ProcessEnv,
   more: Readonly<Record<string, string>>,
+  stdio: readonly (number | 'ignore')[],
 ): Promise<RunningCommand> {
   const settings = Object.entries(more).map(([name, value]) => `${name}=${value}`);
-  const child = spawn(launcher, ['3', ...settings, '--', ...command], {
-    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-    env,
-  });
-  const channel = child.stdio[3] as NodeJS.ReadableStream;
+  const report = stdio.length;
+  const child = spawn(launcher, [String(report), ...settings, '--', ...command], { stdio: [...stdio, 'pipe'], env });
+  const channel = child.stdio[report] as NodeJS.ReadableStream;
   let said = '';
   let settle: (ending: CommandEnding) => void = () => {};
   const ended = new Promise<CommandEnding>((done) => {
@@ -94,11 +108,15 @@ function launchersWord(words: string): CommandEnding {
 }
 
 /** Without the launcher (there was no compiler when Tacho was set up): the same, but a small peak memory stays unknown. */
-async function plain(command: readonly string[], env: NodeJS.ProcessEnv): Promise<RunningCommand> {
+async function plain(
+  command: readonly string[],
+  env: NodeJS.ProcessEnv,
+  stdio: readonly (number | 'ignore')[],
+): Promise<RunningCommand> {
   const before = await childrenUsage();
   const own = process.resourceUsage().maxRSS * 1024;
   const begin = performance.now();
-  const child = spawn(command[0]!, command.slice(1), { stdio: 'inherit', env });
+  const child = spawn(command[0]!, command.slice(1), { stdio: [...stdio], env });
   const ended = new Promise<CommandEnding>((settle) => {
     child.once('exit', async (exitCode, signal) => {
       const wall_seconds = (performance.now() - begin) / 1000;

@@ -1,3 +1,4 @@
+import { reason } from '../base/fault.ts';
 import { VERSION } from '../base/version.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
 import { firstSamples, lastWords, startAgents, stopAgents } from '../jobs/launch.ts';
@@ -5,7 +6,7 @@ import { isHere } from '../jobs/local.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../jobs/preload.ts';
 import { findScope } from '../jobs/scope.ts';
 import type { WriterOptions } from '../recording/append.ts';
-import { createRecording, discardRecording, freeName, saveJob } from '../recording/create.ts';
+import { claimFolder, createRecording, discardRecording, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
 import type { CustomSource } from '../sources/custom.ts';
 import type { Records } from '../sources/scope.ts';
@@ -20,6 +21,8 @@ export interface RecordOptions {
   /** The recording's folder; without it one is named after the job, in `parent`. */
   folder?: string;
   parent: string;
+  /** Facts of the job from this file instead of a scheduler. */
+  jobFile?: string;
   redact: boolean;
   keepEnvironment: readonly string[];
   without: readonly string[];
@@ -50,7 +53,10 @@ export async function recordCommand(
     state: 'running',
     ...(options.processes ? { process_records: planRecords(facts, process.env) } : {}),
   };
-  const folder = createRecording(options.folder ?? freeName(options.parent, defaultFolder(facts)), job);
+  const folder =
+    options.folder === undefined
+      ? createRecording(claimFolder(options.parent, defaultFolder(facts)), job, true)
+      : createRecording(options.folder, job);
   const here = job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
   const recorder = here ? await recordHere(folder, job, options) : await recordAll(folder, job, options);
   let command: RunningCommand | undefined;
@@ -68,9 +74,14 @@ export async function recordCommand(
   recorder.follow(command.pid);
   const ending = await command.ended;
   finish(job, ending);
-  await recorder.stop('the command has ended');
+  // whatever the disk says now, the command's own end is what counts
+  try {
+    await recorder.stop('the command has ended');
+    saveJob(folder, job);
+  } catch (error) {
+    say(`the end of the recording ${folder}`, reason(error));
+  }
   release();
-  saveJob(folder, job);
   return { folder, job, ending };
 }
 
@@ -113,6 +124,9 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
     async stop(why) {
       for (const look of looks) clearTimeout(look);
       await node.agent.stop(why);
+      for (const { table, rows, why } of node.agent.record.lost_samples ?? []) {
+        if (rows > 0) say(`${rows} samples of ${table} could not be written`, why);
+      }
     },
   };
 }

@@ -11,6 +11,7 @@ interface Options extends Record<string, unknown> {
   name?: string;
   tag: string[];
   output?: string;
+  jobFile?: string;
   report: boolean;
   processes: boolean;
 }
@@ -22,6 +23,7 @@ export function define(command: Command): void {
     .option('-n, --name <name>', 'a name for the job (default: the command)')
     .option('-t, --tag <key:value>', 'a tag; may be given several times', (value, all: string[]) => [...all, value], [])
     .option('-o, --output <folder>', 'the recording (default: tacho-<date>-<command> here)')
+    .option('--job-file <file>', 'facts of the job from a file instead of a scheduler')
     .option('--no-processes', 'do not have every process and thread recorded, only sampled')
     .option('--no-report', 'do not print the report card')
     .passThroughOptions()
@@ -44,11 +46,14 @@ Examples:
         command: words,
         ...(options.name === undefined ? {} : { name: options.name }),
         tags: parseTags(options.tag),
+        ...(options.jobFile === undefined ? {} : { jobFile: options.jobFile }),
         ...(options.output === undefined ? {} : { folder: options.output }),
         parent: config.recordings ?? '.',
         processes: options.processes,
         ...recorderOptions(config),
       });
+      // what the terminal shows of Ctrl-C stays on a line of its own
+      if (ending.signal === 'SIGINT' && process.stderr.isTTY) process.stderr.write('\n');
       await finish(folder, options.report);
       endAs(ending);
     });

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import { Fault } from '../base/fault.ts';
 import { VERSION } from '../base/version.ts';
-import { createRecording, freeName, saveJob } from '../recording/create.ts';
+import { claimFolder, createRecording, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
 import { forgetActive, noteActive, refuseSecond, updateActive } from './active.ts';
 import type { Environment } from './command.ts';
@@ -48,7 +48,10 @@ export async function startRecording(env: Environment, options: StartOptions): P
     state: 'running',
     ...(options.processes === false ? {} : { process_records: planRecords(facts, env) }),
   };
-  const recording = createRecording(options.folder ?? freeName(options.parent, defaultFolder(facts)), job);
+  const recording =
+    options.folder === undefined
+      ? createRecording(claimFolder(options.parent, defaultFolder(facts)), job, true)
+      : createRecording(options.folder, job);
   let launched: Launched[] = [];
   try {
     noteActive(env, { recording, launched });

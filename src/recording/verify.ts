@@ -42,7 +42,7 @@ export function verifyRecording(folder: string, options: VerifyOptions = {}): Ch
     const file = /cannot \w+ (.+?): /.exec(trouble)?.[1] ?? folder;
     verifier.add(file, trouble.replace(/^cannot \w+ .+?: /, ''), 'left', 'the rest is read without it');
   }
-  verifier.foreign(folder, fs.readdirSync(folder), /^(job\.json|node=.+|.+\.log|.+\.torn)$/);
+  verifier.foreign(folder, fs.readdirSync(folder), /^(job\.json(\.reserve)?|node=.+|.+\.log|.+\.torn)$/);
   for (const node of recording.nodes) verifier.node(node);
   return verifier.checks;
 }
