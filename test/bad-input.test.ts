@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
 import { verbs } from '../src/cli/verbs.ts';
 import { FORMAT } from '../src/recording/job.ts';
-import { tacho } from './tacho.ts';
+import { TACHO, tacho } from './tacho.ts';
 
 /** Wrong use and bad surroundings: what the user reads, and what the shell sees. The folder below is made for it. */
 
@@ -164,4 +165,11 @@ test("every verb's help has an example", () => {
     assert.equal(answer.code, 0);
     assert.match(answer.out, /\nExamples?:\n {2}\S/, name);
   }
+});
+
+test('a folder that was deleted below the user is said in words', () => {
+  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" run -- true';
+  const done = spawnSync('/bin/sh', ['-c', script, TACHO], { cwd: folder, encoding: 'utf8' });
+  assert.equal(done.status, 1);
+  assert.match(done.stderr, /tacho: the folder you are in is not there any more\n/);
 });

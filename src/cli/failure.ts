@@ -18,6 +18,9 @@ export function tell(error: unknown): number {
 
 function words(error: unknown): [message: string, hint: string | undefined, exit: number] {
   if (error instanceof Fault) return [error.message, error.hint, error.exit];
+  if ((error as NodeJS.ErrnoException | undefined)?.syscall === 'uv_cwd') {
+    return ['the folder you are in is not there any more', 'cd to one that is, then do it again', 1];
+  }
   const path = (error as NodeJS.ErrnoException | undefined)?.path;
   // a system error that nobody turned into a sentence still names its file
   if (typeof path === 'string') return [`${path}: ${reason(error)}`, undefined, 1];

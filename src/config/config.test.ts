@@ -99,6 +99,10 @@ test('a value of the wrong type is named with its line and what to write', async
     ['[[source]]\nname = "A b"\ncommand = "x"\n', /:2: name must be a name of lower case letters/],
     ['\n[[source]]\nname = "a"\n', /:2: a \[\[source\]\] needs either a module or a command/],
     ['[[source]]\nname = "a"\ncomand = "x"\n', /:3: unknown key "comand" in \[\[source\]\]; did you mean "command"\?/],
+    [
+      '[[source]]\nname = "a"\ncommand = "x"\n\n[[source]]\nname = "b"\ncommand = "x"\n[[source]]\ncommand = "y"\nname = "a"\n',
+      /:10: the name "a" is taken by the \[\[source\]\] of line 2/,
+    ],
     ['interval = \n', /:1: not valid TOML/],
   ];
   for (const [text, expected] of cases) {
@@ -112,6 +116,21 @@ test('a wrong value in the environment names its variable', async () => {
   const environment = { TACHO_INTERVAL: 'soon' };
   const { message } = await fault(loadConfig({}, undefined, { ...around, environment }));
   assert.equal(message, 'TACHO_INTERVAL in the environment: "soon" is not a duration');
+});
+
+test('a variable that Tacho does not know is named, with what was probably meant', async () => {
+  const environment = {
+    TACHO_INTERVALL: '5s',
+    TACHO_TAGS: 'a:b',
+    TACHO_RECORD: '/x',
+    TACHO_QQQQ: '',
+    TACHO_REDACT: '',
+  };
+  const { warnings } = await loadConfig({}, undefined, { ...around, environment });
+  assert.deepEqual(warnings, [
+    "the variable TACHO_INTERVALL is not one of Tacho's and is not used; did you mean TACHO_INTERVAL?",
+    "the variable TACHO_QQQQ is not one of Tacho's and is not used",
+  ]);
 });
 
 test("the user's own sources come from every file, the nearer one counting", async () => {

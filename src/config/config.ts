@@ -5,12 +5,15 @@ import type { CustomSource } from '../sources/custom.ts';
 import { type FileContent, readConfigFile } from './file.ts';
 import { kinds } from './kinds.ts';
 import { type Setting, settings, type Values, variableOf } from './settings.ts';
+import { unknownVariables } from './variables.ts';
 
 export interface Config extends Values {
   /** The user's own sources; of two with one name the more specific file's counts. */
   readonly custom: readonly CustomSource[];
   /** The files that were read, most general first. */
   readonly files: readonly string[];
+  /** Where a setting comes from, by its key, for messages: the file and its line, the variable; none: flag or default. */
+  readonly origins: ReadonlyMap<string, string>;
   /** What was not used, and why: for stderr. */
   readonly warnings: readonly string[];
 }
@@ -65,9 +68,16 @@ export async function loadConfig(given: Given = {}, named?: string, surroundings
   const custom = new Map<string, CustomSource>();
   for (const content of contents) for (const source of content.sources) custom.set(source.name, source);
   const values: Record<string, unknown> = {};
-  for (const each of settings) values[each.key] = resolve(each, given, environment, contents);
+  const origins = new Map<string, string>();
+  for (const each of settings) {
+    const { value, origin } = resolve(each, given, environment, contents);
+    values[each.key] = value;
+    if (origin !== undefined) origins.set(each.key, origin);
+  }
+  warnings.push(...unknownVariables(environment));
   return {
     ...(values as unknown as Values),
+    origins,
     custom: [...custom.values()],
     files: contents.map(({ file }) => file),
     warnings,
@@ -95,23 +105,29 @@ function resolve(
   given: Given,
   environment: Surroundings['environment'],
   contents: readonly FileContent[],
-): unknown {
+): { value: unknown; origin?: string } {
   const flag = given[setting.key as keyof Given];
-  if (flag !== undefined) return flag;
+  if (flag !== undefined) return { value: flag };
   const { parse } = kinds[setting.kind];
-  const variable = environment[variableOf(setting)];
+  const name = variableOf(setting);
+  const variable = environment[name];
   if (variable !== undefined && variable !== '') {
+    const origin = `${name} in the environment`;
     try {
-      return parse(variable);
+      return { value: parse(variable), origin };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      throw usage(`${variableOf(setting)} in the environment: ${error.message}`, error.hint);
+      throw usage(`${origin}: ${error.message}`, error.hint);
     }
   }
   const content = contents.findLast(({ values }) => values.has(setting.key));
   if (content !== undefined) {
     const value = parse(content.values.get(setting.key) as string);
-    return setting.kind === 'folder' ? path.resolve(path.dirname(content.file), String(value)) : value;
+    const origin = `${content.file}:${content.line(setting.key)}`;
+    return {
+      value: setting.kind === 'folder' ? path.resolve(path.dirname(content.file), String(value)) : value,
+      origin,
+    };
   }
-  return setting.default === undefined ? undefined : parse(setting.default);
+  return { value: setting.default === undefined ? undefined : parse(setting.default) };
 }

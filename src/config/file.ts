@@ -14,6 +14,8 @@ export interface FileContent {
   /** Settings by key, as they stand in the file. */
   readonly values: ReadonlyMap<string, unknown>;
   readonly sources: readonly CustomSource[];
+  /** The line at which a setting stands. */
+  line(key: string): number;
 }
 
 /** Reads a configuration file; undefined when there is none. What is wrong in it is said with file and line. */
@@ -63,7 +65,22 @@ async function checked(file: string, text: string, content: Record<string, unkno
       .reduce<unknown>((in_, word) => (in_ as Record<string, unknown> | undefined)?.[word], content);
     if (value !== undefined) values.set(key, value);
   }
-  return { file, values, sources: customSources(file, content) };
+  const sources = customSources(file, content);
+  refuseTwins(file, text, sources);
+  return { file, values, sources, line: (key) => lineOf(text, key.split('.')) };
+}
+
+/** Of two sources of one name in a file, one would be dropped without a word. */
+function refuseTwins(file: string, text: string, sources: readonly CustomSource[]): void {
+  for (const [index, { name }] of sources.entries()) {
+    const first = sources.findIndex((source) => source.name === name);
+    if (first === index) continue;
+    const line = (which: number): number => lineOf(text, ['source', which, 'name']);
+    throw usage(
+      `${file}:${line(index)}: the name "${name}" is taken by the [[source]] of line ${line(first)}`,
+      'each [[source]] is a table of its own and needs its own name',
+    );
+  }
 }
 
 function customSources(file: string, content: Record<string, unknown>): CustomSource[] {

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
 import { test } from 'node:test';
 import { Command } from 'commander';
 import { configFlags, configOf } from './flags.ts';
@@ -25,9 +28,19 @@ test('flags, their values and help come from the settings', async () => {
 
 test('a table that does not exist is refused with what was probably meant', async () => {
   await assert.rejects(configOf({ without: ['nsf'], config: '/dev/null' }, ['sources.disable']), {
-    message: '--without (sources.disable): there is no table "nsf"; did you mean "nfs"?',
+    message: '--without: there is no table "nsf"; did you mean "nfs"?',
     exit: 2,
   });
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-flags-'));
+  const file = path.join(folder, 'tacho.toml');
+  try {
+    fs.writeFileSync(file, '# site\n[sources]\ndisable = ["intr"]\n');
+    await assert.rejects(configOf({ config: file }, ['sources.disable']), {
+      message: `${file}:3: there is no table "intr"`,
+    });
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
 });
 
 test('the reference lists every key with variable, flag and default', () => {

@@ -54,7 +54,7 @@ async function checkTables(config: Config): Promise<void> {
       const meant = suggest(name, known);
       const question = meant === undefined ? '' : `; did you mean "${meant}"?`;
       throw usage(
-        `${flagOf(setting(key)).long} (${key}): there is no table "${name}"${question}`,
+        `${config.origins.get(key) ?? flagOf(setting(key)).long}: there is no table "${name}"${question}`,
         'docs/metrics.md lists the tables',
       );
     }
