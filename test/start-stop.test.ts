@@ -64,6 +64,8 @@ test('wrong use is exit 2, failure is exit 1, both with what to do', (t) => {
     ['tacho start --interval 0', 2, /--interval: "0" is not between/],
     ['tacho start --interval abc', 2, /"abc" is not a duration/],
     ['tacho start --allow-missing x', 2, /"x" is not a number of nodes/],
+    ["tacho start --hosts ''", 2, /--hosts "" names no machine\n.*--hosts c1,c2/],
+    ['tacho start --hosts , ', 2, /--hosts "," names no machine/],
     ['tacho start --tag nonsense', 2, /"nonsense" is not a tag\n.*key:value/],
     ['tacho start --job-file none', 1, /cannot read the job file none: no such file/],
     ['touch f; tacho start -o f/r', 1, /cannot write .*f\/r: not a folder/],

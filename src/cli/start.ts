@@ -25,9 +25,7 @@ export function define(command: Command): void {
     .option('-o, --output <folder>', 'the recording (default: tacho-<job id> here)')
     .option('-n, --name <name>', "a name for the job (default: the scheduler's)")
     .option('-t, --tag <key:value>', 'a tag; may be given several times', (value, all: string[]) => [...all, value], [])
-    .option('--hosts <names>', 'record these machines (by ssh outside of a scheduler)', (names) =>
-      names.split(',').filter(Boolean),
-    )
+    .option('--hosts <names>', 'record these machines (by ssh outside of a scheduler)', hosts)
     .option('--allow-missing <nodes>', 'go on although so many nodes do not record', count, 0)
     .option('--timeout <duration>', 'how long to wait for the first samples', parseDuration, 30)
     .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
@@ -80,6 +78,16 @@ Examples:
         `tacho: recording ${nodes} node${nodes === 1 ? '' : 's'} every ${config.interval} s in ${near(recording)} (after ${seconds} s)\n`,
       );
     });
+}
+
+/** An empty list is a variable that was not set: this machine is not what was meant. */
+function hosts(text: string): string[] {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  if (names.length === 0) throw usage(`--hosts "${text}" names no machine`, 'it is a list such as --hosts c1,c2');
+  return names;
 }
 
 function count(text: string): number {
