@@ -161,6 +161,23 @@ test('how jobs ended', async () => {
   );
 });
 
+test('a job that lost a node and went on (--no-kill) ended as its last line says', async () => {
+  const sacct = {
+    stdout: `21|crash|RESIZING|0:0|1794777907|1794777950|c[3-4]|
+21.batch|batch|COMPLETED|0:0|1794777907|1794777990|c3|1
+21|crash|COMPLETED|0:0|1794777950|1794777990|c3|
+21.0|sleep|COMPLETED|0:0|1794777951|1794777980|c3|1
+`,
+  };
+  const { run } = answers({ [`sacct -j 21 -D -P -n -o ${FIELDS}`]: sacct });
+  const ending = await slurm.state(run, { id: '21', start: 1794777908_000000 }, () => {});
+  assert.deepEqual([ending?.state, ending?.exit_code, ending?.end], ['completed', 0, 1794777990_000000]);
+  assert.deepEqual(
+    ending?.steps?.map(({ id }) => id),
+    ['batch', '0'],
+  );
+});
+
 test('a job that Slurm has forgotten, and a Slurm without accounting', async () => {
   const told: string[] = [];
   const tell = (what: string, why: string): void => void told.push(`${what}: ${why}`);

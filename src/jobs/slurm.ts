@@ -324,6 +324,7 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
     steps: Step[];
   }
   const runs: Run[] = [];
+  let resized = false;
   for (const line of text.split('\n')) {
     const [id, name, state, exit, from, to, nodes, tasks] = line.split('|');
     if (state === undefined) continue;
@@ -333,11 +334,12 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
       const word = stateOf(state);
       const reason = by !== undefined ? `cancelled by uid ${by}` : reasonOf(word);
       const ended = word === 'running' ? {} : { end: moment(to), ...exitOf(word, exit) };
-      runs.push({
-        begun: moment(from) ?? Infinity,
-        ending: known({ state: word, ...ended, reason }) as Ending,
-        steps: [],
-      });
+      const ending = known({ state: word, ...ended, reason }) as Ending;
+      // a job that lost a node and went on has a line for each of its sizes: they are one run, which the last one ended
+      const before = resized ? runs.at(-1) : undefined;
+      if (before === undefined) runs.push({ begun: moment(from) ?? Infinity, ending, steps: [] });
+      else before.ending = ending;
+      resized = state.startsWith('RESIZING');
       continue;
     }
     const step = id!.slice(dot + 1);
