@@ -58,6 +58,13 @@ async function recorded(): Promise<string> {
   return folder;
 }
 
+test('a time in which the job did not run is wrong use, and the time in which it ran is told', async () => {
+  const folder = await recorded();
+  const to = { exit: 2, message: /nothing was recorded in the time asked for/, hint: /ran from 20.* to 20/ };
+  await assert.rejects(reportCard([folder], { from: '2030-01-01' }), to);
+  await assert.rejects(reportCard([folder], { to: '2001-01-01' }), to);
+});
+
 test('the whole job, a step, a phase and a time', async () => {
   const recording = openRecording(await recorded());
   const whole = report(gather(recording));

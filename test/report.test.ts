@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { report } from '../src/judge/report.ts';
-import { reportSchema } from '../src/judge/report-schema.ts';
+import { reportSchema, reportsSchema } from '../src/judge/report-schema.ts';
 import { reportHtml } from '../src/show/report-html.ts';
 import { reportJson } from '../src/show/report-json.ts';
 import { reportMarkdown } from '../src/show/report-markdown.ts';
@@ -45,6 +45,11 @@ test('several jobs have a table before their cards', () => {
   assert.match(text, /4711 train-large +completed +2 h 00 min +18 % +38 % +91 % +3$/m);
   const json = JSON.parse(reportJson([report(sleep()), report(training())]));
   assert.equal(json[1].job.id, '4711');
+  reportsSchema.parse(json);
+  assert.throws(() => reportsSchema.parse([...json, { ...json[0], job: 'none' }]));
+  const described = JSON.parse(fs.readFileSync(path.join(import.meta.dirname, '../docs/report.schema.json'), 'utf8'));
+  const one = { $ref: '#/$defs/report' };
+  assert.deepEqual(described.anyOf, [one, { type: 'array', items: one }]);
 });
 
 test('the page needs nothing from elsewhere and lets nothing in', () => {
@@ -97,7 +102,7 @@ test('names cannot steer the terminal', () => {
   const odd = sleep();
   odd.job.name = 'a\x1b[2Jb\nc';
   const text = reportText([report(odd)]);
-  assert.ok(text.startsWith('a?[2Jb?c '));
+  assert.ok(text.startsWith('a?[2Jb\\nc '));
   assert.doesNotMatch(text, /\x1b/);
 });
 

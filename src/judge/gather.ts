@@ -1,11 +1,12 @@
 import { usage } from '../base/fault.ts';
+import { formatMoment } from '../base/moment.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import { recordedProcesses } from '../query/processes.ts';
 import { summariseNode } from '../query/summarise.ts';
 import type { Batch } from '../recording/batch.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
-import { type Marker, type Material, type NodeMaterial, type Range, seriesOf } from './material.ts';
+import { largest, type Marker, type Material, type NodeMaterial, type Range, seriesOf } from './material.ts';
 import { phasesOf } from './phases.ts';
 import { listed } from './words.ts';
 
@@ -143,7 +144,18 @@ function rangeOf(
   const { nodes } = parts.find((p) => p.nodes !== undefined) ?? {};
   if (nodes !== undefined) range.nodes = nodes;
   if (from > to) throw usage('the part of the job that was asked for is empty: it ends before it begins');
+  const { start, end = lastSample(recording) ?? now } = recording.job;
+  if (from > end || to < start) {
+    throw usage(
+      `nothing was recorded in ${range.what}`,
+      `job ${recording.job.id} ran from ${formatMoment(start)} to ${formatMoment(end)}`,
+    );
+  }
   return range;
+}
+
+function lastSample({ job, nodes }: Recording): number | undefined {
+  return job.state === 'running' ? undefined : largest(nodes.map((node) => node.agent?.last_sample));
 }
 
 function stepRange(recording: Recording, wanted: string): Range {

@@ -325,8 +325,15 @@ export const reportSchema = z
   })
   .describe('A report card. Shares are 0 to 1, times epoch microseconds UTC. What was not measured is not there.');
 
+/** What `--format json` prints: the report of one recording, or a list when there are several. */
+export const reportsSchema = reportOrList(reportSchema.meta({ id: 'report' }));
+
+function reportOrList<T extends z.ZodType>(one: T) {
+  return z.union([one, z.array(one)]);
+}
+
 /** The text of docs/report.schema.json. */
 export function reportJsonSchema(): string {
-  const schema = { title: 'Tacho report', ...z.toJSONSchema(reportSchema) };
+  const schema = { title: 'Tacho report', ...z.toJSONSchema(reportsSchema) };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }

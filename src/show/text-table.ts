@@ -128,7 +128,10 @@ export function wrap(text: string, width: number): string[] {
 
 /** Control characters would move the cursor or colour the reader's terminal: names and commands come from anybody. */
 export function printable(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '?');
+  return text
+    .replaceAll('\n', '\\n')
+    .replaceAll('\t', '\\t')
+    .replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '?');
 }
 
 const PLAIN: Record<string, string> = {
