@@ -40,6 +40,13 @@ export function processesOf(material: Material): ProcessReport[] {
   return [...new Set([...byCpu, ...byMemory])];
 }
 
+/** Kernels count CPU time in ticks of up to 10 ms: a shorter life has no meaningful mean. */
+const SHORTEST_LIFE = 0.02;
+
+function busyCpus(cpu: number | undefined, life: number): number | undefined {
+  return cpu !== undefined && life >= SHORTEST_LIFE ? cpu / life : undefined;
+}
+
 /** From records; how memory grew, only sampling can tell. */
 function recordedOf(set: ProcessSet, sampled: readonly ProcessReport[]): ProcessReport[] {
   const growing = new Map(
@@ -72,7 +79,7 @@ function recordOf(set: ProcessSet, i: number, growth: number | undefined): Proce
   put('user', set.user[i]);
   const cpu = known(set.cpu_time[i]! / 1e6);
   put('cpu_seconds', cpu);
-  if (cpu !== undefined && seconds > 0) put('cpus_busy', cpu / seconds);
+  put('cpus_busy', busyCpus(cpu, seconds));
   put('rss_max_bytes', metric('rssmax', 1024));
   put('rss_growth', growth);
   put('threads_max', known(set.threads[i]));
@@ -93,7 +100,10 @@ function processOf(material: Material, node: NodeMaterial, series: SeriesStatist
   const cpu = processCpuSeconds(material, series);
   if (cpu !== undefined) {
     found.cpu_seconds = cpu;
-    if (seconds > 0) found.cpus_busy = cpu / seconds;
+    // CPU time from before it was seen counts from its beginning
+    const began = countsWhole(material, series) ? Number(series.keys.start) * 1000 : series.start;
+    const busy = busyCpus(cpu, (series.end - began) / 1e6);
+    if (busy !== undefined) found.cpus_busy = busy;
   }
   const rss = processPeak(series);
   if (rss !== undefined) found.rss_max_bytes = rss;
@@ -113,17 +123,16 @@ export function processCpuSeconds(material: Material, series: SeriesStatistics):
   const spent = ['user_ms', 'system_ms'].map((name) => {
     const column = series.columns[name];
     if (column === undefined) return undefined;
-    const whole = material.range === undefined && beganInJob(material, series);
-    return whole ? column.last : (column.increase ?? column.last - column.first);
+    return countsWhole(material, series) ? column.last : (column.increase ?? column.last - column.first);
   });
   const [user, system] = spent;
   if (user === undefined && system === undefined) return undefined;
   return ((user ?? 0) + (system ?? 0)) / 1000;
 }
 
-/** The key `start` is in milliseconds. */
-function beganInJob(material: Material, series: SeriesStatistics): boolean {
-  return Number(series.keys.start) * 1000 >= material.job.start - 1e6;
+/** Whether all CPU time of a process is the job's. The key `start` is in milliseconds. */
+function countsWhole(material: Material, series: SeriesStatistics): boolean {
+  return material.range === undefined && Number(series.keys.start) * 1000 >= material.job.start - 1e6;
 }
 
 /** The kernel's own mark of the highest resident set, else the highest sample. */

@@ -22,6 +22,11 @@ export function figure(value: number | undefined): string {
   return Number(value.toPrecision(2)).toString();
 }
 
+/** Busy CPUs, to a hundredth: less says nothing. */
+export function cpusFigure(cpus: number): string {
+  return cpus > 0 && cpus < 0.01 ? '< 0.01' : figure(Number(cpus.toFixed(2)));
+}
+
 /** Joules in the unit that fits: '41.2 kWh', '512 Wh', '73 J'. */
 export function energy(joules: number | undefined): string {
   if (joules === undefined || !Number.isFinite(joules)) return MISSING;

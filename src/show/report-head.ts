@@ -94,7 +94,7 @@ export function footer(report: Report): string[] {
         : ` (${percent(cost.core_share)} of a core${report.nodes.length > 1 ? ' on each node' : ''})`;
     parts.push(`${formatDuration(cost.cpu_seconds)} CPU time${share}`);
   }
-  if (cost.max_rss_bytes !== undefined) parts.push(`${formatBytes(cost.max_rss_bytes)} memory`);
+  if (cost.max_rss_bytes !== undefined) parts.push(`${formatBytes(cost.max_rss_bytes)} memory at its peak`);
   if (cost.bytes_written !== undefined) parts.push(`${formatBytes(cost.bytes_written)} written`);
   const ticks = `${figure(quality.ticks)} of ${figure(Math.max(quality.ticks, quality.expected_ticks))} ticks`;
   const late = quality.late_ticks > 0 ? `, ${figure(quality.late_ticks)} late` : '';

@@ -2,6 +2,7 @@ import { formatDuration } from '../base/duration.ts';
 import { formatBytes } from '../base/size.ts';
 import type { FlowReport } from '../judge/flows.ts';
 import type { GpuReport } from '../judge/gpus.ts';
+import { largest } from '../judge/material.ts';
 import type { NodeReport } from '../judge/nodes.ts';
 import type { FigureReport, PhaseReport } from '../judge/phases.ts';
 import type { ProcessReport } from '../judge/processes.ts';
@@ -20,6 +21,7 @@ const GIB = 2 ** 30;
 
 const whole = (share: number | undefined): string => (share === undefined ? '-' : (share * 100).toFixed(0));
 const gib = (bytes: number | undefined): string => (bytes === undefined ? '-' : (bytes / GIB).toFixed(1));
+const mib = (bytes: number | undefined): string => (bytes === undefined ? '-' : (bytes / 2 ** 20).toFixed(1));
 const round = (value: number | undefined): string => (value === undefined ? '-' : value.toFixed(0));
 const bytes = (value: number | undefined): string => (value === undefined ? '-' : formatBytes(value));
 const rate = (value: number | undefined): string => (value === undefined ? '-' : `${formatBytes(value)}/s`);
@@ -79,12 +81,15 @@ export function nodeMark(node: NodeReport): string {
 }
 
 export function nodeRows(nodes: readonly NodeReport[]): Rows {
+  const most = Math.max(...nodes.map((n) => largest([n.memory_peak_bytes, n.memory_limit_bytes]) ?? 0));
+  // in a unit in which small jobs are more than nothing
+  const [unit, memory] = most > 0 && most < GIB ? (['MiB', mib] as const) : (['GiB', gib] as const);
   return {
     columns: [
       { head: 'node', most: 24, shrinks: true },
       right('CPU %'),
       { head: 'max', align: 'right', spare: 3 },
-      right('GiB'),
+      right(unit),
       { head: 'of', align: 'right', spare: 4 },
       { head: 'load', align: 'right', spare: 2 },
       { head: 'I/O wait %', align: 'right', spare: 5 },
@@ -96,8 +101,8 @@ export function nodeRows(nodes: readonly NodeReport[]): Rows {
       n.node,
       whole(n.cpu_utilization),
       whole(n.cpu_utilization_max),
-      gib(n.memory_peak_bytes),
-      gib(n.memory_limit_bytes),
+      memory(n.memory_peak_bytes),
+      memory(n.memory_limit_bytes),
       n.load_mean === undefined ? '-' : n.load_mean.toFixed(1),
       whole(n.iowait),
       whole(n.gpu_utilization),
@@ -168,17 +173,23 @@ export function processRows(report: Report, most: number): Rows {
 /** What was recorded of the job's processes, and what was not; undefined when they did not record themselves. */
 export function recordWords({ records: r, summary }: Report): string | undefined {
   if (r === undefined) return undefined;
-  const parts = [`${count(r.records, 'process', 'processes')} recorded with ${count(r.threads, 'thread')}`];
+  const parts: string[] = [];
+  if (r.records > 0)
+    parts.push(`${count(r.records, 'process', 'processes')} recorded to the end, with ${count(r.threads, 'thread')}`);
   if (r.failed > 0) parts.push(`${figure(r.failed)} failed`);
-  if (r.starts > 0) parts.push(`${figure(r.starts)} without an end (killed or still running)`);
-  if (r.samples > 0) parts.push(`${figure(r.samples)} only sampled`);
-  const share =
-    r.unexplained === undefined
-      ? 'how much CPU time is in no record is not measurable'
-      : `${percent(r.unexplained)} of the job’s CPU time (${summary.cpu_source}) is in no record`;
-  if (r.sampled_cpu_seconds > 0) parts.push(`sampling saw ${formatDuration(r.sampled_cpu_seconds)} of CPU time more`);
-  return `${parts.join(', ')}; ${share}`;
+  if (r.starts > 0) parts.push(`${count(r.starts, 'process', 'processes')} killed or still running`);
+  if (r.samples > 0) parts.push(`${count(r.samples, 'process', 'processes')} only sampled`);
+  if (r.sampled_cpu_seconds >= WORTH_SECONDS)
+    parts.push(`sampling saw ${formatDuration(r.sampled_cpu_seconds)} of CPU time more`);
+  const said = parts.join(', ');
+  const lost = (r.unexplained ?? 0) * (summary.cpu_seconds ?? 0);
+  if (lost < WORTH_SECONDS || r.unexplained! < WORTH_SHARE) return said;
+  return `${said}; ${percent(r.unexplained)} of the job’s CPU time (${summary.cpu_source}) was used by processes that left no record: killed, or programs that cannot record themselves`;
 }
+
+/** CPU time that no process told of is worth a word from here on. */
+const WORTH_SECONDS = 1;
+const WORTH_SHARE = 0.1;
 
 export function operationRows({ operations = [] }: Report, most: number): Rows {
   return {

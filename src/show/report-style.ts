@@ -38,6 +38,10 @@ ul { margin: 6px 0; padding-left: 20px; } code { font-size: 12px; color: var(--s
 .map { max-width: 100%; height: auto; } .map text { font-size: 11px; fill: var(--soft); } .map rect { fill: var(--blue); }
 .map rect.none { fill: var(--line); } .map text.on { fill: var(--on); } .map .odd rect { stroke: var(--red); stroke-width: 2.5; }
 .note, footer { color: var(--soft); font-size: 13px; margin: 4px 0; } footer { margin-top: 32px; } footer p { margin: 0; }
+@media (max-width: 640px) { body { padding: 16px 12px 32px; } .wide td { white-space: nowrap; } .wide td:last-child { white-space: normal; min-width: 9em; }
+  .used, .used tbody { display: block; } .used tr { display: flex; flex-wrap: wrap; gap: 0 10px; align-items: center; padding: 4px 0; }
+  .used th { flex: 0 0 6em; } .used td { padding: 0; overflow-wrap: anywhere; } .used td:first-child { min-width: 0; } .used td:empty { display: none; } .used td:last-child { flex: 1 1 100%; }
+  li, .finding h3, .finding p, footer p, section > p { overflow-wrap: anywhere; } }
 @media print { :root { --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --wash: #f4f4f4; --blue: #1766b8; --red: #b3261e; --amber: #8a5a00; --green: #1a7f4b; --on: #fff; }
   body { max-width: none; padding: 0; font-size: 11px; } .finding, tr, svg { break-inside: avoid; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } details::details-content { content-visibility: visible; display: block; height: auto; } article { break-after: page; } }

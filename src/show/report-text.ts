@@ -47,9 +47,8 @@ export function reportText(reports: readonly Report[], options: TextOptions = {}
   const say = (text: string): string => (unicode ? printable(text) : ascii(printable(text)));
   const pen: Pen = { ...paint(stream), unicode, say };
   const cards = reports.map((one) => card(one, pen, options.all === true));
-  if (reports.length === 1) return cards[0]!;
-  const jobs = part(pen, `Jobs (${reports.length})`, severalRows(reports));
-  return [`${jobs.join('\n')}\n`, ...cards].join('\n\n');
+  const jobs = reports.length === 1 ? [] : part(pen, `Jobs (${reports.length})`, severalRows(reports));
+  return [...(jobs.length === 0 ? [] : [`${jobs.join('\n')}\n`]), ...cards].join('\n\n');
 }
 
 function card(report: Report, pen: Pen, all: boolean): string {
@@ -66,7 +65,7 @@ function card(report: Report, pen: Pen, all: boolean): string {
     part(pen, 'Figures of merit', figureRows(report.figures)),
     unmeasuredPart(report, pen, all),
     footer(report)
-      .flatMap((line) => wrap(line, WIDTH))
+      .flatMap((line) => wrap(pen.say(line), WIDTH))
       .map(pen.dim),
   ];
   return parts
@@ -137,10 +136,11 @@ function findings(list: readonly Finding[], pen: Pen): string[] {
     const [first, ...more] = wrap(pen.say(f.text), WIDTH - 12);
     lines.push(`  ${colours[f.severity](pad(f.severity.toUpperCase(), 10))}${pen.bold(first ?? '')}`);
     for (const line of more) lines.push(`${indent}${pen.bold(line)}`);
-    const shown = f.evidence.slice(0, 2).map((e) => e.text);
-    const rest = f.evidence.length - shown.length;
+    // a list of evidence may itself be shortened: no count of what is left
+    const shown = (f.evidence.length <= 3 ? f.evidence : f.evidence.slice(0, 2)).map((e) => e.text);
+    const rest = f.evidence.length > shown.length ? '; and more' : '';
     const sure = f.confidence === 'high' ? 'high confidence' : `${f.confidence} confidence: ${f.confidence_reason}`;
-    const proof = `${shown.join('; ')}${rest > 0 ? `; and ${rest} more` : ''} (${sure})`;
+    const proof = `${shown.join('; ')}${rest} (${sure})`;
     for (const line of wrap(pen.say(proof), WIDTH - 12)) lines.push(`${indent}${pen.dim(line)}`);
     const mark = pen.unicode ? '→' : '>';
     wrap(pen.say(f.advice), WIDTH - 14).forEach((line, i) => {
@@ -197,7 +197,8 @@ function nodePart(report: Report, pen: Pen, all: boolean): string[] {
 function between(shares: readonly number[]): string {
   const known = shares.filter((s) => Number.isFinite(s));
   if (known.length === 0) return 'unknown share';
-  return `${percent(Math.min(...known))} to ${percent(Math.max(...known))}`;
+  const [least, most] = [percent(Math.min(...known)), percent(Math.max(...known))];
+  return least === most ? `all ${most}` : `${least} to ${most}`;
 }
 
 function processPart(report: Report, pen: Pen, all: boolean): string[] {

@@ -1,7 +1,7 @@
 import { mean } from '../material.ts';
 import type { NodeReport } from '../nodes.ts';
 import type { Facts } from '../report.ts';
-import { count, figure, listed, percent } from '../words.ts';
+import { count, cpusFigure, figure, listed, percent } from '../words.ts';
 import { type Answer, type Check, type Confidence, sampled } from './finding.ts';
 
 /** Below this share of the allocation most of the CPUs stood idle. */
@@ -69,7 +69,7 @@ export const cpuUnderused: Check = {
       {
         id: 'cpu-underused',
         severity: gpuJob(facts) ? 'info' : used! < VERY_LOW_UTILIZATION ? 'warning' : 'advice',
-        text: `${figure(busy)} of ${figure(cpus)} CPUs were busy on average (${percent(used)})`,
+        text: `${cpusFigure(busy!)} of ${figure(cpus)} CPUs were busy on average (${percent(used)})`,
         evidence: [
           {
             text: `CPU utilisation ${percent(used)} of the allocation`,
@@ -236,6 +236,7 @@ export const nodeIdle: Check = {
     const idle = measured.filter((n) => n.cpu_utilization! < NODE_IDLE && (n.gpu_utilization ?? 0) < NODE_IDLE);
     if (idle.length === 0) return [];
     const samples = Math.min(...idle.map((n) => n.samples ?? 0));
+    const enough = facts.summary.nodes - idle.length;
     const hours = (idle.length * facts.summary.wall_seconds) / 3600;
     return [
       {
@@ -252,9 +253,9 @@ export const nodeIdle: Check = {
           })),
           { text: `${figure(hours)} node hours idle`, from: 'job.json' },
         ],
-        advice: slurm(facts)
-          ? `Start the program on all nodes (srun ./program, not ./program), or ask for ${count(facts.summary.nodes - idle.length, 'node')}.`
-          : `Start the program on all nodes, or ask for ${count(facts.summary.nodes - idle.length, 'node')}.`,
+        advice: `Start the program on all nodes${slurm(facts) ? ' (srun ./program, not ./program)' : ''}${
+          enough === 0 ? '; see below whether it ran at all' : `, or ask for ${count(enough, 'node')}`
+        }.`,
         ...sampled(facts, samples),
       },
     ];

@@ -11,6 +11,9 @@ export const WORTH_SAVING_SECONDS = 1800;
 /** A job that ends so near to its limit may not end the next time. */
 export const NEAR = 0.95;
 
+/** What a job that was over so soon would need is not told by it. */
+export const SHORT_SECONDS = 30;
+
 /** Margin of the limit that is proposed over the time used. */
 export const MARGIN = 1.25;
 
@@ -26,7 +29,7 @@ export function timeRequest(seconds: number): string {
 export const timeLimit: Check = {
   id: 'time-limit',
   title: 'the time limit',
-  help: 'The job reached its limit, ended within 5 % of it, or used less than half of it while more than half an hour was left.',
+  help: 'The job reached its limit, ended within 5 % of it, or used less than half of it while more than half an hour was left. Jobs of less than 30 s are left out.',
   needs: 'the time limit, from the scheduler',
   kind: 'trouble',
   look(facts) {
@@ -51,6 +54,7 @@ export const timeLimit: Check = {
       ];
     }
     if (limit === undefined || used === undefined) return { skipped: 'the job had no time limit' };
+    if (wall < SHORT_SECONDS) return { skipped: `the job ran for less than ${SHORT_SECONDS} s` };
     const evidence = [
       {
         text: `ran ${formatDuration(wall)} of ${formatDuration(limit)} (${percent(used)})`,

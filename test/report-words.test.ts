@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { report } from '../src/judge/report.ts';
+import { nodeRows, processRows, recordWords } from '../src/show/report-rows.ts';
+import { reportText } from '../src/show/report-text.ts';
+import { agent, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
+import { count, level, series, table } from './report/statistics.ts';
+
+/** What the card says of small, short and idle jobs. */
+
+const MIB = 2 ** 20;
+
+/** Nodes with two CPUs each, so many of them busy. */
+function nodes(wall: number, busy: number[], asked = {}) {
+  const lived = span(wall);
+  const names = busy.map((_, i) => `c${i + 1}`);
+  return material(
+    job(wall, { nodes: names, asked: { nodes: busy.length, cpus: 2 * busy.length, ...asked } }),
+    busy.map((cpus, i) => node(names[i]!, agent(names[i]!, lived), [cgroup(lived, cpus, 80 * MIB)])),
+  );
+}
+
+const found = (told: ReturnType<typeof nodes>, id: string) => report(told).findings.find((f) => f.id === id);
+
+test('nobody is told to ask for 0 nodes', () => {
+  assert.doesNotMatch(found(nodes(600, [0.001, 0.001]), 'node-idle')!.advice, /ask for/);
+  assert.match(found(nodes(600, [1.9, 0.001, 0.001]), 'node-idle')!.advice, /or ask for 1 node\.$/);
+});
+
+test('busy CPUs have digits that matter', () => {
+  assert.match(found(nodes(600, [0.00019]), 'cpu-underused')!.text, /^< 0\.01 of 2 CPUs/);
+  assert.match(found(nodes(600, [0.123456]), 'cpu-underused')!.text, /^0\.12 of 2 CPUs/);
+});
+
+test('evidence that is left out is not miscounted', () => {
+  const card = reportText([report(nodes(600, [1.9, 0.001, 0.001]))]).replace(/\s+/g, ' ');
+  assert.match(card, /c2: CPU < 0\.1 %; c3: CPU < 0\.1 %; 0\.33 node hours idle \(/);
+});
+
+test('a job of some seconds gets no word about its time limit', () => {
+  const short = nodes(5, [1], { time_limit_seconds: 86400 });
+  assert.equal(found(short, 'time-limit'), undefined);
+  assert.equal(found(nodes(600, [1], { time_limit_seconds: 86400 }), 'time-limit')?.severity, 'info');
+});
+
+test('CPUs of a process count from its beginning, and not at all when it was too short', () => {
+  const lived = { start: START + 1e6, end: START + 1.01e6, samples: 2 };
+  const process = (pid: string, began: number) =>
+    series(lived, { pid, start: String((START + began) / 1000) }, { user_ms: { ...count(lived, 20), last: 160 } });
+  const told = sleep();
+  told.nodes[0]!.tables = new Map([table('process', [process('1', 0.7e6), process('2', 1e6)])]);
+  delete told.processes;
+  const cells = processRows(report(told), 5).rows.map((row) => [row[5], row[2]]);
+  assert.deepEqual(cells, [
+    ['1', '0.5'],
+    ['2', '-'],
+  ]);
+});
+
+test('CPU time without a record is told only when it matters', () => {
+  const card = report(sleep());
+  const records = { records: 0, starts: 1, samples: 0, threads: 1, failed: 0, cpu_seconds: 0, sampled_cpu_seconds: 0 };
+  const words = (cpu_seconds: number, unexplained: number) =>
+    recordWords({ ...card, records: { ...records, unexplained }, summary: { ...card.summary, cpu_seconds } });
+  assert.equal(words(0.01, 0.18), '1 process killed or still running');
+  assert.equal(words(100, 0.09), '1 process killed or still running');
+  assert.match(words(100, 0.18)!, /18 % of the job’s CPU time .* processes that left no record/);
+});
+
+test('equal shares are not told as a range', () => {
+  const card = reportText([
+    report(
+      nodes(
+        600,
+        Array.from({ length: 40 }, () => 1.78),
+      ),
+    ),
+  ]);
+  assert.match(card, /more nodes, all 89 % of their CPUs busy/);
+});
+
+test('little memory is told in MiB', () => {
+  const [told] = report(nodes(600, [1], { memory_bytes: 100 * MIB })).nodes;
+  const { columns, rows } = nodeRows([told!]);
+  assert.deepEqual([columns[3]!.head, rows[0]![3], rows[0]![4]], ['MiB', '80.0', '100.0']);
+  assert.equal(nodeRows(report(training()).nodes).columns[3]!.head, 'GiB');
+});
+
+test('the card is ASCII also where only a part of the job was recorded', () => {
+  const told = nodes(600, [1]);
+  told.nodes[0]!.tables = new Map([table('loadavg', [series(span(300), {}, { load1: level(span(300), 1) })])]);
+  const card = reportText([report(told)], { all: true });
+  assert.match(card, /of the job's time recorded/);
+  assert.match(card, /^[\n\x20-\x7e]*$/);
+  assert.match(card, /MiB memory at its peak/);
+});
