@@ -38,34 +38,40 @@ static bool children(int64_t *m)
     return u.ru_minflt > 0;
 }
 
-/* "task/17/io", in the folder of a process */
-static void thread_file(char *name, size_t size, pid_t tid, const char *file)
+enum { PATH_BYTES = 64 };
+
+/* Reads a file of /proc about this process, or about one of its threads (tid 0: none). */
+static void read_proc(pid_t tid, const char *name, char *scratch, size_t size)
 {
-    struct text text = { name, name + size - 1 };
-    add_word(&text, "task/");
-    add_unsigned(&text, (uint64_t)tid);
-    add_word(&text, file);
+    char path[PATH_BYTES];
+    struct text text = { path, path + sizeof path - 1 };
+    add_word(&text, "/proc/self/");
+    if (tid != 0) {
+        add_word(&text, "task/");
+        add_unsigned(&text, (uint64_t)tid);
+        add_char(&text, '/');
+    }
+    add_word(&text, name);
     *text.at = '\0';
+    read_file(path, scratch, size);
 }
 
 /* The peak memory of this image alone. A first thread that has ended has no memory any more: this one is asked. */
-static void high_water(int folder, int64_t *m, char *scratch, size_t size)
+static void high_water(int64_t *m, char *scratch, size_t size)
 {
-    char status[48];
     if (m[RSSMAX] != MISSING)
         return;
-    thread_file(status, sizeof status, kernel_tid(), "/status");
-    read_file(folder, status, scratch, size);
+    read_proc(kernel_tid(), "status", scratch, size);
     const char *line = strstr(scratch, "\nVmHWM:");
     if (line != NULL)
         next_number(line, &m[RSSMAX]);
 }
 
 /* /proc/…/stat: fields are counted from 1; the program's name in parentheses, the second, may hold anything. */
-static void stat(int folder, int64_t *m, char *scratch, size_t size, int64_t *ticks)
+static void stat(pid_t tid, int64_t *m, char *scratch, size_t size, int64_t *ticks)
 {
     int64_t field[44];
-    read_file(folder, "stat", scratch, size);
+    read_proc(tid, "stat", scratch, size);
     const char *at = strrchr(scratch, ')');
     if (at == NULL || strlen(at) < 4)
         return;
@@ -86,11 +92,11 @@ static void stat(int folder, int64_t *m, char *scratch, size_t size, int64_t *ti
 }
 
 /* Without what we read and wrote ourselves; of a program that was replaced by exec that is no longer known. */
-static void io(int folder, const char *file, int64_t *m, char *scratch, size_t size, const struct own_io *own)
+static void io(pid_t tid, int64_t *m, char *scratch, size_t size, const struct own_io *own)
 {
     /* what the kernel says does not include the reading of it */
     const int64_t ours[] = { own->rchar, own->wchar, own->syscr, own->syscw };
-    read_file(folder, file, scratch, size);
+    read_proc(tid, "io", scratch, size);
     const char *at = scratch;
     for (int i = RCHAR; i <= CANCELLED_WRITE_BYTES; i++)
         at = next_number(at, &m[i]);
@@ -99,9 +105,9 @@ static void io(int folder, const char *file, int64_t *m, char *scratch, size_t s
             m[RCHAR + i] -= ours[i];
 }
 
-static void schedule(int folder, int64_t *m, char *scratch, size_t size)
+static void schedule(pid_t tid, int64_t *m, char *scratch, size_t size)
 {
-    read_file(folder, "schedstat", scratch, size);
+    read_proc(tid, "schedstat", scratch, size);
     const char *at = scratch;
     for (int i = TIME_ONCPU; i <= TIMESLICES; i++)
         at = next_number(at, &m[i]);
@@ -120,19 +126,13 @@ static void nothing_yet(int64_t *m)
  */
 bool count_process(int64_t *m, char *scratch, size_t size)
 {
-    char only_thread[48];
     nothing_yet(m);
     usage(RUSAGE_SELF, m);
     bool waited = children(m);
-    thread_file(only_thread, sizeof only_thread, process.pid, "/io");
-    int folder = open_folder("/proc/self");
-    if (folder >= 0) {
-        io(folder, waited && process.threads == 1 ? only_thread : "io", m, scratch, size, &process.io);
-        schedule(folder, m, scratch, size);
-        stat(folder, m, scratch, size, NULL);
-        high_water(folder, m, scratch, size);
-        close_file(folder);
-    }
+    io(waited && process.threads == 1 ? process.pid : 0, m, scratch, size, &process.io);
+    schedule(0, m, scratch, size);
+    stat(0, m, scratch, size, NULL);
+    high_water(m, scratch, size);
     m[TIME_ONCPU] = m[CPU_CLOCK] = cpu_clock(CLOCK_PROCESS_CPUTIME_ID);
     return waited;
 }
@@ -148,55 +148,48 @@ static void divide_time(int64_t *m, const int64_t *ticks)
     m[USERTIME] = sum - m[SYSTEMTIME];
 }
 
-static int thread_folder(pid_t tid)
-{
-    char path[48];
-    struct text text = { path, path + sizeof path - 1 };
-    add_word(&text, "/proc/self/task/");
-    add_unsigned(&text, (uint64_t)tid);
-    *text.at = '\0';
-    return open_folder(path);
-}
+/* Only stat says how long a thread waited for block I/O, if the kernel counts that, and ran virtual machines, if it may. */
+enum reason { NONE = 1, GUESTS, DELAYS };
 
-/* Only stat says how long a thread waited for block I/O, if the kernel counts that, and ran virtual machines, if it can. */
-static bool needs_stat(void)
+static enum reason reason_for_stat(void)
 {
-    static int answer = -1;
-    if (answer < 0) {
+    static enum reason reason;
+    if (reason == 0) {
         char counts[8];
-        read_file(AT_FDCWD, "/proc/sys/kernel/task_delayacct", counts, sizeof counts);
-        answer = counts[0] != '0' || syscall(SYS_faccessat, AT_FDCWD, "/dev/kvm", R_OK | W_OK) == 0;
+        read_file("/proc/sys/kernel/task_delayacct", counts, sizeof counts);
+        bool guests = syscall(SYS_faccessat, AT_FDCWD, "/dev/kvm", R_OK | W_OK) == 0;
+        reason = counts[0] != '0' ? DELAYS : guests ? GUESTS : NONE;
     }
-    return answer == 1;
+    return reason;
 }
 
 /* What stat would say of the calling thread, without the cost of it. */
-static void instead_of_stat(const struct thread *thread, int64_t *m)
+static void instead_of_stat(int64_t lived, int64_t *m)
 {
     unsigned cpu;
     if (syscall(SYS_getcpu, &cpu, NULL, NULL) == 0)
         m[PROCESSOR] = cpu;
     m[NUM_THREADS] = process.alive;
-    m[GUEST_TIME] = 0;
-    int64_t lived = now() - thread->start;
     m[STARTTIME] = (cpu_clock(CLOCK_BOOTTIME) / 1000 - lived) / TICK_US;
+    if (reason_for_stat() == NONE)
+        m[GUEST_TIME] = 0;
 }
+
+/* A processor of a virtual machine lives longer. */
+enum { GUEST_US = 1000000 };
 
 /* The calling thread. It may have a small stack: so little is read at a time. */
 void count_this_thread(const struct thread *thread, int64_t *m)
 {
     char scratch[512];
+    int64_t lived = now() - thread->start;
     nothing_yet(m);
-    int folder = thread_folder(thread->tid);
-    if (folder < 0)
-        return;
-    io(folder, "io", m, scratch, sizeof scratch, &thread->io);
-    schedule(folder, m, scratch, sizeof scratch);
-    if (needs_stat())
-        stat(folder, m, scratch, sizeof scratch, NULL);
+    io(thread->tid, m, scratch, sizeof scratch, &thread->io);
+    schedule(thread->tid, m, scratch, sizeof scratch);
+    if (reason_for_stat() == DELAYS || (reason_for_stat() == GUESTS && lived >= GUEST_US))
+        stat(thread->tid, m, scratch, sizeof scratch, NULL);
     else
-        instead_of_stat(thread, m);
-    close_file(folder);
+        instead_of_stat(lived, m);
     usage(RUSAGE_THREAD, m);
     m[CPU_CLOCK] = cpu_clock(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -207,13 +200,9 @@ void count_other_thread(pid_t tid, const struct own_io *own, int64_t *m)
     char scratch[512];
     int64_t ticks[2] = { MISSING, MISSING };
     nothing_yet(m);
-    int folder = thread_folder(tid);
-    if (folder < 0)
-        return;
-    io(folder, "io", m, scratch, sizeof scratch, own);
-    schedule(folder, m, scratch, sizeof scratch);
-    stat(folder, m, scratch, sizeof scratch, ticks);
-    close_file(folder);
+    io(tid, m, scratch, sizeof scratch, own);
+    schedule(tid, m, scratch, sizeof scratch);
+    stat(tid, m, scratch, sizeof scratch, ticks);
     divide_time(m, ticks);
     m[CPU_CLOCK] = m[TIME_ONCPU];
 }

@@ -16,11 +16,6 @@ bool use_file(const char *path)
     return true;
 }
 
-int open_folder(const char *path)
-{
-    return (int)syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-}
-
 void close_file(int descriptor)
 {
     if (descriptor >= 0)
@@ -52,10 +47,10 @@ static long write_all(int descriptor, const char *bytes, size_t size)
 }
 
 /* Reads the beginning of a file, ended by a zero byte. Returns the length, 0 when it cannot be read. */
-int read_file(int folder, const char *name, char *buffer, size_t size)
+int read_file(const char *path, char *buffer, size_t size)
 {
     buffer[0] = '\0';
-    int descriptor = (int)syscall(SYS_openat, folder, name, O_RDONLY | O_CLOEXEC, 0);
+    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     if (descriptor < 0)
         return 0;
     long length = read_some(descriptor, buffer, size - 1);
@@ -76,15 +71,23 @@ static bool allowed(int descriptor, size_t length)
     return size >= 0 && (uint64_t)size + length <= limit.rlim_cur;
 }
 
+/* It is made if need be, as the agent moves a long one away; but to ask for that costs a lock of the folder. */
+static int open_to_append(void)
+{
+    int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, file, flags, 0);
+    if (descriptor < 0 && errno == ENOENT)
+        descriptor = (int)syscall(SYS_openat, AT_FDCWD, file, flags | O_CREAT, 0600);
+    return descriptor;
+}
+
 /*
  * One write, at the end of the file as the kernel sees it: lines of several processes do not mix. The file is opened by
- * its name each time, as programs close descriptors that they do not know; it is made if need be, as the agent moves a
- * long one away.
+ * its name each time, as programs close descriptors that they do not know.
  */
 bool append(const char *bytes, size_t length)
 {
-    int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    int descriptor = (int)syscall(SYS_openat, AT_FDCWD, file, flags, 0600);
+    int descriptor = open_to_append();
     if (descriptor < 0)
         return false;
     bool written = allowed(descriptor, length) && write_all(descriptor, bytes, length) == (long)length;

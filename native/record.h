@@ -109,9 +109,8 @@ const char *next_number(const char *at, int64_t *value);
 
 /* record-file.c */
 bool use_file(const char *path);
-int open_folder(const char *path);
 long read_some(int descriptor, void *buffer, size_t size);
-int read_file(int folder, const char *name, char *buffer, size_t size);
+int read_file(const char *path, char *buffer, size_t size);
 void close_file(int descriptor);
 bool append(const char *bytes, size_t length);
 
