@@ -55,7 +55,7 @@ const HOST_TABLES = ['loadavg', 'meminfo', 'vmstat', 'cpu'];
  * they take turns (the other one is stopped), so that both meet the same noise.
  */
 export async function bench(options: CostOptions = {}): Promise<Row[]> {
-  const { processes = 300, workers = 30, rounds = 5, seconds = 10, warmup = 30 } = options;
+  const { processes = 300, workers = 30, rounds = 5, seconds = 10, warmup = 120 } = options;
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-bench-'));
   const started: ChildProcess[] = [];
   try {

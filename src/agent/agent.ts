@@ -20,8 +20,8 @@ import type { IsolatedSources } from './isolated.ts';
 
 /** agent.json is renewed so often; samples tell more exactly that the agent lives. */
 const RECORD_SECONDS = 60;
-/** Written samples are brought to the disk so often, which is what a node that loses power may cost. */
-const SYNC_SECONDS = 10;
+/** Written samples are brought to the disk so often, which is what a node that loses power may cost; each time takes CPU. */
+const SYNC_SECONDS = 30;
 /** A source that failed so often in a row is asked only once a minute. */
 const PATIENCE = 10;
 const RETRY_SECONDS = 60;
