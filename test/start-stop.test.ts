@@ -44,6 +44,18 @@ test('start, phases, figures, status, stop in one script', (t) => {
   assert.equal(fs.statSync(path.join(folder, 'r')).mode & 0o777, 0o700);
 });
 
+test('a recording that has ended takes no marks', (t) => {
+  const { folder, sh } = shell(t);
+  const { stderr } = sh(`tacho start -o r --interval 0.2s && tacho stop --no-report
+    export TACHO_RECORDING=r
+    tacho mark begin late; echo "mark: $?" >&2
+    tacho fom late=1; echo "fom: $?" >&2`);
+  assert.match(stderr, /r has ended: there is nothing to mark\n.*\nmark: 1\n/);
+  assert.match(stderr, /r has ended: there is nowhere to put a figure\n.*\nfom: 1\n/);
+  const node = fs.readdirSync(path.join(folder, 'r')).find((name) => name.startsWith('node='))!;
+  assert.ok(!fs.existsSync(path.join(folder, 'r', node, 'marker.csv')));
+});
+
 test('the agent ends with the shell that started it', (t) => {
   const { folder, sh } = shell(t);
   const { status } = sh('tacho start -o r --interval 0.2s; exit $?');
@@ -75,7 +87,7 @@ test('wrong use is exit 2, failure is exit 1, both with what to do', (t) => {
     ['tacho mark', 2, /action/],
     ['tacho mark pause x', 2, /"pause" is no action\n.*tacho mark begin NAME/],
     ['tacho mark begin', 2, /a phase needs a name/],
-    ['tacho mark begin x', 1, /nothing is being recorded/],
+    ['tacho mark begin x', 1, /nothing is being recorded.*\n.*; TACHO_RECORDING=FOLDER names one\n/],
     ['tacho fom speed', 2, /"speed" is not a figure of merit\n.*name=number/],
     ['tacho fom speed=fast', 2, /"speed=fast" is not a figure of merit/],
     ['TACHO_RECORDING=/tmp tacho mark begin x', 1, /TACHO_RECORDING is \/tmp, which is no recording/],

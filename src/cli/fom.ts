@@ -8,9 +8,9 @@ export function define(command: Command): void {
     .addHelpText('after', '\nExamples:\n  tacho fom tokens_per_second=51200 loss=2.31\n')
     .action(async (given: string[]) => {
       const figures = given.map(figure);
-      const { needActive } = await import('../jobs/active.ts');
+      const { needMarkable } = await import('../jobs/active.ts');
       const { writeMarks } = await import('../jobs/mark.ts');
-      const { recording } = needActive(process.env, 'there is nowhere to put a figure');
+      const recording = needMarkable(process.env, 'there is nowhere to put a figure');
       writeMarks(recording, process.env, figures);
     });
 }

@@ -13,9 +13,9 @@ export function define(command: Command): void {
       if (action !== 'begin' && action !== 'end')
         throw usage(`"${action}" is no action`, 'tacho mark begin NAME, or tacho mark end [NAME]');
       if (action === 'begin' && !name) throw usage('a phase needs a name', 'tacho mark begin "epoch 3"');
-      const { needActive } = await import('../jobs/active.ts');
+      const { needMarkable } = await import('../jobs/active.ts');
       const { endPhase, writeMarks } = await import('../jobs/mark.ts');
-      const { recording } = needActive(process.env, 'there is nothing to mark');
+      const recording = needMarkable(process.env, 'there is nothing to mark');
       if (action === 'begin') writeMarks(recording, process.env, [{ action, name: name! }]);
       else endPhase(recording, process.env, name);
     });

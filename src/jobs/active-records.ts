@@ -7,7 +7,7 @@ import { refusal, tryLibraryHere } from './preload.ts';
 
 /** Where processes of the recording that goes on here record themselves; a fault when they cannot. */
 export function activeRecords(env: Environment): Records {
-  const { recording } = needActive(env, 'processes have nowhere to record themselves');
+  const { recording } = needActive(env, 'processes have nowhere to record themselves', '');
   const { job } = openRecording(recording);
   if (job.process_records === undefined) {
     throw new Fault(`${recording} was started without the recording of processes`, {

@@ -152,12 +152,21 @@ export function forgetActive(env: Environment, recording: string): void {
   }
 }
 
-/** The recording in progress, or a fault that says what to do. */
-export function needActive(env: Environment, what: string): Active {
+/** The recording in progress, or a fault that says what to do; `by` is how else a recording can be named. */
+export function needActive(env: Environment, what: string, by = ' or a folder on the command line'): Active {
   const active = findActive(env);
   if (active !== undefined) return active;
   const where = schedulerOf(env).detect(env) === undefined ? 'in this session' : `in this job, on ${os.hostname()}`;
   throw new Fault(`nothing is being recorded ${where}: ${what}`, {
-    hint: 'tacho start begins a recording; TACHO_RECORDING=FOLDER or a folder on the command line names one',
+    hint: `tacho start begins a recording; TACHO_RECORDING=FOLDER${by} names one`,
   });
+}
+
+/** The folder that marks are written to: a recording that has ended takes no more. */
+export function needMarkable(env: Environment, what: string): string {
+  const { recording } = needActive(env, what, '');
+  if (!goesOn(recording)) {
+    throw new Fault(`${recording} has ended: ${what}`, { hint: 'tacho start begins another recording' });
+  }
+  return recording;
 }
