@@ -5,10 +5,12 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../base/fault.ts';
-import { openRecording } from '../recording/open.ts';
+import { isAlive } from '../recording/alive.ts';
+import { openRecording, type Recording } from '../recording/open.ts';
 import { findActive, needActive } from './active.ts';
 import { agentRecord } from './launch.ts';
 import { endPhase, openPhases, writeMarks } from './mark.ts';
+import { processId, stillRuns } from './process-id.ts';
 import { refreshJob } from './refresh.ts';
 import { startRecording } from './start.ts';
 import { recordingStatus } from './status.ts';
@@ -121,7 +123,14 @@ test('hosts by ssh: one that cannot be reached is named, and the others are not 
 test('an agent that was killed is named by stop, and does not hold it up', async (t) => {
   const { env, options } = machine(t);
   const { recording, job } = await startRecording(env, options);
-  process.kill(agentRecord(recording, job.nodes[0]!)!.pid, 'SIGKILL');
+  const [node] = job.nodes;
+  const here = (): Recording['nodes'][number] => openRecording(recording).nodes[0]!;
+  assert.deepEqual([recordingStatus(recording).nodes[0]!.state, isAlive(here())], ['recording', true]);
+  const { pid } = agentRecord(recording, node!)!;
+  process.kill(pid, 'SIGKILL');
+  while (stillRuns(processId(pid))) await sleep(10);
+  // its newest sample is fresh, but nobody will add to it
+  assert.deepEqual([recordingStatus(recording).nodes[0]!.state, isAlive(here())], ['silent', false]);
   const { silent, over } = await stopRecording(env, undefined, silently);
   assert.deepEqual([silent, over], [job.nodes, true]);
 });

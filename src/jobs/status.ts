@@ -1,5 +1,5 @@
 import * as path from 'node:path';
-import { newestWrite } from '../recording/alive.ts';
+import { isGone, newestWrite } from '../recording/alive.ts';
 import { openRecording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
 
@@ -44,7 +44,7 @@ export function recordingStatus(folder: string, now = Date.now() * 1000): Status
           ? 'ended'
           : age === undefined
             ? 'missing'
-            : age > tooLong(agent?.interval_seconds ?? job.interval_seconds)
+            : age > tooLong(agent?.interval_seconds ?? job.interval_seconds) || (agent !== undefined && isGone(agent))
               ? 'silent'
               : 'recording';
       // the agent's own table is newer than its record

@@ -1,5 +1,8 @@
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
+import { code } from '../base/fault.ts';
+import type { AgentRecord } from './agent-record.ts';
 import type { NodeRecording } from './open.ts';
 
 /** So many intervals (and at least so many seconds) without a new sample mean that the agent is gone. */
@@ -18,9 +21,21 @@ export function newestWrite(node: NodeRecording): number | undefined {
   return newest;
 }
 
-/** Is the node's agent still writing? It has not said that it ended, and its newest sample is fresh. */
+/** An agent of this very machine whose process has gone: it was killed, however fresh its newest sample is. */
+export function isGone({ pid, facts }: Pick<AgentRecord, 'pid' | 'facts'>): boolean {
+  if (facts.hostname !== os.hostname() || !(pid > 0)) return false;
+  try {
+    process.kill(pid, 0);
+    // a zombie has ended
+    return /^\d+ \(.*\) Z/s.test(fs.readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch (error) {
+    return code(error) === 'ESRCH';
+  }
+}
+
+/** Is the node's agent still writing? It has not said that it ended, it is there, and its newest sample is fresh. */
 export function isAlive(node: NodeRecording, now = Date.now() * 1000): boolean {
-  if (node.agent?.end !== undefined) return false;
+  if (node.agent !== undefined && (node.agent.end !== undefined || isGone(node.agent))) return false;
   const newest = newestWrite(node);
   if (newest === undefined) return false;
   return now - newest < Math.max(SECONDS, INTERVALS * (node.agent?.interval_seconds ?? 1)) * 1e6;
