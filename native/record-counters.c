@@ -120,9 +120,9 @@ static void nothing_yet(int64_t *m)
 }
 
 /*
- * Waiting, time slices and block I/O are those of the first thread: the caller adds those of the others. What the kernel
- * calls the I/O of a process has that of all children in it that were waited for. If there were any, which is answered,
- * an only thread is asked itself; of several the caller adds up what each did.
+ * Waiting, time slices and block I/O are those of the first thread: the caller adds those of the others. What the
+ * kernel calls the I/O of a process has that of all children in it that were waited for. If there were any, which is
+ * answered, an only thread is asked itself; of several the caller adds up what each did.
  */
 bool count_process(int64_t *m, char *scratch, size_t size)
 {
@@ -148,7 +148,7 @@ static void divide_time(int64_t *m, const int64_t *ticks)
     m[USERTIME] = sum - m[SYSTEMTIME];
 }
 
-/* Only stat says how long a thread waited for block I/O, if the kernel counts that, and ran virtual machines, if it may. */
+/* Only stat says how long a thread waited for block I/O, if that is counted, and ran virtual machines, if it may. */
 enum reason { NONE = 1, GUESTS, DELAYS };
 
 static enum reason reason_for_stat(void)

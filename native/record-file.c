@@ -6,7 +6,7 @@
 
 static char file[256];
 
-/* The file may lie only where a write cannot wait for a network. Relative names would mean another file in every folder. */
+/* A relative name would mean another file in every folder. */
 bool use_file(const char *path)
 {
     size_t length = path == NULL ? 0 : strlen(path);

@@ -121,8 +121,8 @@ static void *next_function(const char *name)
 }
 
 /*
- * All at once, at the latest when the first thread is started: the search takes a lock of the loader, and a child that is
- * forked while another thread holds that would wait for ever.
+ * All at once, at the latest when the first thread is started: the search takes a lock of the loader, and a child that
+ * is forked while another thread holds that would wait for ever.
  */
 const struct real *real_functions(void)
 {

@@ -50,8 +50,10 @@ static void add_up(int64_t *metrics, int64_t *events, const struct sums *running
     metrics[TIME_WAITING] = process.ended.waiting + running->waiting;
     metrics[TIMESLICES] = process.ended.timeslices + running->timeslices;
     metrics[DELAYACCT_BLKIO_TIME] = process.ended.blkio + running->blkio;
-    for (int i = 0; i < MAX_EVENTS; i++)
-        events[i] = process.ended.counted[i] || running->counted[i] ? process.ended.events[i] + running->events[i] : MISSING;
+    for (int i = 0; i < MAX_EVENTS; i++) {
+        bool counted = process.ended.counted[i] || running->counted[i];
+        events[i] = counted ? process.ended.events[i] + running->events[i] : MISSING;
+    }
 }
 
 static void write_end(const char *how, int code, int signal)
@@ -204,7 +206,7 @@ void begin_recording(void)
     process.thread_us = setting("TACHO_RECORD_THREAD_MS", 10) * 1000;
     choose_events(getenv("TACHO_RECORD_EVENTS"));
     begin((pid_t)syscall(SYS_getppid));
-    /* without the folder nobody reads what is written: the recording has ended, or does not reach into this container */
+    /* without the folder nobody reads what is written: the recording is over, or does not reach into this container */
     if (!write_start() && errno == ENOENT)
         return;
     process.on = true;

@@ -2,10 +2,10 @@
  * libtacho-record.so, preloaded into the processes of a job, appends a line to a file of this node when a process image
  * starts, when it ends, and when one of its threads ends. docs/processes-recording.md describes the lines.
  *
- * It is a guest in other people's programs. Hence: no memory from malloc in its records, no stdio, no lock that waits for
- * long, no descriptor left open (but those of perf events, which are checked before use), errno left as it was. System
- * calls are made directly: they are no cancellation points then, and nobody's wrapper counts them as the program's own.
- * Nothing is imported that glibc 2.17 does not have; what musl does not have is a weak reference.
+ * It is a guest in other people's programs. Hence: no memory from malloc in its records, no stdio, no lock that could
+ * make them wait, no descriptor left open (but those of perf events, which are checked before use), errno left as it
+ * was. System calls are made directly: they are no cancellation points then, and nobody's wrapper counts them as the
+ * program's own. Nothing is imported that glibc 2.17 does not have; what musl does not have is a weak reference.
  *
  *   record-text.c      a line is put together
  *   record-file.c      small files are read, a line is appended

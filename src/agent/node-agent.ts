@@ -89,12 +89,12 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
 function openRecords(
   agent: Agent,
   host: Host,
-  { records, redact }: NodeAgentOptions,
+  { records, redact, recording }: NodeAgentOptions,
   isWanted: (name: string) => boolean,
 ): Records | undefined {
   const kinds = RECORD_KINDS.filter((kind) => isWanted(kind.table.name));
   if (records === undefined || kinds.length === 0) return undefined;
-  const trouble = prepareRecords(records, process.env);
+  const trouble = prepareRecords(records, process.env, recording);
   if (trouble !== undefined) {
     host.note(trouble);
     return undefined;

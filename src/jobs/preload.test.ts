@@ -25,7 +25,7 @@ test('every recording has a file of its own name, the same on every node', () =>
 
 test('the library is tried where it is to be used, and leaves no trace', { skip }, (t) => {
   const records = { file: path.join(folder(t), 'own', 'events'), events: [] };
-  assert.equal(prepareRecords(records, process.env), undefined);
+  assert.equal(prepareRecords(records, process.env, '.'), undefined);
   assert.equal(fs.statSync(path.dirname(records.file)).mode & 0o777, 0o700);
   assert.deepEqual(fs.readdirSync(path.dirname(records.file)).sort(), ['agent', 'events']);
   assert.equal(fs.readFileSync(records.file, 'utf8'), '');
@@ -37,7 +37,7 @@ test('a library that cannot be used is said in words, and the file is taken back
   const place = folder(t);
   const records = { file: path.join(place, 'own', 'events'), events: [] };
   const why = (library: string): string => {
-    const note = prepareRecords(records, { ...process.env, TACHO_RECORD_LIBRARY: library });
+    const note = prepareRecords(records, { ...process.env, TACHO_RECORD_LIBRARY: library }, '.');
     assert.ok(!fs.existsSync(path.dirname(records.file)));
     return note!.why;
   };
@@ -62,11 +62,11 @@ test('a folder that somebody else has made is not used', { skip }, (t) => {
   const place = folder(t);
   fs.mkdirSync(path.join(place, 'own'), { mode: 0o777 });
   fs.chmodSync(path.join(place, 'own'), 0o777);
-  const note = prepareRecords({ file: path.join(place, 'own', 'events'), events: [] }, process.env);
+  const note = prepareRecords({ file: path.join(place, 'own', 'events'), events: [] }, process.env, '.');
   assert.match(note!.why, /somebody else has made that folder$/);
 });
 
-test('what a dead agent left a week ago is removed, what is newer or in use stays', { skip }, (t) => {
+test('what a dead agent left is removed after a week or with its recording, what is in use stays', { skip }, (t) => {
   const place = folder(t);
   const uid = process.getuid!();
   const old = new Date(Date.now() - 8 * 24 * 3600 * 1000);
@@ -78,16 +78,17 @@ test('what a dead agent left a week ago is removed, what is newer or in use stay
     fs.utimesSync(path.join(made, 'events'), time, time);
     return made;
   };
-  const dead = { pid: 999_999, started: '1', host: os.hostname() };
+  const dead = { pid: 999_999, started: '1', host: os.hostname(), recording: place };
   const gone = make(`tacho-${uid}-a`, dead, old);
   const fresh = make(`tacho-${uid}-b`, dead, new Date());
   const elsewhere = make(`tacho-${uid}-c`, { ...dead, host: 'another-node' }, old);
   const others = make(`tacho-${uid + 1}-d`, dead, old);
+  const removed = make(`tacho-${uid}-e`, { ...dead, recording: path.join(place, 'gone') }, new Date());
   const records = { file: path.join(place, 'own', 'events'), events: [] };
-  assert.equal(prepareRecords(records, process.env), undefined);
+  assert.equal(prepareRecords(records, process.env, '.'), undefined);
   assert.deepEqual(
-    [gone, fresh, elsewhere, others].map((each) => fs.existsSync(each)),
-    [false, true, true, true],
+    [gone, fresh, elsewhere, others, removed].map((each) => fs.existsSync(each)),
+    [false, true, true, true, false],
   );
 });
 

@@ -22,7 +22,7 @@ const WHAT = 'processes that record themselves';
 /** Memory file systems first: a line must never wait for a disk or a network. */
 const PLACES = ['/dev/shm', '/tmp'];
 const TEST_MS = 10_000;
-/** What an agent left behind that died is kept so long for whoever wants it. */
+/** What an agent left behind that died is kept so long for `tacho verify`, as long as its recording is there. */
 const ABANDONED_MS = 7 * 24 * 3600 * 1000;
 
 /** The file that the job's processes write to: on every node another one, of the same name. Nothing is made yet. */
@@ -42,9 +42,9 @@ function writable(folder: string): boolean {
 }
 
 /** Makes the file on this node and tries the library. Undefined: processes can be recorded; otherwise what to say. */
-export function prepareRecords(records: Records, env: Environment): Note | undefined {
+export function prepareRecords(records: Records, env: Environment, recording: string): Note | undefined {
   try {
-    makeFolder(path.dirname(records.file));
+    makeFolder(path.dirname(records.file), recording);
     fs.closeSync(fs.openSync(records.file, 'a', 0o600));
   } catch (error) {
     return note(`cannot make ${records.file}: ${reason(error)}`);
@@ -59,7 +59,7 @@ export function discardRecords(records: Records): void {
 }
 
 /** A folder that only its owner can read; the name could be somebody else's by accident or on purpose. */
-function makeFolder(folder: string): void {
+function makeFolder(folder: string, recording: string): void {
   removeAbandoned(path.dirname(folder));
   try {
     fs.mkdirSync(folder, { mode: 0o700 });
@@ -70,7 +70,8 @@ function makeFolder(folder: string): void {
       throw new Error('somebody else has made that folder');
     }
   }
-  fs.writeFileSync(path.join(folder, 'agent'), JSON.stringify(processId(process.pid)), { mode: 0o600 });
+  const agent = { ...processId(process.pid), recording: path.resolve(recording) };
+  fs.writeFileSync(path.join(folder, 'agent'), JSON.stringify(agent), { mode: 0o600 });
 }
 
 /** Agents that were killed leave their file behind, and it lies in memory. */
@@ -79,9 +80,10 @@ function removeAbandoned(place: string): void {
     if (!name.startsWith(`tacho-${process.getuid!()}-`)) continue;
     const folder = path.join(place, name);
     try {
-      const age = Date.now() - fs.statSync(path.join(folder, 'events')).mtimeMs;
       const agent = JSON.parse(fs.readFileSync(path.join(folder, 'agent'), 'utf8'));
-      if (age > ABANDONED_MS && !stillRuns(agent)) fs.rmSync(folder, { recursive: true, force: true });
+      const age = Date.now() - fs.statSync(path.join(folder, 'events')).mtimeMs;
+      const useless = age > ABANDONED_MS || !fs.existsSync(agent.recording);
+      if (useless && !stillRuns(agent)) fs.rmSync(folder, { recursive: true, force: true });
     } catch {
       // not one of ours, or going away in this moment
     }

@@ -1,8 +1,8 @@
 /*
  * cases NAME [ARGUMENT...]
  *
- * A program that does one thing that programs do, by its name: the ways to end, to start others, to have threads, and to
- * treat descriptors. Tests run it with libtacho-record.so and look at what was recorded.
+ * A program that does one thing that programs do, by its name: the ways to end, to start others, to have threads, and
+ * to treat descriptors. Tests run it with libtacho-record.so and look at what was recorded.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -420,7 +420,8 @@ static const struct {
     { "clone", case_clone }, { "orphan", case_orphan }, { "daemon", case_daemon },
     { "daemon_closing", case_daemon_closing }, { "exec", case_exec }, { "execle", case_execle },
     { "exec_missing", case_exec_missing }, { "exec_text", case_exec_text }, { "errno", case_errno },
-    { "c11_thread", case_c11_thread }, { "threads", case_threads }, { "many_threads", case_many_threads }, { "cancel", case_cancel },
+    { "c11_thread", case_c11_thread }, { "threads", case_threads }, { "many_threads", case_many_threads },
+    { "cancel", case_cancel },
     { "running", case_running }, { "detached", case_detached }, { "first_leaves", case_first_leaves },
     { "thread_execs", case_thread_execs }, { "thread_exits", case_thread_exits }, { "small_stack", case_small_stack },
     { "thread_forks", case_thread_forks }, { "reuse_descriptors", case_reuse_descriptors },
