@@ -77,14 +77,16 @@ async function reportsOf(paths: readonly string[], options: ReportOptions): Prom
   if (options.step !== undefined) wanted.step = options.step;
   if (options.marker !== undefined) wanted.marker = options.marker;
   if (options.phases === true) wanted.phases = true;
-  await Promise.all(found.map(askHowItEnded));
+  // of many recordings only what is wanted is asked for: a scheduler serves others too
+  const steps = options.step !== undefined || found.length === 1;
+  await Promise.all(found.map((recording) => askHowItEnded(recording, steps)));
   return found.map((recording) => report(gather(recording, wanted)));
 }
 
 /** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */
-async function askHowItEnded(recording: Recording): Promise<void> {
+async function askHowItEnded(recording: Recording, steps: boolean): Promise<void> {
   const { job } = recording;
-  if (job.end !== undefined && job.state !== 'running') return;
+  if (job.scheduler === 'none' && job.end !== undefined && job.state !== 'running') return;
   const { refreshJob } = await import('../jobs/refresh.ts');
-  recording.job = await refreshJob(recording);
+  recording.job = await refreshJob(recording, { steps });
 }

@@ -1,28 +1,41 @@
 import * as fs from 'node:fs';
 import { newestWrite } from '../recording/alive.ts';
 import { saveJob } from '../recording/create.ts';
-import type { Job } from '../recording/job.ts';
+import type { Job, Step } from '../recording/job.ts';
 import type { Recording } from '../recording/open.ts';
 import type { Run } from './command.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
+import type { Ending } from './scheduler.ts';
 
 /** Agents write at every tick: one that wrote nothing for so many intervals (and seconds) is taken for dead. */
 const SILENT_INTERVALS = 10;
 const SILENT_SECONDS = 60;
 
+/** A scheduler that ends a job signals its command first, and waits so long at most until all of it has gone. */
+const KILL_SECONDS = 120;
+
 /**
  * How a job ended that could not say so itself: it was cancelled, hit its limit, lost a node, or ended after `tacho stop`.
  * Asks the scheduler, a short time; what it learns is kept in job.json when the recording is this user's own.
+ * `steps`: ask also when nothing but the job's steps is unknown.
  */
 export async function refreshJob(
   recording: Pick<Recording, 'path' | 'job' | 'nodes'>,
-  run: Run = schedulerRunner(2),
+  { run = schedulerRunner(2), steps = false }: { run?: Run; steps?: boolean } = {},
 ): Promise<Job> {
   const { job } = recording;
-  if (job.end !== undefined && job.state !== 'running') return job;
+  const ended = job.end !== undefined && job.state !== 'running';
+  // somebody else's recording may come from anywhere, where the id means another job
+  const open = wasKilled(job) || (steps && job.uid === process.getuid!());
+  if (ended && (job.scheduler === 'none' || job.scheduler === 'file' || job.steps !== undefined || !open)) return job;
   const found = await schedulerNamed(job.scheduler).state(run, job, () => {});
   let known: Job = job;
-  if (found !== undefined && found.state !== 'running') {
+  if (ended) {
+    if (found === undefined) return job;
+    known = { ...job, ...(wasKilled(job) ? whoKilled(job, found) : {}), steps: stepsMeanwhile(job, found) };
+    // what still runs has no end yet: it is asked for again
+    if (found.state === 'running') return known;
+  } else if (found !== undefined && found.state !== 'running') {
     // the recording's own end, where there is one, is what its figures refer to
     known = { ...job, ...found, ...(job.end === undefined ? {} : { end: job.end }) };
     if (known.end === undefined) known.end = lastSign(recording) ?? job.start;
@@ -38,6 +51,23 @@ export async function refreshJob(
   }
   return known;
 }
+
+/** The command was ended by a signal, or is a shell that says so of its own. */
+const wasKilled = ({ state, signal, exit_code }: Job): boolean =>
+  state === 'failed' && (signal !== undefined || (exit_code ?? 0) > 128);
+
+/** The scheduler's word on a command that was killed, when the job ended with it. */
+function whoKilled(job: Job, { state, end, reason }: Ending): Partial<Job> {
+  if (state === 'running' || state === 'completed' || state === 'failed' || state === 'unknown') return {};
+  const later = ((end ?? job.end!) - job.end!) / 1e6;
+  // schedulers' moments are whole seconds
+  if (later < -2 || later > KILL_SECONDS) return {};
+  return reason === undefined ? { state } : { state, reason };
+}
+
+/** A job may run several commands, each with its own recording. */
+const stepsMeanwhile = (job: Job, { steps = [] }: Ending): Step[] =>
+  steps.filter(({ start, end }) => (start ?? 0) <= job.end! && (end ?? Infinity) >= job.start);
 
 /** Nobody knows how it ended; that its agents are silent says that it did. */
 function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>): Job | undefined {

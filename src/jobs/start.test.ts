@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../base/fault.ts';
 import { isAlive } from '../recording/alive.ts';
+import type { Job } from '../recording/job.ts';
 import { openRecording, type Recording } from '../recording/open.ts';
 import { findActive, needActive } from './active.ts';
 import { agentRecord } from './launch.ts';
@@ -143,14 +144,51 @@ test('how a job ended that could not say so is asked of the scheduler, and kept'
   delete opened.job.end;
   opened.job = { ...opened.job, id: '4', scheduler: 'slurm', state: 'running', start: 1794777907_000000 };
   const { run } = answers({ 'scontrol show job 4': 'slurm-scontrol-timeout.txt' });
-  const job = await refreshJob(opened, run);
+  const job = await refreshJob(opened, { run });
   assert.deepEqual([job.state, job.end, job.reason], ['timeout', 1794777996000000, 'time limit of 1 min 00 s reached']);
   assert.equal(openRecording(recording).job.state, 'timeout');
   // nobody knows: that every agent has ended says when
   opened.job = { ...opened.job, scheduler: 'none' };
-  const unknown = await refreshJob(opened, answers({}).run);
+  const unknown = await refreshJob(opened, answers({}));
   assert.deepEqual([unknown.state, unknown.reason], ['unknown', 'recording ended: SIGTERM']);
   assert.equal(unknown.end, opened.nodes[0]!.agent!.end);
+});
+
+test('a command that the scheduler killed: who did it, and the steps that ran meanwhile', async (t) => {
+  const { env, options } = machine(t);
+  const { recording } = await startRecording(env, options);
+  await stopRecording(env, undefined, silently);
+  const opened = openRecording(recording);
+  const start = 1794777907_500000;
+  const job = { ...opened.job, scheduler: 'slurm', start, state: 'failed' } as const;
+  const fields = 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks';
+  const { run, asked } = answers({
+    'scontrol show job 4': 'slurm-scontrol-timeout.txt',
+    [`sacct -j 4 -D -P -n -o ${fields}`]: 'slurm-sacct-timeout.txt',
+    [`sacct -j 7 -D -P -n -o ${fields}`]: 'slurm-sacct-cancelled.txt',
+  });
+  const refreshed = (more: Partial<Job>, steps = false) => {
+    opened.job = { ...job, id: '4', end: 1794777995_000000, ...more };
+    return refreshJob(opened, { run, steps });
+  };
+  const limit = await refreshed({ exit_code: 143 });
+  assert.deepEqual([limit.state, limit.reason], ['timeout', 'time limit of 1 min 00 s reached']);
+  assert.deepEqual([limit.end, limit.exit_code], [1794777995_000000, 143]);
+  assert.deepEqual(
+    limit.steps?.map(({ id }) => id),
+    ['batch'],
+  );
+  assert.equal(openRecording(recording).job.state, 'timeout');
+  const cancelled = await refreshed({ id: '7', signal: 'SIGTERM', reason: 'ended by SIGTERM', end: 1794777908_000000 });
+  assert.deepEqual([cancelled.state, cancelled.reason], ['cancelled', 'cancelled by uid 5002']);
+  // it was killed long before the job was
+  assert.equal((await refreshed({ signal: 'SIGKILL', end: 1794777857_000000 })).state, 'failed');
+  // its own failure stays its own, and the scheduler is not even asked unless the steps are wanted
+  const before = asked.length;
+  assert.equal((await refreshed({ exit_code: 3 })).steps, undefined);
+  assert.equal(asked.length, before);
+  const own = await refreshed({ exit_code: 3 }, true);
+  assert.deepEqual([own.state, own.steps?.length], ['failed', 1]);
 });
 
 test('a registry that somebody else could write to is refused', (t) => {

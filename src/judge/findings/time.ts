@@ -68,7 +68,10 @@ export const timeLimit: Check = {
         {
           id: 'time-limit',
           severity: 'warning',
-          text: `The job ended only ${formatDuration(Math.max(0, limit - wall))} before its time limit`,
+          text:
+            wall < limit
+              ? `The job ended only ${formatDuration(limit - wall)} before its time limit`
+              : 'The job had used up its time limit when it ended',
           evidence,
           advice: `Ask for more time next time${option(job.scheduler, wall * MARGIN)}.`,
           confidence: 'high',
