@@ -4,6 +4,7 @@ import { usage } from '../base/fault.ts';
 import { configFlags } from '../config/flags.ts';
 import type { Words } from '../database/annotate.ts';
 import type { Job } from '../recording/job.ts';
+import { printable } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { parseTags } from './tags.ts';
 
@@ -53,7 +54,7 @@ Examples:
         ...Object.entries(job.annotations ?? {}).map(([key, value]) => `${key}=${value}`),
         ...Object.entries(job.tags).map(([key, value]) => `${key}:${value}`),
       ];
-      process.stdout.write(`job ${job.id}\n${lines.map((line) => `  ${line}\n`).join('')}`);
+      process.stdout.write(`job ${printable(job.id)}\n${lines.map((line) => `  ${printable(line)}\n`).join('')}`);
     });
 }
 

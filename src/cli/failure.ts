@@ -1,5 +1,6 @@
 import { code, Fault, reason } from '../base/fault.ts';
 import { paint } from '../show/paint.ts';
+import { printable } from '../show/text-table.ts';
 
 /** Exit code of a closed pipe (`tacho list | head -1`): the reader has what it wanted. */
 const QUIET = 0;
@@ -9,8 +10,10 @@ export function tell(error: unknown): number {
   if (code(error) === 'EPIPE') return QUIET;
   const { bold, red } = paint(process.stderr);
   const [message, hint, exit] = words(error);
-  let text = `${red(bold('tacho:'))} ${message}\n`;
-  for (const line of hint?.split('\n') ?? []) text += `       ${line}\n`;
+  // both quote what files and arguments hold
+  const clean = (said: string): string => said.split('\n').map(printable).join('\n');
+  let text = `${red(bold('tacho:'))} ${clean(message)}\n`;
+  for (const line of hint?.split('\n') ?? []) text += `       ${printable(line)}\n`;
   if (process.env.TACHO_DEBUG && error instanceof Error) text += `${error.stack}\n`;
   process.stderr.write(text);
   return exit;

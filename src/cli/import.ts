@@ -2,6 +2,8 @@ import { type Command, Option } from 'commander';
 import { Fault } from '../base/fault.ts';
 import type { Imported, Refused } from '../import/epmt/import.ts';
 import { progress } from '../show/progress.ts';
+import { printable } from '../show/text-table.ts';
+import { tell } from './failure.ts';
 
 interface Options {
   output: string;
@@ -49,17 +51,15 @@ Examples:
       });
       bar.done();
       process.stdout.write(options.format === 'json' ? jsonText(imported, refused) : imported.map(text).join(''));
-      for (const { fault } of refused) {
-        process.stderr.write(`tacho: ${fault.message}\n`);
-        if (fault.hint !== undefined) process.stderr.write(`       ${fault.hint}\n`);
-      }
+      for (const { fault } of refused) tell(fault);
       if (refused.length > 0) process.exitCode = 1;
     });
 }
 
 function text({ recording, nodes, processes, threads, notes }: Imported): string {
   const counts = `${grouped(processes)} processes, ${grouped(threads)} threads`;
-  return [`${recording}: ${counts}, ${nodes.join(' ')}`, ...notes.map((note) => `  ${note}`), ''].join('\n');
+  const lines = [`${recording}: ${counts}, ${nodes.join(' ')}`, ...notes.map((note) => `  ${note}`), ''];
+  return lines.map(printable).join('\n');
 }
 
 /** 10,600: what knows the customs of every language takes longer to load than an archive to read. */

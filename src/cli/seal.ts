@@ -4,6 +4,7 @@ import { formatBytes } from '../base/size.ts';
 import { findRecordings } from '../recording/open.ts';
 import { liveBytes, type SealedNode, sealRecording } from '../recording/seal.ts';
 import { progress } from '../show/progress.ts';
+import { printable } from '../show/text-table.ts';
 
 export function define(command: Command): void {
   command
@@ -40,11 +41,14 @@ Examples:
     });
 }
 
-function sealText(path: string, nodes: readonly SealedNode[]): string {
+function sealText(name: string, nodes: readonly SealedNode[]): string {
+  const path = printable(name);
   const tables = nodes.flatMap((node) => node.tables);
   const left = nodes
     .filter(({ skipped }) => skipped !== undefined)
-    .map(({ node, skipped }) => `${path}: ${node} is not sealed: ${skipped} (--force seals it all the same)\n`)
+    .map(
+      ({ node, skipped }) => `${path}: ${printable(node)} is not sealed: ${skipped} (--force seals it all the same)\n`,
+    )
     .join('');
   if (tables.length === 0) return left === '' ? `${path}: sealed already\n` : left;
   const sum = (pick: (table: (typeof tables)[number]) => number): number =>

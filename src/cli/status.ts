@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { formatDuration } from '../base/duration.ts';
 import type { NodeStatus } from '../jobs/status.ts';
+import { printable, textTable } from '../show/text-table.ts';
 
 export function define(command: Command): void {
   command
@@ -13,7 +14,8 @@ export function define(command: Command): void {
       const status = recordingStatus(folder ?? needActive(process.env, 'there is nothing to show').recording);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(status, null, 1)}\n`);
       else {
-        process.stdout.write(`${status.recording}, job ${status.job}, every ${status.interval_seconds} s\n`);
+        const head = `${status.recording}, job ${status.job}, every ${status.interval_seconds} s`;
+        process.stdout.write(`${printable(head)}\n`);
         process.stdout.write(table(status.nodes));
       }
       if (status.nodes.some(({ state }) => state === 'silent' || state === 'missing')) process.exitCode = 1;
@@ -21,22 +23,25 @@ export function define(command: Command): void {
 }
 
 function table(nodes: readonly NodeStatus[]): string {
-  const rows = [
-    ['node', 'state', 'last sample', 'ticks', 'late', 'missed', 'unmeasured'],
-    ...nodes.map((n) => [
-      n.node,
-      n.state,
-      n.last_sample_seconds === undefined ? 'none' : `${formatDuration(n.last_sample_seconds)} ago`,
-      String(n.ticks),
-      String(n.late_ticks),
-      String(n.missed_ticks),
-      String(n.unmeasured),
-    ]),
-  ];
-  const widths = rows[0]!.map((_, c) => Math.max(...rows.map((row) => row[c]!.length)));
-  return rows
-    .map(
-      (row) => `  ${row.map((cell, c) => (c < 3 ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]!))).join('  ')}\n`,
-    )
+  const rows = nodes.map((n) => [
+    n.node,
+    n.state,
+    n.last_sample_seconds === undefined ? 'none' : `${formatDuration(n.last_sample_seconds)} ago`,
+    String(n.ticks),
+    String(n.late_ticks),
+    String(n.missed_ticks),
+    String(n.unmeasured),
+  ]);
+  const columns = [
+    { head: 'node' },
+    { head: 'state' },
+    { head: 'last sample' },
+    { head: 'ticks', align: 'right' },
+    { head: 'late', align: 'right' },
+    { head: 'missed', align: 'right' },
+    { head: 'unmeasured', align: 'right' },
+  ] as const;
+  return textTable(columns, rows)
+    .map((line) => `  ${line}\n`)
     .join('');
 }

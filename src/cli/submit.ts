@@ -4,6 +4,7 @@ import { configFlags } from '../config/flags.ts';
 import type { SubmitResult } from '../database/submit-all.ts';
 import { recordingFolders } from '../recording/open.ts';
 import { progress } from '../show/progress.ts';
+import { printable } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
 
 interface Options {
@@ -65,7 +66,9 @@ function printResult(result: SubmitResult): void {
   const { path, id, submitted } = result;
   const { outcome, job, processes, threads, troubles } = submitted;
   const what = { stored: 'stored', present: 'is there already', replaced: 'replaced' }[outcome];
-  process.stdout.write(`${path}: job ${id} ${what} (#${job}, ${processes} processes, ${threads} threads)\n`);
+  process.stdout.write(
+    `${printable(`${path}: job ${id}`)} ${what} (#${job}, ${processes} processes, ${threads} threads)\n`,
+  );
   if (outcome !== 'present') for (const trouble of troubles) process.stderr.write(`tacho: ${trouble}\n`);
 }
 

@@ -4,6 +4,7 @@ import { usage } from '../base/fault.ts';
 import { findRecordings } from '../recording/open.ts';
 import { type Check, verifyRecording } from '../recording/verify.ts';
 import { paint } from '../show/paint.ts';
+import { printable } from '../show/text-table.ts';
 
 export function define(command: Command): void {
   command
@@ -41,11 +42,11 @@ Examples:
 
 function verifyText(path: string, checks: readonly Check[]): string {
   const { green, yellow, red, dim } = paint(process.stdout);
-  if (checks.length === 0) return `${path}: ${green('sound')}\n`;
+  if (checks.length === 0) return `${printable(path)}: ${green('sound')}\n`;
   const colour = { healed: green, 'would heal': yellow, left: red, note: dim };
   const lines = checks.map(({ outcome, file, what, action }) => {
     const done = action === undefined ? '' : `; ${action}`;
-    return `  ${colour[outcome](outcome)}: ${file} ${what}${done}\n`;
+    return `  ${colour[outcome](outcome)}: ${printable(`${file} ${what}${done}`)}\n`;
   });
-  return `${path}:\n${lines.join('')}`;
+  return `${printable(path)}:\n${lines.join('')}`;
 }

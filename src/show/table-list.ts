@@ -28,7 +28,7 @@ export function recordedTables(recordings: readonly Recording[]): RecordedTable[
 }
 
 /** For people: one table a line. */
-export function tableListText(tables: readonly RecordedTable[]): string {
+export function tableListText(tables: readonly RecordedTable[], width?: number): string {
   const rows = tables.map(({ name, keys, columns, nodes, help }) => [
     name,
     String(nodes),
@@ -39,9 +39,9 @@ export function tableListText(tables: readonly RecordedTable[]): string {
   const columns = [
     { head: 'table' },
     { head: 'nodes', align: 'right' },
-    { head: 'keys' },
-    { head: 'columns', align: 'right' },
-    { head: 'what it holds' },
+    { head: 'keys', spare: 2 },
+    { head: 'columns', align: 'right', spare: 1 },
+    { head: 'what it holds', shrinks: true },
   ] as const;
-  return `${textTable(columns, rows).join('\n')}\n`;
+  return `${textTable(columns, rows, width).join('\n')}\n`;
 }

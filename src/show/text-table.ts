@@ -60,13 +60,14 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
 
 /**
  * Lines of a table: the heads, then the rows, columns two spaces apart. Columns without any value are left out, and
- * those that can be spared when it would be wider than `width`.
+ * those that can be spared when it would be wider than `width`. Cells may hold what anybody has written.
  */
 export function textTable(
   columns: readonly TextColumn[],
-  rows: readonly (readonly string[])[],
+  texts: readonly (readonly string[])[],
   width = Number.POSITIVE_INFINITY,
 ): string[] {
+  const rows = texts.map((row) => row.map(printable));
   const used = columns.map((_, i) => rows.some((row) => row[i] !== '' && row[i] !== '-'));
   let shown = columns.map((_, i) => i).filter((i) => used[i]);
   const most = columns.map((column) => column.most ?? Number.POSITIVE_INFINITY);

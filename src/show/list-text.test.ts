@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Listed } from '../recording/list.ts';
+import { listText } from './list-text.ts';
+
+const START = Date.UTC(2026, 10, 15, 20, 49, 12) * 1000;
+const listed = (more: Partial<Listed>): Listed => ({
+  path: 'tacho-20261115-204912-4711',
+  job: '20261115-204912-4711',
+  name: 'train-a-rather-large-language-model',
+  user: 'ada',
+  start: START,
+  end: START + 3600e6,
+  nodes: 8,
+  bytes: 123_456_789,
+  state: 'sealed',
+  job_state: 'COMPLETED',
+  ...more,
+});
+
+test('in a pipe every column is whole', () => {
+  const [heads, line] = listText([listed({})]).split('\n');
+  assert.match(heads!, /^job +name +user +began +lasted +nodes +size +state +recording$/);
+  assert.match(line!, /train-a-rather-large-language-model {2}ada .* 118 MiB {2}sealed {2}tacho-20261115-204912-4711$/);
+});
+
+test('a terminal gets no line wider than it is, with the path whole', () => {
+  for (const width of [80, 100, 140]) {
+    const text = listText([listed({}), listed({ path: 'b', name: 'x' })], width);
+    for (const line of text.trimEnd().split('\n')) assert.ok(line.length <= width, `${line.length}: ${line}`);
+    assert.match(text, / sealed {2}tacho-20261115-204912-4711\n/);
+  }
+  assert.match(listText([listed({})], 80), /2026-11-15 \d\d:\d\d {2}/);
+});
+
+test('names cannot move the cursor of the reader', () => {
+  const text = listText([listed({ name: 'a\x1b[2J\rb', user: '\x9b31m', path: 'x\ny' })]);
+  assert.match(text, /a\?\[2J\?b/);
+  assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
+  assert.equal(text.split('\n').length, 3);
+});

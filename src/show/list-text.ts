@@ -1,0 +1,45 @@
+import { formatDuration } from '../base/duration.ts';
+import { formatMoment } from '../base/moment.ts';
+import { formatBytes } from '../base/size.ts';
+import type { Listed } from '../recording/list.ts';
+import { type TextColumn, textTable } from './text-table.ts';
+
+/** Paths are last, because they may be long, and always whole: they are what one types next. */
+const COLUMNS: readonly TextColumn[] = [
+  { head: 'job', spare: 1 },
+  { head: 'name', spare: 2, shrinks: true },
+  { head: 'user', spare: 4 },
+  { head: 'began' },
+  { head: 'lasted', align: 'right', spare: 3 },
+  { head: 'nodes', align: 'right', spare: 5 },
+  { head: 'size', align: 'right', spare: 6 },
+  { head: 'state' },
+  { head: 'recording' },
+];
+
+/** Recordings for people, one a line. A terminal's `width` shortens names and leaves out what matters less. */
+export function listText(found: readonly Listed[], width?: number, now = Date.now() * 1000): string {
+  const rows = found.map((each) => [
+    each.job,
+    each.name,
+    each.user,
+    each.start === undefined ? 'unknown' : began(each.start, width),
+    each.start === undefined ? '' : lasted(each, now),
+    String(each.nodes),
+    formatBytes(each.bytes),
+    each.state,
+    each.path,
+  ]);
+  return `${textTable(COLUMNS, rows, width).join('\n')}\n`;
+}
+
+/** On a narrow page without seconds and zone. */
+function began(start: number, width = Number.POSITIVE_INFINITY): string {
+  const text = formatMoment(start);
+  return width < 120 ? text.slice(0, 'YYYY-MM-DD HH:MM'.length) : text;
+}
+
+function lasted(each: Listed, now: number): string {
+  if (each.end === undefined && each.state !== 'running') return 'unknown';
+  return formatDuration(Math.max(0, (each.end ?? now) - each.start!) / 1e6);
+}
