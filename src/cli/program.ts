@@ -1,7 +1,8 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
 import { VERSION } from '../base/version.ts';
+import { foldHelp } from '../show/fold-help.ts';
 import { type Verb, verbs } from './verbs.ts';
 
 const EXAMPLES = `
@@ -14,8 +15,17 @@ Examples:
 tacho VERB --help explains a verb. Documentation: docs/README.md
 `;
 
+const plainHelp = new Help();
+
+/** As commander has it, but for lists that are empty unless something is given. */
+function optionDescription(option: Option): string {
+  const isEmptyList = Array.isArray(option.defaultValue) && option.defaultValue.length === 0;
+  return isEmptyList ? option.description : plainHelp.optionDescription(option);
+}
+
 /** The command line as commander's tree, with the verbs by name and summary only. */
 function root(): Command {
+  const helpWidth = Math.min(process.stdout.columns ?? 80, 100);
   return new Command('tacho')
     .description(
       'The flight recorder for batch, HPC and ML jobs: records what a job really did, and says what to change.',
@@ -25,8 +35,11 @@ function root(): Command {
     .helpCommand(false)
     .usage('VERB [options]')
     .enablePositionalOptions()
-    .configureOutput({ outputError: () => {} })
-    .configureHelp({ helpWidth: Math.min(process.stdout.columns ?? 80, 100), showGlobalOptions: false })
+    .configureOutput({
+      outputError: () => {},
+      writeOut: (text) => void process.stdout.write(foldHelp(text, helpWidth)),
+    })
+    .configureHelp({ helpWidth, showGlobalOptions: false, optionDescription })
     .exitOverride();
 }
 

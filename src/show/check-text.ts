@@ -1,5 +1,6 @@
 import type { CheckItem, CheckState, MachineCheck } from '../agent/check.ts';
 import { type Paint, paint } from './paint.ts';
+import { printable, wrap } from './text-table.ts';
 
 const AREAS: Record<CheckItem['area'], string> = {
   program: 'Tacho',
@@ -8,13 +9,20 @@ const AREAS: Record<CheckItem['area'], string> = {
   recordings: 'Recordings',
 };
 
-/** The check for people, a line a thing and what to do below it. */
-export function checkText({ records, items }: MachineCheck, stream: { readonly isTTY?: boolean | undefined }): string {
+interface Page {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
+/** The check for people, a line a thing and what to do below it; on a terminal in lines that fit. */
+export function checkText({ records, items }: MachineCheck, stream: Page): string {
   const colours = paint(stream);
+  const width = stream.isTTY ? Math.max(60, stream.columns ?? 80) : Number.POSITIVE_INFINITY;
+  const names = Math.max(...items.map(({ name }) => name.length));
   const lines: string[] = [];
   for (const [area, title] of Object.entries(AREAS)) {
     lines.push(colours.bold(title));
-    for (const item of items) if (item.area === area) lines.push(...itemLines(item, colours));
+    for (const item of items) if (item.area === area) lines.push(...itemLines(item, names, width, colours));
     lines.push('');
   }
   const failed = items.filter(({ state }) => state === 'failed').map(({ name }) => name);
@@ -22,13 +30,20 @@ export function checkText({ records, items }: MachineCheck, stream: { readonly i
   return `${lines.join('\n')}\n`;
 }
 
-function itemLines({ name, state, text, hint }: CheckItem, colours: Paint): string[] {
+function itemLines({ name, state, text, hint }: CheckItem, names: number, width: number, colours: Paint): string[] {
   const stroke: Record<CheckState, (word: string) => string> = {
     ok: colours.green,
     absent: colours.dim,
     limited: colours.yellow,
     failed: colours.red,
   };
-  const line = `  ${stroke[state](state.padEnd(8))} ${name.padEnd(12)} ${text}`;
-  return hint === undefined ? [line] : [line, `${' '.repeat(24)}→ ${hint}`];
+  const start = `  ${stroke[state](state.padEnd(7))}  ${name.padEnd(names)}  `;
+  const margin = 2 + 7 + 2 + names + 2;
+  const [first = '', ...rest] = wrap(printable(text), width - margin);
+  const advice = hint === undefined ? [] : wrap(printable(hint), width - margin - 2);
+  return [
+    start + first,
+    ...rest.map((line) => ' '.repeat(margin) + line),
+    ...advice.map((line, i) => `${' '.repeat(margin)}${i === 0 ? '→' : ' '} ${line}`),
+  ];
 }
