@@ -40,7 +40,7 @@ are named.
 Examples:
   tacho explore ESM4_historical_D151 /archive/jobs
   tacho explore ESM4_historical_D151 --metric cpu_time --limit 3
-  tacho explore sweep-7 runs/ --experiment-tag sweep --component-tag model --time-tag seed --format json
+  tacho explore sweep-7 runs/ --experiment-tag sweep --component-tag model
 `,
     )
     .action(async (experiment: string, names: string[], options: Options) => {

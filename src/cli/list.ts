@@ -16,7 +16,7 @@ States: running (an agent writes), ended, sealed (small and fast), damaged (see 
 Examples:
   tacho list
   tacho list tacho-4711 --tables
-  tacho list /archive/2026 --format json | jq '.[] | select(.user == "ada").path'
+  tacho list /archive/2026 --format json | jq '.[] | select(.user=="ada").path'
 `,
     )
     .action(async (folders: string[], options: { format: string; tables?: boolean }) => {

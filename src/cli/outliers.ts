@@ -76,7 +76,7 @@ Examples:
   tacho outliers runs/ --of operations                  … and in which operation
   tacho outliers tacho-4711 --of processes --votes
   tacho outliers tacho-4711 --of threads --process 812
-  tacho outliers tacho-4711 --model nightly --format json | jq '.groups[].outliers[].job'
+  tacho outliers tacho-4711 --model nightly --format json | jq .groups
 `,
     )
     .action(async (names: string[], options: Options) => {

@@ -49,13 +49,14 @@ export function define(command: Command): void {
       'after',
       `
 Filters are NAME=VALUE, !=, >, >=, <, <= or ~ (a regular expression); a name is that of a column, or tag:KEY:
-  exename=cp  cpu>1s  rss>=2GiB  duration<10ms  exitcode!=0  user=ada  args~'\\.nc$'  node=c1  pid=4711
-  source=sample  tag:op=timavg  at=2026-11-15T20:49Z (alive then)  tags= (missing)  tags!= (there)
+  exename=cp  cpu>1s  rss>=2GiB  duration<10ms  exitcode!=0  user=ada
+  args~'\\.nc$'  node=c1  pid=4711  source=sample  tag:op=timavg
+  at=2026-11-15T20:49Z (alive then)  tags= (missing)  tags!= (there)
 
 Examples:
   tacho processes tacho-4711                                   those with the most CPU time
   tacho processes tacho-4711 --tree --filter 'cpu>1s'          and who started them
-  tacho processes tacho-4711 --filter 'exitcode!=0' --columns start,exitcode,command
+  tacho processes tacho-4711 --filter 'exitcode!=0' --columns start,command
   tacho processes runs/ --format csv > processes.csv           everything, in the units of docs/processes.md
 `,
     )
