@@ -59,14 +59,16 @@ test('the command does not see the channel on which it is reported', { skip }, (
   assert.match(String(done.output[3]), /^ended 256 /m);
 });
 
-test('variables are for the command alone', { skip }, async () => {
+test('variables are for the command alone, and the mark of what is Tacho’s own for the launcher', {
+  skip,
+}, async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-command-'));
   try {
     const file = path.join(folder, 'out');
-    const script = `echo "$SAID"; tr '\\0' '\\n' </proc/$PPID/environ | grep -c SAID`;
+    const script = `echo "$SAID $TACHO_OWN"; tr '\\0' '\\n' </proc/$PPID/environ | grep -E 'SAID|TACHO_OWN'`;
     const command = await runCommand(['sh', '-c', `(${script}) >${file}`], process.env, { SAID: 'a b=c' });
     await command.ended;
-    assert.equal(fs.readFileSync(file, 'utf8'), 'a b=c\n0\n');
+    assert.equal(fs.readFileSync(file, 'utf8'), 'a b=c \nTACHO_OWN=1\n');
   } finally {
     fs.rmSync(folder, { recursive: true });
   }

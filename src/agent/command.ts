@@ -57,9 +57,13 @@ function launched(
   more: Readonly<Record<string, string>>,
   stdio: readonly (number | 'ignore')[],
 ): Promise<RunningCommand> {
-  const settings = Object.entries(more).map(([name, value]) => `${name}=${value}`);
+  // a name without a value is taken away: the launcher is Tacho's own, the command is not
+  const settings = ['TACHO_OWN', ...Object.entries(more).map(([name, value]) => `${name}=${value}`)];
   const report = stdio.length;
-  const child = spawn(launcher, [String(report), ...settings, '--', ...command], { stdio: [...stdio, 'pipe'], env });
+  const child = spawn(launcher, [String(report), ...settings, '--', ...command], {
+    stdio: [...stdio, 'pipe'],
+    env: { ...env, TACHO_OWN: '1' },
+  });
   const channel = child.stdio[report] as NodeJS.ReadableStream;
   let said = '';
   let settle: (ending: CommandEnding) => void = () => {};

@@ -13,11 +13,17 @@ export type Run = (command: string, args: readonly string[], env?: Record<string
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The real one: the command gets this process's environment (or `env`) plus `extra`, and is killed at the time limit. */
+/**
+ * The real one: the command gets this process's environment (or `env`) plus `extra`, is marked as none of the job's
+ * processes, and is killed at the time limit.
+ */
 export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Run {
   return (command, args, env = defined(process.env)) =>
     new Promise((resolve) => {
-      const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...env, ...extra } });
+      const child = spawn(command, args, {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...env, ...extra, TACHO_OWN: '1' },
+      });
       let stdout = '';
       let stderr = '';
       const finish = (trouble?: string): void => {

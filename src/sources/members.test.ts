@@ -214,3 +214,30 @@ test("Tacho's own processes in a job are not the job's, what they start is", (t)
   assert.deepEqual(pids(watch), [100, 102]);
   watch.close();
 });
+
+test("in a tree, commands of Tacho are not the job's, but what they run is", (t) => {
+  const m = machine(t, [
+    { pid: 100 },
+    { pid: 101, parent: 100, session: 100, environment: { TACHO_OWN: '1' } },
+    { pid: 102, parent: 101, group: 102, session: 102 },
+    { pid: 103, parent: 102, group: 102, session: 102 },
+  ]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  assert.deepEqual(pids(watch), [100, 102, 103]);
+  watch.close();
+});
+
+test("slurmstepd is not the job's, the program that it becomes is", { skip: OWN !== 0 && 'needs root' }, (t) => {
+  const job = { SLURM_JOB_ID: '17' };
+  const m = machine(t, [
+    { pid: 100, name: 'slurmstepd', environment: job },
+    { pid: 101, parent: 100, name: 'slurmstepd', environment: job },
+  ]);
+  for (const pid of [100, 101]) m.write(`/proc/${pid}/comm`, 'slurmstepd\n');
+  const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
+  assert.deepEqual(pids(watch), []);
+  m.write('/proc/101/comm', 'train\n');
+  change(m, 102, []);
+  assert.deepEqual(pids(watch), [101]);
+  watch.close();
+});

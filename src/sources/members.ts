@@ -38,6 +38,8 @@ interface Known extends Member {
   readonly since: number;
   belongs: boolean;
   excluded: boolean;
+  /** Not the job's itself, but what it starts is: a command of Tacho's in the job, Slurm's own process of a step. */
+  passes: boolean;
   seen: number;
 }
 
@@ -69,9 +71,15 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     if (counter.passed(pid) && !(look(pid) && stat.start === entry.start)) {
       drop(entry);
       examine(pid);
-    } else if (how.by === 'environment' && !entry.belongs && !entry.excluded && now - entry.since < YOUNG_MS) {
+    } else if (!entry.belongs && !entry.excluded && mayBecome(entry)) {
       decide(entry);
     }
+  }
+
+  /** A launcher's child becomes the user's program some time after the fork: Slurm's even after a prologue of any length. */
+  function mayBecome({ pid, since, passes }: Known): boolean {
+    if (how.by === 'environment' && now - since < YOUNG_MS) return true;
+    return passes && !isStepDaemon(host, pid) && !isOwn(host, pid);
   }
 
   function examine(pid: number): Known | undefined {
@@ -86,6 +94,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       since: now,
       belongs: false,
       excluded: false,
+      passes: false,
       seen: round,
     };
     known.set(pid, entry);
@@ -112,7 +121,8 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     }
     if (pid !== root && byDescent && !isOfTheJob(entry)) return;
     // `tacho start` in a job script is in the job, but is not what the user ran; what it starts is told by itself
-    if (pid !== root && how.by !== 'tree' && variable(host, pid, 'TACHO_OWN') !== undefined) return;
+    entry.passes = pid !== root && (isOwn(host, pid) || isStepDaemon(host, pid));
+    if (entry.passes) return;
     entry.belongs = true;
     if (byDescent && (entry.group === pid || entry.session === pid)) {
       leaders.add(pid);
@@ -137,7 +147,12 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   /** A child of a member, or in a session or process group that a member leads, alive or not. */
   function inherits(entry: Known): boolean {
     const parent = entry.parent > 0 ? (known.get(entry.parent) ?? examine(entry.parent)) : undefined;
-    return parent?.belongs === true || leaders.has(entry.group) || leaders.has(entry.session);
+    return (
+      parent?.belongs === true ||
+      (how.by === 'tree' && parent?.passes === true) ||
+      leaders.has(entry.group) ||
+      leaders.has(entry.session)
+    );
   }
 
   function isOfTheJob(entry: Known): boolean {
@@ -183,6 +198,13 @@ function owner(host: Host, pid: number): number | undefined {
     return undefined;
   }
 }
+
+/** What Tacho starts for itself says so. */
+const isOwn = (host: Host, pid: number): boolean => variable(host, pid, 'TACHO_OWN') !== undefined;
+
+/** Slurm's process of each step, in the cgroup of the job. */
+const isStepDaemon = (host: Host, pid: number): boolean =>
+  owner(host, pid) === 0 && host.text(`/proc/${pid}/comm`)?.trim() === 'slurmstepd';
 
 /** A variable in a process' environment; undefined: it is not there, or may not be read. */
 function variable(host: Host, pid: number, name: string): string | undefined {
