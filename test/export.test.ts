@@ -63,7 +63,7 @@ test('a recording that still grows can be exported; its torn last line is left o
   const folder = await exported([recording], { tables: ['load'], note: (text) => notes.push(text) });
   assert.equal(rowsOf(path.join(folder, 'load.csv')).length, 5);
   assert.equal(notes.length, 1);
-  assert.match(notes[0]!, /node=c1\/load\.csv: 1 torn or damaged line left out/);
+  assert.match(notes[0]!, /node=c1\/load\.csv: the last line is torn and was left out/);
 });
 
 test('ranges, columns and intervals', async () => {

@@ -85,6 +85,7 @@ Examples:
         throw usage('--from is later than the end of the range', 'nothing lies between the two');
       }
       const recordings = findRecordings(paths.length > 0 ? paths : ['.']);
+      const lost: string[] = [];
       const written = await exportRecordings(recordings, {
         format: options.format,
         layout: options.layout,
@@ -96,6 +97,7 @@ Examples:
         ...(until === undefined ? {} : { to: until }),
         ...(options.marker === undefined ? {} : { marker: options.marker }),
         ...(options.epoch === true ? { epoch: true } : {}),
+        lost: (file) => lost.push(file),
         note: (text) => process.stderr.write(`tacho: ${text}\n`),
         written: ({ file, rows, bytes }) => {
           if (folders[0] === undefined && options.layout !== 'omnistat') return;
@@ -103,6 +105,11 @@ Examples:
             process.stderr.write(`${file}: ${rows.toLocaleString('en')} rows, ${formatBytes(bytes)}\n`);
         },
       });
+      if (lost.length > 0) {
+        throw new Fault(`the export lacks what could not be read of ${lost.join(', ')}`, {
+          hint: 'tacho verify RECORDING says what can be saved',
+        });
+      }
       if (written.every(({ rows }) => rows === 0)) throw new Fault('nothing was recorded in that range');
     });
 }

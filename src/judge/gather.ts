@@ -1,12 +1,21 @@
+import * as path from 'node:path';
 import { usage } from '../base/fault.ts';
 import { formatMoment } from '../base/moment.ts';
 import type { ProcessSet } from '../query/process-set.ts';
-import { recordedProcesses } from '../query/processes.ts';
-import { summariseNode } from '../query/summarise.ts';
+import { damageWords, recordedProcesses } from '../query/processes.ts';
+import { summariseNode, type TableDamage } from '../query/summarise.ts';
 import type { Batch } from '../recording/batch.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
-import { largest, type Marker, type Material, type NodeMaterial, type Range, seriesOf } from './material.ts';
+import {
+  largest,
+  type Marker,
+  type Material,
+  type NodeMaterial,
+  type Range,
+  seriesOf,
+  type Unread,
+} from './material.ts';
 import { phasesOf } from './phases.ts';
 import { listed } from './words.ts';
 
@@ -50,13 +59,25 @@ const PHASE_TABLES = ['cgroup', 'process', 'cpu', 'gpu', 'loadavg', 'power'];
 /** Collects what the judge must know of a recording. */
 export function gather(recording: Recording, options: GatherOptions = {}): Material {
   const now = options.now ?? Date.now() * 1000;
-  const markers = recording.nodes.flatMap(markersOf).sort((a, b) => a.time - b.time);
+  const damage = [...recording.troubles];
+  const unread: Unread[] = [];
+  const tell = (node: NodeRecording, found: TableDamage): void => {
+    const words = damageWords(found);
+    if (damage.includes(words)) return;
+    damage.push(words);
+    const file = path.basename(found.file);
+    const why = words.slice(words.indexOf(': ', found.file.length) + 2);
+    const whole = found.unreadable !== undefined;
+    if (whole || found.bad_lines > 0 || found.lost_header || found.lost_columns !== undefined)
+      unread.push({ node: node.name, table: found.table, file, why, whole });
+  };
+  const markers = recording.nodes.flatMap((node) => markersOf(node, tell)).sort((a, b) => a.time - b.time);
   const range = rangeOf(recording, markers, options, now);
   const within = (node: NodeRecording): boolean => range?.nodes === undefined || range.nodes.includes(node.name);
-  const damage = [...recording.troubles];
-  const nodes = recording.nodes.filter(within).map((node) => nodeMaterial(node, range, REPORT_TABLES, damage));
+  const nodes = recording.nodes.filter(within).map((node) => nodeMaterial(node, range, REPORT_TABLES, tell));
   const material: Material = { path: recording.path, job: recording.job, nodes, markers: confine(markers, range), now };
   if (damage.length > 0) material.damage = damage;
+  if (unread.length > 0) material.unread = unread;
   if (range !== undefined) material.range = range;
   // records are of whole lives: they say nothing about a part of the job
   if (range === undefined) {
@@ -71,36 +92,35 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
   if (options.phases === true) {
     material.phaseTables = phasesOf(material).map((phase) => {
       const span = { what: phase.name, from: phase.start, to: phase.start + phase.seconds * 1e6 };
-      return recording.nodes.filter(within).map((node) => nodeMaterial(node, span, PHASE_TABLES, []));
+      return recording.nodes.filter(within).map((node) => nodeMaterial(node, span, PHASE_TABLES, tell));
     });
   }
   return material;
 }
 
+type Tell = (node: NodeRecording, damage: TableDamage) => void;
+
 function nodeMaterial(
   node: NodeRecording,
   range: Range | undefined,
   tables: readonly string[],
-  damage: string[],
+  tell: Tell,
 ): NodeMaterial {
   const found = summariseNode(node, {
     ...(range?.from === undefined ? {} : { from: range.from }),
     ...(range?.to === undefined ? {} : { to: range.to }),
     tables,
   });
-  for (const file of found.damage) {
-    if (file.unreadable !== undefined) damage.push(`${file.file}: ${file.unreadable}`);
-    else if (file.bad_lines > 0) damage.push(`${file.file}: ${file.bad_lines} lines could not be read`);
-    else damage.push(`${file.file}: the last line is torn and was left out`);
-  }
+  for (const damage of found.damage) tell(node, damage);
   const material: NodeMaterial = { node: node.name, tables: found.tables };
   if (node.agent !== undefined) material.agent = node.agent;
   return material;
 }
 
-function markersOf(node: NodeRecording): Marker[] {
+function markersOf(node: NodeRecording, tell: Tell): Marker[] {
   if (!node.tables.has('marker')) return [];
   const batch = readTable(node, 'marker');
+  for (const damage of batch.damage) tell(node, { ...damage, table: 'marker' });
   const found: Marker[] = [];
   for (let row = 0; row < batch.rows; row++) {
     const action = textAt(batch, 'action', row);

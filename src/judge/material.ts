@@ -32,6 +32,17 @@ export interface Range {
   nodes?: readonly string[];
 }
 
+/** A file that could not be read, or not all of it. */
+export interface Unread {
+  node: string;
+  table: string;
+  /** Its name in the node's folder. */
+  file: string;
+  why: string;
+  /** Whether all of it is lost. */
+  whole: boolean;
+}
+
 /** All that the judge knows of one recording. */
 export interface Material {
   path: string;
@@ -42,6 +53,8 @@ export interface Material {
   range?: Range;
   /** What could not be read of the recording's files, in words. */
   damage?: readonly string[];
+  /** The files among them whose loss may be felt: more than a torn last line. */
+  unread?: readonly Unread[];
   /** Means of each phase, by the phase's place in the list, when somebody read them. */
   phaseTables?: readonly (readonly NodeMaterial[] | undefined)[];
   /** All processes, when they recorded themselves and the whole job is looked at. */

@@ -267,7 +267,11 @@ const check = z.strictObject({
 });
 
 const quality = z.strictObject({
-  grade: z.enum(['A', 'B', 'C', 'D']).describe('A: 99 % of the expected ticks, B: 95 %, C: 80 %, D: less.'),
+  grade: z
+    .enum(['A', 'B', 'C', 'D'])
+    .describe(
+      'A: 99 % of the expected ticks, B: 95 %, C: 80 %, D: less; with damaged files B at best, with lost ones C.',
+    ),
   reasons: z.array(words),
   ticks: z.number(),
   expected_ticks: z.number(),

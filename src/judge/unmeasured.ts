@@ -10,9 +10,16 @@ export interface Unmeasured {
   nodes?: string[];
 }
 
-/** What the agents could not read, each thing once with its nodes, then the checks that could not be made. */
+/** What is lost of the recording's files, what the agents could not read, each thing once with its nodes, then the checks that could not be made. */
 export function unmeasuredOf(material: Material, checks: readonly CheckResult[]): Unmeasured[] {
   const found = new Map<string, Unmeasured>();
+  for (const { node, table, file, why } of material.unread ?? []) {
+    const id = `${table} ${file}\n${why}`;
+    const hint = `tacho verify ${material.path} says what can be saved`;
+    const known = found.get(id);
+    if (known !== undefined) known.nodes!.push(node);
+    else found.set(id, { what: `${table}: ${file} on ${node}`, why, hint, nodes: [node] });
+  }
   for (const { node, agent } of material.nodes) {
     for (const note of agent?.unmeasured ?? []) {
       const what = note.what === note.table || note.what === '' ? note.table : `${note.table}: ${note.what}`;

@@ -118,6 +118,9 @@ export function usersOf(job: Job, samples: readonly SampledProcess[]): Map<numbe
 
 export function damageWords(damage: Damage): string {
   if (damage.unreadable !== undefined) return `${damage.file}: ${damage.unreadable}`;
+  if (damage.lost_columns !== undefined)
+    return `${damage.file}: ${damage.lost_columns.join(', ')} cannot be read, the other columns can`;
   if (damage.bad_lines > 0) return `${damage.file}: ${damage.bad_lines} lines could not be read`;
+  if (damage.lost_header) return `${damage.file}: its header is lost; read with the columns that agent.json has`;
   return `${damage.file}: the last line is torn and was left out`;
 }

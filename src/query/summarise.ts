@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import type { Damage } from '../recording/csv-read.ts';
 import { measure } from '../recording/measure.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
+import { quickCheck } from '../recording/parquet/read.ts';
 import { readTable } from '../recording/read.ts';
 import type { TableStatistics } from '../recording/statistics.ts';
 
@@ -14,12 +15,16 @@ export interface SummariseOptions {
   tables?: readonly string[];
 }
 
+export interface TableDamage extends Damage {
+  table: string;
+}
+
 export interface NodeSummary {
   node: NodeRecording;
   /** By the table's name. */
   tables: Map<string, TableStatistics>;
   /** What could not be read. */
-  damage: Damage[];
+  damage: TableDamage[];
 }
 
 export interface RecordingSummary {
@@ -39,7 +44,7 @@ export function summarise(recordings: readonly Recording[], options: SummariseOp
 
 export function summariseNode(node: NodeRecording, options: SummariseOptions = {}): NodeSummary {
   const tables = new Map<string, TableStatistics>();
-  const damage: Damage[] = [];
+  const damage: TableDamage[] = [];
   for (const [name, files] of node.tables) {
     if (options.tables !== undefined && !options.tables.includes(name)) continue;
     const whole = options.from === undefined && options.to === undefined;
@@ -48,7 +53,9 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
     if (sealed !== undefined) {
       const { damage: before, ...statistics } = sealed;
       tables.set(name, statistics);
-      damage.push(...(before ?? []));
+      damage.push(...(before ?? []).map((each) => ({ ...each, table: name })));
+      const why = quickCheck(path.join(node.folder, files.sealed!), name);
+      if (why !== undefined) damage.push(lostFile(node, name, `${why}; only its statistics are left`));
       continue;
     }
     const { from, to } = options;
@@ -58,9 +65,15 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
       ...(to === undefined ? {} : { to }),
     });
     tables.set(name, measure(batch));
-    damage.push(...batch.damage);
+    damage.push(...batch.damage.map((each) => ({ ...each, table: name })));
   }
+  for (const name of node.lost ?? []) damage.push(lostFile(node, name, 'it is missing'));
   return { node, tables, damage };
+}
+
+function lostFile(node: NodeRecording, table: string, unreadable: string): TableDamage {
+  const file = path.join(node.folder, `${table}.parquet`);
+  return { table, file, torn_bytes: 0, bad_lines: 0, first_bad: [], unreadable };
 }
 
 /** The statistics that seal left; undefined when there are none or they are damaged. */

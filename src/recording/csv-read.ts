@@ -14,6 +14,10 @@ export interface Damage {
   first_bad: { line: number; why: string }[];
   /** Why nothing at all, or nothing more, could be read from the file. */
   unreadable?: string;
+  /** The header is lost, and the columns were taken from agent.json. */
+  lost_header?: true;
+  /** Columns of a sealed file that could not be read; the others were. */
+  lost_columns?: string[];
 }
 
 /** What becomes of the cells under a header's name. */
@@ -22,6 +26,8 @@ export type CellUse = 'time' | 'number' | 'text';
 export interface CsvOptions {
   /** Called with the header and the first lines' cells: how to take each cell. Undefined: not a file of this table. */
   layout(header: string[], sample: string[][]): CellUse[] | undefined;
+  /** The header as it should be: for a file that lost it, if its rows have as many cells. */
+  header?: readonly string[];
   /** Whether the cells of a column are stored; they are checked in any case, so that the same rows come out. */
   wanted(name: string): boolean;
   /** Receives the bytes of every line that was not taken, and where in the (decompressed) part they are. */
@@ -166,11 +172,11 @@ class Parser {
     if (!this.begun) {
       const end = bytes.subarray(0, filled).indexOf(NEWLINE);
       if (end < 0) {
+        if (last && filled === 0) this.damage.unreadable = 'it is empty';
         if (last) this.torn(bytes, 0, filled);
         return last ? filled : 0;
       }
-      this.begin(bytes, end, filled);
-      at = end + 1;
+      at = this.begin(bytes, end, filled);
     }
     const end = filled === 0 ? 0 : bytes.lastIndexOf(NEWLINE, filled - 1) + 1;
     if (this.foreign) {
@@ -191,16 +197,22 @@ class Parser {
     this.options.reject?.(bytes.subarray(from, to), this.base + from);
   }
 
-  private begin(bytes: Buffer, end: number, filled: number): void {
+  /** Takes the header; returns where the rows begin. */
+  private begin(bytes: Buffer, end: number, filled: number): number {
     this.begun = true;
-    this.line = 1;
     this.names = splitLine(bytes.toString('utf8', 0, end));
+    const { header } = this.options;
+    const lost = header !== undefined && header.length === this.names.length && /^\d+$/.test(this.names[0]!);
+    if (lost) {
+      this.damage.lost_header = true;
+      this.names = [...header];
+    } else this.line = 1;
     const next = bytes.toString('utf8', end + 1, Math.min(filled, end + 1 + 16384)).split('\n');
     const uses = this.options.layout(this.names, next.slice(0, 20).map(splitLine));
     if (uses === undefined) {
       this.foreign = true;
       this.damage.unreadable = `its first line is not the header of this table: ${this.names.join(',').slice(0, 80)}`;
-      return;
+      return end + 1;
     }
     this.uses = uses;
     for (let i = 0; i < uses.length; i++) {
@@ -208,6 +220,7 @@ class Parser {
       if (uses[i] === 'number') this.rows.addNumber(this.names[i]!);
       else if (uses[i] === 'text') this.rows.addText(this.names[i]!);
     }
+    return lost ? 0 : end + 1;
   }
 
   /** The records in bytes[from, end), which ends with a newline; returns where the first unfinished record begins. */

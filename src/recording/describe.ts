@@ -16,6 +16,13 @@ export function tableOf(node: NodeRecording, name: string): Table | undefined {
   );
 }
 
+/** The header of a table's live parts, if its node described it; undefined: only the file itself can tell. */
+export function headerOf(node: NodeRecording, name: string): string[] | undefined {
+  const table = node.agent?.tables.find((each) => each.name === name);
+  if (table === undefined) return undefined;
+  return ['time', ...table.keys.map((key) => key.name), ...table.columns.map((column) => column.name)];
+}
+
 declare const require: (path: string) => { sources: readonly SourceKind[] };
 
 /** Only for a node that lost its agent.json: nobody else pays for loading every source. */

@@ -35,6 +35,14 @@ export function cutOut(file: string, ranges: readonly Range[]): void {
   replace(file, packed ? zstdCompressSync(content, { params: { [constants.ZSTD_c_checksumFlag]: 1 } }) : content);
 }
 
+/** Puts a lost header before the rows of a part. */
+export function writeHeader(file: string, header: readonly string[]): void {
+  const packed = file.endsWith('.zst');
+  const bytes = packed ? zstdDecompressSync(fs.readFileSync(file)) : fs.readFileSync(file);
+  const content = Buffer.concat([Buffer.from(`${header.join(',')}\n`), bytes]);
+  replace(file, packed ? zstdCompressSync(content, { params: { [constants.ZSTD_c_checksumFlag]: 1 } }) : content);
+}
+
 /** Replaces a damaged compressed part by a plain one with what can still be read of it. */
 export function unpackDamaged(file: string): void {
   const content = decompressStart(fs.readFileSync(file));

@@ -16,6 +16,8 @@ export interface NodeRecording {
   agent?: AgentRecord;
   /** What there is of each table, by name. */
   tables: Map<string, TableFiles>;
+  /** Tables of which only the statistics are left. */
+  lost?: string[];
 }
 
 export interface Recording {
@@ -138,7 +140,10 @@ function openNode(folder: string, name: string, troubles: string[]): NodeRecordi
   const agent = names.includes('agent.json')
     ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), AGENT_NEEDS, troubles)
     : undefined;
-  const node = { name, folder, tables: tableFiles(names) };
+  const node: NodeRecording = { name, folder, tables: tableFiles(names) };
+  const known = names.filter((each) => each.endsWith('.stats.json')).map((each) => each.slice(0, -11));
+  const lost = known.filter((table) => !node.tables.has(table));
+  if (lost.length > 0) node.lost = lost;
   return agent === undefined ? node : { ...node, agent };
 }
 

@@ -6,7 +6,7 @@ import { arrange } from './arrange.ts';
 import type { Batch, ReadOptions } from './batch.ts';
 import { clip } from './clip.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
-import { guessColumn, guessTable, layoutOf, tableOf } from './describe.ts';
+import { guessColumn, guessTable, headerOf, layoutOf, tableOf } from './describe.ts';
 import { type TableFiles, tableFiles } from './files.ts';
 import type { NodeRecording } from './open.ts';
 import { readParquet } from './parquet/read.ts';
@@ -47,6 +47,8 @@ export function readTable(node: NodeRecording, table: string, options: ReadAllOp
   }
 }
 
+const NO_DAMAGE = { torn_bytes: 0, bad_lines: 0, first_bad: [] };
+
 function filesOf(node: NodeRecording, table: string): TableFiles {
   return tableFiles(fs.readdirSync(node.folder)).get(table) ?? { parts: [] };
 }
@@ -68,16 +70,25 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   if (files.sealed !== undefined) {
     const file = path.join(node.folder, files.sealed);
     try {
-      const sealed = readParquet(file, rows, wanted, described);
+      const lost: string[] = [];
+      const sealed = readParquet(file, rows, {
+        name,
+        ...(wanted === undefined ? {} : { wanted }),
+        ...(described === undefined ? {} : { described }),
+        lost: (column) => lost.push(column),
+      });
+      if (lost.length > 0) damage.push({ ...NO_DAMAGE, file, lost_columns: lost });
       table = { ...sealed, ...(described === undefined ? {} : { help: described.help }), columns: [] };
       for (const column of sealed.columns) seen.set(column.name, column);
     } catch (error) {
       if (code(error) === 'ENOENT') throw error;
-      damage.push({ file, torn_bytes: 0, bad_lines: 0, first_bad: [], unreadable: reason(error) });
+      damage.push({ ...NO_DAMAGE, file, unreadable: reason(error) });
     }
   }
 
+  const header = headerOf(node, name);
   const csv: CsvOptions = {
+    ...(header === undefined ? {} : { header }),
     layout(header, sample) {
       const uses = layoutOf(described ?? table, header, sample);
       if (uses === undefined) return undefined;
@@ -103,7 +114,8 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
     const { reject } = options;
     if (reject !== undefined) csv.reject = (bytes) => reject(part, bytes);
     const found = readCsv(path.join(node.folder, part), rows, csv);
-    if (found.torn_bytes > 0 || found.bad_lines > 0 || found.unreadable !== undefined) damage.push(found);
+    if (found.torn_bytes > 0 || found.bad_lines > 0 || found.unreadable !== undefined || found.lost_header)
+      damage.push(found);
   }
 
   table ??= described ?? guessTable(name, ['time'], ['time']);

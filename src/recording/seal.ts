@@ -150,9 +150,7 @@ function writeTable(
   // keys, times and what decides which processes are described come first; the rest follows in groups
   const first = readTable(node, name, whole ? { reject } : { columns: [], reject });
   const { table, rows, damage } = first;
-  const broken = damage.find((d) => d.file.endsWith('.parquet'));
-  if (broken !== undefined)
-    throw new Error(`${name}.parquet ${broken.unreadable}; tacho verify heals what can be healed`);
+  refuseBroken(name, first);
   const numbers = table.columns.filter((column) => column.type !== 'text');
   const describing = [...table.columns.filter((c) => c.type === 'text').map((c) => c.name), ...cpuColumns(table)];
   const head = whole ? first : readAgain(node, name, describing, rows);
@@ -188,8 +186,17 @@ function writeTable(
   return { statistics: short.length === 0 ? measured.table : { ...measured.table, damage: short }, damage };
 }
 
+/** What is left of a damaged sealed file must not replace it. */
+function refuseBroken(name: string, { damage }: ReadBatch): void {
+  const broken = damage.find((d) => d.file.endsWith('.parquet'));
+  if (broken === undefined) return;
+  const why = broken.unreadable ?? `is damaged (${broken.lost_columns?.join(', ')})`;
+  throw new Error(`${name}.parquet ${why}; tacho verify heals what can be healed`);
+}
+
 function readAgain(node: NodeRecording, name: string, columns: readonly string[], rows: number): ReadBatch {
   const batch = readTable(node, name, { columns });
+  refuseBroken(name, batch);
   if (batch.rows !== rows) throw new Error('it grew while it was sealed; stop the agent first');
   return batch;
 }

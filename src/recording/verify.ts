@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
 import { isAlive } from './alive.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
-import { layoutOf, tableOf } from './describe.ts';
+import { headerOf, layoutOf, tableOf } from './describe.ts';
 import { type TableFiles, tableFiles } from './files.ts';
 import * as heal from './heal.ts';
 import { type NodeRecording, openRecording } from './open.ts';
@@ -113,13 +113,15 @@ class Verifier {
     if (!names.includes('agent.json')) {
       this.add(path.join(node.folder, 'agent.json'), 'is missing', 'note', 'tables are known from their files');
     }
+    for (const table of node.lost ?? [])
+      this.add(path.join(node.folder, `${table}.parquet`), 'is missing', 'left', 'a copy from a backup would help');
     for (const [table, files] of tableFiles(names)) this.table(node, table, files, alive);
     this.hands = hands;
   }
 
   private table(node: NodeRecording, name: string, files: TableFiles, alive: boolean): void {
     const file = (each: string): string => path.join(node.folder, each);
-    const sealed = files.sealed === undefined ? 'none' : this.sealed(node, file(files.sealed), files);
+    const sealed = files.sealed === undefined ? 'none' : this.sealed(node, name, file(files.sealed), files);
     for (const part of files.parts) {
       if (part.endsWith('.csv') && files.parts.includes(`${part}.zst`)) {
         if (heal.sameContent(file(part), file(`${part}.zst`))) {
@@ -138,7 +140,9 @@ class Verifier {
     const rows = new Rows();
     const table = tableOf(node, name);
     const undescribed: string[] = [];
+    const header = headerOf(node, name);
     const csv: CsvOptions = {
+      ...(header === undefined ? {} : { header }),
       layout: (header, sample) => {
         if (table !== undefined) {
           const known = ['time', ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];
@@ -157,7 +161,17 @@ class Verifier {
       return;
     }
     const torn = path.basename(file);
-    if (damage.unreadable !== undefined && file.endsWith('.zst')) {
+    if (damage.lost_header) {
+      this.mend(file, 'its header is lost', 'written again, as agent.json has it', () =>
+        heal.writeHeader(file, header!),
+      );
+      // what else is wrong is counted from the new beginning
+      if (damage.bad_lines + damage.torn_bytes > 0 && this.hands) this.part(node, name, file, alive);
+      return;
+    }
+    if (damage.unreadable === 'it is empty')
+      this.add(file, damage.unreadable, 'left', 'a copy from a backup would help');
+    else if (damage.unreadable !== undefined && file.endsWith('.zst')) {
       this.mend(
         file,
         damage.unreadable,
@@ -185,9 +199,9 @@ class Verifier {
       this.add(file, `time goes backwards or repeats ${back} times`, 'note', 'read in the right order, each once');
   }
 
-  private sealed(node: NodeRecording, file: string, files: TableFiles): 'good' | 'bad' {
+  private sealed(node: NodeRecording, name: string, file: string, files: TableFiles): 'good' | 'bad' {
     try {
-      checkParquet(file);
+      checkParquet(file, name);
       return 'good';
     } catch (error) {
       const what = `cannot be read: ${reason(error)}`;

@@ -90,7 +90,7 @@ function batchOf(rows: readonly Sample[]): Batch {
 
 function readBack(file: string, wanted?: string[]): { rows: Sample[]; times: number[]; columns: string[] } {
   const rows = new Rows();
-  const table = readParquet(file, rows, wanted === undefined ? undefined : new Set(wanted));
+  const table = readParquet(file, rows, wanted === undefined ? {} : { wanted: new Set(wanted) });
   const number = (name: string, i: number): number => rows.numbers.get(name)?.[i] ?? Number.NaN;
   const values = new Map([...rows.texts].map(([name, { pool }]) => [name, pool.values()]));
   const word = (name: string, i: number): string => values.get(name)?.[rows.texts.get(name)!.codes[i]!] ?? '';

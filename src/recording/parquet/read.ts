@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { crc32, zstdDecompressSync } from 'node:zlib';
+import { reason } from '../../base/fault.ts';
 import type { Column, Table } from '../../table/table.ts';
 import { guessColumn } from '../describe.ts';
 import { Rows } from '../rows.ts';
@@ -58,14 +59,27 @@ export function readFooter(fd: number, size: number): ParquetFooter {
   return described === undefined ? facts : { ...facts, table: JSON.parse(text(described[2])) as Table };
 }
 
+export interface ParquetOptions {
+  /** Of the table: a file that describes itself as another one is not read. */
+  name?: string;
+  /** Only these columns, and all keys. */
+  wanted?: ReadonlySet<string>;
+  /** For a file that does not describe itself. */
+  described?: Table;
+  /** Told of a column that cannot be read, and is missing then; without it that is thrown. */
+  lost?: (column: string, why: string) => void;
+}
+
 /**
- * Puts the rows of a sealed file behind those that `rows` has, with the wanted columns (undefined: all) and all keys.
- * Returns the table as the file describes it, with the columns that are in the file.
+ * Puts the rows of a sealed file behind those that `rows` has. Returns the table as the file describes it, with the
+ * columns that are in the file.
  */
-export function readParquet(file: string, rows: Rows, wanted?: ReadonlySet<string>, described?: Table): Table {
+export function readParquet(file: string, rows: Rows, options: ParquetOptions = {}): Table {
+  const { wanted, described } = options;
   const fd = fs.openSync(file, 'r');
   try {
     const footer = readFooter(fd, fs.fstatSync(fd).size);
+    refuseOther(footer, options.name);
     const table = footer.table ?? described ?? guess(footer);
     const keys = new Set(table.keys.map((key) => key.name));
     const start = rows.length;
@@ -73,12 +87,18 @@ export function readParquet(file: string, rows: Rows, wanted?: ReadonlySet<strin
     for (const column of footer.columns) {
       const { name } = column;
       if (name !== 'time' && !keys.has(name) && wanted !== undefined && !wanted.has(name)) continue;
-      if (column.type === Type.BYTE_ARRAY) {
-        rows.addText(name);
-        readTexts(fd, column, rows.texts.get(name)!, start);
-      } else {
-        if (name !== 'time') rows.addNumber(name);
-        readNumbers(fd, column, name === 'time' ? rows.time : rows.numbers.get(name)!, start);
+      const text = column.type === Type.BYTE_ARRAY;
+      if (text) rows.addText(name);
+      else if (name !== 'time') rows.addNumber(name);
+      try {
+        if (text) readTexts(fd, column, rows.texts.get(name)!, start);
+        else readNumbers(fd, column, name === 'time' ? rows.time : rows.numbers.get(name)!, start);
+      } catch (error) {
+        // without times and keys nobody knows what the rest is about
+        if (options.lost === undefined || name === 'time' || keys.has(name)) throw error;
+        options.lost(name, reason(error));
+        rows.numbers.get(name)?.fill(Number.NaN, start);
+        rows.texts.get(name)?.codes.fill(0, start);
       }
     }
     rows.length = start + footer.rows;
@@ -89,15 +109,44 @@ export function readParquet(file: string, rows: Rows, wanted?: ReadonlySet<strin
   }
 }
 
-/** Reads a file to its end, a column at a time; throws with the reason when something in it is damaged. */
-export function checkParquet(file: string): void {
+/** Reads a file to its end, a column at a time; throws when something in it is damaged, or it is of another table. */
+export function checkParquet(file: string, table?: string): void {
   const fd = fs.openSync(file, 'r');
   try {
-    for (const { name } of readFooter(fd, fs.fstatSync(fd).size).columns)
-      readParquet(file, new Rows(), new Set([name]));
+    const footer = readFooter(fd, fs.fstatSync(fd).size);
+    refuseOther(footer, table);
+    for (const { name } of footer.columns) readParquet(file, new Rows(), { wanted: new Set([name]) });
   } finally {
     fs.closeSync(fd);
   }
+}
+
+/** Larger files are not looked through by everybody who only needs their statistics. */
+const QUICK_BYTES = 1 << 20;
+
+/** What is wrong with a sealed file, as far as a quick look tells: its end, and every checksum if it is small. */
+export function quickCheck(file: string, table: string): string | undefined {
+  try {
+    const fd = fs.openSync(file, 'r');
+    try {
+      const { size } = fs.fstatSync(fd);
+      const footer = readFooter(fd, size);
+      refuseOther(footer, table);
+      if (size <= QUICK_BYTES)
+        for (const column of footer.columns)
+          for (const chunk of column.chunks) for (const _ of bodies(fd, column, chunk));
+      return undefined;
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch (error) {
+    return reason(error);
+  }
+}
+
+function refuseOther(footer: ParquetFooter, name: string | undefined): void {
+  if (name === undefined || footer.table === undefined || footer.table.name === name) return;
+  throw new Error(`it holds the table ${footer.table.name}`);
 }
 
 const useOf = (column: ParquetColumnFacts) => (column.type === Type.BYTE_ARRAY ? 'text' : 'number');
@@ -184,13 +233,12 @@ function unpack(bytes: Buffer, size: number): Buffer {
   return zstdDecompressSync(bytes, { chunkSize: Math.max(64, size) });
 }
 
-/** The data pages of a chunk; its dictionary goes to `takeDictionary` first. */
-function* pages(
+/** The pages of a chunk as they are stored, with their checksums looked at. */
+function* bodies(
   fd: number,
   column: ParquetColumnFacts,
   chunk: ParquetChunk,
-  takeDictionary: (page: Buffer, count: number) => void,
-): Generator<Page> {
+): Generator<{ head: ReadStruct; body: Buffer }> {
   if (chunk.codec !== Codec.ZSTD) throw new Error('it is compressed in a way Tacho does not write');
   const bytes = Buffer.allocUnsafe(chunk.bytes);
   if (fs.readSync(fd, bytes, 0, chunk.bytes, chunk.offset) < chunk.bytes) throw new Error('it is cut off');
@@ -203,18 +251,30 @@ function* pages(
     if (head[4] !== undefined && crc32(body) !== (head[4] as number) >>> 0) {
       throw new Error(`column ${column.name} is damaged (checksum)`);
     }
+    if (head[1] === PageType.DATA_V2) rows += (head[8] as ReadStruct)[3] as number;
+    else if (head[1] !== PageType.DICTIONARY) throw new Error('it has pages of a kind Tacho does not write');
+    yield { head, body };
+  }
+}
+
+/** The data pages of a chunk; its dictionary goes to `takeDictionary` first. */
+function* pages(
+  fd: number,
+  column: ParquetColumnFacts,
+  chunk: ParquetChunk,
+  takeDictionary: (page: Buffer, count: number) => void,
+): Generator<Page> {
+  for (const { head, body } of bodies(fd, column, chunk)) {
     if (head[1] === PageType.DICTIONARY) {
       takeDictionary(unpack(body, head[2] as number), (head[7] as ReadStruct)[1] as number);
       continue;
     }
-    if (head[1] !== PageType.DATA_V2) throw new Error('it has pages of a kind Tacho does not write');
     const facts = head[8] as ReadStruct;
     const levels = facts[5] as number;
     const pageRows = facts[3] as number;
     const nulls = facts[2] as number;
     const present = nulls === 0 ? undefined : runsAndBits(body, 0, levels, 1, pageRows);
     const values = unpack(body.subarray(levels), (head[2] as number) - levels);
-    rows += pageRows;
     yield { encoding: facts[4] as number, count: pageRows - nulls, rows: pageRows, values, present };
   }
 }

@@ -37,6 +37,8 @@ export interface ExportOptions extends Selection {
   /** Told of each file that is written, and of what could not be read. */
   written?: (file: Written) => void;
   note?: (text: string) => void;
+  /** Told of each file whose data had to be left out. */
+  lost?: (file: string) => void;
 }
 
 export interface Written {
@@ -213,9 +215,11 @@ class TableExport {
 
   /** What every node of every job recorded. */
   private *each(columns: readonly string[], window: Range = {}): Generator<Piece> {
-    const damaged = (file: string, what: string): void => {
-      if (!this.said.has(file)) this.options.note?.(`${file}: ${what}`);
-      this.said.add(file);
+    const damaged = (file: string, what: string, lost: boolean): void => {
+      if (this.said.has(what)) return;
+      this.said.add(what);
+      this.options.note?.(what);
+      if (lost) this.options.lost?.(file);
     };
     const interval = this.interval === undefined ? {} : { interval: this.interval };
     for (const { recording, job, ranges } of this.selected) {

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, usage } from '../../base/fault.ts';
 import { suggest } from '../../base/suggest.ts';
+import { damageWords } from '../../query/processes.ts';
 import { tableOf } from '../../recording/describe.ts';
 import type { NodeRecording, Recording } from '../../recording/open.ts';
 import { readTable } from '../../recording/read.ts';
@@ -132,8 +133,8 @@ export interface PieceOptions {
   /** Microseconds: that asked for (undefined: samples as they were taken), and that at which samples were taken. */
   interval?: number;
   sampled: number;
-  /** Told once for each file of which something could not be read. */
-  damaged?: (file: string, what: string) => void;
+  /** Told of each file of which something could not be read; lost: more than single lines. */
+  damaged?: (file: string, what: string, lost: boolean) => void;
 }
 
 /** What a node recorded of a table in some ranges; undefined when that is nothing. */
@@ -148,11 +149,8 @@ export function pieceOf(job: string, node: NodeRecording, table: string, options
     ...(options.columns === undefined ? {} : { columns: options.columns }),
   });
   for (const damage of batch.damage) {
-    const lines = damage.bad_lines + Number(damage.torn_bytes > 0);
-    options.damaged?.(
-      damage.file,
-      damage.unreadable ?? `${lines} torn or damaged line${lines === 1 ? '' : 's'} left out`,
-    );
+    const lost = damage.unreadable !== undefined || damage.lost_columns !== undefined;
+    options.damaged?.(damage.file, damageWords(damage), lost);
   }
   const inside = (time: number): boolean => ranges.some((r) => time >= (r.from ?? time) && time <= (r.to ?? time));
   const wanted = ranges.length === 1 ? batch : filterRows(batch, (row) => inside(batch.time[row]!));

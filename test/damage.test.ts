@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { gather } from '../src/judge/gather.ts';
+import { report } from '../src/judge/report.ts';
+import { openRecording } from '../src/recording/open.ts';
+import { readTable } from '../src/recording/read.ts';
+import { sealRecording } from '../src/recording/seal.ts';
+import { verifyRecording } from '../src/recording/verify.ts';
+import { disk } from '../src/sources/disk.ts';
+import { loadavg } from '../src/sources/loadavg.ts';
+import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';
+import { tacho } from './tacho.ts';
+
+/** A minute of load and of a disk; some file of it is damaged, and that must be told. */
+async function recorded(sealed: boolean): Promise<string> {
+  const folder = path.join(temporary(), 'tacho-17');
+  const node = path.join(folder, 'node=c1');
+  fs.mkdirSync(node, { recursive: true });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf()));
+  const record = agentOf('c1', [loadavg.table, disk.table], { last_sample: START + 60e6 });
+  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(record));
+  const times = Array.from({ length: 61 }, (_, t) => START + t * 1e6);
+  const load = times.map((time, t): Row => ({ time, load1: t / 10, load5: Math.sin(t) }));
+  await appendRows(node, loadavg.table, load);
+  await appendRows(
+    node,
+    disk.table,
+    times.map((time, t): Row => ({ time, disk: 'sda', read_bytes: t * 1e6 })),
+  );
+  if (sealed) sealRecording(openRecording(folder));
+  return folder;
+}
+
+const card = (folder: string) => report(gather(openRecording(folder)));
+const load = (folder: string) => readTable(openRecording(folder).nodes[0]!, 'loadavg');
+
+test('a sound recording has grade A and nothing lost', async () => {
+  for (const sealed of [false, true]) {
+    const { quality, unmeasured } = card(await recorded(sealed));
+    assert.equal(quality.grade, 'A');
+    assert.ok(!unmeasured.some((u) => u.hint?.includes('tacho verify')));
+  }
+});
+
+test('a part that lost its header is read with the columns of agent.json, and verify writes it again', async () => {
+  const folder = await recorded(false);
+  const file = path.join(folder, 'node=c1', 'loadavg.csv');
+  const whole = fs.readFileSync(file, 'utf8');
+  fs.writeFileSync(file, whole.slice(whole.indexOf('\n') + 1));
+  assert.deepEqual([load(folder).rows, load(folder).numbers.get('load1')![60]], [61, 6]);
+  const told = card(folder);
+  assert.equal(told.quality.grade, 'B');
+  assert.match(told.unmeasured[0]!.what, /loadavg: loadavg\.csv on c1/);
+  assert.match(told.unmeasured[0]!.why, /header is lost/);
+  assert.deepEqual(
+    verifyRecording(folder).map((c) => [c.outcome, c.what]),
+    [['healed', 'its header is lost']],
+  );
+  assert.equal(fs.readFileSync(file, 'utf8'), whole);
+});
+
+const damages: Record<string, (file: string) => void> = {
+  emptied: (file) => fs.truncateSync(file),
+  'cut off': (file) => fs.truncateSync(file, fs.statSync(file).size - 20),
+  'of another table': (file) => fs.copyFileSync(file.replace('loadavg', 'disk'), file),
+  'with a flipped bit': (file) => {
+    const bytes = fs.readFileSync(file);
+    bytes[Math.floor(bytes.length / 4)]! ^= 4;
+    fs.writeFileSync(file, bytes);
+  },
+};
+
+for (const [name, damage] of Object.entries(damages)) {
+  test(`a sealed file ${name} is told, costs the grade, and verify leaves its statistics alone`, async () => {
+    const folder = await recorded(true);
+    const file = path.join(folder, 'node=c1', 'loadavg.parquet');
+    const statistics = fs.readFileSync(file.replace('parquet', 'stats.json'), 'utf8');
+    damage(file);
+    const { quality, unmeasured } = card(folder);
+    assert.equal(quality.grade, 'C');
+    assert.match(unmeasured[0]!.what, /loadavg: loadavg\.parquet on c1/);
+    assert.match(unmeasured[0]!.hint!, /^tacho verify .*tacho-17 says/);
+    const checks = verifyRecording(folder);
+    assert.deepEqual(
+      checks.map((c) => [c.file, c.outcome]),
+      [['node=c1/loadavg.parquet', 'left']],
+    );
+    assert.equal(fs.readFileSync(file.replace('parquet', 'stats.json'), 'utf8'), statistics);
+  });
+}
+
+test('an empty part, and a sealed file that is gone, are told', async () => {
+  const live = await recorded(false);
+  fs.truncateSync(path.join(live, 'node=c1/disk.csv'));
+  assert.deepEqual(
+    [card(live).quality.grade, card(live).unmeasured[0]!.what, card(live).unmeasured[0]!.why],
+    ['C', 'disk: disk.csv on c1', 'it is empty'],
+  );
+  assert.deepEqual(
+    verifyRecording(live).map((c) => [c.file, c.outcome]),
+    [['node=c1/disk.csv', 'left']],
+  );
+  const sealed = await recorded(true);
+  fs.rmSync(path.join(sealed, 'node=c1/disk.parquet'));
+  assert.match(card(sealed).unmeasured[0]!.why, /^it is missing$/);
+  assert.deepEqual(
+    verifyRecording(sealed).map((c) => [c.file, c.outcome]),
+    [['node=c1/disk.parquet', 'left']],
+  );
+});
+
+test('a column that cannot be read leaves the others, and an export says so', async () => {
+  const folder = await recorded(true);
+  const file = path.join(folder, 'node=c1', 'loadavg.parquet');
+  const bytes = fs.readFileSync(file);
+  // the doubles of load5 are the only ones that do not repeat: find a byte whose damage hits them alone
+  for (let at = 4; at < bytes.length; at++) {
+    bytes[at]! ^= 4;
+    fs.writeFileSync(file, bytes);
+    const { damage } = load(folder);
+    if (damage[0]?.lost_columns?.[0] === 'load5') break;
+    bytes[at]! ^= 4;
+  }
+  const batch = load(folder);
+  assert.deepEqual(batch.damage[0]!.lost_columns, ['load5']);
+  assert.deepEqual([batch.rows, batch.numbers.get('load1')![60]], [61, 6]);
+  assert.ok(batch.numbers.get('load5')!.every(Number.isNaN));
+  const { code, out, err } = tacho(['export', folder, '--table', 'loadavg']);
+  assert.equal(code, 1);
+  assert.equal(out.split('\n').length, 63);
+  assert.match(err, /load5 cannot be read, the other columns can/);
+  assert.match(err, /the export lacks .*loadavg\.parquet/);
+});
