@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { openRecording } from '../src/recording/open.ts';
+import { readTable } from '../src/recording/read.ts';
 
 const TACHO = path.join(import.meta.dirname, '../tacho');
 
@@ -42,6 +44,26 @@ test('start, phases, figures, status, stop in one script', (t) => {
   const node = fs.readdirSync(path.join(folder, 'r')).find((name) => name.startsWith('node='))!;
   assert.ok(fs.existsSync(path.join(folder, 'r', node, 'marker.parquet')), 'sealed');
   assert.equal(fs.statSync(path.join(folder, 'r')).mode & 0o777, 0o700);
+});
+
+test("outside of a scheduler the job is what the calling shell starts, not everybody's", (t) => {
+  const { folder, sh } = shell(t);
+  const stranger = spawn('sleep', ['12.34']);
+  t.after(() => stranger.kill());
+  const { status, stderr } = sh(`tacho start -o r --interval 0.1s
+    sleep 0.71 & sh -c 'sleep 0.72; :'; tacho mark begin x; sleep 0.73; tacho status
+    tacho stop --no-report`);
+  assert.equal(status, 0, stderr);
+  const [node] = openRecording(path.join(folder, 'r')).nodes;
+  assert.equal(node!.agent!.scope.members, 'tree');
+  const seen = readTable(node!, 'process', { columns: ['command'] }).texts.get('command')!.values;
+  for (const each of ['sleep 0.71', 'sleep 0.72', 'sleep 0.73']) assert.ok(seen.includes(each), `${each} in ${seen}`);
+  assert.ok(!seen.includes('sleep 12.34'), 'a stranger');
+  assert.deepEqual(
+    seen.filter((command) => command.includes('main.ts')),
+    [],
+    "Tacho's own",
+  );
 });
 
 test('a recording that has ended takes no marks', (t) => {
@@ -85,7 +107,7 @@ test('wrong use is exit 2, failure is exit 1, both with what to do', (t) => {
     ['tacho stop nowhere', 1, /cannot open .*nowhere/],
     ['tacho status', 1, /nothing is being recorded/],
     ['tacho mark', 2, /action/],
-    ['tacho mark pause x', 2, /"pause" is no action\n.*tacho mark begin NAME/],
+    ['tacho mark pause x', 2, /'pause' is invalid .*Allowed choices are begin, end/],
     ['tacho mark begin', 2, /a phase needs a name/],
     ['tacho mark begin x', 1, /nothing is being recorded.*\n.*; TACHO_RECORDING=FOLDER names one\n/],
     ['tacho fom speed', 2, /"speed" is not a figure of merit\n.*name=number/],

@@ -17,6 +17,14 @@ Examples:
         import('../show/completion.ts'),
         import('./program.ts'),
       ]);
-      process.stdout.write(completions[shell](await wholeProgram()));
+      const program = await wholeProgram();
+      const { sources } = await import('../sources/index.ts');
+      const tables = [...sources.map(({ table }) => table.name), 'agent'];
+      // offered, not demanded: recordings may hold other tables, too
+      for (const option of program.commands.flatMap(({ options }) => options)) {
+        if (option.long === '--table' || option.long === '--only' || option.long === '--without')
+          option.argChoices = tables;
+      }
+      process.stdout.write(completions[shell](program));
     });
 }

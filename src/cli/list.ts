@@ -1,5 +1,4 @@
-import type { Command } from 'commander';
-import { usage } from '../base/fault.ts';
+import { type Command, Option } from 'commander';
 import { listRecordings } from '../recording/list.ts';
 import { listText } from '../show/list-text.ts';
 
@@ -7,7 +6,7 @@ export function define(command: Command): void {
   command
     .argument('[folder...]', 'where to look (default: the current folder)')
     .option('-t, --tables', 'the tables that were recorded, instead of the recordings')
-    .option('-f, --format <format>', 'text or json', 'text')
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
@@ -20,9 +19,6 @@ Examples:
 `,
     )
     .action(async (folders: string[], options: { format: string; tables?: boolean }) => {
-      if (options.format !== 'text' && options.format !== 'json') {
-        throw usage(`there is no format "${options.format}"`, 'use text or json');
-      }
       const places = folders.length === 0 ? ['.'] : folders;
       if (options.tables === true) return void process.stdout.write(await tablesOf(places, options.format));
       const found = listRecordings(places);

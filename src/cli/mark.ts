@@ -1,17 +1,15 @@
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { usage } from '../base/fault.ts';
 
 export function define(command: Command): void {
   command
-    .argument('<action>', 'begin or end')
+    .addArgument(new Argument('<action>', 'what happens').choices(['begin', 'end']))
     .argument('[name]', 'the name of the phase; end without one ends the innermost')
     .addHelpText(
       'after',
       '\nPhases may lie inside each other; the report card has a line for each.\n\nExamples:\n  tacho mark begin "epoch 3"\n  ./train\n  tacho mark end\n',
     )
-    .action(async (action: string, name: string | undefined) => {
-      if (action !== 'begin' && action !== 'end')
-        throw usage(`"${action}" is no action`, 'tacho mark begin NAME, or tacho mark end [NAME]');
+    .action(async (action: 'begin' | 'end', name: string | undefined) => {
       if (action === 'begin' && !name) throw usage('a phase needs a name', 'tacho mark begin "epoch 3"');
       const { needMarkable } = await import('../jobs/active.ts');
       const { endPhase, writeMarks } = await import('../jobs/mark.ts');

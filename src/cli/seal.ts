@@ -1,5 +1,4 @@
-import type { Command } from 'commander';
-import { usage } from '../base/fault.ts';
+import { type Command, Option } from 'commander';
 import { formatBytes } from '../base/size.ts';
 import { findRecordings } from '../recording/open.ts';
 import { liveBytes, type SealedNode, sealRecording } from '../recording/seal.ts';
@@ -10,12 +9,13 @@ export function define(command: Command): void {
   command
     .argument('<recording...>', 'recordings, or folders that hold some')
     .option('--force', 'also nodes whose agent seems to be recording still')
-    .option('-f, --format <format>', 'text or json', 'text')
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
 Live files become one Parquet file a table, several times smaller, with statistics beside it from which the report
-card is made at once. Interrupting it does no harm: do it again.
+card is made at once. Below about a megabyte it does not pay: a recording of some seconds becomes larger (and tacho run
+leaves such a one as it is). Interrupting it does no harm: do it again.
 
 Examples:
   tacho seal tacho-4711
@@ -23,9 +23,6 @@ Examples:
 `,
     )
     .action((paths: string[], options: { force?: boolean; format: string }) => {
-      if (options.format !== 'text' && options.format !== 'json') {
-        throw usage(`there is no format "${options.format}"`, 'use text or json');
-      }
       const results = findRecordings(paths).map((recording) => {
         const bar = progress(`sealing ${recording.path}`, liveBytes(recording));
         const nodes = sealRecording(recording, {

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { parseDuration } from '../base/duration.ts';
 import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
@@ -30,11 +30,12 @@ export function define(command: Command): void {
     .option('--timeout <duration>', 'how long to wait for the first samples', parseDuration, 30)
     .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
     .option('--no-processes', 'do not let `tacho env` have every process and thread recorded')
-    .option('--format <format>', 'text or json', 'text')
+    .addOption(new Option('--format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
-In a Slurm, Flux or PBS job every node of the job is recorded; elsewhere this machine, or those named by --hosts.
+In a Slurm, Flux or PBS job every node of the job is recorded. Elsewhere this machine is, and the job is what the calling
+shell starts until tacho stop; of machines named by --hosts all that runs there counts as the job.
 
 Examples:
   tacho start --interval 10

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { formatDuration } from '../base/duration.ts';
 import type { NodeStatus } from '../jobs/status.ts';
 import { printable, textTable } from '../show/text-table.ts';
@@ -6,7 +6,7 @@ import { printable, textTable } from '../show/text-table.ts';
 export function define(command: Command): void {
   command
     .argument('[recording]', 'the recording to look at (default: the one of this job or session)')
-    .option('--format <format>', 'text or json', 'text')
+    .addOption(new Option('--format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText('after', '\nExamples:\n  tacho status\n  tacho status tacho-4711 --format json\n')
     .action(async (folder: string | undefined, options: { format: string }) => {
       const { needActive } = await import('../jobs/active.ts');

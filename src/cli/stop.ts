@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { near } from './near.ts';
 import type { ReportOptions } from './report.ts';
 
@@ -13,7 +13,7 @@ export function define(command: Command): void {
     .argument('[recording]', 'the recording to stop (default: the one of this job or session)')
     .option('--no-report', 'do not print the report card')
     .option('--no-seal', 'leave the files as they were written')
-    .option('--format <format>', 'of the report: text, markdown or json', 'text')
+    .addOption(new Option('--format <format>', 'of the report').choices(['text', 'markdown', 'json']).default('text'))
     .addHelpText('after', '\nExamples:\n  tacho stop\n  tacho stop tacho-4711 --no-report\n')
     .action(async (folder: string | undefined, options: Options) => {
       const { stopRecording } = await import('../jobs/stop.ts');

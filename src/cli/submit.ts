@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { configFlags } from '../config/flags.ts';
 import type { SubmitResult } from '../database/submit-all.ts';
@@ -17,7 +17,7 @@ export function define(command: Command): void {
     .usage('RECORDING… --db ADDRESS [options]')
     .argument('<recordings...>', 'recordings, or folders that hold some')
     .option('--replace', 'put them in the place of what the database has of the same jobs')
-    .option('-f, --format <format>', 'text or json', 'text');
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'));
   configFlags(command, ['db'])
     .addHelpText(
       'after',
@@ -31,9 +31,6 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: Options) => {
-      if (options.format !== 'text' && options.format !== 'json') {
-        throw usage(`there is no format "${options.format}"`, 'use text or json');
-      }
       const address = await needAddress(options);
       const folders = [...new Set(paths.flatMap((path) => foldersIn(path)))];
       const { submitAll } = await import('../database/submit-all.ts');

@@ -1,6 +1,5 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { adoptRecords } from '../agent/adopt-records.ts';
-import { usage } from '../base/fault.ts';
 import { findRecordings } from '../recording/open.ts';
 import { type Check, verifyRecording } from '../recording/verify.ts';
 import { paint } from '../show/paint.ts';
@@ -10,7 +9,7 @@ export function define(command: Command): void {
   command
     .argument('<recording...>', 'recordings, or folders that hold some')
     .option('-n, --dry-run', 'say what would be done, and do nothing')
-    .option('-f, --format <format>', 'text or json', 'text')
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
@@ -23,9 +22,6 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: { dryRun?: boolean; format: string }) => {
-      if (options.format !== 'text' && options.format !== 'json') {
-        throw usage(`there is no format "${options.format}"`, 'use text or json');
-      }
       const dryRun = options.dryRun === true;
       const results: { path: string; checks: Check[] }[] = [];
       for (const recording of findRecordings(paths)) {

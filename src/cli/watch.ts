@@ -1,7 +1,6 @@
 import * as path from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { formatDuration, parseDuration } from '../base/duration.ts';
-import { usage } from '../base/fault.ts';
 import { configFlags } from '../config/flags.ts';
 import type { WatchEvent } from '../database/watch.ts';
 import { needAddress } from './database-address.ts';
@@ -22,7 +21,11 @@ export function define(command: Command): void {
     .option('--every <duration>', 'time between looks', parseDuration, 10)
     .option('--settle <duration>', 'take a recording when nothing in it has changed for so long', parseDuration, 10)
     .option('--done <folder>', 'where stored recordings go (default: they stay)')
-    .option('-f, --format <format>', 'text, or json: a line of JSON for each event', 'text');
+    .addOption(
+      new Option('-f, --format <format>', 'how it looks; json is a line for each event')
+        .choices(['text', 'json'])
+        .default('text'),
+    );
   configFlags(command, ['db'])
     .addHelpText(
       'after',
@@ -36,9 +39,6 @@ Examples:
 `,
     )
     .action(async (folder: string, options: Options) => {
-      if (options.format !== 'text' && options.format !== 'json') {
-        throw usage(`there is no format "${options.format}"`, 'use text or json');
-      }
       const address = await needAddress(options);
       const { watch } = await import('../database/watch.ts');
       const stop = new AbortController();

@@ -31,7 +31,10 @@ function program(): Command {
     .summary('print the report card')
     .argument('[recordings...]')
     .addOption(new Option('--format <format>', 'how [text]').choices(['text', 'json', 'html']));
-  root.command('mark').command('begin');
+  root
+    .command('mark')
+    .command('begin')
+    .addOption(new Option('--colour <name>').choices(['red', 'green']));
   root.command('completion').addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']));
   root.command('agent', { hidden: true });
   return root;
@@ -88,6 +91,11 @@ for (const shell of ['bash', 'fish'] as const) {
     assert.deepEqual(offer('tacho run -o ta'), ['tacho-17']);
     assert.deepEqual(offer('tacho completion z'), ['zsh']);
     assert.deepEqual(offer('tacho mark b'), ['begin']);
+    if (shell === 'bash') {
+      assert.deepEqual(offer('tacho mark begin --co'), ['--colour']);
+      assert.deepEqual(offer('tacho mark begin --colour r'), ['red']);
+      assert.deepEqual(offer('tacho mark begin b'), []);
+    }
     assert.ok(offer('tacho run -- unam').includes('uname'));
   });
 }

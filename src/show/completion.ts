@@ -69,21 +69,27 @@ function bash(program: Command): string {
   const values: string[] = [];
   const flags: string[] = [];
   const rest: string[] = [];
-  for (const verb of tree.parts) {
+  const verbs = tree.parts.flatMap((verb) => [
+    verb,
+    ...verb.parts.map((sub) => ({ ...sub, name: `${verb.name} ${sub.name}` })),
+  ]);
+  const several = tree.parts.filter(({ parts }) => parts.length > 0).map(({ name }) => name);
+  for (const verb of verbs) {
     for (const flag of verb.flags) {
       const pattern = names(flag)
         .map((name) => quote(`${verb.name} ${name}`))
         .join('|');
       if (flag.takes.what !== 'nothing') values.push(`    ${pattern}) ${bashValue(flag.takes)} return ;;`);
     }
-    flags.push(`      ${verb.name}) words=${quote(verb.flags.flatMap(names).join(' '))} ;;`);
+    flags.push(`      ${quote(verb.name)}) words=${quote(verb.flags.flatMap(names).join(' '))} ;;`);
     if (verb.parts.length > 0)
-      rest.push(`    ${verb.name}) words=${quote(verb.parts.map(({ name }) => name).join(' '))} ;;`);
-    else if (verb.argument === 'choice') rest.push(`    ${verb.name}) words=${quote(verb.words.join(' '))} ;;`);
-    else if (verb.argument === 'folder') rest.push(`    ${verb.name}) ${bashValue({ what: 'folder' })} return ;;`);
-    else if (verb.argument === 'file') rest.push(`    ${verb.name}) ${bashValue({ what: 'file' })} return ;;`);
+      rest.push(`    ${quote(verb.name)}) words=${quote(verb.parts.map(({ name }) => name).join(' '))} ;;`);
+    else if (verb.argument === 'choice') rest.push(`    ${quote(verb.name)}) words=${quote(verb.words.join(' '))} ;;`);
+    else if (verb.argument === 'folder')
+      rest.push(`    ${quote(verb.name)}) ${bashValue({ what: 'folder' })} return ;;`);
+    else if (verb.argument === 'file') rest.push(`    ${quote(verb.name)}) ${bashValue({ what: 'file' })} return ;;`);
     else if (verb.argument === 'command')
-      rest.push(`    ${verb.name}) COMPREPLY=($(compgen -c -- "$current")); return ;;`);
+      rest.push(`    ${quote(verb.name)}) COMPREPLY=($(compgen -c -- "$current")); return ;;`);
   }
   return `# Completion of tacho for bash: eval "$(tacho completion bash)"
 _tacho() {
@@ -96,7 +102,10 @@ _tacho() {
         if ((i + 1 == COMP_CWORD)); then COMPREPLY=($(compgen -c -- "$current")); else COMPREPLY=($(compgen -f -- "$current")); fi
         return ;;
       -*) ;;
-      *) [ -n "$verb" ] || verb=\${COMP_WORDS[i]} ;;
+      *)
+        case $verb in
+          '') verb=\${COMP_WORDS[i]} ;;
+${several.length === 0 ? '' : `          ${several.join('|')}) verb="$verb \${COMP_WORDS[i]}" ;;\n`}        esac ;;
     esac
   done
   case "$verb $previous" in
