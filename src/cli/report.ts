@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { type GatherOptions, gather } from '../judge/gather.ts';
@@ -29,7 +29,7 @@ export interface ReportOptions {
 export function define(command: Command): void {
   command
     .argument('[recording...]', 'recordings, or folders that hold some (default: the current folder)')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(FORMATS).default('text'))
+    .addOption(command.createOption('-f, --format <format>', 'how it looks').choices(FORMATS).default('text'))
     .option('-j, --job <id>', 'only the job with this id')
     .option('--step <n>', 'only while this step of the scheduler ran')
     .option('--marker <name>', 'only while this phase lasted (tacho mark begin NAME)')
