@@ -16,6 +16,8 @@ export interface Batch {
   texts: Map<string, TextColumn>;
   /** Where each series (one combination of keys) begins; one more entry ends the last. */
   series: Uint32Array;
+  /** At which its node was sampled, if that is known. */
+  interval_seconds?: number;
 }
 
 export interface ReadOptions {

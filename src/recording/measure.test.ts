@@ -51,6 +51,16 @@ test('a gauge: extremes, when the maximum came first, mean, percentiles and the 
   });
 });
 
+test('samples closer than half an interval make no peak', () => {
+  const rate = (times: number[], total: number[]) =>
+    column({ ...batchOf(times, { total }), interval_seconds: 1 }, 'total').rate;
+  const late = rate([0, 1, 2, 2.125], [0, 10, 20, 27])!;
+  assert.deepEqual([late.max, late.max_time, late.min], [17 / 1.125, 2.125e6, 10]);
+  const early = rate([0, 0.045, 1, 2], [0, 7, 7, 17])!;
+  assert.deepEqual([early.max, early.min], [10, 0]);
+  assert.equal(rate([0, 0.045], [0, 7]), undefined);
+});
+
 test('a counter: growth and rates, with a restart from zero in between', () => {
   const found = column(batchOf([0, 1, 2, 4, 5], { total: [100, 110, 5, 45, 45] }), 'total');
   assert.equal(found.increase, 10 + 5 + 40 + 0);

@@ -138,6 +138,7 @@ export function measureColumn(measured: Measured, batch: Batch, column: Column, 
   // how often something happened says nothing about a mean
   if (batch.table.events === true) return;
   const { series, time } = batch;
+  const shortest = ((batch.interval_seconds ?? 0) * 1e6) / 2;
   measured.places.forEach((s, i) => {
     const found = measureValues(
       values,
@@ -146,6 +147,7 @@ export function measureColumn(measured: Measured, batch: Batch, column: Column, 
       series[s + 1]!,
       column.kind === 'counter',
       batch.table.sparse,
+      shortest,
     );
     if (found !== undefined) measured.table.series[i]!.columns[column.name] = found;
   });
@@ -157,7 +159,8 @@ function measureValues(
   from: number,
   to: number,
   isCounter: boolean,
-  sparse = false,
+  sparse: boolean | undefined,
+  shortest: number,
 ): Statistics | undefined {
   space.room(to - from);
   const { values, times, weights } = space;
@@ -201,7 +204,9 @@ function measureValues(
     }
   }
   const weighted = held > 0;
-  const growth = isCounter ? measureGrowth(count, sparse) : { integral: measureArea(count, sparse) };
+  const growth = isCounter
+    ? measureGrowth(count, sparse === true, shortest)
+    : { integral: measureArea(count, sparse === true) };
   let squares = 0;
   for (let i = 0; i < count; i++) {
     const away = values[i]! - mean;
@@ -244,33 +249,47 @@ function measureArea(count: number, sparse: boolean): number {
   return area / 1e6;
 }
 
-/** How much the counter in `space` grew, and how fast. A counter that fell began again at zero. */
-function measureGrowth(count: number, sparse: boolean): Pick<Statistics, 'increase' | 'rate'> {
-  const { values, times, rates, spare } = space;
-  if (sparse) spare.set(space.weights.subarray(0, count));
+/** What a counter grew by at sample `i`. One that fell began again at zero. */
+function grownAt(values: Float64Array, i: number): number {
+  const step = values[i]! - values[i - 1]!;
+  return step >= 0 ? step : values[i]!;
+}
+
+/**
+ * How much the counter in `space` grew, and how fast. Rates are taken over at least `shortest` microseconds: a little
+ * growth between two samples that happen to be close together is no peak.
+ */
+function measureGrowth(count: number, sparse: boolean, shortest: number): Pick<Statistics, 'increase' | 'rate'> {
+  const { values, times, rates, spare, weights } = space;
   let increase = 0;
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
   let maxTime = Number.NaN;
+  let found = 0;
   for (let i = 1; i < count; i++) {
-    const step = values[i]! - values[i - 1]!;
-    const grown = step >= 0 ? step : values[i]!;
+    let grown = grownAt(values, i);
     increase += grown;
-    const rate = grown / ((times[i]! - times[i - 1]!) / 1e6);
-    rates[i - 1] = rate;
+    let from = i - 1;
+    for (; from > 0 && times[i]! - times[from]! < shortest; from--) grown += grownAt(values, from);
+    const span = times[i]! - times[from]!;
+    if (span < shortest) continue;
+    const rate = grown / (span / 1e6);
+    rates[found] = rate;
+    if (sparse) spare[found] = weights[i - 1]!;
+    found++;
     if (rate < min) min = rate;
     if (rate > max) {
       max = rate;
       maxTime = times[i]!;
     }
   }
-  if (count < 2) return { increase };
+  if (found === 0) return { increase };
   const [p05, p50, p95] = (
     min === max
       ? [min, min, min]
       : sparse
-        ? weightedQuantiles(rates, spare, count - 1, THREE)
-        : quantiles(rates, count - 1, THREE)
+        ? weightedQuantiles(rates, spare, found, THREE)
+        : quantiles(rates, found, THREE)
   ) as [number, number, number];
   const mean = increase / ((times[count - 1]! - times[0]!) / 1e6);
   return { increase, rate: { min, max, max_time: maxTime, mean, p05, p50, p95 } };

@@ -122,7 +122,8 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   const columns = orderColumns(seen, described);
   for (const key of table.keys) rows.addText(key.name);
   const batch = arrange(rows, { ...table, columns }, distinct);
-  return { ...clip(batch, options), damage };
+  const every = node.agent?.interval_seconds ?? Number.NaN;
+  return { ...clip(batch, options), damage, ...(every > 0 ? { interval_seconds: every } : {}) };
 }
 
 /** Room for all parts at once, going by what the first one held. */
