@@ -34,3 +34,13 @@ test('every column says its unit in its name, has a sentence of help and a Prome
   }
   assert.deepEqual(wrong, []);
 });
+
+test('docs/README.md leads to every page', () => {
+  const docs = path.join(import.meta.dirname, '../docs');
+  const index = fs.readFileSync(path.join(docs, 'README.md'), 'utf8');
+  const pages = fs.readdirSync(docs).filter((name) => name.endsWith('.md') && name !== 'README.md');
+  assert.deepEqual(
+    pages.filter((name) => !index.includes(`](${name})`)),
+    [],
+  );
+});
