@@ -52,7 +52,7 @@ test("outside of a scheduler the job is what the calling shell starts, not every
   t.after(() => stranger.kill());
   const { status, stderr } = sh(`tacho start -o r --interval 0.1s
     sleep 0.71 & sh -c 'sleep 0.72; :'; tacho mark begin x; sleep 0.73; tacho status
-    tacho stop --no-report`);
+    tacho stop --no-report; exit $?`);
   assert.equal(status, 0, stderr);
   const [node] = openRecording(path.join(folder, 'r')).nodes;
   assert.equal(node!.agent!.scope.members, 'tree');

@@ -31,7 +31,7 @@ export interface AgentsOptions {
   without?: readonly string[];
   /** A configuration that was named. */
   config?: string;
-  /** A local agent ends when this process has gone. */
+  /** A local agent records this process and its descendants as the job, and ends when it has gone. */
   watchPid?: number;
   /** How Tacho is started on a node (default: as this one was). */
   tacho?: readonly string[];
@@ -88,7 +88,7 @@ function agentCommand({ recording, job, env, only, without, config, watchPid, ta
   if (job.scheduler !== 'none' && job.scheduler !== 'file') {
     command.push('--scheduler', job.scheduler, '--job-id', env.SLURM_JOB_ID ?? job.id);
   }
-  if (watchPid !== undefined) command.push('--watch-pid', String(watchPid));
+  if (watchPid !== undefined) command.push('--pid', String(watchPid), '--watch-pid', String(watchPid));
   if (job.redacted) command.push('--redact');
   if (only !== undefined && only.length > 0) command.push('--only', only.join(','));
   if (without !== undefined && without.length > 0) command.push('--without', without.join(','));

@@ -7,6 +7,7 @@ import { forgetActive, noteActive, refuseSecond, updateActive } from './active.t
 import type { Environment } from './command.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from './job-facts.ts';
 import { firstSamples, type Launched, lastWords, startAgents, stopAgents } from './launch.ts';
+import { isHere } from './local.ts';
 import { planRecords } from './preload.ts';
 import { known } from './scheduler.ts';
 
@@ -23,7 +24,7 @@ export interface StartOptions extends JobOptions {
   config?: string;
   /** Let processes record themselves (`tacho env`); default: yes. */
   processes?: boolean;
-  /** A local agent ends with this process: the shell that called `tacho start`. */
+  /** The shell that called `tacho start`. Outside of a scheduler it is the job, with what it starts, and ends the recording. */
   watchPid: number;
   tacho?: readonly string[];
 }
@@ -55,7 +56,8 @@ export async function startRecording(env: Environment, options: StartOptions): P
   let launched: Launched[] = [];
   try {
     noteActive(env, { recording, launched });
-    const local = job.nodes.length === 1 && (job.scheduler === 'none' || job.scheduler === 'file');
+    const local =
+      job.nodes.length === 1 && isHere(job.nodes[0]!) && (job.scheduler === 'none' || job.scheduler === 'file');
     launched = startAgents({
       recording,
       job,

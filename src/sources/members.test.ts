@@ -224,6 +224,14 @@ test("in a tree, commands of Tacho are not the job's, but what they run is", (t)
   ]);
   const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [100, 102, 103]);
+  // another is still the shell script that starts it
+  change(m, 104, [{ pid: 104, parent: 100, session: 100 }]);
+  assert.deepEqual(pids(watch), [100, 102, 103, 104]);
+  change(m, 105, [
+    { pid: 104, parent: 100, session: 100, environment: { TACHO_OWN: '1' } },
+    { pid: 105, parent: 104, session: 100 },
+  ]);
+  assert.deepEqual(pids(watch), [100, 102, 103, 105]);
   watch.close();
 });
 

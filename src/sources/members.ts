@@ -28,6 +28,8 @@ export interface MemberWatch {
 
 /** So long a process that is not the job's may still become it: a launcher changes its user and program after the fork. */
 const YOUNG_MS = 5000;
+/** So long the script that starts Tacho may take. */
+const SCRIPT_MS = 500;
 /** Members that lead or led a session or a process group; of very many the oldest are let go. */
 const LEADERS_KEPT = 4096;
 
@@ -54,6 +56,8 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   const known = new Map<number, Known>();
   const members = new Map<number, Member>();
   const leaders = new Set<number>();
+  /** Young members, which may turn out to be Tacho's own. */
+  const unsettled = new Set<Known>();
   const stat = emptyStat();
   const counter = pidCounter(host);
   const lister: Lister = how.by === 'cgroup' ? listCgroup(host, how.path) : listProcesses(host, counter);
@@ -74,6 +78,17 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     } else if (!entry.belongs && !entry.excluded && mayBecome(entry)) {
       decide(entry);
     }
+  }
+
+  /** The script that starts Tacho is a shell at first. */
+  function settle(entry: Known): void {
+    const own = isOwn(host, entry.pid);
+    if (own || now - entry.since > SCRIPT_MS) unsettled.delete(entry);
+    if (!own) return;
+    entry.belongs = false;
+    entry.passes = true;
+    members.delete(entry.pid);
+    listener?.vanished(entry);
   }
 
   /** A launcher's child becomes the user's program some time after the fork: Slurm's even after a prologue of any length. */
@@ -129,6 +144,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       if (leaders.size > LEADERS_KEPT) leaders.delete(leaders.values().next().value!);
     }
     members.set(pid, entry);
+    if (pid !== root) unsettled.add(entry);
     listener?.appeared(entry);
   }
 
@@ -167,6 +183,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
 
   function drop(entry: Known): void {
     known.delete(entry.pid);
+    unsettled.delete(entry);
     if (entry.pid === root) root = undefined;
     if (members.delete(entry.pid)) listener?.vanished(entry);
   }
@@ -177,6 +194,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       round++;
       now = performance.now();
       counter.update();
+      for (const entry of unsettled) settle(entry);
       if (!lister.list(visit)) return;
       for (const entry of known.values()) if (entry.seen !== round) drop(entry);
     },
