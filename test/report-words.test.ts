@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { report } from '../src/judge/report.ts';
 import { nodeRows, processRows, recordWords } from '../src/show/report-rows.ts';
 import { reportText } from '../src/show/report-text.ts';
+import { processTable } from '../src/sources/process-table.ts';
 import { agent, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
 import { count, level, series, table } from './report/statistics.ts';
 
@@ -77,6 +78,27 @@ test('equal shares are not told as a range', () => {
     ),
   ]);
   assert.match(card, /more nodes, all 89 % of their CPUs busy/);
+});
+
+test('nodes without a process of the job count with the CPUs that were asked for', () => {
+  const lived = span(600);
+  const busy = table('process', [series(lived, { pid: '5', start: '0' }, { user_ms: count(lived, 300_000) })]);
+  const names = ['c1', 'c2', 'c3'];
+  const told = material(
+    job(600, { nodes: names, asked: { nodes: 3, cpus: 3 } }),
+    names.map((name, i) => {
+      const record = agent(name, lived, { scope: { members: 'tree' }, tables: [processTable] });
+      return node(name, record, [
+        table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]),
+        ...(i === 0 ? [busy] : []),
+      ]);
+    }),
+  );
+  const { summary } = report(told);
+  assert.deepEqual([summary.cpus_busy, summary.cpus_measured], [0.5, 3]);
+  const record = told.nodes[2]!.agent!;
+  record.unmeasured = [{ table: 'process', what: 'process', why: 'not allowed' }];
+  assert.equal(report(told).summary.cpus_measured, 2);
 });
 
 test('little memory is told in MiB', () => {

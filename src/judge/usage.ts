@@ -59,7 +59,8 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     const window = end === undefined ? {} : { window_seconds: (end - start) / 1e6 };
     found.push({ seconds: recorded, source: 'records', ...window });
   }
-  const processes = sum(seriesOf(node, 'process').map((series) => processCpuSeconds(material, series)));
+  const seen = sum(seriesOf(node, 'process').map((series) => processCpuSeconds(material, series)));
+  const processes = seen ?? (hadNoProcesses(material, node) ? 0 : undefined);
   if (processes !== undefined) found.push({ seconds: processes, source: 'processes' });
   if (node.agent?.scope.members === 'node') {
     const busy = columnOf(node, 'cpu', 'busy_ms', { cpu: 'all' });
@@ -72,6 +73,17 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   // work that was launched elsewhere (srun, a daemon) is in the samples, but the command never waited for it
   if (best !== undefined && best.source !== 'node' && best.seconds > exact.seconds * 1.1 + 1) return best;
   return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
+}
+
+/** Whether processes were looked for on this node in every tick, and the job had none there. */
+function hadNoProcesses({ range, unread = [] }: Material, { node, agent, tables }: NodeMaterial): boolean {
+  if (agent === undefined || agent.ticks === 0 || agent.scope.members === 'node' || range !== undefined) return false;
+  const sought = agent.tables.some((table) => table.name === 'process');
+  const failed = [
+    ...agent.unmeasured.map((note) => note.table),
+    ...unread.flatMap((u) => (u.node === node ? u.table : [])),
+  ];
+  return sought && !tables.has('process') && !failed.includes('process');
 }
 
 function recordedCpuSeconds({ processes }: Material, { node }: NodeMaterial): number | undefined {
