@@ -113,6 +113,13 @@ for (const { args, code, says } of cases) {
   });
 }
 
+test('what goes to a file or a pipe is ASCII', () => {
+  for (const args of [['run'], ['run', '--help'], ['export', '--help'], ['report', folder], ['operations', '--help']]) {
+    const { out, err } = tacho(args);
+    assert.match(out + err, /^[\n\x20-\x7e]+$/, args.join(' '));
+  }
+});
+
 test('what failed has left nothing behind', () => {
   assert.deepEqual(fs.readdirSync(folder).sort(), [
     'newer',

@@ -60,7 +60,7 @@ test('wrong use and wrong folders: what, where, what to do', () => {
   assert.equal(nothing.code, 1);
   assert.match(
     nothing.err,
-    /no recording in \.: looked for folders with job\.json or node=…, four levels deep\n.*tacho run/,
+    /no recording in \.: looked for folders with job\.json or node=NAME, four levels deep\n.*tacho run/,
   );
   const format = tacho(['list', '--format', 'xml'], within);
   assert.equal(format.code, 2);

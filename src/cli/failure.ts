@@ -1,6 +1,6 @@
 import { code, Fault, reason } from '../base/fault.ts';
 import { paint } from '../show/paint.ts';
-import { printable } from '../show/text-table.ts';
+import { ascii, printable } from '../show/text-table.ts';
 
 /** Exit code of a closed pipe (`tacho list | head -1`): the reader has what it wanted. */
 const QUIET = 0;
@@ -15,7 +15,7 @@ export function tell(error: unknown): number {
   let text = `${red(bold('tacho:'))} ${clean(message)}\n`;
   for (const line of hint?.split('\n') ?? []) text += `       ${printable(line)}\n`;
   if (process.env.TACHO_DEBUG && error instanceof Error) text += `${error.stack}\n`;
-  process.stderr.write(text);
+  process.stderr.write(process.stderr.isTTY ? text : ascii(text));
   return exit;
 }
 

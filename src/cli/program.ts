@@ -3,6 +3,7 @@ import { Fault, usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
 import { VERSION } from '../base/version.ts';
 import { foldHelp } from '../show/fold-help.ts';
+import { ascii } from '../show/text-table.ts';
 import { type Verb, verbs } from './verbs.ts';
 
 const EXAMPLES = `
@@ -37,7 +38,10 @@ function root(): Command {
     .enablePositionalOptions()
     .configureOutput({
       outputError: () => {},
-      writeOut: (text) => void process.stdout.write(foldHelp(text, helpWidth)),
+      writeOut: (text) => {
+        const help = foldHelp(text, helpWidth);
+        process.stdout.write(process.stdout.isTTY ? help : ascii(help));
+      },
     })
     .configureHelp({ helpWidth, showGlobalOptions: false, optionDescription })
     .exitOverride();

@@ -33,7 +33,7 @@ export interface Recording {
 export function openRecording(folder: string): Recording {
   const names = listFolder(folder);
   if (!isRecording(names)) {
-    throw new Fault(`${folder} is not a recording: it has neither job.json nor a folder node=…`, {
+    throw new Fault(`${folder} is not a recording: it has neither job.json nor a folder node=NAME`, {
       hint: 'tacho list FOLDER shows the recordings in a folder',
     });
   }
@@ -69,7 +69,7 @@ export function findRecordings(paths: readonly string[]): Recording[] {
       if (!found.has(key)) found.set(key, openRecording(folder));
     }
     if (found.size === before && folders.length === 0) {
-      throw new Fault(`no recording in ${start}: looked for folders with job.json or node=…, four levels deep`, {
+      throw new Fault(`no recording in ${start}: looked for folders with job.json or node=NAME, four levels deep`, {
         hint: 'tacho run -o FOLDER -- COMMAND makes one; tacho demo makes one to look at',
       });
     }

@@ -91,8 +91,8 @@ test('a file of something else under a part’s name is set aside, other files a
   fs.writeFileSync(path.join(nodeOf(folder), 'core.1234'), 'dump');
   fs.writeFileSync(path.join(folder, 'notes.txt'), 'mine');
   assert.deepEqual(found(folder), [
-    'note: notes.txt is not one of Tacho’s files → left as it is',
-    'note: node=c1/core.1234 is not one of Tacho’s files → left as it is',
+    "note: notes.txt is not one of Tacho's files → left as it is",
+    "note: node=c1/core.1234 is not one of Tacho's files → left as it is",
     'healed: node=c1/load.0007.csv its first line is not the header of this table: a,b → set aside as load.0007.csv.torn',
   ]);
   assert.equal(fs.readFileSync(path.join(nodeOf(folder), 'load.0007.csv.torn'), 'utf8'), 'a,b\n1,2\n');

@@ -81,7 +81,7 @@ class Verifier {
   /** Files that nobody of Tacho's wrote stay where they are. */
   foreign(folder: string, names: readonly string[], known: RegExp): void {
     for (const name of names) {
-      if (!known.test(name)) this.add(path.join(folder, name), 'is not one of Tacho’s files', 'note', 'left as it is');
+      if (!known.test(name)) this.add(path.join(folder, name), "is not one of Tacho's files", 'note', 'left as it is');
     }
   }
 
