@@ -15,6 +15,7 @@ test('what somebody recorded does not reach the terminal raw', async () => {
   const job = JSON.parse(fs.readFileSync(file, 'utf8'));
   fs.writeFileSync(file, JSON.stringify({ ...job, name: NASTY, user: NASTY, id: `7${NASTY}` }));
   const lines = fs.readFileSync(path.join(folder, 'node=c1', 'load.csv'), 'utf8').split('\n');
+  // a line that is quoted in what is said on stderr
   lines.splice(2, 0, `${lines[1]!.split(',')[0]},${NASTY}`);
   fs.writeFileSync(path.join(folder, 'node=c1', 'load.csv'), lines.join('\n'));
   for (const verb of ['list', 'report', 'status', 'verify']) {

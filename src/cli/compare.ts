@@ -10,6 +10,7 @@ import { findRecordings } from '../recording/open.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { pageWidth } from './process-source.ts';
 import { whole } from './processes.ts';
+import { warn } from './warn.ts';
 
 interface Options extends DatabaseOptions {
   by?: CompareBy;
@@ -43,7 +44,7 @@ Examples:
     )
     .action(async (paths: string[], options: Options) => {
       const { set, reports } = await jobsOf(paths, options);
-      for (const trouble of set.troubles) process.stderr.write(`tacho: ${trouble}\n`);
+      for (const trouble of set.troubles) warn(trouble);
       const found = compare(reports, set, options.by);
       const { compareCsv, compareJson, compareText } = await import('../show/compare-text.ts');
       const page = {

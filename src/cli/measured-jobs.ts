@@ -6,6 +6,7 @@ import { findRecordings, type Recording } from '../recording/open.ts';
 import { progress } from '../show/progress.ts';
 import { type DatabaseOptions, databaseFor } from './database-option.ts';
 import { parseTags } from './tags.ts';
+import { warn } from './warn.ts';
 
 export interface OpenJobsOptions extends DatabaseOptions {
   /** Only jobs with these tags. */
@@ -42,7 +43,7 @@ async function jobsThere(
       },
     );
   }
-  for (const { troubles } of jobs) for (const trouble of troubles) process.stderr.write(`tacho: ${trouble}\n`);
+  for (const { troubles } of jobs) for (const trouble of troubles) warn(trouble);
   return measuredJobs(database, jobs);
 }
 
@@ -58,7 +59,7 @@ function jobsHere(names: readonly string[], tags: readonly string[]): MeasuredJo
       hint: 'tacho report FOLDER --format json has the tags of jobs, as job.tags',
     });
   }
-  for (const { troubles } of jobs) for (const trouble of troubles) process.stderr.write(`tacho: ${trouble}\n`);
+  for (const { troubles } of jobs) for (const trouble of troubles) warn(trouble);
   return measuredRecordings(jobs);
 }
 

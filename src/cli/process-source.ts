@@ -4,6 +4,7 @@ import { linkProcesses } from '../query/process-tree.ts';
 import { recordingsSource } from '../query/processes.ts';
 import { findRecordings } from '../recording/open.ts';
 import { type DatabaseOptions, databaseFor } from './database-option.ts';
+import { warn } from './warn.ts';
 
 export interface Opened {
   source: ProcessSource;
@@ -21,7 +22,7 @@ export async function openProcesses(
 ): Promise<Opened> {
   const source = await sourceOf(names, options);
   const set = linkProcesses(await source.processes(wanted));
-  for (const trouble of set.troubles) process.stderr.write(`tacho: ${trouble}\n`);
+  for (const trouble of set.troubles) warn(trouble);
   if (set.length === 0) {
     throw new Fault(`no processes were recorded in ${set.jobs.map((job) => job.origin).join(', ')}`, {
       hint: 'tacho run records them, unless it is told not to',

@@ -6,6 +6,8 @@ import { recordingFolders } from '../recording/open.ts';
 import { progress } from '../show/progress.ts';
 import { printable } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
+import { tell } from './failure.ts';
+import { warn } from './warn.ts';
 
 interface Options {
   replace?: boolean;
@@ -56,8 +58,7 @@ function foldersIn(path: string): string[] {
 
 function printResult(result: SubmitResult): void {
   if ('refused' in result) {
-    const { message, hint } = result.refused;
-    process.stderr.write(`tacho: ${message}\n${hint === undefined ? '' : `       ${hint}\n`}`);
+    tell(result.refused);
     return;
   }
   const { path, id, submitted } = result;
@@ -66,7 +67,7 @@ function printResult(result: SubmitResult): void {
   process.stdout.write(
     `${printable(`${path}: job ${id}`)} ${what} (#${job}, ${processes} processes, ${threads} threads)\n`,
   );
-  if (outcome !== 'present') for (const trouble of troubles) process.stderr.write(`tacho: ${trouble}\n`);
+  if (outcome !== 'present') for (const trouble of troubles) warn(trouble);
 }
 
 function plain(result: SubmitResult): object {

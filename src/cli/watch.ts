@@ -3,7 +3,9 @@ import { type Command, Option } from 'commander';
 import { formatDuration, parseDuration } from '../base/duration.ts';
 import { configFlags } from '../config/flags.ts';
 import type { WatchEvent } from '../database/watch.ts';
+import { printable } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
+import { warn } from './warn.ts';
 
 interface Options {
   once?: boolean;
@@ -67,17 +69,18 @@ function print(event: WatchEvent): void {
     case 'stored': {
       const { job, processes, threads } = event.submitted;
       process.stdout.write(
-        `${event.path}: job ${event.id} stored (#${job}, ${processes} processes, ${threads} threads)\n`,
+        `${printable(`${event.path}: job ${event.id}`)} stored (#${job}, ${processes} processes, ${threads} threads)\n`,
       );
       return;
     }
     case 'present':
       return;
     case 'failed':
-      process.stderr.write(`tacho: ${event.why}\n       moved to ${event.moved}\n`);
+      warn(event.why);
+      process.stderr.write(`       moved to ${printable(event.moved)}\n`);
       return;
     case 'trouble':
-      process.stderr.write(`tacho: ${event.why}; trying again in ${formatDuration(event.again / 1000)}\n`);
+      warn(`${event.why}; trying again in ${formatDuration(event.again / 1000)}`);
       return;
     case 'back':
       process.stderr.write('tacho: the database is back\n');
