@@ -146,3 +146,28 @@ test('a scheduler that hangs or is missing does not stop a recording', (t) => {
   const agent = JSON.parse(fs.readFileSync(path.join(folder, 'tacho-17', node, 'agent.json'), 'utf8'));
   assert.equal(agent.end_reason, 'SIGTERM');
 });
+
+test('on another node of the job its agent has left a note of the recording, wherever that lies', (t) => {
+  const { folder, sh } = shell(t);
+  fs.mkdirSync(path.join(folder, 'bin'));
+  fs.mkdirSync(path.join(folder, 'other'), { mode: 0o700 });
+  // the node that srun reaches has a folder of its own for notes
+  const srun = `#!/bin/bash
+while [ "$1" != -- ]; do shift; done; shift
+export SLURM_JOB_ID=17 SLURMD_NODENAME=$(hostname -s) SLURM_STEP_ID=0 XDG_RUNTIME_DIR=${folder}/other
+exec "$@"
+`;
+  fs.writeFileSync(path.join(folder, 'bin/srun'), srun, { mode: 0o755 });
+  for (const name of ['scontrol', 'sacct', 'scancel']) {
+    fs.writeFileSync(path.join(folder, 'bin', name), '#!/bin/bash\nexit 1\n', { mode: 0o755 });
+  }
+  const { stderr } =
+    sh(`export PATH=${folder}/bin:$PATH SLURM_JOB_ID=17 SLURM_JOB_NODELIST=$(hostname -s) SLURM_JOB_NUM_NODES=1 SLURM_CLUSTER_NAME=lab
+    tacho start --interval 0.2s -o deep/er/r
+    cd /; XDG_RUNTIME_DIR=${folder}/other tacho mark begin there; echo "mark: $?" >&2; ls ${folder}/other/tacho >&2
+    tacho stop --no-report; echo "stop: $?" >&2; ls -A ${folder}/other/tacho >&2; echo left >&2`);
+  assert.match(stderr, /mark: 0\nslurm-lab-17\.json\n/);
+  assert.match(stderr, /stop: 0\nleft\n/);
+  const [node] = openRecording(path.join(folder, 'deep/er/r')).nodes;
+  assert.ok(readTable(node!, 'marker').texts.get('name')?.values.includes('there'));
+});

@@ -39,6 +39,10 @@ export function define(command: Command): void {
         end = resolve;
       });
       for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGXCPU'] as const) process.on(signal, () => end(signal));
+      const { noteAgent } = await import('../jobs/active.ts');
+      const forget = noteAgent(process.env, options.recording, (what, why) => {
+        process.stderr.write(`tacho: ${what}: ${why}\n`);
+      });
       const node = await startNodeAgent({
         recording: options.recording,
         node: options.node ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!,
@@ -64,7 +68,9 @@ export function define(command: Command): void {
       }
       if (options.watchPid !== undefined)
         watch(Number(options.watchPid), () => end('the shell that started it has ended'));
-      await node.agent.stop(await over);
+      const why = await over;
+      forget();
+      await node.agent.stop(why);
       process.exit(0);
     });
 }

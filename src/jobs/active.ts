@@ -3,17 +3,21 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import type { Job } from '../recording/job.ts';
+import { readJob } from '../recording/open.ts';
 import { replaceJson } from '../recording/replace.ts';
 import type { Environment } from './command.ts';
 import { defaultFolder, plain, schedulerOf } from './job-facts.ts';
 import type { Launched } from './launch.ts';
-import { stillRuns } from './process-id.ts';
+import { type ProcessId, processId, stillRuns } from './process-id.ts';
+import type { Tell } from './scheduler.ts';
 
 /** A recording that goes on, as the next command finds it. */
 export interface Active {
   /** Absolute path. */
   recording: string;
   launched: Launched[];
+  /** The agent that left this note on its node, where `tacho start` itself was not. */
+  agent?: ProcessId;
 }
 
 /**
@@ -51,9 +55,11 @@ function ownFolder(folder: string): string | undefined {
 function keyOf(env: Environment): string {
   const scheduler = schedulerOf(env);
   const id = scheduler.detect(env);
-  if (id === undefined) return `local-${sessionOf()}`;
-  return [scheduler.name, plain(env.SLURM_CLUSTER_NAME ?? 'cluster'), plain(id)].join('-');
+  return id === undefined ? `local-${sessionOf()}` : jobKey(scheduler.name, env.SLURM_CLUSTER_NAME, id);
 }
+
+const jobKey = (scheduler: Job['scheduler'], cluster: string | undefined, id: string): string =>
+  [scheduler, plain((scheduler === 'slurm' ? cluster : undefined) ?? 'cluster'), plain(id)].join('-');
 
 function sessionOf(): string {
   const stat = fs.readFileSync('/proc/self/stat', 'latin1');
@@ -90,7 +96,8 @@ function nearby(env: Environment): Active | undefined {
 function entry(file: string): Active | undefined {
   try {
     const active = JSON.parse(fs.readFileSync(file, 'utf8')) as Active;
-    return goesOn(active.recording) ? active : undefined;
+    // an agent that was killed could not take its note away
+    return goesOn(active.recording) && (active.agent === undefined || stillRuns(active.agent)) ? active : undefined;
   } catch (error) {
     if (code(error) === 'ENOENT' || error instanceof SyntaxError) return undefined;
     throw error;
@@ -140,6 +147,28 @@ export function noteActive(env: Environment, active: Active): void {
 /** Replaces the note: the launchers are known only once they run. */
 export function updateActive(env: Environment, active: Active): void {
   replaceJson(path.join(registry(env), `${keyOf(env)}.json`), active);
+}
+
+/**
+ * An agent's own note, so that commands on its node find the recording wherever it lies. Returns how to take it away.
+ * Outside of a scheduler nothing says which sessions of other machines are meant.
+ */
+export function noteAgent(env: Environment, recording: string, tell: Tell): () => void {
+  const job = readJob(recording);
+  if (job === undefined || job.scheduler === 'none' || job.scheduler === 'file') return () => {};
+  try {
+    const file = path.join(registry(env), `${jobKey(job.scheduler, job.cluster, job.id)}.json`);
+    // on the node of `tacho start` there is one that knows more
+    if (entry(file) !== undefined) return () => {};
+    const agent = processId(process.pid);
+    replaceJson(file, { recording: path.resolve(recording), launched: [], agent } satisfies Active);
+    return () => {
+      if (entry(file)?.agent?.pid === agent.pid) fs.rmSync(file, { force: true });
+    };
+  } catch (error) {
+    tell('tacho mark and tacho fom will not find the recording here', reason(error));
+    return () => {};
+  }
 }
 
 /** Forgets a recording that has ended. */
