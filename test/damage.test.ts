@@ -111,6 +111,15 @@ test('an empty part, and a sealed file that is gone, are told', async () => {
   );
 });
 
+test('records of processes that cannot be read are told, too', async () => {
+  const folder = await recorded(false);
+  fs.writeFileSync(path.join(folder, 'node=c1/process_end.csv'), 'nonsense\n');
+  const { quality, unmeasured } = card(folder);
+  assert.equal(quality.grade, 'C');
+  assert.match(unmeasured[0]!.what, /process_end: process_end\.csv on c1/);
+  assert.equal(quality.damage.length, 1);
+});
+
 test('a column that cannot be read leaves the others, and an export says so', async () => {
   const folder = await recorded(true);
   const file = path.join(folder, 'node=c1', 'loadavg.parquet');

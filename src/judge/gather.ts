@@ -76,17 +76,14 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
   const within = (node: NodeRecording): boolean => range?.nodes === undefined || range.nodes.includes(node.name);
   const nodes = recording.nodes.filter(within).map((node) => nodeMaterial(node, range, REPORT_TABLES, tell));
   const material: Material = { path: recording.path, job: recording.job, nodes, markers: confine(markers, range), now };
-  if (damage.length > 0) material.damage = damage;
-  if (unread.length > 0) material.unread = unread;
   if (range !== undefined) material.range = range;
   // records are of whole lives: they say nothing about a part of the job
   if (range === undefined) {
     const sampled = (name: string) => seriesOf(nodes.find((n) => n.node === name)!, 'process');
-    const processes = options.processes ?? recordedProcesses(recording, sampled);
+    const processes = options.processes ?? recordedProcesses(recording, sampled, tell);
     if (processes !== undefined) {
       material.processes = processes;
-      damage.push(...processes.troubles);
-      if (damage.length > 0) material.damage = damage;
+      damage.push(...processes.troubles.filter((trouble) => !damage.includes(trouble)));
     }
   }
   if (options.phases === true) {
@@ -95,6 +92,8 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
       return recording.nodes.filter(within).map((node) => nodeMaterial(node, span, PHASE_TABLES, tell));
     });
   }
+  if (damage.length > 0) material.damage = damage;
+  if (unread.length > 0) material.unread = unread;
   return material;
 }
 

@@ -55,13 +55,14 @@ const RECORDS = ['process_end', 'process_start'];
 export function recordedProcesses(
   recording: Recording,
   sampled: (node: string) => readonly SeriesStatistics[],
+  damaged: (node: NodeRecording, damage: Damage & { table: string }) => void,
 ): ProcessSet | undefined {
   if (!recording.nodes.some((node) => RECORDS.some((table) => node.tables.has(table)))) return undefined;
   const job = processJob(recording.job, recording.path);
   const parts = recording.nodes.map((node) => {
     const troubles: string[] = [];
     const samples = samplesOfStatistics(sampled(node.name));
-    return { ...mergeProcesses(nodeProcesses(node, job, recording.job, troubles, { samples })), troubles };
+    return { ...mergeProcesses(nodeProcesses(node, job, recording.job, troubles, { samples, damaged })), troubles };
   });
   return linkProcesses(joinColumns(parts));
 }
@@ -86,12 +87,19 @@ function nodeProcesses(
   job: ProcessJob,
   facts: Job,
   troubles: string[],
-  options: { samples?: readonly SampledProcess[]; wanted?: readonly string[] | undefined } = {},
+  options: {
+    samples?: readonly SampledProcess[];
+    wanted?: readonly string[] | undefined;
+    damaged?: (node: NodeRecording, damage: Damage & { table: string }) => void;
+  } = {},
 ): NodeProcesses {
   const read = (table: string, columns?: readonly string[]): ReadBatch | undefined => {
     if (!node.tables.has(table)) return undefined;
     const batch = readTable(node, table, columns === undefined ? {} : { columns });
-    for (const damage of batch.damage) troubles.push(damageWords(damage));
+    for (const damage of batch.damage) {
+      troubles.push(damageWords(damage));
+      options.damaged?.(node, { ...damage, table });
+    }
     return batch;
   };
   const sampled = options.samples === undefined ? read('process', SAMPLE_COLUMNS) : undefined;

@@ -53,7 +53,7 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
     if (sealed !== undefined) {
       const { damage: before, ...statistics } = sealed;
       tables.set(name, statistics);
-      damage.push(...(before ?? []).map((each) => ({ ...each, table: name })));
+      damage.push(...(before ?? []).map((each) => ({ ...each, table: name, file: path.join(node.folder, each.file) })));
       const why = quickCheck(path.join(node.folder, files.sealed!), name);
       if (why !== undefined) damage.push(lostFile(node, name, `${why}; only its statistics are left`));
       continue;
