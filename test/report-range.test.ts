@@ -63,6 +63,12 @@ test('a time in which the job did not run is wrong use, and the time in which it
   const to = { exit: 2, message: /nothing was recorded in the time asked for/, hint: /ran from 20.* to 20/ };
   await assert.rejects(reportCard([folder], { from: '2030-01-01' }), to);
   await assert.rejects(reportCard([folder], { to: '2001-01-01' }), to);
+  const later = path.join(temporary(), 'tacho-18');
+  fs.cpSync(folder, later, { recursive: true });
+  const job = jobOf({ id: '18', start: START + 3600e6, end: START + 3660e6 });
+  fs.writeFileSync(path.join(later, 'job.json'), JSON.stringify(job));
+  const one = JSON.parse(await reportCard([folder, later], { to: `@${START / 1e6 + 60}`, format: 'json' }));
+  assert.equal(one.job.id, '17');
 });
 
 test('the whole job, a step, a phase and a time', async () => {

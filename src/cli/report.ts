@@ -80,7 +80,10 @@ async function reportsOf(paths: readonly string[], options: ReportOptions): Prom
   // of many recordings only what is wanted is asked for: a scheduler serves others too
   const steps = options.step !== undefined || found.length === 1;
   await Promise.all(found.map((recording) => askHowItEnded(recording, steps)));
-  return found.map((recording) => report(gather(recording, wanted)));
+  // of several recordings those that ran at that time are meant; of one it is wrong use
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = wanted;
+  const then = found.filter(({ job }) => !(job.start > to || (job.end ?? Number.POSITIVE_INFINITY) < from));
+  return (then.length > 0 ? then : found).map((recording) => report(gather(recording, wanted)));
 }
 
 /** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */
