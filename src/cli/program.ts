@@ -39,8 +39,7 @@ function root(): Command {
     .configureOutput({
       outputError: () => {},
       writeOut: (text) => {
-        const help = foldHelp(text, helpWidth);
-        process.stdout.write(process.stdout.isTTY ? help : ascii(help));
+        process.stdout.write(foldHelp(process.stdout.isTTY ? text : ascii(text), helpWidth));
       },
     })
     .configureHelp({ helpWidth, showGlobalOptions: false, optionDescription })
