@@ -73,8 +73,8 @@ test('what could not be read is kept beside the sealed file', async () => {
   assert.deepEqual(
     summary!.nodes[0]!.damage.map((d) => [d.file, d.torn_bytes, d.bad_lines]),
     [
-      ['disk.csv', 16, 1],
-      ['load.0001.csv', 0, 0],
+      [path.join(node, 'disk.csv'), 16, 1],
+      [path.join(node, 'load.0001.csv'), 0, 0],
     ],
   );
 });
