@@ -65,9 +65,9 @@ function whoKilled(job: Job, { state, end, reason }: Ending): Partial<Job> {
   return reason === undefined ? { state } : { state, reason };
 }
 
-/** A job may run several commands, each with its own recording. */
+/** A job may run several commands, each with its own recording. Schedulers' moments are cut to whole seconds. */
 const stepsMeanwhile = (job: Job, { steps = [] }: Ending): Step[] =>
-  steps.filter(({ start, end }) => (start ?? 0) <= job.end! && (end ?? Infinity) >= job.start);
+  steps.filter(({ start, end }) => (start ?? 0) <= job.end! && (end ?? Infinity) + 1e6 > job.start);
 
 /** Nobody knows how it ended; that its agents are silent says that it did. */
 function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>): Job | undefined {

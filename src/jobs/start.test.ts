@@ -179,8 +179,15 @@ test('a command that the scheduler killed: who did it, and the steps that ran me
     ['batch'],
   );
   assert.equal(openRecording(recording).job.state, 'timeout');
-  const cancelled = await refreshed({ id: '7', signal: 'SIGTERM', reason: 'ended by SIGTERM', end: 1794777908_000000 });
+  const cancelled = await refreshed({
+    ...{ id: '7', signal: 'SIGTERM', reason: 'ended by SIGTERM' },
+    ...{ start: 1794777908_140000, end: 1794777908_640000 },
+  });
   assert.deepEqual([cancelled.state, cancelled.reason], ['cancelled', 'cancelled by uid 5002']);
+  assert.deepEqual(
+    cancelled.steps?.map(({ id }) => id),
+    ['batch', '0'],
+  );
   // it was killed long before the job was
   assert.equal((await refreshed({ signal: 'SIGKILL', end: 1794777857_000000 })).state, 'failed');
   // its own failure stays its own, and the scheduler is not even asked unless the steps are wanted

@@ -175,6 +175,40 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     assert.equal(readJob(recording).state, 'cancelled');
   });
 
+  test('scancel of a job with tacho run: the report says who ended it, and knows its steps', async () => {
+    const place = await lab.place('tacho-b', 'run-cancelled');
+    const script = 'tacho run --interval 0.5 -- srun -N2 -n2 sleep 600';
+    const id = await lab.submit('tacho-b', place, script, '-N2', '-n2', '-w', 'c1,c2', '-t5');
+    const recording = path.join(place, `tacho-${id}`);
+    const seen = (): boolean =>
+      fs.existsSync(path.join(recording, 'node=c2')) &&
+      commands(recording, 'c2').some((each) => each.includes('sleep'));
+    await eventually(seen, 'the recording');
+    await lab.on('login', 'tacho-b', 'scancel', id);
+    assert.equal(await lab.ended(id), 'CANCELLED');
+    assert.match(await report('tacho-b', recording), /CANCELLED/);
+    const job = readJob(recording);
+    assert.deepEqual([job.state, job.reason], ['cancelled', 'cancelled by tacho-b']);
+    assert.ok(
+      job.steps?.some(({ name }) => name === 'sleep'),
+      JSON.stringify(job),
+    );
+  });
+
+  test('mark on another node finds a recording that -o put elsewhere; nothing of Tacho is in the job', async () => {
+    const place = await lab.place('tacho-c', 'elsewhere');
+    const script = `tacho start --interval 0.3 -o ${place}/deep/r
+      cd /; srun -N1 -n1 -w c3 sh -c 'tacho mark begin far; sleep 1; tacho mark end'; echo "mark: $?"; tacho stop --no-report`;
+    const id = await lab.submit('tacho-c', place, script, '-N2', '-n2', '-w', 'c2,c3', '-t5');
+    assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+    assert.match(read(place, 'out'), /mark: 0/);
+    const recording = path.join(place, 'deep/r');
+    for (const node of ['c2', 'c3']) {
+      const own = commands(recording, node).filter((each) => /slurmstepd|scancel|main\.ts/.test(each));
+      assert.deepEqual(own, [], node);
+    }
+  });
+
   test('the time limit: the report names it', async () => {
     const place = await lab.place('tacho-b', 'limit');
     const id = await lab.submit('tacho-b', place, 'tacho start --interval 1; sleep 600', '-N1', '-t1');
