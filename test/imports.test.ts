@@ -6,12 +6,15 @@ import { test } from 'node:test';
 /** The way of the data: a folder may import from itself and from those before it, never from those after. */
 const ORDER = [
   'base',
+  'trust',
   'table',
   'sources',
   'recording',
   'config',
   'jobs',
+  'sinks',
   'agent',
+  'hub',
   'query',
   'import',
   'judge',

@@ -1,0 +1,11 @@
+/** What one node writes of one recording: the unit that sinks follow. */
+export interface Stream {
+  /** The recording's folder, absolute. */
+  readonly recording: string;
+  /** The node's folder in it. */
+  readonly folder: string;
+  readonly node: string;
+}
+
+/** Two streams are the same when they are written to the same folder. */
+export const streamKey = (stream: Stream): string => stream.folder;
