@@ -9,7 +9,7 @@ import { writeDemo } from '../src/demo/demo.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
 import { keysOf } from '../src/show/export/piece.ts';
-import type { Row } from './agent/cost.ts';
+import type { Row } from './row.ts';
 
 export interface ExportBenchOptions {
   /** Runs of each, alternating; the median counts. */

@@ -13,7 +13,7 @@ import {
   pickle3,
   tgzOf,
 } from '../src/import/epmt/test-archive.ts';
-import type { Row } from './agent/cost.ts';
+import type { Row } from './row.ts';
 
 export interface ImportBenchOptions {
   /** Runs of each, alternating; the median counts. */

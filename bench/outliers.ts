@@ -11,7 +11,7 @@ import { openRecording } from '../src/recording/open.ts';
 import { sealRecording } from '../src/recording/seal.ts';
 import { processEndTable } from '../src/sources/process-records.ts';
 import { Frame } from '../src/table/frame.ts';
-import type { Row } from './agent/cost.ts';
+import type { Row } from './row.ts';
 
 export interface OutliersBenchOptions {
   /** Runs of each command, alternating; the median counts. */

@@ -3,8 +3,8 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { ours } from '../src/base/ours.ts';
-import type { Row } from './agent/cost.ts';
 import { writeProject } from './preload/project.ts';
+import type { Row } from './row.ts';
 
 export interface PreloadOptions {
   /** Measurements of each, alternating; the median counts. */

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { writeDemo } from '../src/demo/demo.ts';
-import type { Row } from './agent/cost.ts';
+import type { Row } from './row.ts';
 
 export interface StartOptions {
   /** Runs of each command, alternating; the median counts. */

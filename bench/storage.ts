@@ -6,18 +6,8 @@ import { summarise } from '../src/query/summarise.ts';
 import { openRecording, type Recording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
 import { sealRecording } from '../src/recording/seal.ts';
+import type { Row } from './row.ts';
 import { findVictoriaMetrics, measureVictoriaMetrics } from './victoria-metrics.ts';
-
-export interface Row {
-  what: string;
-  must: string;
-  measured: number;
-  unit: string;
-  /** Whom it is compared with, and what that one reaches. */
-  peer: string;
-  /** Ours divided by the peer's; NaN without one. */
-  ratio: number;
-}
 
 /** What the 180 values a node and second are about; processes and markers come on top in the demo. */
 const COUNTED = (table: string): boolean => !/^(process|gpu_process|marker)$/.test(table);

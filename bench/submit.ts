@@ -5,8 +5,8 @@ import * as path from 'node:path';
 import { importEpmt } from '../src/import/epmt/import.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { type Server, startPostgres, whyNoPostgres } from '../test/postgres/server.ts';
-import type { Row } from './agent/cost.ts';
 import { madeUp } from './import.ts';
+import type { Row } from './row.ts';
 
 export interface SubmitBenchOptions {
   /** Runs of each, alternating; the median counts. */

@@ -1,4 +1,4 @@
-import type { Row } from './agent/cost.ts';
+import type { Row } from './row.ts';
 
 /** Does a row keep to its limit? One in × is about the ratio, any other about what was measured; without one there is no verdict. */
 export function verdict({ must, measured, ratio }: Pick<Row, 'must' | 'measured' | 'ratio'>): 'pass' | 'miss' | '' {

@@ -7,18 +7,7 @@ import { createInterface } from 'node:readline';
 import { VERSION } from '../../src/base/version.ts';
 import { createRecording } from '../../src/recording/create.ts';
 import { FORMAT, type Job } from '../../src/recording/job.ts';
-
-/** A line of the table that `npm run bench` prints. */
-export interface Row {
-  what: string;
-  must: string;
-  measured: number;
-  unit: string;
-  /** Who else was measured, and what it took. */
-  peer: string;
-  /** Ours divided by the peer's. */
-  ratio: number;
-}
+import type { Row } from '../row.ts';
 
 export interface CostOptions {
   processes?: number;

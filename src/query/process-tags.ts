@@ -1,17 +1,9 @@
+import { parseTagList } from '../base/tag-list.ts';
+
 export type Tags = ReadonlyMap<string, string>;
 
 /** "op:build;seq:4" → op is build, seq is 4; a word without a value has the value 1. */
-export function parseTags(text: string): Tags {
-  const tags = new Map<string, string>();
-  for (const part of text.split(';')) {
-    const word = part.trim();
-    if (word === '') continue;
-    const colon = word.indexOf(':');
-    if (colon < 0) tags.set(word, '1');
-    else if (colon > 0) tags.set(word.slice(0, colon).trim(), word.slice(colon + 1).trim());
-  }
-  return tags;
-}
+export const parseTags = (text: string): Tags => new Map(Object.entries(parseTagList(text)));
 
 /** The same for many processes, which share few different texts. */
 export function tagReader(): (text: string) => Tags {

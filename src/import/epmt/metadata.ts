@@ -1,4 +1,5 @@
 import { Fault } from '../../base/fault.ts';
+import { parseTagList } from '../../base/tag-list.ts';
 import { type Plain, readPickle, textOf } from './pickle.ts';
 import type { Moment } from './pickle-moment.ts';
 
@@ -65,21 +66,8 @@ function metadataOf(pickle: Plain): Metadata {
 /** Annotated tags count before those that EPMT had read already, and these before the environment at the job's end. */
 function jobTags(read: Plain, notes: Record<string, string>, atStop: Record<string, string>): Record<string, string> {
   const { EPMT_JOB_TAGS: annotated } = notes;
-  if (annotated !== undefined) return parseTags(annotated);
-  return read instanceof Map ? texts(read, 'job_tags') : parseTags(atStop.EPMT_JOB_TAGS ?? '');
-}
-
-/** `exp_name:linux;seqno:3;slow`: a word alone has the value 1. */
-export function parseTags(text: string): Record<string, string> {
-  const tags: Record<string, string> = {};
-  for (const part of text.split(';')) {
-    const pair = part.trim();
-    if (pair === '') continue;
-    const colon = pair.indexOf(':');
-    if (colon < 0) tags[pair] = '1';
-    else tags[pair.slice(0, colon).trim()] = pair.slice(colon + 1).trim();
-  }
-  return tags;
+  if (annotated !== undefined) return parseTagList(annotated);
+  return read instanceof Map ? texts(read, 'job_tags') : parseTagList(atStop.EPMT_JOB_TAGS);
 }
 
 function need(metadata: Map<string, Plain>, key: string): Plain {
