@@ -12,5 +12,5 @@ test('pairs, words alone, spaces, colons in values', () => {
   });
   assert.deepEqual(parseTagList(''), {});
   assert.deepEqual(parseTagList(undefined), {});
-  assert.deepEqual(parseTagList(':value'), {});
+  assert.deepEqual(parseTagList(':value; :x'), {});
 });

@@ -1,9 +1,13 @@
 /** Tags as environment variables have them, "op:build;seq:4": a word alone has the value 1. */
 export function parseTagList(text: string | undefined): Record<string, string> {
-  const tags: Record<string, string> = {};
-  for (const part of (text ?? '').split(';')) {
-    const [, key, value] = /^\s*([^:]+?)\s*(?::\s*(.*?)\s*)?$/s.exec(part) ?? [];
-    if (key !== undefined) tags[key] = value ?? '1';
+  return Object.fromEntries(tagPairs(text ?? ''));
+}
+
+/** The same, one by one in the order they are written in. */
+export function* tagPairs(text: string): Generator<[key: string, value: string]> {
+  for (const part of text.split(';')) {
+    const colon = part.indexOf(':');
+    const key = (colon < 0 ? part : part.slice(0, colon)).trim();
+    if (key !== '') yield [key, colon < 0 ? '1' : part.slice(colon + 1).trim()];
   }
-  return tags;
 }

@@ -1,9 +1,9 @@
-import { parseTagList } from '../base/tag-list.ts';
+import { tagPairs } from '../base/tag-list.ts';
 
 export type Tags = ReadonlyMap<string, string>;
 
 /** "op:build;seq:4" → op is build, seq is 4; a word without a value has the value 1. */
-export const parseTags = (text: string): Tags => new Map(Object.entries(parseTagList(text)));
+export const parseTags = (text: string): Tags => new Map(tagPairs(text));
 
 /** The same for many processes, which share few different texts. */
 export function tagReader(): (text: string) => Tags {
