@@ -5,6 +5,7 @@ import * as net from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { VERSION } from '../src/base/version.ts';
 import { writeDemo } from '../src/demo/demo.ts';
 import { findJupyter } from '../src/show/jupyter.ts';
 import { notebookText, type Subject, writeNotebook } from '../src/show/notebook.ts';
@@ -305,3 +306,8 @@ function freePort(): Promise<number> {
     });
   });
 }
+
+test('the Python package has the version of the program', () => {
+  const project = fs.readFileSync(path.join(PACKAGE, 'pyproject.toml'), 'utf8');
+  assert.equal(/^version = "(.*)"$/m.exec(project)?.[1], VERSION);
+});
