@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { packRecord, unpackRecord } from './record-labels.ts';
+
+test('what is packed comes out again, in pieces that fit into labels', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (record) => {
+      // JSON itself has no -0
+      const plain = JSON.parse(JSON.stringify(record));
+      const pieces = packRecord(plain);
+      assert.ok(pieces.every((piece) => piece.length > 0 && piece.length <= 4000));
+      assert.deepEqual(unpackRecord(pieces), plain);
+    }),
+  );
+});
+
+test('a large record takes several pieces, and none of them can be missing', () => {
+  const record = { words: Array.from({ length: 4000 }, (_, i) => String(Math.sin(i))) };
+  const pieces = packRecord(record);
+  assert.ok(pieces.length > 3);
+  assert.deepEqual(unpackRecord(pieces), record);
+  assert.equal(unpackRecord(pieces.slice(1)), undefined);
+  assert.equal(unpackRecord(pieces.slice(0, -1)), undefined);
+  assert.equal(unpackRecord(['no record']), undefined);
+  assert.equal(unpackRecord([]), undefined);
+});

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import * as fs from 'node:fs';
+import * as net from 'node:net';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Why there can be no VictoriaMetrics on this machine; false: there can. */
+export function whyNoVictoria(): string | false {
+  const found = spawnSync('victoria-metrics', ['-version'], { stdio: 'ignore' });
+  return found.error === undefined ? false : "Debian's VictoriaMetrics (package victoria-metrics)";
+}
+
+/** A running VictoriaMetrics of the test's own. */
+export interface Victoria {
+  /** http://127.0.0.1:port */
+  readonly url: string;
+  /** Its data folder. */
+  readonly data: string;
+  /** Samples that were pushed can be asked for. */
+  flush(): Promise<void>;
+  /** Loads lines of the Prometheus text format (with times in milliseconds) and makes them visible. */
+  load(lines: string): Promise<void>;
+  /** kill -9, as nodes do; `start` brings it back. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Stops it and removes it. */
+  remove(): Promise<void>;
+}
+
+/** Starts a VictoriaMetrics on a free port of the loopback interface; `flags` are given to it besides. */
+export async function startVictoria(flags: readonly string[] = []): Promise<Victoria> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-victoria-'));
+  const data = path.join(folder, 'data');
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  let running: ChildProcess | undefined;
+
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const child = running;
+    running = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await gone;
+  };
+  const server: Victoria = {
+    url,
+    data,
+    async flush() {
+      await fetch(`${url}/internal/force_flush`);
+    },
+    async load(lines) {
+      const answer = await fetch(`${url}/api/v1/import/prometheus`, { method: 'POST', body: lines });
+      if (!answer.ok) throw new Error(`VictoriaMetrics refused the samples: ${await answer.text()}`);
+      await server.flush();
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    async start() {
+      const log = fs.openSync(path.join(folder, 'log'), 'a');
+      const options = [
+        `-storageDataPath=${data}`,
+        `-httpListenAddr=127.0.0.1:${port}`,
+        '-retentionPeriod=100y',
+        '-search.latencyOffset=0s',
+        '-memory.allowedBytes=200MB',
+        ...flags,
+      ];
+      const child = spawn('victoria-metrics', options, { stdio: ['ignore', log, log] });
+      fs.closeSync(log);
+      running = child;
+      for (let attempt = 0; attempt < 300; attempt++) {
+        if (child.exitCode !== null) break;
+        if ((await fetch(`${url}/health`).catch(() => undefined))?.ok) return;
+        await sleep(50);
+      }
+      throw new Error(`VictoriaMetrics did not start: ${fs.readFileSync(path.join(folder, 'log'), 'utf8')}`);
+    },
+    async remove() {
+      await end('SIGKILL');
+      fs.rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  try {
+    await server.start();
+  } catch (error) {
+    await server.remove();
+    throw error;
+  }
+  return server;
+}
+
+async function freePort(): Promise<number> {
+  const probe = net.createServer();
+  probe.listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as net.AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
