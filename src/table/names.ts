@@ -8,7 +8,7 @@ const legal = (name: string): string => name.replaceAll(/[^a-zA-Z0-9_]+/g, '_').
  * `time_ms` of `disk`, a counter, is `tacho_disk_time_seconds_total`; texts are labels of `tacho_<table>_info`.
  */
 export function prometheusName(table: Table, column: Column): string {
-  if (column.type === 'text') return `tacho_${legal(table.name)}_info`;
+  if (column.type === 'text') return infoName(table);
   const { suffix, base } = units[column.unit];
   let stem = column.name;
   if (suffix !== '' && stem === suffix) stem = '';
@@ -21,4 +21,57 @@ export function prometheusName(table: Table, column: Column): string {
 /** value in the file × factor = value that Prometheus sees */
 export function prometheusFactor(column: Column): number {
   return units[column.unit].factor;
+}
+
+/** A value in the base unit; dividing by a whole number keeps 1501 ms at 1.501 s, where multiplying would not. */
+export function inBaseUnit(value: number, factor: number): number {
+  return factor < 1 ? value / Math.round(1 / factor) : value * factor;
+}
+
+/** A value in the column's own unit again. */
+export function inOwnUnit(value: number, factor: number): number {
+  return factor < 1 ? value * Math.round(1 / factor) : value / factor;
+}
+
+/** The info metric that has a table's texts as labels. */
+export function infoName(table: Table): string {
+  return `tacho_${legal(table.name)}_info`;
+}
+
+/** Labels that every series may have; a key or text of a table that is called the same gets another name. */
+export const OWN_LABELS: readonly string[] = ['node', 'job', 'restart'];
+
+/** The label that holds a key or a text column. */
+export function labelName(name: string): string {
+  const label = legal(name);
+  if (OWN_LABELS.includes(label)) return `${label}_key`;
+  return /^[0-9]/.test(label) || label === '' ? `key_${label}` : label;
+}
+
+/** One number column as Prometheus sees it. */
+export interface Metric {
+  readonly name: string;
+  readonly type: 'gauge' | 'counter';
+  /** The base unit as OpenMetrics wants it: the last word of the name before `_total`; '' = a plain number. */
+  readonly unit: string;
+  readonly help: string;
+  readonly factor: number;
+}
+
+/** For each column of the table its metric; undefined for texts. Columns whose names differ only in signs are numbered. */
+export function metricsOf(table: Table): (Metric | undefined)[] {
+  const taken = new Set<string>();
+  return table.columns.map((column) => {
+    if (column.type === 'text') return undefined;
+    let name = prometheusName(table, column);
+    for (let n = 2; taken.has(name); n++) {
+      name = prometheusName(table, { ...column, unit: 'count', name: `${column.name}_${n}` });
+    }
+    taken.add(name);
+    const { base, factor } = units[column.unit];
+    const unit = base.slice(base.lastIndexOf('_') + 1);
+    const type = column.kind === 'counter' ? 'counter' : 'gauge';
+    const suffix = type === 'counter' ? `_${unit}_total` : `_${unit}`;
+    return { name, type, unit: unit !== '' && name.endsWith(suffix) ? unit : '', help: column.help, factor };
+  });
 }
