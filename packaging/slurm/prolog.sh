@@ -1,0 +1,35 @@
+#!/bin/sh
+# Prolog for Slurm: tells Tacho's agent on this node that a job begins. Writes one small file and waits for nothing.
+# Whatever goes wrong here is no failure of the job: it always exits 0.
+
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+unset LD_PRELOAD
+jobs=${TACHO_SERVICE_JOBS:-/run/tacho/jobs}
+newline='
+'
+
+case ${SLURM_JOB_ID:-} in
+'' | *[!0-9]*) exit 0 ;;
+esac
+name=$SLURM_JOB_ID
+case ${SLURM_RESTART_COUNT:-0} in
+0 | *[!0-9]*) ;;
+*) name=${name}r$SLURM_RESTART_COUNT ;;
+esac
+
+[ -d "$jobs" ] || mkdir -p -m 755 "$jobs" 2>/dev/null || exit 0
+umask 077
+new=$jobs/.$name.$$
+{
+    for key in SLURM_JOB_ID SLURM_JOB_UID SLURM_JOB_USER SLURM_RESTART_COUNT SLURM_CLUSTER_NAME SLURM_NODELIST \
+        SLURM_JOB_NODELIST SLURM_JOB_NAME SLURM_JOB_PARTITION SLURM_JOB_ACCOUNT SLURM_JOB_GPUS SLURM_ARRAY_JOB_ID \
+        SLURM_ARRAY_TASK_ID SLURM_HET_JOB_ID SLURM_HET_JOB_OFFSET SLURM_JOB_WORK_DIR TACHO_INTERVAL; do
+        eval "value=\${$key:-}"
+        case $value in
+        '' | *"$newline"*) ;;
+        *) printf '%s=%s\n' "$key" "$value" ;;
+        esac
+    done
+    printf 'BEGIN=%s\n' "$(date +%s.%N)"
+} 2>/dev/null >"$new" && mv -f "$new" "$jobs/$name" 2>/dev/null || rm -f "$new" 2>/dev/null
+exit 0

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fixture, frozen } from '../../test/frozen.ts';
+import { cgroupJobs } from './cgroup-jobs.ts';
+
+const V2_MOUNT = '34 25 0:29 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n';
+const SCOPE = '/sys/fs/cgroup/system.slice/slurmstepd.scope';
+
+test('version 1: the job, and its user by the path', () => {
+  const jobs = cgroupJobs(fixture('cgroup-v1'));
+  const found = jobs.look();
+  assert.deepEqual([...found.keys()], ['17']);
+  const job = found.get('17')!;
+  assert.equal(job.path, '/slurm_c1/uid_1000/job_17');
+  assert.equal(jobs.outline(job).uid, 1000);
+});
+
+test('version 2: the job without its user', () => {
+  const jobs = cgroupJobs(fixture('cgroup-v2'));
+  const job = jobs.look().get('17')!;
+  assert.equal(job.path, '/system.slice/slurmstepd.scope/job_17');
+  assert.equal(jobs.outline(job).uid, undefined);
+});
+
+test('jobs come and go, and their processes say more of them', (t) => {
+  const machine = frozen(t, { '/proc/self/mountinfo': V2_MOUNT, '/etc/passwd': `ada:x:${process.getuid!()}:0::/:\n` });
+  const jobs = cgroupJobs(machine.host);
+  assert.equal(jobs.look().size, 0);
+  machine.write(`${SCOPE}/job_18/step_extern/user/task_special/cgroup.procs`, '5\n');
+  machine.write('/proc/5/environ', 'HOME=/\0');
+  machine.write(`${SCOPE}/job_9/cgroup.procs`, '');
+  const found = jobs.look();
+  assert.deepEqual([...found.keys()].sort(), ['18', '9']);
+  const job = found.get('18')!;
+  assert.equal(jobs.describe(job), undefined, 'the extern step says nothing');
+  machine.write(`${SCOPE}/job_18/step_batch/user/task_0/cgroup.procs`, '4\n6\n');
+  machine.write('/proc/4/environ', 'SLURM_JOB_ID=17\0SLURM_RESTART_COUNT=9\0');
+  machine.write(
+    '/proc/6/environ',
+    'SLURM_JOB_ID=18\0SLURM_RESTART_COUNT=2\0SLURM_JOB_NODELIST=c[1-2]\0SLURM_JOB_USER=root\0SLURM_JOB_UID=0\0',
+  );
+  const said = jobs.describe(job)!;
+  assert.deepEqual(
+    [said.id, said.restart, said.nodes, said.user, said.uid],
+    ['18', 2, ['c1', 'c2'], 'ada', process.getuid!()],
+    'whose it is, the kernel says, not the process',
+  );
+  machine.remove(`${SCOPE}/job_18`);
+  assert.deepEqual([...jobs.look().keys()], ['9']);
+});

@@ -1,0 +1,137 @@
+import * as fs from 'node:fs';
+import { type Hierarchy, hierarchies } from '../sources/cgroup-mounts.ts';
+import type { Host } from '../sources/host.ts';
+import { userNames } from '../sources/user-names.ts';
+import { JOB_KEYS, type NodeJob, parseJobFile } from './job-file.ts';
+
+/** A job that Slurm has a cgroup for on this node. */
+export interface CgroupJob {
+  readonly id: string;
+  /** As in /proc/PID/cgroup. */
+  readonly path: string;
+  /** Where it lies in the file system. */
+  readonly folder: string;
+}
+
+/** Slurm makes a job's cgroup in one of these at least; version 1 has a dozen others. */
+const TELLING = ['freezer', 'memory', 'cpuset', 'cpuacct', 'devices'];
+const DEEPEST = 5;
+
+export interface CgroupJobs {
+  /** The jobs that have a cgroup now, by id. Cheap enough for twice a second. */
+  look(): Map<string, CgroupJob>;
+  /** What a job's own processes say of it. Undefined: none of them runs yet. */
+  describe(job: CgroupJob): NodeJob | undefined;
+  /** What the cgroup alone says: whose it is, where its path has the user's number. */
+  outline(job: CgroupJob): NodeJob;
+}
+
+/**
+ * The jobs on this node by the cgroups that Slurm has made: /slurm/uid_1000/job_17 (version 1; /slurm_c1 with several
+ * nodes on a machine), /system.slice/slurmstepd.scope/job_17 (version 2).
+ */
+export function cgroupJobs(host: Host): CgroupJobs {
+  const places = hierarchies(host).filter(
+    ({ version, controllers }) => version === 2 || controllers.some((c) => TELLING.includes(c)),
+  );
+  const userName = userNames(host);
+
+  const outline = (job: CgroupJob): NodeJob => {
+    const uid = Number(/\/uid_(\d+)\//.exec(job.path)?.[1] ?? Number.NaN);
+    return {
+      id: job.id,
+      scheduler: 'slurm',
+      nodes: [],
+      tags: {},
+      environment: { SLURM_JOB_ID: job.id },
+      ...(Number.isNaN(uid) ? {} : { uid, user: userName(uid) }),
+    };
+  };
+
+  return {
+    look() {
+      const found = new Map<string, CgroupJob>();
+      for (const place of places) for (const top of tops(host, place)) jobsBelow(host, place, top, found);
+      return found;
+    },
+    outline,
+    describe(job) {
+      const said = environmentOf(host, job.folder, job.id, DEEPEST);
+      if (said === undefined) return undefined;
+      const by = outline(job);
+      const text = JOB_KEYS.filter((key) => !/[\n\r]/.test(said.environment[key] ?? ''))
+        .map((key) => `${key}=${said.environment[key] ?? ''}\n`)
+        .join('');
+      try {
+        // a process may say of itself what it likes: whose it is, the kernel says
+        return { ...parseJobFile(text), scheduler: 'slurm', uid: said.uid, user: userName(said.uid), ...whose(by) };
+      } catch {
+        return { ...by, uid: said.uid, user: userName(said.uid) };
+      }
+    },
+  };
+}
+
+const whose = ({ uid, user }: NodeJob): Partial<NodeJob> =>
+  uid === undefined || user === undefined ? {} : { uid, user };
+
+/** The folders that hold the folders of jobs. */
+function tops(host: Host, { mount }: Hierarchy): string[] {
+  const found: string[] = [];
+  for (const name of host.list(mount)) {
+    if (!name.startsWith('slurm')) continue;
+    for (const user of host.list(`${mount}/${name}`)) if (user.startsWith('uid_')) found.push(`/${name}/${user}`);
+  }
+  for (const name of host.list(`${mount}/system.slice`)) {
+    if (name.endsWith('slurmstepd.scope')) found.push(`/system.slice/${name}`);
+  }
+  return found;
+}
+
+function jobsBelow(host: Host, { mount, root }: Hierarchy, top: string, found: Map<string, CgroupJob>): void {
+  const inside = root === '/' ? '' : root;
+  for (const name of host.list(mount + top)) {
+    const id = /^job_(\d+)$/.exec(name)?.[1];
+    if (id === undefined || found.has(id)) continue;
+    found.set(id, { id, path: `${inside}${top}/${name}`, folder: `${mount}${top}/${name}` });
+  }
+}
+
+/** The environment and owner of the first process in a cgroup that says to be of this job; not of Slurm's own. */
+function environmentOf(
+  host: Host,
+  folder: string,
+  id: string,
+  depth: number,
+): { environment: Record<string, string>; uid: number } | undefined {
+  for (const pid of (host.text(`${folder}/cgroup.procs`) ?? '').split('\n')) {
+    if (pid === '') continue;
+    const environment = parse(host.text(`/proc/${pid}/environ`) ?? '');
+    const uid = ownerOf(host, pid);
+    if (environment.SLURM_JOB_ID === id && uid !== undefined) return { environment, uid };
+  }
+  if (depth === 0) return undefined;
+  for (const name of host.list(folder)) {
+    if (!name.startsWith('step_') && !name.startsWith('task_') && name !== 'user') continue;
+    const found = environmentOf(host, `${folder}/${name}`, id, depth - 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function parse(environ: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const pair of Buffer.from(environ, 'latin1').toString('utf8').split('\0')) {
+    const at = pair.indexOf('=');
+    if (at > 0) found[pair.slice(0, at)] ??= pair.slice(at + 1);
+  }
+  return found;
+}
+
+function ownerOf(host: Host, pid: string): number | undefined {
+  try {
+    return fs.statSync(host.path(`/proc/${pid}`)).uid;
+  } catch {
+    return undefined;
+  }
+}
