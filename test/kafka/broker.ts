@@ -1,0 +1,160 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as net from 'node:net';
+import * as os from 'node:os';
+import * as path from 'node:path';
+
+/** One Apache Kafka node (KRaft: broker and controller in one) on loopback, in a folder of its own. */
+export interface Broker {
+  /** host:port for clients. */
+  readonly address: string;
+  /** Ends it as an administrator would, or (`SIGKILL`) as a power cut does. */
+  stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** Starts it again with what it had stored, on the same port. */
+  start(): Promise<void>;
+  /** Stops it and removes everything. */
+  remove(): Promise<void>;
+}
+
+const HERE = import.meta.dirname;
+const POM = path.join(HERE, 'pom.xml');
+const CACHE = path.join(HERE, '../../.cache/kafka', createHash('sha256').update(fs.readFileSync(POM)).digest('hex').slice(0, 12));
+const START_SECONDS = 60;
+
+let looked: string | false | undefined;
+
+/** Why there can be no broker here, for `skip`; false when there can. Fetches the jars when they are not here yet. */
+export function whyNoKafka(): string | false {
+  looked ??= look();
+  return looked;
+}
+
+export function whyNoKcat(): string | false {
+  return spawnSync('kcat', ['-V']).error === undefined ? false : 'no kcat';
+}
+
+function look(): string | false {
+  if (spawnSync('java', ['-version']).error !== undefined) return 'no Java: the tests with a real Apache Kafka';
+  if (fs.existsSync(path.join(CACHE, 'complete'))) return false;
+  if (spawnSync('mvn', ['-v']).error !== undefined) return 'no Maven: the tests with a real Apache Kafka';
+  fs.mkdirSync(path.dirname(CACHE), { recursive: true });
+  // two test files may fetch at once: each into a folder of its own, and one of them wins
+  const jars = fs.mkdtempSync(`${CACHE}-`);
+  const done = spawnSync(
+    'mvn',
+    ['-q', '-B', '-f', POM, 'dependency:copy-dependencies', `-DoutputDirectory=${jars}`, '-DincludeScope=runtime'],
+    { encoding: 'utf8', timeout: 300_000 },
+  );
+  if (done.status !== 0) {
+    fs.rmSync(jars, { recursive: true, force: true });
+    return 'the registry of Maven is out of reach: the tests with a real Apache Kafka';
+  }
+  fs.writeFileSync(path.join(jars, 'complete'), '');
+  try {
+    fs.renameSync(jars, CACHE);
+  } catch {
+    fs.rmSync(jars, { recursive: true, force: true });
+  }
+  return false;
+}
+
+const JAVA = ['-Xmx256m', '-Xms64m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', path.join(CACHE, '*')];
+
+export async function startBroker(): Promise<Broker> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-'));
+  const [port, controller] = await Promise.all([freePort(), freePort()]);
+  const properties = path.join(folder, 'server.properties');
+  fs.writeFileSync(properties, configuration(folder, port, controller));
+  const cluster = randomBytes(16).toString('base64url');
+  execFileSync('java', [...JAVA, 'kafka.tools.StorageTool', 'format', '-t', cluster, '-c', properties], { stdio: 'pipe' });
+  let child: ChildProcess | undefined;
+  const address = `127.0.0.1:${port}`;
+
+  const start = async (): Promise<void> => {
+    const log = fs.openSync(path.join(folder, 'output.log'), 'a');
+    const started = spawn('java', [...JAVA, 'kafka.Kafka', properties], { stdio: ['ignore', log, log] });
+    fs.closeSync(log);
+    child = started;
+    const deadline = Date.now() + START_SECONDS * 1000;
+    while (!(await answers(port))) {
+      if (started.exitCode !== null || Date.now() > deadline) {
+        const said = fs.readFileSync(path.join(folder, 'output.log'), 'utf8').slice(-2000);
+        throw new Error(`Kafka did not start:\n${said}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+  const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
+    const running = child;
+    child = undefined;
+    if (running === undefined || running.exitCode !== null) return;
+    const ended = new Promise((resolve) => running.once('exit', resolve));
+    running.kill(signal);
+    const late = setTimeout(() => running.kill('SIGKILL'), 20_000);
+    await ended;
+    clearTimeout(late);
+  };
+  await start();
+  return {
+    address,
+    start,
+    stop,
+    async remove(): Promise<void> {
+      await stop('SIGKILL');
+      fs.rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function configuration(folder: string, port: number, controller: number): string {
+  const settings = {
+    'process.roles': 'broker,controller',
+    'node.id': 1,
+    'controller.quorum.voters': `1@127.0.0.1:${controller}`,
+    'controller.listener.names': 'CONTROLLER',
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    'inter.broker.listener.name': 'PLAINTEXT',
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'log.dirs': path.join(folder, 'data'),
+    'num.partitions': 3,
+    'auto.create.topics.enable': false,
+    'offsets.topic.replication.factor': 1,
+    'offsets.topic.num.partitions': 3,
+    'transaction.state.log.replication.factor': 1,
+    'transaction.state.log.min.isr': 1,
+    'transaction.state.log.num.partitions': 3,
+    'group.initial.rebalance.delay.ms': 0,
+    'log.segment.bytes': 16 << 20,
+    'log.cleaner.dedupe.buffer.size': 4 << 20,
+    'controlled.shutdown.enable': false,
+  };
+  return Object.entries(settings)
+    .map(([key, value]) => `${key}=${value}\n`)
+    .join('');
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Whether the broker says which requests it understands: then it serves clients. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1');
+    const done = (yes: boolean): void => {
+      socket.destroy();
+      resolve(yes);
+    };
+    socket.setTimeout(1000, () => done(false));
+    socket.once('error', () => done(false)).once('close', () => done(false));
+    socket.once('data', () => done(true));
+    // ApiVersions, version 0: length, key 18, version 0, correlation 1, no client
+    socket.write(Buffer.from([0, 0, 0, 10, 0, 18, 0, 0, 0, 0, 0, 1, 0xff, 0xff]));
+  });
+}
