@@ -85,7 +85,7 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
 }
 
 /** How long a compressed part will be, as its first frame says; else a guess. One buffer of that size is enough. */
-function contentSize(packed: Buffer): number {
+export function contentSize(packed: Buffer): number {
   const guess = Math.min(CHUNK, Math.max(1024, packed.length * 4));
   if (packed.length < 14) return guess;
   const head = packed[4]!;
