@@ -1,0 +1,229 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { AGENT_NEEDS, type AgentRecord } from '../recording/agent-record.ts';
+import { isGone } from '../recording/alive.ts';
+import { JOB_NEEDS, type Job } from '../recording/job.ts';
+import { nodeName } from '../recording/node-folder.ts';
+import { shaped } from '../recording/shape.ts';
+import { isFleet } from './fleet.ts';
+import { listParts, liveName, type TableParts } from './parts.ts';
+import type { Stream } from './stream.ts';
+
+/** A stream and what its recording says of itself just now. Objects are replaced when something has changed. */
+export interface StreamState extends Stream {
+  readonly kind: 'job' | 'fleet';
+  readonly job: Job;
+  /** Missing until the agent has written it. */
+  readonly agent: AgentRecord | undefined;
+  /** Nobody writes to it any more: the job is over (or the day), or its agent is gone for good. */
+  readonly ended: boolean;
+  /** By table. */
+  readonly parts: ReadonlyMap<string, TableParts>;
+}
+
+export interface Streams {
+  /** What is in the spool now. Cheap: folders that have not changed are not read again. */
+  list(now?: number): readonly StreamState[];
+}
+
+/** Epoch microseconds. */
+const now_us = (): number => Date.now() * 1000;
+/** A file's time is no finer than this: what changed later than so long before a look may have changed after it. */
+const COARSE_MS = 100;
+/** Streams that have ended are looked at once in so many times: a service that was stopped may go on with them. */
+const ENDED_EVERY = 10;
+/** How long nothing is written before a recording without an end counts as ended, in seconds. */
+const QUIET = { over: 120, gone: 600, forgotten: 86_400 };
+
+/** The streams of the recordings in a spool. */
+export function spoolStreams(spool: string): Streams {
+  const root = new Folder(path.resolve(spool));
+  const recordings = new Map<string, RecordingFolder>();
+  let calls = 0;
+  let known: StreamState[] = [];
+  return {
+    list(now = now_us()) {
+      calls++;
+      if (root.changed()) {
+        const names = root.names().filter((name) => !name.startsWith('.'));
+        for (const name of recordings.keys()) if (!names.includes(name)) recordings.delete(name);
+        for (const name of names) {
+          if (!recordings.has(name)) recordings.set(name, new RecordingFolder(path.join(root.path, name)));
+        }
+      }
+      known = [];
+      for (const recording of recordings.values()) {
+        if (!recording.ended || calls % ENDED_EVERY === 0) recording.look(now);
+        known.push(...recording.streams);
+      }
+      return known;
+    },
+  };
+}
+
+/** A folder whose names are read again only when it has changed. */
+class Folder {
+  readonly path: string;
+  private seen = Number.NaN;
+  private looked = 0;
+
+  constructor(folder: string) {
+    this.path = folder;
+  }
+
+  changed(): boolean {
+    const modified = fs.statSync(this.path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (modified === this.seen && this.looked - modified > COARSE_MS) return false;
+    this.seen = modified;
+    this.looked = Date.now();
+    return true;
+  }
+
+  names(): string[] {
+    try {
+      return fs.readdirSync(this.path);
+    } catch {
+      // a file, or gone meanwhile
+      return [];
+    }
+  }
+}
+
+class RecordingFolder {
+  streams: StreamState[] = [];
+  ended = false;
+  private readonly folder: Folder;
+  private readonly jobFile: RecordFile<Job>;
+  private job: Job | undefined;
+  private nodes: NodeFolder[] = [];
+
+  constructor(folder: string) {
+    this.folder = new Folder(folder);
+    this.jobFile = new RecordFile(path.join(folder, 'job.json'), JOB_NEEDS);
+  }
+
+  look(now: number): void {
+    if (this.folder.changed()) {
+      this.job = this.jobFile.read();
+      const names = this.folder.names();
+      this.nodes = names.flatMap((name) => {
+        const node = nodeName(name);
+        if (node === undefined) return [];
+        const folder = path.join(this.folder.path, name);
+        return [this.nodes.find((each) => each.folder.path === folder) ?? new NodeFolder(folder, node)];
+      });
+    }
+    const { job } = this;
+    this.streams = job === undefined ? [] : this.nodes.map((node) => node.look(this.folder.path, job, now));
+    this.ended = this.streams.length > 0 && this.streams.every((stream) => stream.ended);
+  }
+}
+
+class NodeFolder {
+  readonly folder: Folder;
+  private readonly node: string;
+  private readonly agentFile: RecordFile<AgentRecord>;
+  private state: StreamState | undefined;
+  private nextQuiet = 0;
+  private quietSeconds = 0;
+
+  constructor(folder: string, node: string) {
+    this.folder = new Folder(folder);
+    this.node = node;
+    this.agentFile = new RecordFile(path.join(folder, 'agent.json'), AGENT_NEEDS);
+  }
+
+  look(recording: string, job: Job, now: number): StreamState {
+    const changed = this.folder.changed();
+    const agent = changed ? this.agentFile.read() : this.state?.agent;
+    const parts = changed || this.state === undefined ? listParts(this.folder.path) : this.state.parts;
+    const ended = this.hasEnded(job, agent, parts, now);
+    const before = this.state;
+    if (!changed && before !== undefined && before.job === job && before.ended === ended) return before;
+    this.state = {
+      recording,
+      folder: this.folder.path,
+      node: this.node,
+      kind: isFleet(job) ? 'fleet' : 'job',
+      job,
+      agent,
+      ended,
+      parts,
+    };
+    return this.state;
+  }
+
+  private hasEnded(
+    job: Job,
+    agent: AgentRecord | undefined,
+    parts: ReadonlyMap<string, TableParts>,
+    now: number,
+  ): boolean {
+    const fleet = isFleet(job);
+    const over = fleet ? now > dayEnd(job.id) : job.end !== undefined;
+    if (agent?.end !== undefined) {
+      // a service that is restarted goes on with the day
+      return over || (now - agent.end) / 1e6 > (fleet ? QUIET.forgotten : QUIET.over);
+    }
+    const quiet = this.quiet(parts, now);
+    if (over && quiet > QUIET.over) return true;
+    if (quiet > QUIET.gone && !fleet && agent !== undefined && isOver(agent)) return true;
+    return quiet > QUIET.forgotten;
+  }
+
+  /** For how many seconds nothing has been written; looked up now and then. */
+  private quiet(parts: ReadonlyMap<string, TableParts>, now: number): number {
+    if (now < this.nextQuiet) return this.quietSeconds;
+    this.nextQuiet = now + 30e6;
+    const { path: folder } = this.folder;
+    let newest = fs.statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    for (const [table, { live }] of parts) {
+      if (!live) continue;
+      newest = Math.max(
+        newest,
+        fs.statSync(path.join(folder, liveName(table)), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+      );
+    }
+    this.quietSeconds = now / 1e6 - newest / 1e3;
+    return this.quietSeconds;
+  }
+}
+
+const dayEnd = (fleet: string): number => Date.parse(`${fleet.slice('fleet-'.length)}T00:00:00Z`) * 1000 + 86_400e6;
+
+/** The agent's process is gone; in a container the next one may have the same number. */
+function isOver(agent: AgentRecord): boolean {
+  if (agent.pid === process.pid) return agent.start < now_us() - process.uptime() * 1e6;
+  return isGone(agent);
+}
+
+/** job.json or agent.json, read again only when it was replaced. */
+class RecordFile<T extends object> {
+  private readonly file: string;
+  private readonly needs: object;
+  private inode = -1;
+  private modified = Number.NaN;
+  private value: T | undefined;
+
+  constructor(file: string, needs: object) {
+    this.file = file;
+    this.needs = needs;
+  }
+
+  /** Undefined while it is missing; what it was before while it is damaged. */
+  read(): T | undefined {
+    const stat = fs.statSync(this.file, { throwIfNoEntry: false });
+    if (stat === undefined) return undefined;
+    if (stat.ino === this.inode && stat.mtimeMs === this.modified) return this.value;
+    try {
+      const record: unknown = JSON.parse(fs.readFileSync(this.file, 'utf8'));
+      if (typeof record !== 'object' || record === null) return this.value;
+      this.value = shaped<T>(record, this.needs, []);
+      this.inode = stat.ino;
+      this.modified = stat.mtimeMs;
+    } catch {
+      // damaged, or just being replaced: the next look sees it
+    }
+    return this.value;
+  }
+}
