@@ -1,0 +1,190 @@
+import { shownAddress } from '../../base/address.ts';
+import { Fault, usage } from '../../base/fault.ts';
+import { parseExportLine, type StoredSeries } from './export-lines.ts';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** One answer of an instant query: a series and its value; NaN and infinities as they are. */
+export interface Answer {
+  labels: Labels;
+  value: number;
+}
+
+/** A VictoriaMetrics that can be asked. Times are epoch milliseconds, as it keeps them. */
+export interface Store {
+  /** As it may be printed. */
+  readonly name: string;
+  /** What an expression in MetricsQL is at one moment. */
+  query(expression: string, time: number): Promise<Answer[]>;
+  /** The labels of all series that match in a range. */
+  series(match: string, from: number, to: number): Promise<Labels[]>;
+  /** All samples of the series that match in a range, as they are stored; a series may come in several parts. */
+  samples(match: string, from?: number, to?: number): AsyncGenerator<StoredSeries>;
+}
+
+/** Longer than any answer takes; a store that says nothing for so long has gone. */
+const PATIENCE_MILLISECONDS = 120_000;
+
+/** Series are looked for from 1970 on when nobody says from when; VictoriaMetrics takes a missing start for "now". */
+export const EVER = 0;
+
+/** The store behind an address: `http://vm:8428`, with a path for a cluster (`http://vmselect:8481/select/0/prometheus`). */
+export function openStore(address: string): Store {
+  const { base, headers } = parseStoreAddress(address);
+  const name = shownAddress(address).replace(/\/+$/, '');
+  const ask = (path: string, form: Record<string, string>): Promise<Response> =>
+    request(name, base, headers, path, form);
+  return {
+    name,
+    async query(expression, time) {
+      const form = { query: expression, time: String(time / 1000), nocache: '1' };
+      const data = await jsonOf(name, await ask('/api/v1/query', form));
+      return resultsOf(name, data).map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
+    },
+    async series(match, from, to) {
+      const form = { 'match[]': match, start: String(from / 1000), end: String(to / 1000) };
+      const data = await jsonOf(name, await ask('/api/v1/series', form));
+      if (!Array.isArray(data)) throw strange(name);
+      return data as Labels[];
+    },
+    async *samples(match, from = EVER, to) {
+      const form: Record<string, string> = { 'match[]': match, start: String(from / 1000) };
+      if (to !== undefined) form.end = String(to / 1000);
+      const answer = await ask('/api/v1/export', form);
+      yield* exported(name, answer);
+    },
+  };
+}
+
+/** Checks the address of a store; a user and password in it become a header. */
+export function parseStoreAddress(text: string): { base: string; headers: Record<string, string> } {
+  let address: URL;
+  try {
+    address = new URL(text);
+    if (address.protocol !== 'http:' && address.protocol !== 'https:') throw new Error('another protocol');
+  } catch {
+    throw usage(
+      `"${shownAddress(text)}" is not the address of a store`,
+      'it looks like http://vm:8428, or http://vmselect:8481/select/0/prometheus',
+    );
+  }
+  const headers: Record<string, string> = {};
+  if (address.username !== '') {
+    const who = `${decodeURIComponent(address.username)}:${decodeURIComponent(address.password)}`;
+    headers.authorization = `Basic ${Buffer.from(who).toString('base64')}`;
+  }
+  return { base: `${address.origin}${address.pathname}`.replace(/\/+$/, ''), headers };
+}
+
+async function request(
+  name: string,
+  base: string,
+  headers: Record<string, string>,
+  path: string,
+  form: Record<string, string>,
+): Promise<Response> {
+  let answer: Response;
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MILLISECONDS);
+    answer = await fetch(base + path, { method: 'POST', body: new URLSearchParams(form), headers, signal });
+  } catch (error) {
+    throw unreachable(name, error);
+  }
+  if (answer.ok) return answer;
+  const text = await answer.text().catch(() => '');
+  throw refused(name, answer.status, text);
+}
+
+function unreachable(name: string, error: unknown): Fault {
+  const cause = (error as { cause?: { code?: string; message?: string } }).cause;
+  const why =
+    (error as Error).name === 'TimeoutError'
+      ? `no answer in ${PATIENCE_MILLISECONDS / 1000} s`
+      : (WORDS[cause?.code ?? ''] ?? cause?.message ?? (error as Error).message);
+  return new Fault(`cannot reach the store ${name}: ${why}`, {
+    hint: `is VictoriaMetrics running there? curl ${name}/health says OK when it is`,
+    cause: error,
+  });
+}
+
+const WORDS: Record<string, string> = {
+  ECONNREFUSED: 'nobody listens there',
+  ENOTFOUND: 'there is no host of that name',
+  EAI_AGAIN: 'the name of the host cannot be looked up now',
+  ECONNRESET: 'the connection was cut',
+  EHOSTUNREACH: 'there is no way to that host',
+  UND_ERR_SOCKET: 'the connection was cut',
+  UND_ERR_CONNECT_TIMEOUT: 'the host does not answer',
+};
+
+function refused(name: string, status: number, text: string): Fault {
+  const said = messageOf(text);
+  if (status === 401 || status === 403) {
+    return new Fault(`the store ${name} wants to know who asks (HTTP ${status})`, {
+      hint: 'a user and password may be in the address: http://user:password@vm:8428',
+    });
+  }
+  const unknown = /unknown func(?:tion)?(?: with name)? \\?"(\w+)/.exec(said)?.[1];
+  if (unknown !== undefined || /keep_metric_names|parse error/.test(said)) {
+    const what = unknown === undefined ? 'it does not understand MetricsQL' : `it does not know ${unknown}`;
+    return new Fault(`the store ${name} cannot answer: ${what}`, {
+      hint: 'VictoriaMetrics 1.79 or newer is needed; Prometheus itself lacks what a report asks for',
+    });
+  }
+  if (status === 404) return strange(name);
+  return new Fault(`the store ${name} refused (HTTP ${status}): ${said.slice(0, 300) || 'without a word'}`);
+}
+
+/** What VictoriaMetrics says went wrong. */
+function messageOf(text: string): string {
+  try {
+    return String((JSON.parse(text) as { error?: unknown }).error ?? text);
+  } catch {
+    return text.trim();
+  }
+}
+
+const strange = (name: string): Fault =>
+  new Fault(`${name} does not answer like VictoriaMetrics`, {
+    hint: 'the address of a cluster ends in /select/0/prometheus',
+  });
+
+async function jsonOf(name: string, answer: Response): Promise<unknown> {
+  let body: { status?: string; data?: unknown };
+  try {
+    body = (await answer.json()) as typeof body;
+  } catch (error) {
+    if (error instanceof SyntaxError) throw strange(name);
+    throw unreachable(name, error);
+  }
+  if (body?.status !== 'success') throw strange(name);
+  return body.data;
+}
+
+interface Result {
+  metric: Labels;
+  value: [time: number, value: string];
+}
+
+function resultsOf(name: string, data: unknown): Result[] {
+  const { result } = (data ?? {}) as { result?: unknown };
+  if (!Array.isArray(result)) throw strange(name);
+  return result as Result[];
+}
+
+/** Lines of /api/v1/export. An answer that is cut off is never taken for a whole one. */
+async function* exported(name: string, answer: Response): AsyncGenerator<StoredSeries> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for await (const chunk of answer.body ?? []) {
+      const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines) if (line !== '') yield parseExportLine(line);
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw unreachable(name, error);
+  }
+  if (rest.trim() !== '') throw new Fault(`the answer of the store ${name} ends in the middle of a line`);
+}
