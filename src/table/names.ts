@@ -48,6 +48,14 @@ export function labelName(name: string): string {
   return /^[0-9]/.test(label) || label === '' ? `key_${label}` : label;
 }
 
+/** Texts that change all the time, or hold what only the job's user should read, are no labels. */
+const NO_LABELS: Readonly<Record<string, readonly string[]>> = { process: ['command', 'state'] };
+
+/** The text columns that are labels of the table's info metric. */
+export function labelTexts(table: Table): Column[] {
+  return table.columns.filter((c) => c.type === 'text' && NO_LABELS[table.name]?.includes(c.name) !== true);
+}
+
 /** One number column as Prometheus sees it. */
 export interface Metric {
   readonly name: string;

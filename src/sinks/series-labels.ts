@@ -1,0 +1,15 @@
+import type { Job } from '../recording/job.ts';
+import { isFleet } from './fleet.ts';
+
+/** Name and value of labels, in the order they are written. */
+export type Labels = readonly (readonly [string, string])[];
+
+/** What is on every series of a recording: its node, and its job unless the node records itself. */
+export function recordingLabels(node: string, job: Job, more: Labels = []): Labels {
+  const labels: [string, string][] = [['node', node]];
+  if (!isFleet(job)) {
+    labels.push(['job', job.id]);
+    if (job.restart !== undefined && job.restart > 0) labels.push(['restart', String(job.restart)]);
+  }
+  return [...labels, ...more];
+}

@@ -1,0 +1,248 @@
+import { splitLine } from '../recording/csv-read.ts';
+import { guessTable } from '../recording/describe.ts';
+import { inBaseUnit, infoName, labelName, labelTexts, metricsOf } from '../table/names.ts';
+import { hasOmnistatNames, omnistatMetrics, omnistatName } from '../table/omnistat-names.ts';
+import type { Table } from '../table/table.ts';
+import { type Group, type ImportBody, labelJson, lineHead, newGroup } from './import-body.ts';
+import type { Labels } from './series-labels.ts';
+
+export interface RowOptions {
+  /** Omnistat's names for GPUs besides Tacho's. */
+  omnistat?: boolean;
+  /** A process has series once it has used so much CPU time. */
+  processCpuSeconds?: number;
+}
+
+/** Facts and texts are said again in every minute. */
+const MINUTE = 60_000;
+/** More series than this are not remembered: processes come and go. */
+const MOST_GROUPS = 4096;
+
+interface Row {
+  group: Group;
+  /** The texts that were said last, and in which minute. */
+  texts: string[];
+  minute: number;
+}
+
+/** What a header's cells are for. */
+interface Layout {
+  header: string;
+  heads: string[];
+  factors: number[];
+  /** For each cell: its place among the metrics; −1: it is no number. */
+  metrics: Int32Array;
+  keys: number[];
+  keyLabels: string[];
+  texts: number[];
+  textLabels: string[];
+  info: string;
+  /** Cells with the CPU time (ms) of a process; only in the table of processes. */
+  cpu: number[];
+  /** Cells by the column's name, for Omnistat's names. */
+  cells: Map<string, number> | undefined;
+}
+
+/** Turns the rows of one table of one stream into samples. Events are no samples; phases and figures of merit are. */
+export class VictoriaRows {
+  private readonly common: Labels;
+  private readonly commonJson: string;
+  private readonly name: string;
+  private readonly table: Table | undefined;
+  private readonly options: RowOptions;
+  private layout: Layout | undefined;
+  private readonly rows = new Map<string, Row>();
+  /** Lines that are no rows of the table. */
+  bad = 0;
+
+  constructor(name: string, table: Table | undefined, common: Labels, options: RowOptions = {}) {
+    this.name = name;
+    this.table = table;
+    this.common = common;
+    this.commonJson = labelJson(common);
+    this.options = options;
+  }
+
+  /** Whether anything of the table is sent at all. */
+  get wanted(): boolean {
+    return this.name === 'marker' || this.table?.events !== true;
+  }
+
+  /** Adds the samples of whole rows; `tick` is called with each row's time in milliseconds. */
+  add(header: string, bytes: Buffer, body: ImportBody, tick?: (time: number) => void): void {
+    if (this.layout?.header !== header) {
+      this.layout = this.read(header);
+      this.rows.clear();
+    }
+    const { layout } = this;
+    if (layout === undefined) {
+      this.bad++;
+      return;
+    }
+    const text = bytes.toString('utf8');
+    const cells: string[] = [];
+    for (let at = 0; at < text.length; ) {
+      let end = text.indexOf('\n', at);
+      if (end < 0) end = text.length;
+      let line = text.slice(at, end);
+      if (line.includes('"')) {
+        // a quoted text may go on behind the newline
+        while (count(line) % 2 === 1 && end < text.length) {
+          end = text.indexOf('\n', end + 1);
+          if (end < 0) end = text.length;
+          line = text.slice(at, end);
+        }
+        cells.splice(0, cells.length, ...splitLine(line));
+      } else split(line, cells);
+      at = end + 1;
+      const time = Math.floor(Number(cells[0]) / 1000);
+      if (cells.length !== layout.metrics.length || !(time > 0)) {
+        this.bad++;
+        continue;
+      }
+      if (this.name === 'marker') this.marker(layout, cells, time, body);
+      else this.row(layout, cells, time, body);
+      tick?.(time);
+    }
+  }
+
+  private row(layout: Layout, cells: string[], time: number, body: ImportBody): void {
+    if (layout.cpu.length > 0) {
+      let spent = 0;
+      for (const cell of layout.cpu) spent += Number(cells[cell]);
+      if (spent < (this.options.processCpuSeconds ?? 0) * 1000) return;
+    }
+    let key = '';
+    for (const cell of layout.keys) key += `${cells[cell]}\n`;
+    let row = this.rows.get(key);
+    if (row === undefined) {
+      if (this.rows.size >= MOST_GROUPS) this.rows.clear();
+      const labels = labelJson(layout.keys.map((cell, k) => [layout.keyLabels[k]!, cells[cell]!]));
+      const group = newGroup(this.commonJson + labels, layout.heads.length);
+      row = { group, texts: layout.texts.map(() => ''), minute: -1 };
+      this.rows.set(key, row);
+    }
+    const { group } = row;
+    body.row(layout.heads, group, time);
+    for (let c = 1; c < cells.length; c++) {
+      const metric = layout.metrics[c]!;
+      if (metric < 0) continue;
+      const cell = cells[c]!;
+      const value = cell === '' ? Number.NaN : inBaseUnit(Number(cell), layout.factors[metric]!);
+      body.value(group, metric, Number.isFinite(value) ? value : Number.NaN, time);
+    }
+    if (layout.texts.length > 0) this.texts(layout, row, cells, time, body);
+    if (layout.cells !== undefined) this.omnistat(layout, cells, time, body);
+  }
+
+  /** What does not change travels in the labels of an info metric. A text that is missing holds on. */
+  private texts(layout: Layout, row: Row, cells: string[], time: number, body: ImportBody): void {
+    let changed = false;
+    for (let t = 0; t < layout.texts.length; t++) {
+      const cell = cells[layout.texts[t]!]!;
+      if (cell === '' || cell === row.texts[t]) continue;
+      row.texts[t] = cell;
+      changed = true;
+    }
+    const minute = Math.floor(time / MINUTE);
+    if (!changed && minute === row.minute) return;
+    row.minute = minute;
+    const labels = labelJson(row.texts.map((text, t) => [layout.textLabels[t]!, text]));
+    if (labels !== '') body.single(layout.info, row.group.labels + labels, 1, time);
+  }
+
+  private marker(layout: Layout, cells: string[], time: number, body: ImportBody): void {
+    const cell = (name: string): string => cells[layout.cells!.get(name) ?? -1] ?? '';
+    const labels = this.commonJson + labelJson([['name', cell('name')]]);
+    const action = cell('action');
+    if (action === 'begin' || action === 'end') {
+      body.single('tacho_marker_phase', labels, action === 'begin' ? 1 : 0, time);
+    } else if (action === 'fom' && cell('value') !== '' && Number.isFinite(Number(cell('value')))) {
+      body.single('tacho_marker_fom', labels, Number(cell('value')), time);
+    }
+  }
+
+  private omnistat(layout: Layout, cells: string[], time: number, body: ImportBody): void {
+    const cell = (name: string): string => cells[layout.cells!.get(name) ?? -1] ?? '';
+    const number = (name: string | undefined): number =>
+      name === undefined || cell(name) === '' ? Number.NaN : Number(cell(name));
+    const node = this.common.find(([name]) => name === 'node')?.[1] ?? '';
+    for (const { stem, columns, value, location } of omnistatMetrics) {
+      const found = value(number(columns[0]), number(columns[1]));
+      if (!Number.isFinite(found)) continue;
+      const labels = labelJson([
+        ['instance', node],
+        ['card', cell('gpu')],
+        ['location', location ?? ''],
+      ]);
+      body.single(omnistatName(cell('vendor'), stem), labels, found, time);
+    }
+  }
+
+  private read(header: string): Layout | undefined {
+    const names = splitLine(header);
+    if (names[0] !== 'time') return undefined;
+    // a table that nobody described: without a look at its rows every column is a number
+    const guess = guessTable(
+      this.name,
+      names,
+      names.map((_, i) => (i === 0 ? 'time' : 'number')),
+    );
+    const described = this.table ?? guess;
+    const columns = guess.columns.map((column) => described.columns.find((c) => c.name === column.name) ?? column);
+    const keys = described.keys.map((key) => names.indexOf(key.name));
+    if (keys.includes(-1)) return undefined;
+    const table = {
+      ...described,
+      columns: columns.filter((column) => !described.keys.some((k) => k.name === column.name)),
+    };
+    const all = metricsOf(table);
+    const layout: Layout = {
+      header,
+      heads: [],
+      factors: [],
+      metrics: new Int32Array(names.length).fill(-1),
+      keys,
+      keyLabels: table.keys.map((key) => labelName(key.name)),
+      texts: [],
+      textLabels: [],
+      info: infoName(table),
+      cpu:
+        table.name === 'process'
+          ? ['user_ms', 'system_ms'].map((name) => names.indexOf(name)).filter((i) => i > 0)
+          : [],
+      cells: undefined,
+    };
+    for (const [c, metric] of all.entries()) {
+      if (metric === undefined) continue;
+      layout.metrics[names.indexOf(table.columns[c]!.name)] = layout.heads.length;
+      layout.heads.push(lineHead(metric.name));
+      layout.factors.push(metric.factor);
+    }
+    for (const column of labelTexts(table)) {
+      layout.texts.push(names.indexOf(column.name));
+      layout.textLabels.push(labelName(column.name));
+    }
+    if (this.name === 'marker' || (this.options.omnistat === true && hasOmnistatNames(table))) {
+      layout.cells = new Map(names.map((name, i) => [name, i]));
+    }
+    return layout;
+  }
+}
+
+function split(line: string, cells: string[]): void {
+  let n = 0;
+  let at = 0;
+  for (let comma = line.indexOf(','); comma >= 0; comma = line.indexOf(',', at)) {
+    cells[n++] = line.slice(at, comma);
+    at = comma + 1;
+  }
+  cells[n++] = line.slice(at);
+  cells.length = n;
+}
+
+function count(line: string): number {
+  let quotes = 0;
+  for (let at = line.indexOf('"'); at >= 0; at = line.indexOf('"', at + 1)) quotes++;
+  return quotes;
+}
