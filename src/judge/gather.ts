@@ -3,7 +3,8 @@ import { usage } from '../base/fault.ts';
 import { formatMoment } from '../base/moment.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import { damageWords, recordedProcesses } from '../query/processes.ts';
-import { summariseNode, type TableDamage } from '../query/summarise.ts';
+import type { StoredJob } from '../query/store/records.ts';
+import { type NodeSummary, type SummariseOptions, summariseNode, type TableDamage } from '../query/summarise.ts';
 import type { Batch } from '../recording/batch.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
@@ -56,8 +57,48 @@ const REPORT_TABLES = [
 /** Tables that say what a phase did. */
 const PHASE_TABLES = ['cgroup', 'process', 'cpu', 'gpu', 'loadavg', 'power'];
 
+/** What somebody who has the samples is asked: statistics of some tables of some nodes. */
+interface Question {
+  nodes: readonly NodeRecording[];
+  options: SummariseOptions;
+}
+
 /** Collects what the judge must know of a recording. */
 export function gather(recording: Recording, options: GatherOptions = {}): Material {
+  const collected = collect(recording, markersInFiles, options, recordedProcesses);
+  let next = collected.next();
+  while (next.done !== true) {
+    const { nodes, options: wanted } = next.value;
+    next = collected.next(nodes.map((node) => summariseNode(node, wanted)));
+  }
+  return next.value;
+}
+
+/** The same of a job in a store: queries take the place of files. */
+export async function gatherStored(stored: StoredJob, options: GatherOptions = {}): Promise<Material> {
+  const { storedMarkers, summariseStored } = await import('../query/store/stored.ts');
+  const markers = await storedMarkers(stored);
+  // processes that recorded themselves are not in a store
+  const collected = collect(
+    stored.recording,
+    () => markers,
+    options,
+    () => undefined,
+  );
+  let next = collected.next();
+  while (next.done !== true) {
+    next = collected.next(await summariseStored(stored, next.value.nodes, next.value.options));
+  }
+  return next.value;
+}
+
+/** Yields what it must know, and is told; what it returns is the same wherever the samples lie. */
+function* collect(
+  recording: Recording,
+  readMarkers: (recording: Recording, tell: Tell) => Marker[],
+  options: GatherOptions,
+  readProcesses: typeof recordedProcesses,
+): Generator<Question, Material, NodeSummary[]> {
   const now = options.now ?? Date.now() * 1000;
   const damage = [...recording.troubles];
   const unread: Unread[] = [];
@@ -71,26 +112,29 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
     if (whole || found.bad_lines > 0 || found.lost_header || found.lost_columns !== undefined)
       unread.push({ node: node.name, table: found.table, file, why, whole });
   };
-  const markers = recording.nodes.flatMap((node) => markersOf(node, tell)).sort((a, b) => a.time - b.time);
+  const markers = readMarkers(recording, tell);
   const range = rangeOf(recording, markers, options, now);
-  const within = (node: NodeRecording): boolean => range?.nodes === undefined || range.nodes.includes(node.name);
-  const nodes = recording.nodes.filter(within).map((node) => nodeMaterial(node, range, REPORT_TABLES, tell));
+  const chosen = recording.nodes.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
+  const nodes = (yield question(chosen, range, REPORT_TABLES)).map((found) => nodeMaterial(found, tell));
   const material: Material = { path: recording.path, job: recording.job, nodes, markers: confine(markers, range), now };
   if (range !== undefined) material.range = range;
   // records are of whole lives: they say nothing about a part of the job
   if (range === undefined) {
     const sampled = (name: string) => seriesOf(nodes.find((n) => n.node === name)!, 'process');
-    const processes = options.processes ?? recordedProcesses(recording, sampled, tell);
+    const processes = options.processes ?? readProcesses(recording, sampled, tell);
     if (processes !== undefined) {
       material.processes = processes;
       damage.push(...processes.troubles.filter((trouble) => !damage.includes(trouble)));
     }
   }
   if (options.phases === true) {
-    material.phaseTables = phasesOf(material).map((phase) => {
+    const tables: NodeMaterial[][] = [];
+    for (const phase of phasesOf(material)) {
       const span = { what: phase.name, from: phase.start, to: phase.start + phase.seconds * 1e6 };
-      return recording.nodes.filter(within).map((node) => nodeMaterial(node, span, PHASE_TABLES, tell));
-    });
+      const found = yield question(chosen, span, PHASE_TABLES);
+      tables.push(found.map((one) => nodeMaterial(one, tell)));
+    }
+    material.phaseTables = tables;
   }
   if (damage.length > 0) material.damage = damage;
   if (unread.length > 0) material.unread = unread;
@@ -99,22 +143,22 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
 
 type Tell = (node: NodeRecording, damage: TableDamage) => void;
 
-function nodeMaterial(
-  node: NodeRecording,
-  range: Range | undefined,
-  tables: readonly string[],
-  tell: Tell,
-): NodeMaterial {
-  const found = summariseNode(node, {
+const question = (nodes: readonly NodeRecording[], range: Range | undefined, tables: readonly string[]): Question => ({
+  nodes,
+  options: {
     ...(range?.from === undefined ? {} : { from: range.from }),
     ...(range?.to === undefined ? {} : { to: range.to }),
     tables,
-  });
-  for (const damage of found.damage) tell(node, damage);
-  const material: NodeMaterial = { node: node.name, tables: found.tables };
-  if (node.agent !== undefined) material.agent = node.agent;
-  return material;
+  },
+});
+
+function nodeMaterial({ node, tables, damage }: NodeSummary, tell: Tell): NodeMaterial {
+  for (const each of damage) tell(node, each);
+  return { node: node.name, tables, ...(node.agent === undefined ? {} : { agent: node.agent }) };
 }
+
+const markersInFiles = (recording: Recording, tell: Tell): Marker[] =>
+  recording.nodes.flatMap((node) => markersOf(node, tell)).sort((a, b) => a.time - b.time);
 
 function markersOf(node: NodeRecording, tell: Tell): Marker[] {
   if (!node.tables.has('marker')) return [];

@@ -1,0 +1,174 @@
+import type { Table } from '../../table/table.ts';
+import type { Labels, Store } from './client.ts';
+import { columnsByMetric } from './columns.ts';
+import { chunks, duration, selector } from './selector.ts';
+
+/** Whose samples are asked for, and of when. Times are epoch milliseconds, both included. */
+export interface Asked {
+  store: Store;
+  job: string;
+  restart?: number;
+  nodes: readonly string[];
+  table: Table;
+  /** Milliseconds between samples of this table. */
+  every: number;
+  from: number;
+  to: number;
+  /** There may be samples of the same series before `from`. */
+  confined: boolean;
+}
+
+/** All that the store says of one column of one series, in the units of the store and in seconds. */
+export interface Told {
+  labels: Labels;
+  /** By the name of what was asked. */
+  values: Map<string, number>;
+}
+
+/** What one column of one series is called among all answers: its labels without those that the question added. */
+function seriesKey(labels: Labels, added: string): string {
+  const names = Object.keys(labels).filter((name) => name !== added);
+  return JSON.stringify(names.sort().map((name) => [name, labels[name]]));
+}
+
+const PLAIN = [
+  'count_over_time',
+  'min_over_time',
+  'max_over_time',
+  'tmax_over_time',
+  'avg_over_time',
+  'stddev_over_time',
+  'first_over_time',
+  'last_over_time',
+  'tfirst_over_time',
+  'tlast_over_time',
+  'integrate',
+];
+
+/** A query is at most 16 KiB long; the names of metrics are most of it. */
+const NAMES_IN_QUERY = 100;
+
+/** Points of a subquery that every store allows for a series. */
+const MOST_POINTS = 50_000;
+
+/** Seconds for which a row of a sparse table holds at most, and a little more. */
+const HELD_MILLISECONDS = 65_000;
+
+/** Asks a store what it knows of a table on some nodes: a handful of queries, however many series there are. */
+export async function askTable(asked: Asked): Promise<Told[]> {
+  const columns = [...columnsByMetric(asked.table)];
+  const told = new Map<string, Told>();
+  for (const names of chunks(
+    columns.map(([name]) => name),
+    NAMES_IN_QUERY,
+  ))
+    await askPlain(asked, names, told);
+  if (told.size === 0) return [];
+  const found = new Set([...told.values()].map(({ labels }) => labels.__name__!));
+  const there = columns.filter(([name]) => found.has(name));
+  const counters = there.filter(([, column]) => column.kind === 'counter').map(([name]) => name);
+  // what is asked on a grid ends with the last sample: values must not be held beyond it
+  const last = Math.max(...[...told.values()].map(({ values }) => values.get('tlast_over_time') ?? 0)) * 1000;
+  for (const names of chunks(counters, NAMES_IN_QUERY)) await askCounters(asked, names, last, told);
+  if (asked.table.sparse === true) {
+    for (const names of chunks(
+      there.map(([name]) => name),
+      NAMES_IN_QUERY,
+    ))
+      await askHeld(asked, names, last, told);
+  }
+  return [...told.values()];
+}
+
+const seriesOf = ({ job, restart, nodes }: Asked, names: readonly string[]): string =>
+  selector({ names, job, nodes, ...(restart === undefined ? {} : { restart }) });
+
+async function askPlain(asked: Asked, names: readonly string[], told: Map<string, Told>): Promise<void> {
+  const { to, from, table, confined } = asked;
+  const series = seriesOf(asked, names);
+  // a window of MetricsQL is open where it begins
+  const window = duration(to - from + 1);
+  const functions = PLAIN.map((name) => `"${name}"`).join(',');
+  const questions = [ask(asked, `aggr_over_time((${functions}), ${series}[${window}])`, to, 'rollup', told)];
+  if (table.sparse !== true) {
+    const quantiles = `quantiles_over_time("phi", 0.05, 0.25, 0.5, 0.75, 0.95, ${series}[${window}])`;
+    questions.push(ask(asked, quantiles, to, 'phi', told));
+  }
+  if (confined) {
+    // integrate() counts the value that held when the window began
+    const before = `last_over_time(${series}[${duration(heldBefore(asked.every))}] offset ${window})`;
+    questions.push(ask(asked, before, to, 'before', told));
+  }
+  await Promise.all(questions);
+}
+
+/** How far back VictoriaMetrics looks for the sample before a window, by the interval of the samples. */
+function heldBefore(every: number): number {
+  if (every <= 2000) return 5 * every;
+  if (every <= 4000) return 3 * every;
+  if (every <= 8000) return 2 * every;
+  if (every <= 16_000) return every + every / 2;
+  return every <= 32_000 ? every + every / 4 : every + every / 8;
+}
+
+async function askCounters(
+  asked: Asked,
+  names: readonly string[],
+  last: number,
+  told: Map<string, Told>,
+): Promise<void> {
+  const { from, to, every } = asked;
+  const series = seriesOf(asked, names);
+  const window = duration(to - from + 1);
+  const { step, ahead } = gridOf(asked, last);
+  // the two newest samples at each point of a grid whose points lie between ticks: every step of the counter once
+  const rates = `(irate(${series}[${duration(every)}] offset -${duration(ahead)}) keep_metric_names)`;
+  const grid = `[${duration(last - from)}:${duration(step)}]`;
+  await Promise.all([
+    ask(asked, `increase_prometheus(${series}[${window}])`, to, 'increase', told),
+    ask(asked, `rollup_rate(${series}[${window}])`, to, 'rollup', told, 'rate_'),
+    ask(asked, `tmax_over_time(${rates}${grid})`, last, 'rate_tmax', told),
+    ask(asked, `quantiles_over_time("phi", 0.05, 0.5, 0.95, ${rates}${grid})`, last, 'phi', told, 'rate_'),
+  ]);
+}
+
+/** In a sparse table a value counts for as long as it held: it is looked at on a grid. */
+async function askHeld(asked: Asked, names: readonly string[], last: number, told: Map<string, Told>): Promise<void> {
+  const series = seriesOf(asked, names);
+  const { step } = gridOf(asked, last);
+  const hold = duration(HELD_MILLISECONDS);
+  // it holds as long as another row follows
+  const held = `((last_over_time(${series}[${hold}]) keep_metric_names) and (count_over_time(${series}[${hold}] offset -${hold}) keep_metric_names))`;
+  const grid = `[${duration(last - asked.from)}:${duration(step)}]`;
+  await Promise.all([
+    ask(asked, `quantiles_over_time("phi", 0.05, 0.25, 0.5, 0.75, 0.95, ${held}${grid})`, last, 'phi', told),
+    ask(asked, `stddev_over_time(${held}${grid})`, last, 'held_stddev', told),
+  ]);
+}
+
+/** The grid of a subquery: its step, and how far ahead of its points the middle between two ticks lies. */
+function gridOf({ from, every }: Asked, last: number): { step: number; ahead: number } {
+  const step = every * Math.max(1, Math.ceil((last - from) / every / MOST_POINTS));
+  // points are whole multiples of the step since 1970
+  return { step, ahead: (last % step) + every / 2 };
+}
+
+/** Puts the answers to what is known of each series: under the value of the label `added`, or else under its name. */
+async function ask(
+  { store }: Asked,
+  expression: string,
+  time: number,
+  added: string,
+  told: Map<string, Told>,
+  prefix = '',
+): Promise<void> {
+  for (const { labels, value } of await store.query(`${expression} keep_metric_names`, time)) {
+    const key = seriesKey(labels, added);
+    let series = told.get(key);
+    if (series === undefined) {
+      series = { labels, values: new Map() };
+      told.set(key, series);
+    }
+    series.values.set(prefix + (labels[added] ?? added), value);
+  }
+}

@@ -1,0 +1,133 @@
+import { Fault } from '../../base/fault.ts';
+import { suggest } from '../../base/suggest.ts';
+import { AGENT_NEEDS, type AgentRecord } from '../../recording/agent-record.ts';
+import { JOB_NEEDS, type Job } from '../../recording/job.ts';
+import { byName, type NodeRecording, type Recording } from '../../recording/open.ts';
+import { shaped } from '../../recording/shape.ts';
+import { unpackRecord } from '../../sinks/record-labels.ts';
+import type { Answer, Store } from './client.ts';
+import { duration, quoted } from './selector.ts';
+
+/** A job in a store: what its job.json and agent.json say, and no files. */
+export interface StoredJob {
+  store: Store;
+  recording: Recording;
+  /** Epoch milliseconds between which all its samples lie. */
+  from: number;
+  to: number;
+}
+
+/** A job that still runs may be a little ahead of this machine's clock. */
+const SLACK_MILLISECONDS = 60_000;
+
+/** Every job of this id that the store knows: more than one when it was restarted. By start. */
+export async function findJobs(store: Store, id: string, now = Date.now()): Promise<StoredJob[]> {
+  const pieces = await store.query(`last_over_time(tacho_record{job=${quoted(id)}}[${duration(now)}])`, now);
+  const jobs = jobsOf(store, pieces, now);
+  if (jobs.length > 0) return jobs;
+  if (pieces.length > 0) throw new Fault(`the record of job ${id} in ${store.name} is not whole`);
+  throw await noSuchJob(store, id, now);
+}
+
+async function noSuchJob(store: Store, id: string, now: number): Promise<Fault> {
+  const found = await store.query(`count(last_over_time({job=${quoted(id)}}[${duration(now)}]))`, now);
+  if (found.length > 0) {
+    return new Fault(`${store.name} has samples of job ${id}, but not its record`, {
+      hint: 'a report needs what an agent or hub pushes (victoria.url); what was only scraped lacks it',
+    });
+  }
+  const known = await jobIds(store, now);
+  const meant = suggest(id, known);
+  return new Fault(`${store.name} knows no job ${id}`, {
+    exit: 2,
+    hint:
+      known.length === 0
+        ? 'it has no job at all that Tacho pushed: is it the right store, and does its -retentionPeriod reach so far back?'
+        : meant === undefined
+          ? `it may be older than the store keeps (-retentionPeriod); tacho list --store ${store.name} shows what is there`
+          : `did you mean ${meant}? tacho list --store ${store.name} shows what is there`,
+  });
+}
+
+async function jobIds(store: Store, now: number): Promise<string[]> {
+  const found = await store.query(`count by (job) (last_over_time(tacho_job_info[${duration(now)}]))`, now);
+  return found.flatMap(({ labels }) => labels.job ?? []);
+}
+
+interface Piece {
+  revision: number;
+  pieces: Map<number, string>;
+  count: number;
+}
+
+/** The newest whole revision of each record, by node, restart and kind of record. */
+function recordsOf(answers: readonly Answer[]): { node: string; restart: string; record: string; value: object }[] {
+  const all = new Map<string, Map<string, Piece>>();
+  const who = new Map<string, { node: string; restart: string; record: string }>();
+  for (const { labels, value } of answers) {
+    const { node = '', restart = '', record = '', text = '' } = labels;
+    const key = JSON.stringify([node, restart, record]);
+    who.set(key, { node, restart, record });
+    const revisions = all.get(key) ?? new Map<string, Piece>();
+    all.set(key, revisions);
+    // pieces of two revisions have different counts or values; what does not fit together does not unpack
+    const revision = `${value} ${labels.pieces}`;
+    const piece = revisions.get(revision) ?? { revision: value, pieces: new Map(), count: Number(labels.pieces) };
+    revisions.set(revision, piece);
+    piece.pieces.set(Number(labels.piece), text);
+  }
+  return [...all].flatMap(([key, revisions]) => {
+    for (const { pieces, count } of [...revisions.values()].sort((a, b) => b.revision - a.revision)) {
+      const value = unpackRecord(Array.from({ length: count }, (_, i) => pieces.get(i) ?? ''));
+      if (value !== undefined) return [{ ...who.get(key)!, value }];
+    }
+    return [];
+  });
+}
+
+function jobsOf(store: Store, answers: readonly Answer[], now: number): StoredJob[] {
+  const records = recordsOf(answers);
+  const jobs = new Map<string, { job: Job; nodes: NodeRecording[] }>();
+  for (const { node, restart, record, value } of records) {
+    if (record !== 'job') continue;
+    const job = shaped<Job>(value, JOB_NEEDS, []);
+    // an id that was used again years later is another job; nodes may differ by a little on when theirs began
+    const known = [...jobs].find(([key, other]) => key.startsWith(`${restart} `) && sameJob(other.job, job));
+    const entry = known?.[1] ?? { job, nodes: [] };
+    if (known === undefined) jobs.set(`${restart} ${job.start} ${job.cluster ?? ''}`, entry);
+    else entry.job = richer(entry.job, job);
+    const agent = records.find((r) => r.record === 'agent' && r.node === node && r.restart === restart)?.value;
+    const found: NodeRecording = { name: node, folder: '', tables: new Map() };
+    entry.nodes.push(agent === undefined ? found : { ...found, agent: shaped<AgentRecord>(agent, AGENT_NEEDS, []) });
+  }
+  return [...jobs.values()]
+    .map(({ job, nodes }) => storedJob(store, job, nodes, now))
+    .sort((a, b) => a.recording.job.start - b.recording.job.start);
+}
+
+const SAME_MICROSECONDS = 600e6;
+
+const sameJob = (a: Job, b: Job): boolean =>
+  (a.cluster ?? '') === (b.cluster ?? '') && Math.abs(a.start - b.start) < SAME_MICROSECONDS;
+
+/** Of what two nodes say of a job, the one that knows how it ended, and more of it. */
+function richer(a: Job, b: Job): Job {
+  const worth = (job: Job): number => (job.end === undefined ? 0 : 1e6) + JSON.stringify(job).length;
+  const [best, other] = worth(b) > worth(a) ? [b, a] : [a, b];
+  return { ...best, nodes: [...new Set([...best.nodes, ...other.nodes])] };
+}
+
+function storedJob(store: Store, job: Job, nodes: NodeRecording[], now: number): StoredJob {
+  for (const node of nodes) for (const table of node.agent?.tables ?? []) node.tables.set(table.name, { parts: [] });
+  nodes.sort((a, b) => byName(a.name, b.name));
+  const starts = [job.start, ...nodes.map((node) => node.agent?.start ?? job.start)].filter(Number.isFinite);
+  const ends = nodes.map(({ agent }) => agent?.end ?? job.end);
+  const until = ends.some((end) => end === undefined) ? now * 1000 : Math.max(job.end ?? 0, ...(ends as number[]));
+  const restart = job.restart === undefined || job.restart === 0 ? '' : `r${job.restart}`;
+  return {
+    store,
+    recording: { path: `${store.name}#${job.id}${restart}`, job, nodes, troubles: [] },
+    from: Math.floor(Math.min(...starts) / 1000) - SLACK_MILLISECONDS,
+    to: Math.ceil(until / 1000) + SLACK_MILLISECONDS,
+  };
+}

@@ -1,0 +1,33 @@
+/** A value between quotes in MetricsQL. */
+export const quoted = (text: string): string => JSON.stringify(text);
+
+/** Exactly one of these, as a regular expression. */
+export function oneOf(words: readonly string[]): string {
+  return words.map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|');
+}
+
+export interface Which {
+  /** Names of metrics. */
+  names?: readonly string[];
+  job: string;
+  restart?: number;
+  nodes?: readonly string[];
+}
+
+/** The series of a job, all or those of some names and nodes: {__name__=~"…",job="4711",restart="",node=~"…"} */
+export function selector({ names, job, restart, nodes }: Which): string {
+  const parts: string[] = [];
+  if (names?.length === 1) parts.push(`__name__=${quoted(names[0]!)}`);
+  else if (names !== undefined) parts.push(`__name__=~${quoted(oneOf(names))}`);
+  parts.push(`job=${quoted(job)}`, `restart=${quoted(restart === undefined || restart === 0 ? '' : String(restart))}`);
+  if (nodes !== undefined) parts.push(`node=~${quoted(oneOf(nodes))}`);
+  return `{${parts.join(',')}}`;
+}
+
+/** Milliseconds as MetricsQL writes a duration; it must be more than nothing. */
+export const duration = (milliseconds: number): string => `${Math.max(1, Math.round(milliseconds))}ms`;
+
+/** Pieces of a list, so that no query and no answer gets too large. */
+export function chunks<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+}

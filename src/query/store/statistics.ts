@@ -1,0 +1,151 @@
+import { compareKeys } from '../../recording/arrange.ts';
+import { cpuColumns, MOST_PROCESSES } from '../../recording/measure.ts';
+import type { SeriesStatistics, Statistics, TableStatistics } from '../../recording/statistics.ts';
+import type { Column, Table } from '../../table/table.ts';
+import { columnsByMetric, keysOf, sampleOf, unstored } from './columns.ts';
+import type { Asked, Told } from './questions.ts';
+
+/** Texts of a series, and when they were said last. */
+export interface ToldTexts {
+  keys: Record<string, string>;
+  texts: Record<string, string>;
+  time: number;
+}
+
+/** What the store said of a table on one node, in the form that files give. */
+export function statisticsOf(
+  asked: Asked,
+  columns: readonly Told[],
+  infos: readonly ToldTexts[],
+): TableStatistics | undefined {
+  const { table } = asked;
+  const byMetric = columnsByMetric(table);
+  const groups = Map.groupBy(columns, ({ labels }) => JSON.stringify(Object.values(keysOf(table, labels))));
+  if (groups.size === 0) return undefined;
+  const all = [...groups.values()].map((group) => seriesOf(asked, group, byMetric, infos));
+  const names = table.keys.map((key) => key.name);
+  all.sort((a, b) => {
+    for (const name of names) {
+      const difference = compareKeys(a.keys[name]!, b.keys[name]!);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  });
+  return {
+    table: table.name,
+    rows: all.reduce((sum, { samples }) => sum + samples, 0),
+    start: Math.min(...all.map(({ start }) => start)),
+    end: Math.max(...all.map(({ end }) => end)),
+    series: busiest(table, all),
+    series_total: all.length,
+  };
+}
+
+/** Of too many processes those with the most CPU time, as from files. */
+function busiest(table: Table, all: SeriesStatistics[]): SeriesStatistics[] {
+  const names = cpuColumns(table);
+  if (all.length <= MOST_PROCESSES || names.length === 0) return all;
+  const spent = (one: SeriesStatistics): number => names.reduce((sum, name) => sum + (one.columns[name]?.last ?? 0), 0);
+  const chosen = new Set([...all].sort((a, b) => spent(b) - spent(a)).slice(0, MOST_PROCESSES));
+  return all.filter((one) => chosen.has(one));
+}
+
+function seriesOf(
+  asked: Asked,
+  group: readonly Told[],
+  byMetric: ReadonlyMap<string, Column>,
+  infos: readonly ToldTexts[],
+): SeriesStatistics {
+  const { table } = asked;
+  const keys = keysOf(table, group[0]!.labels);
+  const at = (told: Told, what: string): number => told.values.get(what) ?? Number.NaN;
+  const start = Math.min(...group.map((told) => at(told, 'tfirst_over_time'))) * 1e6;
+  const end = Math.max(...group.map((told) => at(told, 'tlast_over_time'))) * 1e6;
+  const samples = Math.max(...group.map((told) => at(told, 'count_over_time')));
+  const found: SeriesStatistics = { keys, start, end, samples, texts: {}, columns: {} };
+  // what was said later counts, what was left empty does not
+  const said = infos.filter((info) => table.keys.every(({ name }) => info.keys[name] === keys[name]));
+  for (const { texts } of said.sort((a, b) => a.time - b.time)) Object.assign(found.texts, texts);
+  const order = [...byMetric.keys()];
+  const place = (told: Told): number => order.indexOf(told.labels.__name__!);
+  for (const told of [...group].sort((a, b) => place(a) - place(b))) {
+    const column = byMetric.get(told.labels.__name__!);
+    if (column !== undefined) found.columns[column.name] = columnOf(asked, column, told.values, found);
+  }
+  return found;
+}
+
+type Values = ReadonlyMap<string, number>;
+
+function columnOf(asked: Asked, column: Column, values: Values, series: SeriesStatistics): Statistics {
+  const at = (what: string): number => values.get(what) ?? Number.NaN;
+  const sample = (what: string): number => sampleOf(column, at(what));
+  const real = (what: string): number => unstored(column, at(what));
+  const sparse = asked.table.sparse === true;
+  const count = at('count_over_time');
+  const [first, max] = [sample('first_over_time'), sample('max_over_time')];
+  const integral = areaOf(asked, values, series);
+  const held = series.end / 1e6 - at('tfirst_over_time');
+  const weighted = sparse && held > 0;
+  const found: Statistics = {
+    count,
+    missing: series.samples - count,
+    first,
+    last: sample('last_over_time'),
+    min: sample('min_over_time'),
+    max,
+    // of several samples with this value the store names the last
+    max_time: Math.round(at(max === first ? 'tfirst_over_time' : 'tmax_over_time') * 1e6),
+    mean: weighted ? unstored(column, integral / held) : real('avg_over_time'),
+    deviation: real(weighted && values.has('held_stddev') ? 'held_stddev' : 'stddev_over_time'),
+    ...(quantilesOf(values, real) ?? { p05: first, p25: first, p50: first, p75: first, p95: first }),
+  };
+  if (column.kind !== 'counter') return { ...found, integral: unstored(column, integral) };
+  return { ...found, ...growthOf(column, values) };
+}
+
+/** undefined: too short for a grid, so there was one value. */
+function quantilesOf(
+  values: Values,
+  real: (what: string) => number,
+): Pick<Statistics, 'p05' | 'p25' | 'p50' | 'p75' | 'p95'> | undefined {
+  if (!values.has('0.5')) return undefined;
+  return { p05: real('0.05'), p25: real('0.25'), p50: real('0.5'), p75: real('0.75'), p95: real('0.95') };
+}
+
+/** Area under the values, in the store's unit × seconds. */
+function areaOf(asked: Asked, values: Values, series: SeriesStatistics): number {
+  const at = (what: string): number => values.get(what) ?? Number.NaN;
+  const [first, last] = [at('tfirst_over_time'), at('tlast_over_time')];
+  const count = at('count_over_time');
+  // integrate() holds each value until the next one, the last until the window ends, and what was before it from its beginning
+  let area = at('integrate') - at('last_over_time') * (asked.to / 1000 - last);
+  const before = values.get('before');
+  if (before !== undefined) area -= before * (first - (asked.from - 1) / 1000);
+  if (asked.table.sparse === true) return area + at('last_over_time') * (series.end / 1e6 - last);
+  // trapezoids are half a step higher where values rise
+  const step = count > 1 ? (last - first) / (count - 1) : 0;
+  return area + ((at('last_over_time') - at('first_over_time')) * step) / 2;
+}
+
+function growthOf(column: Column, values: Values): Pick<Statistics, 'increase' | 'rate'> {
+  const at = (what: string): number => values.get(what) ?? Number.NaN;
+  const real = (what: string): number => unstored(column, at(what));
+  const increase = at('count_over_time') > 1 ? sampleOf(column, at('increase')) : 0;
+  const seconds = at('tlast_over_time') - at('tfirst_over_time');
+  if (!(seconds > 0) || !values.has('rate_max')) return { increase };
+  const [min, max] = [real('rate_min'), real('rate_max')];
+  const between = (what: string): number => (values.has(what) ? Math.min(max, Math.max(min, real(what))) : max);
+  return {
+    increase,
+    rate: {
+      min,
+      max,
+      max_time: Math.round(at('rate_tmax') * 1e6),
+      mean: increase / seconds,
+      p05: between('rate_0.05'),
+      p50: between('rate_0.5'),
+      p95: between('rate_0.95'),
+    },
+  };
+}
