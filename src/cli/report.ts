@@ -1,15 +1,16 @@
 import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
-import { type GatherOptions, gather } from '../judge/gather.ts';
+import { type GatherOptions, gather, gatherStored } from '../judge/gather.ts';
 import { type Report, report } from '../judge/report.ts';
 import { findRecordings, type Recording } from '../recording/open.ts';
 import { reportText } from '../show/report-text.ts';
+import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
 const FORMATS = ['text', 'markdown', 'json', 'html'] as const;
 type Format = (typeof FORMATS)[number];
 
-export interface ReportOptions {
+export interface ReportOptions extends StoreOptions {
   format?: Format;
   /** Only the job with this id. */
   job?: string;
@@ -27,7 +28,7 @@ export interface ReportOptions {
 }
 
 export function define(command: Command): void {
-  command
+  storeOption(command)
     .argument('[recording...]', 'recordings, or folders that hold some (default: the current folder)')
     .addOption(command.createOption('-f, --format <format>', 'how it looks').choices(FORMATS).default('text'))
     .option('-j, --job <id>', 'only the job with this id')
@@ -45,10 +46,12 @@ Examples:
   tacho report tacho-4711 --format html > report.html
   tacho report tacho-4711 --marker "epoch 3"
   tacho report runs/ --format json | jq '.[].summary.energy_joules'
+  tacho report --job 4711 --store http://vm:8428
 `,
     )
     .action(async (paths: string[], options: ReportOptions) => {
-      const text = await reportCard(paths.length === 0 ? ['.'] : paths, { ...options, stream: process.stdout });
+      const places = paths.length === 0 && options.store === undefined ? ['.'] : paths;
+      const text = await reportCard(places, { ...options, stream: process.stdout });
       process.stdout.write(text);
     });
 }
@@ -65,18 +68,19 @@ export async function reportCard(recordingPaths: readonly string[], options: Rep
 }
 
 async function reportsOf(paths: readonly string[], options: ReportOptions): Promise<Report[]> {
+  const wanted = wantedOf(options);
+  if (options.store !== undefined) {
+    const jobs = await storedJobs(options.store, options.job === undefined ? paths : [...paths, options.job]);
+    const reports: Report[] = [];
+    for (const job of jobs) reports.push(report(await gatherStored(job, wanted)));
+    return reports;
+  }
   const all = findRecordings(paths);
   const found = options.job === undefined ? all : all.filter((r) => r.job.id === options.job);
   if (found.length === 0) {
     const ids = all.map((r) => r.job.id).slice(0, 8);
     throw usage(`no recording of job ${options.job} here`, `there are ${ids.join(', ')}`);
   }
-  const wanted: GatherOptions = {};
-  if (options.from !== undefined) wanted.from = parseMoment(options.from);
-  if (options.to !== undefined) wanted.to = parseMoment(options.to);
-  if (options.step !== undefined) wanted.step = options.step;
-  if (options.marker !== undefined) wanted.marker = options.marker;
-  if (options.phases === true) wanted.phases = true;
   // of many recordings only what is wanted is asked for: a scheduler serves others too
   const steps = options.step !== undefined || found.length === 1;
   await Promise.all(found.map((recording) => askHowItEnded(recording, steps)));
@@ -84,6 +88,16 @@ async function reportsOf(paths: readonly string[], options: ReportOptions): Prom
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = wanted;
   const then = found.filter(({ job }) => !(job.start > to || (job.end ?? Number.POSITIVE_INFINITY) < from));
   return (then.length > 0 ? then : found).map((recording) => report(gather(recording, wanted)));
+}
+
+function wantedOf(options: ReportOptions): GatherOptions {
+  const wanted: GatherOptions = {};
+  if (options.from !== undefined) wanted.from = parseMoment(options.from);
+  if (options.to !== undefined) wanted.to = parseMoment(options.to);
+  if (options.step !== undefined) wanted.step = options.step;
+  if (options.marker !== undefined) wanted.marker = options.marker;
+  if (options.phases === true) wanted.phases = true;
+  return wanted;
 }
 
 /** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */

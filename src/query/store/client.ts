@@ -25,8 +25,8 @@ export interface Store {
 /** Longer than any answer takes; a store that says nothing for so long has gone. */
 const PATIENCE_MILLISECONDS = 120_000;
 
-/** Series are looked for from 1970 on when nobody says from when; VictoriaMetrics takes a missing start for "now". */
-export const EVER = 0;
+/** Nothing was recorded before 2000; VictoriaMetrics finds nothing at all in a range that begins in 1970. */
+export const EVER = Date.UTC(2000, 0);
 
 /** The store behind an address: `http://vm:8428`, with a path for a cluster (`http://vmselect:8481/select/0/prometheus`). */
 export function openStore(address: string): Store {

@@ -5,7 +5,7 @@ import { JOB_NEEDS, type Job } from '../../recording/job.ts';
 import { byName, type NodeRecording, type Recording } from '../../recording/open.ts';
 import { shaped } from '../../recording/shape.ts';
 import { unpackRecord } from '../../sinks/record-labels.ts';
-import type { Answer, Store } from './client.ts';
+import { type Answer, EVER, type Store } from './client.ts';
 import { duration, quoted } from './selector.ts';
 
 /** A job in a store: what its job.json and agent.json say, and no files. */
@@ -22,7 +22,7 @@ const SLACK_MILLISECONDS = 60_000;
 
 /** Every job of this id that the store knows: more than one when it was restarted. By start. */
 export async function findJobs(store: Store, id: string, now = Date.now()): Promise<StoredJob[]> {
-  const pieces = await store.query(`last_over_time(tacho_record{job=${quoted(id)}}[${duration(now)}])`, now);
+  const pieces = await store.query(`last_over_time(tacho_record{job=${quoted(id)}}[${duration(now - EVER)}])`, now);
   const jobs = jobsOf(store, pieces, now);
   if (jobs.length > 0) return jobs;
   if (pieces.length > 0) throw new Fault(`the record of job ${id} in ${store.name} is not whole`);
@@ -30,7 +30,7 @@ export async function findJobs(store: Store, id: string, now = Date.now()): Prom
 }
 
 async function noSuchJob(store: Store, id: string, now: number): Promise<Fault> {
-  const found = await store.query(`count(last_over_time({job=${quoted(id)}}[${duration(now)}]))`, now);
+  const found = await store.query(`count(last_over_time({job=${quoted(id)}}[${duration(now - EVER)}]))`, now);
   if (found.length > 0) {
     return new Fault(`${store.name} has samples of job ${id}, but not its record`, {
       hint: 'a report needs what an agent or hub pushes (victoria.url); what was only scraped lacks it',
@@ -50,7 +50,7 @@ async function noSuchJob(store: Store, id: string, now: number): Promise<Fault> 
 }
 
 async function jobIds(store: Store, now: number): Promise<string[]> {
-  const found = await store.query(`count by (job) (last_over_time(tacho_job_info[${duration(now)}]))`, now);
+  const found = await store.query(`count by (job) (last_over_time(tacho_job_info[${duration(now - EVER)}]))`, now);
   return found.flatMap(({ labels }) => labels.job ?? []);
 }
 

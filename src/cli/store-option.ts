@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { usage } from '../base/fault.ts';
+import type { StoredJob } from '../query/store/records.ts';
+
+/** What a verb that can ask a VictoriaMetrics has among its options. */
+export interface StoreOptions {
+  store?: string;
+}
+
+/** Gives a verb `--store`: what is named are then jobs in a VictoriaMetrics, not recordings. */
+export function storeOption(command: Command): Command {
+  return command.option('--store <url>', 'ask a VictoriaMetrics that Tacho pushed to; what is named are ids of jobs');
+}
+
+/** The jobs of these ids, in their order; every restart of each. */
+export async function storedJobs(address: string, ids: readonly string[]): Promise<StoredJob[]> {
+  const [{ openStore }, { findJobs }] = await Promise.all([
+    import('../query/store/client.ts'),
+    import('../query/store/records.ts'),
+  ]);
+  const store = openStore(address);
+  if (ids.length === 0) {
+    throw usage('which job of the store?', `--job ID names one; tacho list --store ${store.name} shows what is there`);
+  }
+  const found: StoredJob[] = [];
+  for (const id of ids) found.push(...(await findJobs(store, id)));
+  return found;
+}
