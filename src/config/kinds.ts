@@ -78,6 +78,12 @@ export const kinds = {
       return String(value);
     },
   },
+  text: {
+    say: 'a text',
+    placeholder: 'text',
+    types: ['string'],
+    parse: (value): string => String(value),
+  },
   database: {
     say: 'an address such as "postgres://user@host/name"',
     placeholder: 'address',

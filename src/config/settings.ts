@@ -53,6 +53,26 @@ export const settings = [
     rare: true,
     help: 'Keep so much of a table in memory while the disk refuses it.',
   },
+  {
+    key: 'hub.listen',
+    kind: 'text',
+    default: '127.0.0.1:8471',
+    flag: '--listen',
+    help: 'Where the hub listens: HOST:PORT. Anything but this machine itself needs trust.method.',
+  },
+  { key: 'hub.archive', kind: 'folder', flag: '--archive', help: 'Folder in which the hub files recordings.' },
+  {
+    key: 'hub.keep_age',
+    kind: 'duration',
+    flag: '--keep-age',
+    help: 'Remove recordings from the archive that ended so long ago (default: none).',
+  },
+  {
+    key: 'hub.keep_size',
+    kind: 'size',
+    flag: '--keep-size',
+    help: 'Keep the archive below this size: the recordings that ended first go first (default: no bound).',
+  },
 ] as const satisfies readonly Setting[];
 
 type Known = (typeof settings)[number];

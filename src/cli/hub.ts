@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import { usage } from '../base/fault.ts';
+import { configFlags, configOf } from '../config/flags.ts';
+import type { SettingKey } from '../config/settings.ts';
+import { warn } from './warn.ts';
+
+const KEYS = ['hub.listen', 'hub.archive'] as const satisfies readonly SettingKey[];
+
+export function define(command: Command): void {
+  configFlags(command, KEYS)
+    .addHelpText(
+      'after',
+      `
+Agents send their samples to a hub; it files them as recordings: ARCHIVE/user=ada/job=4711 for jobs, and
+ARCHIVE/fleet/day=2026-11-15 for what the nodes record of themselves. Run by root, each user's recordings are the user's
+own and nobody else's. A recording is sealed when all of its nodes are done. SIGTERM ends the hub.
+
+Examples:
+  tacho hub --archive /archive/tacho
+  tacho hub --listen 0.0.0.0:8471 --archive /archive/tacho
+`,
+    )
+    .action(async (options: Record<string, unknown>) => {
+      const config = await configOf(options, KEYS);
+      const archive = config['hub.archive'];
+      if (archive === undefined) throw usage('a hub needs a folder for its archive', 'give --archive FOLDER');
+      const { startHub } = await import('../hub/hub.ts');
+      const hub = await startHub({
+        listen: config['hub.listen'],
+        archive,
+        tell: warn,
+      });
+      const whose = hub.separate
+        ? 'recordings belong to their users'
+        : `recordings belong to user number ${process.getuid?.()}`;
+      process.stdout.write(`tacho hub: ${hub.address}, archive ${hub.archive}, without trust, ${whose}\n`);
+      process.on('SIGHUP', () => {});
+      let ending = false;
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+        process.on(signal, () => {
+          if (ending) return;
+          ending = true;
+          void hub.close().then(() => process.exit(0));
+        });
+      }
+    });
+}

@@ -1,0 +1,399 @@
+import { randomInt } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { reason } from '../base/fault.ts';
+import { AGENT_NEEDS, type AgentRecord } from '../recording/agent-record.ts';
+import { JOB_NEEDS, type Job } from '../recording/job.ts';
+import { shaped } from '../recording/shape.ts';
+import type { AppendReply, OpenReply, OpenRequest, Piece, RecordReply, RecordRequest } from '../sinks/hub-protocol.ts';
+import { comparePositions, type Position } from '../sinks/position.ts';
+import { type Identity, mayActFor, mayWriteAs } from '../trust/identity.ts';
+import { saveJobRecord } from './job-record.ts';
+import { mergeJobs } from './merge-job.ts';
+import { dayPart, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
+import { nodeFiles } from './node-files.ts';
+import { below, type Place, placeKey, readRecord, replaceRecord } from './place.ts';
+import { readReceived, writeReceived } from './received.ts';
+import { type Shelf, TableFile } from './table-file.ts';
+
+/** The other end may not do this. */
+export class Forbidden extends Error {}
+/** There are too many already. */
+export class Busy extends Error {}
+
+/** A recording that somebody writes to, or did a moment ago. */
+export interface FiledRecording {
+  readonly key: string;
+  readonly place: Place;
+  readonly kind: 'job' | 'fleet';
+  readonly user: string;
+  job: Job;
+  /** job.json is not yet as `job` is. */
+  unsaved: boolean;
+  /** By node. */
+  readonly streams: Map<string, FiledStream>;
+  /** Latest end of an agent, epoch microseconds. */
+  ended: number;
+  /** Waits for being sealed, or is. */
+  finishing: boolean;
+}
+
+/** What one node writes of one recording. */
+export interface FiledStream {
+  readonly id: number;
+  readonly node: string;
+  readonly place: Place;
+  readonly recording: FiledRecording;
+  readonly tables: Map<string, TableFile>;
+  /** The node writes no more, and everything is there. */
+  done: boolean;
+  /** Its files are being sealed: nothing may be added. */
+  resting: boolean;
+  /** Last word from the node, epoch milliseconds. */
+  heard: number;
+  interval: number;
+  /** Who was last found to be allowed to write to it. */
+  allowed: Identity | undefined;
+}
+
+export interface FilingOptions {
+  /** A node is done: perhaps the recording is. */
+  done?(recording: FiledRecording): void;
+  mostStreams?: number;
+}
+
+const MOST_TABLES = 256;
+const MOST_NODES = 100_000;
+/** Streams are numbered from somewhere else after each start: a number from before means nothing to this hub. */
+const NUMBERS = 2 ** 44;
+
+/** Turns what agents send into recordings. */
+export class Filing {
+  readonly shelf: Shelf;
+  readonly recordings = new Map<string, FiledRecording>();
+  readonly streams = new Map<number, FiledStream>();
+  private readonly options: FilingOptions;
+  private readonly mostStreams: number;
+  private next = randomInt(NUMBERS);
+
+  constructor(shelf: Shelf, options: FilingOptions = {}) {
+    this.shelf = shelf;
+    this.options = options;
+    this.mostStreams = options.mostStreams ?? 100_000;
+  }
+
+  open(request: OpenRequest, identity: Identity): OpenReply {
+    const { node, kind } = request;
+    const folder = nodePart(node);
+    const job = checkedJob(request.job);
+    const agent = checkedAgent(request.agent, node);
+    if (!mayWriteAs(identity, node)) throw new Forbidden(`you may not write as node ${node}`);
+    const recording = this.recordingOf(kind, job, identity);
+    let stream = recording.streams.get(node);
+    if (stream === undefined) {
+      if (this.streams.size >= this.mostStreams) throw new Busy(`${this.streams.size} recordings are open already`);
+      const place = below(recording.place, folder);
+      stream = {
+        id: this.next++,
+        node,
+        place,
+        recording,
+        tables: new Map(),
+        done: false,
+        resting: recording.finishing,
+        heard: Date.now(),
+        interval: agent.interval_seconds,
+        allowed: identity,
+      };
+      this.load(stream);
+      recording.streams.set(node, stream);
+      this.streams.set(stream.id, stream);
+    }
+    stream.heard = Date.now();
+    stream.allowed = identity;
+    this.takeAgent(stream, agent);
+    this.takeJob(recording, job, node);
+    const reply: OpenReply = { stream: stream.id, tables: positions(stream) };
+    return stream.done ? { ...reply, done: true } : reply;
+  }
+
+  /** The reply as text: this is asked for most. */
+  append(pieces: readonly Piece[], bytes: readonly Buffer[], identity: Identity): string {
+    const now = Date.now();
+    const unknown: number[] = [];
+    let trouble: string | undefined;
+    let have = '';
+    for (let i = 0; i < pieces.length; i++) {
+      const [id, name, part, from] = pieces[i]!;
+      const stream = this.streams.get(id);
+      if (stream === undefined) {
+        if (!unknown.includes(id)) unknown.push(id);
+        continue;
+      }
+      if (stream.allowed !== identity) this.allow(stream, identity);
+      let table = stream.tables.get(name);
+      if (table === undefined) {
+        if (!isTableName(name)) throw new Unusable(`"${name.slice(0, 80)}" cannot be the name of a table`);
+        if (stream.tables.size >= MOST_TABLES) throw new Unusable(`more than ${MOST_TABLES} tables`);
+        table = new TableFile(this.shelf, stream.place, name, undefined, undefined);
+        stream.tables.set(name, table);
+      }
+      stream.heard = now;
+      try {
+        if (stream.resting) trouble = 'the recording is being sealed';
+        else {
+          if (stream.done) this.again(stream);
+          table.append(part, from, bytes[i]!, now);
+        }
+      } catch (error) {
+        trouble = `cannot write ${placeKey(stream.place)}/${name}.csv: ${reason(error)}`;
+      }
+      have += `${have === '' ? '' : ','}[${id},"${name}",${table.part},${table.bytes}]`;
+    }
+    const rest: Pick<AppendReply, 'unknown' | 'trouble'> = {};
+    if (unknown.length > 0) rest.unknown = unknown;
+    if (trouble !== undefined) rest.trouble = trouble;
+    if (unknown.length === 0 && trouble === undefined) return `{"have":[${have}]}`;
+    return `{"have":[${have}],${JSON.stringify(rest).slice(1)}`;
+  }
+
+  /** Undefined: the stream is not known (any more). */
+  record(request: RecordRequest, identity: Identity): RecordReply | undefined {
+    const stream = this.streams.get(request.stream);
+    if (stream === undefined) return undefined;
+    this.allow(stream, identity);
+    const { recording } = stream;
+    stream.heard = Date.now();
+    if (request.agent !== undefined) this.takeAgent(stream, checkedAgent(request.agent, stream.node));
+    if (request.job !== undefined) this.takeJob(recording, checkedJob(request.job), stream.node);
+    if (request.dropped !== undefined && !stream.resting) this.skip(stream, request.dropped);
+    const { end } = request;
+    if (end === undefined) return request.dropped === undefined ? {} : { tables: positions(stream) };
+    for (const [name, position] of Object.entries(end)) {
+      if (!isPosition(position)) throw new Unusable(`the end of ${name} is no position`);
+      const have = stream.tables.get(name)?.position ?? { part: 1, bytes: 0 };
+      if (comparePositions(have, position) < 0) return { done: false, tables: positions(stream) };
+    }
+    if (!stream.done) {
+      this.note(stream, true);
+      stream.done = true;
+    }
+    this.options.done?.(recording);
+    return { done: true };
+  }
+
+  /** Forgets a stream; when its agent writes again, it is opened again. */
+  forget(stream: FiledStream): void {
+    for (const table of stream.tables.values()) table.release();
+    this.streams.delete(stream.id);
+    const { recording } = stream;
+    recording.streams.delete(stream.node);
+    if (recording.streams.size === 0 && !recording.unsaved && !recording.finishing) {
+      this.recordings.delete(recording.key);
+    }
+  }
+
+  /** Writes job.json where it has changed; what cannot be written now is tried again the next time. */
+  saveJobs(): void {
+    for (const recording of this.recordings.values()) {
+      if (recording.unsaved) this.saveJob(recording);
+    }
+  }
+
+  saveJob(recording: FiledRecording): void {
+    try {
+      const saved = this.shelf.places.in(recording.place, true, (folder) => saveJobRecord(folder, recording.job));
+      if (saved !== undefined) {
+        recording.job = saved;
+        recording.unsaved = false;
+      }
+    } catch {
+      // a full disk: agents hear of it with their samples
+    }
+  }
+
+  /** A recording of which only the folder is known. */
+  adopt(place: Place, kind: 'job' | 'fleet', user: string): FiledRecording | undefined {
+    const key = placeKey(place);
+    const known = this.recordings.get(key);
+    if (known !== undefined) return known;
+    const found = this.shelf.places.in(place, false, (folder) => readRecord<Job>(path.join(folder, 'job.json')));
+    if (found === undefined) return undefined;
+    const recording = this.newRecording(place, kind, user, shaped<Job>(found, JOB_NEEDS, []));
+    recording.unsaved = false;
+    return recording;
+  }
+
+  /** A node of a recording as its folder shows it. */
+  adoptNode(recording: FiledRecording, node: string): FiledStream {
+    const stream: FiledStream = {
+      id: this.next++,
+      node,
+      place: below(recording.place, nodePart(node)),
+      recording,
+      tables: new Map(),
+      done: false,
+      resting: recording.finishing,
+      heard: 0,
+      interval: Number.NaN,
+      allowed: undefined,
+    };
+    this.load(stream);
+    recording.streams.set(node, stream);
+    this.streams.set(stream.id, stream);
+    return stream;
+  }
+
+  /** Notes where every table stands, and whether the node is done. */
+  note(stream: FiledStream, done: boolean): void {
+    this.shelf.places.in(stream.place, true, (folder) => {
+      const received = readReceived(folder);
+      for (const table of stream.tables.values()) {
+        received.tables[table.name] = table.noted(folder, received.tables[table.name]);
+      }
+      delete received.done;
+      writeReceived(folder, done ? { ...received, done } : received);
+    });
+  }
+
+  private recordingOf(kind: unknown, job: Job, identity: Identity): FiledRecording {
+    if (kind === 'fleet') {
+      if (identity.kind === 'user' || identity.kind === 'administrator')
+        throw new Forbidden('only the agent of a node writes what the fleet records');
+      const place = { way: ['fleet', dayPart(job.id)], owner: undefined };
+      return this.recordings.get(placeKey(place)) ?? this.findRecording(place, 'fleet', '', job);
+    }
+    if (kind !== 'job') throw new Unusable('a recording is of a job or of the fleet');
+    if (!mayActFor(identity, job.user)) throw new Forbidden(`you may not write for user ${job.user}`);
+    if (identity.kind === 'user' && identity.uid !== job.uid)
+      throw new Forbidden(`you are user number ${identity.uid}, not ${job.uid}`);
+    const user = userPart(job.user);
+    const owner = this.shelf.places.owners.find(job.user, job.uid);
+    const name = jobPart(job.id, job.restart);
+    // two clusters may have a job of the same number
+    for (const each of job.cluster === undefined ? [name] : [name, `${name}@${nodePart(job.cluster).slice(5)}`]) {
+      const place = { way: [user, each], owner };
+      const known = this.recordings.get(placeKey(place)) ?? this.findRecording(place, 'job', job.user, job);
+      if (known.job.cluster === undefined || job.cluster === undefined || known.job.cluster === job.cluster)
+        return known;
+    }
+    throw new Unusable(`job ${job.id} of user ${job.user} is filed for another cluster`);
+  }
+
+  private findRecording(place: Place, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
+    return this.adopt(place, kind, user) ?? this.newRecording(place, kind, user, job);
+  }
+
+  private newRecording(place: Place, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
+    const recording: FiledRecording = {
+      key: placeKey(place),
+      place,
+      kind,
+      user,
+      job,
+      unsaved: true,
+      streams: new Map(),
+      ended: 0,
+      finishing: false,
+    };
+    this.recordings.set(recording.key, recording);
+    return recording;
+  }
+
+  private load(stream: FiledStream): void {
+    const { places } = this.shelf;
+    places.in(stream.place, true, (folder) => {
+      const received = readReceived(folder);
+      const { tables, loose, temporary } = nodeFiles(folder);
+      // whoever was writing these was stopped
+      for (const name of temporary) fs.rmSync(path.join(folder, name), { force: true });
+      for (const name of new Set([...tables.keys(), ...Object.keys(received.tables)])) {
+        if (!isTableName(name) || stream.tables.size >= MOST_TABLES) continue;
+        const file = new TableFile(this.shelf, stream.place, name, tables.get(name), received.tables[name]);
+        stream.tables.set(name, file);
+      }
+      stream.done = received.done === true;
+      for (const name of loose) this.shelf.rolled(stream.place, name);
+    });
+  }
+
+  /** More comes from a node that was done. */
+  private again(stream: FiledStream): void {
+    this.note(stream, false);
+    stream.done = false;
+  }
+
+  private skip(stream: FiledStream, dropped: NonNullable<RecordRequest['dropped']>): void {
+    if (!Array.isArray(dropped) || dropped.length > MOST_TABLES * 16) throw new Unusable('what was dropped is no list');
+    for (const { table: name, from, to } of dropped) {
+      if (!isTableName(name) || !isPosition(from) || !isPosition(to))
+        throw new Unusable('what was dropped has no table or no position');
+      let table = stream.tables.get(name);
+      if (table === undefined) {
+        if (stream.tables.size >= MOST_TABLES) throw new Unusable(`more than ${MOST_TABLES} tables`);
+        table = new TableFile(this.shelf, stream.place, name, undefined, undefined);
+        stream.tables.set(name, table);
+      }
+      const here = table.position;
+      if (comparePositions(here, from) >= 0 && comparePositions(here, to) < 0) table.moveTo(to);
+    }
+    this.shelf.places.in(stream.place, true, (folder) => {
+      const received = readReceived(folder);
+      const known = new Set((received.dropped ?? []).map((each) => JSON.stringify([each.table, each.from, each.to])));
+      const fresh = dropped.filter((each) => !known.has(JSON.stringify([each.table, each.from, each.to])));
+      if (fresh.length > 0) writeReceived(folder, { ...received, dropped: [...(received.dropped ?? []), ...fresh] });
+    });
+  }
+
+  private allow(stream: FiledStream, identity: Identity): void {
+    const { recording } = stream;
+    const own = recording.kind === 'fleet' ? identity.kind !== 'user' : mayActFor(identity, recording.user);
+    if (!own || !mayWriteAs(identity, stream.node)) throw new Forbidden('this recording is not yours');
+    stream.allowed = identity;
+  }
+
+  private takeAgent(stream: FiledStream, agent: AgentRecord): void {
+    stream.interval = agent.interval_seconds;
+    if (agent.end !== undefined) stream.recording.ended = Math.max(stream.recording.ended, agent.end);
+    this.shelf.places.in(stream.place, true, (folder) => replaceRecord(path.join(folder, 'agent.json'), agent));
+  }
+
+  private takeJob(recording: FiledRecording, said: Job, node: string): void {
+    const job = said.nodes.includes(node) ? said : { ...said, nodes: [...said.nodes, node] };
+    if (new Set([...recording.job.nodes, ...job.nodes]).size > MOST_NODES)
+      throw new Unusable('the job has too many nodes');
+    const fresh = recording.unsaved && recording.streams.size <= 1;
+    const merged = mergeJobs(recording.job, job);
+    if (!fresh && JSON.stringify(merged) === JSON.stringify(recording.job)) return;
+    recording.job = merged;
+    recording.unsaved = true;
+    // a recording is readable from its first moment; later changes may wait a second
+    if (fresh) this.saveJob(recording);
+  }
+}
+
+export function positions(stream: FiledStream): Record<string, Position> {
+  return Object.fromEntries([...stream.tables].map(([name, table]) => [name, table.position]));
+}
+
+function isPosition(value: unknown): value is Position {
+  const { part, bytes } = (value ?? {}) as Partial<Position>;
+  return Number.isSafeInteger(part) && part! > 0 && Number.isSafeInteger(bytes) && bytes! >= 0;
+}
+
+function checkedJob(job: unknown): Job {
+  if (typeof job !== 'object' || job === null || Array.isArray(job)) throw new Unusable('the job is missing');
+  const wrong: string[] = [];
+  const whole = shaped<Job>(job, { format: 1, ...JOB_NEEDS }, wrong);
+  if (wrong.length > 0) throw new Unusable(`the job's ${wrong.slice(0, 5).join(', ')} cannot be used`);
+  if (!whole.nodes.every((node) => typeof node === 'string')) throw new Unusable("the job's nodes are no names");
+  return whole;
+}
+
+function checkedAgent(agent: unknown, node: string): AgentRecord {
+  if (typeof agent !== 'object' || agent === null || Array.isArray(agent)) throw new Unusable('the agent is missing');
+  const wrong: string[] = [];
+  const whole = shaped<AgentRecord>(agent, { format: 1, ...AGENT_NEEDS }, wrong);
+  if (wrong.length > 0) throw new Unusable(`the agent's ${wrong.slice(0, 5).join(', ')} cannot be used`);
+  return whole.node === node ? whole : { ...whole, node };
+}

@@ -1,0 +1,176 @@
+import * as fs from 'node:fs';
+import type * as http from 'node:http';
+import type * as https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import * as path from 'node:path';
+import { code, Fault, reason, usage } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
+import { type Gatekeeper, OPEN_DOOR } from '../trust/identity.ts';
+import { Compressor } from './compress.ts';
+import { Descriptors } from './descriptors.ts';
+import { Filing } from './filing.ts';
+import { lineServer } from './lines.ts';
+import { parseListen, shownHost } from './listen-address.ts';
+import { takeLock } from './lock.ts';
+import { ONE_OWNER, separateOwners } from './owner.ts';
+import { Places } from './place.ts';
+import { createServer } from './server.ts';
+import { Sessions } from './sessions.ts';
+import { Syncer } from './sync.ts';
+
+export interface HubOptions {
+  /** HOST:PORT; anything but loopback needs a gatekeeper. */
+  listen: string;
+  archive: string;
+  gatekeeper?: Gatekeeper;
+  tls?: https.ServerOptions;
+  /** What administrators should know, one sentence. */
+  tell?(text: string): void;
+}
+
+export interface Hub {
+  /** `http://127.0.0.1:8471` */
+  readonly address: string;
+  readonly archive: string;
+  /** Each user's recordings are the user's own; else all are those of the hub's user. */
+  readonly separate: boolean;
+  /** Answers what is under way, closes everything, and ends. */
+  close(): Promise<void>;
+}
+
+const SAVE_MS = 1_000;
+const FORGET_MS = 60_000;
+/** A stream that nobody writes to any more is forgotten; its agent can open it again. */
+const IDLE_MS = 3_600_000;
+/** So long may requests take that are under way at the end. */
+const LAST_ANSWERS_MS = 5_000;
+const MOST_CONNECTIONS = 20_000;
+const CONNECTIONS_PER_ADDRESS = 64;
+/** Descriptors for everything else: libraries, folders on the way, pipes. */
+const OTHER_DESCRIPTORS = 128;
+
+/** Begins to receive. Throws a Fault when it cannot. */
+export async function startHub(options: HubOptions): Promise<Hub> {
+  const gatekeeper = options.gatekeeper ?? OPEN_DOOR;
+  const tell = options.tell ?? (() => {});
+  const listen = parseListen(options.listen);
+  if (!listen.loopback && gatekeeper.method === 'none') {
+    throw usage(
+      `anybody could write to and read from a hub on ${options.listen}: it needs to know who is there`,
+      'give --trust-method munge or token, or listen on 127.0.0.1',
+    );
+  }
+  const archive = prepareArchive(options.archive);
+  const unlock = await takeLock(archive);
+  const owners = process.getuid?.() === 0 ? await separateOwners() : ONE_OWNER;
+  const places = new Places(archive, owners);
+  const room = descriptorLimit() - OTHER_DESCRIPTORS;
+  const connections = Math.min(MOST_CONNECTIONS, Math.max(16, Math.floor(room / 3)));
+  const descriptors = new Descriptors(Math.max(16, room - connections));
+  const compressor = new Compressor(places);
+  const filing = new Filing({ places, descriptors, rolled: (node, file) => compressor.add(node, file) });
+  const syncer = new Syncer(archive, descriptors);
+  const started = Date.now() * 1000;
+  const server = createServer({
+    filing,
+    sessions: new Sessions(),
+    gatekeeper,
+    ...(options.tls === undefined ? {} : { tls: options.tls }),
+    nodes: lineServer(filing, started),
+    tell,
+    connections,
+    connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
+  });
+  try {
+    await listening(server, listen.host, listen.port, options.listen);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+  const timers = [setInterval(() => filing.saveJobs(), SAVE_MS), setInterval(() => forgetIdle(filing), FORGET_MS)];
+  const scheme = options.tls === undefined ? 'http' : 'https';
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: `${scheme}://${shownHost(listen.host)}:${port}`,
+    archive,
+    separate: owners.separate,
+    async close() {
+      for (const timer of timers) clearInterval(timer);
+      await lastAnswers(server);
+      filing.saveJobs();
+      await compressor.close();
+      syncer.close();
+      descriptors.closeAll();
+      places.close();
+      unlock();
+    },
+  };
+}
+
+function prepareArchive(folder: string): string {
+  const archive = path.resolve(folder);
+  try {
+    makeFolder(archive, 0o755);
+    fs.accessSync(archive, fs.constants.W_OK | fs.constants.X_OK);
+    const { uid, mode } = fs.statSync(archive);
+    const me = process.getuid?.() ?? 0;
+    if (uid !== me && uid !== 0) {
+      throw new Fault(`${archive} belongs to another user (number ${uid})`, {
+        hint: 'an archive belongs to whoever runs the hub: choose another folder, or chown it',
+      });
+    }
+    if ((mode & 0o022) !== 0) {
+      throw new Fault(`others can write to ${archive}: they could take the place of a user's folder`, {
+        hint: `chmod go-w ${archive}`,
+      });
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault(`cannot use ${archive} as archive: ${reason(error)}`, { cause: error });
+  }
+  return archive;
+}
+
+function listening(server: http.Server, host: string, port: number, said: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => {
+      const hint =
+        code(error) === 'EADDRINUSE' ? 'another program listens there: choose another port with --listen' : undefined;
+      const why = code(error) === 'EADDRINUSE' ? 'it is taken' : reason(error);
+      reject(new Fault(`cannot listen on ${said}: ${why}`, hint === undefined ? {} : { hint }));
+    });
+    server.listen({ host, port, backlog: 4096 }, () => {
+      server.removeAllListeners('error');
+      server.on('error', () => {});
+      resolve();
+    });
+  });
+}
+
+function lastAnswers(server: http.Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+function forgetIdle(filing: Filing): void {
+  const before = Date.now() - IDLE_MS;
+  for (const stream of filing.streams.values()) {
+    if (stream.heard < before && !stream.recording.finishing) filing.forget(stream);
+  }
+}
+
+/** Node raises the soft limit to the hard one when it starts. */
+function descriptorLimit(): number {
+  try {
+    const limit = /^Max open files +(\d+)/m.exec(fs.readFileSync('/proc/self/limits', 'latin1'))?.[1];
+    return limit === undefined ? 1024 : Number(limit);
+  } catch {
+    return 1024;
+  }
+}

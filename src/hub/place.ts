@@ -1,0 +1,142 @@
+import * as fs from 'node:fs';
+import { code } from '../base/fault.ts';
+import { Unusable } from './names.ts';
+import type { Owner, Owners } from './owner.ts';
+
+const { O_RDONLY, O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+
+/** Records beyond this are not read: nobody wrote such a one for Tacho. */
+const LARGEST_RECORD = 64 << 20;
+
+/** A folder in the archive: the names on the way to it, and whose it is from the first name on. */
+export interface Place {
+  readonly way: readonly string[];
+  readonly owner: Owner | undefined;
+}
+
+export const below = (place: Place, name: string): Place => ({ way: [...place.way, name], owner: place.owner });
+export const placeKey = (place: Place): string => place.way.join('/');
+
+/**
+ * The archive's folders, reached from one to the next by descriptors: a link that somebody has put in the way, or puts
+ * there meanwhile, is not followed. What belongs to a user is done with the user's rights.
+ */
+export class Places {
+  readonly root: string;
+  readonly owners: Owners;
+  private readonly fd: number;
+
+  constructor(root: string, owners: Owners) {
+    this.root = root;
+    this.owners = owners;
+    this.fd = fs.openSync(root, O_RDONLY | O_DIRECTORY);
+  }
+
+  /** Does `work` with the folder's path by descriptor (`/proc/self/fd/7`); undefined when it is not there and not `made`. */
+  in<T>(place: Place, made: boolean, work: (folder: string) => T): T | undefined {
+    const [first, ...rest] = place.way;
+    // the archive itself is the hub's: nobody else can put anything there
+    let fd = enter(this.fd, first!, made, place.owner);
+    if (fd === undefined) return undefined;
+    return this.owners.as(place.owner, () => {
+      try {
+        for (const name of rest) {
+          const next = enter(fd!, name, made);
+          if (next === undefined) return undefined;
+          fs.closeSync(fd!);
+          fd = next;
+        }
+        return work(`/proc/self/fd/${fd}`);
+      } finally {
+        fs.closeSync(fd!);
+      }
+    });
+  }
+
+  close(): void {
+    fs.closeSync(this.fd);
+  }
+}
+
+function enter(parent: number, name: string, made: boolean, owner?: Owner): number | undefined {
+  const path = `/proc/self/fd/${parent}/${name}`;
+  let fd: number;
+  try {
+    fd = fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  } catch (error) {
+    if (code(error) === 'ELOOP' || code(error) === 'ENOTDIR') throw new Unusable(`${name} is not a folder`);
+    if (code(error) !== 'ENOENT') throw error;
+    if (!made) return undefined;
+    fs.mkdirSync(path, { mode: 0o700 });
+    fd = fs.openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  }
+  if (owner === undefined) return fd;
+  const { uid } = fs.fstatSync(fd);
+  if (uid === owner.uid) return fd;
+  // made a moment ago, by us or by a hub that was killed then
+  if (uid === 0 && fs.readdirSync(`/proc/self/fd/${fd}`).length === 0) {
+    fs.fchownSync(fd, owner.uid, owner.gid);
+    return fd;
+  }
+  fs.closeSync(fd);
+  throw new Unusable(`${name} belongs to user number ${uid}, not to ${owner.uid}`);
+}
+
+/** Opens an ordinary file; anything else of that name (a link, a pipe that would block) is refused. */
+function openPlain(file: string, flags: number): number {
+  let fd: number;
+  try {
+    fd = fs.openSync(file, flags | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  } catch (error) {
+    if (code(error) === 'ELOOP' || code(error) === 'ENXIO')
+      throw new Unusable(`${nameOf(file)} is not an ordinary file`);
+    throw error;
+  }
+  if (fs.fstatSync(fd).isFile()) return fd;
+  fs.closeSync(fd);
+  throw new Unusable(`${nameOf(file)} is not an ordinary file`);
+}
+
+const nameOf = (file: string): string => file.slice(file.lastIndexOf('/') + 1);
+
+export const openToAppend = (file: string): number => openPlain(file, O_WRONLY | O_APPEND | O_CREAT);
+export const openToRead = (file: string): number => openPlain(file, O_RDONLY);
+export const openToReplace = (file: string): number => openPlain(file, O_WRONLY | O_CREAT | O_TRUNC);
+
+/** A JSON file; undefined when there is none, or it is no JSON. */
+export function readRecord<T>(file: string): T | undefined {
+  let fd: number;
+  try {
+    fd = openToRead(file);
+  } catch (error) {
+    if (code(error) === 'ENOENT' || error instanceof Unusable) return undefined;
+    throw error;
+  }
+  try {
+    if (fs.fstatSync(fd).size > LARGEST_RECORD) return undefined;
+    const value: unknown = JSON.parse(fs.readFileSync(fd, 'utf8'));
+    return typeof value === 'object' && value !== null ? (value as T) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** Writes a JSON file so that a reader sees the old one or the new one. One hub, one name: nothing piles up. */
+export function replaceRecord(file: string, value: unknown): void {
+  const temporary = `${file}.0.tmp`;
+  try {
+    const fd = openToReplace(temporary);
+    try {
+      fs.writeFileSync(fd, `${JSON.stringify(value, null, 1)}\n`);
+    } finally {
+      fs.closeSync(fd);
+    }
+    fs.renameSync(temporary, file);
+  } catch (error) {
+    fs.rmSync(temporary, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,52 @@
+import * as path from 'node:path';
+import type { RecordRequest } from '../sinks/hub-protocol.ts';
+import type { Position } from '../sinks/position.ts';
+import { readRecord, replaceRecord } from './place.ts';
+
+/** How far a table had come, where its files alone would not say it: it was sealed, or something before was given up. */
+export interface ReceivedTable extends Position {
+  /** How long the live file was then; what it has grown since was received since. */
+  live: number;
+  /** The live part's first line: a live file that begins in the middle of a part gets it, too. */
+  header: string;
+}
+
+/** node=<n>/received.json */
+export interface Received {
+  format: 1;
+  /** The node has said that it writes no more, and everything was there. */
+  done?: boolean;
+  tables: Record<string, ReceivedTable>;
+  dropped?: NonNullable<RecordRequest['dropped']>;
+}
+
+const NAME = 'received.json';
+/** What agents had to give up, in as many entries; more are not told apart. */
+const MOST_DROPPED = 1000;
+
+export function readReceived(folder: string): Received {
+  const found = readRecord<Partial<Received>>(path.join(folder, NAME));
+  const tables: Record<string, ReceivedTable> = {};
+  for (const [name, each] of Object.entries(found?.tables ?? {})) {
+    if (![each?.part, each?.bytes, each?.live].every((n) => Number.isSafeInteger(n) && n >= 0)) continue;
+    tables[name] = { ...each, header: typeof each.header === 'string' ? each.header : '' };
+  }
+  const dropped = Array.isArray(found?.dropped) ? { dropped: found.dropped.slice(-MOST_DROPPED) } : {};
+  return { format: 1, ...(found?.done === true ? { done: true } : {}), tables, ...dropped };
+}
+
+export function writeReceived(folder: string, received: Received): void {
+  replaceRecord(path.join(folder, NAME), received);
+}
+
+/**
+ * How much of a table there is: from its live file (its length; undefined: none), the number of its newest finished part
+ * (0: none) and what was noted before.
+ */
+export function positionOf(live: number | undefined, newest: number, noted: ReceivedTable | undefined): Position {
+  if (noted === undefined || newest >= noted.part) return { part: newest + 1, bytes: live ?? 0 };
+  if (live === undefined) return { part: noted.part, bytes: noted.bytes };
+  // a live file that was begun again has our header first, perhaps only a part of it
+  if (live < noted.live && live <= Buffer.byteLength(noted.header)) return { part: noted.part, bytes: noted.bytes };
+  return { part: noted.part, bytes: Math.max(0, noted.bytes + live - noted.live) };
+}

@@ -1,0 +1,245 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type * as net from 'node:net';
+import { code, reason } from '../base/fault.ts';
+import { unpackAppend } from '../sinks/append-body.ts';
+import {
+  LARGEST_BODY,
+  LARGEST_SAMPLES,
+  type OpenRequest,
+  PROTOCOL,
+  type RecordRequest,
+  type SessionReply,
+} from '../sinks/hub-protocol.ts';
+import { type Gatekeeper, type Identity, Refused } from '../trust/identity.ts';
+import { Busy, type Filing, Forbidden } from './filing.ts';
+import { isLoopback } from './listen-address.ts';
+import { Unusable } from './names.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface ServerOptions {
+  filing: Filing;
+  sessions: Sessions;
+  gatekeeper: Gatekeeper;
+  tls?: https.ServerOptions;
+  /** Answers GET /v1/nodes. */
+  nodes(query: URLSearchParams, identity: Identity, response: http.ServerResponse): void;
+  /** Something that should not happen. */
+  tell(text: string): void;
+  /** Overall. */
+  connections: number;
+  /** From one address; loopback is not counted. */
+  connectionsPerAddress: number;
+}
+
+/** What all requests together may have sent before they are answered. */
+const MOST_READING = 128 << 20;
+const LARGEST_SESSION = 64 << 10;
+const MOST_IDENTIFYING = 256;
+const HEADERS_MS = 10_000;
+const REQUEST_MS = 30_000;
+/** Idle nodes send once a minute. */
+const KEEP_ALIVE_MS = 180_000;
+const CHECK_MS = 2_000;
+const ANYONE: Identity = { kind: 'anyone' };
+
+type Handler = (body: Buffer, identity: Identity) => [status: number, text: string];
+
+/** A refusal that is known before the body is read. */
+class Denied extends Error {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The hub's end of src/sinks/hub-protocol.ts, with limits to whatever may connect to it. */
+export function createServer(options: ServerOptions): http.Server | https.Server {
+  const { filing, sessions, gatekeeper } = options;
+  const limits: http.ServerOptions = {
+    headersTimeout: HEADERS_MS,
+    requestTimeout: REQUEST_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: CHECK_MS,
+    maxHeaderSize: 16 << 10,
+    noDelay: true,
+  };
+  let reading = 0;
+  let identifying = 0;
+
+  const handlers = new Map<string, Handler>([
+    [
+      '/v1/append',
+      (body, identity) => {
+        let unpacked: ReturnType<typeof unpackAppend>;
+        try {
+          unpacked = unpackAppend(body, LARGEST_SAMPLES);
+        } catch (error) {
+          throw new Unusable(`these are no samples: ${reason(error)}`);
+        }
+        return [200, filing.append(unpacked.pieces, unpacked.bytes, identity)];
+      },
+    ],
+    [
+      '/v1/open',
+      (body, identity) => {
+        const request = parse<OpenRequest>(body);
+        if (request.protocol !== PROTOCOL)
+          throw new Unusable(`this hub speaks protocol ${PROTOCOL}, not ${request.protocol}: update Tacho`);
+        return [200, JSON.stringify(filing.open(request, identity))];
+      },
+    ],
+    [
+      '/v1/record',
+      (body, identity) => {
+        const reply = filing.record(parse<RecordRequest>(body), identity);
+        return reply === undefined ? [404, words('no such stream: open it again')] : [200, JSON.stringify(reply)];
+      },
+    ],
+  ]);
+
+  const identityOf = (request: http.IncomingMessage): Identity => {
+    if (gatekeeper.method === 'none') return ANYONE;
+    const given = request.headers.authorization;
+    const identity = given?.startsWith('Bearer ') ? sessions.find(given.slice(7)) : undefined;
+    if (identity === undefined) throw new Denied(401, 'begin a session first');
+    return identity;
+  };
+
+  const serve = (request: http.IncomingMessage, response: http.ServerResponse): void => {
+    response.sendDate = false;
+    try {
+      const { url = '', method } = request;
+      const handler = handlers.get(url);
+      if (handler !== undefined && method === 'POST') {
+        const identity = identityOf(request);
+        collect(request, response, LARGEST_BODY, (body) => {
+          const [status, text] = handler(body, identity);
+          answer(response, status, text);
+        });
+      } else if (url === '/v1/session' && method === 'POST') {
+        collect(request, response, LARGEST_SESSION, (body) => beginSession(request, response, body));
+      } else if (method === 'GET' && (url === '/v1/nodes' || url.startsWith('/v1/nodes?'))) {
+        options.nodes(new URLSearchParams(url.slice('/v1/nodes?'.length)), identityOf(request), response);
+      } else throw new Denied(404, 'this is a Tacho hub; there is nothing here');
+    } catch (error) {
+      refuse(response, error);
+    }
+  };
+
+  const beginSession = (request: http.IncomingMessage, response: http.ServerResponse, body: Buffer): void => {
+    const { node } = body.length === 0 ? {} : parse<{ node?: unknown }>(body);
+    const claimed = typeof node === 'string' ? node : undefined;
+    if (identifying >= MOST_IDENTIFYING) throw new Busy('too many at once; try again');
+    identifying++;
+    gatekeeper
+      .identify(request.headers.authorization, claimed, request.socket.remoteAddress ?? '')
+      .then((identity) => {
+        const reply: SessionReply = { protocol: PROTOCOL, session: sessions.begin(identity), lasts: sessions.seconds };
+        answer(response, 200, JSON.stringify(reply));
+      })
+      .catch((error: unknown) => refuse(response, error))
+      .finally(() => identifying--);
+  };
+
+  /** Reads a body whose size is known and allowed. */
+  const collect = (
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+    largest: number,
+    done: (body: Buffer) => void,
+  ): void => {
+    const length = Number(request.headers['content-length'] ?? Number.NaN);
+    if (!Number.isSafeInteger(length)) throw new Denied(411, 'say how long it is');
+    if (length > largest) throw new Denied(413, `more than ${largest} bytes`);
+    if (reading + length > MOST_READING) throw new Denied(503, 'too much at once; try again');
+    reading += length;
+    let first: Buffer | undefined;
+    let more: Buffer[] | undefined;
+    request.on('data', (chunk: Buffer) => {
+      if (first === undefined) first = chunk;
+      else if (more === undefined) more = [first, chunk];
+      else more.push(chunk);
+    });
+    request.on('end', () => {
+      try {
+        done(more === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(more));
+      } catch (error) {
+        refuse(response, error);
+      }
+    });
+    request.on('close', () => {
+      reading -= length;
+      first = undefined;
+      more = undefined;
+    });
+  };
+
+  const refuse = (response: http.ServerResponse, error: unknown): void => {
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    // whatever else it is sending is not read
+    if (error instanceof Denied) response.setHeader('Connection', 'close');
+    answer(response, statusOf(error), words(reason(error)));
+    if (!isExpected(error)) options.tell(`a request failed: ${reason(error)}`);
+  };
+
+  const server =
+    options.tls === undefined
+      ? http.createServer(limits, serve)
+      : https.createServer({ ...limits, handshakeTimeout: HEADERS_MS, ...options.tls }, serve);
+  server.on('checkContinue', serve);
+  server.on('clientError', (_error: Error, socket: net.Socket) => socket.destroy());
+  server.maxConnections = options.connections;
+  server.maxHeadersCount = 64;
+  server.setTimeout(KEEP_ALIVE_MS + REQUEST_MS);
+  limitAddresses(server, options.connectionsPerAddress);
+  return server;
+}
+
+function limitAddresses(server: http.Server, most: number): void {
+  const counts = new Map<string, number>();
+  server.on('connection', (socket: net.Socket) => {
+    const address = socket.remoteAddress ?? '';
+    if (isLoopback(address)) return;
+    const count = (counts.get(address) ?? 0) + 1;
+    counts.set(address, count);
+    socket.once('close', () => {
+      const left = counts.get(address)! - 1;
+      if (left === 0) counts.delete(address);
+      else counts.set(address, left);
+    });
+    if (count > most) socket.destroy();
+  });
+}
+
+function answer(response: http.ServerResponse, status: number, text: string): void {
+  response.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(text))]);
+  response.end(text);
+}
+
+const words = (error: string): string => JSON.stringify({ error });
+
+function parse<T>(body: Buffer): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    throw new Unusable(`this is no JSON: ${reason(error)}`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Unusable('this is no JSON object');
+  return value as T;
+}
+
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE']);
+
+function statusOf(error: unknown): number {
+  if (error instanceof Denied) return error.status;
+  if (error instanceof Unusable) return 400;
+  if (error instanceof Refused) return 401;
+  if (error instanceof Forbidden) return 403;
+  if (error instanceof Busy) return 503;
+  return FULL.has(code(error) ?? '') ? 507 : 500;
+}
+
+const isExpected = (error: unknown): boolean => statusOf(error) !== 500;

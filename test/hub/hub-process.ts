@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as http from 'node:http';
+import type { TestContext } from 'node:test';
+import type { AgentRecord } from '../../src/recording/agent-record.ts';
+import type { Job } from '../../src/recording/job.ts';
+import { packAppend } from '../../src/sinks/append-body.ts';
+import {
+  type AppendReply,
+  type OpenReply,
+  type OpenRequest,
+  type Piece,
+  PROTOCOL,
+  type RecordReply,
+  type RecordRequest,
+} from '../../src/sinks/hub-protocol.ts';
+import { TACHO } from '../tacho.ts';
+
+/** A hub in a process of its own, on a free port of loopback. */
+export interface HubProcess {
+  readonly address: string;
+  readonly child: ChildProcess;
+  /** What it has said so far. */
+  said(): string;
+  kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+export async function startHubProcess(
+  t: TestContext,
+  archive: string,
+  args: readonly string[] = [],
+): Promise<HubProcess> {
+  const child = spawn(TACHO, ['hub', '--listen', '127.0.0.1:0', '--archive', archive, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const kill = (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal);
+    return ended;
+  };
+  t.after(() => kill('SIGKILL'));
+  child.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  const address = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      const found = /https?:\/\/[^ ,]+/.exec(said);
+      if (found !== null) resolve(found[0]);
+    });
+    child.once('close', () => reject(new Error(`the hub has ended: ${said}`)));
+  });
+  return { address, child, said: () => said, kill };
+}
+
+export interface Answer<T> {
+  status: number;
+  body: T & { error?: string };
+}
+
+/** One agent's connection to a hub. */
+export class Client {
+  private readonly address: string;
+  private readonly agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+
+  constructor(address: string) {
+    this.address = address;
+  }
+
+  post<T>(path: string, body: Buffer): Promise<Answer<T>> {
+    return new Promise((resolve, reject) => {
+      const headers = { 'content-length': body.length };
+      const request = http.request(this.address + path, { method: 'POST', agent: this.agent, headers }, (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => {
+          text += chunk;
+        });
+        response.on('error', reject);
+        response.on('end', () => resolve({ status: response.statusCode!, body: JSON.parse(text) }));
+      });
+      request.on('error', reject);
+      request.end(body);
+    });
+  }
+
+  open(request: Partial<OpenRequest> & Pick<OpenRequest, 'node' | 'job'>): Promise<Answer<OpenReply>> {
+    const whole = { protocol: PROTOCOL, kind: 'job', agent: agentOf(request.node), ...request };
+    return this.post('/v1/open', Buffer.from(JSON.stringify(whole)));
+  }
+
+  append(...pieces: [stream: number, table: string, part: number, from: number, text: string][]) {
+    const list = pieces.map(([stream, table, part, from, text]): Piece => [stream, table, part, from, text.length]);
+    const bytes = pieces.map(([, , , , text]) => Buffer.from(text));
+    return this.post<AppendReply>('/v1/append', packAppend(list, bytes));
+  }
+
+  record(request: RecordRequest): Promise<Answer<RecordReply>> {
+    return this.post('/v1/record', Buffer.from(JSON.stringify(request)));
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+}
+
+export const BEGAN = 1_800_000_000_000_000;
+
+export function jobOf(id: string, nodes: readonly string[], facts: Partial<Job> = {}): Job {
+  return {
+    format: 1,
+    tacho: '0.1.0',
+    id,
+    scheduler: 'slurm',
+    name: 'simulate',
+    user: 'nobody',
+    uid: 65534,
+    asked: {},
+    nodes: [...nodes],
+    interval_seconds: 1,
+    start: BEGAN,
+    state: 'running',
+    tags: {},
+    environment: {},
+    ...facts,
+  };
+}
+
+export function agentOf(node: string, facts: Partial<AgentRecord> = {}): AgentRecord {
+  return {
+    format: 1,
+    tacho: '0.1.0',
+    node,
+    pid: 1,
+    interval_seconds: 1,
+    start: BEGAN,
+    facts: { hostname: node, kernel: '', architecture: '', cpus: 4, memory_bytes: 1e9, gpus: [] },
+    scope: { members: 'cgroup' },
+    tables: [],
+    unmeasured: [],
+    ticks: 0,
+    late_ticks: 0,
+    missed_ticks: 0,
+    cost: { cpu_seconds: 0, max_rss_bytes: 0, bytes_written: 0 },
+    ...facts,
+  } as AgentRecord;
+}
+
+export const HEADER = 'time,load_1m\n';
+/** Rows of the table loadavg, one a second. */
+export const rows = (from: number, count: number): string =>
+  Array.from({ length: count }, (_, i) => `${BEGAN + (from + i) * 1e6},${((from + i) % 100) / 10}\n`).join('');
