@@ -35,7 +35,21 @@ export interface AgentRecord {
   clock_jumps?: { time: number; seconds: number }[];
   /** Samples that could not be written, and why. */
   lost_samples?: { table: string; rows: number; why: string }[];
+  /** What a full spool had to give up before it was stored elsewhere: from where to where in a table, and how much. */
+  dropped?: {
+    table: string;
+    from: { part: number; bytes: number };
+    to: { part: number; bytes: number };
+    rows: number;
+    /** Epoch microseconds. */
+    first?: number;
+    last?: number;
+  }[];
   cost: { cpu_seconds: number; max_rss_bytes: number; bytes_written: number };
+  /** Other jobs that ran on this node meanwhile: what belongs to the whole node is theirs too. */
+  shared_with?: string[];
+  /** Processes of the job that were still there when it had ended. */
+  left_running?: { pid: number; command: string; user: string }[];
 }
 
 /** What a reader may rely on, whoever wrote the record. */

@@ -12,6 +12,14 @@ export interface Sink {
   wake(): void;
   /** Everything before this is stored over there, whatever fails from now on. Undefined: nothing yet. */
   stored(stream: Stream, table: string): Position | undefined;
+  /** Something may be over there up to here, although nobody has said so. Without it: what `stored` says. */
+  sent?(stream: Stream, table: string): Position | undefined;
+  /** Nothing of an ended stream is missing over there, its records included. Without it: `stored` says enough. */
+  done?(stream: Stream): boolean;
+  /** Files that are stored over there are still wanted until the stream is done, while there is room for them. */
+  readonly keepsUntilDone?: boolean;
+  /** The recording is gone for good. */
+  forget?(stream: Stream): void;
   /** What keeps it from sending, in words; undefined while all is well. */
   readonly trouble: string | undefined;
   /** Sends what is left, for at most so long, and ends. */

@@ -1,0 +1,40 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { replaceJson } from '../recording/replace.ts';
+import type { Position } from './position.ts';
+
+/** What a full spool had to give up of one table before a sink had it. */
+export interface Dropped {
+  /** `hub`, `kafka`…; empty: there was no sink, and the samples were nowhere else. */
+  sink: string;
+  table: string;
+  from: Position;
+  to: Position;
+  rows: number;
+  /** Epoch microseconds of its first and last sample. */
+  first?: number;
+  last?: number;
+  /** The sink has passed over it: it is certain that it was not there. */
+  missed?: true;
+}
+
+const NAME = 'dropped.json';
+
+/** What was given up of a node's stream. */
+export function readDropped(folder: string): Dropped[] {
+  try {
+    const list: unknown = JSON.parse(fs.readFileSync(path.join(folder, NAME), 'utf8'));
+    return Array.isArray(list) ? (list as Dropped[]) : [];
+  } catch {
+    // there is none
+    return [];
+  }
+}
+
+export function writeDropped(folder: string, dropped: readonly Dropped[]): void {
+  replaceJson(path.join(folder, NAME), dropped);
+}
+
+export function addDropped(folder: string, more: readonly Dropped[]): void {
+  if (more.length > 0) writeDropped(folder, [...readDropped(folder), ...more]);
+}
