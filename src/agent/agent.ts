@@ -15,8 +15,9 @@ import type { Scope } from '../sources/scope.ts';
 import { type Source, type SourceKind, Unavailable } from '../sources/source.ts';
 import { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
-import { type Clock, nextTick, wallClock } from './clock.ts';
+import { type Clock, wallClock } from './clock.ts';
 import type { IsolatedSources } from './isolated.ts';
+import { type Ticker, ticker } from './ticker.ts';
 
 /** agent.json is renewed so often; samples tell more exactly that the agent lives. */
 const RECORD_SECONDS = 60;
@@ -36,6 +37,10 @@ export interface AgentOptions {
   step?: string;
   writer?: WriterOptions;
   clock?: Clock;
+  /** Where several agents share their ticks. */
+  ticker?: Ticker;
+  /** What an agent that was here before has said: this one goes on with its recording. */
+  before?: AgentRecord;
   /** Called when the recording's folder has gone: there is nothing left to do. */
   gone?: () => void;
 }
@@ -62,18 +67,22 @@ export class Agent {
   private readonly own: Frame;
   private readonly ownWriter: TableWriter;
   private isolated: IsolatedSources | undefined;
-  private timer: NodeJS.Timeout | undefined;
+  private readonly delivered = new Map<string, Frame>();
+  private endTicks: () => void = () => {};
   private tickMicroseconds = 0;
   private notesSaid = 0;
   private nextSync = 0;
   private nextRecord = 0;
   private ended = false;
+  /** Of a clock that others use too: what happened before this agent. */
+  private readonly jumpsBefore: number;
   private readonly statm: KeptFile | undefined;
   private readonly page: number;
 
   constructor(options: AgentOptions) {
     this.options = options;
     this.clock = options.clock ?? wallClock();
+    this.jumpsBefore = this.clock.jumps.length;
     this.interval = Math.round(options.intervalSeconds * 1e6);
     fs.mkdirSync(options.folder, { recursive: true, mode: 0o700 });
     const live = new Host();
@@ -97,6 +106,7 @@ export class Agent {
       late_ticks: 0,
       missed_ticks: 0,
       cost: { cpu_seconds: 0, max_rss_bytes: 0, bytes_written: 0 },
+      ...goingOn(options.before),
     };
   }
 
@@ -133,6 +143,16 @@ export class Agent {
     }
   }
 
+  /** The job's processes are told in a better way from now on: its own tables are opened anew. */
+  reopen(kinds: readonly SourceKind[], scope: Scope): void {
+    for (const reader of this.readers.filter(({ kind }) => kinds.includes(kind))) {
+      reader.source.close();
+      this.readers.splice(this.readers.indexOf(reader), 1);
+    }
+    this.open(kinds, scope);
+    this.save();
+  }
+
   /** Sources in threads of their own hand their samples in when they have them. */
   attach(isolated: IsolatedSources | undefined): void {
     this.isolated = isolated;
@@ -145,7 +165,13 @@ export class Agent {
       this.describe(frame.table);
       this.save();
     }
+    this.delivered.set(frame.table.name, frame);
     this.writer(frame.table).append(frame);
+  }
+
+  /** The newest samples of every table, for who asks between ticks. */
+  newest(): Frame[] {
+    return [this.own, ...this.readers.map(({ frame }) => frame), ...this.delivered.values()];
   }
 
   foundGpus(gpus: NodeFacts['gpus']): void {
@@ -161,9 +187,10 @@ export class Agent {
   start(): void {
     this.save();
     this.sample(this.clock.now(), 0, true);
-    this.record.first_sample = this.own.time;
+    this.record.first_sample ??= this.own.time;
     this.save();
-    this.schedule();
+    const ticks = this.options.ticker ?? ticker(this.clock);
+    this.endTicks = ticks.every(this.interval, (now, due) => this.tick(now, due));
   }
 
   /** Looks at the job's own tables once more, between ticks: what lives for less than an interval is seen at all. */
@@ -176,7 +203,7 @@ export class Agent {
   /** Takes the last sample, closes everything and says why. */
   async stop(why: string): Promise<void> {
     if (this.ended) return;
-    clearTimeout(this.timer);
+    this.endTicks();
     for (const { source } of this.readers) source.last?.();
     this.sample(this.clock.now(), 0, true);
     await this.isolated?.close();
@@ -188,18 +215,7 @@ export class Agent {
     this.save();
   }
 
-  private schedule(): void {
-    const due = nextTick(this.clock.now(), this.interval);
-    this.timer = setTimeout(() => this.tick(due), Math.max(0, (due - this.clock.now()) / 1000));
-  }
-
-  private tick(due: number): void {
-    const now = this.clock.now();
-    // timers may fire a little early: that tick is still to come
-    if (now < due && due - now < this.interval) {
-      this.timer = setTimeout(() => this.tick(due), (due - now) / 1000);
-      return;
-    }
+  private tick(now: number, due: number): void {
     const late = Math.max(0, now - due);
     if (late > this.interval / 10) this.record.late_ticks++;
     // after a jump of the clock the distance to the due time says nothing about missed ticks
@@ -207,7 +223,6 @@ export class Agent {
       this.record.missed_ticks += Math.floor(late / this.interval);
     }
     this.sample(now, late, false);
-    this.schedule();
   }
 
   private sample(time: number, late: number, all: boolean): void {
@@ -308,13 +323,21 @@ export class Agent {
   }
 
   private describe(table: Table, every?: number): void {
-    this.record.tables.push(every === undefined ? table : { ...table, every });
+    const { tables } = this.record;
+    const known = tables.findIndex(({ name }) => name === table.name);
+    tables.splice(
+      known < 0 ? tables.length : known,
+      known < 0 ? 0 : 1,
+      every === undefined ? table : { ...table, every },
+    );
   }
 
-  private save(): void {
+  /** Writes agent.json now: something in the record was changed from outside. */
+  save(): void {
     const { record } = this;
     this.notesSaid = record.unmeasured.length;
-    if (this.clock.jumps.length > 0) record.clock_jumps = this.clock.jumps;
+    const jumps = this.clock.jumps.slice(this.jumpsBefore);
+    if (jumps.length > 0) record.clock_jumps = [...(this.options.before?.clock_jumps ?? []), ...jumps];
     const lost: NonNullable<AgentRecord['lost_samples']> = [];
     for (const [table, writer] of this.writers) {
       const { trouble } = writer;
@@ -330,4 +353,20 @@ export class Agent {
       this.notesSaid = record.unmeasured.length;
     }
   }
+}
+
+/** Counts go on where the last agent of this recording left them. */
+function goingOn(before: AgentRecord | undefined): Partial<AgentRecord> {
+  if (before === undefined) return {};
+  const { start, first_sample, tables, ticks, late_ticks, missed_ticks, shared_with, clock_jumps } = before;
+  return {
+    start,
+    tables,
+    ticks,
+    late_ticks,
+    missed_ticks,
+    ...(first_sample === undefined ? {} : { first_sample }),
+    ...(shared_with === undefined ? {} : { shared_with }),
+    ...(clock_jumps === undefined ? {} : { clock_jumps }),
+  };
 }

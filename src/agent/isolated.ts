@@ -32,7 +32,9 @@ export interface IsolatedSources {
   request(time: number): boolean;
   /** The tables that there are; waits until the sources are open, but no longer than a read may take. */
   tables(): Promise<Table[]>;
-  /** Waits a moment for the last samples and ends, whatever hangs. */
+  /** Waits a moment for the samples that were asked for last. */
+  settled(): Promise<void>;
+  /** The same, and ends, whatever hangs. */
   close(): Promise<void>;
   /** Requests that were skipped. */
   readonly skipped: number;
@@ -222,6 +224,15 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
     for (const [device, { until }] of quarantined) if (until !== undefined && now >= until) quarantined.delete(device);
   };
 
+  const settled = async (): Promise<void> => {
+    const begin = Date.now();
+    const owes = (child: Child): boolean =>
+      child.hung === undefined &&
+      child.busySince > 0 &&
+      Date.now() - begin < (child.ready ? LAST_ANSWER_MS : LAST_OPENING_MS);
+    while (children.some(owes)) await within(new Promise(() => {}), 5);
+  };
+
   spawn();
   return {
     request(time) {
@@ -251,14 +262,10 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
       await within(open, limit);
       return [...frames.values()].map((frame) => frame.table);
     },
+    settled,
     async close() {
       closing = true;
-      const begin = Date.now();
-      const owes = (child: Child): boolean =>
-        child.hung === undefined &&
-        child.busySince > 0 &&
-        Date.now() - begin < (child.ready ? LAST_ANSWER_MS : LAST_OPENING_MS);
-      while (children.some(owes)) await within(new Promise(() => {}), 5);
+      await settled();
       for (const child of children) child.retire();
       await within(Promise.all(children.map((child) => child.gone)), 200);
       for (const child of children) child.kill();
@@ -277,6 +284,7 @@ function nothing(): IsolatedSources {
   return {
     request: () => true,
     tables: async () => [],
+    settled: async () => {},
     close: async () => {},
     skipped: 0,
     cost: { cpu_us: 0, rss_bytes: 0 },

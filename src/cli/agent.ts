@@ -1,12 +1,26 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import type { Command } from 'commander';
+import { SINK_SETTINGS } from '../agent/make-sinks.ts';
+import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
+import type { SettingKey } from '../config/settings.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 
+const SETTINGS = [
+  'service.spool',
+  'service.jobs',
+  'service.interval',
+  'service.idle_interval',
+  'service.node',
+  'service.hooks_only',
+  ...SINK_SETTINGS,
+  ...RECORDER_SETTINGS.filter((key) => key !== 'recordings'),
+] as const satisfies readonly SettingKey[];
+
 interface Options extends Record<string, unknown> {
-  recording: string;
-  node?: string;
+  recording?: string;
+  interval?: number;
   jobId?: string;
   scheduler?: string;
   pid?: string;
@@ -15,52 +29,36 @@ interface Options extends Record<string, unknown> {
 }
 
 export function define(command: Command): void {
-  configFlags(command, RECORDER_SETTINGS)
-    .requiredOption('--recording <folder>', 'the recording to write to')
-    .option('--node <name>', "this node's name (default: the scheduler's name for it, else the host name)")
-    .option('--job-id <id>', 'the job whose processes are recorded')
-    .option('--scheduler <name>', 'slurm, flux, pbs or none')
-    .option('--pid <pid>', 'record this process and its descendants as the job')
+  configFlags(command, SETTINGS)
+    .option('--recording <folder>', 'write to this recording alone, as `tacho start` has agents do')
+    .option('--job-id <id>', 'with --recording: the job whose processes are recorded')
+    .option('--scheduler <name>', 'with --recording: slurm, flux, pbs or none')
+    .option('--pid <pid>', 'with --recording: this process and its descendants are the job')
     .option('--lifeline', 'end when standard input ends')
     .option('--watch-pid <pid>', 'end when this process has gone')
-    .addHelpText('after', '\nExample:\n  tacho agent --recording tacho-4711 --interval 1s\n')
+    .addHelpText(
+      'after',
+      `
+Runs until it is ended by SIGTERM, as a service of the node: records the node
+itself, and every job that a prolog tells of (tacho slurm hooks) or that has a
+cgroup of Slurm's, each in a recording of its own in the spool.
+
+Examples:
+  tacho agent
+  tacho agent --spool /tmp/spool --jobs /tmp/jobs --idle-interval 10s
+  tacho list /var/spool/tacho
+`,
+    )
     .action(async (options: Options) => {
-      const config = await configOf(options, RECORDER_SETTINGS);
-      const { startNodeAgent } = await import('../agent/node-agent.ts');
-      const { findScope } = await import('../jobs/scope.ts');
-      const { readJob } = await import('../recording/open.ts');
-      // thousands of agents begin at once: none of them looks at the others' folders
-      const records = readJob(options.recording)?.process_records;
+      const config = await configOf(options, SETTINGS);
+      const node = config['service.node'] ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
       const { giveBackStart } = await import('../agent/give-back.ts');
       giveBackStart();
-      const step = process.env.SLURM_STEP_ID;
       let end: (why: string) => void = () => {};
       const over = new Promise<string>((resolve) => {
         end = resolve;
       });
       for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGXCPU'] as const) process.on(signal, () => end(signal));
-      const { noteAgent } = await import('../jobs/active.ts');
-      const forget = noteAgent(process.env, options.recording, (what, why) => {
-        process.stderr.write(`tacho: ${what}: ${why}\n`);
-      });
-      const node = await startNodeAgent({
-        recording: options.recording,
-        node: options.node ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!,
-        ...recorderOptions(config),
-        ...(step === undefined ? {} : { step }),
-        ...(records === undefined ? {} : { records }),
-        gone: () => end('the recording folder has gone'),
-      });
-      node.follow(
-        findScope(node.host, {
-          ...(options.jobId === undefined ? {} : { jobId: options.jobId }),
-          ...(options.scheduler === undefined ? {} : { scheduler: options.scheduler }),
-          ...(options.pid === undefined ? {} : { rootPid: Number(options.pid) }),
-          uid: process.getuid!(),
-          exclude: [process.pid],
-          redact: config.redact,
-        }),
-      );
       if (options.lifeline) {
         process.stdin.resume();
         process.stdin.once('end', () => end('the connection that started it has ended'));
@@ -68,11 +66,85 @@ export function define(command: Command): void {
       }
       if (options.watchPid !== undefined)
         watch(Number(options.watchPid), () => end('the shell that started it has ended'));
-      const why = await over;
-      forget();
-      await node.agent.stop(why);
+      const recording = recorderOptions(config);
+      if (options.recording !== undefined) await record(options, { ...recording, node }, over, end);
+      else {
+        for (const only of ['jobId', 'scheduler', 'pid', 'interval'] as const) {
+          if (options[only] === undefined) continue;
+          const flag = `--${only.replace('Id', '-id')}`;
+          throw usage(
+            `${flag} needs --recording`,
+            only === 'interval' ? '--job-interval and --idle-interval are those of the service' : undefined,
+          );
+        }
+        await serve(config, { ...recording, node }, over);
+      }
       process.exit(0);
     });
+}
+
+type Config = Awaited<ReturnType<typeof configOf>>;
+type Recorder = ReturnType<typeof recorderOptions> & { node: string };
+
+/** The node's own agent, until it is asked to end. */
+async function serve(config: Config, recorder: Recorder, over: Promise<string>): Promise<void> {
+  const { startService } = await import('../agent/service.ts');
+  const { makeOutlet } = await import('../agent/make-sinks.ts');
+  const outlet = await makeOutlet(config);
+  const say = (line: string): void => void process.stderr.write(`tacho: ${line}\n`);
+  const service = startService({
+    ...recorder,
+    spool: config['service.spool'],
+    jobs: config['service.jobs'],
+    intervalSeconds: config['service.interval'],
+    idleIntervalSeconds: config['service.idle_interval'],
+    watchCgroups: !config['service.hooks_only'],
+    say,
+    ...(outlet === undefined ? {} : { outlet }),
+  });
+  say(`records ${recorder.node} in ${config['service.spool']}; jobs come in by ${config['service.jobs']}`);
+  const why = await over;
+  await service.stop(why);
+}
+
+/** An agent that `tacho start` has started: one recording, one job. */
+async function record(
+  options: Options,
+  recorder: Recorder,
+  over: Promise<string>,
+  end: (why: string) => void,
+): Promise<void> {
+  const recording = options.recording!;
+  const { startNodeAgent } = await import('../agent/node-agent.ts');
+  const { findScope } = await import('../jobs/scope.ts');
+  const { readJob } = await import('../recording/open.ts');
+  // thousands of agents begin at once: none of them looks at the others' folders
+  const records = readJob(recording)?.process_records;
+  const step = process.env.SLURM_STEP_ID;
+  const { noteAgent } = await import('../jobs/active.ts');
+  const forget = noteAgent(process.env, recording, (what, why) => {
+    process.stderr.write(`tacho: ${what}: ${why}\n`);
+  });
+  const node = await startNodeAgent({
+    ...recorder,
+    recording,
+    ...(step === undefined ? {} : { step }),
+    ...(records === undefined ? {} : { records }),
+    gone: () => end('the recording folder has gone'),
+  });
+  node.follow(
+    findScope(node.host, {
+      ...(options.jobId === undefined ? {} : { jobId: options.jobId }),
+      ...(options.scheduler === undefined ? {} : { scheduler: options.scheduler }),
+      ...(options.pid === undefined ? {} : { rootPid: Number(options.pid) }),
+      uid: process.getuid!(),
+      exclude: [process.pid],
+      redact: recorder.redact,
+    }),
+  );
+  const why = await over;
+  forget();
+  await node.agent.stop(why);
 }
 
 function watch(pid: number, gone: () => void): void {

@@ -73,6 +73,48 @@ export const settings = [
     flag: '--keep-size',
     help: 'Keep the archive below this size: the recordings that ended first go first (default: no bound).',
   },
+  {
+    key: 'service.spool',
+    kind: 'folder',
+    default: '/var/spool/tacho',
+    flag: '--spool',
+    help: "Folder in which a node's agent makes its recordings, and keeps them until they are stored elsewhere.",
+  },
+  {
+    key: 'service.jobs',
+    kind: 'folder',
+    default: '/run/tacho/jobs',
+    flag: '--jobs',
+    help: "Folder in which prologs and epilogs tell a node's agent of jobs.",
+  },
+  {
+    key: 'service.interval',
+    kind: 'interval',
+    default: '1s',
+    flag: '--job-interval',
+    help: 'Time between samples of a job, unless its job file says another.',
+  },
+  {
+    key: 'service.idle_interval',
+    kind: 'interval',
+    default: '60s',
+    flag: '--idle-interval',
+    help: 'Time between samples of the node itself, whether a job runs or not.',
+  },
+  {
+    key: 'service.node',
+    kind: 'text',
+    flag: '--node',
+    help: "This node's name (default: the scheduler's name for it, else the host name).",
+  },
+  {
+    key: 'service.hooks_only',
+    kind: 'flag',
+    default: false,
+    flag: '--hooks-only',
+    rare: true,
+    help: 'Believe prologs and epilogs alone: do not look for jobs by the cgroups that Slurm makes for them.',
+  },
 ] as const satisfies readonly Setting[];
 
 type Known = (typeof settings)[number];

@@ -153,3 +153,15 @@ function foldersUpwards(host: Host, path: string | undefined): string[] {
   }
   return found;
 }
+
+/** What belongs to a job that an agent outside of it records: by its cgroup once there is one, else by its variable. */
+export function jobScope(
+  request: { id: string; cgroup?: string } & Required<Pick<ScopeRequest, 'scheduler' | 'uid' | 'exclude' | 'redact'>>,
+): Scope {
+  const { id, cgroup, scheduler, uid, exclude, redact } = request;
+  if (cgroup !== undefined) {
+    return { members: { by: 'cgroup', path: cgroup }, cgroup: { path: cgroup, shared: false }, exclude, redact };
+  }
+  const variable = (VARIABLES[scheduler] ?? VARIABLES.slurm!)[0]!;
+  return { members: { by: 'environment', uid, variable, value: id }, exclude, redact };
+}

@@ -1,0 +1,43 @@
+import * as path from 'node:path';
+import { schedulerNamed } from '../jobs/job-facts.ts';
+import type { NodeJobEnd } from '../jobs/job-file.ts';
+import { newestWrite } from '../recording/alive.ts';
+import { saveJob } from '../recording/create.ts';
+import type { Job } from '../recording/job.ts';
+import { openRecording } from '../recording/open.ts';
+import { replaceJson } from '../recording/replace.ts';
+import type { Common } from './job-recording.ts';
+
+/** Closes a recording that an agent before this one has left, and whose job (or day) is over. */
+export async function closeLeftOver(folder: string, common: Common, end?: NodeJobEnd): Promise<void> {
+  const { job, nodes } = openRecording(folder);
+  const node = nodes.find(({ name }) => name === common.node);
+  const last = node === undefined ? undefined : (node.agent?.end ?? newestWrite(node));
+  if (node?.agent !== undefined && node.agent.end === undefined) {
+    const why = 'the agent was killed';
+    replaceJson(path.join(node.folder, 'agent.json'), {
+      ...node.agent,
+      end: last ?? node.agent.start,
+      end_reason: why,
+    });
+  }
+  if (job.end !== undefined) return;
+  const over = end?.end ?? last ?? job.start;
+  if (job.scheduler === 'none') {
+    saveJob(folder, { ...job, state: job.uid === -1 ? 'completed' : 'unknown', end: over });
+    return;
+  }
+  const asks = job.nodes[0] === common.node;
+  const found = asks ? await schedulerNamed(job.scheduler).state(common.run, job, () => {}) : undefined;
+  const said: Partial<Job> = found === undefined || found.state === 'running' ? {} : found;
+  saveJob(folder, {
+    ...job,
+    state: 'unknown',
+    reason: 'it ended while no agent was running on this node',
+    ...(end?.exitCode === undefined
+      ? {}
+      : { exit_code: end.exitCode, state: end.exitCode === 0 ? 'completed' : 'failed' }),
+    ...said,
+    end: said.end ?? over,
+  });
+}

@@ -1,0 +1,231 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
+import { VERSION } from '../base/version.ts';
+import type { CgroupJob } from '../jobs/cgroup-jobs.ts';
+import type { Run } from '../jobs/command.ts';
+import { keptEnvironment } from '../jobs/environment.ts';
+import { schedulerNamed } from '../jobs/job-facts.ts';
+import type { NodeJob, NodeJobEnd } from '../jobs/job-file.ts';
+import { known, signalName } from '../jobs/scheduler.ts';
+import { allowance, jobScope } from '../jobs/scope.ts';
+import { AGENT_NEEDS, type AgentRecord } from '../recording/agent-record.ts';
+import type { WriterOptions } from '../recording/append.ts';
+import { saveJob } from '../recording/create.ts';
+import { FORMAT, type Job } from '../recording/job.ts';
+import { nodeFolder } from '../recording/node-folder.ts';
+import { readJob } from '../recording/open.ts';
+import { shaped } from '../recording/shape.ts';
+import type { NodeFacts } from '../sources/facts.ts';
+import { Host } from '../sources/host.ts';
+import { sources } from '../sources/index.ts';
+import { RECORD_KINDS } from '../sources/process-records.ts';
+import { userNames } from '../sources/user-names.ts';
+import { Agent } from './agent.ts';
+import type { Clock } from './clock.ts';
+import { rememberProcesses } from './left-running.ts';
+import { type SharedSources, WHOLE_NODE } from './shared-sources.ts';
+import type { Ticker } from './ticker.ts';
+
+/** What all recordings of a service have in common. */
+export interface Common {
+  node: string;
+  root: string;
+  facts: NodeFacts;
+  shared: SharedSources;
+  ticker: Ticker;
+  clock: Clock;
+  writer: WriterOptions;
+  redact: boolean;
+  isWanted(table: string): boolean;
+  /** Runs the scheduler's commands. */
+  run: Run;
+}
+
+export interface JobRecording {
+  readonly folder: string;
+  readonly job: Job;
+  readonly agent: Agent;
+  /** Whether the job had a process here when it was last looked at. */
+  hasProcesses(): boolean;
+  /** Its processes are told by this cgroup from now on. */
+  inCgroup(cgroup: CgroupJob): void;
+  /** This job runs on the node too. */
+  sharesWith(name: string): void;
+  /** Takes the last sample, names what is left of the job, completes job.json. */
+  end(end: NodeJobEnd, why: string): Promise<void>;
+  /** The agent ends, the job goes on. */
+  pause(why: string): Promise<void>;
+}
+
+/** The scheduler is asked again so much later while it still calls the job running: epilogs are a part of it. */
+const ASK_AGAIN_MS = [300, 700, 1500, 3000];
+
+/** Records a job on this node; the first sample is taken before this returns. A recording that is there is gone on with. */
+export function recordJob(folder: string, told: NodeJob, intervalSeconds: number, common: Common): JobRecording {
+  const host = new Host(common.root);
+  const now = common.clock.now();
+  const before = readJob(folder);
+  let job: Job = before === undefined ? newJob(told, intervalSeconds, now, common, host) : goesOn(before);
+  if (before === undefined) makeFolder(folder, 0o700);
+  if (before === undefined || before.end !== undefined) saveJob(folder, job);
+  const nodePath = path.join(folder, nodeFolder(common.node));
+  const old = readAgent(nodePath);
+  const facts: NodeFacts = { ...common.facts, gpus: [...common.facts.gpus] };
+  const agent = new Agent({
+    folder: nodePath,
+    node: common.node,
+    host,
+    facts,
+    intervalSeconds: job.interval_seconds,
+    writer: common.writer,
+    clock: common.clock,
+    ticker: common.ticker,
+    ...(old === undefined ? {} : { before: old }),
+  });
+  const processes = sources.find((kind) => kind.table.name === 'process')!;
+  const remembered = rememberProcesses(processes, host);
+  const own = sources
+    .filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind) && common.isWanted(kind.table.name))
+    .map((kind) => (kind === processes ? remembered.kind : kind));
+  const scopeOf = (cgroup: string | undefined) =>
+    jobScope({
+      id: told.environment.SLURM_JOB_ID ?? told.id,
+      scheduler: told.scheduler,
+      uid: job.uid,
+      exclude: [process.pid],
+      redact: common.redact,
+      ...(cgroup === undefined ? {} : { cgroup }),
+    });
+  agent.open(common.shared.kinds, WHOLE_NODE);
+  common.shared.attach(agent, told.environment);
+  agent.open(own, scopeOf(undefined));
+  agent.start();
+
+  const isFirst = job.nodes.length === 0 || job.nodes[0] === common.node;
+  const scheduler = job.scheduler === 'slurm' || job.scheduler === 'pbs' ? schedulerNamed(job.scheduler) : undefined;
+  const learn = async (): Promise<void> => {
+    if (!isFirst || scheduler === undefined || before !== undefined) return;
+    // a task of an array is asked for by its own number
+    const { SLURM_ARRAY_JOB_ID: _, SLURM_ARRAY_TASK_ID: __, ...environment } = told.environment;
+    const found = await scheduler.facts(common.run, environment, (what, why) => {
+      agent.note({ table: 'job', what, why });
+    });
+    const { name, account, partition, directory, asked, per_node, submit, nodes, command } = found;
+    const more = known({ name, account, partition, directory, per_node, submit, command }) as Partial<Job>;
+    if (common.redact) delete more.command;
+    job = {
+      ...job,
+      ...more,
+      asked: { ...job.asked, ...asked },
+      nodes: nodes.length > job.nodes.length ? nodes : job.nodes,
+    };
+    save();
+  };
+  const save = (): void => {
+    try {
+      // what is stored elsewhere may have gone from here
+      if (fs.existsSync(folder)) saveJob(folder, job);
+    } catch (error) {
+      agent.note({ table: 'job', what: 'job.json', why: reason(error) });
+    }
+  };
+  const learned = learn().catch((error) => agent.note({ table: 'job', what: 'the scheduler', why: reason(error) }));
+
+  return {
+    folder,
+    agent,
+    get job() {
+      return job;
+    },
+    hasProcesses: () => remembered.alive(true).length > 0,
+    inCgroup(cgroup) {
+      const scope = scopeOf(cgroup.path);
+      const share = allowance(host, scope);
+      if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;
+      if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
+      agent.reopen(own, scope);
+      agent.glance();
+    },
+    sharesWith(name) {
+      const others = agent.record.shared_with ?? [];
+      if (others.includes(name)) return;
+      agent.record.shared_with = [...others, name];
+      agent.save();
+    },
+    async end(end, why) {
+      const ended = end.end ?? common.clock.now();
+      await agent.stop(why);
+      const left = remembered.alive(common.redact);
+      if (left.length > 0) {
+        agent.record.left_running = left;
+        agent.save();
+      }
+      await learned;
+      job = { ...job, ...outcome(end), end: Math.max(ended, job.start) };
+      const said = isFirst && scheduler !== undefined ? await ask() : undefined;
+      if (said !== undefined) job = { ...job, ...said, end: said.end ?? job.end! };
+      save();
+    },
+    pause: (why) => agent.stop(why),
+  };
+
+  async function ask() {
+    for (const pause of ASK_AGAIN_MS) {
+      let trouble = false;
+      const found = await scheduler!.state(common.run, { ...job }, () => {
+        trouble = true;
+      });
+      if (found !== undefined && found.state !== 'running') return found;
+      if (trouble) return undefined;
+      await sleep(pause);
+    }
+    return undefined;
+  }
+}
+
+/** As far as an epilog knows: what ended by a signal may have been cancelled, which only the scheduler can say. */
+function outcome({ exitCode, signal }: NodeJobEnd): Pick<Job, 'state'> & Partial<Job> {
+  if (signal !== undefined)
+    return { state: 'failed', signal: signalName(signal), reason: `ended by ${signalName(signal)}` };
+  if (exitCode === undefined) return { state: 'unknown' };
+  return { state: exitCode === 0 ? 'completed' : 'failed', exit_code: exitCode };
+}
+
+function newJob(told: NodeJob, intervalSeconds: number, now: number, common: Common, host: Host): Job {
+  const { restart, cluster, account, partition, directory } = told;
+  return {
+    format: FORMAT,
+    tacho: VERSION,
+    id: told.id,
+    ...known({ restart, cluster, account, partition, directory }),
+    scheduler: told.scheduler,
+    name: told.name ?? told.id,
+    user: told.user ?? (told.uid === undefined ? '' : userNames(host)(told.uid)),
+    uid: told.uid ?? -1,
+    asked: told.nodes.length === 0 ? {} : { nodes: told.nodes.length },
+    nodes: told.nodes.length === 0 ? [common.node] : told.nodes,
+    interval_seconds: intervalSeconds,
+    start: told.begin !== undefined && told.begin <= now ? told.begin : now,
+    state: 'running',
+    tags: told.tags,
+    environment: keptEnvironment(told.environment),
+    ...(common.redact ? { redacted: true } : {}),
+  };
+}
+
+/** It was taken for ended, and is not. */
+function goesOn(job: Job): Job {
+  const { end: _, exit_code: __, signal: ___, reason: ____, ...rest } = job;
+  return { ...rest, state: 'running' };
+}
+
+export function readAgent(folder: string): AgentRecord | undefined {
+  try {
+    return shaped<AgentRecord>(JSON.parse(fs.readFileSync(path.join(folder, 'agent.json'), 'utf8')), AGENT_NEEDS, []);
+  } catch {
+    return undefined;
+  }
+}

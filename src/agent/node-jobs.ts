@@ -1,0 +1,191 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { code, reason } from '../base/fault.ts';
+import type { CgroupJob, CgroupJobs } from '../jobs/cgroup-jobs.ts';
+import { jobName, type NodeJob, type NodeJobEnd, parseEndFile, parseJobFile, readJobText } from '../jobs/job-file.ts';
+
+export interface NodeJobsOptions {
+  /** Where job files come in. */
+  folder: string;
+  /** Undefined: only job files count. */
+  cgroups?: CgroupJobs;
+  /** Epoch microseconds. */
+  now(): number;
+  /** A job runs here. When this throws, the job is offered again at the next look. */
+  begun(name: string, job: NodeJob, by: 'file' | 'cgroup'): void;
+  /** Slurm has a cgroup for a job that has begun. */
+  inCgroup(name: string, cgroup: CgroupJob): void;
+  ended(name: string, end: NodeJobEnd, why: string): void;
+  /** Both came while nobody looked: the job may have been recorded by an agent before this one. */
+  missed(name: string, job: NodeJob, end: NodeJobEnd): void;
+  /** A file that cannot be used, said once. */
+  refused(file: string, why: string): void;
+}
+
+export interface NodeJobs {
+  /** Looks at the folder and at the cgroups: a few system calls. */
+  look(): void;
+  /** The job has ended, as somebody else found out. */
+  forget(name: string): void;
+}
+
+interface Running {
+  readonly job: NodeJob;
+  /** Its file in the folder; undefined: it was found by its cgroup. */
+  file: string | undefined;
+  cgroup: boolean;
+}
+
+/** A job that has a cgroup may have a file in a moment, and processes that say more of it. */
+const PATIENCE = 400_000;
+
+/** Which jobs run on this node: what prologs and epilogs say, and what cgroups show. */
+export function nodeJobs(options: NodeJobsOptions): NodeJobs {
+  const since = options.now();
+  const running = new Map<string, Running>();
+  const refused = new Set<string>();
+  /** Cgroups of jobs that were not begun yet: since when they are there. */
+  const seen = new Map<string, number>();
+  /** Jobs that have ended by their file while their cgroup was still there. */
+  const over = new Set<string>();
+
+  function read<T>(name: string, parse: (text: string) => T): T | undefined {
+    const file = path.join(options.folder, name);
+    try {
+      const text = readJobText(file);
+      return text === undefined ? undefined : parse(text);
+    } catch (error) {
+      refuse(name, reason(error));
+      return undefined;
+    }
+  }
+
+  function refuse(name: string, why: string): void {
+    if (!refused.has(name)) options.refused(name.includes(' ') ? name : path.join(options.folder, name), why);
+    refused.add(name);
+  }
+
+  function remove(...names: (string | undefined)[]): void {
+    for (const name of names) {
+      if (name === undefined) continue;
+      try {
+        fs.rmSync(path.join(options.folder, name), { force: true });
+      } catch (error) {
+        refuse(name, `cannot be removed: ${reason(error)}`);
+      }
+    }
+  }
+
+  function begin(name: string, job: NodeJob, file: string | undefined): boolean {
+    try {
+      options.begun(name, job, file === undefined ? 'cgroup' : 'file');
+    } catch (error) {
+      refuse(file ?? `cgroup of job ${name}`, `the job is not recorded yet: ${reason(error)}`);
+      return false;
+    }
+    refused.delete(file ?? `cgroup of job ${name}`);
+    running.set(name, { job, file, cgroup: false });
+    return true;
+  }
+
+  function finish(name: string, end: NodeJobEnd, why: string): void {
+    const { file, job } = running.get(name)!;
+    running.delete(name);
+    over.add(job.id);
+    remove(file);
+    options.ended(name, end, why);
+  }
+
+  const withId = (id: string): string | undefined => [...running].find(([, { job }]) => job.id === id)?.[0];
+
+  function takeFile(file: string, endFile: string | undefined): void {
+    const job = read(file, parseJobFile);
+    if (job === undefined) return;
+    const name = jobName(job);
+    const same = withId(job.id);
+    if (same !== undefined) {
+      const known = running.get(same)!;
+      // its cgroup was there first
+      if (known.file === undefined && !((job.restart ?? 0) > (known.job.restart ?? 0))) {
+        known.file = file;
+        return;
+      }
+      if (same !== name) finish(same, { id: job.id }, 'the scheduler started the job again');
+    }
+    if (endFile !== undefined && !((job.begin ?? 0) >= since)) {
+      const end = read(endFile, parseEndFile);
+      if (end === undefined) return;
+      options.missed(name, job, end);
+      remove(file, endFile);
+      return;
+    }
+    over.delete(job.id);
+    begin(name, job, file);
+  }
+
+  function takeEnd(file: string): void {
+    const end = read(file, parseEndFile);
+    if (end === undefined) return;
+    const exact = jobName(end);
+    const name = running.has(exact) && end.restart !== undefined ? exact : withId(end.id);
+    // a run that is named and does not run here has ended before
+    if (name !== undefined && (end.restart === undefined || name === exact)) finish(name, end, 'the job has ended');
+    remove(file);
+  }
+
+  function lookAtFiles(): void {
+    let names: string[];
+    try {
+      names = fs.readdirSync(options.folder);
+    } catch (error) {
+      if (code(error) !== 'ENOENT') refuse('', reason(error));
+      return;
+    }
+    const all = new Set(names);
+    const files = new Set([...running.values()].map(({ file }) => file));
+    for (const name of names) {
+      if (name.startsWith('.') || name.endsWith('.end') || files.has(name)) continue;
+      takeFile(name, all.has(`${name}.end`) ? `${name}.end` : undefined);
+    }
+    for (const name of names) if (name.endsWith('.end') && !name.startsWith('.')) takeEnd(name);
+    for (const name of refused) if (!all.has(name) && !name.includes(' ')) refused.delete(name);
+  }
+
+  function lookAtCgroups(cgroups: CgroupJobs): void {
+    const now = options.now();
+    const found = cgroups.look();
+    for (const [id, cgroup] of found) {
+      if (over.has(id)) continue;
+      let name = withId(id);
+      if (name === undefined) {
+        const first = seen.get(id) ?? now;
+        seen.set(id, first);
+        const job = cgroups.describe(cgroup) ?? (now - first >= PATIENCE ? cgroups.outline(cgroup) : undefined);
+        if (job === undefined || !begin(jobName(job), job, undefined)) continue;
+        name = jobName(job);
+      }
+      seen.delete(id);
+      const known = running.get(name)!;
+      if (!known.cgroup) options.inCgroup(name, cgroup);
+      known.cgroup = true;
+    }
+    for (const [name, { job, file }] of [...running]) {
+      if (file === undefined && !found.has(job.id)) finish(name, { id: job.id, end: now }, 'its cgroup has gone');
+    }
+    for (const id of seen.keys()) if (!found.has(id)) seen.delete(id);
+    for (const id of over) if (!found.has(id)) over.delete(id);
+  }
+
+  return {
+    look() {
+      lookAtFiles();
+      if (options.cgroups !== undefined) lookAtCgroups(options.cgroups);
+      else over.clear();
+    },
+    forget(name) {
+      const job = running.get(name)?.job;
+      running.delete(name);
+      if (job !== undefined) over.add(job.id);
+    },
+  };
+}

@@ -1,0 +1,272 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault, reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
+import { cgroupJobs } from '../jobs/cgroup-jobs.ts';
+import type { Run } from '../jobs/command.ts';
+import { schedulerNamed, schedulerRunner } from '../jobs/job-facts.ts';
+import { jobName, type NodeJob, type NodeJobEnd } from '../jobs/job-file.ts';
+import { type ProcessId, processId, stillRuns } from '../jobs/process-id.ts';
+import type { WriterOptions } from '../recording/append.ts';
+import { readJob } from '../recording/open.ts';
+import { replaceJson } from '../recording/replace.ts';
+import type { CustomSource } from '../sources/custom.ts';
+import { nodeFacts } from '../sources/facts.ts';
+import { Host } from '../sources/host.ts';
+import { type Clock, wallClock } from './clock.ts';
+import { closeLeftOver } from './close-left-over.ts';
+import { dayOf, type FleetRecording, recordFleet } from './fleet-recording.ts';
+import { type Common, type JobRecording, recordJob } from './job-recording.ts';
+import { nodeJobs } from './node-jobs.ts';
+import { sharedSources } from './shared-sources.ts';
+import { ticker } from './ticker.ts';
+
+/** What takes recordings out of the spool: src/sinks/spool.ts. */
+export interface Outlet {
+  wake(): void;
+  close(seconds: number): Promise<void>;
+}
+
+export interface ServiceOptions {
+  /** Recordings are made in this folder. */
+  spool: string;
+  /** Job files come in here. */
+  jobs: string;
+  node: string;
+  /** Of jobs that do not name another. */
+  intervalSeconds: number;
+  /** Of the node itself. */
+  idleIntervalSeconds: number;
+  only: readonly string[];
+  without: readonly string[];
+  custom: readonly CustomSource[];
+  writer: WriterOptions;
+  redact: boolean;
+  outlet?: Outlet;
+  /** Look for jobs that no prolog told of (default: yes). */
+  watchCgroups?: boolean;
+  /** For the log. */
+  say(line: string): void;
+  /** '' on a live machine. */
+  root?: string;
+  clock?: Clock;
+  run?: Run;
+}
+
+export interface Service {
+  /** The jobs that are being recorded, by name. */
+  readonly jobs: ReadonlyMap<string, JobRecording>;
+  readonly fleet: FleetRecording;
+  /** Looks for jobs now instead of at the next turn. */
+  look(): void;
+  /** Takes the last samples and closes everything; jobs that go on are gone on with by the next service. */
+  stop(why: string): Promise<void>;
+}
+
+const LOOK_MS = 500;
+/** What an agent before this one has left is closed when it is sure that no job goes on with it. */
+const LEFT_OVER_MS = 3_000;
+/** A job without any process for so long may have lost its epilog: the scheduler is asked. */
+const LOST_EPILOG_MS = 600_000;
+const LAST_SEND_SECONDS = 5;
+
+/** The agent of a node, always on: records the node itself, and every job that runs on it. */
+export function startService(options: ServiceOptions): Service {
+  const { spool, say } = options;
+  const clock = options.clock ?? wallClock();
+  const host = new Host(options.root ?? '');
+  const release = takeSpool(spool);
+  const isWanted = (name: string): boolean =>
+    !options.without.includes(name) && (options.only.length === 0 || options.only.includes(name));
+  const shared = sharedSources({ host, isWanted, custom: options.custom });
+  const closing = new Set<Promise<void>>();
+  const jobs = new Map<string, JobRecording>();
+  const common: Common = {
+    node: options.node,
+    root: options.root ?? '',
+    facts: nodeFacts(host),
+    shared,
+    clock,
+    ticker: ticker(clock, { before: changeDay, after: () => options.outlet?.wake() }),
+    writer: options.writer,
+    redact: options.redact,
+    isWanted,
+    run: options.run ?? schedulerRunner(),
+  };
+  let fleet = recordFleet(spool, options.idleIntervalSeconds, common);
+
+  /** Whatever becomes of it, the service goes on. */
+  function whenClosed(what: string, work: Promise<void>): void {
+    const done = work
+      .catch((error) => say(`${what}: ${reason(error)}`))
+      .finally(() => {
+        closing.delete(done);
+        options.outlet?.wake();
+      });
+    closing.add(done);
+  }
+
+  function changeDay(now: number): void {
+    if (dayOf(now) === fleet.day) return;
+    const yesterday = fleet;
+    try {
+      fleet = recordFleet(spool, options.idleIntervalSeconds, common);
+    } catch (error) {
+      // the old one goes on until there is room for a new one
+      say(`${dayOf(now)} cannot be begun in ${spool}: ${reason(error)}`);
+      return;
+    }
+    whenClosed(yesterday.folder, yesterday.end());
+  }
+
+  function begun(name: string, job: NodeJob, by: 'file' | 'cgroup'): void {
+    const folder = folderFor(spool, job, by);
+    const recording = recordJob(folder, job, job.intervalSeconds ?? options.intervalSeconds, common);
+    for (const [other, running] of jobs) {
+      running.sharesWith(name);
+      recording.sharesWith(other);
+    }
+    jobs.set(name, recording);
+    const whose = recording.job.user === '' ? '' : ` of ${recording.job.user}`;
+    say(`job ${name}${whose} begins${by === 'file' ? '' : ' (by its cgroup)'}: ${recording.folder}`);
+    options.outlet?.wake();
+  }
+
+  function ended(name: string, end: NodeJobEnd, why: string): void {
+    const recording = jobs.get(name);
+    if (recording === undefined) return;
+    jobs.delete(name);
+    const over = recording.end(end, why).then(() => {
+      const left = recording.agent.record.left_running ?? [];
+      const daemons = left.map(({ pid, command }) => `${pid} ${command}`).join(', ');
+      say(`job ${name} has ended${left.length === 0 ? '' : `; still running: ${daemons}`}`);
+    });
+    whenClosed(`job ${name}`, over);
+  }
+
+  const watch = nodeJobs({
+    folder: options.jobs,
+    ...(options.watchCgroups === false ? {} : { cgroups: cgroupJobs(host) }),
+    now: () => clock.now(),
+    begun,
+    ended,
+    inCgroup: (name, cgroup) => jobs.get(name)?.inCgroup(cgroup),
+    missed(name, job, end) {
+      const folder = path.join(spool, `job-${jobName(job)}`);
+      if (!fs.existsSync(folder)) say(`job ${name} has begun and ended while no agent was running: not recorded`);
+      else whenClosed(folder, closeLeftOver(folder, common, end));
+    },
+    refused: (file, why) => say(`${file}: ${why}`),
+  });
+  const look = (): void => {
+    try {
+      watch.look();
+    } catch (error) {
+      say(`looking for jobs: ${reason(error)}`);
+    }
+  };
+
+  /** An epilog that was never run, or could not write, must not keep a job for ever. */
+  async function findLost(): Promise<void> {
+    for (const [name, recording] of jobs) {
+      const { job } = recording;
+      const names = job.scheduler === 'slurm' || job.scheduler === 'pbs';
+      if (!names || clock.now() - job.start < LOST_EPILOG_MS * 1000 || recording.hasProcesses()) continue;
+      const found = await schedulerNamed(job.scheduler).state(common.run, job, () => {});
+      if (found === undefined || found.state === 'running' || jobs.get(name) !== recording) continue;
+      forget(name);
+      ended(name, known(job.id, found.end), 'the scheduler says that it has ended; its epilog did not');
+    }
+  }
+
+  function forget(name: string): void {
+    fs.rmSync(path.join(options.jobs, name), { force: true });
+    watch.forget(name);
+  }
+
+  makeFolder(options.jobs, 0o755);
+  const watcher = watchFolder(options.jobs, look);
+  look();
+  const timers = [
+    setInterval(look, LOOK_MS),
+    setInterval(() => void findLost().catch((error) => say(reason(error))), LOST_EPILOG_MS),
+  ];
+  const leftOver = setTimeout(() => {
+    const current = new Set([fleet.folder, ...[...jobs.values()].map(({ folder }) => folder)]);
+    for (const name of fs.readdirSync(spool)) {
+      const folder = path.join(spool, name);
+      if (!/^(job|fleet)-/.test(name) || current.has(folder) || readJob(folder)?.end !== undefined) continue;
+      whenClosed(folder, closeLeftOver(folder, common));
+    }
+  }, LEFT_OVER_MS);
+
+  return {
+    jobs,
+    get fleet() {
+      return fleet;
+    },
+    look,
+    async stop(why) {
+      watcher?.close();
+      clearTimeout(leftOver);
+      for (const timer of timers) clearInterval(timer);
+      await Promise.all([...jobs.values()].map((job) => job.pause(why)));
+      await fleet.pause(why);
+      await Promise.all(closing);
+      await shared.close();
+      options.outlet?.wake();
+      await options.outlet?.close(LAST_SEND_SECONDS);
+      release();
+    },
+  };
+}
+
+const known = (id: string, end: number | undefined): NodeJobEnd => (end === undefined ? { id } : { id, end });
+
+/** Where a job is recorded. A cgroup does not say which run of an id it is: one that has ended already was another. */
+function folderFor(spool: string, job: NodeJob, by: 'file' | 'cgroup'): string {
+  const folder = path.join(spool, `job-${jobName(job)}`);
+  if (by === 'file' || readJob(folder)?.end === undefined) return folder;
+  job.restart = (job.restart ?? 0) + 1;
+  return folderFor(spool, job, by);
+}
+
+/** Tells at once that something came; a look now and then sees what this misses. */
+function watchFolder(folder: string, look: () => void): fs.FSWatcher | undefined {
+  try {
+    const watcher = fs.watch(folder, { persistent: false }, look);
+    watcher.on('error', () => {});
+    return watcher;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Two agents in one spool would write to the same files. Returns how to leave it. */
+function takeSpool(spool: string): () => void {
+  const file = path.join(spool, '.agent.json');
+  try {
+    makeFolder(spool, 0o700);
+    const other = JSON.parse(fs.readFileSync(file, 'utf8')) as ProcessId;
+    if (other.pid !== process.pid && stillRuns(other)) {
+      throw new Fault(`an agent (process ${other.pid}) records in ${spool} already`, {
+        hint: 'one agent a node is enough; another one needs a spool and a jobs folder of its own (--spool, --jobs)',
+      });
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    if (!fs.existsSync(spool)) {
+      throw new Fault(`cannot make ${spool}: ${reason(error)}`, {
+        hint: '--spool FOLDER (setting service.spool) chooses another',
+      });
+    }
+  }
+  try {
+    replaceJson(file, processId(process.pid));
+  } catch (error) {
+    throw new Fault(`cannot write ${spool}: ${reason(error)}`, {
+      hint: 'the agent needs a spool that it may write to: --spool FOLDER (setting service.spool)',
+    });
+  }
+  return () => fs.rmSync(file, { force: true });
+}
