@@ -1,0 +1,79 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import * as fs from 'node:fs';
+import { code, Fault, reason } from '../base/fault.ts';
+import { Refused } from './identity.ts';
+
+/** What a token says of its bearer: `node:c1`, `user:alice`, `administrator:root`. */
+export interface Claim {
+  kind: 'node' | 'user' | 'administrator';
+  name: string;
+}
+
+const KINDS: readonly string[] = ['node', 'user', 'administrator'] satisfies Claim['kind'][];
+const KEY_BYTES = 32;
+
+const seal = (key: Buffer, words: string): Buffer => createHmac('sha256', key).update(`tacho token\n${words}`).digest();
+
+/**
+ * A token is what it claims and a seal that only the holder of the hub's key can make: the hub keeps no list of tokens.
+ *
+ *     makeToken(key, { kind: 'node', name: 'c1' })   node:c1.jk3…
+ */
+export function makeToken(key: Buffer, { kind, name }: Claim): string {
+  const words = `${kind}:${encodeURIComponent(name)}`;
+  return `${words}.${seal(key, words).toString('base64url')}`;
+}
+
+/** What a token claims, once the seal has been found right. Throws `Refused`. */
+export function readToken(key: Buffer, token: string): Claim {
+  const dot = token.lastIndexOf('.');
+  const words = token.slice(0, Math.max(0, dot));
+  const given = Buffer.from(token.slice(dot + 1), 'base64url');
+  const right = seal(key, words);
+  if (given.length !== right.length || !timingSafeEqual(given, right)) {
+    throw new Refused('the token was not made with the key of this hub');
+  }
+  const [kind, name] = words.split(':') as [string, string];
+  if (!KINDS.includes(kind)) throw new Refused(`the token is for a ${kind}`);
+  return { kind: kind as Claim['kind'], name: decodeURIComponent(name) };
+}
+
+/** Makes a new key file that only its owner can read; one that is there stays as it is. */
+export function makeKey(file: string): void {
+  try {
+    fs.writeFileSync(file, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    throw new Fault(`cannot make the key ${file}: ${reason(error)}`, {
+      ...(code(error) === 'EEXIST'
+        ? { hint: 'a new key makes every token of the old one useless: move it away first' }
+        : {}),
+    });
+  }
+}
+
+export function readKey(file: string): Buffer {
+  const text = readSecret(file, 'the key of the hub', 'tacho token key FILE makes one');
+  if (!/^[0-9a-f]{64,}$/i.test(text)) throw new Fault(`${file} is no key: it should hold 64 hexadecimal digits`);
+  return Buffer.from(text, 'hex');
+}
+
+export const readTokenFile = (file: string): string =>
+  readSecret(file, 'the token', 'tacho token node NAME --key FILE prints one, on the hub');
+
+function readSecret(file: string, what: string, hint: string): string {
+  try {
+    const fd = fs.openSync(file, 'r');
+    try {
+      const { mode } = fs.fstatSync(fd);
+      if ((mode & 0o077) !== 0) {
+        throw new Fault(`${what} in ${file} can be read by others`, { hint: `chmod 600 ${file}` });
+      }
+      return fs.readFileSync(fd, 'utf8').trim();
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault(`cannot read ${what} in ${file}: ${reason(error)}`, { hint });
+  }
+}

@@ -1,0 +1,41 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Why there can be no MUNGE daemon here; false: there can. */
+export function whyNoMunge(): string | false {
+  if (spawnSync('munged', ['--version']).error !== undefined) return 'munge is not installed';
+  return process.getuid!() === 0 ? false : 'a MUNGE daemon for several users needs root';
+}
+
+export interface MungeDaemon {
+  socket: string;
+  stop(): Promise<void>;
+}
+
+/** A daemon with a key and a socket of its own, which every user may ask. */
+export async function startMunge(): Promise<MungeDaemon> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-munge-'));
+  fs.chmodSync(folder, 0o755);
+  const file = (name: string): string => path.join(folder, name);
+  const socket = file('socket');
+  fs.writeFileSync(file('key'), randomBytes(1024), { mode: 0o600 });
+  const places = ['key', 'pid', 'log', 'seed'].map((name) => `--${name}-file=${file(name)}`);
+  const daemon = spawn('munged', ['--foreground', '--force', `--socket=${socket}`, ...places], { stdio: 'ignore' });
+  for (let i = 0; !fs.existsSync(socket); i++) {
+    if (i > 200 || daemon.exitCode !== null) throw new Error(`munged: ${fs.readFileSync(file('log'), 'utf8')}`);
+    await sleep(50);
+  }
+  return {
+    socket,
+    async stop() {
+      daemon.kill();
+      if (daemon.exitCode === null && daemon.signalCode === null) await once(daemon, 'exit');
+      fs.rmSync(folder, { recursive: true });
+    },
+  };
+}
