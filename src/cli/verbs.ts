@@ -57,6 +57,7 @@ export const verbs: readonly Verb[] = [
   { name: 'watch', group: many, summary: 'store every recording that appears in a folder', load: () => import('./watch.ts') },
   { name: 'db', group: many, summary: 'look after the database: tables, jobs, what is old', load: () => import('./db.ts') },
   { name: 'hub', group: many, summary: 'receive what agents record, and file it by user and job', load: () => import('./hub.ts') },
+  { name: 'token', group: many, summary: 'make the tokens with which agents and users prove who they are', load: () => import('./token.ts') },
   { name: 'check', group: learn, summary: 'say what can be recorded on this machine', load: () => import('./check.ts') },
   { name: 'demo', group: learn, summary: 'write the recording of a synthetic GPU job', load: () => import('./demo.ts') },
   { name: 'completion', group: learn, summary: 'print a completion script for a shell', load: () => import('./completion.ts') },

@@ -78,6 +78,15 @@ export const kinds = {
       return String(value);
     },
   },
+  file: {
+    say: 'the path of a file',
+    placeholder: 'file',
+    types: ['string'],
+    parse(value): string {
+      if (value === '') throw usage('a path is needed');
+      return String(value);
+    },
+  },
   text: {
     say: 'a text',
     placeholder: 'text',
@@ -89,6 +98,15 @@ export const kinds = {
     placeholder: 'address',
     types: ['string'],
     parse: (value): string => parseAddress(String(value)),
+  },
+  trust: {
+    say: '"none", "munge" or "token"',
+    placeholder: 'method',
+    types: ['string'],
+    parse(value): 'none' | 'munge' | 'token' {
+      if (value === 'none' || value === 'munge' || value === 'token') return value;
+      throw usage(`"${value}" is none of none, munge and token`);
+    },
   },
 } as const satisfies Record<string, Kind<unknown>>;
 

@@ -54,6 +54,19 @@ export const settings = [
     help: 'Keep so much of a table in memory while the disk refuses it.',
   },
   {
+    key: 'spool.size',
+    kind: 'size',
+    default: '2GiB',
+    help: "What a node's agent keeps at most while it cannot be sent; then the oldest samples are given up, and that is noted.",
+  },
+  {
+    key: 'hub.addresses',
+    kind: 'list',
+    default: [],
+    flag: '--hub',
+    help: "Hubs to which a node's agent sends its samples, as HOST:PORT or https://HOST:PORT; the next one while those before it are away.",
+  },
+  {
     key: 'hub.listen',
     kind: 'text',
     default: '127.0.0.1:8471',
@@ -114,6 +127,50 @@ export const settings = [
     flag: '--hooks-only',
     rare: true,
     help: 'Believe prologs and epilogs alone: do not look for jobs by the cgroups that Slurm makes for them.',
+  },
+  {
+    key: 'trust.method',
+    kind: 'trust',
+    default: 'none',
+    flag: '--trust',
+    help: 'How agents and users prove to a hub who they are: munge, token, or none (on one machine only).',
+  },
+  {
+    key: 'trust.token_file',
+    kind: 'file',
+    help: 'The token of this node or user, in a file that only its owner can read.',
+  },
+  { key: 'trust.key_file', kind: 'file', help: "The hub's key, with which `tacho token` makes tokens." },
+  {
+    key: 'trust.ca',
+    kind: 'file',
+    help: "The certificates by which a hub's certificate is known, beside the system's.",
+  },
+  {
+    key: 'trust.certificate',
+    kind: 'file',
+    help: "The hub's certificate (PEM); with trust.private_key it speaks TLS.",
+  },
+  { key: 'trust.private_key', kind: 'file', help: "The private key of the hub's certificate (PEM)." },
+  {
+    key: 'trust.agents',
+    kind: 'list',
+    default: [],
+    rare: true,
+    help: 'Users besides root as whom the agents of nodes run (with munge).',
+  },
+  {
+    key: 'trust.administrators',
+    kind: 'list',
+    default: [],
+    rare: true,
+    help: "Users besides root who may see everybody's jobs on a hub (with munge).",
+  },
+  {
+    key: 'trust.munge_socket',
+    kind: 'file',
+    rare: true,
+    help: "The socket of a MUNGE daemon other than the system's.",
   },
 ] as const satisfies readonly Setting[];
 
