@@ -1,25 +1,27 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { type CompareBy, compare } from '../judge/compare.ts';
-import { gather } from '../judge/gather.ts';
+import { gather, gatherStored } from '../judge/gather.ts';
+import { seriesOf } from '../judge/material.ts';
 import { type Report, report } from '../judge/report.ts';
 import { joinColumns, type ProcessSet } from '../query/process-set.ts';
 import { linkProcesses } from '../query/process-tree.ts';
-import { readColumns } from '../query/processes.ts';
+import { readColumns, sampledProcesses } from '../query/processes.ts';
 import { findRecordings } from '../recording/open.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { pageWidth } from './process-source.ts';
 import { whole } from './processes.ts';
+import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 import { warn } from './warn.ts';
 
-interface Options extends DatabaseOptions {
+interface Options extends DatabaseOptions, StoreOptions {
   by?: CompareBy;
   limit?: number;
   format: 'text' | 'json' | 'csv';
 }
 
 export function define(command: Command): void {
-  databaseOption(command)
+  storeOption(databaseOption(command))
     .usage('A B… [options]')
     .argument(
       '<recordings...>',
@@ -40,6 +42,7 @@ Examples:
   tacho compare tacho-4711 tacho-4712                       why did the second take longer?
   tacho compare tacho-4711 tacho-4712 --by process          by command instead of by tag
   tacho compare runs/ --by metric --format csv > runs.csv   every job below runs/ in a column
+  tacho compare 4711 4712 --store http://vm:8428
 `,
     )
     .action(async (paths: string[], options: Options) => {
@@ -59,6 +62,7 @@ Examples:
 }
 
 async function jobsOf(names: readonly string[], options: Options): Promise<{ set: ProcessSet; reports: Report[] }> {
+  if (options.store !== undefined) return storedOf(options.store, names);
   const database = await databaseFor(names, options);
   if (database === undefined) {
     const recordings = findRecordings(names);
@@ -79,6 +83,19 @@ async function jobsOf(names: readonly string[], options: Options): Promise<{ set
     set: linkProcesses(await jobsSource(database, jobs).processes()),
     reports: await storedReports(database, jobs),
   };
+}
+
+async function storedOf(address: string, ids: readonly string[]): Promise<{ set: ProcessSet; reports: Report[] }> {
+  const jobs = await storedJobs(address, ids);
+  if (jobs.length < 2) throw tooFew('job', `tacho list --store ${jobs[0]!.store.name} shows what is there`);
+  const materials = [];
+  for (const job of jobs) materials.push(await gatherStored(job));
+  const parts = materials.map(({ nodes }, j) =>
+    sampledProcesses(jobs[j]!.recording, (name) =>
+      nodes.flatMap((n) => (n.node === name ? seriesOf(n, 'process') : [])),
+    ),
+  );
+  return { set: linkProcesses(joinColumns(parts)), reports: materials.map(report) };
 }
 
 const tooFew = (what: string, hint: string): Error =>

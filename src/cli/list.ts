@@ -1,11 +1,22 @@
 import { type Command, Option } from 'commander';
-import { listRecordings } from '../recording/list.ts';
+import { parseMoment } from '../base/moment.ts';
+import { type Listed, listRecordings } from '../recording/list.ts';
 import { listText } from '../show/list-text.ts';
+import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
+
+interface Options extends StoreOptions {
+  format: string;
+  tables?: boolean;
+  from?: number;
+  to?: number;
+}
 
 export function define(command: Command): void {
-  command
+  storeOption(command)
     .argument('[folder...]', 'where to look (default: the current folder)')
     .option('-t, --tables', 'the tables that were recorded, instead of the recordings')
+    .option('--from <time>', 'only what ran then or later (2026-11-15, -7d)', (text) => parseMoment(text))
+    .option('--to <time>', 'only what ran then or earlier', (text) => parseMoment(text))
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
@@ -16,22 +27,38 @@ Examples:
   tacho list
   tacho list tacho-4711 --tables
   tacho list /archive/2026 --format json | jq '.[] | select(.user=="ada").path'
+  tacho list --store http://vm:8428 --from -7d
 `,
     )
-    .action(async (folders: string[], options: { format: string; tables?: boolean }) => {
-      const places = folders.length === 0 ? ['.'] : folders;
-      if (options.tables === true) return void process.stdout.write(await tablesOf(places, options.format));
-      const found = listRecordings(places);
+    .action(async (folders: string[], options: Options) => {
+      const { store } = options;
+      const places = folders.length === 0 && store === undefined ? ['.'] : folders;
+      if (options.tables === true) return void process.stdout.write(await tablesOf(places, options));
+      const found = (store === undefined ? listRecordings(places) : await inStore(store, places, options)).filter(
+        ({ start, end }) => !(start! > (options.to ?? Number.NaN)) && !(end! < (options.from ?? Number.NaN)),
+      );
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
-      else if (found.length === 0) process.stderr.write('no recordings here; tacho run -- COMMAND makes one\n');
-      else process.stdout.write(listText(found, terminalWidth()));
+      else if (found.length > 0) process.stdout.write(listText(found, terminalWidth()));
+      else if (store === undefined) process.stderr.write('no recordings here; tacho run -- COMMAND makes one\n');
+      else process.stderr.write('no jobs there; agents and hubs push them when victoria.url says where\n');
     });
 }
 
-async function tablesOf(places: readonly string[], format: string): Promise<string> {
+async function inStore(address: string, ids: readonly string[], options: Options): Promise<Listed[]> {
+  const [{ openStore }, { listStored }] = await Promise.all([
+    import('../query/store/client.ts'),
+    import('../query/store/list.ts'),
+  ]);
+  const found = await listStored(openStore(address), options);
+  return ids.length === 0 ? found : found.filter(({ job }) => ids.includes(job));
+}
+
+async function tablesOf(places: readonly string[], { format, store }: Options): Promise<string> {
   const { findRecordings } = await import('../recording/open.ts');
   const { recordedTables, tableListText } = await import('../show/table-list.ts');
-  const tables = recordedTables(findRecordings(places));
+  const recordings =
+    store === undefined ? findRecordings(places) : (await storedJobs(store, places)).map(({ recording }) => recording);
+  const tables = recordedTables(recordings);
   return format === 'json' ? `${JSON.stringify(tables, null, 1)}\n` : tableListText(tables, terminalWidth());
 }
 

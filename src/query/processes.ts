@@ -67,6 +67,19 @@ export function recordedProcesses(
   return linkProcesses(joinColumns(parts));
 }
 
+/** The processes that sampling saw, from statistics alone: all that is known of a job in a store. */
+export function sampledProcesses(
+  recording: Recording,
+  sampled: (node: string) => readonly SeriesStatistics[],
+): ProcessColumns {
+  const job = processJob(recording.job, recording.path);
+  const parts = recording.nodes.map((node) => {
+    const samples = samplesOfStatistics(sampled(node.name));
+    return mergeProcesses(nodeProcesses({ ...node, tables: new Map() }, job, recording.job, [], { samples }));
+  });
+  return joinColumns(parts.length === 0 ? [makeColumns(0, [], [job])] : parts);
+}
+
 export function processJob(job: Job, origin: string): ProcessJob {
   return {
     id: job.id,

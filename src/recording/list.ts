@@ -19,7 +19,8 @@ export interface Listed {
   start?: number;
   end?: number;
   nodes: number;
-  bytes: number;
+  /** Missing when it is no folder but a job in a store. */
+  bytes?: number;
   state: RecordingState;
   /** How the job ended, as its job.json says. */
   job_state: string;

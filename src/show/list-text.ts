@@ -26,7 +26,7 @@ export function listText(found: readonly Listed[], width?: number, now = Date.no
     each.start === undefined ? 'unknown' : began(each.start, width),
     each.start === undefined ? '' : lasted(each, now),
     String(each.nodes),
-    formatBytes(each.bytes),
+    each.bytes === undefined ? '' : formatBytes(each.bytes),
     each.state,
     each.path,
   ]);

@@ -118,7 +118,9 @@ function richer(a: Job, b: Job): Job {
 }
 
 function storedJob(store: Store, job: Job, nodes: NodeRecording[], now: number): StoredJob {
-  for (const node of nodes) for (const table of node.agent?.tables ?? []) node.tables.set(table.name, { parts: [] });
+  // what happened (process_end …) is not in a store
+  for (const { agent, tables } of nodes)
+    for (const table of agent?.tables ?? []) if (table.events !== true) tables.set(table.name, { parts: [] });
   nodes.sort((a, b) => byName(a.name, b.name));
   const starts = [job.start, ...nodes.map((node) => node.agent?.start ?? job.start)].filter(Number.isFinite);
   const ends = nodes.map(({ agent }) => agent?.end ?? job.end);

@@ -1,4 +1,4 @@
-import type { NodeRecording, Recording } from '../../recording/open.ts';
+import type { NodeRecording } from '../../recording/open.ts';
 import type { TableStatistics } from '../../recording/statistics.ts';
 import { infoName } from '../../table/names.ts';
 import type { Table } from '../../table/table.ts';
@@ -100,7 +100,7 @@ export interface StoredMarker {
 /** The markers of a job: they are few, and each of them counts. */
 export async function storedMarkers({ store, recording, from, to }: StoredJob): Promise<StoredMarker[]> {
   const { id, restart } = recording.job;
-  const nodes = recording.nodes.map((node: NodeRecording) => node.name);
+  const nodes = recording.nodes.map((node) => node.name);
   const names = ['tacho_marker_phase', 'tacho_marker_fom'];
   const series = selector({ names, job: id, nodes, ...(restart === undefined ? {} : { restart }) });
   const markers: StoredMarker[] = [];
@@ -117,15 +117,4 @@ export async function storedMarkers({ store, recording, from, to }: StoredJob): 
     });
   }
   return markers.sort((a, b) => a.time - b.time);
-}
-
-/** The nodes that really have samples: an agent that describes a table need not have seen any of it. */
-export function withTables(recording: Recording, summaries: readonly NodeSummary[]): Recording {
-  return {
-    ...recording,
-    nodes: recording.nodes.map((node, i) => ({
-      ...node,
-      tables: new Map([...(summaries[i]?.tables.keys() ?? [])].map((name) => [name, { parts: [] }])),
-    })),
-  };
 }

@@ -1,0 +1,63 @@
+import type { Listed } from '../../recording/list.ts';
+import { type Answer, EVER, type Labels, type Store } from './client.ts';
+import { duration } from './selector.ts';
+
+/** A job that says nothing for so long does not run any more: facts are said once a minute. */
+const SILENT_SECONDS = 180;
+
+export interface ListOptions {
+  /** Epoch microseconds: only what ran then. */
+  from?: number;
+  to?: number;
+}
+
+/** The jobs that a store knows, oldest first: a handful of queries, however many there are. */
+export async function listStored(store: Store, options: ListOptions = {}, now = Date.now()): Promise<Listed[]> {
+  const to = options.to === undefined ? now : Math.min(now, Math.ceil(options.to / 1000));
+  const window = duration(to - (options.from === undefined ? EVER : Math.floor(options.from / 1000)));
+  const ask = (expression: string): Promise<Answer[]> => store.query(expression.replaceAll('$window', window), to);
+  const [infos, starts, ends, states, nodes] = await Promise.all([
+    ask('max by (job, restart, user, name) (tlast_over_time(tacho_job_info{job!=""}[$window]))'),
+    ask('min by (job, restart) (last_over_time(tacho_job_start_timestamp_seconds{job!=""}[$window]))'),
+    ask('max by (job, restart) (last_over_time(tacho_job_end_timestamp_seconds{job!=""}[$window]))'),
+    ask('max by (job, restart, state) (tlast_over_time(tacho_job_state{job!=""}[$window]))'),
+    ask('count by (job, restart) (last_over_time(tacho_job_start_timestamp_seconds{job!=""}[$window]))'),
+  ]);
+  const newest = newestOf(infos);
+  const [start, end, count] = [starts, ends, nodes].map((all) => new Map(all.map((a) => [keyOf(a.labels), a.value])));
+  const state = newestOf(states);
+  const found = [...newest].map(([key, { labels, value }]): Listed => {
+    const ended = end!.get(key);
+    const alive = ended === undefined && now / 1000 - value < SILENT_SECONDS;
+    const restart = labels.restart === undefined ? '' : `r${labels.restart}`;
+    const began = start!.get(key);
+    return {
+      path: `${store.name}#${labels.job}${restart}`,
+      job: labels.job!,
+      name: labels.name ?? '',
+      user: labels.user ?? '',
+      ...(began === undefined ? {} : { start: Math.round(began * 1e6) }),
+      // without an end, the last that anybody said
+      ...(alive ? {} : { end: Math.round((ended ?? value) * 1e6) }),
+      nodes: count!.get(key) ?? 0,
+      state: alive ? 'running' : 'ended',
+      job_state: state.get(key)?.labels.state ?? 'unknown',
+    };
+  });
+  return found.sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
+}
+
+const keyOf = (labels: Labels): string => `${labels.job}\n${labels.restart ?? ''}`;
+
+/** For each job the answer with the greatest value: what was said last counts. */
+function newestOf(answers: readonly Answer[]): Map<string, Answer> {
+  const found = new Map<string, Answer>();
+  for (const answer of answers) {
+    const key = keyOf(answer.labels);
+    const known = found.get(key);
+    // nodes that end one after the other say so in the same moment
+    const later = known === undefined ? true : answer.value - known.value;
+    if (later === true || later > 0 || (later === 0 && known!.labels.state === 'running')) found.set(key, answer);
+  }
+  return found;
+}
