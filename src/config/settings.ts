@@ -75,6 +75,14 @@ export const settings = [
   },
   { key: 'hub.archive', kind: 'folder', flag: '--archive', help: 'Folder in which the hub files recordings.' },
   {
+    key: 'hub.seal_after',
+    kind: 'duration',
+    default: '1h',
+    flag: '--seal-after',
+    rare: true,
+    help: 'Seal a recording after so long without a word from nodes that never said they are done.',
+  },
+  {
     key: 'hub.keep_age',
     kind: 'duration',
     flag: '--keep-age',

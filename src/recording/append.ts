@@ -172,15 +172,16 @@ export class TableWriter {
   }
 
   private setAside(): void {
-    this.part++;
+    // a hub may have had us take up later numbers meanwhile
+    this.part = Math.max(this.part, lastPart(this.folder, this.table.name)) + 1;
     const aside = path.join(this.folder, `${this.table.name}.${String(this.part).padStart(4, '0')}.csv`);
     fs.renameSync(this.file, aside);
-    if (!this.plain) this.compressing = this.compressing.then(() => compress(aside)).catch(() => {});
+    if (!this.plain) this.compressing = this.compressing.then(() => compressPart(aside)).catch(() => {});
   }
 }
 
 /** Replaces a part by its compressed form; whatever happens on the way, one of the two is whole. */
-async function compress(part: string): Promise<void> {
+export async function compressPart(part: string): Promise<void> {
   const { zstdCompress, constants } = await import('node:zlib');
   const { promisify } = await import('node:util');
   const packed = await promisify(zstdCompress)(await fs.promises.readFile(part), {
