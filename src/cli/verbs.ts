@@ -13,6 +13,7 @@ export interface Verb {
     | 'Look at recordings'
     | 'Look after recordings'
     | 'Keep many jobs'
+    | 'Record a cluster'
     | 'Get to know Tacho';
   /** One line for `tacho --help`. */
   readonly summary: string;
@@ -25,6 +26,7 @@ const record = 'Record a job';
 const look = 'Look at recordings';
 const keep = 'Look after recordings';
 const many = 'Keep many jobs';
+const cluster = 'Record a cluster';
 const learn = 'Get to know Tacho';
 
 // biome-ignore format: one verb, one line
@@ -56,10 +58,12 @@ export const verbs: readonly Verb[] = [
   { name: 'submit', group: many, summary: 'store recordings in a PostgreSQL database', load: () => import('./submit.ts') },
   { name: 'watch', group: many, summary: 'store every recording that appears in a folder', load: () => import('./watch.ts') },
   { name: 'db', group: many, summary: 'look after the database: tables, jobs, what is old', load: () => import('./db.ts') },
-  { name: 'hub', group: many, summary: 'receive what agents record, and file it by user and job', load: () => import('./hub.ts') },
-  { name: 'token', group: many, summary: 'make the tokens with which agents and users prove who they are', load: () => import('./token.ts') },
+  { name: 'hub', group: cluster, summary: 'receive what agents record, and file it by user and job', load: () => import('./hub.ts') },
+  { name: 'token', group: cluster, summary: 'make the tokens with which agents and users prove who they are', load: () => import('./token.ts') },
+  { name: 'agent', group: cluster, summary: 'record this node and every job on it, as a service', load: () => import('./agent.ts') },
+  { name: 'job', group: cluster, summary: "tell this node's agent that a job begins or has ended", load: () => import('./job.ts') },
+  { name: 'slurm', group: cluster, summary: "print what Slurm needs to tell nodes' agents of jobs", load: () => import('./slurm.ts') },
   { name: 'check', group: learn, summary: 'say what can be recorded on this machine', load: () => import('./check.ts') },
   { name: 'demo', group: learn, summary: 'write the recording of a synthetic GPU job', load: () => import('./demo.ts') },
   { name: 'completion', group: learn, summary: 'print a completion script for a shell', load: () => import('./completion.ts') },
-  { name: 'agent', group: record, summary: 'record on this node (started by `start`)', load: () => import('./agent.ts'), hidden: true },
 ];

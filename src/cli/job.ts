@@ -1,0 +1,80 @@
+import type { Command } from 'commander';
+import { parseDuration } from '../base/duration.ts';
+import { usage } from '../base/fault.ts';
+import { configFlags, configOf } from '../config/flags.ts';
+
+const SETTINGS = ['service.jobs'] as const;
+
+interface Options extends Record<string, unknown> {
+  jobId?: string;
+  restart?: string;
+  user?: string;
+  uid?: string;
+  nodes?: string;
+  name?: string;
+  cluster?: string;
+  directory?: string;
+  scheduler?: string;
+  interval?: number;
+  exitCode?: string;
+  jobFile?: string;
+  format: string;
+}
+
+export function define(command: Command): void {
+  command.usage('begin|end [options]').addHelpText(
+    'after',
+    `
+Tells the agent of this node that a job begins or has ended. Slurm's own hooks
+(tacho slurm hooks) do the same without starting a program.
+
+Examples:
+  tacho job begin                          in a prolog: from SLURM_JOB_ID and the like
+  tacho job begin --job-id 4711 --user ada --uid 1001 --nodes c[1-4]
+  tacho job end --job-id 4711 --exit-code 0
+`,
+  );
+  common(command.command('begin').description('A job begins on this node.'))
+    .option('--user <name>', "the job's user (default: SLURM_JOB_USER)")
+    .option('--uid <number>', "the user's number (default: SLURM_JOB_UID, else that of --user)", number)
+    .option('--nodes <list>', "the job's nodes, such as c[1-4] (default: SLURM_NODELIST)")
+    .option('-n, --name <name>', 'a name for the job')
+    .option('--cluster <name>', 'the cluster (default: SLURM_CLUSTER_NAME)')
+    .option('--directory <folder>', 'where the job runs (default: SLURM_JOB_WORK_DIR)')
+    .option('--scheduler <name>', 'slurm, pbs, flux or none (default: slurm)')
+    .option('-i, --interval <duration>', 'time between samples of this job', parseDuration)
+    .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
+    .addHelpText('after', '\nExample:\n  tacho job begin --job-id 4711 --user ada --uid 1001\n')
+    .action(async (options: Options) => {
+      const { beginVariables } = await import('../jobs/job-variables.ts');
+      const { JOB_KEYS, writeJobFile } = await import('../jobs/job-file.ts');
+      const config = await configOf(options, SETTINGS);
+      print(writeJobFile(config['service.jobs'], beginVariables(process.env, options), JOB_KEYS), options);
+    });
+  common(command.command('end').description('A job has ended on this node.'))
+    .option('--exit-code <number>', 'how it ended (default: SLURM_JOB_EXIT_CODE2)', number)
+    .addHelpText('after', '\nExample:\n  tacho job end --job-id 4711 --exit-code 0\n')
+    .action(async (options: Options) => {
+      const { endVariables } = await import('../jobs/job-variables.ts');
+      const { END_KEYS, writeJobFile } = await import('../jobs/job-file.ts');
+      const config = await configOf(options, SETTINGS);
+      print(writeJobFile(config['service.jobs'], endVariables(process.env, options), END_KEYS), options);
+    });
+}
+
+function common(command: Command): Command {
+  return configFlags(command, SETTINGS)
+    .option('--job-id <id>', 'the job (default: SLURM_JOB_ID)')
+    .option('--restart <number>', 'how often it was restarted (default: SLURM_RESTART_COUNT)', number)
+    .option('--format <format>', 'text or json', 'text');
+}
+
+function number(text: string): string {
+  if (!/^\d+$/.test(text)) throw usage(`"${text}" is not a number`);
+  return text;
+}
+
+/** A prolog's output is part of the job's environment in some places: nothing is printed unless it is asked for. */
+function print(file: string, { format }: Options): void {
+  if (format === 'json') process.stdout.write(`${JSON.stringify({ file })}\n`);
+}

@@ -1,0 +1,51 @@
+import * as fs from 'node:fs';
+import { Fault, reason } from '../base/fault.ts';
+import { ours } from '../base/ours.ts';
+
+export type Hook = 'prolog' | 'epilog' | 'task-prolog' | 'conf';
+
+const CONF = `# Tacho: every node tells its agent of each job as soon as the job has the node
+Prolog=/etc/slurm/prolog.d/*
+Epilog=/etc/slurm/epilog.d/*
+PrologFlags=Alloc
+# told apart exactly, daemons included, when Slurm has a cgroup for each job:
+# ProctrackType=proctrack/cgroup
+`;
+
+/** What Slurm needs so that the agents of its nodes learn of jobs. */
+export function hooks(): Record<Hook, string> {
+  const script = (name: string): string => {
+    const file = ours(`packaging/slurm/${name}`);
+    try {
+      return fs.readFileSync(file, 'utf8');
+    } catch (error) {
+      throw new Fault(`cannot read ${file}: ${reason(error)}`, { hint: 'it comes with Tacho: install it again' });
+    }
+  };
+  return {
+    prolog: script('prolog.sh'),
+    epilog: script('epilog.sh'),
+    'task-prolog': script('task-prolog.sh'),
+    conf: CONF,
+  };
+}
+
+/** Where the hooks go, in words. */
+export const WHERE = `Slurm tells the agent of a node of its jobs by two small scripts, on every node:
+
+  mkdir -p /etc/slurm/prolog.d /etc/slurm/epilog.d
+  tacho slurm hooks --prolog > /etc/slurm/prolog.d/50-tacho.sh
+  tacho slurm hooks --epilog > /etc/slurm/epilog.d/50-tacho.sh
+  chmod 755 /etc/slurm/prolog.d/50-tacho.sh /etc/slurm/epilog.d/50-tacho.sh
+
+and in slurm.conf, on every node and the controller (tacho slurm hooks --conf):
+
+${CONF.replaceAll(/^/gm, '  ').replace(/ +$/, '')}
+then scontrol reconfigure. Each script takes some milliseconds, waits for nothing
+and never fails a job. Without hooks the agent finds jobs by their cgroups, where
+Slurm makes such.
+
+To have every process and thread of jobs recorded too, as tacho env does in a
+script: tacho slurm hooks --task-prolog > /etc/slurm/tacho-task-prolog.sh, and
+TaskProlog=/etc/slurm/tacho-task-prolog.sh in slurm.conf.
+`;
