@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { frozen } from '../../test/frozen.ts';
+import { cgroupJobs } from '../jobs/cgroup-jobs.ts';
+import { nodeJobs } from './node-jobs.ts';
+
+const V1_MOUNT = '40 30 0:40 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n';
+const CGROUP = '/sys/fs/cgroup/freezer/slurm/uid_1001';
+
+function watched(t: TestContext, failures = 0) {
+  const machine = frozen(t, { '/proc/self/mountinfo': V1_MOUNT, '/etc/passwd': 'ada:x:1001:0::/:\n' });
+  const folder = path.join(machine.host.root, 'jobs');
+  fs.mkdirSync(folder);
+  const events: string[] = [];
+  const time = { now: 1_800_000_000e6 };
+  let failing = failures;
+  const jobs = nodeJobs({
+    folder,
+    cgroups: cgroupJobs(machine.host),
+    now: () => time.now,
+    begun(name, job, by) {
+      if (failing-- > 0) throw new Error('no room');
+      events.push(`begun ${name} ${job.user ?? '?'} by ${by}`);
+    },
+    inCgroup: (name, { path }) => void events.push(`cgroup ${name} ${path}`),
+    ended: (name, end, why) => void events.push(`ended ${name} ${end.exitCode ?? '?'}: ${why}`),
+    missed: (name) => void events.push(`missed ${name}`),
+    refused: (file, why) => void events.push(`refused ${path.basename(file)}: ${why}`),
+  });
+  const write = (name: string, text: string): void => fs.writeFileSync(path.join(folder, name), text);
+  return {
+    machine,
+    folder,
+    time,
+    write,
+    /** What a look sees. */
+    look(): string[] {
+      events.length = 0;
+      jobs.look();
+      time.now += 500_000;
+      return [...events];
+    },
+    left: () => fs.readdirSync(folder),
+  };
+}
+
+test('a job file begins a job and its end ends it; then both files go', (t) => {
+  const { look, write, left } = watched(t);
+  write('17', 'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\n');
+  write('18', 'SLURM_JOB_ID=18\nSLURM_JOB_USER=bob\n');
+  write('.19.4', 'SLURM_JOB_ID=19\n');
+  assert.deepEqual(look(), ['begun 17 ada by file', 'begun 18 bob by file']);
+  assert.deepEqual(look(), []);
+  write('17.end', 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=2:0\n');
+  assert.deepEqual(look(), ['ended 17 2: the job has ended']);
+  assert.deepEqual(left(), ['.19.4', '18']);
+});
+
+test('runs of one id stay apart: the next one ends the one before, a late end ends nobody else', (t) => {
+  const { look, write } = watched(t);
+  write('17', 'SLURM_JOB_ID=17\nSLURM_RESTART_COUNT=0\n');
+  assert.deepEqual(look(), ['begun 17 ? by file']);
+  write('17r1', 'SLURM_JOB_ID=17\nSLURM_RESTART_COUNT=1\n');
+  assert.deepEqual(look(), ['ended 17 ?: the scheduler started the job again', 'begun 17r1 ? by file']);
+  write('17.end', 'SLURM_JOB_ID=17\nSLURM_RESTART_COUNT=0\n');
+  assert.deepEqual(look(), []);
+  write('17.end', 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=0:0\n');
+  assert.deepEqual(look(), ['ended 17r1 0: the job has ended'], 'an epilog that does not know the run');
+});
+
+test('what began and ended before this agent was missed; what did so between two looks was not', (t) => {
+  const { look, write, left, time } = watched(t);
+  write('16', `SLURM_JOB_ID=16\nBEGIN=${time.now / 1e6 - 100}\n`);
+  write('16.end', 'SLURM_JOB_ID=16\n');
+  write('17', `SLURM_JOB_ID=17\nBEGIN=${time.now / 1e6 + 0.1}\n`);
+  write('17.end', 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=0:0\n');
+  assert.deepEqual(look(), ['missed 16', 'begun 17 ? by file', 'ended 17 0: the job has ended']);
+  assert.deepEqual(left(), []);
+});
+
+test('without a file the cgroup shows the job, from the second look on', (t) => {
+  const { look, machine } = watched(t);
+  machine.write(`${CGROUP}/job_17/cgroup.procs`, '');
+  assert.deepEqual(look(), []);
+  assert.deepEqual(look(), ['begun 17 ada by cgroup', 'cgroup 17 /slurm/uid_1001/job_17']);
+  assert.deepEqual(look(), []);
+  machine.remove(`${CGROUP}/job_17`);
+  assert.deepEqual(look(), ['ended 17 ?: its cgroup has gone']);
+});
+
+test('a job with a file is one job, also when its cgroup was there first or is there for longer', (t) => {
+  const { look, machine, write } = watched(t);
+  write('17', 'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\n');
+  assert.deepEqual(look(), ['begun 17 ada by file']);
+  machine.write(`${CGROUP}/job_17/cgroup.procs`, '');
+  machine.write(`${CGROUP}/job_18/cgroup.procs`, '');
+  assert.deepEqual(look(), ['cgroup 17 /slurm/uid_1001/job_17']);
+  assert.deepEqual(look(), ['begun 18 ada by cgroup', 'cgroup 18 /slurm/uid_1001/job_18']);
+  write('18', 'SLURM_JOB_ID=18\n');
+  write('17.end', 'SLURM_JOB_ID=17\n');
+  assert.deepEqual(look(), ['ended 17 ?: the job has ended']);
+  machine.remove(`${CGROUP}/job_18`);
+  assert.deepEqual(look(), [], 'its epilog will say so');
+  assert.deepEqual(look(), [], 'a cgroup that is cleaned up late is no new job');
+  write('18.end', 'SLURM_JOB_ID=18\n');
+  assert.deepEqual(look(), ['ended 18 ?: the job has ended']);
+});
+
+test('a file that is no job file is said once, and a job that cannot be recorded is tried again', (t) => {
+  const { look, write } = watched(t, 2);
+  write('bad', 'hello\n');
+  write('17', 'SLURM_JOB_ID=17\n');
+  assert.deepEqual(look(), [
+    'refused 17: the job is not recorded yet: no room',
+    'refused bad: it has no line SLURM_JOB_ID=',
+  ]);
+  assert.deepEqual(look(), []);
+  assert.deepEqual(look(), ['begun 17 ? by file']);
+});
+
+test('a folder that is not there, or comes later, is no trouble', (t) => {
+  const { look, folder, write } = watched(t);
+  fs.rmdirSync(folder);
+  assert.deepEqual(look(), []);
+  fs.mkdirSync(folder);
+  write('17', 'SLURM_JOB_ID=17\n');
+  assert.deepEqual(look(), ['begun 17 ? by file']);
+});

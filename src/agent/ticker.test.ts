@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Clock } from './clock.ts';
+import { ticker } from './ticker.ts';
+
+/** Timers and the clock that ticks go by, both moved by the test. */
+function fakeTime(t: TestContext, start: number): { clock: Clock; advance(ms: number): void } {
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: start });
+  return { clock: { now: () => Date.now() * 1000, jumps: [] }, advance: (ms) => t.mock.timers.tick(ms) };
+}
+
+test('who ticks together is called with the same time, each at its own interval', (t) => {
+  const { clock, advance } = fakeTime(t, 1_000_000_000_400);
+  const seen: string[] = [];
+  let rounds = 0;
+  const all = ticker(clock, { after: () => rounds++ });
+  const endFast = all.every(1e6, (now, due) => seen.push(`fast ${now / 1000 - 1e12} ${due / 1000 - 1e12}`));
+  all.every(2e6, (now) => seen.push(`slow ${now / 1000 - 1e12}`));
+  for (let i = 0; i < 20; i++) advance(100);
+  assert.deepEqual(seen, ['fast 1000 1000', 'fast 2000 2000', 'slow 2000']);
+  assert.equal(rounds, 2, 'once for all');
+  endFast();
+  for (let i = 0; i < 20; i++) advance(100);
+  assert.deepEqual(seen.slice(3), ['slow 4000']);
+});
+
+test('a clock that is set back is followed', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 100e6;
+  const ticks: number[] = [];
+  ticker({ now: () => now, jumps: [] }).every(1e6, (at) => ticks.push(at));
+  now = 50.2e6;
+  t.mock.timers.tick(1000);
+  assert.deepEqual(ticks, [50.2e6]);
+  now = 51e6;
+  t.mock.timers.tick(800);
+  assert.deepEqual(ticks, [50.2e6, 51e6]);
+});
