@@ -1,17 +1,61 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
+import * as http from 'node:http';
+import * as os from 'node:os';
 import * as path from 'node:path';
-import { test } from 'node:test';
-import { Client, HEADER, jobOf, rows, startHubProcess } from './hub/hub-process.ts';
-import { temporaryFolder } from './tacho.ts';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startHub } from '../src/hub/hub.ts';
+import { readJob } from '../src/recording/open.ts';
+import { loadavg } from '../src/sources/loadavg.ts';
+import { agentOf, BEGAN, Client, HEADER, type HubProcess, jobOf, rows, startHubProcess } from './hub/hub-process.ts';
+import { tacho, temporaryFolder } from './tacho.ts';
 
 const FIRST = `${HEADER}${rows(0, 3)}`;
+const ROOT = process.getuid?.() === 0 ? false : 'needs root';
+
+function connect(t: TestContext, { address }: Pick<HubProcess, 'address'>): Client {
+  const client = new Client(address);
+  t.after(() => client.close());
+  return client;
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 300; i++) {
+    if (await holds()) return;
+    await pause(50);
+  }
+  assert.fail(`it never came true: ${what}`);
+}
+
+/** Says that a body of so many bytes follows, and sends none. */
+function announce(address: string, length: number): Promise<{ status: number }> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-length': length };
+    const request = http.request(`${address}/v1/append`, { method: 'POST', headers }, (response) => {
+      resolve({ status: response.statusCode! });
+      request.destroy();
+    });
+    request.on('error', reject);
+    request.flushHeaders();
+  });
+}
+
+/** The rows of a recording's loadavg, as the program exports them. */
+function exported(recording: string): { time: number; load: number; node: string }[] {
+  const { out, err, code } = tacho(['export', recording, '--table', 'loadavg', '--format', 'ndjson']);
+  assert.equal(code, 0, err);
+  return out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
 
 test('samples are filed by user, job and node, each once, whatever is sent again', async (t) => {
   const archive = temporaryFolder(t);
   const hub = await startHubProcess(t, archive);
-  const client = new Client(hub.address);
-  t.after(() => client.close());
+  const client = connect(t, hub);
   const { body, status } = await client.open({ node: 'c1', job: jobOf('7', ['c1']) });
   assert.equal(status, 200, body.error);
   assert.deepEqual(body.tables, {});
@@ -30,5 +74,337 @@ test('samples are filed by user, job and node, each once, whatever is sent again
   assert.deepEqual(await have(3, 0, more), [[stream, 'loadavg', 1, FIRST.length + more.length]]);
   assert.equal(fs.readFileSync(file, 'utf8'), FIRST + more);
   assert.equal(JSON.parse(fs.readFileSync(path.join(archive, 'user=nobody/job=7/job.json'), 'utf8')).id, '7');
+  // an unknown stream is said, not guessed
+  assert.deepEqual((await client.append([5, 'loadavg', 1, 0, FIRST])).body, { have: [], unknown: [5] });
+  assert.equal((await client.record({ stream: 5 })).status, 404);
   assert.equal(await hub.kill('SIGTERM'), 0);
+});
+
+test('the next part begins a new file, the finished one is compressed', async (t) => {
+  const archive = temporaryFolder(t);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  const { stream } = (await client.open({ node: 'c1', job: jobOf('7', ['c1']) })).body;
+  await client.append([stream, 'loadavg', 1, 0, FIRST]);
+  const second = `${HEADER}${rows(3, 1)}`;
+  assert.deepEqual((await client.append([stream, 'loadavg', 2, 0, second])).body.have, [
+    [stream, 'loadavg', 2, second.length],
+  ]);
+  const folder = path.join(archive, 'user=nobody/job=7/node=c1');
+  await until('compressed', () => fs.existsSync(path.join(folder, 'loadavg.0001.csv.zst')));
+  await until('only once', () => !fs.existsSync(path.join(folder, 'loadavg.0001.csv')));
+  assert.equal(fs.readFileSync(path.join(folder, 'loadavg.csv'), 'utf8'), second);
+  await hub.kill('SIGKILL');
+  const again = await startHubProcess(t, archive);
+  const open = await connect(t, again).open({ node: 'c1', job: jobOf('7', ['c1']) });
+  assert.deepEqual(open.body.tables, { loadavg: { part: 2, bytes: second.length } });
+  assert.equal(exported(path.join(archive, 'user=nobody/job=7')).length, 4);
+});
+
+test('what was given up leaves a gap, and what follows is filed', async (t) => {
+  const archive = temporaryFolder(t);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  const { stream } = (await client.open({ node: 'c1', job: jobOf('7', ['c1']) })).body;
+  await client.append([stream, 'loadavg', 1, 0, FIRST]);
+  const from = { part: 1, bytes: FIRST.length };
+  const to = { part: 4, bytes: 0 };
+  const record = await client.record({ stream, dropped: [{ table: 'loadavg', from, to, rows: 60 }] });
+  assert.deepEqual(record.body.tables, { loadavg: to });
+  const fourth = `${HEADER}${rows(63, 2)}`;
+  await client.append([stream, 'loadavg', 4, 0, fourth]);
+  await hub.kill('SIGKILL');
+  const again = await startHubProcess(t, archive);
+  const open = await connect(t, again).open({ node: 'c1', job: jobOf('7', ['c1']) });
+  assert.deepEqual(open.body.tables, { loadavg: { part: 4, bytes: fourth.length } });
+  const times = exported(path.join(archive, 'user=nobody/job=7')).map(({ time }) => time);
+  assert.equal(times.length, 5);
+  const received = JSON.parse(
+    fs.readFileSync(path.join(archive, 'user=nobody/job=7/node=c1/received.json'), 'utf8'),
+  ) as { dropped: unknown };
+  assert.deepEqual(received.dropped, [{ table: 'loadavg', from, to, rows: 60 }]);
+});
+
+test('kill -9 in the middle of appends: nothing that was acknowledged is lost, nothing is there twice', async (t) => {
+  const archive = temporaryFolder(t);
+  const text = HEADER + rows(0, 4000);
+  const file = path.join(archive, 'user=nobody/job=9/node=c1/loadavg.csv');
+  let acknowledged = 0;
+  for (let round = 0; round < 4; round++) {
+    const hub = await startHubProcess(t, archive);
+    const client = connect(t, hub);
+    const open = await client.open({ node: 'c1', job: jobOf('9', ['c1']) });
+    const { stream } = open.body;
+    let at = open.body.tables.loadavg?.bytes ?? 0;
+    assert.ok(at >= acknowledged, `${at} of ${acknowledged} acknowledged bytes are there`);
+    const killed = pause(round * 15 + 20).then(() => hub.kill('SIGKILL'));
+    try {
+      for (; at < text.length; at = acknowledged) {
+        const piece = text.slice(at, at + 97);
+        const { body } = await client.append([stream, 'loadavg', 1, at, piece]);
+        acknowledged = body.have[0]![3];
+      }
+    } catch {
+      // killed
+    }
+    await killed;
+    const there = fs.readFileSync(file, 'utf8');
+    assert.ok(there.length >= acknowledged);
+    assert.equal(there, text.slice(0, there.length));
+  }
+  assert.ok(acknowledged > 0);
+});
+
+test('a job whose nodes are all done is sealed; what comes late is filed and sealed, too', async (t) => {
+  const archive = temporaryFolder(t);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  const job = jobOf('11', ['c1', 'c2']);
+  const recording = path.join(archive, 'user=nobody/job=11');
+  const agent = (node: string, end?: number) =>
+    agentOf(node, {
+      tables: [{ ...loadavg.table, columns: loadavg.table.columns.slice(0, 1) }],
+      ...(end === undefined ? {} : { end, end_reason: 'stopped' }),
+    });
+  const streams: number[] = [];
+  for (const node of ['c1', 'c2']) {
+    const { stream } = (await client.open({ node, job, agent: agent(node) })).body;
+    streams.push(stream);
+    await client.append([stream, 'loadavg', 1, 0, FIRST]);
+  }
+  const end = { loadavg: { part: 1, bytes: FIRST.length } };
+  const [c1, c2] = streams as [number, number];
+  // not all of it is there yet
+  assert.deepEqual((await client.record({ stream: c1, end: { loadavg: { part: 1, bytes: 999 } } })).body, {
+    done: false,
+    tables: end,
+  });
+  assert.deepEqual((await client.record({ stream: c1, agent: agent('c1', BEGAN + 4e6), end })).body, { done: true });
+  await pause(300);
+  assert.ok(fs.existsSync(path.join(recording, 'node=c1/loadavg.csv')), 'one node is still writing');
+  const facts = { state: 'completed', exit_code: 0, end: BEGAN + 5e6, account: 'physics' } as const;
+  const last = await client.record({ stream: c2, agent: agent('c2', BEGAN + 5e6), job: { ...job, ...facts }, end });
+  assert.deepEqual(last.body, { done: true });
+  const sealed = (node: string) =>
+    fs.existsSync(path.join(recording, `node=${node}/loadavg.parquet`)) &&
+    !fs.existsSync(path.join(recording, `node=${node}/loadavg.csv`));
+  await until('sealed', () => sealed('c1') && sealed('c2'));
+  const read = readJob(recording)!;
+  assert.deepEqual(
+    [read.state, read.account, read.end, read.nodes],
+    ['completed', 'physics', BEGAN + 5e6, ['c1', 'c2']],
+  );
+  assert.equal(exported(recording).length, 6);
+  assert.match(tacho(['report', recording]).out, /11/);
+  assert.match(tacho(['list', archive]).out, /job=11/);
+  assert.doesNotMatch(tacho(['verify', recording]).out, /not one of Tacho|left/);
+
+  // c2 comes back after the hub was restarted: it goes on where it was
+  await hub.kill('SIGKILL');
+  const again = await startHubProcess(t, archive);
+  const second = connect(t, again);
+  const open = await second.open({ node: 'c2', job, agent: agent('c2') });
+  assert.deepEqual(open.body.tables, end);
+  assert.equal(open.body.done, true);
+  const late = rows(3, 2);
+  const { stream } = open.body;
+  // it may wait for a moment while the hub looks at what the last one left
+  await until('stored', async () => {
+    const { body } = await second.append([stream, 'loadavg', 1, FIRST.length, late]);
+    return body.have[0]![3] === FIRST.length + late.length;
+  });
+  assert.equal(exported(recording).length, 8);
+  await again.kill('SIGKILL');
+  const third = await startHubProcess(t, archive);
+  const last3 = connect(t, third);
+  const reopened = await last3.open({ node: 'c2', job, agent: agent('c2', BEGAN + 6e6) });
+  const all = { loadavg: { part: 1, bytes: FIRST.length + late.length } };
+  assert.deepEqual(reopened.body.tables, all);
+  assert.equal(reopened.body.done, undefined);
+  assert.deepEqual((await last3.record({ stream: reopened.body.stream, end: all })).body, { done: true });
+  await until('sealed again', () => sealed('c2'));
+  assert.deepEqual(
+    exported(recording)
+      .map(({ time, node }) => `${node} ${time}`)
+      .sort().length,
+    8,
+  );
+  assert.equal(await third.kill('SIGTERM'), 0);
+});
+
+test('names that would leave the archive, and things that are no requests, are refused with a reason', async (t) => {
+  const archive = temporaryFolder(t);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  const refused = async (part: object, why: RegExp) => {
+    const answer = await client.open({ node: 'c1', job: jobOf('7', ['c1']), ...part });
+    assert.equal(answer.status, 400);
+    assert.match(answer.body.error!, why);
+  };
+  await refused({ node: '..' }, /cannot be the name of a node/);
+  await refused({ node: 'a/b' }, /holds "\/"/);
+  await refused({ node: 'a\0b' }, /holds/);
+  await refused({ node: 'x'.repeat(300) }, /longer than/);
+  await refused({ node: '' }, /no name/);
+  await refused({ job: jobOf('../../etc', ['c1']) }, /job/);
+  await refused({ job: jobOf('7', ['c1'], { user: '../root' }) }, /user/);
+  await refused({ kind: 'fleet', job: jobOf('today', ['c1']) }, /fleet-YEAR/);
+  await refused({ job: 'no job' as never }, /job is missing/);
+  await refused({ protocol: 99 }, /protocol 1/);
+  const { stream } = (await client.open({ node: 'c1', job: jobOf('7', ['c1']) })).body;
+  assert.match((await client.append([stream, '../../x', 1, 0, FIRST])).body.error!, /name of a table/);
+  assert.equal((await client.post('/v1/append', Buffer.from('no samples'))).status, 400);
+  assert.equal((await client.post('/v1/open', Buffer.from('{'))).status, 400);
+  assert.equal((await announce(hub.address, (8 << 20) + 1)).status, 413);
+  assert.equal((await client.post('/', Buffer.alloc(0))).status, 404);
+  assert.deepEqual(fs.readdirSync(archive).sort(), ['.hub', 'user=nobody']);
+});
+
+test('a hub that everybody can reach needs trust', (t) => {
+  const { code, err } = tacho(['hub', '--listen', '0.0.0.0:0', '--archive', temporaryFolder(t)]);
+  assert.equal(code, 2);
+  assert.match(err, /anybody could write/);
+});
+
+test('one archive has one hub', async (t) => {
+  const archive = temporaryFolder(t);
+  await startHubProcess(t, archive);
+  const { code, err } = tacho(['hub', '--listen', '127.0.0.1:0', '--archive', archive]);
+  assert.equal(code, 1);
+  assert.match(err, /another hub/);
+});
+
+test('each user can read what is theirs and nobody else can', { skip: ROOT }, async (t) => {
+  // others must be able to get there
+  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-archive-'));
+  t.after(() => fs.rmSync(archive, { recursive: true }));
+  fs.chmodSync(archive, 0o755);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  const { stream } = (await client.open({ node: 'c1', job: jobOf('7', ['c1']) })).body;
+  await client.append([stream, 'loadavg', 1, 0, FIRST]);
+  const other = jobOf('8', ['c1'], { user: 'nobody-else', uid: 54321 });
+  assert.equal((await client.open({ node: 'c1', job: other })).status, 200);
+  const file = path.join(archive, 'user=nobody/job=7/node=c1/loadavg.csv');
+  assert.equal(fs.statSync(file).uid, 65534);
+  assert.equal(fs.statSync(path.join(archive, 'user=nobody-else/job=8')).uid, 54321);
+  const as = (uid: number) => (command: string) =>
+    spawnSync('setpriv', [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', 'sh', '-c', command]).status;
+  assert.equal(as(65534)(`cat ${file}`), 0);
+  assert.notEqual(as(54321)(`cat ${file}`), 0);
+  assert.notEqual(as(54321)(`ls ${archive}/user=nobody`), 0);
+  assert.notEqual(as(65534)(`touch ${archive}/user=else`), 0);
+  // a number that is somebody else's, and a name with another number
+  assert.match((await client.open({ node: 'c1', job: { ...other, uid: 0 } })).body.error!, /number 0 is not user/);
+  assert.match((await client.open({ node: 'c1', job: jobOf('7', ['c1'], { uid: 5 }) })).body.error!, /is number 65534/);
+});
+
+test('a link or a pipe that a user puts into their folder leads nowhere and holds up nobody', {
+  skip: ROOT,
+}, async (t) => {
+  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-archive-'));
+  const outside = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-outside-'));
+  t.after(() => {
+    fs.rmSync(archive, { recursive: true });
+    fs.rmSync(outside, { recursive: true });
+  });
+  for (const folder of [archive, outside]) fs.chmodSync(folder, folder === outside ? 0o777 : 0o755);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  assert.equal((await client.open({ node: 'c1', job: jobOf('7', ['c1']) })).status, 200);
+  const mine = path.join(archive, 'user=nobody');
+  fs.writeFileSync(path.join(outside, 'target'), '', { mode: 0o666 });
+  fs.symlinkSync(outside, path.join(mine, 'job=8'));
+  assert.match((await client.open({ node: 'c1', job: jobOf('8', ['c1']) })).body.error!, /is not a folder/);
+  const { stream } = (await client.open({ node: 'c2', job: jobOf('7', ['c1']) })).body;
+  fs.symlinkSync(path.join(outside, 'target'), path.join(mine, 'job=7/node=c2/loadavg.csv'));
+  const pipe = path.join(mine, 'job=7/node=c2/meminfo.csv');
+  spawnSync('mkfifo', [pipe]);
+  fs.chownSync(pipe, 65534, 65534);
+  const { body } = await client.append([stream, 'loadavg', 1, 0, FIRST], [stream, 'meminfo', 1, 0, FIRST]);
+  assert.match(body.trouble!, /not an ordinary file/);
+  assert.deepEqual(body.have, [
+    [stream, 'loadavg', 1, 0],
+    [stream, 'meminfo', 1, 0],
+  ]);
+  assert.deepEqual(fs.readdirSync(outside), ['target']);
+  assert.equal(fs.statSync(path.join(outside, 'target')).size, 0);
+});
+
+test('a full disk: the hub says so, and what it says it has is true', { skip: ROOT }, async (t) => {
+  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-small-'));
+  t.after(() => {
+    spawnSync('umount', ['-l', archive]);
+    fs.rmSync(archive, { recursive: true });
+  });
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=755', 'tacho-test', archive]);
+  if (mounted.status !== 0) return t.skip('cannot mount a small file system');
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  const { stream } = (await client.open({ node: 'c1', job: jobOf('7', ['c1']) })).body;
+  const text = HEADER + rows(0, 40_000);
+  let have = 0;
+  let trouble: string | undefined;
+  for (let i = 0; i < 40 && trouble === undefined; i++) {
+    const { body } = await client.append([stream, 'loadavg', 1, have, text.slice(have, have + 50_000)]);
+    have = body.have[0]![3];
+    trouble = body.trouble;
+  }
+  assert.match(trouble!, /no space left/);
+  const file = path.join(archive, 'user=nobody/job=7/node=c1/loadavg.csv');
+  assert.equal(fs.readFileSync(file, 'utf8'), text.slice(0, have));
+  spawnSync('mount', ['-o', 'remount,size=4m', archive]);
+  const { body } = await client.append([stream, 'loadavg', 1, have, text.slice(have)]);
+  assert.equal(body.trouble, undefined);
+  assert.equal(fs.readFileSync(file, 'utf8'), text);
+  await hub.kill('SIGTERM');
+});
+
+test('what the fleet records is filed by day', async (t) => {
+  const archive = temporaryFolder(t);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  for (const node of ['c1', 'c2']) {
+    const job = jobOf('fleet-2026-11-15', [node], { user: '', uid: -1, scheduler: 'none' });
+    const { body, status } = await client.open({ node, kind: 'fleet', job });
+    assert.equal(status, 200, body.error);
+    await client.append([body.stream, 'loadavg', 1, 0, FIRST]);
+  }
+  await hub.kill('SIGTERM');
+  const recording = path.join(archive, 'fleet/day=2026-11-15');
+  assert.deepEqual(readJob(recording)!.nodes, ['c1', 'c2']);
+  assert.equal(exported(recording).length, 6);
+});
+
+test('recordings that ended long ago are removed, what is live stays', async (t) => {
+  const archive = temporaryFolder(t);
+  const told: string[] = [];
+  const hub = await startHub({
+    listen: '127.0.0.1:0',
+    archive,
+    keepAge: 3600,
+    sealAfter: 600,
+    sweepEvery: 0.2,
+    tell: (text) => told.push(text),
+  });
+  t.after(() => hub.close());
+  const client = connect(t, hub);
+  const old = (await client.open({ node: 'c1', job: jobOf('1', ['c1']) })).body.stream;
+  await client.append([old, 'loadavg', 1, 0, FIRST]);
+  const end = { loadavg: { part: 1, bytes: FIRST.length } };
+  await client.record({ stream: old, agent: agentOf('c1', { end: BEGAN + 3e6 }), end });
+  const live = (await client.open({ node: 'c2', job: jobOf('2', ['c2']) })).body.stream;
+  await client.append([live, 'loadavg', 1, 0, FIRST]);
+  await until('sealed', () => fs.existsSync(path.join(archive, 'user=nobody/job=1/node=c1/loadavg.parquet')));
+  const before = Date.now() / 1000 - 7200;
+  for (const job of ['1', '2']) {
+    for (const name of fs.globSync('**', { cwd: path.join(archive, `user=nobody/job=${job}`) }))
+      fs.utimesSync(path.join(archive, `user=nobody/job=${job}`, name), before, before);
+  }
+  await until('removed', () => !fs.existsSync(path.join(archive, 'user=nobody/job=1')));
+  assert.ok(fs.existsSync(path.join(archive, 'user=nobody/job=2/node=c2/loadavg.csv')));
+  assert.ok(
+    told.some((text) => /removed user=nobody\/job=1 .*older/.test(text)),
+    told.join('\n'),
+  );
 });

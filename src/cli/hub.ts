@@ -4,7 +4,13 @@ import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { warn } from './warn.ts';
 
-const KEYS = ['hub.listen', 'hub.archive'] as const satisfies readonly SettingKey[];
+const KEYS = [
+  'hub.listen',
+  'hub.archive',
+  'hub.keep_age',
+  'hub.keep_size',
+  'hub.seal_after',
+] as const satisfies readonly SettingKey[];
 
 export function define(command: Command): void {
   configFlags(command, KEYS)
@@ -17,7 +23,7 @@ own and nobody else's. A recording is sealed when all of its nodes are done. SIG
 
 Examples:
   tacho hub --archive /archive/tacho
-  tacho hub --listen 0.0.0.0:8471 --archive /archive/tacho
+  tacho hub --archive /archive/tacho --keep-age 90d --keep-size 1TiB
 `,
     )
     .action(async (options: Record<string, unknown>) => {
@@ -28,6 +34,9 @@ Examples:
       const hub = await startHub({
         listen: config['hub.listen'],
         archive,
+        sealAfter: config['hub.seal_after'],
+        ...(config['hub.keep_age'] === undefined ? {} : { keepAge: config['hub.keep_age'] }),
+        ...(config['hub.keep_size'] === undefined ? {} : { keepSize: config['hub.keep_size'] }),
         tell: warn,
       });
       const whose = hub.separate

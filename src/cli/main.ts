@@ -13,6 +13,9 @@ delete process.env.TACHO_OWN;
 if (process.argv[2] === '--isolated-sources') {
   // a release is one file: the process that reads what may hang starts here too
   void import('../agent/isolated-worker.ts').then(({ runWorker }) => runWorker());
+} else if (process.argv[2] === '--seal-as') {
+  // and so does the one that seals for a hub
+  void import('../hub/seal-worker.ts').then(({ runSealWorker }) => runSealWorker());
 } else void main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<void> {

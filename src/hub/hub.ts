@@ -6,9 +6,11 @@ import * as path from 'node:path';
 import { code, Fault, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { type Gatekeeper, OPEN_DOOR } from '../trust/identity.ts';
+import { Caretaker } from './caretaker.ts';
 import { Compressor } from './compress.ts';
 import { Descriptors } from './descriptors.ts';
 import { Filing } from './filing.ts';
+import { Finisher } from './finish.ts';
 import { lineServer } from './lines.ts';
 import { parseListen, shownHost } from './listen-address.ts';
 import { takeLock } from './lock.ts';
@@ -24,6 +26,14 @@ export interface HubOptions {
   archive: string;
   gatekeeper?: Gatekeeper;
   tls?: https.ServerOptions;
+  /** Recordings that ended longer ago than this (seconds) are removed; none: they stay. */
+  keepAge?: number;
+  /** The archive is kept below this (bytes). */
+  keepSize?: number;
+  /** Seconds without a word after which a recording is sealed although not all of its nodes said that they are done. */
+  sealAfter?: number;
+  /** Seconds between looks at the whole archive. */
+  sweepEvery?: number;
   /** What administrators should know, one sentence. */
   tell?(text: string): void;
 }
@@ -38,6 +48,10 @@ export interface Hub {
   close(): Promise<void>;
 }
 
+const SEAL_AFTER_S = 3_600;
+const SWEEP_EVERY_S = 600;
+/** The first look comes when agents have had time to come back. */
+const FIRST_SWEEP_S = 15;
 const SAVE_MS = 1_000;
 const FORGET_MS = 60_000;
 /** A stream that nobody writes to any more is forgotten; its agent can open it again. */
@@ -68,7 +82,16 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const connections = Math.min(MOST_CONNECTIONS, Math.max(16, Math.floor(room / 3)));
   const descriptors = new Descriptors(Math.max(16, room - connections));
   const compressor = new Compressor(places);
-  const filing = new Filing({ places, descriptors, rolled: (node, file) => compressor.add(node, file) });
+  const filing = new Filing(
+    { places, descriptors, rolled: (node, file) => compressor.add(node, file) },
+    { done: (recording) => finisher.consider(recording) },
+  );
+  const finisher = new Finisher(filing, compressor, tell);
+  const caretaker = new Caretaker(filing, finisher, tell, {
+    sealAfter: options.sealAfter ?? SEAL_AFTER_S,
+    ...(options.keepAge === undefined ? {} : { age: options.keepAge }),
+    ...(options.keepSize === undefined ? {} : { bytes: options.keepSize }),
+  });
   const syncer = new Syncer(archive, descriptors);
   const started = Date.now() * 1000;
   const server = createServer({
@@ -87,7 +110,13 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     unlock();
     throw error;
   }
-  const timers = [setInterval(() => filing.saveJobs(), SAVE_MS), setInterval(() => forgetIdle(filing), FORGET_MS)];
+  const sweepMs = (options.sweepEvery ?? SWEEP_EVERY_S) * 1000;
+  const timers = [
+    setInterval(() => filing.saveJobs(), SAVE_MS),
+    setInterval(() => forgetIdle(filing), FORGET_MS),
+    setInterval(() => void caretaker.look(), sweepMs),
+    setTimeout(() => void caretaker.look(), Math.min(FIRST_SWEEP_S * 1000, sweepMs)),
+  ];
   const scheme = options.tls === undefined ? 'http' : 'https';
   const { port } = server.address() as AddressInfo;
   return {
@@ -98,6 +127,8 @@ export async function startHub(options: HubOptions): Promise<Hub> {
       for (const timer of timers) clearInterval(timer);
       await lastAnswers(server);
       filing.saveJobs();
+      await caretaker.close();
+      await finisher.close();
       await compressor.close();
       syncer.close();
       descriptors.closeAll();

@@ -109,7 +109,7 @@ class Verifier {
       this.hands = false;
     } else this.leftovers(node.folder, fs.readdirSync(node.folder));
     const names = fs.readdirSync(node.folder);
-    this.foreign(node.folder, names, /^(agent\.json|.+\.(csv|csv\.zst|parquet|stats\.json|torn|tmp|log))$/);
+    this.foreign(node.folder, names, /^((agent|received)\.json|.+\.(csv|csv\.zst|parquet|stats\.json|torn|tmp|log))$/);
     if (!names.includes('agent.json')) {
       this.add(path.join(node.folder, 'agent.json'), 'is missing', 'note', 'tables are known from their files');
     }

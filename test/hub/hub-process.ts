@@ -146,7 +146,7 @@ export function agentOf(node: string, facts: Partial<AgentRecord> = {}): AgentRe
   } as AgentRecord;
 }
 
-export const HEADER = 'time,load_1m\n';
+export const HEADER = 'time,load1\n';
 /** Rows of the table loadavg, one a second. */
 export const rows = (from: number, count: number): string =>
   Array.from({ length: count }, (_, i) => `${BEGAN + (from + i) * 1e6},${((from + i) % 100) / 10}\n`).join('');

@@ -1,0 +1,91 @@
+import { reason } from '../base/fault.ts';
+import { formatBytes } from '../base/size.ts';
+import type { Filing } from './filing.ts';
+import type { Finisher } from './finish.ts';
+import { placeKey } from './place.ts';
+import { type Bounds, removeRecording, tooOld } from './retention.ts';
+import { type Kept, keptRecordings } from './sweep.ts';
+
+export interface CaretakerOptions extends Bounds {
+  /** Seconds. */
+  sealAfter: number;
+}
+
+/** Looks through the whole archive now and then: seals what was forgotten, removes what is too old or too much. */
+export class Caretaker {
+  private readonly filing: Filing;
+  private readonly finisher: Finisher;
+  private readonly tell: (text: string) => void;
+  private readonly options: CaretakerOptions;
+  private looking: Promise<void> | undefined;
+  private closed = false;
+
+  constructor(filing: Filing, finisher: Finisher, tell: (text: string) => void, options: CaretakerOptions) {
+    this.filing = filing;
+    this.finisher = finisher;
+    this.tell = tell;
+    this.options = options;
+  }
+
+  look(): Promise<void> {
+    this.looking ??= this.once()
+      .catch((error: unknown) => this.tell(`cannot look through the archive: ${reason(error)}`))
+      .finally(() => {
+        this.looking = undefined;
+      });
+    return this.looking;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.looking;
+  }
+
+  private async once(): Promise<void> {
+    const { places } = this.filing.shelf;
+    const all: Kept[] = [];
+    const silent = this.options.sealAfter * 1000;
+    for await (const kept of keptRecordings(places.root, places.owners.separate)) {
+      if (this.closed) return;
+      all.push(kept);
+      if (!kept.unsealed) continue;
+      try {
+        this.finish(kept, silent);
+      } catch (error) {
+        this.tell(`cannot look at ${placeKey(kept.place)}: ${reason(error)}`);
+      }
+    }
+    for (const { kept, why } of tooOld(all, this.options, Date.now(), (each) => this.isLive(each, silent))) {
+      if (this.closed) return;
+      const key = placeKey(kept.place);
+      if (this.isLive(kept, silent)) continue;
+      try {
+        for (const stream of [...(this.filing.recordings.get(key)?.streams.values() ?? [])]) this.filing.forget(stream);
+        await removeRecording(places, kept.place);
+        this.tell(`removed ${key} (${formatBytes(kept.bytes)}): ${why}`);
+      } catch (error) {
+        this.tell(`cannot remove ${key}: ${reason(error)}`);
+      }
+    }
+  }
+
+  private finish(kept: Kept, silent: number): void {
+    const recording = this.filing.adopt(kept.place, kept.kind, kept.user);
+    if (recording === undefined || recording.finishing) return;
+    this.finisher.consider(recording);
+    if (!this.isLive(kept, silent)) this.finisher.giveUpWaiting(recording);
+    // whatever is not going to be sealed need not be remembered
+    if (recording.streams.size === 0 && !this.finisher.hasWaiting(recording))
+      this.filing.recordings.delete(recording.key);
+  }
+
+  /** Somebody has written to it lately, or is about to. */
+  private isLive(kept: Kept, silent: number): boolean {
+    const since = Date.now() - silent;
+    if (kept.changed > since && kept.unsealed) return true;
+    const recording = this.filing.recordings.get(placeKey(kept.place));
+    if (recording === undefined) return false;
+    if (recording.finishing) return true;
+    return [...recording.streams.values()].some((stream) => !stream.done && stream.heard > since);
+  }
+}

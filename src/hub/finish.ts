@@ -1,0 +1,142 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { nodeFolder, nodeName } from '../recording/node-folder.ts';
+import type { Compressor } from './compress.ts';
+import type { FiledRecording, FiledStream, Filing } from './filing.ts';
+import { nodeFiles } from './node-files.ts';
+import { below, placeKey } from './place.ts';
+import { readReceived } from './received.ts';
+import { type Sealing, startSealing } from './seal-child.ts';
+
+interface Task {
+  recording: FiledRecording;
+  /** Also nodes that have not said that they are done: nobody has heard from them for long. */
+  all: boolean;
+}
+
+/** Seals recordings whose nodes are all done, one after the other, while others are written to. */
+export class Finisher {
+  private readonly filing: Filing;
+  private readonly compressor: Compressor;
+  private readonly tell: (text: string) => void;
+  private readonly waiting = new Map<string, Task>();
+  private active: Promise<void> | undefined;
+  private sealing: Sealing | undefined;
+  private closed = false;
+
+  constructor(filing: Filing, compressor: Compressor, tell: (text: string) => void) {
+    this.filing = filing;
+    this.compressor = compressor;
+    this.tell = tell;
+  }
+
+  /** A node is done: if it was the last, the recording is sealed. */
+  consider(recording: FiledRecording): void {
+    for (const stream of recording.streams.values()) if (!stream.done) return;
+    for (const node of this.nodesOf(recording)) if (!this.isDone(recording, node)) return;
+    this.add({ recording, all: false });
+  }
+
+  /** Seals what is there of a recording that nobody writes to any more. */
+  giveUpWaiting(recording: FiledRecording): void {
+    this.add({ recording, all: true });
+  }
+
+  hasWaiting(recording: FiledRecording): boolean {
+    return recording.finishing || this.waiting.has(recording.key);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.waiting.clear();
+    // what it was at is done again, by the next hub
+    this.sealing?.child.kill('SIGTERM');
+    await this.active;
+  }
+
+  private add(task: Task): void {
+    if (this.closed) return;
+    const { key } = task.recording;
+    this.waiting.set(key, { ...task, all: task.all || this.waiting.get(key)?.all === true });
+    if (this.active === undefined) this.next();
+  }
+
+  private next(): void {
+    for (const [key, task] of this.waiting) {
+      this.waiting.delete(key);
+      this.active = this.seal(task)
+        .catch((error: unknown) => this.tell(`cannot seal ${key}: ${error instanceof Error ? error.message : error}`))
+        .then(() => {
+          this.active = undefined;
+          if (!this.closed) this.next();
+        });
+      return;
+    }
+  }
+
+  private async seal({ recording, all }: Task): Promise<void> {
+    const { filing } = this;
+    const { places } = filing.shelf;
+    recording.finishing = true;
+    const resting: FiledStream[] = [];
+    try {
+      for (const node of this.foldersOf(recording)) {
+        const stream = recording.streams.get(node) ?? filing.adoptNode(recording, node);
+        if (!all && !stream.done) continue;
+        for (const table of stream.tables.values()) table.release();
+        filing.note(stream, stream.done);
+        stream.resting = true;
+        resting.push(stream);
+      }
+      await this.compressor.leave(recording.place);
+      complete(recording);
+      filing.saveJob(recording);
+      const folder = path.join(places.root, placeKey(recording.place));
+      this.sealing = startSealing(
+        folder,
+        resting.map(({ node }) => node),
+        recording.place.owner,
+      );
+      const { error } = await this.sealing.answer;
+      if (error !== undefined && !this.closed) this.tell(`cannot seal ${recording.key}: ${error}; it stays as it is`);
+    } finally {
+      this.sealing = undefined;
+      recording.finishing = false;
+      for (const stream of resting) {
+        places.in(stream.place, false, (folder) => {
+          const { tables } = nodeFiles(folder);
+          for (const table of stream.tables.values()) table.refresh(tables.get(table.name));
+        });
+        stream.resting = false;
+      }
+    }
+  }
+
+  private isDone(recording: FiledRecording, node: string): boolean {
+    const stream = recording.streams.get(node);
+    if (stream !== undefined) return stream.done;
+    const place = below(recording.place, nodeFolder(node));
+    return this.filing.shelf.places.in(place, false, (folder) => readReceived(folder).done === true) === true;
+  }
+
+  private nodesOf(recording: FiledRecording): Set<string> {
+    return new Set([...recording.job.nodes, ...this.foldersOf(recording)]);
+  }
+
+  private foldersOf(recording: FiledRecording): string[] {
+    const names = this.filing.shelf.places.in(recording.place, false, (folder) =>
+      fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : [])),
+    );
+    return (names ?? []).flatMap((name) => nodeName(name) ?? []);
+  }
+}
+
+/** What job.json does not say yet about the end. */
+function complete(recording: FiledRecording): void {
+  const { job, kind } = recording;
+  const end = job.end ?? (recording.ended > 0 ? recording.ended : undefined);
+  const state = job.state === 'running' ? (kind === 'fleet' ? 'completed' : 'unknown') : job.state;
+  if (end === job.end && state === job.state) return;
+  recording.job = { ...job, ...(end === undefined ? {} : { end }), state };
+  recording.unsaved = true;
+}

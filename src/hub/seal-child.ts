@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Owner } from './owner.ts';
+import { SEAL_MARK, type SealAnswer, type SealOrder } from './seal-worker.ts';
+
+declare const TACHO_VERSION: string | undefined;
+
+/** A release is one file, which is the sealing process too when it is started with the mark. */
+function entry(): string {
+  const here = fileURLToPath(import.meta.url);
+  return typeof TACHO_VERSION === 'string' ? here : path.join(path.dirname(here), 'seal-worker.ts');
+}
+
+export interface Sealing {
+  readonly child: ChildProcess;
+  readonly answer: Promise<SealAnswer>;
+}
+
+/** Seals some nodes of a recording in a process of its own, with the rights of the recording's owner. */
+export function startSealing(folder: string, nodes: readonly string[], owner: Owner | undefined): Sealing {
+  const child = spawn(process.execPath, [entry(), SEAL_MARK], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const order: SealOrder = { folder, nodes, ...(owner === undefined ? {} : { owner }) };
+  let said = '';
+  let error = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (error.length < 2000) error += text;
+  });
+  child.stdin.on('error', () => {});
+  child.stdin.end(JSON.stringify(order));
+  const answer = new Promise<SealAnswer>((resolve) => {
+    child.once('error', (problem) => resolve({ error: problem.message }));
+    child.once('close', (_status, signal) => {
+      try {
+        resolve(JSON.parse(said) as SealAnswer);
+      } catch {
+        resolve({
+          error: signal === null ? error.trim().split('\n').at(-1) || 'it ended' : `it was ended by ${signal}`,
+        });
+      }
+    });
+  });
+  return { child, answer };
+}

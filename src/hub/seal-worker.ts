@@ -1,0 +1,47 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import { reason } from '../base/fault.ts';
+import { openRecording } from '../recording/open.ts';
+import { sealRecording } from '../recording/seal.ts';
+import type { Owner } from './owner.ts';
+
+/** The first argument of the process that seals. */
+export const SEAL_MARK = '--seal-as';
+
+/** What it is told on its standard input. */
+export interface SealOrder {
+  folder: string;
+  nodes: readonly string[];
+  owner?: Owner;
+}
+
+export interface SealAnswer {
+  /** Tables that were sealed. */
+  tables?: number;
+  error?: string;
+}
+
+/** Seals as told, for good with the rights of the recording's owner: whatever lies in the folder leads no further. */
+export function runSealWorker(): void {
+  let answer: SealAnswer;
+  try {
+    const order = JSON.parse(fs.readFileSync(0, 'utf8')) as SealOrder;
+    // samples that arrive come first
+    os.setPriority(10);
+    process.chdir(order.folder);
+    if (order.owner !== undefined) {
+      process.setgroups!([]);
+      process.setgid!(order.owner.gid);
+      process.setuid!(order.owner.uid);
+    }
+    const recording = openRecording('.');
+    recording.nodes = recording.nodes.filter(({ name }) => order.nodes.includes(name));
+    const sealed = sealRecording(recording, { force: true });
+    answer = { tables: sealed.reduce((sum, node) => sum + node.tables.length, 0) };
+  } catch (error) {
+    answer = { error: reason(error) };
+  }
+  fs.writeSync(1, JSON.stringify(answer));
+}
+
+if (process.argv[1]?.endsWith('seal-worker.ts') === true && process.argv[2] === SEAL_MARK) runSealWorker();
