@@ -19,7 +19,11 @@ export interface Broker {
 
 const HERE = import.meta.dirname;
 const POM = path.join(HERE, 'pom.xml');
-const CACHE = path.join(HERE, '../../.cache/kafka', createHash('sha256').update(fs.readFileSync(POM)).digest('hex').slice(0, 12));
+const CACHE = path.join(
+  HERE,
+  '../../.cache/kafka',
+  createHash('sha256').update(fs.readFileSync(POM)).digest('hex').slice(0, 12),
+);
 const START_SECONDS = 60;
 
 let looked: string | false | undefined;
@@ -67,7 +71,9 @@ export async function startBroker(): Promise<Broker> {
   const properties = path.join(folder, 'server.properties');
   fs.writeFileSync(properties, configuration(folder, port, controller));
   const cluster = randomBytes(16).toString('base64url');
-  execFileSync('java', [...JAVA, 'kafka.tools.StorageTool', 'format', '-t', cluster, '-c', properties], { stdio: 'pipe' });
+  execFileSync('java', [...JAVA, 'kafka.tools.StorageTool', 'format', '-t', cluster, '-c', properties], {
+    stdio: 'pipe',
+  });
   let child: ChildProcess | undefined;
   const address = `127.0.0.1:${port}`;
 
@@ -128,7 +134,9 @@ function configuration(folder: string, port: number, controller: number): string
     'group.initial.rebalance.delay.ms': 0,
     'log.segment.bytes': 16 << 20,
     'log.cleaner.dedupe.buffer.size': 4 << 20,
-    'controlled.shutdown.enable': false,
+    // a broker that was killed may come back at once
+    'broker.session.timeout.ms': 2000,
+    'broker.heartbeat.interval.ms': 500,
   };
   return Object.entries(settings)
     .map(([key, value]) => `${key}=${value}\n`)

@@ -1,0 +1,250 @@
+import * as path from 'node:path';
+import type { AgentRecord } from '../recording/agent-record.ts';
+import { tableOf } from '../recording/describe.ts';
+import type { Table } from '../table/table.ts';
+import type { KafkaMessage } from './kafka-client.ts';
+import type { Reached } from './kafka-journal.ts';
+import { jobKey, type Naming, type RecordTopic, recordTopic, rowTopic } from './kafka-names.ts';
+import { KafkaRows } from './kafka-rows.ts';
+import { BEGINNING, type Position } from './position.ts';
+import type { StreamState } from './streams.ts';
+import { tableVersion } from './table-version.ts';
+import { type Lines, Tail } from './tail.ts';
+
+/** What one transaction holds. */
+export interface KafkaBatch {
+  /** Sent one after the other: a request for each, none larger than brokers take. */
+  batches: KafkaMessage[][];
+  topics: Map<string, { name: string; compact: boolean }>;
+  reached: Reached;
+  rows: number;
+  /** There was more than fits. */
+  more: boolean;
+  /** To be remembered once it is stored. */
+  told: [key: string, what: string][];
+}
+
+/** Brokers refuse requests beyond 1 MiB for a partition, as they are configured by default. */
+const LARGEST_REQUEST = 700_000;
+/** Rows that no broker takes are left out. */
+const LARGEST_ROW = LARGEST_REQUEST;
+/** CSV that is read of one table at once, and of all for one transaction. */
+const READ_TABLE = 256 << 10;
+const READ_ALL = 4 << 20;
+/** How often the changing figures in agent.json (ticks, cost) are told, in milliseconds. */
+const AGENT_EVERY = 30_000;
+/** A stream that has ended and brought nothing is looked at once in so many rounds. */
+const ENDED_EVERY = 20;
+
+interface Followed {
+  tails: Map<string, { tail: Tail; rows: KafkaRows; agent: AgentRecord | undefined }>;
+  quiet: number;
+}
+
+/** Collects what the streams have behind the positions, as messages. */
+export class KafkaCollector {
+  private readonly root: string;
+  private readonly naming: Naming;
+  private readonly position: (stream: string, table: string) => Position | undefined;
+  private readonly followed = new Map<string, Followed>();
+  private readonly told = new Map<string, string>();
+  private readonly agentTold = new Map<string, number>();
+  private round = 0;
+  /** Lines that are no rows, and rows that are too long. */
+  passedOver = 0;
+
+  constructor(root: string, naming: Naming, position: (stream: string, table: string) => Position | undefined) {
+    this.root = root;
+    this.naming = naming;
+    this.position = position;
+  }
+
+  key(stream: { folder: string }): string {
+    return path.relative(this.root, stream.folder);
+  }
+
+  /** `all`: also those that seem to have ended long ago. */
+  collect(streams: readonly StreamState[], all: boolean, now = Date.now()): KafkaBatch {
+    const batch: KafkaBatch = { batches: [[]], topics: new Map(), reached: {}, rows: 0, more: false, told: [] };
+    const sizes = new Map<string, number>();
+    let read = 0;
+    this.round++;
+    this.forget(streams);
+    // another one first in every round: a long one does not keep the others waiting
+    for (let i = 0; i < streams.length; i++) {
+      const stream = streams[(i + this.round) % streams.length]!;
+      const key = this.key(stream);
+      const followed = this.followed.get(key) ?? { tails: new Map(), quiet: 0 };
+      this.followed.set(key, followed);
+      if (!all && followed.quiet > 2 && this.round % ENDED_EVERY !== 0) continue;
+      if (read >= READ_ALL) {
+        batch.more = true;
+        break;
+      }
+      const before = read;
+      this.records(stream, key, batch, sizes, now);
+      for (const table of stream.parts.keys()) read += this.rows(stream, key, followed, table, batch, sizes, now);
+      followed.quiet = stream.ended && read === before ? followed.quiet + 1 : 0;
+    }
+    if (batch.batches.at(-1)!.length === 0) batch.batches.pop();
+    return batch;
+  }
+
+  /** It was stored: what was said need not be said again. */
+  stored(batch: KafkaBatch): void {
+    for (const [key, what] of batch.told) this.told.set(key, what);
+  }
+
+  /** It may not have been: what was said of the nodes is said again. */
+  failed(): void {
+    this.agentTold.clear();
+  }
+
+  close(): void {
+    for (const { tails } of this.followed.values()) for (const { tail } of tails.values()) tail.close();
+    this.followed.clear();
+  }
+
+  private rows(
+    stream: StreamState,
+    key: string,
+    followed: Followed,
+    table: string,
+    batch: KafkaBatch,
+    sizes: Map<string, number>,
+    now: number,
+  ): number {
+    let one = followed.tails.get(table);
+    if (one === undefined || one.agent?.tables !== stream.agent?.tables) {
+      const described = tableOf(nodeOf(stream), table);
+      const rows = new KafkaRows(table, described, stream.node, stream.job);
+      one = { tail: one?.tail ?? new Tail(stream.folder, table), rows, agent: stream.agent };
+      followed.tails.set(table, one);
+    }
+    let position = this.position(key, table) ?? BEGINNING;
+    let read = 0;
+    while (read < READ_TABLE) {
+      const lines = one.tail.wholeLines(position, READ_TABLE - read, stream.ended);
+      if (lines === undefined) {
+        // of what has ended nothing more will come: its descriptor can go
+        if (stream.ended) one.tail.close();
+        return read;
+      }
+      this.lines(stream, one.rows, table, lines, batch, sizes, now);
+      position = lines.next;
+      read += lines.bytes.length;
+      batch.reached[key] = { ...batch.reached[key], [table]: [position.part, position.bytes] };
+    }
+    batch.more = true;
+    return read;
+  }
+
+  private lines(
+    stream: StreamState,
+    reader: KafkaRows,
+    table: string,
+    lines: Lines,
+    batch: KafkaBatch,
+    sizes: Map<string, number>,
+    now: number,
+  ): void {
+    const bad = reader.bad;
+    const rows = reader.read(lines);
+    this.passedOver += reader.bad - bad;
+    if (rows.length === 0) return;
+    const topic = rowTopic(this.naming, stream.job.user, table);
+    const { version } = reader;
+    this.definition(reader.table!, batch, sizes);
+    batch.topics.set(topic, { name: topic, compact: false });
+    for (const { value, time, position } of rows) {
+      if (value.length > LARGEST_ROW) {
+        this.passedOver++;
+        continue;
+      }
+      this.add(batch, sizes, {
+        topic,
+        key: stream.node,
+        value,
+        headers: { table: version, position: `${position.part}:${position.bytes}` },
+        // brokers refuse what comes from the future
+        timestamp: BigInt(Math.min(Math.floor(time / 1000), now)),
+      });
+      batch.rows++;
+    }
+  }
+
+  /** job.json and agent.json, when they have changed. */
+  private records(stream: StreamState, key: string, batch: KafkaBatch, sizes: Map<string, number>, now: number): void {
+    const { job, agent, node } = stream;
+    this.record(batch, sizes, 'jobs', job.user, jobKey(job), job);
+    if (agent === undefined) return;
+    const told = this.agentTold.get(key) ?? 0;
+    if (told > 0 && agent.end === undefined && now - told < AGENT_EVERY) return;
+    this.agentTold.set(key, now);
+    const tables = agent.tables.map((table) => {
+      this.definition(table, batch, sizes);
+      return { name: table.name, version: tableVersion(table) };
+    });
+    const said = { node, job, agent: { ...agent, tables } };
+    this.record(batch, sizes, 'nodes', job.user, `${jobKey(job)} ${node}`, said);
+  }
+
+  private definition(table: Table, batch: KafkaBatch, sizes: Map<string, number>): void {
+    const version = tableVersion(table);
+    this.record(batch, sizes, 'tables', '', `${table.name} ${version}`, { ...table, version });
+  }
+
+  private record(
+    batch: KafkaBatch,
+    sizes: Map<string, number>,
+    what: RecordTopic,
+    user: string,
+    key: string,
+    content: object,
+  ): void {
+    const topic = recordTopic(this.naming, user, what);
+    const id = `${topic} ${key}`;
+    // a definition never changes under its key
+    if (what === 'tables' && this.told.has(id)) return;
+    const value = JSON.stringify(content);
+    if (this.told.get(id) === value || batch.told.some(([told]) => told === id)) return;
+    if (value.length > LARGEST_ROW) {
+      this.passedOver++;
+      this.told.set(id, value);
+      return;
+    }
+    batch.topics.set(topic, { name: topic, compact: true });
+    batch.told.push([id, what === 'tables' ? '' : value]);
+    this.add(batch, sizes, { topic, key, value, headers: {}, timestamp: BigInt(Date.now()) });
+  }
+
+  private add(batch: KafkaBatch, sizes: Map<string, number>, message: KafkaMessage): void {
+    const { topic } = message;
+    const size = (sizes.get(topic) ?? 0) + Buffer.byteLength(message.value ?? '') + 100;
+    if (size > LARGEST_REQUEST && batch.batches.at(-1)!.length > 0) {
+      batch.batches.push([]);
+      sizes.clear();
+      sizes.set(topic, size - (sizes.get(topic) ?? 0));
+    } else sizes.set(topic, size);
+    batch.batches.at(-1)!.push(message);
+  }
+
+  private forget(streams: readonly StreamState[]): void {
+    if (this.followed.size <= streams.length) return;
+    const there = new Set(streams.map((stream) => this.key(stream)));
+    for (const [key, { tails }] of this.followed) {
+      if (there.has(key)) continue;
+      for (const { tail } of tails.values()) tail.close();
+      this.followed.delete(key);
+      this.agentTold.delete(key);
+    }
+  }
+}
+
+/** As readers of a recording see it. */
+const nodeOf = (stream: StreamState) => ({
+  name: stream.node,
+  folder: stream.folder,
+  tables: new Map(),
+  ...(stream.agent === undefined ? {} : { agent: stream.agent }),
+});

@@ -1,0 +1,50 @@
+import type { Job } from '../recording/job.ts';
+
+/** How the topics of one installation are called. */
+export interface Naming {
+  /** Before every topic: `tacho` makes `tacho.meminfo`. */
+  readonly prefix: string;
+  /** A user's rows go to topics of their own, which access lists can tell apart: `tacho.ada.meminfo`. */
+  readonly byUser: boolean;
+}
+
+/** Compacted topics: of every key the newest record stays. */
+export const RECORDS = ['tables', 'jobs', 'nodes'] as const;
+export type RecordTopic = (typeof RECORDS)[number];
+
+/** What a node records of itself belongs to nobody. */
+const NOBODY = 'fleet';
+
+// a dot in a user's name would lie below another user's prefix
+const word = (name: string): string =>
+  name.replaceAll(/[^A-Za-z0-9_-]/gu, (odd) => `-${odd.codePointAt(0)!.toString(16)}-`);
+
+function below(naming: Naming, user: string): string {
+  return naming.byUser ? `${naming.prefix}.${user === '' ? NOBODY : word(user)}` : naming.prefix;
+}
+
+/** The topic of a table's rows. */
+export function rowTopic(naming: Naming, user: string, table: string): string {
+  const name = word(table);
+  return `${below(naming, user)}.${(RECORDS as readonly string[]).includes(name) ? `${name}-table` : name}`;
+}
+
+/** The topic of definitions (whoever recorded them), jobs or nodes. */
+export function recordTopic(naming: Naming, user: string, what: RecordTopic): string {
+  return what === 'tables' ? `${naming.prefix}.tables` : `${below(naming, user)}.${what}`;
+}
+
+/** What a topic with our prefix holds, whether by user or not; undefined when it is none of ours. */
+export function topicHolds(prefix: string, topic: string): RecordTopic | 'rows' | undefined {
+  if (!topic.startsWith(`${prefix}.`)) return undefined;
+  const words = topic.slice(prefix.length + 1).split('.');
+  if (words.length > 2 || words.includes('')) return undefined;
+  const last = words.at(-1)!;
+  return RECORDS.find((each) => each === last) ?? 'rows';
+}
+
+/** `4711`, of the second restart `4711r2`, in a named cluster `alps/4711`. */
+export function jobKey(job: Pick<Job, 'id' | 'restart' | 'cluster'>): string {
+  const restart = job.restart === undefined || job.restart === 0 ? '' : `r${job.restart}`;
+  return `${job.cluster === undefined || job.cluster === '' ? '' : `${job.cluster}/`}${job.id}${restart}`;
+}

@@ -1,0 +1,49 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { TableWriter } from '../../src/recording/append.ts';
+import { nodeFolder } from '../../src/recording/node-folder.ts';
+import { openRecording } from '../../src/recording/open.ts';
+import { readTable } from '../../src/recording/read.ts';
+import { openKafkaSink } from '../../src/sinks/kafka.ts';
+import { spoolStreams } from '../../src/sinks/streams.ts';
+import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../../src/sinks/test-spool.ts';
+
+/**
+ * Stands for an agent: writes numbered rows to a spool, goes on with the number after the newest one, and sends them to
+ * Kafka. Ends after so many rows, when they are sent.
+ *
+ *     node recorder.ts SPOOL BROKERS PREFIX ROWS MILLISECONDS_BETWEEN_TICKS
+ */
+const [spool, brokers, prefix, rows, pause] = process.argv.slice(2) as [string, string, string, string, string];
+const PER_TICK = 7;
+const START = 1_700_000_000_000_000;
+const job = testJob('4711', { user: 'ada', nodes: ['c1'] });
+const recording = path.join(spool, 'job-4711');
+const folder = fs.existsSync(recording)
+  ? path.join(recording, nodeFolder('c1'))
+  : testRecording(spool, 'job-4711', job, testAgent('c1'));
+const before = readTable(openRecording(recording).nodes[0]!, COUNTED.name);
+let next = before.rows === 0 ? 0 : Math.max(...before.numbers.get('n')!) + 1;
+const writer = new TableWriter(folder, COUNTED, { rollBytes: 20_000 });
+const sink = openKafkaSink({
+  folder: spool,
+  streams: spoolStreams(spool),
+  brokers: brokers.split(','),
+  prefix,
+  every: 0.02,
+});
+let said: string | undefined;
+while (next < Number(rows)) {
+  const to = Math.min(next + PER_TICK, Number(rows));
+  // two rows of a series never have the same time
+  for (; next < to; next++) writer.append(countedRows('a "quoted" é', next, next + 1, START + next * 1000));
+  sink.wake();
+  if (sink.trouble !== said) {
+    said = sink.trouble;
+    console.log(`trouble: ${said ?? 'none'}`);
+  }
+  await new Promise((resolve) => setTimeout(resolve, Number(pause)));
+}
+await writer.close();
+await sink.close(60);
+console.log(`passed over: ${sink.passedOver}; trouble: ${sink.trouble ?? 'none'}`);

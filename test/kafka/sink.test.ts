@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { openRecording } from '../../src/recording/open.ts';
+import { readTable } from '../../src/recording/read.ts';
+import { COUNTED } from '../../src/sinks/test-spool.ts';
+import { type Broker, startBroker, whyNoKafka, whyNoKcat } from './broker.ts';
+import { kcat } from './kcat.ts';
+
+const RECORDER = path.join(import.meta.dirname, 'recorder.ts');
+const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+interface Running {
+  child: ChildProcess;
+  ended: Promise<{ code: number | null; output: string }>;
+}
+
+function record(spool: string, broker: string, rows: number, pause: number): Running {
+  const child = spawn(process.execPath, [
+    '--disable-warning=ExperimentalWarning',
+    RECORDER,
+    spool,
+    broker,
+    path.basename(spool),
+    `${rows}`,
+    `${pause}`,
+  ]);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const ended = new Promise<{ code: number | null; output: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code, output })),
+  );
+  return { child, ended };
+}
+
+/** Every row of the recording is in the topic, once, and says the same. */
+function compare(spool: string, broker: string, topic: string, rows: number): void {
+  const [node] = openRecording(path.join(spool, 'job-4711')).nodes;
+  const batch = readTable(node!, COUNTED.name);
+  assert.deepEqual(batch.damage, []);
+  assert.equal(batch.rows, rows);
+  const expected = Array.from({ length: batch.rows }, (_, r) => {
+    const text = (name: string): string => batch.texts.get(name)!.values[batch.texts.get(name)!.codes[r]!]!;
+    const identity = { time: batch.time[r], node: 'c1', user: 'ada', job: '4711' };
+    return { ...identity, who: text('who'), n: batch.numbers.get('n')![r], label: text('label') };
+  }).sort((a, b) => a.n! - b.n!);
+  const consumed = kcat(broker, topic);
+  const numbers = consumed.map(({ value }) => value.n as number);
+  assert.equal(new Set(numbers).size, numbers.length, 'rows that came twice');
+  assert.equal(numbers.length, rows, 'rows that were lost');
+  // one node, one partition: the order is that of the recording, and so is that of the positions
+  assert.deepEqual(
+    consumed.map(({ value }) => value),
+    expected,
+  );
+  const positions = consumed.map(({ headers }) => headers.position!.split(':').map(Number) as [number, number]);
+  for (let i = 1; i < positions.length; i++) {
+    const [a, b] = [positions[i - 1]!, positions[i]!];
+    assert.ok(a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]), `position ${a} before ${b}`);
+  }
+  for (const { key, timestamp, value } of consumed) {
+    assert.equal(key, 'c1');
+    assert.equal(timestamp, Math.floor((value.time as number) / 1000));
+  }
+}
+
+describe('Kafka', { skip: whyNoKafka() || whyNoKcat() }, () => {
+  let broker: Broker;
+  let spool: string;
+  let spools: string;
+  before(async () => {
+    broker = await startBroker();
+    spools = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-spools-'));
+  });
+  after(async () => {
+    await broker?.remove();
+    if (spools !== undefined) fs.rmSync(spools, { recursive: true, force: true });
+  });
+  const fresh = (name: string): string => {
+    spool = path.join(spools, name);
+    fs.mkdirSync(spool);
+    return spool;
+  };
+
+  test('every row of the recording, as kcat reads it', async () => {
+    const { code, output } = await record(fresh('tacho'), broker.address, 3000, 2).ended;
+    assert.equal(output, 'passed over: 0; trouble: none\n');
+    assert.equal(code, 0);
+    compare(spool, broker.address, 'tacho.counted', 3000);
+    const versions = new Set(kcat(broker.address, 'tacho.counted').map(({ headers }) => headers.table));
+    assert.equal(versions.size, 1);
+    const definitions = kcat(broker.address, 'tacho.tables');
+    assert.deepEqual(
+      definitions.map(({ key }) => key),
+      [`counted ${[...versions][0]}`],
+    );
+    assert.deepEqual(definitions[0]!.value, { ...COUNTED, version: [...versions][0] });
+    assert.deepEqual(
+      kcat(broker.address, 'tacho.jobs').map(({ key, value }) => [key, value.id, value.user]),
+      [['4711', '4711', 'ada']],
+    );
+  });
+
+  test('a broker that is restarted, killed and away for some seconds: nothing lost, nothing twice', async () => {
+    const running = record(fresh('outage'), broker.address, 6000, 10);
+    await sleep(2000);
+    await broker.stop();
+    await broker.start();
+    await sleep(1000);
+    await broker.stop('SIGKILL');
+    await sleep(3000);
+    await broker.start();
+    const { code, output } = await running.ended;
+    assert.match(output, /trouble: connect ECONNREFUSED/);
+    assert.match(output, /passed over: 0; trouble: none\n$/);
+    assert.equal(code, 0);
+    compare(spool, broker.address, 'outage.counted', 6000);
+  });
+
+  test('an agent that is killed again and again: nothing lost, nothing twice', async () => {
+    fresh('killed');
+    for (let times = 0; times < 6; times++) {
+      const running = record(spool, broker.address, 1_000_000, 5);
+      await sleep(1500 + times * 37);
+      running.child.kill('SIGKILL');
+      await running.ended;
+    }
+    const { rows } = readTable(openRecording(path.join(spool, 'job-4711')).nodes[0]!, COUNTED.name);
+    const { code, output } = await record(spool, broker.address, rows + 50, 5).ended;
+    assert.equal(output, 'passed over: 0; trouble: none\n');
+    assert.equal(code, 0);
+    compare(spool, broker.address, 'killed.counted', rows + 50);
+  });
+});
