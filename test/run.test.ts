@@ -49,6 +49,8 @@ test('a signal that ends the command ends tacho run the same way', (t) => {
   const killed = tacho(['run', '--no-report', '-o', 'second', '--', 'sh', '-c', 'kill -KILL $$'], { cwd });
   assert.equal(killed.code, 137);
   assert.equal(jobOf(path.join(cwd, 'second')).signal, 'SIGKILL');
+  // Node itself ignores this one
+  assert.equal(tacho(['run', '--no-report', '--', 'sh', '-c', 'kill -PIPE $$'], { cwd }).code, 141);
 });
 
 test('a signal sent to tacho run reaches the command, and its own end counts', async (t) => {

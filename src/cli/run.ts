@@ -90,16 +90,14 @@ const RAISED = new Set<NodeJS.Signals>([
   'SIGUSR1',
   'SIGUSR2',
   'SIGALRM',
-  'SIGPIPE',
 ]);
 
 /** Ends this process as the command has ended. */
 function endAs(ending: CommandEnding): void {
   if (ending.signal === undefined) process.exit(ending.exitCode ?? 0);
-  if (RAISED.has(ending.signal)) {
-    process.removeAllListeners(ending.signal);
-    process.kill(process.pid, ending.signal);
-    return;
-  }
-  process.exit(128 + (os.constants.signals[ending.signal] ?? 0));
+  // also for a signal that is ignored here: Node does so with SIGPIPE, nohup with SIGHUP
+  process.exitCode = 128 + (os.constants.signals[ending.signal] ?? 0);
+  if (!RAISED.has(ending.signal)) process.exit();
+  process.removeAllListeners(ending.signal);
+  process.kill(process.pid, ending.signal);
 }
