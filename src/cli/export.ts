@@ -1,11 +1,17 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
 import { type Command, Option } from 'commander';
 import { parseDuration } from '../base/duration.ts';
 import { Fault, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { formatBytes } from '../base/size.ts';
+import type { Recording } from '../recording/open.ts';
 import type { ExportOptions } from '../show/export/export.ts';
+import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
-interface Options {
+interface Options extends StoreOptions {
+  job?: string[];
   to?: string[];
   format: ExportOptions['format'];
   layout: ExportOptions['layout'];
@@ -35,7 +41,7 @@ function isTime(text: string): boolean {
 }
 
 export function define(command: Command): void {
-  command
+  storeOption(command)
     .usage('[RECORDING…] [options]')
     .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
     .option(
@@ -61,6 +67,7 @@ export function define(command: Command): void {
     .option('--from <time>', 'from this time on, e.g. 2026-11-15T20:49Z or -10m', (text) => parseMoment(text))
     .option('--until <time>', 'up to this time', (text) => parseMoment(text))
     .option('-m, --marker <name>', 'only while this phase lasted')
+    .option('-j, --job <id>', 'only the job with this id; may be given several times', list)
     .option('--epoch', 'times as microseconds since 1970 instead of ISO 8601')
     .addHelpText(
       'after',
@@ -70,6 +77,7 @@ Examples:
   tacho export tacho-4711 --table gpu --layout wide > gpu.csv  a row a second, a column a metric, node and GPU
   tacho export runs/ --format parquet --to all                 several jobs; the column job keeps them apart
   tacho export tacho-4711 --layout omnistat --to export-data   omnistat-rocm.csv and omnistat-network.csv
+  tacho export --job 4711 --store http://vm:8428 --to csv      from a VictoriaMetrics
 `,
     )
     .action(async (paths: string[], options: Options) => {
@@ -84,7 +92,10 @@ Examples:
       if (options.from !== undefined && until !== undefined && options.from > until) {
         throw usage('--from is later than the end of the range', 'nothing lies between the two');
       }
-      const recordings = findRecordings(paths.length > 0 ? paths : ['.']);
+      const { recordings, forget } =
+        options.store === undefined
+          ? { recordings: chosen(findRecordings(paths.length > 0 ? paths : ['.']), options.job), forget: () => {} }
+          : await downloaded(options.store, [...paths, ...(options.job ?? [])], tables);
       const lost: string[] = [];
       const written = await exportRecordings(recordings, {
         format: options.format,
@@ -104,7 +115,7 @@ Examples:
           if (folders[0] !== '-')
             process.stderr.write(`${file}: ${rows.toLocaleString('en')} rows, ${formatBytes(bytes)}\n`);
         },
-      });
+      }).finally(forget);
       if (lost.length > 0) {
         throw new Fault(`the export lacks what could not be read of ${lost.join(', ')}`, {
           hint: 'tacho verify RECORDING says what can be saved',
@@ -112,4 +123,38 @@ Examples:
       }
       if (written.every(({ rows }) => rows === 0)) throw new Fault('nothing was recorded in that range');
     });
+}
+
+function chosen(all: Recording[], ids: readonly string[] | undefined): Recording[] {
+  if (ids === undefined) return all;
+  const found = all.filter(({ job }) => ids.includes(job.id));
+  if (found.length > 0) return found;
+  const known = all.map(({ job }) => job.id).slice(0, 8);
+  throw usage(`no recording of job ${ids.join(', ')} here`, `there are ${known.join(', ')}`);
+}
+
+/** What a store has of some jobs, as recordings that last until they are exported. */
+async function downloaded(
+  address: string,
+  ids: readonly string[],
+  tables: readonly string[],
+): Promise<{ recordings: Recording[]; forget: () => void }> {
+  const [{ importStored }, { openRecording }] = await Promise.all([
+    import('../import/victoria/own.ts'),
+    import('../recording/open.ts'),
+  ]);
+  const jobs = await storedJobs(address, ids);
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-export-'));
+  const forget = (): void => fs.rmSync(folder, { recursive: true, force: true });
+  try {
+    const recordings: Recording[] = [];
+    for (const job of jobs) {
+      const { recording } = await importStored(job, folder, undefined, tables.length > 0 ? tables : undefined);
+      recordings.push(openRecording(recording));
+    }
+    return { recordings, forget };
+  } catch (error) {
+    forget();
+    throw error;
+  }
 }

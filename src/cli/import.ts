@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import { Fault } from '../base/fault.ts';
+import { parseMoment } from '../base/moment.ts';
 import type { Imported, Refused } from '../import/epmt/import.ts';
+import type { Imported as ImportedSeries } from '../import/victoria/own.ts';
 import { progress } from '../show/progress.ts';
 import { printable } from '../show/text-table.ts';
 import { tell } from './failure.ts';
@@ -11,14 +13,17 @@ interface Options {
 }
 
 export function define(command: Command): void {
-  command.usage('PROGRAM FILE… [options]').addHelpText(
+  command.usage('PROGRAM WHAT… [options]').addHelpText(
     'after',
     `
 Examples:
   tacho import epmt 685000.tgz -o imported
+  tacho import victoria http://vm:8428 --job 4711
+  tacho import omnistat data_prom -o imported
   tacho report imported
 `,
   );
+  defineVictoria(command);
   command
     .command('epmt')
     .summary("EPMT's staged archives and folders")
@@ -39,14 +44,12 @@ Examples:
     )
     .action(async (files: string[], options: Options) => {
       const { importEpmt, listInputs } = await import('../import/epmt/import.ts');
-      const stop = new AbortController();
-      process.once('SIGINT', () => stop.abort(new Fault('interrupted; whole jobs were kept', { exit: 130 })));
-      process.once('SIGTERM', () => stop.abort(new Fault('ended by SIGTERM; whole jobs were kept', { exit: 143 })));
+      const signal = interruption();
       const inputs = listInputs(files);
       const bar = progress('importing', inputs.length);
       const { imported, refused } = await importEpmt(inputs, {
         folder: options.output,
-        signal: stop.signal,
+        signal,
         progress: () => bar.advance(1),
       });
       bar.done();
@@ -54,6 +57,73 @@ Examples:
       for (const { fault } of refused) tell(fault);
       if (refused.length > 0) process.exitCode = 1;
     });
+}
+
+interface VictoriaFlags extends Options {
+  job?: string[];
+  match?: string;
+  from?: number;
+  to?: number;
+}
+
+function defineVictoria(command: Command): void {
+  command
+    .command('victoria')
+    .summary('what a VictoriaMetrics holds')
+    .description(
+      'Import what a VictoriaMetrics holds: jobs that Tacho pushed come back as they were recorded, one recording a job; any other series become tables by their names and labels.',
+    )
+    .usage('URL|DIR [options]')
+    .argument('<place>', 'its address (http://vm:8428), or its data folder, which is only read')
+    .option('-j, --job <id>', 'only this job of Tacho’s; may be given several times', (id, all: string[] = []) => [
+      ...all,
+      id,
+    ])
+    .option('--match <selector>', 'instead: all series that match, as one recording ({__name__=~"node_.+"})')
+    .option('--from <time>', 'only from this time on (2026-11-15T20:49, -7d)', (text) => parseMoment(text))
+    .option('--to <time>', 'only until this time', (text) => parseMoment(text))
+    .option('-o, --output <folder>', 'where the recordings go', '.')
+    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tacho import victoria http://vm:8428 --job 4711         makes tacho-4711
+  tacho import victoria /var/lib/victoria-metrics -o all  every job in a data folder
+  tacho import victoria http://vm:8428 --match '{__name__=~"node_.+"}' --from -1d
+`,
+    )
+    .action(async (place: string, options: VictoriaFlags) => {
+      const { importVictoria } = await import('../import/victoria/import.ts');
+      const bar = progress('importing');
+      const imported = await importVictoria(place, {
+        folder: options.output,
+        ...(options.job === undefined ? {} : { jobs: options.job }),
+        ...(options.match === undefined ? {} : { match: options.match }),
+        ...(options.from === undefined ? {} : { from: options.from }),
+        ...(options.to === undefined ? {} : { to: options.to }),
+        signal: interruption(),
+        progress: () => bar.advance(1),
+      });
+      bar.done();
+      process.stdout.write(
+        options.format === 'json' ? `${JSON.stringify({ imported }, null, 1)}\n` : imported.map(seriesText).join(''),
+      );
+    });
+}
+
+/** Ends the work between two jobs when somebody wants it to. */
+function interruption(): AbortSignal {
+  const stop = new AbortController();
+  process.once('SIGINT', () => stop.abort(new Fault('interrupted; whole jobs were kept', { exit: 130 })));
+  process.once('SIGTERM', () => stop.abort(new Fault('ended by SIGTERM; whole jobs were kept', { exit: 143 })));
+  return stop.signal;
+}
+
+function seriesText({ recording, nodes, rows, notes }: ImportedSeries): string {
+  const many = nodes.length > 8 ? `${nodes.length} nodes` : nodes.join(' ');
+  const lines = [`${recording}: ${grouped(rows)} rows, ${many}`, ...notes.map((note) => `  ${note}`), ''];
+  return lines.map(printable).join('\n');
 }
 
 function text({ recording, nodes, processes, threads, notes }: Imported): string {

@@ -1,0 +1,68 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault, reason } from '../../base/fault.ts';
+import type { AgentRecord } from '../../recording/agent-record.ts';
+import type { Batch } from '../../recording/batch.ts';
+import type { Job } from '../../recording/job.ts';
+import { measure } from '../../recording/measure.ts';
+import { nodeFolder } from '../../recording/node-folder.ts';
+import { writeParquet } from '../../recording/parquet/write.ts';
+import { replaceJson } from '../../recording/replace.ts';
+import { syncFolder } from '../../recording/synced.ts';
+
+/** A recording in the making: under a name that nobody looks at, until it is whole. */
+export class SealedRecording {
+  readonly target: string;
+  rows = 0;
+  private readonly temporary: string;
+
+  /** Begins a recording in `folder`, which is made if need be. */
+  constructor(folder: string, name: string) {
+    this.target = path.join(folder, name);
+    this.temporary = path.join(folder, `.${name}.${process.pid}.tmp`);
+    if (fs.existsSync(this.target)) {
+      throw new Fault(`${this.target} is there already`, {
+        hint: 'choose another folder with -o, or move that one away',
+      });
+    }
+    try {
+      fs.mkdirSync(folder, { recursive: true });
+      fs.mkdirSync(this.temporary, { mode: 0o700 });
+    } catch (error) {
+      throw new Fault(`cannot write ${folder}: ${reason(error)}`, { hint: 'choose another folder with -o' });
+    }
+  }
+
+  /** Writes a table of a node, with its statistics. Returns its bytes. */
+  table(node: string, batch: Batch, interval: number): number {
+    const folder = this.node(node);
+    const { name } = batch.table;
+    const bytes = writeParquet(path.join(folder, `${name}.parquet`), batch);
+    const statistics = measure(interval > 0 ? { ...batch, interval_seconds: interval } : batch);
+    fs.writeFileSync(path.join(folder, `${name}.stats.json`), JSON.stringify(statistics), { mode: 0o600 });
+    this.rows += batch.rows;
+    return bytes;
+  }
+
+  agent(record: AgentRecord): void {
+    replaceJson(path.join(this.node(record.node), 'agent.json'), record);
+  }
+
+  /** Gives it its name; returns its path. */
+  finish(job: Job): string {
+    replaceJson(path.join(this.temporary, 'job.json'), job);
+    fs.renameSync(this.temporary, this.target);
+    syncFolder(path.dirname(this.target));
+    return this.target;
+  }
+
+  abandon(): void {
+    fs.rmSync(this.temporary, { recursive: true, force: true });
+  }
+
+  private node(name: string): string {
+    const folder = path.join(this.temporary, nodeFolder(name));
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return folder;
+  }
+}

@@ -1,0 +1,84 @@
+import { defaultFolder } from '../../jobs/job-facts.ts';
+import type { Store } from '../../query/store/client.ts';
+import { columnsByMetric, keysOf, sampleOf, textsOf } from '../../query/store/columns.ts';
+import type { StoredJob } from '../../query/store/records.ts';
+import { selector } from '../../query/store/selector.ts';
+import { storedMarkers } from '../../query/store/stored.ts';
+import type { Batch } from '../../recording/batch.ts';
+import type { NodeRecording } from '../../recording/open.ts';
+import { marker } from '../../sources/marker.ts';
+import { infoName } from '../../table/names.ts';
+import type { Table } from '../../table/table.ts';
+import { markerBatch } from '../series/markers.ts';
+import { TableRows } from '../series/rows.ts';
+import { SealedRecording } from '../series/write.ts';
+
+export interface Imported {
+  recording: string;
+  job: string;
+  nodes: string[];
+  rows: number;
+  /** What somebody should know about the data. */
+  notes: string[];
+}
+
+/** A job that Tacho pushed, as a recording again: all samples are downloaded, a table of a node at a time. */
+export async function importStored(
+  stored: StoredJob,
+  folder: string,
+  signal?: AbortSignal,
+  wanted?: readonly string[],
+): Promise<Imported> {
+  const { job, nodes } = stored.recording;
+  const recording = new SealedRecording(folder, defaultFolder(job));
+  try {
+    const markers = await storedMarkers(stored);
+    for (const node of nodes) {
+      for (const { every: _, ...table } of node.agent?.tables ?? []) {
+        if (table.events === true || (wanted !== undefined && !wanted.includes(table.name))) continue;
+        signal?.throwIfAborted();
+        const batch = await storedTable(stored, node, table);
+        if (batch !== undefined) recording.table(node.name, batch, job.interval_seconds);
+      }
+      const own = markers.filter((each) => each.node === node.name);
+      if (own.length > 0) recording.table(node.name, markerBatch(marker.table, own), job.interval_seconds);
+      if (node.agent !== undefined) recording.agent(node.agent);
+    }
+    const rows = recording.rows;
+    return { recording: recording.finish(job), job: job.id, nodes: job.nodes, rows, notes: [] };
+  } catch (error) {
+    recording.abandon();
+    throw error;
+  }
+}
+
+async function storedTable(stored: StoredJob, node: NodeRecording, table: Table): Promise<Batch | undefined> {
+  const { store, recording, from, to } = stored;
+  const { id, restart } = recording.job;
+  const columns = columnsByMetric(table);
+  const info = infoName(table);
+  const names = [...columns.keys(), ...(table.columns.some((c) => c.type === 'text') ? [info] : [])];
+  const series = selector({ names, job: id, nodes: [node.name], ...(restart === undefined ? {} : { restart }) });
+  return tableOf(store.samples(series, from, to), table, columns, info);
+}
+
+async function tableOf(
+  samples: ReturnType<Store['samples']>,
+  table: Table,
+  columns: ReturnType<typeof columnsByMetric>,
+  info: string,
+): Promise<Batch | undefined> {
+  const rows = new TableRows(table);
+  for await (const { labels, values, times } of samples) {
+    const keys = keysOf(table, labels);
+    if (labels.__name__ === info) {
+      const texts = textsOf(table, labels);
+      for (const time of times) rows.say(keys, { time, texts });
+      continue;
+    }
+    const column = columns.get(labels.__name__ ?? '');
+    if (column === undefined) continue;
+    rows.add(keys, column.name, { times, values: values.map((value) => sampleOf(column, value)) });
+  }
+  return rows.columns().size === 0 ? undefined : rows.batch();
+}
