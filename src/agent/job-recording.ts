@@ -158,11 +158,8 @@ export function recordJob(folder: string, told: NodeJob, intervalSeconds: number
     async end(end, why) {
       const ended = end.end ?? common.clock.now();
       await agent.stop(why);
-      const left = remembered.alive(common.redact);
-      if (left.length > 0) {
-        agent.record.left_running = left;
-        agent.save();
-      }
+      agent.record.left_running = remembered.alive(common.redact);
+      agent.save();
       await learned;
       job = { ...job, ...outcome(end), end: Math.max(ended, job.start) };
       const said = isFirst && scheduler !== undefined ? await ask() : undefined;

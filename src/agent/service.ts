@@ -80,6 +80,8 @@ export function startService(options: ServiceOptions): Service {
     !options.without.includes(name) && (options.only.length === 0 || options.only.includes(name));
   const shared = sharedSources({ host, isWanted, custom: options.custom });
   const closing = new Set<Promise<void>>();
+  /** Recordings that an agent before this one has left, and that are being closed. */
+  const old = new Set<string>();
   const jobs = new Map<string, JobRecording>();
   const common: Common = {
     node: options.node,
@@ -104,6 +106,12 @@ export function startService(options: ServiceOptions): Service {
         options.outlet?.wake();
       });
     closing.add(done);
+  }
+
+  function closeOld(folder: string, end?: NodeJobEnd): void {
+    if (old.has(folder)) return;
+    old.add(folder);
+    whenClosed(folder, closeLeftOver(folder, common, end));
   }
 
   function changeDay(now: number): void {
@@ -154,7 +162,7 @@ export function startService(options: ServiceOptions): Service {
     missed(name, job, end) {
       const folder = path.join(spool, `job-${jobName(job)}`);
       if (!fs.existsSync(folder)) say(`job ${name} has begun and ended while no agent was running: not recorded`);
-      else whenClosed(folder, closeLeftOver(folder, common, end));
+      else closeOld(folder, end);
     },
     refused: (file, why) => say(`${file}: ${why}`),
   });
@@ -196,7 +204,7 @@ export function startService(options: ServiceOptions): Service {
     for (const name of fs.readdirSync(spool)) {
       const folder = path.join(spool, name);
       if (!/^(job|fleet)-/.test(name) || current.has(folder) || readJob(folder)?.end !== undefined) continue;
-      whenClosed(folder, closeLeftOver(folder, common));
+      closeOld(folder);
     }
   }, LEFT_OVER_MS);
 

@@ -61,6 +61,10 @@ export interface NodeReport {
   energy_covers?: string[];
   /** In words, why this node is unlike the others. */
   straggler?: string[];
+  /** Other jobs that ran here meanwhile. */
+  shared_with?: string[];
+  /** Processes that were still there when the job had ended. */
+  left_running?: { pid: number; command: string; user: string }[];
 }
 
 /** A node is late, and taken for lost, after so many intervals without a sample, but not before five seconds. */
@@ -132,6 +136,8 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   set('energy_joules', energy?.joules);
   set('energy_source', energy?.source);
   set('energy_covers', energy?.covers);
+  set('shared_with', node.agent?.shared_with);
+  set('left_running', node.agent?.left_running);
   return found;
 }
 

@@ -151,6 +151,11 @@ const node = z.strictObject({
   energy_source: energySource.optional(),
   energy_covers: z.array(words).optional(),
   straggler: optional(z.array(words), 'Why this node is unlike the others.'),
+  shared_with: optional(z.array(words), 'Other jobs that ran on this node meanwhile.'),
+  left_running: optional(
+    z.array(z.strictObject({ pid: z.number(), command: words, user: words })),
+    'Processes of the job that were still there when it had ended.',
+  ),
 });
 
 const gpu = z.strictObject({

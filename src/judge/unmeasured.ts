@@ -1,5 +1,6 @@
 import type { CheckResult } from './findings/finding.ts';
 import type { Material } from './material.ts';
+import { listed } from './words.ts';
 
 /** Something that the report cannot say, and why. */
 export interface Unmeasured {
@@ -29,6 +30,15 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
       else
         found.set(id, { what, why: note.why, ...(note.hint === undefined ? {} : { hint: note.hint }), nodes: [node] });
     }
+  }
+  const shared = material.nodes.filter(({ agent }) => (agent?.shared_with?.length ?? 0) > 0);
+  if (shared.length > 0) {
+    const others = [...new Set(shared.flatMap(({ agent }) => agent!.shared_with!))];
+    found.set('shared', {
+      what: 'the job’s own part of what belongs to a whole node (load, disks, network, energy, memory of the node)',
+      why: `shared with ${others.length === 1 ? 'job' : 'jobs'} ${listed(others)}`,
+      nodes: shared.map(({ node }) => node),
+    });
   }
   for (const check of checks) {
     if (check.outcome !== 'unmeasurable') continue;

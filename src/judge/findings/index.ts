@@ -12,6 +12,7 @@ import {
   SHORT_JOB_SECONDS,
 } from './finding.ts';
 import { gpuLost, gpuLow, gpuStarved, gpuThrottled, gpuUnused } from './gpu-use.ts';
+import { leftRunning } from './left-running.ts';
 import { memoryGrowing, memoryNearLimit, memoryUnused, outOfMemory, swap } from './memory.ts';
 import { nodeLost, recordingGaps } from './recording.ts';
 import { timeLimit } from './time.ts';
@@ -39,6 +40,7 @@ export const checks: readonly Check[] = [
   memoryGrowing,
   swap,
   ioWait,
+  leftRunning,
   recordingGaps,
 ];
 

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import type { Answer } from '../jobs/command.ts';
+import { recorded } from '../jobs/test-answers.ts';
+import { openRecording } from '../recording/open.ts';
+import { readTable } from '../recording/read.ts';
+import { type ServiceOptions, startService } from './service.ts';
+
+const NOT_INSTALLED: Answer = { stdout: '', trouble: 'scontrol is not installed' };
+
+function setUp(t: TestContext, more: Partial<ServiceOptions> = {}) {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-service-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const log: string[] = [];
+  const jobs = path.join(folder, 'jobs');
+  const spool = path.join(folder, 'spool');
+  const options: ServiceOptions = {
+    spool,
+    jobs,
+    node: 'c1',
+    intervalSeconds: 1,
+    idleIntervalSeconds: 60,
+    only: ['loadavg', 'process'],
+    without: [],
+    custom: [],
+    writer: {},
+    redact: false,
+    watchCgroups: false,
+    say: (line) => void log.push(line),
+    run: async () => NOT_INSTALLED,
+    ...more,
+  };
+  return { spool, jobs, log, options, recording: (name: string) => openRecording(path.join(spool, name)) };
+}
+
+const times = (recording: ReturnType<typeof openRecording>, table = 'loadavg'): number[] => {
+  const rows = readTable(recording.nodes[0]!, table, { columns: [] });
+  return [...rows.time.subarray(0, rows.rows)];
+};
+
+test('the node has a recording a day, which changes at midnight UTC', async (t) => {
+  const midnight = Date.parse('2026-11-16T00:00:00Z');
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: midnight - 2_500 });
+  const { options, recording, spool } = setUp(t, {
+    idleIntervalSeconds: 1,
+    clock: { now: () => Date.now() * 1000, jumps: [] },
+  });
+  const service = startService(options);
+  assert.equal(service.fleet.day, '2026-11-15');
+  for (let i = 0; i < 40; i++) t.mock.timers.tick(100);
+  assert.equal(service.fleet.day, '2026-11-16');
+  await service.stop('SIGTERM');
+  assert.deepEqual(fs.readdirSync(spool), ['fleet-2026-11-15', 'fleet-2026-11-16']);
+  const [old, now] = [recording('fleet-2026-11-15'), recording('fleet-2026-11-16')];
+  const seconds = (time: number): number => (time / 1000 - midnight) / 1000;
+  assert.deepEqual(times(old).map(seconds), [-2.5, -2, -1, 0]);
+  assert.deepEqual(times(now).map(seconds), [0, 1, 1.5]);
+  assert.deepEqual(
+    [old, now].map(({ job }) => [job.id, job.user, job.uid, job.state, job.end === undefined]),
+    [
+      ['fleet-2026-11-15', '', -1, 'completed', false],
+      ['fleet-2026-11-16', '', -1, 'running', true],
+    ],
+    'the day goes on with the next agent',
+  );
+  assert.deepEqual([...old.nodes[0]!.tables.keys()].sort(), ['agent', 'loadavg'], 'no processes: they are of jobs');
+  assert.equal(old.nodes[0]!.agent!.end_reason, 'the day has ended');
+});
+
+test('two jobs on one node have recordings of their own, which say so', async (t) => {
+  const { options, jobs, recording, log } = setUp(t);
+  const service = startService(options);
+  fs.writeFileSync(
+    path.join(jobs, '17'),
+    'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\nSLURM_JOB_UID=1001\nSLURM_NODELIST=c[1-2]\n',
+  );
+  service.look();
+  fs.writeFileSync(path.join(jobs, '18r1'), 'SLURM_JOB_ID=18\nSLURM_RESTART_COUNT=1\nTACHO_INTERVAL=0.1\n');
+  service.look();
+  assert.deepEqual([...service.jobs.keys()], ['17', '18r1']);
+  fs.writeFileSync(path.join(jobs, '17.end'), 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=0:0\n');
+  service.look();
+  await service.stop('SIGTERM');
+  const [first, second] = [recording('job-17'), recording('job-18r1')];
+  const { state, user, uid, nodes, asked, exit_code } = first.job;
+  assert.deepEqual(
+    [state, user, uid, nodes, asked, exit_code],
+    ['completed', 'ada', 1001, ['c1', 'c2'], { nodes: 2 }, 0],
+  );
+  assert.deepEqual([second.job.state, second.job.restart, second.job.interval_seconds], ['running', 1, 0.1]);
+  assert.deepEqual(first.nodes[0]!.agent!.shared_with, ['18r1']);
+  assert.deepEqual(second.nodes[0]!.agent!.shared_with, ['17']);
+  assert.equal(second.nodes[0]!.agent!.end_reason, 'SIGTERM');
+  assert.ok(times(first).length >= 2, 'a sample at once and one at the end');
+  assert.equal(log.filter((line) => line.startsWith('job 17 has ended')).length, 1);
+});
+
+test('the next agent goes on with a job in its recording, and closes what has ended meanwhile', async (t) => {
+  const { options, jobs, recording } = setUp(t);
+  fs.mkdirSync(jobs);
+  for (const id of ['17', '18', '19']) fs.writeFileSync(path.join(jobs, id), `SLURM_JOB_ID=${id}\nBEGIN=1700000000\n`);
+  const service = startService(options);
+  await service.stop('SIGTERM');
+  const before = recording('job-17');
+  const samples = times(before);
+  // 18 has ended while nobody looked, and its epilog said so; 19's file was lost with the node
+  fs.writeFileSync(path.join(jobs, '18.end'), 'SLURM_JOB_ID=18\nSLURM_JOB_EXIT_CODE2=4:0\nEND=1700000100\n');
+  fs.rmSync(path.join(jobs, '19'));
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  const next = startService(options);
+  t.mock.timers.tick(3000);
+  await next.stop('SIGTERM');
+  const [first, second, third] = ['job-17', 'job-18', 'job-19'].map(recording) as [
+    typeof before,
+    typeof before,
+    typeof before,
+  ];
+  assert.deepEqual([...next.jobs.keys()], ['17']);
+  assert.equal(first.job.start, 1_700_000_000e6);
+  assert.equal(first.nodes[0]!.agent!.first_sample, before.nodes[0]!.agent!.first_sample);
+  assert.ok(first.nodes[0]!.agent!.ticks > before.nodes[0]!.agent!.ticks);
+  assert.deepEqual(times(first).slice(0, samples.length), samples, 'nothing that was written is lost');
+  assert.ok(times(first).length > samples.length);
+  assert.deepEqual([second.job.state, second.job.exit_code, second.job.end], ['failed', 4, 1_700_000_100e6]);
+  assert.equal(third.job.state, 'unknown');
+  assert.equal(third.job.reason, 'it ended while no agent was running on this node');
+  assert.deepEqual(fs.readdirSync(jobs), ['17']);
+});
+
+test('the first node of a job asks the scheduler, the others do not', async (t) => {
+  const asked: string[] = [];
+  const { options, jobs, recording } = setUp(t, {
+    run: async (command, args) => {
+      asked.push([command, ...args].join(' '));
+      return command === 'scontrol' ? { stdout: recorded('slurm-scontrol-failed.txt') } : { stdout: '' };
+    },
+  });
+  const service = startService(options);
+  fs.writeFileSync(
+    path.join(jobs, '17'),
+    'SLURM_JOB_ID=17\nSLURM_NODELIST=c[1-2]\nSLURM_ARRAY_JOB_ID=15\nSLURM_ARRAY_TASK_ID=2\n',
+  );
+  fs.writeFileSync(path.join(jobs, '18'), 'SLURM_JOB_ID=18\nSLURM_NODELIST=c[0-1]\n');
+  service.look();
+  for (const id of ['17', '18']) fs.writeFileSync(path.join(jobs, `${id}.end`), `SLURM_JOB_ID=${id}\n`);
+  service.look();
+  await service.stop('SIGTERM');
+  assert.deepEqual(
+    [...new Set(asked.map((line) => line.split(' ').slice(0, 5).join(' ')))],
+    ['scontrol show job -d 17', 'scontrol show job 17', 'sacct -j 17 -D -P'],
+  );
+  const { job } = recording('job-17');
+  assert.equal(job.id, '17');
+  assert.equal(job.state, 'failed');
+  assert.notEqual(job.partition, undefined);
+  assert.deepEqual(job.tags, { array_job: '15', array_task: '2' });
+  assert.equal(recording('job-18').job.state, 'unknown');
+});
+
+test('two agents do not share a spool', async (t) => {
+  const { options, spool } = setUp(t);
+  fs.mkdirSync(spool);
+  const stat = fs.readFileSync(`/proc/${process.ppid}/stat`, 'latin1');
+  const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  fs.writeFileSync(
+    path.join(spool, '.agent.json'),
+    JSON.stringify({ pid: process.ppid, started, host: os.hostname() }),
+  );
+  assert.throws(() => startService(options), /records in .* already/);
+});
+
+test('sinks are woken after ticks and closed last', async (t) => {
+  const calls: string[] = [];
+  const { options } = setUp(t, {
+    outlet: { wake: () => void calls.push('wake'), close: async () => void calls.push('close') },
+  });
+  const service = startService(options);
+  await service.stop('SIGTERM');
+  assert.equal(calls.at(-1), 'close');
+  assert.ok(calls.includes('wake'));
+});

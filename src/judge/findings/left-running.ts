@@ -1,0 +1,34 @@
+import { count, listed } from '../words.ts';
+import type { Check } from './finding.ts';
+
+export const leftRunning: Check = {
+  id: 'left-running',
+  title: 'processes that outlived the job',
+  help: 'Processes of the job were still running when the job had ended: daemons, or what was put into the background.',
+  needs: 'a recording by the agent of the node, which sees the end of the job from outside',
+  kind: 'trouble',
+  look(facts) {
+    if (facts.nodes.every(({ left_running }) => left_running === undefined)) {
+      return { skipped: 'it was recorded from inside the job, which nobody looked after' };
+    }
+    const left = facts.nodes.flatMap(({ node, left_running = [] }) => left_running.map((each) => ({ node, ...each })));
+    if (left.length === 0) return [];
+    const names = [...new Set(left.map(({ command }) => command.split(' ')[0]!.replace(/.*\//, '')))];
+    return [
+      {
+        id: 'left-running',
+        severity: 'warning',
+        text: `${count(left.length, 'process', 'processes')} still running after the job had ended: ${listed(names)}`,
+        evidence: left.slice(0, 8).map(({ node, pid, command, user }) => ({
+          text: `${node}: ${command} (process ${pid} of ${user})`,
+          from: 'agent.json',
+          node,
+          value: pid,
+        })),
+        advice: 'Wait for it, or end it, before the job script ends: it takes CPUs and memory from whoever comes next.',
+        confidence: 'high',
+        confidence_reason: 'seen by the agent after the job’s end',
+      },
+    ];
+  },
+};

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type NodeRecording, openRecording } from '../src/recording/open.ts';
+import { readTable } from '../src/recording/read.ts';
+import { TACHO, tacho, temporaryFolder } from './tacho.ts';
+
+const HOOKS = path.join(import.meta.dirname, '../packaging/slurm');
+
+/** A node: its agent as a service, and jobs as Slurm would run them: prolog, script, epilog. */
+function node(t: TestContext) {
+  const folder = temporaryFolder(t);
+  const at = (name: string): string => path.join(folder, name);
+  const running = new Set<ChildProcess>();
+  t.after(() => {
+    for (const child of running) child.kill('SIGKILL');
+  });
+  const env = { ...process.env, TACHO_SERVICE_JOBS: at('jobs'), LC_ALL: 'fr_FR.UTF-8' };
+
+  const start = (
+    command: string,
+    args: string[],
+    more: Record<string, string> = {},
+  ): Promise<number | null> & { child: ChildProcess } => {
+    const child = spawn(command, args, { env: { ...env, ...more }, stdio: ['ignore', 'ignore', 'inherit'] });
+    running.add(child);
+    const ended = new Promise<number | null>((resolve) => child.on('exit', resolve)).finally(() =>
+      running.delete(child),
+    );
+    return Object.assign(ended, { child });
+  };
+
+  return {
+    spool: at('spool'),
+    jobs: at('jobs'),
+    /** Resolves when it records. */
+    async agent(): Promise<{ kill(signal: NodeJS.Signals): Promise<number | null> }> {
+      const child = spawn(
+        TACHO,
+        ['agent', '--spool', at('spool'), '--node', 'c1', '--job-interval', '0.2s', '--hooks-only'],
+        {
+          env,
+          stdio: ['ignore', 'ignore', 'pipe'],
+        },
+      );
+      running.add(child);
+      const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
+      let words = '';
+      const ready = new Promise<void>((resolve) => {
+        child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+          words += text;
+          if (words.includes('records c1')) resolve();
+        });
+      });
+      await Promise.race([ready, ended.then((code) => assert.fail(`the agent ended (${code}): ${words}`))]);
+      return {
+        kill(signal) {
+          // the launcher may be a shell around it
+          process.kill(agentPid(at('spool')), signal);
+          return ended.finally(() => running.delete(child));
+        },
+      };
+    },
+    async job(id: string, script: string): Promise<void> {
+      const facts = {
+        SLURM_JOB_ID: id,
+        SLURM_JOB_UID: `${process.getuid!()}`,
+        SLURM_JOB_USER: `user${id}`,
+        SLURM_NODELIST: 'c[0-1]',
+      };
+      await start('/bin/sh', [path.join(HOOKS, 'prolog.sh')], facts);
+      const code = await start('/bin/sh', ['-c', script], { SLURM_JOB_ID: id });
+      await start('/bin/sh', [path.join(HOOKS, 'epilog.sh')], { SLURM_JOB_ID: id, SLURM_JOB_EXIT_CODE2: `${code}:0` });
+    },
+  };
+}
+
+function agentPid(spool: string): number {
+  return (JSON.parse(fs.readFileSync(path.join(spool, '.agent.json'), 'utf8')) as { pid: number }).pid;
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 200; i++) {
+    if (holds()) return;
+    await sleep(50);
+  }
+  assert.fail(`${what} did not come true`);
+}
+
+const ended = (spool: string, name: string) => (): boolean =>
+  openRecording(path.join(spool, name)).job.end !== undefined;
+
+const column = (recorded: NodeRecording, table: string, name: string): string[] =>
+  readTable(recorded, table, { columns: [name] })
+    .texts.get(name)!
+    .values.filter((value) => value !== '');
+
+test('two jobs at once on a node whose agent is killed and started again', async (t) => {
+  const { agent, job, spool, jobs } = node(t);
+  const first = await agent();
+  const both = Promise.all([
+    job('4711', 'sleep 3.11; exit 0'),
+    job('4712', 'sleep 0.5; setsid sleep 9.12 & sleep 3.12; exit 3'),
+  ]);
+  await until('both jobs are recorded', () =>
+    ['job-4711', 'job-4712'].every((n) => fs.existsSync(path.join(spool, n, 'node=c1', 'process.csv'))),
+  );
+  await sleep(1200);
+  const written = fs
+    .readFileSync(path.join(spool, 'job-4711', 'node=c1', 'loadavg.csv'), 'utf8')
+    .split('\n')
+    .slice(1, -1);
+  await first.kill('SIGKILL');
+  const second = await agent();
+  await both;
+  await until('both jobs have ended', () => ended(spool, 'job-4711')() && ended(spool, 'job-4712')());
+  assert.equal(await second.kill('SIGTERM'), 0);
+  assert.deepEqual(fs.readdirSync(jobs), []);
+
+  const [one, two] = ['job-4711', 'job-4712'].map((name) => openRecording(path.join(spool, name))) as [
+    ReturnType<typeof openRecording>,
+    ReturnType<typeof openRecording>,
+  ];
+  assert.deepEqual([one.job.id, one.job.user, one.job.state, one.job.exit_code], ['4711', 'user4711', 'completed', 0]);
+  assert.deepEqual([two.job.id, two.job.user, two.job.state, two.job.exit_code], ['4712', 'user4712', 'failed', 3]);
+  const [a, b] = [one.nodes[0]!, two.nodes[0]!];
+  const rows = readTable(a, 'loadavg', { columns: [] });
+  const times = new Set(Array.from(rows.time.subarray(0, rows.rows), String));
+  assert.deepEqual(
+    written.map((line) => line.split(',')[0]!).filter((time) => !times.has(time)),
+    [],
+    'what the agent had written before it was killed is all there',
+  );
+  assert.ok(written.length >= 5);
+  assert.ok(times.size > written.length, 'and the next one went on');
+  assert.equal(a.agent!.first_sample, Number(written[0]!.split(',')[0]));
+  assert.ok(a.agent!.first_sample! - one.job.start < 1e6, 'noticed within a second');
+
+  const [inA, inB] = [column(a, 'process', 'command'), column(b, 'process', 'command')];
+  assert.ok(inA.includes('sleep 3.11') && inB.includes('sleep 3.12') && inB.includes('sleep 9.12'));
+  assert.ok(!inA.some((command) => command.includes('3.12')) && !inB.some((command) => command.includes('3.11')));
+  assert.deepEqual([a.agent!.shared_with, b.agent!.shared_with], [['4712'], ['4711']]);
+  assert.deepEqual(a.agent!.left_running, []);
+  assert.deepEqual(
+    b.agent!.left_running!.map(({ command }) => command),
+    ['sleep 9.12'],
+  );
+  process.kill(b.agent!.left_running![0]!.pid);
+
+  const listed = JSON.parse(tacho(['list', spool, '--format', 'json']).out) as { job: string; state: string }[];
+  assert.deepEqual(listed.map((each) => each.job.replace(/\d{4}-.*/, 'DAY')).sort(), ['4711', '4712', 'fleet-DAY']);
+  const report = tacho(['report', path.join(spool, 'job-4712')]);
+  assert.equal(report.code, 0, report.err);
+  assert.match(report.out, /still running/);
+  assert.match(report.out, /shared with[^.]*4711/s);
+});
+
+test('a job that lasts for a moment is recorded', async (t) => {
+  const { agent, job, spool } = node(t);
+  const { kill } = await agent();
+  await job('5', 'exit 0');
+  await until(
+    'the job has ended',
+    () => fs.existsSync(path.join(spool, 'job-5', 'job.json')) && ended(spool, 'job-5')(),
+  );
+  assert.equal(await kill('SIGTERM'), 0);
+  const { job: facts, nodes } = openRecording(path.join(spool, 'job-5'));
+  assert.equal(facts.state, 'completed');
+  assert.ok(readTable(nodes[0]!, 'loadavg', { columns: [] }).rows >= 2);
+});
