@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -264,4 +266,22 @@ test('a full disk: the exit code is the command’s, and how it ended is written
   } finally {
     spawnSync('umount', [cwd]);
   }
+});
+
+test('a recorder that was killed is said so at once, by report and list alike', async (t) => {
+  const cwd = temporaryFolder(t);
+  const child = spawn(TACHO, ['run', '-o', 'r', '--no-processes', '--interval', '0.2', '--', 'sleep', '1.5'], {
+    cwd,
+    stdio: 'ignore',
+  });
+  const parts = path.join(cwd, 'r', `node=${os.hostname().split('.')[0]}`, 'loadavg.csv');
+  while (!fs.existsSync(parts) || fs.readFileSync(parts, 'utf8').split('\n').length < 5) await sleep(50);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const { summary, job } = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
+  assert.equal(job.state, 'unknown');
+  assert.match(job.reason, /the recorder was killed/);
+  const [listed] = JSON.parse(tacho(['list', '.', '--format', 'json'], { cwd }).out);
+  assert.equal(listed.state, 'ended');
+  assert.ok(Math.abs((listed.end - listed.start) / 1e6 - summary.wall_seconds) < 0.01);
 });

@@ -1,15 +1,11 @@
 import * as fs from 'node:fs';
-import { newestWrite } from '../recording/alive.ts';
+import { isAlive, isGone, lastSign } from '../recording/alive.ts';
 import { saveJob } from '../recording/create.ts';
 import type { Job, Step } from '../recording/job.ts';
 import type { Recording } from '../recording/open.ts';
 import type { Run } from './command.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
 import type { Ending } from './scheduler.ts';
-
-/** Agents write at every tick: one that wrote nothing for so many intervals (and seconds) is taken for dead. */
-const SILENT_INTERVALS = 10;
-const SILENT_SECONDS = 60;
 
 /** A scheduler that ends a job signals its command first, and waits so long at most until all of it has gone. */
 const KILL_SECONDS = 120;
@@ -74,22 +70,20 @@ function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>): Job | undefined
   const { job, nodes } = recording;
   const last = lastSign(recording);
   if (last === undefined || nodes.length === 0) return undefined;
-  const ended = nodes.every(({ agent }) => agent?.end !== undefined);
-  const silent = Date.now() * 1000 - last > Math.max(SILENT_SECONDS, SILENT_INTERVALS * job.interval_seconds) * 1e6;
-  if (!ended && !silent) return undefined;
-  const why = nodes.map(({ agent }) => agent?.end_reason).find((reason) => reason !== undefined);
+  if (nodes.some((node) => isAlive(node))) return undefined;
+  const said = nodes.map(({ agent }) => agent?.end_reason).find((reason) => reason !== undefined);
+  const killed = nodes.every(({ agent }) => agent !== undefined && agent.end === undefined && isGone(agent));
   return {
     ...job,
     state: 'unknown',
     end: last,
-    reason: ended && why !== undefined ? `recording ended: ${why}` : 'recording ended without `tacho stop`',
+    reason:
+      said !== undefined
+        ? `recording ended: ${said}`
+        : killed
+          ? 'the recorder was killed: how the job ended is not known'
+          : 'recording ended without `tacho stop`',
   };
-}
-
-/** When the newest sample was written, on any node. */
-export function lastSign({ nodes }: Pick<Recording, 'nodes'>): number | undefined {
-  const times = nodes.flatMap((node) => node.agent?.end ?? newestWrite(node) ?? []);
-  return times.length === 0 ? undefined : Math.max(...times);
 }
 
 function ownedByUs(folder: string): boolean {

@@ -21,6 +21,12 @@ export function newestWrite(node: NodeRecording): number | undefined {
   return newest;
 }
 
+/** When the newest sample was written, on any node. */
+export function lastSign({ nodes }: { nodes: readonly NodeRecording[] }): number | undefined {
+  const times = nodes.flatMap((node) => node.agent?.end ?? newestWrite(node) ?? node.agent?.last_sample ?? []);
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
 /** An agent of this very machine whose process has gone: it was killed, however fresh its newest sample is. */
 export function isGone({ pid, facts }: Pick<AgentRecord, 'pid' | 'facts'>): boolean {
   if (facts.hostname !== os.hostname() || !(pid > 0)) return false;

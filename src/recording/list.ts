@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
-import { isAlive, newestWrite } from './alive.ts';
+import { isAlive, lastSign } from './alive.ts';
 import { openRecording, type Recording, recordingFolders } from './open.ts';
 
 /**
@@ -68,8 +68,7 @@ function describe(folder: string, now: number): Listed {
     nodes.length > 0 && nodes.every((node) => [...node.tables.values()].every((t) => t.parts.length === 0));
   const state = alive ? 'running' : trouble !== undefined ? 'damaged' : sealed ? 'sealed' : 'ended';
   // without an end in job.json, the last that anybody wrote
-  const ends = nodes.flatMap((node) => node.agent?.end ?? node.agent?.last_sample ?? newestWrite(node) ?? []);
-  const end = job.end ?? (alive || ends.length === 0 ? undefined : Math.max(...ends));
+  const end = job.end ?? (alive ? undefined : lastSign(recording));
   return {
     path: folder,
     job: job.id,

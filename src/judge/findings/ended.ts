@@ -30,7 +30,7 @@ export const jobFailed: Check = {
       job.signal ?? (job.exit_code !== undefined && job.exit_code > 128 ? SHELL[job.exit_code - 128] : undefined);
     if (signal === undefined && (job.exit_code ?? 0) === 0) {
       return job.exit_code === undefined && job.state === 'unknown'
-        ? { unmeasurable: 'nobody says how the job ended' }
+        ? { unmeasurable: job.reason ?? 'nobody says how the job ended' }
         : [];
     }
     if (TOLD_APART.has(job.state)) return [];
