@@ -5,7 +5,7 @@ import { infoName, labelName, labelTexts, type Metric, metricsOf } from '../tabl
 import { hasOmnistatNames, omnistatMetrics, omnistatName } from '../table/omnistat-names.ts';
 import type { Table } from '../table/table.ts';
 import { isFleet } from './fleet.ts';
-import { type Fact, jobFacts, nodeFactSeries } from './job-series.ts';
+import { type Fact, jobFacts, nodeFactSeries, omnistatJobLabels } from './job-series.ts';
 import { type Labels, recordingLabels } from './series-labels.ts';
 
 /** One recording that is being written, and the newest samples of its tables. */
@@ -154,19 +154,6 @@ function addOmnistat(family: FamilyOf, frame: Frame, node: string): void {
 function addOmnistatJob(family: FamilyOf, job: Job, agent: AgentRecord): void {
   const labels = labelText(Object.entries(omnistatJobLabels(job, agent.node)));
   family('rmsjob_info', 'gauge', '', 'The job that runs on the node').lines += `rmsjob_info{${labels}} 1\n`;
-}
-
-export function omnistatJobLabels(job: Job, node: string): Record<string, string> {
-  return {
-    instance: node,
-    jobid: job.id,
-    user: job.user,
-    partition: job.partition ?? '',
-    nodes: String(job.nodes.length),
-    batchflag: '1',
-    jobstep: '-1',
-    type: job.scheduler,
-  };
 }
 
 function write(families: Iterable<Family>, openMetrics: boolean): string {

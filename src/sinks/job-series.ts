@@ -64,3 +64,17 @@ export function nodeFactSeries({ facts, tacho }: AgentRecord, ofJob: boolean): F
   }
   return series;
 }
+
+/** The labels of rmsjob_info, by which Omnistat's queries find the nodes of a job. */
+export function omnistatJobLabels(job: Job, node: string): Record<string, string> {
+  return {
+    instance: node,
+    jobid: job.id,
+    user: job.user,
+    partition: job.partition ?? '',
+    nodes: String(job.nodes.length),
+    batchflag: '1',
+    jobstep: '-1',
+    type: job.scheduler,
+  };
+}

@@ -48,7 +48,7 @@ export class VictoriaRows {
   private readonly common: Labels;
   private readonly commonJson: string;
   private readonly name: string;
-  private readonly table: Table | undefined;
+  readonly table: Table | undefined;
   private readonly options: RowOptions;
   private layout: Layout | undefined;
   private readonly rows = new Map<string, Row>();
@@ -66,6 +66,11 @@ export class VictoriaRows {
   /** Whether anything of the table is sent at all. */
   get wanted(): boolean {
     return this.name === 'marker' || this.table?.events !== true;
+  }
+
+  /** Forgets which texts were said: they are said again. */
+  reset(): void {
+    this.rows.clear();
   }
 
   /** Adds the samples of whole rows; `tick` is called with each row's time in milliseconds. */

@@ -1,0 +1,207 @@
+import * as path from 'node:path';
+import { shownAddress } from '../base/address.ts';
+import { reason } from '../base/fault.ts';
+import { Backoff } from './backoff.ts';
+import { ImportBody } from './import-body.ts';
+import type { Position } from './position.ts';
+import { openPositions } from './positions.ts';
+import type { Sink } from './sink.ts';
+import { type Stream, streamKey } from './stream.ts';
+import type { Streams } from './streams.ts';
+import { VictoriaLink } from './victoria-link.ts';
+import { recordsKey, type Sent, type StreamOptions, VictoriaStream } from './victoria-stream.ts';
+
+export interface VictoriaOptions extends StreamOptions {
+  /** `http://vm:8428`, or what comes before /api/v1/import; a user and password may be in it. */
+  url: string;
+  streams: Streams;
+  /** Where the recordings are; positions are kept in .sinks/victoria.json below it. */
+  spool: string;
+  /** Samples are sent once in so many seconds (default 10): a line for a series then holds several. */
+  intervalSeconds?: number;
+  /** What was taken counts as stored after so many seconds (default 30) in which the other side was not restarted. */
+  settleSeconds?: number;
+  /** Called once for each new trouble, and with undefined when it is over. */
+  say?: (trouble: string | undefined) => void;
+}
+
+/** A request is sent when its lines are about so long; packed they are a tenth. */
+const FULL = 4 << 20;
+/** So often it may be found to have been restarted while samples are sent to it. */
+const MOST_RESTARTS = 5;
+/** With more streams than this, as on a hub, their files are not kept open. */
+const MANY = 32;
+
+/**
+ * Pushes samples to VictoriaMetrics, which takes them into memory first: kill -9 loses its last seconds. So positions are
+ * saved only when what was sent has had time to settle, and after a restart over there everything since then is sent
+ * again, with the same times and values.
+ */
+export function openVictoriaSink(options: VictoriaOptions): Sink {
+  const { streams, spool } = options;
+  const interval = (options.intervalSeconds ?? 10) * 1000;
+  const settle = (options.settleSeconds ?? 30) * 1000;
+  const positions = openPositions(path.join(spool, '.sinks', 'victoria.json'), spool);
+  const link = new VictoriaLink(options.url);
+  const known = new Map<string, VictoriaStream>();
+  const body = new ImportBody();
+  /** What was taken and has not settled yet, oldest first. */
+  let unsettled: { at: number; sent: Sent[] }[] = [];
+  let restarts = 0;
+  let trouble: string | undefined;
+  const backoff = new Backoff();
+  let retry = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+  let last = 0;
+  let closed = false;
+
+  /** Finds out what there is to follow; a recording that has gone is forgotten. */
+  const look = (): void => {
+    const there = new Set<string>();
+    for (const state of streams.list()) {
+      const key = streamKey(state);
+      there.add(key);
+      const stream = known.get(key);
+      if (stream === undefined)
+        known.set(key, new VictoriaStream(state, options, (table) => positions.get(state, table)));
+      else stream.state = state;
+    }
+    for (const [key, stream] of known) {
+      if (there.has(key)) continue;
+      stream.rest();
+      positions.forget(stream.state);
+      known.delete(key);
+    }
+  };
+
+  const goBack = (): void => {
+    restarts = link.restarts;
+    unsettled = [];
+    for (const stream of known.values()) stream.goBack();
+  };
+
+  /** Called while the other side is known to have lived until now. */
+  const settled = (now: number): void => {
+    let changed = false;
+    while (unsettled.length > 0 && unsettled[0]!.at <= now - settle) {
+      for (const { stream, tables, records } of unsettled.shift()!.sent) {
+        if (known.get(streamKey(stream.state)) !== stream) continue;
+        for (const [table, position] of tables) positions.set(stream.state, table, position);
+        if (records !== undefined) stream.sureRecords = records;
+        changed = true;
+      }
+    }
+    if (changed) positions.save();
+  };
+
+  /** Sends what has been collected; false: the other side was restarted, and all begins anew. */
+  const flush = async (): Promise<boolean> => {
+    if (body.samples > 0) await link.post(body.take());
+    if (link.restarts !== restarts) return false;
+    const sent: Sent[] = [];
+    for (const stream of known.values()) {
+      const each = stream.acknowledge();
+      if (each !== undefined) sent.push(each);
+    }
+    if (sent.length > 0) unsettled.push({ at: Date.now(), sent });
+    return true;
+  };
+
+  /** Sends all there is; false: the other side was restarted meanwhile, and it is not all there. */
+  const round = async (): Promise<boolean> => {
+    await link.ready();
+    if (link.restarts !== restarts) goBack();
+    look();
+    for (const stream of known.values()) {
+      while (stream.collect(body, FULL)) {
+        if (!(await flush())) return false;
+      }
+      if (known.size > MANY) stream.rest();
+    }
+    const idle = body.samples === 0;
+    if (!(await flush())) return false;
+    if (idle && unsettled.length > 0 && unsettled[0]!.at <= Date.now() - settle) {
+      await link.ping();
+      if (link.restarts !== restarts) return false;
+    }
+    settled(Date.now());
+    return true;
+  };
+
+  const say = (words: string | undefined): void => {
+    if (words === trouble) return;
+    trouble = words;
+    options.say?.(words);
+  };
+
+  const run = async (): Promise<void> => {
+    last = Date.now();
+    try {
+      let rounds = 0;
+      while (!(await round())) if (++rounds === MOST_RESTARTS) throw new Error('it is restarted again and again');
+      backoff.reset();
+      say(undefined);
+    } catch (error) {
+      body.take();
+      for (const stream of known.values()) stream.refuse();
+      say(`${shownAddress(options.url)}: ${reason(error)}`);
+      retry = backoff.next() * 1000;
+    }
+  };
+
+  const start = (): Promise<void> => {
+    running ??= run().finally(() => {
+      running = undefined;
+      // what has not settled, or was lost on the way, is looked after even when nobody writes any more
+      if (!closed && (unsettled.length > 0 || trouble !== undefined)) schedule();
+    });
+    return running;
+  };
+
+  const schedule = (): void => {
+    if (closed || timer !== undefined || running !== undefined) return;
+    const wait = trouble === undefined ? last + interval - Date.now() : retry;
+    timer = setTimeout(
+      () => {
+        timer = undefined;
+        void start();
+      },
+      Math.max(0, wait),
+    ).unref();
+  };
+
+  return {
+    name: `victoria ${shownAddress(options.url)}`,
+    wake: schedule,
+    stored(stream: Stream, table: string): Position | undefined {
+      const found = known.get(streamKey(stream));
+      // the last to be stored: with it a recording is whole over there
+      if (table === 'agent') {
+        if (found === undefined) return undefined;
+        const { kind, ended } = found.state;
+        if (kind === 'job' && ended && found.sureRecords !== recordsKey(found.state)) return undefined;
+      }
+      return positions.get(stream, table);
+    },
+    get trouble() {
+      return trouble;
+    },
+    async close(seconds) {
+      const until = Date.now() + seconds * 1000;
+      clearTimeout(timer);
+      timer = undefined;
+      closed = true;
+      const late = (): Promise<void> =>
+        new Promise((resolve) => setTimeout(resolve, Math.max(0, until - Date.now())).unref());
+      await Promise.race([running, late()]);
+      while (running === undefined && Date.now() < until) {
+        await Promise.race([start(), late()]);
+        if (trouble === undefined) break;
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+      for (const stream of known.values()) stream.rest();
+      link.close();
+    },
+  };
+}
