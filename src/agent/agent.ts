@@ -169,6 +169,11 @@ export class Agent {
     this.writer(frame.table).append(frame);
   }
 
+  /** Ends the current part of every table, so that it is compressed. */
+  roll(): void {
+    for (const writer of this.writers.values()) writer.roll();
+  }
+
   /** The newest samples of every table, for who asks between ticks. */
   newest(): Frame[] {
     return [this.own, ...this.readers.map(({ frame }) => frame), ...this.delivered.values()];

@@ -15,6 +15,7 @@ export interface FleetRecording {
   /** As in the folder's name: 2026-11-15. */
   readonly day: string;
   readonly agent: Agent;
+  readonly job: Job;
   /** The day is over: there will be no more in this recording. */
   end(): Promise<void>;
   pause(why: string): Promise<void>;
@@ -69,6 +70,7 @@ export function recordFleet(spool: string, intervalSeconds: number, common: Comm
     folder,
     day,
     agent,
+    job,
     async end() {
       await agent.stop('the day has ended');
       saveJob(folder, { ...job, state: 'completed', end: common.clock.now() });

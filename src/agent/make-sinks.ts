@@ -1,11 +1,77 @@
+import * as fs from 'node:fs';
+import { Fault, reason } from '../base/fault.ts';
 import type { Config } from '../config/config.ts';
 import type { SettingKey } from '../config/settings.ts';
+import type { Sink } from '../sinks/sink.ts';
+import type { Streams } from '../sinks/streams.ts';
 import type { Outlet } from './service.ts';
 
 /** The settings that say where samples go besides the spool. */
-export const SINK_SETTINGS = [] as const satisfies readonly SettingKey[];
+export const SINK_SETTINGS = [
+  'spool.size',
+  'hub.addresses',
+  'trust.method',
+  'trust.token_file',
+  'trust.ca',
+  'trust.munge_socket',
+] as const satisfies readonly SettingKey[];
 
-/** Where the configuration sends samples to; undefined: nowhere, recordings stay in the spool. Each sink's code is loaded only when it is used. */
-export async function makeOutlet(_config: Config): Promise<Outlet | undefined> {
-  return undefined;
+export interface SinkPlace {
+  config: Config;
+  spool: string;
+  node: string;
+  streams: Streams;
+  say(line: string): void;
+}
+
+/** Makes a sink when the configuration asks for one; only then is its code loaded. */
+type MakeSink = (place: SinkPlace) => Promise<Sink | undefined>;
+
+const SINKS: readonly MakeSink[] = [hub];
+
+/** What takes samples out of the spool, as the configuration has it; undefined: nothing does, and recordings stay. */
+export async function makeOutlet(
+  place: Omit<SinkPlace, 'streams'>,
+  roll: () => void,
+): Promise<(Outlet & { readonly sinks: readonly Sink[] }) | undefined> {
+  const { config, spool, say } = place;
+  const { spoolStreams } = await import('../sinks/streams.ts');
+  const streams = spoolStreams(spool);
+  const made = await Promise.all(SINKS.map((make) => make({ ...place, streams })));
+  const sinks = made.filter((sink) => sink !== undefined);
+  if (sinks.length === 0) return undefined;
+  const { openSpool } = await import('../sinks/spool.ts');
+  const outlet = openSpool(spool, { limitBytes: config['spool.size'], sinks, streams, roll, tell: say });
+  return { sinks, wake: () => outlet.wake(), close: (seconds) => outlet.close(seconds) };
+}
+
+async function hub({ config, spool, node, streams }: SinkPlace): Promise<Sink | undefined> {
+  const addresses = config['hub.addresses'];
+  if (addresses.length === 0) return undefined;
+  const { parseHubAddress } = await import('../sinks/hub-address.ts');
+  const { openHubSink } = await import('../sinks/hub.ts');
+  const { openCredentials } = await import('../trust/gatekeeper.ts');
+  const token = config['trust.token_file'];
+  const socket = config['trust.munge_socket'];
+  const ca = config['trust.ca'];
+  return openHubSink({
+    addresses: addresses.map((address) => parseHubAddress(address, ca !== undefined)),
+    spool,
+    streams,
+    node,
+    credentials: await openCredentials({
+      method: config['trust.method'],
+      ...(token === undefined ? {} : { tokenFile: token }),
+      ...(socket === undefined ? {} : { mungeSocket: socket }),
+    }),
+    ...(ca === undefined ? {} : { ca: read(ca) }),
+  });
+}
+
+function read(file: string): Buffer {
+  try {
+    return fs.readFileSync(file);
+  } catch (error) {
+    throw new Fault(`cannot read ${file}: ${reason(error)}`, { hint: 'trust.ca names a file of certificates (PEM)' });
+  }
 }

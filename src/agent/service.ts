@@ -8,11 +8,13 @@ import { schedulerNamed, schedulerRunner } from '../jobs/job-facts.ts';
 import { jobName, type NodeJob, type NodeJobEnd } from '../jobs/job-file.ts';
 import { type ProcessId, processId, stillRuns } from '../jobs/process-id.ts';
 import type { WriterOptions } from '../recording/append.ts';
+import type { Job } from '../recording/job.ts';
 import { readJob } from '../recording/open.ts';
 import { replaceJson } from '../recording/replace.ts';
 import type { CustomSource } from '../sources/custom.ts';
 import { nodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
+import type { Agent } from './agent.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { closeLeftOver } from './close-left-over.ts';
 import { dayOf, type FleetRecording, recordFleet } from './fleet-recording.ts';
@@ -57,8 +59,12 @@ export interface Service {
   /** The jobs that are being recorded, by name. */
   readonly jobs: ReadonlyMap<string, JobRecording>;
   readonly fleet: FleetRecording;
+  /** Everything that is being recorded. */
+  recordings(): { job: Job; agent: Agent }[];
   /** Looks for jobs now instead of at the next turn. */
   look(): void;
+  /** Ends the current part of all that is being written, so that it is compressed. */
+  roll(): void;
   /** Takes the last samples and closes everything; jobs that go on are gone on with by the next service. */
   stop(why: string): Promise<void>;
 }
@@ -214,6 +220,10 @@ export function startService(options: ServiceOptions): Service {
       return fleet;
     },
     look,
+    recordings: () => [fleet, ...jobs.values()].map(({ job, agent }) => ({ job, agent })),
+    roll() {
+      for (const { agent } of [fleet, ...jobs.values()]) agent.roll();
+    },
     async stop(why) {
       watcher?.close();
       clearTimeout(leftOver);

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import type { Command } from 'commander';
 import { SINK_SETTINGS } from '../agent/make-sinks.ts';
+import type { Service } from '../agent/service.ts';
 import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
@@ -90,11 +91,13 @@ type Recorder = ReturnType<typeof recorderOptions> & { node: string };
 async function serve(config: Config, recorder: Recorder, over: Promise<string>): Promise<void> {
   const { startService } = await import('../agent/service.ts');
   const { makeOutlet } = await import('../agent/make-sinks.ts');
-  const outlet = await makeOutlet(config);
   const say = (line: string): void => void process.stderr.write(`tacho: ${line}\n`);
-  const service = startService({
+  const spool = config['service.spool'];
+  let service: Service | undefined;
+  const outlet = await makeOutlet({ config, spool, node: recorder.node, say }, () => service?.roll());
+  service = startService({
     ...recorder,
-    spool: config['service.spool'],
+    spool,
     jobs: config['service.jobs'],
     intervalSeconds: config['service.interval'],
     idleIntervalSeconds: config['service.idle_interval'],
@@ -102,7 +105,8 @@ async function serve(config: Config, recorder: Recorder, over: Promise<string>):
     say,
     ...(outlet === undefined ? {} : { outlet }),
   });
-  say(`records ${recorder.node} in ${config['service.spool']}; jobs come in by ${config['service.jobs']}`);
+  const sinks = outlet?.sinks.map(({ name }) => name).join(', ') ?? 'nowhere: recordings stay there';
+  say(`records ${recorder.node} in ${spool}; jobs come in by ${config['service.jobs']}; samples go to ${sinks}`);
   const why = await over;
   await service.stop(why);
 }
