@@ -1,6 +1,7 @@
 import * as path from 'node:path';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { tableOf } from '../recording/describe.ts';
+import type { Job } from '../recording/job.ts';
 import type { Table } from '../table/table.ts';
 import type { KafkaMessage } from './kafka-client.ts';
 import type { Reached } from './kafka-journal.ts';
@@ -39,6 +40,7 @@ const ENDED_EVERY = 20;
 interface Followed {
   tails: Map<string, { tail: Tail; rows: KafkaRows; agent: AgentRecord | undefined }>;
   quiet: number;
+  endTold: boolean;
 }
 
 /** Collects what the streams have behind the positions, as messages. */
@@ -74,7 +76,7 @@ export class KafkaCollector {
     for (let i = 0; i < streams.length; i++) {
       const stream = streams[(i + this.round) % streams.length]!;
       const key = this.key(stream);
-      const followed = this.followed.get(key) ?? { tails: new Map(), quiet: 0 };
+      const followed = this.followed.get(key) ?? { tails: new Map(), quiet: 0, endTold: false };
       this.followed.set(key, followed);
       if (!all && followed.quiet > 2 && this.round % ENDED_EVERY !== 0) continue;
       if (read >= READ_ALL) {
@@ -82,9 +84,12 @@ export class KafkaCollector {
         break;
       }
       const before = read;
-      this.records(stream, key, batch, sizes, now);
+      if (!stream.ended) followed.endTold = false;
+      if (!followed.endTold) this.records(stream, key, batch, sizes, now);
       for (const table of stream.parts.keys()) read += this.rows(stream, key, followed, table, batch, sizes, now);
       followed.quiet = stream.ended && read === before ? followed.quiet + 1 : 0;
+      // nothing is left of it, and everything before was stored: those who file it may close the book
+      if (followed.quiet > 0 && !followed.endTold) this.end(stream, key, followed, batch, sizes);
     }
     if (batch.batches.at(-1)!.length === 0) batch.batches.pop();
     return batch;
@@ -98,6 +103,7 @@ export class KafkaCollector {
   /** It may not have been: what was said of the nodes is said again. */
   failed(): void {
     this.agentTold.clear();
+    for (const followed of this.followed.values()) followed.endTold = false;
   }
 
   close(): void {
@@ -181,12 +187,29 @@ export class KafkaCollector {
     const told = this.agentTold.get(key) ?? 0;
     if (told > 0 && agent.end === undefined && now - told < AGENT_EVERY) return;
     this.agentTold.set(key, now);
-    const tables = agent.tables.map((table) => {
-      this.definition(table, batch, sizes);
-      return { name: table.name, version: tableVersion(table) };
-    });
-    const said = { node, job, agent: { ...agent, tables } };
-    this.record(batch, sizes, 'nodes', job.user, `${jobKey(job)} ${node}`, said);
+    for (const table of agent.tables) this.definition(table, batch, sizes);
+    this.record(batch, sizes, 'nodes', job.user, nodeKey(job, node), nodeRecord(stream, agent));
+  }
+
+  /** The node writes no more, and this is where each table ends. */
+  private end(
+    stream: StreamState,
+    key: string,
+    followed: Followed,
+    batch: KafkaBatch,
+    sizes: Map<string, number>,
+  ): void {
+    followed.endTold = true;
+    if (stream.agent === undefined) return;
+    const end: Record<string, Position> = {};
+    for (const table of stream.parts.keys()) {
+      const position = this.position(key, table);
+      if (position !== undefined) end[table] = position;
+    }
+    const topicKey = nodeKey(stream.job, stream.node);
+    batch.told = batch.told.filter(([told]) => !told.endsWith(` ${topicKey}`));
+    const said = { ...nodeRecord(stream, stream.agent), end };
+    this.record(batch, sizes, 'nodes', stream.job.user, topicKey, said);
   }
 
   private definition(table: Table, batch: KafkaBatch, sizes: Map<string, number>): void {
@@ -239,6 +262,22 @@ export class KafkaCollector {
       this.agentTold.delete(key);
     }
   }
+}
+
+/** The value in the topic of nodes: job.json and agent.json; definitions of tables are in a topic of their own. */
+export interface NodeRecord {
+  node: string;
+  job: Job;
+  agent: Omit<AgentRecord, 'tables'> & { tables: { name: string; version: string }[] };
+  /** The node writes no more, and this is where each table ends. */
+  end?: Record<string, Position>;
+}
+
+const nodeKey = (job: Job, node: string): string => `${jobKey(job)} ${node}`;
+
+function nodeRecord({ node, job }: StreamState, agent: AgentRecord): NodeRecord {
+  const tables = agent.tables.map((table) => ({ name: table.name, version: tableVersion(table) }));
+  return { node, job, agent: { ...agent, tables } };
 }
 
 /** As readers of a recording see it. */

@@ -126,8 +126,8 @@ async function ensureTopics(
   for (const compact of [true, false]) {
     const names = missing.filter((each) => each.compact === compact && !there.has(each.name)).map(({ name }) => name);
     if (names.length === 0) continue;
-    // −1: as the brokers are configured
     const configs = compact ? [{ name: 'cleanup.policy', value: 'compact' }] : [];
+    // −1: as the brokers are configured
     await admin.createTopics({ topics: names, partitions: -1, replicas: -1, configs }).catch((error: unknown) => {
       // another agent was faster
       if (!says(error, 'TOPIC_ALREADY_EXISTS')) throw error;
