@@ -42,7 +42,28 @@ export async function makeOutlet(
   if (sinks.length === 0) return undefined;
   const { openSpool } = await import('../sinks/spool.ts');
   const outlet = openSpool(spool, { limitBytes: config['spool.size'], sinks, streams, roll, tell: say });
-  return { sinks, wake: () => outlet.wake(), close: (seconds) => outlet.close(seconds) };
+  const sayTrouble = troubles(sinks, say);
+  return {
+    sinks,
+    wake() {
+      outlet.wake();
+      sayTrouble();
+    },
+    close: (seconds) => outlet.close(seconds),
+  };
+}
+
+/** Says what keeps a sink from sending when that changes. */
+function troubles(sinks: readonly Sink[], say: (line: string) => void): () => void {
+  const said = new Map<Sink, string | undefined>();
+  return () => {
+    for (const sink of sinks) {
+      const { trouble, name } = sink;
+      if (trouble === said.get(sink)) continue;
+      said.set(sink, trouble);
+      say(`${name}: ${trouble ?? 'all is well again'}`);
+    }
+  };
 }
 
 async function hub({ config, spool, node, streams }: SinkPlace): Promise<Sink | undefined> {
