@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as http from 'node:http';
+import * as net from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -407,4 +408,61 @@ test('recordings that ended long ago are removed, what is live stays', async (t)
     told.some((text) => /removed user=nobody\/job=1 .*older/.test(text)),
     told.join('\n'),
   );
+});
+
+test('tacho ls shows what a hub receives, and what lies in an archive', async (t) => {
+  const archive = temporaryFolder(t);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  for (const [node, id] of [
+    ['c2', '7'],
+    ['c10', '7'],
+    ['c1', '8'],
+  ] as const) {
+    const { stream } = (await client.open({ node, job: jobOf(id, [node]) })).body;
+    await client.append([stream, 'loadavg', 1, 0, FIRST], [stream, 'meminfo', 1, 0, FIRST]);
+  }
+  type Lines = { node: string; job: string; table: string; bytes: number; state: string; rows_per_second: number }[];
+  const ls = (...args: string[]): Lines => {
+    const { out, err, code } = tacho(['ls', ...args, '--format', 'json']);
+    assert.equal(code, 0, err);
+    return JSON.parse(out);
+  };
+  const shown = (lines: Lines) => lines.map(({ node, job, table, bytes }) => `${node} ${job} ${table} ${bytes}`);
+  const all = ['c1 8', 'c2 7', 'c10 7'].flatMap((each) =>
+    ['loadavg', 'meminfo'].map((table) => `${each} ${table} ${FIRST.length}`),
+  );
+  assert.deepEqual(shown(ls(hub.address)), all);
+  assert.deepEqual(shown(ls(archive)), all);
+  assert.deepEqual(shown(ls(hub.address, '--job', '8')), all.slice(0, 2));
+  assert.deepEqual(shown(ls(archive, '--node', 'c10')), all.slice(4));
+  assert.deepEqual(ls(hub.address, '--user', 'else'), []);
+  assert.ok(ls(hub.address).every(({ state, rows_per_second }) => state === 'live' && rows_per_second > 0));
+  const { out } = tacho(['ls', hub.address]);
+  assert.match(out, /^c1 +nobody +8 +loadavg +.* live$/m);
+  await hub.kill('SIGTERM');
+  const away = tacho(['ls', hub.address]);
+  assert.equal(away.code, 1);
+  assert.match(away.err, /nobody listens there/);
+});
+
+test('half requests, slow ones and noise cost nothing for long, and others are served meanwhile', async (t) => {
+  const archive = temporaryFolder(t);
+  const hub = await startHubProcess(t, archive);
+  const { port } = new URL(hub.address);
+  const sockets = Array.from({ length: 200 }, (_, i) => {
+    const socket = net.connect(Number(port), '127.0.0.1');
+    socket.on('error', () => {});
+    if (i % 4 === 1) socket.write('GET /');
+    if (i % 4 === 2) socket.write('POST /v1/append HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\nabc');
+    if (i % 4 === 3) socket.write(Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]));
+    return socket;
+  });
+  t.after(() => sockets.forEach((socket) => void socket.destroy()));
+  const client = connect(t, hub);
+  const { stream } = (await client.open({ node: 'c1', job: jobOf('7', ['c1']) })).body;
+  const { body } = await client.append([stream, 'loadavg', 1, 0, FIRST]);
+  assert.deepEqual(body.have, [[stream, 'loadavg', 1, FIRST.length]]);
+  // what is no HTTP is gone at once
+  await until('noise is closed', () => sockets.filter((socket) => socket.destroyed).length >= 50);
 });

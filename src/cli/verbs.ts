@@ -63,6 +63,7 @@ export const verbs: readonly Verb[] = [
   { name: 'agent', group: cluster, summary: 'record this node and every job on it, as a service', load: () => import('./agent.ts') },
   { name: 'job', group: cluster, summary: "tell this node's agent that a job begins or has ended", load: () => import('./job.ts') },
   { name: 'slurm', group: cluster, summary: "print what Slurm needs to tell nodes' agents of jobs", load: () => import('./slurm.ts') },
+  { name: 'ls', group: cluster, summary: 'show what a hub receives: nodes, tables, age, rate', load: () => import('./ls.ts') },
   { name: 'check', group: learn, summary: 'say what can be recorded on this machine', load: () => import('./check.ts') },
   { name: 'demo', group: learn, summary: 'write the recording of a synthetic GPU job', load: () => import('./demo.ts') },
   { name: 'completion', group: learn, summary: 'print a completion script for a shell', load: () => import('./completion.ts') },

@@ -51,11 +51,6 @@ export class Descriptors {
 
   closeAll(): void {
     for (const held of this.held) {
-      try {
-        if (held.dirty) fs.fdatasyncSync(held.fd);
-      } catch {
-        // some file systems cannot; what was written is written
-      }
       fs.closeSync(held.fd);
       held.fd = -1;
     }

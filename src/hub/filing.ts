@@ -265,7 +265,8 @@ export class Filing {
     }
     if (kind !== 'job') throw new Unusable('a recording is of a job or of the fleet');
     if (!mayActFor(identity, job.user)) throw new Forbidden(`you may not write for user ${job.user}`);
-    if (identity.kind === 'user' && identity.uid !== job.uid)
+    // a token has a name alone; the number must then be the one that the system has for it
+    if (identity.kind === 'user' && identity.uid >= 0 && identity.uid !== job.uid)
       throw new Forbidden(`you are user number ${identity.uid}, not ${job.uid}`);
     const user = userPart(job.user);
     const owner = this.shelf.places.owners.find(job.user, job.uid);

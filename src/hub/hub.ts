@@ -42,6 +42,8 @@ export interface Hub {
   /** `http://127.0.0.1:8471` */
   readonly address: string;
   readonly archive: string;
+  /** Where other ways than the network bring samples to (src/hub/from-kafka.ts). */
+  readonly filing: Filing;
   /** Each user's recordings are the user's own; else all are those of the hub's user. */
   readonly separate: boolean;
   /** Answers what is under way, closes everything, and ends. */
@@ -71,7 +73,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   if (!listen.loopback && gatekeeper.method === 'none') {
     throw usage(
       `anybody could write to and read from a hub on ${options.listen}: it needs to know who is there`,
-      'give --trust-method munge or token, or listen on 127.0.0.1',
+      'give --trust munge or --trust token, or listen on 127.0.0.1',
     );
   }
   const archive = prepareArchive(options.archive);
@@ -122,6 +124,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   return {
     address: `${scheme}://${shownHost(listen.host)}:${port}`,
     archive,
+    filing,
     separate: owners.separate,
     async close() {
       for (const timer of timers) clearInterval(timer);

@@ -12,6 +12,7 @@ export class Syncer {
   private readonly folder: number;
   private readonly timer: NodeJS.Timeout;
   private syncfs: ((fd: number, done: (error: Error | null, result: number) => void) => void) | undefined;
+  private syncNow: ((fd: number) => number) | undefined;
   private busy = false;
 
   constructor(folder: string, descriptors: Descriptors) {
@@ -21,8 +22,10 @@ export class Syncer {
     void this.load();
   }
 
+  /** Waits until everything is on the disk, in one call. */
   close(): void {
     clearInterval(this.timer);
+    this.syncNow?.(this.folder);
     // a call that is under way still needs it
     if (!this.busy) fs.closeSync(this.folder);
   }
@@ -31,6 +34,7 @@ export class Syncer {
     try {
       const { default: koffi } = await import('koffi');
       const call = koffi.load('libc.so.6').func('int syncfs(int fd)');
+      this.syncNow = call as (fd: number) => number;
       this.syncfs = (fd, done) => call.async(fd, done);
     } catch {
       // then file by file

@@ -164,8 +164,9 @@ export class TableFile implements Held {
       this.shelf.descriptors.add(this);
       const file = path.join(folder, `${this.name}.csv`);
       try {
-        if (!this.begun) this.begin(folder, file);
+        if (!this.begun && this.bytes > 0) this.begin(folder, file);
         this.fd = openToAppend(file);
+        this.begun = true;
       } catch (error) {
         this.shelf.descriptors.forget(this);
         throw error;
@@ -175,8 +176,8 @@ export class TableFile implements Held {
 
   /** A live file that begins in the middle of a part (the rest was sealed) gets the part's header, too. */
   private begin(folder: string, file: string): void {
-    const header = this.bytes === 0 ? '' : (readReceived(folder).tables[this.name]?.header ?? '');
-    if (this.bytes > 0) this.note(folder, this.position, header, Buffer.byteLength(header));
+    const header = readReceived(folder).tables[this.name]?.header ?? '';
+    this.note(folder, this.position, header, Buffer.byteLength(header));
     const fd = openToAppend(file);
     try {
       // only ever our own header, torn; anything longer was written by somebody else and stays
@@ -187,7 +188,6 @@ export class TableFile implements Held {
     } finally {
       fs.closeSync(fd);
     }
-    this.begun = true;
   }
 
   private note(folder: string, position: Position, header?: string, live?: number): void {

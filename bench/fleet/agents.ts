@@ -1,0 +1,277 @@
+import { spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as net from 'node:net';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { packAppend } from '../../src/sinks/append-body.ts';
+import type { AppendReply, OpenReply, Piece } from '../../src/sinks/hub-protocol.ts';
+
+/** Simulated agents: each has a connection of its own and sends what one tick of a real one has. */
+
+export interface FleetOptions {
+  address: string;
+  nodes: number;
+  /** How long, after all have opened their recordings. */
+  seconds: number;
+  interval?: number;
+  /** One job a node, or one of all nodes. */
+  jobs?: 'each' | 'one';
+  user?: { name: string; uid: number };
+  /** Called when all have opened theirs and when the time is over. */
+  begun?(): void;
+  over?(): void;
+}
+
+export interface FleetResult {
+  requests: number;
+  /** Samples (rows) and bytes of CSV that were sent, and bytes that the hub says it has. */
+  rows: number;
+  sentBytes: number;
+  storedBytes: number;
+  /** Bytes of requests and answers, with their heads. */
+  wireBytes: number;
+  /** From request to answer, in milliseconds. */
+  median: number;
+  p99: number;
+  /** Ticks that could not be sent because the one before was not answered. */
+  behind: number;
+}
+
+/** 290 values in four tables, as wide as those of a node with some disks and network cards. */
+const WIDTHS: readonly [table: string, columns: number][] = [
+  ['cpu', 80],
+  ['meminfo', 60],
+  ['vmstat', 90],
+  ['network', 60],
+];
+
+class SimulatedAgent {
+  stored = 0;
+  sent = 0;
+  rows = 0;
+  requests = 0;
+  behind = 0;
+  wire = 0;
+  readonly latencies: number[];
+  private readonly socket: net.Socket;
+  private readonly host: string;
+  private readonly tables: { name: string; bytes: number; values: number[] }[];
+  private stream = 0;
+  private waiting: ((body: string) => void) | undefined;
+  private text = '';
+
+  constructor(address: URL, latencies: number[]) {
+    this.host = address.host;
+    this.latencies = latencies;
+    this.socket = net.connect({ host: address.hostname, port: Number(address.port), noDelay: true });
+    this.socket.setEncoding('latin1');
+    this.socket.on('data', (chunk: string) => this.take(chunk));
+    this.socket.on('error', (error) => {
+      throw error;
+    });
+    this.tables = WIDTHS.map(([name, columns]) => ({
+      name,
+      bytes: 0,
+      values: Array.from({ length: columns }, () => Math.floor(Math.random() * 90_000)),
+    }));
+  }
+
+  async open(node: string, options: FleetOptions, job: string, nodes: readonly string[]): Promise<void> {
+    const { name, uid } = options.user ?? { name: os.userInfo().username, uid: os.userInfo().uid };
+    const now = Date.now() * 1000;
+    const request = {
+      protocol: 1,
+      node,
+      kind: 'job',
+      job: {
+        format: 1,
+        tacho: '0.1.0',
+        id: job,
+        scheduler: 'slurm',
+        name: 'simulated',
+        user: name,
+        uid,
+        asked: {},
+        nodes,
+        interval_seconds: options.interval ?? 1,
+        start: now,
+        state: 'running',
+        tags: {},
+        environment: {},
+      },
+      agent: { format: 1, tacho: '0.1.0', node, pid: 1, interval_seconds: options.interval ?? 1, start: now },
+    };
+    const reply = JSON.parse(await this.ask('/v1/open', Buffer.from(JSON.stringify(request)))) as OpenReply;
+    this.stream = reply.stream;
+    for (const table of this.tables) table.bytes = reply.tables[table.name]?.bytes ?? 0;
+  }
+
+  /** Sends one tick's samples; nothing while the last are not answered. */
+  tick(time: number): void {
+    if (this.waiting !== undefined) {
+      this.behind++;
+      return;
+    }
+    const pieces: Piece[] = [];
+    const bytes: Buffer[] = [];
+    for (const table of this.tables) {
+      const { values } = table;
+      // of a node's values about a third change in a second
+      for (let i = 0; i < values.length; i += 3) values[i] = values[i]! + Math.floor(Math.random() * 50);
+      const head = table.bytes === 0 ? `time,${values.map((_, i) => `c${i}`).join(',')}\n` : '';
+      const line = Buffer.from(`${head}${time},${values.join(',')}\n`);
+      pieces.push([this.stream, table.name, 1, table.bytes, line.length]);
+      bytes.push(line);
+      this.sent += line.length;
+      this.rows++;
+    }
+    const since = performance.now();
+    this.requests++;
+    void this.ask('/v1/append', packAppend(pieces, bytes)).then((text) => {
+      this.latencies.push(performance.now() - since);
+      for (const [, name, , have] of (JSON.parse(text) as AppendReply).have) {
+        const table = this.tables.find((each) => each.name === name)!;
+        this.stored += have - table.bytes;
+        table.bytes = have;
+      }
+    });
+  }
+
+  get idle(): boolean {
+    return this.waiting === undefined;
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  private ask(route: string, body: Buffer): Promise<string> {
+    const head = `POST ${route} HTTP/1.1\r\nHost: ${this.host}\r\nContent-Length: ${body.length}\r\n\r\n`;
+    this.socket.cork();
+    this.socket.write(head, 'latin1');
+    this.socket.write(body);
+    this.socket.uncork();
+    this.wire += head.length + body.length;
+    return new Promise((resolve) => {
+      this.waiting = resolve;
+    });
+  }
+
+  private take(chunk: string): void {
+    this.wire += chunk.length;
+    this.text += chunk;
+    const end = this.text.indexOf('\r\n\r\n');
+    if (end < 0) return;
+    const length = Number(/content-length: (\d+)/i.exec(this.text)?.[1]);
+    if (this.text.length < end + 4 + length) return;
+    const body = this.text.slice(end + 4, end + 4 + length);
+    if (!this.text.startsWith('HTTP/1.1 200')) throw new Error(`the hub answers ${this.text.slice(0, 12)}: ${body}`);
+    this.text = '';
+    const done = this.waiting!;
+    this.waiting = undefined;
+    done(body);
+  }
+}
+
+export async function simulateFleet(options: FleetOptions): Promise<FleetResult> {
+  const { nodes: count, seconds, interval = 1, jobs = 'each' } = options;
+  const address = new URL(options.address);
+  const latencies: number[] = [];
+  const names = Array.from({ length: count }, (_, i) => `n${i}`);
+  const agents: SimulatedAgent[] = [];
+  for (const [i, name] of names.entries()) {
+    const agent = new SimulatedAgent(address, latencies);
+    agents.push(agent);
+    await agent.open(name, options, jobs === 'one' ? '1' : String(i), jobs === 'one' ? names : [name]);
+  }
+  // the header and whatever happens once is not what a second costs
+  for (const agent of agents) agent.tick(Date.now() * 1000);
+  while (!agents.every((agent) => agent.idle)) await pause(10);
+  for (const agent of agents) agent.wire = agent.sent = agent.stored = agent.rows = agent.requests = 0;
+  latencies.length = 0;
+  options.begun?.();
+  const slices = 50;
+  const begun = performance.now();
+  // agents of real nodes do not all send in the same millisecond
+  for (let slice = 0; slice < (seconds / interval) * slices; slice++) {
+    const due = begun + (slice * interval * 1000) / slices;
+    const late = due - performance.now();
+    if (late > 0) await pause(late);
+    for (let i = slice % slices; i < agents.length; i += slices) agents[i]!.tick(Date.now() * 1000);
+  }
+  for (let i = 0; i < 1000 && !agents.every((agent) => agent.idle); i++) await pause(10);
+  options.over?.();
+  for (const agent of agents) agent.close();
+  latencies.sort((a, b) => a - b);
+  const sum = (pick: (agent: SimulatedAgent) => number): number => agents.reduce((total, a) => total + pick(a), 0);
+  return {
+    requests: sum((a) => a.requests),
+    rows: sum((a) => a.rows),
+    sentBytes: sum((a) => a.sent),
+    storedBytes: sum((a) => a.stored),
+    wireBytes: sum((a) => a.wire),
+    median: latencies[Math.floor(latencies.length / 2)] ?? Number.NaN,
+    p99: latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN,
+    behind: sum((a) => a.behind),
+  };
+}
+
+/** CPU seconds that a process has used, and its resident memory in bytes. */
+export function costOf(pid: number): { cpu: number; memory: number } {
+  const stat = fs
+    .readFileSync(`/proc/${pid}/stat`, 'latin1')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  const status = fs.readFileSync(`/proc/${pid}/status`, 'latin1');
+  const memory = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024;
+  return { cpu: (Number(stat[11]) + Number(stat[12])) / 100, memory };
+}
+
+/** `node bench/fleet/agents.ts [NODES [SECONDS]]`: so many nodes at 1 Hz against a hub of this machine. */
+async function main(nodes: number, seconds: number): Promise<void> {
+  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-fleet-'));
+  const tacho = path.join(import.meta.dirname, '../../tacho');
+  const hub = spawn(tacho, ['hub', '--listen', '127.0.0.1:0', '--archive', archive], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const address = await new Promise<string>((resolve) => {
+      hub.stdout.on('data', (chunk: Buffer) => resolve(/http:[^ ,]+/.exec(chunk.toString())![0]));
+    });
+    const idle = costOf(hub.pid!);
+    let before = idle;
+    let after = idle;
+    const result = await simulateFleet({
+      address,
+      nodes,
+      seconds,
+      begun: () => {
+        before = costOf(hub.pid!);
+      },
+      over: () => {
+        after = costOf(hub.pid!);
+      },
+    });
+    const cpu = after.cpu - before.cpu;
+    console.log({
+      ...result,
+      lost: result.sentBytes - result.storedBytes,
+      cpu_seconds: cpu,
+      cpu_us_a_request: (cpu / result.requests) * 1e6,
+      core_share: cpu / seconds,
+      nodes_a_core: Math.round((result.requests / cpu) * 1),
+      memory: after.memory,
+      memory_a_node: (after.memory - idle.memory) / nodes,
+      wire_a_node_and_second: result.wireBytes / result.requests,
+      csv_a_node_and_second: result.sentBytes / result.requests,
+    });
+  } finally {
+    hub.kill('SIGKILL');
+    fs.rmSync(archive, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[1] === import.meta.filename) {
+  await main(Number(process.argv[2] ?? 3000), Number(process.argv[3] ?? 20));
+}

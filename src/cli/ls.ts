@@ -1,0 +1,107 @@
+import * as fs from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
+import { Fault } from '../base/fault.ts';
+import { configFlags, configOf } from '../config/flags.ts';
+import type { SettingKey } from '../config/settings.ts';
+import type { Wanted } from '../hub/ask-nodes.ts';
+import type { NodesReply } from '../sinks/hub-protocol.ts';
+import { tell } from './failure.ts';
+
+const KEYS = [
+  'hub.addresses',
+  'trust.method',
+  'trust.token_file',
+  'trust.ca',
+  'trust.munge_socket',
+] as const satisfies readonly SettingKey[];
+const DEFAULT_HUB = 'http://127.0.0.1:8471';
+const AGAIN_MS = 2000;
+
+interface Options extends Wanted {
+  watch?: boolean;
+  format: string;
+}
+
+type Answer = Pick<NodesReply, 'now' | 'lines'>;
+
+export function define(command: Command): void {
+  command
+    .argument('[hub]', 'address of a hub (default: the first of hub.addresses, else this machine), or an archive')
+    .option('--node <name>', 'of this node only')
+    .option('--user <name>', 'of this user only')
+    .option('--job <id>', 'of this job only')
+    .option('-w, --watch', 'again every 2 s, until Ctrl-C')
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'));
+  configFlags(command, KEYS)
+    .addHelpText(
+      'after',
+      `
+A line for each table that a node sends: how old its newest samples are, how fast they come, how much there is, and
+whether the node is live, late (silent, but not done) or has ended. You see what is yours; administrators see everything.
+Of an archive, whether a hub runs or not, it shows what its files say.
+
+Examples:
+  tacho ls
+  tacho ls hub.site:8471 --user ada --watch
+  tacho ls /archive/tacho --job 4711 --format json
+`,
+    )
+    .action(async (hub: string | undefined, options: Options & Record<string, unknown>) => {
+      const ask = await asker(hub, options);
+      if (options.watch !== true) return print(await ask(), options.format);
+      for (;;) {
+        try {
+          await print(await ask(), options.format, true);
+        } catch (error) {
+          // a hub that is being restarted is back in a moment
+          if (!(error instanceof Fault)) throw error;
+          tell(error);
+        }
+        await pause(AGAIN_MS);
+      }
+    });
+}
+
+async function asker(
+  hub: string | undefined,
+  options: Options & Record<string, unknown>,
+): Promise<() => Promise<Answer>> {
+  const { node, user, job } = options;
+  const wanted: Wanted = {
+    ...(node === undefined ? {} : { node }),
+    ...(user === undefined ? {} : { user }),
+    ...(job === undefined ? {} : { job }),
+  };
+  if (hub !== undefined && fs.existsSync(hub)) {
+    const { archiveLines } = await import('../hub/archive-lines.ts');
+    return async () => ({ now: Date.now() * 1000, lines: archiveLines(hub, wanted) });
+  }
+  const config = await configOf(options, KEYS);
+  const { askNodes } = await import('../hub/ask-nodes.ts');
+  const { parseHubAddress } = await import('../sinks/hub-address.ts');
+  const { openCredentials } = await import('../trust/gatekeeper.ts');
+  const ca = config['trust.ca'];
+  const tokenFile = config['trust.token_file'];
+  const mungeSocket = config['trust.munge_socket'];
+  const address = parseHubAddress(hub ?? config['hub.addresses'][0] ?? DEFAULT_HUB, ca !== undefined);
+  const credentials = await openCredentials({
+    method: config['trust.method'],
+    ...(tokenFile === undefined ? {} : { tokenFile }),
+    ...(mungeSocket === undefined ? {} : { mungeSocket }),
+  });
+  const certificates = ca === undefined ? {} : { ca: fs.readFileSync(ca) };
+  return () => askNodes(address, wanted, { credentials, ...certificates });
+}
+
+async function print({ now, lines }: Answer, format: string, again = false): Promise<void> {
+  const { lsText, sortLines } = await import('../show/ls-text.ts');
+  const { stdout } = process;
+  if (format === 'json') return void stdout.write(`${JSON.stringify(sortLines(lines), null, 1)}\n`);
+  if (lines.length === 0) return void process.stderr.write('nothing has been received, or nothing that is yours\n');
+  const width = stdout.isTTY ? (stdout.columns ?? 80) : undefined;
+  const height = again && stdout.isTTY ? (stdout.rows ?? 24) : undefined;
+  const layout = { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };
+  // to the top, and the rest of the screen away
+  stdout.write(`${again && stdout.isTTY ? '\x1b[H\x1b[J' : ''}${lsText(lines, now, layout)}`);
+}

@@ -1,0 +1,42 @@
+import { isAlive } from '../recording/alive.ts';
+import { findRecordings } from '../recording/open.ts';
+import type { NodeLine } from '../sinks/hub-protocol.ts';
+import type { Wanted } from './ask-nodes.ts';
+import { nodeFiles } from './node-files.ts';
+import { readReceived } from './received.ts';
+
+const DAY = /^fleet-\d{4}-\d{2}-\d{2}$/;
+
+/** What a hub would say of an archive, from its files alone; rates are not known. */
+export function archiveLines(folder: string, wanted: Wanted = {}, now = Date.now() * 1000): NodeLine[] {
+  const lines: NodeLine[] = [];
+  for (const { job, nodes } of findRecordings([folder])) {
+    const kind = DAY.test(job.id) ? 'fleet' : 'job';
+    if (wanted.job !== undefined && job.id !== wanted.job) continue;
+    if (wanted.user !== undefined && job.user !== wanted.user) continue;
+    for (const node of nodes) {
+      if (wanted.node !== undefined && node.name !== wanted.node) continue;
+      const state =
+        node.agent?.end !== undefined || readReceived(node.folder).done === true || job.end !== undefined
+          ? 'ended'
+          : isAlive(node, now)
+            ? 'live'
+            : 'late';
+      for (const [table, { bytes, changed }] of nodeFiles(node.folder).tables) {
+        lines.push({
+          node: node.name,
+          user: job.user,
+          job: job.id,
+          kind,
+          table,
+          newest: Math.round(changed * 1000),
+          rows_per_second: Number.NaN,
+          bytes_per_second: Number.NaN,
+          bytes,
+          state,
+        });
+      }
+    }
+  }
+  return lines;
+}

@@ -1,0 +1,74 @@
+import { formatDuration } from '../base/duration.ts';
+import { formatBytes } from '../base/size.ts';
+import { byName } from '../recording/open.ts';
+import type { NodeLine } from '../sinks/hub-protocol.ts';
+import { type TextColumn, textTable } from './text-table.ts';
+
+const COLUMNS: readonly TextColumn[] = [
+  { head: 'node', shrinks: true },
+  { head: 'user', spare: 2, most: 16 },
+  { head: 'job', most: 20 },
+  { head: 'table', most: 20 },
+  { head: 'age', align: 'right' },
+  { head: 'rows/s', align: 'right', spare: 3 },
+  { head: 'bytes/s', align: 'right', spare: 4 },
+  { head: 'size', align: 'right', spare: 1 },
+  { head: 'state' },
+];
+
+/** By node, then user, job and table. */
+export function sortLines(lines: readonly NodeLine[]): NodeLine[] {
+  return [...lines].sort(
+    (a, b) => byName(a.node, b.node) || byName(a.user, b.user) || byName(a.job, b.job) || byName(a.table, b.table),
+  );
+}
+
+export interface LsLayout {
+  width?: number;
+  /** So many lines fit; the rest is counted. */
+  height?: number;
+}
+
+/** What a hub receives, a line a table of a node, and all of it together. `now`: the hub's clock, epoch microseconds. */
+export function lsText(lines: readonly NodeLine[], now: number, { width, height }: LsLayout = {}): string {
+  const sorted = sortLines(lines);
+  const most = height === undefined ? sorted.length : Math.max(1, height - 3);
+  const rows = sorted
+    .slice(0, most)
+    .map((line) => [
+      line.node,
+      line.user,
+      line.job,
+      line.table,
+      line.newest > 0 ? formatDuration(Math.max(0, now - line.newest) / 1e6) : '',
+      known(line.rows_per_second) ? shortNumber(line.rows_per_second) : '',
+      known(line.bytes_per_second) ? formatBytes(line.bytes_per_second) : '',
+      formatBytes(line.bytes),
+      line.state,
+    ]);
+  const left = sorted.length - rows.length;
+  const more = left > 0 ? [`${left} more lines; --node, --user and --job choose`] : [];
+  return `${[...textTable(COLUMNS, rows, width), ...more, together(sorted)].join('\n')}\n`;
+}
+
+function together(lines: readonly NodeLine[]): string {
+  const sum = (pick: (line: NodeLine) => number): number =>
+    lines.reduce((total, line) => total + (known(pick(line)) ? pick(line) : 0), 0);
+  const nodes = new Set(lines.map(({ node }) => node)).size;
+  const jobs = new Set(lines.map(({ user, job }) => `${user}/${job}`)).size;
+  const words = [count(nodes, 'node'), count(jobs, 'recording'), count(lines.length, 'table')];
+  if (lines.some((line) => known(line.rows_per_second))) {
+    words.push(
+      `${shortNumber(sum((l) => l.rows_per_second))} rows/s`,
+      `${formatBytes(sum((l) => l.bytes_per_second))}/s`,
+    );
+  }
+  const late = lines.filter(({ state }) => state === 'late');
+  if (late.length > 0) words.push(`${count(new Set(late.map(({ node }) => node)).size, 'node')} late`);
+  return [...words, formatBytes(sum((l) => l.bytes))].join(', ');
+}
+
+/** A number that nobody knows travels as null. */
+const known = (value: number | null): value is number => typeof value === 'number' && Number.isFinite(value);
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+const shortNumber = (value: number): string => (value >= 100 ? String(Math.round(value)) : value.toFixed(1));
