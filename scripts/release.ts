@@ -14,6 +14,7 @@ import { bundle } from './bundle.ts';
  *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
  *     native/build/           the small C programs
  *     python/                 the Python package and the notebooks
+ *     packaging/              units for systemd, hooks for Slurm
  *     docs/ README.md …
  */
 
@@ -48,6 +49,7 @@ spawnSync('strip', [at('bin/node')]);
 fs.copyFileSync(from('scripts/launcher'), at('tacho'));
 for (const file of ['tacho', 'bin/node', 'native/build/launch']) fs.chmodSync(at(file), 0o755);
 fs.cpSync(from('docs'), at('docs'), { recursive: true });
+fs.cpSync(from('packaging'), at('packaging'), { recursive: true });
 fs.cpSync(from('python'), at('python'), { recursive: true, filter: (file) => !/__pycache__|egg-info/.test(file) });
 for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md']) fs.copyFileSync(from(file), at(file));
 licences();

@@ -90,3 +90,20 @@ test('the notebook and the Python package come along', { skip: lacks }, () => {
   assert.equal(fs.existsSync(path.join(given.stdout.trim(), 'tacho/__init__.py')), true);
   assert.match(fs.readFileSync(path.join(folder, 'tacho.ipynb'), 'utf8'), /tacho\.open\(\\"recorded\\"\)/);
 });
+
+test('the hooks for Slurm and what the container is made of are there', { skip: lacks }, () => {
+  const hook = fs.readFileSync(path.join(HERE, 'packaging/slurm/prolog.sh'), 'utf8');
+  assert.equal(tacho(['slurm', 'hooks', '--prolog']).out, hook);
+  const made = fs.readFileSync(path.join(HERE, 'packaging/container/Containerfile'), 'utf8');
+  const copied = [...made.matchAll(/^COPY +(\S+) +\S+$/gm)].map((found) => found[1]!);
+  assert.deepEqual(copied, [`dist/tacho-${VERSION}-linux-x64/`]);
+  for (const source of copied) {
+    const there = source.replace(/^dist\//, '').replace('x64', process.arch);
+    assert.ok(fs.existsSync(path.join(folder, there, 'tacho')), `${source} comes with npm run release`);
+  }
+  for (const unit of ['tacho-agent.service', 'tacho-hub.service']) {
+    const text = fs.readFileSync(path.join(path.dirname(program), 'packaging/systemd', unit), 'utf8');
+    const verb = /^ExecStart=\/opt\/tacho\/tacho (\w+)/m.exec(text)?.[1];
+    assert.equal(tacho([verb!, '--help']).code, 0, unit);
+  }
+});
