@@ -91,7 +91,7 @@ export class Filing {
     const recording = this.recordingOf(kind, job, identity);
     let stream = recording.streams.get(node);
     if (stream === undefined) {
-      if (this.streams.size >= this.mostStreams) throw new Busy(`${this.streams.size} recordings are open already`);
+      this.makeRoom();
       const place = below(recording.place, folder);
       stream = {
         id: this.next++,
@@ -254,6 +254,16 @@ export class Filing {
       delete received.done;
       writeReceived(folder, done ? { ...received, done } : received);
     });
+  }
+
+  /** Those that are done can be opened again; the others are somebody's. */
+  private makeRoom(): void {
+    if (this.streams.size < this.mostStreams) return;
+    for (const stream of this.streams.values()) {
+      if (stream.done && !stream.resting) this.forget(stream);
+      if (this.streams.size < this.mostStreams * 0.9) return;
+    }
+    if (this.streams.size >= this.mostStreams) throw new Busy(`${this.streams.size} recordings are open already`);
   }
 
   private recordingOf(kind: unknown, job: Job, identity: Identity): FiledRecording {

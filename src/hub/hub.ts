@@ -58,6 +58,8 @@ const SAVE_MS = 1_000;
 const FORGET_MS = 60_000;
 /** A stream that nobody writes to any more is forgotten; its agent can open it again. */
 const IDLE_MS = 3_600_000;
+/** One that is done is shown for a while. */
+const DONE_MS = 600_000;
 /** So long may requests take that are under way at the end. */
 const LAST_ANSWERS_MS = 5_000;
 const MOST_CONNECTIONS = 20_000;
@@ -193,9 +195,10 @@ function lastAnswers(server: http.Server): Promise<void> {
 }
 
 function forgetIdle(filing: Filing): void {
-  const before = Date.now() - IDLE_MS;
+  const now = Date.now();
   for (const stream of filing.streams.values()) {
-    if (stream.heard < before && !stream.recording.finishing) filing.forget(stream);
+    const idle = now - stream.heard > (stream.done ? DONE_MS : IDLE_MS);
+    if (idle && !stream.recording.finishing) filing.forget(stream);
   }
 }
 

@@ -3,6 +3,9 @@ import { LARGEST_SAMPLES, type Piece } from './hub-protocol.ts';
 
 const COMPRESS = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 
+/** Some ten thousand pieces: no node has as many, and a list must not cost more than its samples. */
+const LONGEST_LIST = 1 << 19;
+
 /** The body of POST /v1/append: a line of JSON that lists the pieces, then their bytes one after the other; zstd. */
 export function packAppend(pieces: readonly Piece[], bytes: readonly Uint8Array[]): Buffer {
   return zstdCompressSync(Buffer.concat([Buffer.from(`${JSON.stringify(pieces)}\n`), ...bytes]), COMPRESS);
@@ -19,6 +22,7 @@ export function unpackAppend(body: Uint8Array, largest = LARGEST_SAMPLES): Unpac
   const whole = zstdDecompressSync(body, { maxOutputLength: largest });
   const line = whole.indexOf(10);
   if (line < 0) throw new Error('the list of pieces is missing');
+  if (line > LONGEST_LIST) throw new Error(`the list of pieces is longer than ${LONGEST_LIST} bytes`);
   const pieces: unknown = JSON.parse(whole.toString('utf8', 0, line));
   if (!Array.isArray(pieces)) throw new Error('the list of pieces is no list');
   const bytes: Buffer[] = [];
