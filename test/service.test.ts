@@ -171,3 +171,31 @@ test('a job that lasts for a moment is recorded', async (t) => {
   assert.equal(facts.state, 'completed');
   assert.ok(readTable(nodes[0]!, 'loadavg', { columns: [] }).rows >= 2);
 });
+
+const LIBRARY = path.join(import.meta.dirname, '../native/build/libtacho-record.so');
+const lacks = fs.existsSync(LIBRARY) ? false : 'needs gcc';
+
+test('with the TaskProlog every process of a job records itself, before and after the agent is restarted', {
+  skip: lacks,
+}, async (t) => {
+  const { agent, job, spool, jobs } = node(t);
+  const hook = path.join(path.dirname(spool), 'task-prolog.sh');
+  fs.writeFileSync(hook, tacho(['slurm', 'hooks', '--task-prolog']).out);
+  const first = await agent();
+  const done = job('6', `eval "$(sh ${hook})"; /bin/true first; sleep 2.5; /bin/true second`);
+  await until('the first process is recorded', () => {
+    const file = path.join(spool, 'job-6', 'node=c1', 'process_end.csv');
+    return fs.existsSync(file) && fs.readFileSync(file, 'utf8').includes(',first,');
+  });
+  assert.equal(await first.kill('SIGTERM'), 0);
+  const second = await agent();
+  await done;
+  await until('the job has ended', ended(spool, 'job-6'));
+  await second.kill('SIGTERM');
+  const [recorded] = openRecording(path.join(spool, 'job-6')).nodes;
+  const args = column(recorded!, 'process_end', 'args');
+  for (const each of ['first', '2.5', 'second']) {
+    assert.equal(args.filter((line) => line === each).length, 1, each);
+  }
+  assert.deepEqual(fs.readdirSync(path.join(path.dirname(jobs), 'records')), []);
+});

@@ -2,17 +2,22 @@
 # TaskProlog for Slurm: what a task starts records its own start and end, where Tacho's agent has made a place for it.
 # Prints lines for Slurm, which sets the variables for the task. Whatever goes wrong, the task runs as it would without.
 
+library=/opt/tacho/native/build/libtacho-record.so
 jobs=${TACHO_SERVICE_JOBS:-/run/tacho/jobs}
 name=${SLURM_JOB_ID:-none}
 case ${SLURM_RESTART_COUNT:-0} in
 0 | *[!0-9]*) ;;
 *) name=${name}r$SLURM_RESTART_COUNT ;;
 esac
-records=$jobs/../records/$name
-[ -w "$records/events" ] && [ -r "$records/library" ] || exit 0
-IFS= read -r library <"$records/library" || exit 0
-[ -r "$library" ] || exit 0
-echo "export TACHO_RECORD=$records/events"
+place=$jobs/../records/job-$name
+[ -r "$library" ] && [ -d "$jobs/../records" ] || exit 0
+# the agent has heard of the job some milliseconds ago
+for wait in 0.01 0.04 0.1; do
+    [ -r "$place" ] || sleep $wait 2>/dev/null
+done
+[ -r "$place" ] && IFS= read -r events <"$place" || exit 0
+[ -w "$events" ] || exit 0
+echo "export TACHO_RECORD=$events"
 echo "export LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$library"
 echo "export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
 exit 0

@@ -27,6 +27,9 @@ const SYNC_SECONDS = 30;
 const PATIENCE = 10;
 const RETRY_SECONDS = 60;
 
+/** Each takes a quarter of a mebibyte of events. */
+const MOST_ROUNDS = 400;
+
 export interface AgentOptions {
   /** The node's folder in the recording; it is made if needed. */
   folder: string;
@@ -254,7 +257,8 @@ export class Agent {
   /** Events may have gathered faster than one read takes them. A source that fails is not asked again in this tick. */
   private catchUp(time: number): void {
     const late = (reader: Reader): boolean => reader.failures === 0 && reader.source.behind?.() === true;
-    while (this.readers.some(late)) {
+    // whoever fills his file faster than it can be read must not hold up the others
+    for (let round = 0; round < MOST_ROUNDS && this.readers.some(late); round++) {
       for (const reader of this.readers) if (reader.source.behind !== undefined) this.readOne(reader, time);
     }
   }

@@ -22,9 +22,11 @@ import type { NodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
 import { RECORD_KINDS } from '../sources/process-records.ts';
+import type { Records } from '../sources/scope.ts';
 import { userNames } from '../sources/user-names.ts';
 import { Agent } from './agent.ts';
 import type { Clock } from './clock.ts';
+import type { JobRecords } from './job-records.ts';
 import { rememberProcesses } from './left-running.ts';
 import { type SharedSources, WHOLE_NODE } from './shared-sources.ts';
 import type { Ticker } from './ticker.ts';
@@ -42,6 +44,8 @@ export interface Common {
   isWanted(table: string): boolean;
   /** Runs the scheduler's commands. */
   run: Run;
+  /** Where processes of jobs record themselves; undefined: they do not. */
+  records?: JobRecords;
 }
 
 export interface JobRecording {
@@ -101,6 +105,7 @@ export function recordJob(folder: string, told: NodeJob, intervalSeconds: number
     });
   agent.open(common.shared.kinds, WHOLE_NODE);
   common.shared.attach(agent, told.environment);
+  const records = openRecords();
   agent.open(own, scopeOf(undefined));
   agent.start();
 
@@ -157,6 +162,7 @@ export function recordJob(folder: string, told: NodeJob, intervalSeconds: number
     },
     async end(end, why) {
       const ended = end.end ?? common.clock.now();
+      common.records?.forget(path.basename(folder));
       await agent.stop(why);
       agent.record.left_running = remembered.alive(common.redact);
       agent.save();
@@ -166,8 +172,25 @@ export function recordJob(folder: string, told: NodeJob, intervalSeconds: number
       if (said !== undefined) job = { ...job, ...said, end: said.end ?? job.end! };
       save();
     },
-    pause: (why) => agent.stop(why),
+    pause(why) {
+      if (records !== undefined) records.keep = true;
+      return agent.stop(why);
+    },
   };
+
+  /** What processes say themselves is read from before the first of them starts. */
+  function openRecords(): Records | undefined {
+    const kinds = RECORD_KINDS.filter((kind) => common.isWanted(kind.table.name));
+    if (common.records === undefined || kinds.length === 0 || job.uid < 0) return undefined;
+    try {
+      const place = common.records.place(path.basename(folder), job);
+      agent.open(kinds, { ...WHOLE_NODE, redact: common.redact, records: place });
+      return place;
+    } catch (error) {
+      agent.note({ table: 'process_end', what: 'processes that record themselves', why: reason(error) });
+      return undefined;
+    }
+  }
 
   async function ask() {
     for (const pause of ASK_AGAIN_MS) {

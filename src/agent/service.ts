@@ -6,6 +6,7 @@ import { cgroupJobs } from '../jobs/cgroup-jobs.ts';
 import type { Run } from '../jobs/command.ts';
 import { schedulerNamed, schedulerRunner } from '../jobs/job-facts.ts';
 import { jobName, type NodeJob, type NodeJobEnd } from '../jobs/job-file.ts';
+import { tryLibraryHere } from '../jobs/preload.ts';
 import { type ProcessId, processId, stillRuns } from '../jobs/process-id.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import type { Job } from '../recording/job.ts';
@@ -14,11 +15,13 @@ import { replaceJson } from '../recording/replace.ts';
 import type { CustomSource } from '../sources/custom.ts';
 import { nodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
+import { RECORD_KINDS } from '../sources/process-records.ts';
 import type { Agent } from './agent.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { closeLeftOver } from './close-left-over.ts';
 import { dayOf, type FleetRecording, recordFleet } from './fleet-recording.ts';
 import { type Common, type JobRecording, recordJob } from './job-recording.ts';
+import { type JobRecords, jobRecords } from './job-records.ts';
 import { nodeJobs } from './node-jobs.ts';
 import { sharedSources } from './shared-sources.ts';
 import { ticker } from './ticker.ts';
@@ -101,6 +104,8 @@ export function startService(options: ServiceOptions): Service {
     isWanted,
     run: options.run ?? schedulerRunner(),
   };
+  const records = openRecords(options, isWanted);
+  if (records !== undefined) common.records = records;
   let fleet = recordFleet(spool, options.idleIntervalSeconds, common);
 
   /** Whatever becomes of it, the service goes on. */
@@ -207,6 +212,7 @@ export function startService(options: ServiceOptions): Service {
   ];
   const leftOver = setTimeout(() => {
     const current = new Set([fleet.folder, ...[...jobs.values()].map(({ folder }) => folder)]);
+    records?.tidy([...current].map((folder) => path.basename(folder)));
     for (const name of fs.readdirSync(spool)) {
       const folder = path.join(spool, name);
       if (!/^(job|fleet)-/.test(name) || current.has(folder) || readJob(folder)?.end !== undefined) continue;
@@ -237,6 +243,19 @@ export function startService(options: ServiceOptions): Service {
       release();
     },
   };
+}
+
+/** Where processes of jobs record themselves, if the library for it is here and does its work. */
+function openRecords({ jobs, say }: ServiceOptions, isWanted: (table: string) => boolean): JobRecords | undefined {
+  if (!RECORD_KINDS.some((kind) => isWanted(kind.table.name))) return undefined;
+  try {
+    const trouble = tryLibraryHere(process.env);
+    if (trouble !== undefined) throw new Error(trouble);
+    return jobRecords(path.join(path.dirname(path.resolve(jobs)), 'records'));
+  } catch (error) {
+    say(`processes of jobs cannot record themselves: ${reason(error)}`);
+    return undefined;
+  }
 }
 
 const known = (id: string, end: number | undefined): NodeJobEnd => (end === undefined ? { id } : { id, end });

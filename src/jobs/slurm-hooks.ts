@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { Fault, reason } from '../base/fault.ts';
 import { ours } from '../base/ours.ts';
+import { libraryOf } from './preload.ts';
 
 export type Hook = 'prolog' | 'epilog' | 'task-prolog' | 'conf';
 
@@ -25,7 +26,8 @@ export function hooks(): Record<Hook, string> {
   return {
     prolog: script('prolog.sh'),
     epilog: script('epilog.sh'),
-    'task-prolog': script('task-prolog.sh'),
+    // a task must not be led to a library by anything that its user, or another, can write
+    'task-prolog': script('task-prolog.sh').replace(/^library=.*$/m, `library=${libraryOf({})}`),
     conf: CONF,
   };
 }

@@ -155,9 +155,21 @@ function openTail(
       restart();
       remake();
     } else if (offset > LONGEST && !leaving) {
-      fs.renameSync(file, old);
+      if (records.owner === undefined) fs.renameSync(file, old);
+      else replaceFor(records.owner);
       moved = true;
     }
+  }
+
+  /** A new file in place of the old one, at no moment without one: its owner could not make it. */
+  function replaceFor(owner: number): void {
+    const next = `${file}.new`;
+    fs.rmSync(next, { force: true });
+    fs.closeSync(fs.openSync(next, 'wx', 0o600));
+    if (owner !== process.getuid!()) fs.chownSync(next, owner, -1);
+    fs.rmSync(old, { force: true });
+    fs.linkSync(file, old);
+    fs.renameSync(next, file);
   }
 
   function restart(): void {
@@ -213,10 +225,11 @@ function openTail(
     close() {
       if (closed) return;
       closed = true;
-      cutOff();
+      if (records.keep !== true) cutOff();
       tell();
+      if (records.keep === true) save();
       if (fd >= 0) fs.closeSync(fd);
-      fs.rmSync(path.dirname(file), { recursive: true, force: true });
+      if (records.keep !== true) fs.rmSync(path.dirname(file), { recursive: true, force: true });
     },
   };
 }

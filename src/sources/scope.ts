@@ -18,6 +18,10 @@ export interface Records {
   readonly file: string;
   /** Names of perf events that they count. */
   readonly events: readonly string[];
+  /** Whose the file is, where that is not us: the job's user may write to it, but not make another. */
+  readonly owner?: number;
+  /** Leave the file when reading ends: another agent will go on with it. */
+  keep?: boolean;
 }
 
 export interface Scope {

@@ -1,0 +1,72 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
+import { planRecords } from '../jobs/preload.ts';
+import type { Records } from '../sources/scope.ts';
+
+/**
+ * Where processes of jobs record themselves, on a node whose agent is a service. The file lies in memory, in a folder of
+ * ours with a name that nobody can guess; it belongs to the job's user, who can write to it and not replace it. A pointer
+ * in a folder beside the job files says where it is (packaging/slurm/task-prolog.sh).
+ */
+export interface JobRecords {
+  /** The place of a job: the one that it has, or a new one. Throws when it cannot be made. */
+  place(name: string, job: { id: string; uid: number }): Records;
+  /** The job has ended: its tasks find nothing any more. */
+  forget(name: string): void;
+  /** Removes what an agent left that was killed, but for these jobs. */
+  tidy(names: Iterable<string>): void;
+}
+
+const PLACE = /^\/(?:dev\/shm|tmp)\/tacho-[\w.+-]+\/events$/;
+
+export function jobRecords(pointers: string): JobRecords {
+  makeFolder(pointers, 0o711);
+  fs.chmodSync(pointers, 0o711);
+  const pointer = (name: string): string => path.join(pointers, name);
+  const known = (name: string): string | undefined => {
+    try {
+      const file = fs.readFileSync(pointer(name), 'utf8').trim();
+      return PLACE.test(file) ? file : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    place(name, job) {
+      const before = known(name);
+      if (before !== undefined && fs.existsSync(before)) return { file: before, events: [], owner: job.uid };
+      const { file } = planRecords(job, {});
+      fs.mkdirSync(path.dirname(file), { mode: 0o711 });
+      fs.chmodSync(path.dirname(file), 0o711);
+      makeOwned(file, job.uid);
+      const temporary = `${pointer(name)}.new`;
+      fs.writeFileSync(temporary, `${file}\n`);
+      fs.chmodSync(temporary, 0o644);
+      fs.renameSync(temporary, pointer(name));
+      return { file, events: [], owner: job.uid };
+    },
+    forget: (name) => fs.rmSync(pointer(name), { force: true }),
+    tidy(names) {
+      const kept = new Set(names);
+      for (const name of fs.readdirSync(pointers)) {
+        if (kept.has(name)) continue;
+        const file = known(name);
+        if (file !== undefined) fs.rmSync(path.dirname(file), { recursive: true, force: true });
+        fs.rmSync(pointer(name), { force: true });
+      }
+    },
+  };
+}
+
+function makeOwned(file: string, uid: number): void {
+  const fd = fs.openSync(file, 'wx', 0o600);
+  try {
+    if (uid !== process.getuid!()) fs.fchownSync(fd, uid, -1);
+  } catch (error) {
+    throw new Error(`cannot be given to its user: ${reason(error)}`);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
