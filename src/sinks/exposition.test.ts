@@ -63,6 +63,20 @@ test('who runs what, and what was asked for', () => {
   ]);
 });
 
+test('a label of the site stands back behind one of the same name', () => {
+  const labels = [
+    ['cluster', 'alps'],
+    ['disk', 'x'],
+  ] as const;
+  const exposed = { job: jobOf({ cluster: 'daint' }), agent: agentOf('c1', []), frames: [frameOf(diskTable, rows)] };
+  const text = exposition([exposed], { labels });
+  assert.match(samples(text, 'tacho_job_info')[0]!, /^[^{]*\{node="c1",job="17",disk="x",user=.*,cluster="daint"\} 1$/);
+  assert.deepEqual(
+    samples(text, 'read_bytes')[0],
+    'tacho_disk_read_bytes_total{node="c1",job="17",cluster="alps",disk="sda"} 4096',
+  );
+});
+
 test('what belongs to the whole node is said once, of no job, when the node records itself', () => {
   const load = { time: START, load1: 0.25 };
   const cgroup = { ...loadTable, name: 'mine', scope: 'job' as const };

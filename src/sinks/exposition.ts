@@ -6,7 +6,7 @@ import { hasOmnistatNames, omnistatMetrics, omnistatName } from '../table/omnist
 import type { Table } from '../table/table.ts';
 import { isFleet } from './fleet.ts';
 import { type Fact, jobFacts, nodeFactSeries, omnistatJobLabels } from './job-series.ts';
-import { type Labels, recordingLabels } from './series-labels.ts';
+import { type Labels, labelsBeside, recordingLabels } from './series-labels.ts';
 
 /** One recording that is being written, and the newest samples of its tables. */
 export interface Exposed {
@@ -50,7 +50,7 @@ export function exposition(recordings: readonly Exposed[], options: ExpositionOp
   const fleet = new Set(recordings.filter((each) => isFleet(each.job)).map((each) => each.agent.node));
   for (const { job, agent, frames } of recordings) {
     const ofJob = !isFleet(job);
-    const common = labelText(recordingLabels(agent.node, job, options.labels));
+    const common = recordingLabels(agent.node, job, options.labels);
     for (const fact of [...(ofJob ? jobFacts(job) : []), ...nodeFactSeries(agent, ofJob)])
       addFact(family, fact, common);
     for (const frame of frames) {
@@ -68,11 +68,11 @@ export function exposition(recordings: readonly Exposed[], options: ExpositionOp
 
 type FamilyOf = (name: string, type: Type, unit: string, help: string) => Family;
 
-function addFact(family: FamilyOf, { name, help, labels, value }: Fact, common: string): void {
+function addFact(family: FamilyOf, { name, help, labels, value }: Fact, common: Labels): void {
   const type = name.endsWith('_info') ? 'info' : 'gauge';
   const unit = /_(seconds|bytes)$/.exec(name)?.[1] ?? '';
-  const own = labelText(Object.entries(labels));
-  family(name, type, unit, help).lines += `${name}{${common}${own === '' ? '' : `,${own}`}} ${value}\n`;
+  const all = labelText([...labelsBeside(common, Object.keys(labels)), ...Object.entries(labels)]);
+  family(name, type, unit, help).lines += `${name}{${all}} ${value}\n`;
 }
 
 /** What follows from a table, worked out once. */
@@ -101,9 +101,10 @@ function planOf(frame: Frame): Plan {
   return plan;
 }
 
-function addFrame(family: FamilyOf, frame: Frame, common: string): void {
+function addFrame(family: FamilyOf, frame: Frame, labelsOfAll: Labels): void {
   const { table, numbers, numberWidth, textWidth, texts, rows, place } = frame;
   const { metrics, keys, texts: textLabels, info } = planOf(frame);
+  const common = labelText(labelsBeside(labelsOfAll, [...keys, ...textLabels.map(([label]) => label)]));
   // the labels of a row are the same for all of its columns
   const labels: string[] = [];
   for (let row = 0; row < rows; row++) {

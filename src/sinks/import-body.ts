@@ -26,7 +26,8 @@ export function labelJson(labels: Iterable<readonly [string, string]>): string {
 
 /**
  * What is sent to VictoriaMetrics' /api/v1/import: a line of JSON for each series, with all of its new samples.
- * Against a line for each sample (the Prometheus text format) it is a quarter of the bytes and half of the work.
+ * Ten samples of 290 series: a third of the bytes on the wire, and three quarters of the work, that lines of the
+ * Prometheus text format (one for each sample) are.
  */
 export class ImportBody {
   samples = 0;

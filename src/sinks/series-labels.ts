@@ -13,3 +13,8 @@ export function recordingLabels(node: string, job: Job, more: Labels = []): Labe
   }
   return [...labels, ...more];
 }
+
+/** The labels without those that something else is called like: what a series says itself counts more than what is added. */
+export function labelsBeside(labels: Labels, own: readonly string[]): Labels {
+  return labels.filter(([name]) => !own.includes(name));
+}

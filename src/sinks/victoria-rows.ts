@@ -4,7 +4,7 @@ import { inBaseUnit, infoName, labelName, labelTexts, metricsOf } from '../table
 import { hasOmnistatNames, omnistatMetrics, omnistatName } from '../table/omnistat-names.ts';
 import type { Table } from '../table/table.ts';
 import { type Group, type ImportBody, labelJson, lineHead, newGroup } from './import-body.ts';
-import type { Labels } from './series-labels.ts';
+import { type Labels, labelsBeside } from './series-labels.ts';
 
 export interface RowOptions {
   /** Omnistat's names for GPUs besides Tacho's. */
@@ -32,6 +32,8 @@ interface Layout {
   factors: number[];
   /** For each cell: its place among the metrics; −1: it is no number. */
   metrics: Int32Array;
+  /** The labels of every series of the table, as JSON. */
+  common: string;
   keys: number[];
   keyLabels: string[];
   texts: number[];
@@ -46,7 +48,6 @@ interface Layout {
 /** Turns the rows of one table of one stream into samples. Events are no samples; phases and figures of merit are. */
 export class VictoriaRows {
   private readonly common: Labels;
-  private readonly commonJson: string;
   private readonly name: string;
   readonly table: Table | undefined;
   private readonly options: RowOptions;
@@ -59,7 +60,6 @@ export class VictoriaRows {
     this.name = name;
     this.table = table;
     this.common = common;
-    this.commonJson = labelJson(common);
     this.options = options;
   }
 
@@ -123,7 +123,7 @@ export class VictoriaRows {
     if (row === undefined) {
       if (this.rows.size >= MOST_GROUPS) this.rows.clear();
       const labels = labelJson(layout.keys.map((cell, k) => [layout.keyLabels[k]!, cells[cell]!]));
-      const group = newGroup(this.commonJson + labels, layout.heads.length);
+      const group = newGroup(layout.common + labels, layout.heads.length);
       row = { group, texts: layout.texts.map(() => ''), minute: -1 };
       this.rows.set(key, row);
     }
@@ -158,7 +158,7 @@ export class VictoriaRows {
 
   private marker(layout: Layout, cells: string[], time: number, body: ImportBody): void {
     const cell = (name: string): string => cells[layout.cells!.get(name) ?? -1] ?? '';
-    const labels = this.commonJson + labelJson([['name', cell('name')]]);
+    const labels = layout.common + labelJson([['name', cell('name')]]);
     const action = cell('action');
     if (action === 'begin' || action === 'end') {
       body.single('tacho_marker_phase', labels, action === 'begin' ? 1 : 0, time);
@@ -207,6 +207,7 @@ export class VictoriaRows {
       heads: [],
       factors: [],
       metrics: new Int32Array(names.length).fill(-1),
+      common: '',
       keys,
       keyLabels: table.keys.map((key) => labelName(key.name)),
       texts: [],
@@ -228,6 +229,8 @@ export class VictoriaRows {
       layout.texts.push(names.indexOf(column.name));
       layout.textLabels.push(labelName(column.name));
     }
+    const own = [...layout.keyLabels, ...layout.textLabels];
+    layout.common = labelJson(labelsBeside(this.common, this.name === 'marker' ? ['name'] : own));
     if (this.name === 'marker' || (this.options.omnistat === true && hasOmnistatNames(table))) {
       layout.cells = new Map(names.map((name, i) => [name, i]));
     }

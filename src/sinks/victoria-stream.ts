@@ -2,7 +2,7 @@ import { type ImportBody, labelJson } from './import-body.ts';
 import { type Fact, jobFacts, nodeFactSeries, omnistatJobLabels } from './job-series.ts';
 import { BEGINNING, type Position } from './position.ts';
 import { packRecord } from './record-labels.ts';
-import { type Labels, recordingLabels } from './series-labels.ts';
+import { type Labels, labelsBeside, recordingLabels } from './series-labels.ts';
 import type { StreamState } from './streams.ts';
 import { Tail } from './tail.ts';
 import { type RowOptions, VictoriaRows } from './victoria-rows.ts';
@@ -88,6 +88,11 @@ export class VictoriaStream {
     return tables.length === 0 && records === undefined ? undefined : { stream: this, tables, records };
   }
 
+  /** How far a table was sent, for good or not. */
+  sentTo(table: string): Position | undefined {
+    return this.tables.get(table)?.next;
+  }
+
   /** It was not taken: the same again. */
   refuse(): void {
     for (const at of this.tables.values()) {
@@ -146,9 +151,9 @@ export class VictoriaStream {
       const facts = [...(ofJob ? jobFacts(state.job) : []), ...nodeFactSeries(state.agent!, ofJob)];
       this.series = { state, facts, labels: recordingLabels(state.node, state.job, this.options.labels) };
     }
-    const common = labelJson(this.series.labels);
     for (const { name, labels, value } of this.series.facts) {
-      body.single(name, common + labelJson(Object.entries(labels)), value, time);
+      const all = [...labelsBeside(this.series.labels, Object.keys(labels)), ...Object.entries(labels)];
+      body.single(name, labelJson(all), value, time);
     }
     if (this.options.omnistat === true && state.kind === 'job') {
       const labels = labelJson(Object.entries(omnistatJobLabels(state.job, state.node)));

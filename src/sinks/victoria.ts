@@ -21,8 +21,6 @@ export interface VictoriaOptions extends StreamOptions {
   intervalSeconds?: number;
   /** What was taken counts as stored after so many seconds (default 30) in which the other side was not restarted. */
   settleSeconds?: number;
-  /** Called once for each new trouble, and with undefined when it is over. */
-  say?: (trouble: string | undefined) => void;
 }
 
 /** A request is sent when its lines are about so long; packed they are a tenth. */
@@ -129,23 +127,17 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
     return true;
   };
 
-  const say = (words: string | undefined): void => {
-    if (words === trouble) return;
-    trouble = words;
-    options.say?.(words);
-  };
-
   const run = async (): Promise<void> => {
     last = Date.now();
     try {
       let rounds = 0;
       while (!(await round())) if (++rounds === MOST_RESTARTS) throw new Error('it is restarted again and again');
       backoff.reset();
-      say(undefined);
+      trouble = undefined;
     } catch (error) {
       body.take();
       for (const stream of known.values()) stream.refuse();
-      say(`${shownAddress(options.url)}: ${reason(error)}`);
+      trouble = reason(error);
       retry = backoff.next() * 1000;
     }
   };
@@ -184,6 +176,7 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
       }
       return positions.get(stream, table);
     },
+    sent: (stream, table) => known.get(streamKey(stream))?.sentTo(table) ?? positions.get(stream, table),
     get trouble() {
       return trouble;
     },
