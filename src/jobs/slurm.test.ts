@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { repeated, slurm, slurmBytes, slurmSeconds } from './slurm.ts';
+import type { Run } from './command.ts';
+import { accounted, repeated, slurm, slurmBytes, slurmSeconds } from './slurm.ts';
 import { answers, planFor } from './test-answers.ts';
 
 const ENVIRONMENT = {
@@ -200,4 +201,45 @@ test('sizes, limits and repeated numbers as Slurm writes them', () => {
   assert.equal(slurmSeconds('5'), 300);
   assert.equal(slurmSeconds('UNLIMITED'), undefined);
   assert.deepEqual(repeated('4(x2),2'), [4, 4, 2]);
+});
+
+const HET = {
+  SLURM_JOB_ID: '3',
+  SLURM_HET_SIZE: '2',
+  SLURM_JOB_NODELIST: 'c1',
+  SLURM_JOB_NODELIST_HET_GROUP_0: 'c1',
+  SLURM_JOB_NODELIST_HET_GROUP_1: 'c[2-3]',
+  SLURM_JOB_NUM_NODES_HET_GROUP_0: '1',
+  SLURM_JOB_NUM_NODES_HET_GROUP_1: '2',
+  SLURM_JOB_CPUS_PER_NODE_HET_GROUP_0: '1',
+  SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1: '2(x2)',
+  SLURM_MEM_PER_CPU_HET_GROUP_0: '100',
+  SLURM_MEM_PER_CPU_HET_GROUP_1: '100',
+};
+
+test('a heterogeneous job is all of its components', async () => {
+  const silent: Run = () => Promise.resolve({ stdout: '', trouble: 'not here' });
+  const facts = await slurm.facts(silent, HET, () => {});
+  assert.deepEqual(facts.nodes, ['c1', 'c2', 'c3']);
+  assert.deepEqual(facts.asked, { nodes: 3, cpus: 5, memory_bytes: 500 * 1024 * 1024 });
+  assert.deepEqual(facts.per_node?.c3, { cpus: 2, memory_bytes: 200 * 1024 * 1024 });
+  const plan = { nodes: facts.nodes, jobNodes: facts.nodes, on: () => [], everywhere: () => ['agent'], env: HET };
+  const launched = slurm.launch(plan, '3');
+  assert.deepEqual(
+    launched.map(({ nodes }) => nodes),
+    [['c1'], ['c2', 'c3']],
+  );
+  assert.deepEqual(launched[1]!.args.slice(0, 2), ['--jobid=3', '--het-group=1']);
+  assert.ok(launched[1]!.args.includes('--nodelist=c2,c3'));
+});
+
+test('a run that was put back into the queue is told apart from the next one', () => {
+  const lines = ['7|rq|REQUEUED|0:0|1700000000|1700000008|c1|', '7|rq|COMPLETED|0:0|1700000130|1700000133|c1|'].join(
+    '\n',
+  );
+  assert.deepEqual(accounted(lines, 1700000001e6)?.ending, {
+    state: 'cancelled',
+    end: 1700000008e6,
+    reason: 'put back into the queue',
+  });
 });

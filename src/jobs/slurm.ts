@@ -2,7 +2,17 @@ import { formatDuration } from '../base/duration.ts';
 import type { Job, JobState, Step } from '../recording/job.ts';
 import type { Environment } from './command.ts';
 import { expandHostlist } from './hostlist.ts';
-import { type Ending, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
+import {
+  type Ending,
+  known,
+  type Launcher,
+  type LaunchPlan,
+  type Scheduler,
+  type SchedulerFacts,
+  signalName,
+  whole,
+} from './scheduler.ts';
+import { componentsOf, joinFacts } from './slurm-het.ts';
 
 /** Tacho's own step in a job has this name, so that it is told apart from the user's steps. */
 export const AGENT_STEP = 'tacho-agent';
@@ -24,34 +34,25 @@ export const slurm: Scheduler = {
     const id = slurm.detect(env)!;
     const { stdout, trouble } = await run('scontrol', ['show', 'job', '-d', id]);
     if (trouble !== undefined) tell('what Slurm gave to the job', `${trouble}; the environment alone was used`);
-    const shown = parseScontrol(stdout);
-    return fromScontrol(shown, fromEnvironment(env, id));
+    const components = componentsOf(env);
+    if (components.length === 0) return fromScontrol(parseScontrol(stdout), fromEnvironment(env, id));
+    const shown = stdout.split(/^(?=JobId=)/m).map(parseScontrol);
+    return joinFacts(
+      components.map((component, n) => {
+        const own = shown.find((each) => each.get('HetJobOffset') === String(n));
+        return fromScontrol(own ?? new Map(), fromEnvironment(component, id));
+      }),
+    );
   },
 
   launch(plan, jobId) {
-    const { nodes, env } = plan;
-    const args = [
-      `--jobid=${rawId(env, jobId)}`,
-      // beside the user's steps, with all that the job has, and nothing taken away from it
-      '--overlap',
-      '--mem=0',
-      '--cpu-bind=none',
-      `--nodes=${nodes.length}`,
-      `--ntasks=${nodes.length}`,
-      '--ntasks-per-node=1',
-      `--nodelist=${nodes.join(',')}`,
-      `--job-name=${AGENT_STEP}`,
-      '--mpi=none',
-      '--input=none',
-      // one lost node or agent must not take the others along
-      '--no-kill',
-      '--kill-on-bad-exit=0',
-      '--wait=0',
-      '--quiet',
-      '--',
-      ...plan.everywhere('$SLURMD_NODENAME'),
-    ];
-    return [{ command: 'srun', args, nodes: [...nodes], env: withoutStepOptions(env) }];
+    const components = componentsOf(plan.env).map((env) => expandHostlist(env.SLURM_JOB_NODELIST ?? ''));
+    if (components.length === 0) return [srunAgents(plan, jobId, plan.nodes, [])];
+    // srun takes the nodes of one component at a time
+    return components.flatMap((all, group) => {
+      const nodes = plan.nodes.filter((node) => all.includes(node));
+      return nodes.length === 0 ? [] : [srunAgents(plan, jobId, nodes, [`--het-group=${group}`])];
+    });
   },
 
   async stop(run, jobId, step) {
@@ -91,6 +92,32 @@ export const slurm: Scheduler = {
     return undefined;
   },
 };
+
+function srunAgents(plan: LaunchPlan, jobId: string, nodes: readonly string[], more: readonly string[]): Launcher {
+  const args = [
+    `--jobid=${rawId(plan.env, jobId)}`,
+    ...more,
+    // beside the user's steps, with all that the job has, and nothing taken away from it
+    '--overlap',
+    '--mem=0',
+    '--cpu-bind=none',
+    `--nodes=${nodes.length}`,
+    `--ntasks=${nodes.length}`,
+    '--ntasks-per-node=1',
+    `--nodelist=${nodes.join(',')}`,
+    `--job-name=${AGENT_STEP}`,
+    '--mpi=none',
+    '--input=none',
+    // one lost node or agent must not take the others along
+    '--no-kill',
+    '--kill-on-bad-exit=0',
+    '--wait=0',
+    '--quiet',
+    '--',
+    ...plan.everywhere('$SLURMD_NODENAME'),
+  ];
+  return { command: 'srun', args, nodes: [...nodes], env: withoutStepOptions(plan.env) };
+}
 
 /** The plain number, which srun wants also for a task of an array. */
 function rawId(env: Environment, jobId: string): string {
@@ -284,6 +311,7 @@ const STATES: Record<string, JobState> = {
   BOOT_FAIL: 'node_fail',
   PREEMPTED: 'preempted',
   REVOKED: 'cancelled',
+  REQUEUED: 'cancelled',
 };
 
 const stateOf = (text: string): JobState => STATES[text.split(/[ +]/)[0]!] ?? 'unknown';
@@ -332,7 +360,8 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
     if (dot < 0) {
       const by = /^CANCELLED by (\d+)/.exec(state)?.[1];
       const word = stateOf(state);
-      const reason = by !== undefined ? `cancelled by uid ${by}` : reasonOf(word);
+      const requeued = state.startsWith('REQUEUED') ? 'put back into the queue' : undefined;
+      const reason = by !== undefined ? `cancelled by uid ${by}` : (requeued ?? reasonOf(word));
       const ended = word === 'running' ? {} : { end: moment(to), ...exitOf(word, exit) };
       const ending = known({ state: word, ...ended, reason }) as Ending;
       // a job that lost a node and went on has a line for each of its sizes: they are one run, which the last one ended

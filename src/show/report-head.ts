@@ -46,6 +46,8 @@ export function about(report: Report): string[] {
   const end = job.end === undefined ? '' : ` to ${until(job.start, job.end)}`;
   const every = Number.isFinite(job.interval_seconds) ? `, sampled every ${figure(job.interval_seconds)} s` : '';
   lines.push(`${Number.isFinite(job.start) ? formatMoment(job.start) : 'start unknown'}${end}${every}`);
+  // that a signal ended it stands in the title already
+  if (job.reason !== undefined && !job.reason.startsWith('ended by ')) lines.push(`How it ended: ${job.reason}`);
   const tags = Object.entries(job.tags).map(([key, value]) => `${key}:${value}`);
   if (tags.length > 0) lines.push(`tags ${tags.join(' ')}`);
   if (confined !== undefined) lines.push(`Only ${confined.what}: ${formatDuration(s.wall_seconds)} of the job.`);

@@ -1,0 +1,43 @@
+import type { Environment } from './command.ts';
+import { known, type SchedulerFacts } from './scheduler.ts';
+
+/**
+ * The components of a heterogeneous job, each with the environment that a job of its own would have: SLURM_JOB_NODELIST
+ * for SLURM_JOB_NODELIST_HET_GROUP_1. None: it is an ordinary job.
+ */
+export function componentsOf(env: Environment): Environment[] {
+  const size = Number(env.SLURM_HET_SIZE ?? 1);
+  if (!(size > 1)) return [];
+  return Array.from({ length: size }, (_, group) => {
+    const suffix = `_HET_GROUP_${group}`;
+    const own = Object.entries(env).flatMap(([name, value]) =>
+      name.endsWith(suffix) ? [[name.slice(0, -suffix.length), value]] : [],
+    );
+    return { ...env, ...Object.fromEntries(own) };
+  });
+}
+
+/** What is known of a job's components, as of one job: all their nodes, and what was asked for in all. */
+export function joinFacts(parts: readonly SchedulerFacts[]): SchedulerFacts {
+  const [first] = parts as [SchedulerFacts];
+  const total = (what: 'nodes' | 'cpus' | 'memory_bytes' | 'gpus'): number | undefined => {
+    const values = parts.map((part) => part.asked[what]);
+    if (what === 'gpus')
+      return values.every((v) => v === undefined) ? undefined : values.reduce<number>((a, v) => a + (v ?? 0), 0);
+    return values.some((v) => v === undefined) ? undefined : values.reduce<number>((a, v) => a + v!, 0);
+  };
+  return {
+    ...first,
+    nodes: [...new Set(parts.flatMap((part) => part.nodes))],
+    asked: known({
+      ...first.asked,
+      nodes: total('nodes'),
+      cpus: total('cpus'),
+      memory_bytes: total('memory_bytes'),
+      gpus: total('gpus'),
+    }),
+    ...(parts.every((part) => part.per_node === undefined)
+      ? {}
+      : { per_node: Object.assign({}, ...parts.map((part) => part.per_node)) }),
+  };
+}
