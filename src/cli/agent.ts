@@ -3,6 +3,7 @@ import * as os from 'node:os';
 import type { Command } from 'commander';
 import { SINK_SETTINGS } from '../agent/make-sinks.ts';
 import type { Service } from '../agent/service.ts';
+import { METRICS_SETTINGS, openServiceMetrics } from '../agent/service-metrics.ts';
 import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
@@ -16,6 +17,7 @@ const SETTINGS = [
   'service.node',
   'service.hooks_only',
   ...SINK_SETTINGS,
+  ...METRICS_SETTINGS,
   ...RECORDER_SETTINGS.filter((key) => key !== 'recordings'),
 ] as const satisfies readonly SettingKey[];
 
@@ -94,6 +96,7 @@ async function serve(config: Config, recorder: Recorder, over: Promise<string>):
   const say = (line: string): void => void process.stderr.write(`tacho: ${line}\n`);
   const spool = config['service.spool'];
   let service: Service | undefined;
+  const metrics = await openServiceMetrics(config, () => service);
   const outlet = await makeOutlet({ config, spool, node: recorder.node, say }, () => service?.roll());
   service = startService({
     ...recorder,
@@ -107,8 +110,10 @@ async function serve(config: Config, recorder: Recorder, over: Promise<string>):
   });
   const sinks = outlet?.sinks.map(({ name }) => name).join(', ') ?? 'nowhere: recordings stay there';
   say(`records ${recorder.node} in ${spool}; jobs come in by ${config['service.jobs']}; samples go to ${sinks}`);
+  if (metrics !== undefined) say(`metrics: ${metrics.address}`);
   const why = await over;
   await service.stop(why);
+  await metrics?.close();
 }
 
 /** An agent that `tacho start` has started: one recording, one job. */

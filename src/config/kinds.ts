@@ -99,6 +99,24 @@ export const kinds = {
     types: ['string'],
     parse: (value): string => parseAddress(String(value)),
   },
+  sasl: {
+    say: '"PLAIN", "SCRAM-SHA-256" or "SCRAM-SHA-512"',
+    placeholder: 'mechanism',
+    types: ['string'],
+    parse(value): 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512' {
+      if (value === 'PLAIN' || value === 'SCRAM-SHA-256' || value === 'SCRAM-SHA-512') return value;
+      throw usage(`"${value}" is none of PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512`);
+    },
+  },
+  url: {
+    say: 'an address such as "http://host:8428"',
+    placeholder: 'url',
+    types: ['string'],
+    parse(value): string {
+      if (/^https?:\/\/[^/]/.test(String(value)) && URL.canParse(String(value))) return String(value);
+      throw usage(`"${value}" is no address`, 'it looks like http://host:8428');
+    },
+  },
   trust: {
     say: '"none", "munge" or "token"',
     placeholder: 'method',
