@@ -24,6 +24,7 @@ Examples:
 `,
   );
   defineVictoria(command);
+  defineOmnistat(command);
   command
     .command('epmt')
     .summary("EPMT's staged archives and folders")
@@ -106,9 +107,51 @@ Examples:
         progress: () => bar.advance(1),
       });
       bar.done();
-      process.stdout.write(
-        options.format === 'json' ? `${JSON.stringify({ imported }, null, 1)}\n` : imported.map(seriesText).join(''),
-      );
+      printImported(imported, options);
+    });
+}
+
+function printImported(imported: readonly ImportedSeries[], { format }: Options): void {
+  process.stdout.write(
+    format === 'json' ? `${JSON.stringify({ imported }, null, 1)}\n` : imported.map(seriesText).join(''),
+  );
+}
+
+function defineOmnistat(command: Command): void {
+  command
+    .command('omnistat')
+    .summary('what Omnistat recorded')
+    .description(
+      'Import what Omnistat recorded: GPUs, hosts, networks, steps and annotations of every job, one recording a job. Metrics that Tacho has no column for become tables under their own names.',
+    )
+    .usage('URL|DIR|CSV [options]')
+    .argument(
+      '<place>',
+      'the address of its VictoriaMetrics, a data folder of user mode, an exported CSV file or a folder of them',
+    )
+    .option('-j, --job <id>', 'only this job; may be given several times', (id, all: string[] = []) => [...all, id])
+    .option('-o, --output <folder>', 'where the recordings go, each as tacho-<job id>', '.')
+    .addOption(new Option('--format <format>', 'how the result is printed').choices(['text', 'json']).default('text'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  tacho import omnistat http://localhost:9090 --job 74129
+  tacho import omnistat data_prom -o imported         every job in the data folder of user mode
+  tacho import omnistat export-data --job 74129       files that omnistat-query --export wrote
+`,
+    )
+    .action(async (place: string, options: VictoriaFlags) => {
+      const { importOmnistat } = await import('../import/omnistat/import.ts');
+      const bar = progress('importing');
+      const imported = await importOmnistat(place, {
+        folder: options.output,
+        ...(options.job === undefined ? {} : { jobs: options.job }),
+        signal: interruption(),
+        progress: () => bar.advance(1),
+      });
+      bar.done();
+      printImported(imported, options);
     });
 }
 

@@ -125,14 +125,14 @@ function refused(name: string, status: number, text: string): Fault {
     });
   }
   const unknown = /unknown func(?:tion)?(?: with name)? \\?"(\w+)/.exec(said)?.[1];
-  if (unknown !== undefined || /keep_metric_names|parse error/.test(said)) {
+  if (unknown !== undefined || said.includes('parse error')) {
     const what = unknown === undefined ? 'it does not understand MetricsQL' : `it does not know ${unknown}`;
     return new Fault(`the store ${name} cannot answer: ${what}`, {
       hint: 'VictoriaMetrics 1.79 or newer is needed; Prometheus itself lacks what a report asks for',
     });
   }
   if (status === 404) return strange(name);
-  return new Fault(`the store ${name} refused (HTTP ${status}): ${said.slice(0, 300) || 'without a word'}`);
+  return new Fault(`the store ${name} refused (HTTP ${status}): ${said.slice(-300) || 'without a word'}`);
 }
 
 /** What VictoriaMetrics says went wrong. */

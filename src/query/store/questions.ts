@@ -63,19 +63,24 @@ export async function askTable(asked: Asked): Promise<Told[]> {
     NAMES_IN_QUERY,
   ))
     await askPlain(asked, names, told);
+  // what ended before the window began was only asked for what held before it
+  for (const [key, { values }] of told) if (!values.has('count_over_time')) told.delete(key);
   if (told.size === 0) return [];
   const found = new Set([...told.values()].map(({ labels }) => labels.__name__!));
   const there = columns.filter(([name]) => found.has(name));
   const counters = there.filter(([, column]) => column.kind === 'counter').map(([name]) => name);
   // what is asked on a grid ends with the last sample: values must not be held beyond it
-  const last = Math.max(...[...told.values()].map(({ values }) => values.get('tlast_over_time') ?? 0)) * 1000;
-  for (const names of chunks(counters, NAMES_IN_QUERY)) await askCounters(asked, names, last, told);
+  const span = {
+    first: Math.round(Math.min(...[...told.values()].map(({ values }) => values.get('tfirst_over_time')!)) * 1000),
+    last: Math.round(Math.max(...[...told.values()].map(({ values }) => values.get('tlast_over_time')!)) * 1000),
+  };
+  for (const names of chunks(counters, NAMES_IN_QUERY)) await askCounters(asked, names, span, told);
   if (asked.table.sparse === true) {
     for (const names of chunks(
       there.map(([name]) => name),
       NAMES_IN_QUERY,
     ))
-      await askHeld(asked, names, last, told);
+      await askHeld(asked, names, span, told);
   }
   return [...told.values()];
 }
@@ -111,46 +116,65 @@ function heldBefore(every: number): number {
   return every <= 32_000 ? every + every / 4 : every + every / 8;
 }
 
-async function askCounters(
-  asked: Asked,
-  names: readonly string[],
-  last: number,
-  told: Map<string, Told>,
-): Promise<void> {
-  const { from, to, every } = asked;
+async function askCounters(asked: Asked, names: readonly string[], span: Span, told: Map<string, Told>): Promise<void> {
+  const { from, to, every, confined } = asked;
   const series = seriesOf(asked, names);
   const window = duration(to - from + 1);
-  const { step, ahead } = gridOf(asked, last);
+  const { grid, end, ahead } = gridOf(asked, span);
   // the two newest samples at each point of a grid whose points lie between ticks: every step of the counter once
-  const rates = `(irate(${series}[${duration(every)}] offset -${duration(ahead)}) keep_metric_names)`;
-  const grid = `[${duration(last - from)}:${duration(step)}]`;
-  await Promise.all([
+  const rates = `(irate(${series}[${duration(every)}] offset -${duration(ahead)}) keep_metric_names)${grid}`;
+  const questions = [
     ask(asked, `increase_prometheus(${series}[${window}])`, to, 'increase', told),
-    ask(asked, `rollup_rate(${series}[${window}])`, to, 'rollup', told, 'rate_'),
-    ask(asked, `tmax_over_time(${rates}${grid})`, last, 'rate_tmax', told),
-    ask(asked, `quantiles_over_time("phi", 0.05, 0.5, 0.95, ${rates}${grid})`, last, 'phi', told, 'rate_'),
-  ]);
+    ask(asked, `tmax_over_time(${rates})`, end, 'rate_tmax', told),
+    ask(asked, `quantiles_over_time("phi", 0.05, 0.5, 0.95, ${rates})`, end, 'phi', told, 'rate_'),
+  ];
+  if (confined) {
+    // rollup_rate() would count the step into the window, too
+    questions.push(ask(asked, `min_over_time(${rates})`, end, 'rate_min', told));
+    questions.push(ask(asked, `max_over_time(${rates})`, end, 'rate_max', told));
+  } else questions.push(ask(asked, `rollup_rate(${series}[${window}])`, to, 'rollup', told, 'rate_'));
+  await Promise.all(questions);
 }
 
 /** In a sparse table a value counts for as long as it held: it is looked at on a grid. */
-async function askHeld(asked: Asked, names: readonly string[], last: number, told: Map<string, Told>): Promise<void> {
+async function askHeld(asked: Asked, names: readonly string[], span: Span, told: Map<string, Told>): Promise<void> {
   const series = seriesOf(asked, names);
-  const { step } = gridOf(asked, last);
+  const { grid, end, ahead } = gridOf(asked, span, true);
   const hold = duration(HELD_MILLISECONDS);
   // it holds as long as another row follows
-  const held = `((last_over_time(${series}[${hold}]) keep_metric_names) and (count_over_time(${series}[${hold}] offset -${hold}) keep_metric_names))`;
-  const grid = `[${duration(last - asked.from)}:${duration(step)}]`;
+  const value = `(last_over_time(${series}[${hold}] offset -${duration(ahead)}) keep_metric_names)`;
+  const next = `(count_over_time(${series}[${hold}] offset -${duration(ahead + HELD_MILLISECONDS)}) keep_metric_names)`;
+  const held = `(${value} and ${next})${grid}`;
   await Promise.all([
-    ask(asked, `quantiles_over_time("phi", 0.05, 0.25, 0.5, 0.75, 0.95, ${held}${grid})`, last, 'phi', told),
-    ask(asked, `stddev_over_time(${held}${grid})`, last, 'held_stddev', told),
+    ask(asked, `quantiles_over_time("phi", 0.05, 0.25, 0.5, 0.75, 0.95, ${held})`, end, 'phi', told),
+    ask(asked, `stddev_over_time(${held})`, end, 'held_stddev', told),
   ]);
 }
 
-/** The grid of a subquery: its step, and how far ahead of its points the middle between two ticks lies. */
-function gridOf({ from, every }: Asked, last: number): { step: number; ahead: number } {
-  const step = every * Math.max(1, Math.ceil((last - from) / every / MOST_POINTS));
-  // points are whole multiples of the step since 1970
-  return { step, ahead: (last % step) + every / 2 };
+/** First and last sample of all series. */
+interface Span {
+  first: number;
+  last: number;
+}
+
+interface Grid {
+  /** As a subquery writes it: [10s:1s] */
+  grid: string;
+  /** Its last point: the moment of the query. */
+  end: number;
+  /** How far ahead of each point the middle between two ticks lies. */
+  ahead: number;
+}
+
+/** A grid with a point for each tick, or each but the first. Points of a subquery are whole multiples of its step since 1970. */
+function gridOf({ every }: Asked, { first, last }: Span, all = false): Grid {
+  const step = every * Math.max(1, Math.ceil((last - first) / every / MOST_POINTS));
+  const phase = last % step;
+  return {
+    grid: `[${duration(Math.max(step / 2, last - first + (all ? step / 2 : -step / 2)))}:${duration(step)}]`,
+    end: last - phase,
+    ahead: phase + every / 2,
+  };
 }
 
 /** Puts the answers to what is known of each series: under the value of the label `added`, or else under its name. */

@@ -116,5 +116,8 @@ export async function storedMarkers({ store, recording, from, to }: StoredJob): 
       });
     });
   }
-  return markers.sort((a, b) => a.time - b.time);
+  return markers.sort((a, b) => a.time - b.time || ORDER.indexOf(a.action) - ORDER.indexOf(b.action));
 }
+
+/** In the same millisecond one phase ends before the next begins. */
+const ORDER: readonly StoredMarker['action'][] = ['fom', 'end', 'begin'];

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import * as path from 'node:path';
+import { after, before, test } from 'node:test';
+import { writeDemo } from '../../src/demo/demo.ts';
+import { openStore } from '../../src/query/store/client.ts';
+import { findJobs, type StoredJob } from '../../src/query/store/records.ts';
+import { summariseStored } from '../../src/query/store/stored.ts';
+import { summarise } from '../../src/query/summarise.ts';
+import { openRecording, type Recording } from '../../src/recording/open.ts';
+import type { Statistics } from '../../src/recording/statistics.ts';
+import { temporary } from '../make-recording.ts';
+import { tacho, temporaryFolder } from '../tacho.ts';
+import { pushRecording } from './push.ts';
+import { startVictoria, type Victoria, whyNoVictoria } from './server.ts';
+
+const skip = whyNoVictoria();
+let victoria: Victoria;
+let folder: string;
+let recording: Recording;
+let stored: StoredJob;
+
+const ID = '48213';
+
+before(async () => {
+  if (skip) return;
+  const place = temporary();
+  folder = await writeDemo({ folder: path.join(place, 'demo'), nodes: 2, gpus: 2, seconds: 900, live: true });
+  victoria = await startVictoria(['-dedup.minScrapeInterval=1ms']);
+  await pushRecording(victoria.url, folder);
+  // what was sent twice, because nobody could say that it had arrived, counts once
+  await pushRecording(victoria.url, folder);
+  recording = openRecording(folder);
+  const other = await writeDemo({ folder: path.join(place, 'other'), nodes: 1, gpus: 1, seconds: 300, live: true });
+  const job = path.join(other, 'job.json');
+  fs.writeFileSync(job, fs.readFileSync(job, 'utf8').replaceAll(ID, '48300'));
+  await pushRecording(victoria.url, other);
+  [stored] = (await findJobs(openStore(victoria.url), ID)) as [StoredJob];
+});
+
+after(() => victoria?.remove());
+
+/** Moments of a store are whole milliseconds: what depends on them is that much less exact. */
+const CLOSE = { exact: 1e-9, timed: 2e-4, rate: 4e-3, held: 0.05 };
+
+function close(
+  found: number | undefined,
+  wanted: number | undefined,
+  share: number,
+  scale: number,
+  what: string,
+): void {
+  if (wanted === undefined || Number.isNaN(wanted)) {
+    assert.ok(found === undefined || Number.isNaN(found), what);
+    return;
+  }
+  const limit = share * Math.max(Math.abs(wanted), scale) + 1e-6;
+  assert.ok(Math.abs(found! - wanted) <= limit, `${what}: ${found} instead of ${wanted}`);
+}
+
+function sameStatistics(found: Statistics, wanted: Statistics, sparse: boolean, what: string): void {
+  const spread = wanted.max - wanted.min;
+  assert.equal(found.count, wanted.count, `${what} count`);
+  assert.equal(found.missing, wanted.missing, `${what} missing`);
+  for (const name of ['first', 'last', 'min', 'max'] as const)
+    close(found[name], wanted[name], CLOSE.exact, 0, `${what} ${name}`);
+  close(found.mean, wanted.mean, sparse ? CLOSE.timed : CLOSE.exact, 0, `${what} mean`);
+  for (const name of ['deviation', 'p05', 'p25', 'p50', 'p75', 'p95'] as const)
+    close(
+      found[name],
+      wanted[name],
+      sparse ? CLOSE.held : CLOSE.exact,
+      sparse ? spread : Math.abs(wanted.mean),
+      `${what} ${name}`,
+    );
+  close(found.integral, wanted.integral, CLOSE.timed, 0, `${what} integral`);
+  close(found.increase, wanted.increase, CLOSE.exact, 0, `${what} increase`);
+  assert.equal(found.rate === undefined, wanted.rate === undefined, `${what} rate`);
+  if (found.rate === undefined || wanted.rate === undefined) return;
+  const most = wanted.rate.max;
+  close(found.rate.mean, wanted.rate.mean, CLOSE.timed, 0, `${what} rate.mean`);
+  close(found.rate.min, wanted.rate.min, CLOSE.rate, most, `${what} rate.min`);
+  close(found.rate.max, wanted.rate.max, CLOSE.rate, 0, `${what} rate.max`);
+  if (sparse) return;
+  for (const name of ['p05', 'p50', 'p95'] as const)
+    close(found.rate[name], wanted.rate[name], CLOSE.rate, most, `${what} rate.${name}`);
+}
+
+async function compareAll(options: { from?: number; to?: number }): Promise<number> {
+  const [whole] = summarise([recording], options);
+  const nodes = await summariseStored(stored, stored.recording.nodes, options);
+  let columns = 0;
+  for (const [n, wanted] of whole!.nodes.entries()) {
+    for (const [name, table] of wanted.tables) {
+      if (name === 'marker') continue;
+      const found = nodes[n]!.tables.get(name);
+      const here = `${wanted.node.name} ${name}`;
+      assert.ok(found !== undefined, here);
+      assert.equal(found.rows, table.rows, `${here} rows`);
+      assert.ok(Math.abs(found.start - table.start) < 1000 && Math.abs(found.end - table.end) < 1000, here);
+      assert.deepEqual(
+        found.series.map(({ keys }) => keys),
+        table.series.map(({ keys }) => keys),
+      );
+      for (const [s, series] of table.series.entries()) {
+        assert.equal(found.series[s]!.samples, series.samples, here);
+        for (const [column, statistics] of Object.entries(series.columns)) {
+          const what = `${here} ${JSON.stringify(series.keys)} ${column}`;
+          sameStatistics(found.series[s]!.columns[column]!, statistics, name === 'process', what);
+          columns++;
+        }
+      }
+    }
+  }
+  return columns;
+}
+
+test('every figure of every series is the same as from the recording', { skip }, async () => {
+  assert.ok((await compareAll({})) > 300);
+});
+
+test('and for a part of the job', { skip }, async () => {
+  const { start } = recording.job;
+  // sparse tables have no rows where a part begins and ends: what held there is not in a store
+  const some = recording.nodes.map((node) => node.tables.get('process'));
+  for (const node of recording.nodes) node.tables.delete('process');
+  try {
+    assert.ok((await compareAll({ from: start + 100.5e6, to: start + 300.5e6 })) > 100);
+  } finally {
+    recording.nodes.forEach((node, i) => {
+      if (some[i] !== undefined) node.tables.set('process', some[i]);
+    });
+  }
+});
+
+/** All numbers of an object by their path; texts as they are. */
+function leaves(value: unknown, at = '', found = new Map<string, unknown>()): Map<string, unknown> {
+  if (typeof value === 'object' && value !== null)
+    for (const [key, below] of Object.entries(value)) leaves(below, `${at}.${key}`, found);
+  else found.set(at, value);
+  return found;
+}
+
+/** What cannot be the same: where it lies, and what is told by processes' arguments, which no store is given. */
+const OTHERWISE = /^\.recording$|\.command$|^\.summary\.processes$|text$|rss_growth$|\.longest$/;
+
+/** A sample in the millisecond in which a phase begins or ends may be outside of it: one more or less. */
+const PHASE = /^(\.\d+\.phases\.\d+|\.phases\.\d+)\.(cpu_utilization|gpu_utilization|power_watts)$/;
+
+function sameNumbers(found: unknown, wanted: unknown, share = CLOSE.rate): number {
+  const there = leaves(found);
+  let compared = 0;
+  const all = leaves(wanted);
+  for (const [name, value] of all) {
+    const phase = PHASE.exec(name)?.[1];
+    // of processes a store has rows only when something changed, not where a part begins
+    if (share > CLOSE.rate && /^\.(processes|summary\.memory|nodes\.\d+\.memory)/.test(name)) continue;
+    if (OTHERWISE.test(name) || (all.get(`${phase}.seconds`) as number) < 30) continue;
+    const other = there.get(name);
+    if (typeof value === 'number' && typeof other === 'number') {
+      close(other, value, phase === undefined ? share : 0.05, 1e-3, name);
+      compared++;
+    } else assert.deepEqual(other, value, name);
+  }
+  return compared;
+}
+
+const json = (args: string[]): unknown => {
+  const done = tacho([...args, '--format', 'json']);
+  assert.equal(done.code, 0, done.err);
+  return JSON.parse(done.out);
+};
+
+test('report, also of a phase and with what each phase used', { skip }, () => {
+  const from = ['--store', victoria.url, '--job', ID];
+  for (const part of [[], ['--phases'], ['--marker', 'epoch 3'], ['--step', '0']]) {
+    // of a part of a minute, one sample more or less is a little more
+    const share = part.length > 1 ? 0.03 : CLOSE.rate;
+    const compared = sameNumbers(json(['report', ...from, ...part]), json(['report', folder, ...part]), share);
+    assert.ok(compared > 100, `${part}: ${compared}`);
+  }
+});
+
+test('compare', { skip }, () => {
+  const other = path.join(path.dirname(folder), 'other');
+  const found = json(['compare', ID, '48300', '--store', victoria.url, '--by', 'metric']);
+  const wanted = json(['compare', folder, other, '--by', 'metric']) as { jobs: { recording: string }[] };
+  for (const [j, { recording: path }] of (found as typeof wanted).jobs.entries()) wanted.jobs[j]!.recording = path;
+  assert.ok(sameNumbers(found, wanted) > 20);
+});
+
+test('list', { skip }, () => {
+  const all = json(['list', '--store', victoria.url]) as Record<string, unknown>[];
+  assert.deepEqual(
+    all.map(({ job, user, nodes, job_state, state }) => ({ job, user, nodes, job_state, state })),
+    [
+      { job: ID, user: 'ada', nodes: 2, job_state: 'completed', state: 'ended' },
+      { job: '48300', user: 'ada', nodes: 1, job_state: 'completed', state: 'ended' },
+    ],
+  );
+  assert.equal(all[0]!.start, recording.job.start);
+  assert.equal(all[0]!.end, recording.job.end);
+  assert.deepEqual(json(['list', '--store', victoria.url, '--from', '2026-06-01']), []);
+});
+
+test('export', { skip }, (t) => {
+  const place = temporaryFolder(t);
+  for (const more of [[], ['--interval', '10s'], ['--layout', 'wide', '--table', 'gpu']]) {
+    const [here, there] = ['here', 'there'].map((name) => path.join(place, `${name}${more.length}`)) as [
+      string,
+      string,
+    ];
+    const options = ['--epoch', ...more];
+    assert.equal(tacho(['export', folder, '--to', here, ...options]).code, 0);
+    const done = tacho(['export', '--job', ID, '--store', victoria.url, '--to', there, ...options]);
+    assert.equal(done.code, 0, done.err);
+    for (const name of fs.readdirSync(here)) {
+      if (name.startsWith('process')) continue;
+      const wanted = coarse(path.join(here, name));
+      const found = coarse(path.join(there, name));
+      assert.equal(found.length, wanted.length, name);
+      for (const [i, line] of wanted.entries()) assert.equal(found[i], line, `${name} ${more.join(' ')}`);
+    }
+  }
+});
+
+/** The cells of a file, with times in milliseconds. */
+function coarse(file: string): string[] {
+  return fs
+    .readFileSync(file, 'utf8')
+    .split('\n')
+    .map((line) => line.replace(/^(\d{13})\d{3}(?=,)/, '$1'));
+}
+
+test('what cannot be answered is said, and what to do', { skip }, async (t) => {
+  const answer = (...args: string[]): string => {
+    const done = tacho(['report', ...args]);
+    assert.notEqual(done.code, 0);
+    assert.equal(done.out, '');
+    return done.err;
+  };
+  assert.match(answer('--job', '48231', '--store', victoria.url), /knows no job 48231\n.*did you mean 48213\?/);
+  assert.match(answer('--job', 'x', '--store', victoria.url), /older than the store keeps.*tacho list --store/);
+  assert.match(answer('--store', victoria.url), /which job of the store\?/);
+  assert.match(answer('--job', '1', '--store', 'http://127.0.0.1:1'), /cannot reach the store .*\n.*curl/);
+  assert.match(answer('--job', '1', '--store', 'vm:8428'), /is not the address of a store/);
+  const other = http.createServer((_, response) => response.end('<html>hello</html>'));
+  other.listen(0, '127.0.0.1');
+  t.after(() => other.close());
+  await new Promise((resolve) => other.once('listening', resolve));
+  const store = openStore(`http://127.0.0.1:${(other.address() as AddressInfo).port}`);
+  await assert.rejects(findJobs(store, '1'), /does not answer like VictoriaMetrics/);
+  await victoria.load('tacho_job_info{job="77",node="c1"} 1\n');
+  assert.match(answer('--job', '77', '--store', victoria.url), /samples of job 77, but not its record/);
+});
+
+test('passwords are never printed', { skip }, () => {
+  const done = tacho(['report', '--job', '1', '--store', 'http://ada:secret@127.0.0.1:1']);
+  assert.match(done.err, /cannot reach the store http:\/\/ada@127.0.0.1:1/);
+  assert.ok(!done.err.includes('secret'));
+});
