@@ -233,6 +233,29 @@ test('a job whose nodes are all done is sealed; what comes late is filed and sea
   assert.equal(await third.kill('SIGTERM'), 0);
 });
 
+test('a hub that was killed while it sealed: the next one seals what is left', async (t) => {
+  const archive = temporaryFolder(t);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  const text = HEADER + rows(0, 9_000);
+  const job = jobOf('12', ['c1']);
+  const { stream } = (await client.open({ node: 'c1', job })).body;
+  await client.append([stream, 'loadavg', 1, 0, text]);
+  const end = { loadavg: { part: 1, bytes: text.length } };
+  const agent = agentOf('c1', { end: BEGAN + 1e11 });
+  assert.deepEqual((await client.record({ stream, agent, end })).body, { done: true });
+  const folder = path.join(archive, 'user=nobody/job=12/node=c1');
+  await until('noted', () => fs.existsSync(path.join(folder, 'received.json')));
+  await hub.kill('SIGKILL');
+  const again = await startHub({ listen: '127.0.0.1:0', archive, sweepEvery: 0.1 });
+  t.after(() => again.close());
+  const open = await connect(t, again).open({ node: 'c1', job, agent });
+  assert.deepEqual([open.body.tables, open.body.done], [end, true]);
+  const left = () => fs.readdirSync(folder).sort().join(' ');
+  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json received.json');
+  assert.equal(exported(path.dirname(folder)).length, 9_000);
+});
+
 test('names that would leave the archive, and things that are no requests, are refused with a reason', async (t) => {
   const archive = temporaryFolder(t);
   const hub = await startHubProcess(t, archive);

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { reason } from '../base/fault.ts';
 import { nodeFolder, nodeName } from '../recording/node-folder.ts';
 import type { Compressor } from './compress.ts';
 import type { FiledRecording, FiledStream, Filing } from './filing.ts';
@@ -14,14 +15,21 @@ interface Task {
   all: boolean;
 }
 
+/** One of each kind at a time: a day of the whole fleet takes long, and jobs do not wait for it. */
+interface Lane {
+  readonly waiting: Map<string, Task>;
+  active: Promise<void> | undefined;
+  sealing: Sealing | undefined;
+}
+
+const lane = (): Lane => ({ waiting: new Map(), active: undefined, sealing: undefined });
+
 /** Seals recordings whose nodes are all done, one after the other, while others are written to. */
 export class Finisher {
   private readonly filing: Filing;
   private readonly compressor: Compressor;
   private readonly tell: (text: string) => void;
-  private readonly waiting = new Map<string, Task>();
-  private active: Promise<void> | undefined;
-  private sealing: Sealing | undefined;
+  private readonly lanes = { job: lane(), fleet: lane() };
   private closed = false;
 
   constructor(filing: Filing, compressor: Compressor, tell: (text: string) => void) {
@@ -43,38 +51,41 @@ export class Finisher {
   }
 
   hasWaiting(recording: FiledRecording): boolean {
-    return recording.finishing || this.waiting.has(recording.key);
+    return recording.finishing || this.lanes[recording.kind].waiting.has(recording.key);
   }
 
   async close(): Promise<void> {
     this.closed = true;
-    this.waiting.clear();
-    // what it was at is done again, by the next hub
-    this.sealing?.child.kill('SIGTERM');
-    await this.active;
+    for (const { waiting, sealing, active } of Object.values(this.lanes)) {
+      waiting.clear();
+      // what it was at is done again, by the next hub
+      sealing?.child.kill('SIGTERM');
+      await active;
+    }
   }
 
   private add(task: Task): void {
     if (this.closed) return;
-    const { key } = task.recording;
-    this.waiting.set(key, { ...task, all: task.all || this.waiting.get(key)?.all === true });
-    if (this.active === undefined) this.next();
+    const { key, kind } = task.recording;
+    const lane = this.lanes[kind];
+    lane.waiting.set(key, { ...task, all: task.all || lane.waiting.get(key)?.all === true });
+    if (lane.active === undefined) this.next(lane);
   }
 
-  private next(): void {
-    for (const [key, task] of this.waiting) {
-      this.waiting.delete(key);
-      this.active = this.seal(task)
-        .catch((error: unknown) => this.tell(`cannot seal ${key}: ${error instanceof Error ? error.message : error}`))
+  private next(lane: Lane): void {
+    for (const [key, task] of lane.waiting) {
+      lane.waiting.delete(key);
+      lane.active = this.seal(task, lane)
+        .catch((error: unknown) => this.tell(`cannot seal ${key}: ${reason(error)}`))
         .then(() => {
-          this.active = undefined;
-          if (!this.closed) this.next();
+          lane.active = undefined;
+          if (!this.closed) this.next(lane);
         });
       return;
     }
   }
 
-  private async seal({ recording, all }: Task): Promise<void> {
+  private async seal({ recording, all }: Task, lane: Lane): Promise<void> {
     const { filing } = this;
     const { places } = filing.shelf;
     recording.finishing = true;
@@ -92,15 +103,15 @@ export class Finisher {
       complete(recording);
       filing.saveJob(recording);
       const folder = path.join(places.root, placeKey(recording.place));
-      this.sealing = startSealing(
+      lane.sealing = startSealing(
         folder,
         resting.map(({ node }) => node),
         recording.place.owner,
       );
-      const { error } = await this.sealing.answer;
+      const { error } = await lane.sealing.answer;
       if (error !== undefined && !this.closed) this.tell(`cannot seal ${recording.key}: ${error}; it stays as it is`);
     } finally {
-      this.sealing = undefined;
+      lane.sealing = undefined;
       recording.finishing = false;
       for (const stream of resting) {
         places.in(stream.place, false, (folder) => {

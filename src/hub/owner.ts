@@ -1,3 +1,4 @@
+import { Fault, reason } from '../base/fault.ts';
 import { Unusable } from './names.ts';
 
 /** Whose files something is. */
@@ -22,6 +23,7 @@ interface Account {
 }
 
 const KEEP_MS = 600_000;
+const NOBODY = 65_534;
 const NOBODY_CHANGES = 0xffffffff;
 
 /** Everything belongs to the user who runs the hub. */
@@ -64,6 +66,15 @@ export async function separateOwners(): Promise<Owners> {
       throw new Error(`cannot take on the rights of user ${uid}, group ${gid}`);
     }
   };
+  try {
+    become({ uid: NOBODY, gid: NOBODY });
+  } catch (error) {
+    throw new Fault(`root may not act for users here: ${reason(error)}`, {
+      hint: 'the hub needs CAP_SETUID and CAP_SETGID; or run it as an ordinary user, who then owns all recordings',
+    });
+  } finally {
+    become(undefined);
+  }
   const known = new Map<string, { until: number; owner: Owner }>();
   return {
     separate: true,

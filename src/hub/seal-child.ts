@@ -20,7 +20,7 @@ export interface Sealing {
 /** Seals some nodes of a recording in a process of its own, with the rights of the recording's owner. */
 export function startSealing(folder: string, nodes: readonly string[], owner: Owner | undefined): Sealing {
   const child = spawn(process.execPath, [entry(), SEAL_MARK], { stdio: ['pipe', 'pipe', 'pipe'] });
-  const order: SealOrder = { folder, nodes, ...(owner === undefined ? {} : { owner }) };
+  const order: SealOrder = { hub: process.pid, folder, nodes, ...(owner === undefined ? {} : { owner }) };
   let said = '';
   let error = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

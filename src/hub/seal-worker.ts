@@ -5,11 +5,15 @@ import { openRecording } from '../recording/open.ts';
 import { sealRecording } from '../recording/seal.ts';
 import type { Owner } from './owner.ts';
 
+const PR_SET_PDEATHSIG = 1;
+
 /** The first argument of the process that seals. */
 export const SEAL_MARK = '--seal-as';
 
 /** What it is told on its standard input. */
 export interface SealOrder {
+  /** The hub's process. */
+  hub: number;
   folder: string;
   nodes: readonly string[];
   owner?: Owner;
@@ -22,10 +26,12 @@ export interface SealAnswer {
 }
 
 /** Seals as told, for good with the rights of the recording's owner: whatever lies in the folder leads no further. */
-export function runSealWorker(): void {
+export async function runSealWorker(): Promise<void> {
   let answer: SealAnswer;
   try {
     const order = JSON.parse(fs.readFileSync(0, 'utf8')) as SealOrder;
+    const { default: koffi } = await import('koffi');
+    const prctl = koffi.load('libc.so.6').func('int prctl(int what, unsigned long how)');
     // samples that arrive come first
     os.setPriority(10);
     process.chdir(order.folder);
@@ -34,6 +40,9 @@ export function runSealWorker(): void {
       process.setgid!(order.owner.gid);
       process.setuid!(order.owner.uid);
     }
+    // the next hub may write to what a dead one was sealing
+    prctl(PR_SET_PDEATHSIG, os.constants.signals.SIGKILL);
+    if (process.ppid !== order.hub) return;
     const recording = openRecording('.');
     recording.nodes = recording.nodes.filter(({ name }) => order.nodes.includes(name));
     const sealed = sealRecording(recording, { force: true });
@@ -44,4 +53,4 @@ export function runSealWorker(): void {
   fs.writeSync(1, JSON.stringify(answer));
 }
 
-if (process.argv[1]?.endsWith('seal-worker.ts') === true && process.argv[2] === SEAL_MARK) runSealWorker();
+if (process.argv[1]?.endsWith('seal-worker.ts') === true && process.argv[2] === SEAL_MARK) void runSealWorker();
