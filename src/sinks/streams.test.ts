@@ -4,7 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { replaceJson } from '../recording/replace.ts';
-import { spoolStreams } from './streams.ts';
+import { archiveStreams, spoolStreams } from './streams.ts';
 import { testAgent, testJob, testRecording } from './test-spool.ts';
 
 let spool: string;
@@ -108,4 +108,19 @@ test('what cannot be read is waited for', () => {
   assert.deepEqual(streams.list(), []);
   replaceJson(path.join(spool, 'job-7/job.json'), testJob('7'));
   assert.equal(streams.list()[0]!.agent, undefined);
+});
+
+test('the streams of an archive', () => {
+  testRecording(path.join(spool, 'user=ada'), 'job=17', testJob('17'), testAgent('c1'));
+  testRecording(path.join(spool, 'user=ada'), '.tmp', testJob('18'), testAgent('c1'));
+  const day = testJob('fleet-2026-11-15', { user: '', uid: -1 });
+  testRecording(path.join(spool, 'fleet'), 'day=2026-11-15', day, testAgent('c1'));
+  fs.mkdirSync(path.join(spool, '.sinks'));
+  const streams = archiveStreams(spool);
+  const names = (): string[] => streams.list().map((s) => `${s.kind} ${s.job.id} ${s.node}`);
+  assert.deepEqual(names().sort(), ['fleet fleet-2026-11-15 c1', 'job 17 c1']);
+  testRecording(path.join(spool, 'user=bob'), 'job=19', testJob('19'), testAgent('c2'));
+  assert.deepEqual(names().sort(), ['fleet fleet-2026-11-15 c1', 'job 17 c1', 'job 19 c2']);
+  fs.rmSync(path.join(spool, 'user=ada/job=17'), { recursive: true });
+  assert.deepEqual(names().sort(), ['fleet fleet-2026-11-15 c1', 'job 19 c2']);
 });

@@ -38,20 +38,47 @@ const QUIET = { over: 120, gone: 600, forgotten: 86_400 };
 /** The streams of the recordings in a spool. */
 export function spoolStreams(spool: string): Streams {
   const root = new Folder(path.resolve(spool));
+  return follow(() => {
+    if (!root.changed()) return undefined;
+    return root.names().flatMap((name) => (name.startsWith('.') ? [] : path.join(root.path, name)));
+  });
+}
+
+/** The streams of the recordings in a hub's archive: user=<u>/job=<id> and fleet/day=<day>. */
+export function archiveStreams(archive: string): Streams {
+  const root = new Folder(path.resolve(archive));
+  let shelves: Folder[] = [];
+  return follow(() => {
+    let changed = root.changed();
+    if (changed) {
+      const names = root.names().filter((name) => name === 'fleet' || name.startsWith('user='));
+      shelves = names.map((name) => {
+        const shelf = path.join(root.path, name);
+        return shelves.find((each) => each.path === shelf) ?? new Folder(shelf);
+      });
+    }
+    for (const shelf of shelves) if (shelf.changed()) changed = true;
+    if (!changed) return undefined;
+    return shelves.flatMap((shelf) =>
+      shelf.names().flatMap((name) => (/^(job|day)=/.test(name) ? path.join(shelf.path, name) : [])),
+    );
+  });
+}
+
+/** `find` gives the folders of all recordings; undefined: they are the same as before. */
+function follow(find: () => string[] | undefined): Streams {
   const recordings = new Map<string, RecordingFolder>();
   let calls = 0;
-  let known: StreamState[] = [];
   return {
     list(now = now_us()) {
       calls++;
-      if (root.changed()) {
-        const names = root.names().filter((name) => !name.startsWith('.'));
-        for (const name of recordings.keys()) if (!names.includes(name)) recordings.delete(name);
-        for (const name of names) {
-          if (!recordings.has(name)) recordings.set(name, new RecordingFolder(path.join(root.path, name)));
-        }
+      const folders = find();
+      if (folders !== undefined) {
+        const there = new Set(folders);
+        for (const folder of recordings.keys()) if (!there.has(folder)) recordings.delete(folder);
+        for (const folder of folders) if (!recordings.has(folder)) recordings.set(folder, new RecordingFolder(folder));
       }
-      known = [];
+      const known: StreamState[] = [];
       for (const recording of recordings.values()) {
         if (!recording.ended || calls % ENDED_EVERY === 0) recording.look(now);
         known.push(...recording.streams);
