@@ -139,6 +139,10 @@ test('two jobs at once on a node whose agent is killed and started again', async
   assert.equal(a.agent!.first_sample, Number(written[0]!.split(',')[0]));
   assert.ok(a.agent!.first_sample! - one.job.start < 1e6, 'noticed within a second');
 
+  const processes = readTable(a, 'process', { columns: [] });
+  const pids = new Set(processes.texts.get('pid')!.values);
+  assert.equal(processes.series.length - 1, pids.size, 'a process has one name before and after');
+
   const [inA, inB] = [column(a, 'process', 'command'), column(b, 'process', 'command')];
   assert.ok(inA.includes('sleep 3.11') && inB.includes('sleep 3.12') && inB.includes('sleep 9.12'));
   assert.ok(!inA.some((command) => command.includes('3.12')) && !inB.some((command) => command.includes('3.11')));

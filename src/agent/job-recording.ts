@@ -22,7 +22,7 @@ import type { NodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
 import { RECORD_KINDS } from '../sources/process-records.ts';
-import type { Records } from '../sources/scope.ts';
+import type { Records, Scope } from '../sources/scope.ts';
 import { userNames } from '../sources/user-names.ts';
 import { Agent } from './agent.ts';
 import type { Clock } from './clock.ts';
@@ -68,7 +68,13 @@ export interface JobRecording {
 const ASK_AGAIN_MS = [300, 700, 1500, 3000];
 
 /** Records a job on this node; the first sample is taken before this returns. A recording that is there is gone on with. */
-export function recordJob(folder: string, told: NodeJob, intervalSeconds: number, common: Common): JobRecording {
+export function recordJob(
+  folder: string,
+  told: NodeJob,
+  intervalSeconds: number,
+  common: Common,
+  cgroup?: CgroupJob,
+): JobRecording {
   const host = new Host(common.root);
   const now = common.clock.now();
   const before = readJob(folder);
@@ -106,7 +112,7 @@ export function recordJob(folder: string, told: NodeJob, intervalSeconds: number
   agent.open(common.shared.kinds, WHOLE_NODE);
   common.shared.attach(agent, told.environment);
   const records = openRecords();
-  agent.open(own, scopeOf(undefined));
+  agent.open(own, cgroup === undefined ? scopeOf(undefined) : limited(cgroup));
   agent.start();
 
   const isFirst = job.nodes.length === 0 || job.nodes[0] === common.node;
@@ -146,12 +152,8 @@ export function recordJob(folder: string, told: NodeJob, intervalSeconds: number
       return job;
     },
     hasProcesses: () => remembered.alive(true).length > 0,
-    inCgroup(cgroup) {
-      const scope = scopeOf(cgroup.path);
-      const share = allowance(host, scope);
-      if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;
-      if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
-      agent.reopen(own, scope);
+    inCgroup(found) {
+      agent.reopen(own, limited(found));
       agent.glance();
     },
     sharesWith(name) {
@@ -177,6 +179,15 @@ export function recordJob(folder: string, told: NodeJob, intervalSeconds: number
       return agent.stop(why);
     },
   };
+
+  /** The job by its cgroup, with what that lets it have. */
+  function limited(found: CgroupJob): Scope {
+    const scope = scopeOf(found.path);
+    const share = allowance(host, scope);
+    if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;
+    if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
+    return scope;
+  }
 
   /** What processes say themselves is read from before the first of them starts. */
   function openRecords(): Records | undefined {

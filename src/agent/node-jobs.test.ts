@@ -20,9 +20,9 @@ function watched(t: TestContext, failures = 0) {
     folder,
     cgroups: cgroupJobs(machine.host),
     now: () => time.now,
-    begun(name, job, by) {
+    begun(name, job, by, cgroup) {
       if (failing-- > 0) throw new Error('no room');
-      events.push(`begun ${name} ${job.user ?? '?'} by ${by}`);
+      events.push(`begun ${name} ${job.user ?? '?'} by ${by}${cgroup === undefined ? '' : ` ${cgroup.path}`}`);
     },
     inCgroup: (name, { path }) => void events.push(`cgroup ${name} ${path}`),
     ended: (name, end, why) => void events.push(`ended ${name} ${end.exitCode ?? '?'}: ${why}`),
@@ -84,7 +84,7 @@ test('without a file the cgroup shows the job, from the second look on', (t) => 
   const { look, machine } = watched(t);
   machine.write(`${CGROUP}/job_17/cgroup.procs`, '');
   assert.deepEqual(look(), []);
-  assert.deepEqual(look(), ['begun 17 ada by cgroup', 'cgroup 17 /slurm/uid_1001/job_17']);
+  assert.deepEqual(look(), ['begun 17 ada by cgroup /slurm/uid_1001/job_17']);
   assert.deepEqual(look(), []);
   machine.remove(`${CGROUP}/job_17`);
   assert.deepEqual(look(), ['ended 17 ?: its cgroup has gone']);
@@ -97,7 +97,7 @@ test('a job with a file is one job, also when its cgroup was there first or is t
   machine.write(`${CGROUP}/job_17/cgroup.procs`, '');
   machine.write(`${CGROUP}/job_18/cgroup.procs`, '');
   assert.deepEqual(look(), ['cgroup 17 /slurm/uid_1001/job_17']);
-  assert.deepEqual(look(), ['begun 18 ada by cgroup', 'cgroup 18 /slurm/uid_1001/job_18']);
+  assert.deepEqual(look(), ['begun 18 ada by cgroup /slurm/uid_1001/job_18']);
   write('18', 'SLURM_JOB_ID=18\n');
   write('17.end', 'SLURM_JOB_ID=17\n');
   assert.deepEqual(look(), ['ended 17 ?: the job has ended']);

@@ -12,8 +12,8 @@ export interface NodeJobsOptions {
   /** Epoch microseconds. */
   now(): number;
   /** A job runs here. When this throws, the job is offered again at the next look. */
-  begun(name: string, job: NodeJob, by: 'file' | 'cgroup'): void;
-  /** Slurm has a cgroup for a job that has begun. */
+  begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void;
+  /** Slurm has a cgroup now for a job that has begun without. */
   inCgroup(name: string, cgroup: CgroupJob): void;
   ended(name: string, end: NodeJobEnd, why: string): void;
   /** Both came while nobody looked: the job may have been recorded by an agent before this one. */
@@ -76,15 +76,15 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     }
   }
 
-  function begin(name: string, job: NodeJob, file: string | undefined): boolean {
+  function begin(name: string, job: NodeJob, file: string | undefined, cgroup?: CgroupJob): boolean {
     try {
-      options.begun(name, job, file === undefined ? 'cgroup' : 'file');
+      options.begun(name, job, file === undefined ? 'cgroup' : 'file', cgroup);
     } catch (error) {
       refuse(file ?? `cgroup of job ${name}`, `the job is not recorded yet: ${reason(error)}`);
       return false;
     }
     refused.delete(file ?? `cgroup of job ${name}`);
-    running.set(name, { job, file, cgroup: false });
+    running.set(name, { job, file, cgroup: cgroup !== undefined });
     return true;
   }
 
@@ -161,8 +161,8 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
         const first = seen.get(id) ?? now;
         seen.set(id, first);
         const job = cgroups.describe(cgroup) ?? (now - first >= PATIENCE ? cgroups.outline(cgroup) : undefined);
-        if (job === undefined || !begin(jobName(job), job, undefined)) continue;
-        name = jobName(job);
+        if (job === undefined || !begin(jobName(job), job, undefined, cgroup)) continue;
+        name = withId(id)!;
       }
       seen.delete(id);
       const known = running.get(name)!;

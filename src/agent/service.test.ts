@@ -53,7 +53,10 @@ test('the node has a recording a day, which changes at midnight UTC', async (t) 
   for (let i = 0; i < 40; i++) t.mock.timers.tick(100);
   assert.equal(service.fleet.day, '2026-11-16');
   await service.stop('SIGTERM');
-  assert.deepEqual(fs.readdirSync(spool), ['fleet-2026-11-15', 'fleet-2026-11-16']);
+  assert.deepEqual(
+    fs.readdirSync(spool).filter((name) => !name.startsWith('.')),
+    ['fleet-2026-11-15', 'fleet-2026-11-16'],
+  );
   const [old, now] = [recording('fleet-2026-11-15'), recording('fleet-2026-11-16')];
   const seconds = (time: number): number => (time / 1000 - midnight) / 1000;
   assert.deepEqual(times(old).map(seconds), [-2.5, -2, -1, 0]);

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
-import { cgroupJobs } from '../jobs/cgroup-jobs.ts';
+import { type CgroupJob, cgroupJobs } from '../jobs/cgroup-jobs.ts';
 import type { Run } from '../jobs/command.ts';
 import { schedulerNamed, schedulerRunner } from '../jobs/job-facts.ts';
 import { jobName, type NodeJob, type NodeJobEnd } from '../jobs/job-file.ts';
@@ -12,6 +12,7 @@ import type { WriterOptions } from '../recording/append.ts';
 import type { Job } from '../recording/job.ts';
 import { readJob } from '../recording/open.ts';
 import { replaceJson } from '../recording/replace.ts';
+import { keepBootTime } from '../sources/boot-time.ts';
 import type { CustomSource } from '../sources/custom.ts';
 import { nodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
@@ -85,6 +86,7 @@ export function startService(options: ServiceOptions): Service {
   const clock = options.clock ?? wallClock();
   const host = new Host(options.root ?? '');
   const release = takeSpool(spool);
+  keepBootTime(host, path.join(spool, '.boot.json'));
   const isWanted = (name: string): boolean =>
     !options.without.includes(name) && (options.only.length === 0 || options.only.includes(name));
   const shared = sharedSources({ host, isWanted, custom: options.custom });
@@ -138,9 +140,9 @@ export function startService(options: ServiceOptions): Service {
     whenClosed(yesterday.folder, yesterday.end());
   }
 
-  function begun(name: string, job: NodeJob, by: 'file' | 'cgroup'): void {
+  function begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void {
     const folder = folderFor(spool, job, by);
-    const recording = recordJob(folder, job, job.intervalSeconds ?? options.intervalSeconds, common);
+    const recording = recordJob(folder, job, job.intervalSeconds ?? options.intervalSeconds, common, cgroup);
     for (const [other, running] of jobs) {
       running.sharesWith(name);
       recording.sharesWith(other);

@@ -1,3 +1,4 @@
+import { bootMilliseconds } from './boot-time.ts';
 import { lineEnd, number, scan, spells } from './digits.ts';
 import type { Host } from './host.ts';
 import { type Member, watchMembers } from './members.ts';
@@ -7,7 +8,7 @@ import { DENIED, GONE, type ProcessFile, processFiles } from './process-files.ts
 import { emptyStat, readStat, TICK_MS } from './process-stat.ts';
 import * as at from './process-table.ts';
 import { processTable } from './process-table.ts';
-import { type SourceKind, Unavailable } from './source.ts';
+import type { SourceKind } from './source.ts';
 import { userNames } from './user-names.ts';
 
 /** A row is written at least so often, changed or not: also the longest that anything goes unread. */
@@ -335,14 +336,4 @@ function readCommand(host: Host, pid: number): string {
   if (end <= 0) return '';
   const command = host.bytes.toString('utf8', 0, Math.min(end, LONGEST_COMMAND)).replaceAll('\0', ' ');
   return printable(end > LONGEST_COMMAND ? `${command}…` : command);
-}
-
-/** When the machine was started. `btime` has whole seconds only; clock and uptime together tell the rest of it. */
-function bootMilliseconds(host: Host): number {
-  const seconds = /^btime (\d+)/m.exec(host.text('/proc/stat') ?? '')?.[1];
-  if (seconds === undefined) throw new Unavailable('denied', '/proc/stat cannot be read');
-  const whole = Number(seconds) * 1000;
-  const uptime = Number.parseFloat(host.text('/proc/uptime') ?? '');
-  const exact = Math.round((Date.now() - uptime * 1000) / 10) * 10;
-  return Math.abs(exact - whole) < 1500 ? exact : whole;
 }
