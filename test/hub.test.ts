@@ -45,7 +45,9 @@ function announce(address: string, length: number): Promise<{ status: number }> 
 
 /** The rows of a recording's loadavg, as the program exports them. */
 function exported(recording: string): { time: number; load: number; node: string }[] {
-  const { out, err, code } = tacho(['export', recording, '--table', 'loadavg', '--format', 'ndjson']);
+  const { out, err, code } = tacho(['export', recording, '--table', 'loadavg', '--format', 'ndjson'], {
+    maxBuffer: 64 << 20,
+  });
   assert.equal(code, 0, err);
   return out
     .trim()
@@ -419,7 +421,9 @@ test('recordings that ended long ago are removed, what is live stays', async (t)
   await client.record({ stream: old, agent: agentOf('c1', { end: BEGAN + 3e6 }), end });
   const live = (await client.open({ node: 'c2', job: jobOf('2', ['c2']) })).body.stream;
   await client.append([live, 'loadavg', 1, 0, FIRST]);
-  await until('sealed', () => fs.existsSync(path.join(archive, 'user=nobody/job=1/node=c1/loadavg.parquet')));
+  const folder = path.join(archive, 'user=nobody/job=1/node=c1');
+  const left = () => fs.readdirSync(folder).sort().join(' ');
+  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json received.json');
   const before = Date.now() / 1000 - 7200;
   for (const job of ['1', '2']) {
     for (const name of fs.globSync('**', { cwd: path.join(archive, `user=nobody/job=${job}`) }))
