@@ -2,8 +2,10 @@ import * as fs from 'node:fs';
 import { Fault, reason } from '../base/fault.ts';
 import type { Config } from '../config/config.ts';
 import type { SettingKey } from '../config/settings.ts';
+import { KAFKA_SETTINGS, kafkaOptions } from '../sinks/kafka-settings.ts';
 import type { Sink } from '../sinks/sink.ts';
 import type { Streams } from '../sinks/streams.ts';
+import { VICTORIA_SETTINGS, victoriaOptions } from '../sinks/victoria-settings.ts';
 import type { Outlet } from './service.ts';
 
 /** The settings that say where samples go besides the spool. */
@@ -14,6 +16,8 @@ export const SINK_SETTINGS = [
   'trust.token_file',
   'trust.ca',
   'trust.munge_socket',
+  ...KAFKA_SETTINGS,
+  ...VICTORIA_SETTINGS,
 ] as const satisfies readonly SettingKey[];
 
 export interface SinkPlace {
@@ -27,7 +31,7 @@ export interface SinkPlace {
 /** Makes a sink when the configuration asks for one; only then is its code loaded. */
 type MakeSink = (place: SinkPlace) => Promise<Sink | undefined>;
 
-const SINKS: readonly MakeSink[] = [hub];
+const SINKS: readonly MakeSink[] = [hub, kafka, victoria];
 
 /** What takes samples out of the spool, as the configuration has it; undefined: nothing does, and recordings stay. */
 export async function makeOutlet(
@@ -87,6 +91,19 @@ async function hub({ config, spool, node, streams }: SinkPlace): Promise<Sink | 
     }),
     ...(ca === undefined ? {} : { ca: read(ca) }),
   });
+}
+
+async function kafka({ config, spool, streams }: SinkPlace): Promise<Sink | undefined> {
+  if (config['kafka.brokers'].length === 0) return undefined;
+  const { openKafkaSink } = await import('../sinks/kafka.ts');
+  return openKafkaSink({ ...kafkaOptions(config), folder: spool, streams });
+}
+
+async function victoria({ config, spool, streams }: SinkPlace): Promise<Sink | undefined> {
+  const options = victoriaOptions(config);
+  if (options === undefined) return undefined;
+  const { openVictoriaSink } = await import('../sinks/victoria.ts');
+  return openVictoriaSink({ ...options, spool, streams });
 }
 
 function read(file: string): Buffer {

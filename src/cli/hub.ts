@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
+import { KAFKA_SETTINGS, kafkaOptions } from '../sinks/kafka-settings.ts';
 import { warn } from './warn.ts';
 
 const KEYS = [
@@ -10,10 +11,12 @@ const KEYS = [
   'hub.keep_age',
   'hub.keep_size',
   'hub.seal_after',
+  ...KAFKA_SETTINGS,
 ] as const satisfies readonly SettingKey[];
 
 export function define(command: Command): void {
   configFlags(command, KEYS)
+    .option('--from <where>', 'build the archive also from what was sent to Kafka (--kafka): kafka')
     .addHelpText(
       'after',
       `
@@ -24,10 +27,16 @@ own and nobody else's. A recording is sealed when all of its nodes are done. SIG
 Examples:
   tacho hub --archive /archive/tacho
   tacho hub --archive /archive/tacho --keep-age 90d --keep-size 1TiB
+  tacho hub --archive /archive/tacho --from kafka --kafka broker1:9092
 `,
     )
     .action(async (options: Record<string, unknown>) => {
       const config = await configOf(options, KEYS);
+      if (options.from !== undefined && options.from !== 'kafka')
+        throw usage(`"${options.from}" is nothing to read samples from`, 'give --from kafka');
+      if (options.from === 'kafka' && config['kafka.brokers'].length === 0)
+        throw usage('--from kafka needs to know the brokers', 'give --kafka HOST:PORT');
+      const kafka = kafkaOptions(config);
       const archive = config['hub.archive'];
       if (archive === undefined) throw usage('a hub needs a folder for its archive', 'give --archive FOLDER');
       const { startHub } = await import('../hub/hub.ts');
@@ -39,6 +48,10 @@ Examples:
         ...(config['hub.keep_size'] === undefined ? {} : { keepSize: config['hub.keep_size'] }),
         tell: warn,
       });
+      const { startFromKafka } = await import('../hub/from-kafka.ts');
+      const { archive: root, filing } = hub;
+      const reading =
+        options.from === 'kafka' ? startFromKafka({ ...kafka, archive: root, filing, tell: warn }) : undefined;
       const whose = hub.separate
         ? 'recordings belong to their users'
         : `recordings belong to user number ${process.getuid?.()}`;
@@ -49,7 +62,9 @@ Examples:
         process.on(signal, () => {
           if (ending) return;
           ending = true;
-          void hub.close().then(() => process.exit(0));
+          void Promise.resolve(reading?.close())
+            .then(() => hub.close())
+            .then(() => process.exit(0));
         });
       }
     });

@@ -1,4 +1,5 @@
-import type { Consumer, Message, MessagesStream } from '@platformatic/kafka';
+import { randomUUID } from 'node:crypto';
+import type { Admin, Consumer, Message, MessagesStream } from '@platformatic/kafka';
 import { clientOptions, type KafkaConnection, troubleOf } from '../sinks/kafka-client.ts';
 
 export type TextMessage = Message<string, string, string, string>;
@@ -20,9 +21,11 @@ export interface Following {
   close(): Promise<void>;
 }
 
+const EARLIEST = -2n;
 const LOOK_MS = 3_000;
 const COMMIT_MS = 1_000;
 const RETRY_MS = 1_000;
+const LAST_MS = 5_000;
 const MOST_WAITING = 20_000;
 const AT_ONCE = 5_000;
 
@@ -30,33 +33,28 @@ const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => 
 
 /** Reads topics, also those that are made later, through outages and restarts of brokers. Only what was committed. */
 export function follow(options: FollowOptions): Following {
-  let closed = false;
-  let stop: (() => void) | undefined;
+  const ending = new AbortController();
   const done = (async () => {
-    while (!closed) {
+    while (!ending.signal.aborted) {
       try {
-        await life(
-          options,
-          (end) => (stop = end),
-          () => closed,
-        );
+        await life(options, ending.signal);
       } catch (error) {
         options.trouble(troubleOf(error));
-        if (!closed) await sleep(RETRY_MS);
+        if (!ending.signal.aborted) await sleep(RETRY_MS);
       }
     }
   })();
   return {
     async close() {
-      closed = true;
-      stop?.();
-      await done;
+      ending.abort();
+      // what was not committed is read again: brokers that are away need not be waited for
+      await Promise.race([done, sleep(LAST_MS)]);
     },
   };
 }
 
 /** Until something fails, or there is a topic that was not there before. */
-async function life(options: FollowOptions, onStop: (stop: () => void) => void, closed: () => boolean): Promise<void> {
+async function life(options: FollowOptions, ending: AbortSignal): Promise<void> {
   const kafka = await import('@platformatic/kafka');
   const base = await clientOptions(options.connection);
   const admin = new kafka.Admin(base);
@@ -67,41 +65,66 @@ async function life(options: FollowOptions, onStop: (stop: () => void) => void, 
     while (topics.length === 0) {
       options.trouble(undefined);
       await sleep(RETRY_MS);
-      if (closed()) return;
+      if (ending.aborted) return;
       topics = await topicsNow();
     }
+    // as a member of the group under whose name offsets are kept we would have to wait until one that was killed is
+    // given up; but there is nobody to share the work with
     consumer = new kafka.Consumer({
       ...base,
-      groupId: options.group,
+      groupId: `${options.group}.${randomUUID()}`,
       deserializers: kafka.stringDeserializers,
       isolationLevel: kafka.FetchIsolationLevels.READ_COMMITTED,
       autocommit: false,
       maxWaitTime: 500,
     });
-    const stream = await consumer.consume({
-      topics,
-      mode: options.from === 'committed' ? 'committed' : 'earliest',
-      fallbackMode: 'earliest',
-    });
+    const offsets = await startAt(options, admin, consumer, topics);
+    const stream = await consumer.consume({ topics, mode: 'manual', offsets, fallbackMode: 'earliest' });
     options.trouble(undefined);
-    await readStream(options, consumer, stream, onStop, async () => {
+    await readStream(options, admin, stream, ending, async () => {
       const now = await topicsNow();
       return now.some((topic) => !topics.includes(topic));
     });
   } finally {
-    await Promise.allSettled([consumer?.close(true), admin.close()]);
+    await Promise.race([Promise.allSettled([consumer?.close(true), admin.close()]), sleep(LAST_MS)]);
   }
+}
+
+/** Behind what was done with in each partition, or its beginning. */
+async function startAt(
+  options: FollowOptions,
+  admin: Admin,
+  consumer: Consumer<string, string, string, string>,
+  topics: string[],
+): Promise<{ topic: string; partition: number; offset: bigint }[]> {
+  const beginnings = await consumer.listOffsets({ topics, timestamp: EARLIEST });
+  const done = new Map<string, bigint>();
+  if (options.from === 'committed') {
+    const asked = topics.map((name) => ({ name, partitionIndexes: [...beginnings.get(name)!.keys()] }));
+    const groups = await admin.listConsumerGroupOffsets({ groups: [{ groupId: options.group, topics: asked }] });
+    for (const { name, partitions } of groups[0]?.topics ?? []) {
+      for (const { partitionIndex, committedOffset } of partitions)
+        if (committedOffset >= 0n) done.set(`${name} ${partitionIndex}`, committedOffset);
+    }
+  }
+  return topics.flatMap((topic) =>
+    beginnings.get(topic)!.map((beginning, partition) => {
+      const behind = done.get(`${topic} ${partition}`);
+      // what lies before the beginning was removed, for its age or its size
+      return { topic, partition, offset: behind === undefined || behind < beginning ? beginning : behind };
+    }),
+  );
 }
 
 async function readStream(
   options: FollowOptions,
-  consumer: Consumer<string, string, string, string>,
+  admin: Admin,
   stream: MessagesStream<string, string, string, string>,
-  onStop: (stop: () => void) => void,
+  ending: AbortSignal,
   hasNewTopics: () => Promise<boolean>,
 ): Promise<void> {
   const waiting: TextMessage[] = [];
-  const offsets = new Map<string, { topic: string; partition: number; offset: bigint; leaderEpoch: number }>();
+  const offsets = new Map<string, Map<number, bigint>>();
   let failure: Error | undefined;
   let stopped = false;
   let wake = (): void => {};
@@ -118,20 +141,20 @@ async function readStream(
     stopped = true;
     wake();
   });
-  onStop(() => {
-    stopped = true;
-    wake();
-  });
+  ending.addEventListener('abort', () => wake(), { once: true });
   let looked = Date.now();
   let committed = Date.now();
   const commit = async (): Promise<void> => {
     committed = Date.now();
     if (options.from !== 'committed' || offsets.size === 0) return;
-    const all = [...offsets.values()];
+    const topics = [...offsets].map(([name, partitions]) => ({
+      name,
+      partitionOffsets: [...partitions].map(([partition, offset]) => ({ partition, offset })),
+    }));
     offsets.clear();
-    await consumer.commit({ offsets: all });
+    await admin.alterConsumerGroupOffsets({ groupId: options.group, topics });
   };
-  while (!stopped && failure === undefined) {
+  while (!stopped && !ending.aborted && failure === undefined) {
     if (waiting.length > 0) {
       const some = waiting.slice(0, AT_ONCE);
       try {
@@ -143,8 +166,10 @@ async function readStream(
         continue;
       }
       waiting.splice(0, some.length);
-      for (const { topic, partition, offset } of some)
-        offsets.set(`${topic} ${partition}`, { topic, partition, offset: offset + 1n, leaderEpoch: -1 });
+      for (const { topic, partition, offset } of some) {
+        if (!offsets.has(topic)) offsets.set(topic, new Map());
+        offsets.get(topic)!.set(partition, offset + 1n);
+      }
       if (waiting.length < MOST_WAITING / 2) stream.resume();
     } else {
       await new Promise<void>((resolve) => {

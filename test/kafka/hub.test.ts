@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { writeDemo } from '../../src/demo/demo.ts';
+import { summarise } from '../../src/query/summarise.ts';
+import type { Job } from '../../src/recording/job.ts';
+import { openRecording, type Recording } from '../../src/recording/open.ts';
+import { readTable } from '../../src/recording/read.ts';
+import { replaceJson } from '../../src/recording/replace.ts';
+import { type KafkaSink, openKafkaSink } from '../../src/sinks/kafka.ts';
+import { spoolStreams } from '../../src/sinks/streams.ts';
+import { type Broker, startBroker, whyNoKafka } from './broker.ts';
+
+const MAIN = path.join(import.meta.dirname, '../../src/cli/main.ts');
+const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+interface Hub {
+  child: ChildProcess;
+  said(): string;
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+}
+
+function startHub(archive: string, broker: string, prefix: string): Hub {
+  const hub = ['hub', '--listen', '127.0.0.1:0', '--archive', archive];
+  const kafka = ['--from', 'kafka', '--kafka', broker, '--kafka-prefix', prefix];
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...hub, ...kafka]);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  return {
+    child,
+    said: () => output,
+    async end(signal) {
+      child.kill(signal);
+      await ended;
+    },
+  };
+}
+
+async function until(what: string, is: () => boolean, hub: () => Hub, seconds = 60): Promise<void> {
+  for (let i = 0; i < seconds * 5; i++) {
+    if (is()) return;
+    await sleep(200);
+  }
+  assert.fail(`not within ${seconds} s: ${what}; the hub said: ${hub().said()}`);
+}
+
+/** All rows of a recording, by node and table, in the order of keys and time. */
+function rowsOf(recording: Recording): Record<string, unknown> {
+  const all: Record<string, unknown> = {};
+  for (const node of recording.nodes) {
+    for (const name of node.tables.keys()) {
+      const { table, time, numbers, texts, damage } = readTable(node, name);
+      assert.deepEqual(damage, []);
+      all[`${node.name} ${name}`] = {
+        table: JSON.stringify(table),
+        time: [...time],
+        numbers: Object.fromEntries([...numbers].map(([column, values]) => [column, [...values]])),
+        texts: Object.fromEntries(
+          [...texts].map(([column, { codes, values }]) => [column, [...codes].map((code) => values[code])]),
+        ),
+      };
+    }
+  }
+  return all;
+}
+
+function rowCount(folder: string): number {
+  if (!fs.existsSync(path.join(folder, 'job.json'))) return 0;
+  let rows = 0;
+  for (const node of openRecording(folder).nodes) {
+    for (const name of node.tables.keys()) rows += readTable(node, name, { columns: [] }).rows;
+  }
+  return rows;
+}
+
+describe('tacho hub --from kafka', { skip: whyNoKafka() }, () => {
+  let broker: Broker;
+  let scratch: string;
+  before(async () => {
+    broker = await startBroker();
+    scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-hub-'));
+  });
+  after(async () => {
+    await broker?.remove();
+    if (scratch !== undefined) fs.rmSync(scratch, { recursive: true, force: true });
+  });
+
+  const openDemoSink = (spool: string): KafkaSink =>
+    openKafkaSink({
+      folder: spool,
+      streams: spoolStreams(spool),
+      brokers: [broker.address],
+      prefix: 'demo',
+      byUser: true,
+    });
+  interface Streamed {
+    spool: string;
+    archive: string;
+    recording: string;
+    filed: string;
+  }
+  let streamed: Promise<Streamed>;
+
+  test('the archive has the same rows and summary, although hub and broker are stopped and killed', async () => {
+    streamed = stream();
+    await streamed;
+  });
+
+  const stream = async (): Promise<Streamed> => {
+    const spool = path.join(scratch, 'spool');
+    const archive = path.join(scratch, 'archive');
+    fs.mkdirSync(spool);
+    const recording = await writeDemo({
+      folder: path.join(spool, 'job-1'),
+      live: true,
+      nodes: 2,
+      gpus: 2,
+      seconds: 600,
+    });
+    const { username, uid } = os.userInfo();
+    const job = JSON.parse(fs.readFileSync(path.join(recording, 'job.json'), 'utf8')) as Job;
+    replaceJson(path.join(recording, 'job.json'), { ...job, user: username, uid });
+    const filed = path.join(archive, `user=${username}`, `job=${job.id}`);
+    const rows = rowCount(recording);
+    assert.ok(rows > 5000, `${rows} rows`);
+
+    let hub = startHub(archive, broker.address, 'demo');
+    const current = (): Hub => hub;
+    const sink = openDemoSink(spool);
+    sink.wake();
+    try {
+      await until('the first rows', () => rowCount(filed) > 0, current);
+      await hub.end('SIGKILL');
+      hub = startHub(archive, broker.address, 'demo');
+      await sleep(500);
+      await broker.stop('SIGKILL');
+      await broker.start();
+      await sleep(500);
+      await hub.end('SIGTERM');
+      await sink.close(60);
+      assert.equal(sink.trouble, undefined);
+      assert.equal(sink.passedOver, 0);
+      hub = startHub(archive, broker.address, 'demo');
+      await until('all rows', () => rowCount(filed) >= rows, current);
+      await hub.end('SIGTERM');
+    } finally {
+      await hub.end('SIGKILL');
+    }
+    const [there, here] = [openRecording(filed), openRecording(recording)];
+    assert.deepEqual(rowsOf(there), rowsOf(here));
+    assert.deepEqual(summary(there), summary(here));
+    assert.deepEqual(there.job, here.job);
+    assert.deepEqual(agents(there), agents(here));
+    for (const node of here.nodes) {
+      for (const { parts } of node.tables.values()) {
+        const [one, other] = [recording, filed].map((folder) =>
+          fs.readFileSync(path.join(folder, path.basename(node.folder), parts[0]!), 'utf8'),
+        );
+        assert.equal(other, one);
+      }
+    }
+    return { spool, archive, recording, filed };
+  };
+
+  test('when the job is over, the recording in the archive is sealed', async () => {
+    const { spool, archive, recording, filed } = await streamed;
+    const expected = rowsOf(openRecording(recording));
+    const { job, nodes } = openRecording(recording);
+    const end = Math.max(...nodes.map(({ agent }) => agent!.last_sample ?? agent!.start)) + 1_000_000;
+    for (const { agent, folder } of nodes) replaceJson(path.join(folder, 'agent.json'), { ...agent, end });
+    replaceJson(path.join(recording, 'job.json'), { ...job, end, state: 'completed' });
+    const hub = startHub(archive, broker.address, 'demo');
+    try {
+      const sink = openDemoSink(spool);
+      sink.wake();
+      await sleep(1500);
+      await sink.close(30);
+      const isSealed = (): boolean =>
+        openRecording(filed).nodes.every(({ tables }) => [...tables.values()].every(({ parts }) => parts.length === 0));
+      await until('sealed', isSealed, () => hub);
+    } finally {
+      await hub.end('SIGTERM');
+    }
+    const sealed = openRecording(filed);
+    assert.equal(sealed.job.state, 'completed');
+    assert.equal(sealed.job.end, end);
+    assert.deepEqual(rowsOf(sealed), expected);
+  });
+});
+
+const summary = (each: Recording): unknown =>
+  summarise([each]).map(({ nodes }) => nodes.map(({ node, ...rest }) => [node.name, rest]));
+const agents = (each: Recording): unknown => each.nodes.map(({ agent }) => agent);
