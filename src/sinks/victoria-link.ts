@@ -3,12 +3,16 @@ import { reason } from '../base/fault.ts';
 
 /** How long one request may take. */
 const PATIENCE_MS = 60_000;
+/** It says in which second it was started: within so long it may have been started twice. */
+const UNCERTAIN_SECONDS = 2;
 /** The beginning of an answer that says what was wrong. */
 const LONGEST_WORDS = 300;
 
 interface Reply {
   status: number;
   text: string;
+  /** By its clock, in milliseconds. */
+  date: number;
   /** It went over a connection that was there before. */
   kept: boolean;
 }
@@ -28,6 +32,9 @@ export class VictoriaLink {
   private failed = false;
   /** Behind a balancer there may be several. */
   private readonly known = new Set<string>();
+  private started: string | undefined;
+  /** When it will be older than the second in which it was started, by this machine's clock. */
+  private certain = Number.POSITIVE_INFINITY;
 
   constructor(url: string) {
     this.base = new URL(url);
@@ -63,23 +70,30 @@ export class VictoriaLink {
     if (!reply.kept) await this.look();
   }
 
+  /** When the process on the other side was started: tells it apart from others. Undefined while it may not. */
+  get server(): string | undefined {
+    return Date.now() >= this.certain ? this.started : undefined;
+  }
+
   close(): void {
     this.agent?.destroy();
   }
 
   /** Asks when the process was started. */
   private async look(): Promise<void> {
-    const { status, text } = await this.ask('GET', '/metrics');
-    if (status >= 500 || status === 401 || status === 403)
-      throw new Error(`it answers ${status}: ${text.slice(0, LONGEST_WORDS)}`);
+    const { status, text, date } = await this.ask('GET', '/metrics');
+    if (status >= 500 || status === 401 || status === 403) throw new Error(`it answers ${status}: ${text}`);
     const started = /^process_start_time_seconds (\S+)$/m.exec(text)?.[1];
+    const age = date / 1000 - Number(started);
     if (started === undefined) {
       // a proxy that shows no metrics: after an error the worst is assumed
       if (this.failed) this.restarts++;
-    } else if (!this.known.has(started)) {
+    } else if (!this.known.has(started) || (this.failed && age < UNCERTAIN_SECONDS)) {
       if (this.known.size > 0) this.restarts++;
       this.known.add(started);
     }
+    this.started = started;
+    this.certain = Date.now() + (UNCERTAIN_SECONDS - age) * 1000;
     this.failed = false;
   }
 
@@ -114,7 +128,9 @@ export class VictoriaLink {
           response.on('end', () => {
             const text = Buffer.concat(chunks).toString('utf8');
             const status = response.statusCode ?? 0;
+            const date = Date.parse(response.headers.date ?? '');
             resolve({
+              date,
               status,
               text: status >= 300 ? text.trim().slice(0, LONGEST_WORDS) : text,
               kept: request.reusedSocket,

@@ -39,6 +39,7 @@ export class VictoriaStream {
   sureRecords = '';
   private readonly options: StreamOptions;
   private readonly sure: (table: string) => Position | undefined;
+  private readonly begun: ReadonlyMap<string, Position>;
   private readonly tables = new Map<string, TableState>();
   private sentRecords = '';
   private nextRecords: string | undefined;
@@ -47,10 +48,17 @@ export class VictoriaStream {
   private newest = 0;
   private series: { state: StreamState; facts: Fact[]; labels: Labels } | undefined;
 
-  constructor(state: StreamState, options: StreamOptions, sure: (table: string) => Position | undefined) {
+  /** `sure`: what is stored for good of a table; `begun`: what was sent of it before, if that is more. */
+  constructor(
+    state: StreamState,
+    options: StreamOptions,
+    sure: (table: string) => Position | undefined,
+    begun: ReadonlyMap<string, Position> = new Map(),
+  ) {
     this.state = state;
     this.options = options;
     this.sure = sure;
+    this.begun = begun;
   }
 
   /** Adds samples to the body until it is full or there are no more; true: there may be more. */
@@ -86,6 +94,11 @@ export class VictoriaStream {
     if (records !== undefined) this.sentRecords = records;
     this.nextRecords = undefined;
     return tables.length === 0 && records === undefined ? undefined : { stream: this, tables, records };
+  }
+
+  /** How far all tables were sent, for good or not. */
+  allSent(): [string, Position][] {
+    return [...this.tables].map(([table, { sent }]) => [table, sent]);
   }
 
   /** How far a table was sent, for good or not. */
@@ -126,7 +139,7 @@ export class VictoriaStream {
     let at = this.tables.get(name);
     const described = this.state.agent?.tables.find((table) => table.name === name);
     if (at === undefined || (at.rows.table === undefined && described !== undefined)) {
-      const sent = at?.sent ?? this.sure(name) ?? BEGINNING;
+      const sent = at?.sent ?? this.begun.get(name) ?? this.sure(name) ?? BEGINNING;
       const { node, job } = this.state;
       const rows = new VictoriaRows(name, described, recordingLabels(node, job, this.options.labels), this.options);
       at = { tail: at?.tail ?? new Tail(this.state.folder, name), rows, sent, next: at?.next ?? sent };

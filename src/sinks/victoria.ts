@@ -1,13 +1,16 @@
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { shownAddress } from '../base/address.ts';
 import { reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
+import { replaceJson } from '../recording/replace.ts';
 import { Backoff } from './backoff.ts';
 import { ImportBody } from './import-body.ts';
-import type { Position } from './position.ts';
+import { BEGINNING, comparePositions, type Position } from './position.ts';
 import { openPositions } from './positions.ts';
 import type { Sink } from './sink.ts';
 import { type Stream, streamKey } from './stream.ts';
-import type { Streams } from './streams.ts';
+import type { StreamState, Streams } from './streams.ts';
 import { VictoriaLink } from './victoria-link.ts';
 import { recordsKey, type Sent, type StreamOptions, VictoriaStream } from './victoria-stream.ts';
 
@@ -45,6 +48,8 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
   const body = new ImportBody();
   /** What was taken and has not settled yet, oldest first. */
   let unsettled: { at: number; sent: Sent[] }[] = [];
+  /** What the agent before this one had sent, until it is known whether the server is still the same. */
+  let before = loadSent(spool);
   let restarts = 0;
   let trouble: string | undefined;
   const backoff = new Backoff();
@@ -54,6 +59,21 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
   let last = 0;
   let closed = false;
 
+  const begin = (key: string, state: StreamState): void => {
+    const sent =
+      before !== undefined && before.server === link.server
+        ? before.streams[path.relative(spool, state.folder)]
+        : undefined;
+    const begun = new Map<string, Position>();
+    for (const [table, [part, bytes]] of Object.entries(sent ?? {})) {
+      const position = { part, bytes };
+      if (comparePositions(position, positions.get(state, table) ?? BEGINNING) > 0) begun.set(table, position);
+    }
+    const stream = new VictoriaStream(state, options, (table) => positions.get(state, table), begun);
+    known.set(key, stream);
+    if (begun.size > 0) unsettled.push({ at: Date.now(), sent: [{ stream, tables: [...begun], records: undefined }] });
+  };
+
   /** Finds out what there is to follow; a recording that has gone is forgotten. */
   const look = (): void => {
     const there = new Set<string>();
@@ -61,10 +81,10 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
       const key = streamKey(state);
       there.add(key);
       const stream = known.get(key);
-      if (stream === undefined)
-        known.set(key, new VictoriaStream(state, options, (table) => positions.get(state, table)));
+      if (stream === undefined) begin(key, state);
       else stream.state = state;
     }
+    before = undefined;
     for (const [key, stream] of known) {
       if (there.has(key)) continue;
       stream.rest();
@@ -193,8 +213,45 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
         if (trouble === undefined) break;
         await new Promise((resolve) => setTimeout(resolve, 200));
       }
+      const { server } = link;
+      if (unsettled.length > 0 && server !== undefined) {
+        const streams = [...known.values()].map((stream) => [
+          path.relative(spool, stream.state.folder),
+          Object.fromEntries(stream.allSent().map(([table, { part, bytes }]) => [table, [part, bytes]])),
+        ]);
+        saveSent(spool, { server, streams: Object.fromEntries(streams) });
+      }
       for (const stream of known.values()) stream.rest();
       link.close();
     },
   };
+}
+
+/** What was sent and had not settled when the agent ended: while the server lives, it need not be sent again. */
+interface SavedSent {
+  server: string;
+  streams: Record<string, Record<string, [part: number, bytes: number]>>;
+}
+
+const sentFile = (spool: string): string => path.join(spool, '.sinks', 'victoria-sent.json');
+
+/** Used once: whoever is killed begins with what is surely stored. */
+function loadSent(spool: string): SavedSent | undefined {
+  try {
+    const saved = JSON.parse(fs.readFileSync(sentFile(spool), 'utf8')) as SavedSent;
+    fs.rmSync(sentFile(spool));
+    return typeof saved.server === 'string' && typeof saved.streams === 'object' ? saved : undefined;
+  } catch {
+    // there is none, or it is damaged: samples are sent again
+    return undefined;
+  }
+}
+
+function saveSent(spool: string, saved: SavedSent): void {
+  try {
+    makeFolder(path.dirname(sentFile(spool)), 0o700);
+    replaceJson(sentFile(spool), saved);
+  } catch {
+    // a full disk: then samples are sent again
+  }
 }

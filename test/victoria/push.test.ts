@@ -234,3 +234,34 @@ test('what was sent counts as stored only when it has settled, the records last'
   const saved = JSON.parse(fs.readFileSync(path.join(spool, '.sinks/victoria.json'), 'utf8'));
   assert.deepEqual(saved['job-17/node=c1'].disk, [1, end.bytes]);
 });
+
+test('an agent that is stopped and started again sends nothing twice while the server lives', { skip }, async (t) => {
+  const server = await startVictoria();
+  t.after(() => server.remove());
+  const spool = temporaryFolder(t);
+  const folder = newRecording(spool, 'job-17');
+  const writer = new TableWriter(folder, diskTable);
+  const streams = spoolStreams(spool);
+  const rows = diskRows(30);
+  // it is known by the second in which it was started, once that is over
+  await sleep(2500);
+  for (const from of [0, 20, 40]) {
+    for (const row of rows.slice(from, from + 20)) writer.append(frameOf(diskTable, [row]));
+    const sink = openVictoriaSink({ url: server.url, spool, streams });
+    await sink.close(20);
+    assert.equal(sink.stored(streams.list()[0]!, 'disk'), undefined);
+  }
+  await writer.close();
+  const [sda] = await everything(server, 'tacho_disk_read_bytes_total{disk="sda"}');
+  assert.deepEqual(
+    sda?.values,
+    rows.filter((row) => row.disk === 'sda').map((row) => row.read_bytes),
+  );
+  // killed and started anew, the server may have lost it all: everything again
+  await server.kill();
+  await server.start();
+  const sink = openVictoriaSink({ url: server.url, spool, streams });
+  await sink.close(20);
+  const [again] = await everything(server, 'tacho_disk_read_bytes_total{disk="sda"}');
+  assert.equal(new Set(again?.timestamps).size, 30);
+});
