@@ -6,6 +6,7 @@ import type { AgentRecord } from '../recording/agent-record.ts';
 import { TableWriter, type WriterOptions } from '../recording/append.ts';
 import { FORMAT } from '../recording/job.ts';
 import { replaceJson } from '../recording/replace.ts';
+import { droppedSamples } from '../sinks/dropped.ts';
 import { agentTable } from '../sources/agent.ts';
 import { number, scan } from '../sources/digits.ts';
 import type { NodeFacts } from '../sources/facts.ts';
@@ -354,6 +355,8 @@ export class Agent {
     }
     if (lost.length > 0) record.lost_samples = lost;
     else delete record.lost_samples;
+    const dropped = droppedSamples(this.options.folder);
+    if (dropped !== undefined) record.dropped = dropped;
     try {
       replaceJson(path.join(this.options.folder, 'agent.json'), record);
     } catch (error) {

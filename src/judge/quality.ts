@@ -1,3 +1,4 @@
+import type { AgentRecord } from '../recording/agent-record.ts';
 import { columnOf, type Material, type NodeMaterial, sum } from './material.ts';
 import { type NodeReport, sampled } from './nodes.ts';
 import { percent } from './words.ts';
@@ -41,6 +42,16 @@ export function ticksOf(node: NodeMaterial): number {
   return counted > 0 ? counted : (node.agent?.ticks ?? 0);
 }
 
+/** Why samples are missing that were taken, but could not be sent for too long. */
+export const SPOOL_FULL = 'the node’s spool was full before they could be sent';
+
+/** What a full spool had to give up, a line a table. */
+function givenUp(agent: AgentRecord): { table: string; rows: number; why: string }[] {
+  const rows = new Map<string, number>();
+  for (const each of agent.dropped ?? []) rows.set(each.table, (rows.get(each.table) ?? 0) + each.rows);
+  return [...rows].flatMap(([table, lost]) => (lost > 0 ? [{ table, rows: lost, why: SPOOL_FULL }] : []));
+}
+
 export function qualityOf(material: Material, nodes: readonly NodeReport[], wall: number): QualityReport {
   const agents = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [n.agent]));
   const late = sum(material.nodes.map((n) => columnOf(n, 'agent', 'late_ticks')?.increase ?? n.agent?.late_ticks)) ?? 0;
@@ -54,7 +65,9 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     late_ticks: late,
     missed_ticks: missed,
     clock_jumps: agents.flatMap((a) => (a.clock_jumps ?? []).map((jump) => ({ node: a.node, ...jump }))),
-    lost_samples: agents.flatMap((a) => (a.lost_samples ?? []).map((lost) => ({ node: a.node, ...lost }))),
+    lost_samples: agents.flatMap((a) =>
+      [...(a.lost_samples ?? []), ...givenUp(a)].map((lost) => ({ node: a.node, ...lost })),
+    ),
     damage: [...(material.damage ?? [])],
     nodes_missing: nodes.filter((n) => n.status === 'never recorded').map((n) => n.node),
     nodes_stopped_early: nodes.filter((n) => n.status === 'stopped early').map((n) => n.node),

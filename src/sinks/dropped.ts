@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import type { AgentRecord } from '../recording/agent-record.ts';
 import { replaceJson } from '../recording/replace.ts';
 import type { Position } from './position.ts';
 
@@ -37,4 +38,12 @@ export function writeDropped(folder: string, dropped: readonly Dropped[]): void 
 
 export function addDropped(folder: string, more: readonly Dropped[]): void {
   if (more.length > 0) writeDropped(folder, [...readDropped(folder), ...more]);
+}
+
+/** The same as the agent's record has it: each span once, whichever sinks have missed it; undefined when there is none. */
+export function droppedSamples(folder: string): AgentRecord['dropped'] {
+  const spans = new Map(
+    readDropped(folder).map(({ sink: _sink, missed: _missed, ...each }) => [`${each.table} ${each.from.part}`, each]),
+  );
+  return spans.size === 0 ? undefined : [...spans.values()];
 }

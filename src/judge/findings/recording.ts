@@ -1,5 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { SPOOL_FULL } from '../quality.ts';
 import { count, figure, listed, percent } from '../words.ts';
 import type { Check } from './finding.ts';
 
@@ -89,13 +90,14 @@ export const recordingGaps: Check = {
     const few = share < FEW_TICKS && silent === 0;
     if (!few && clock_jumps.length === 0 && lost_samples.length === 0) return [];
     const lost = lost_samples.reduce((a, l) => a + l.rows, 0);
+    const full = lost_samples.every((each) => each.why === SPOOL_FULL);
     return [
       {
         id: 'recording-gaps',
         severity: lost > 0 ? 'warning' : 'info',
         text:
           lost > 0
-            ? `${count(lost, 'sample')} could not be written`
+            ? `${count(lost, 'sample')} could not be ${full ? 'kept' : 'written'}`
             : few
               ? `${percent(share)} of the ticks were sampled`
               : 'The clock jumped while the job ran',
@@ -124,7 +126,9 @@ export const recordingGaps: Check = {
         ],
         advice:
           lost > 0
-            ? 'Make room on the disk that holds the recording.'
+            ? full
+              ? 'See why the node could not send (its agent says so), or give its spool more room (spool.size).'
+              : 'Make room on the disk that holds the recording.'
             : 'Means and peaks of this report may be off; use a longer interval if the node is too busy to keep up.',
         confidence: 'high',
         confidence_reason: 'counted by the agents',

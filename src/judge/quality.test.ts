@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AgentRecord } from '../recording/agent-record.ts';
+import type { Material } from './material.ts';
+import { qualityOf, SPOOL_FULL } from './quality.ts';
+
+test('what a full spool had to give up is lost, and said by table', () => {
+  const span = (table: string, part: number, rows: number) => ({
+    table,
+    from: { part, bytes: 0 },
+    to: { part: part + 1, bytes: 0 },
+    rows,
+  });
+  const agent = {
+    node: 'c1',
+    ticks: 10,
+    late_ticks: 0,
+    missed_ticks: 0,
+    lost_samples: [{ table: 'cpu', rows: 3, why: 'no space left' }],
+    // a part that turned out to be empty is no loss
+    dropped: [span('meminfo', 2, 600), span('meminfo', 3, 600), span('vmstat', 2, 599), span('nfs', 2, 0)],
+  } as unknown as AgentRecord;
+  const material = { job: { interval_seconds: 1 }, nodes: [{ agent, tables: new Map() }] } as unknown as Material;
+  const quality = qualityOf(material, [], 10);
+  assert.deepEqual(quality.lost_samples, [
+    { node: 'c1', table: 'cpu', rows: 3, why: 'no space left' },
+    { node: 'c1', table: 'meminfo', rows: 1200, why: SPOOL_FULL },
+    { node: 'c1', table: 'vmstat', rows: 599, why: SPOOL_FULL },
+  ]);
+  assert.ok(quality.reasons.includes('samples lost'));
+});
