@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openRecording } from '../../src/recording/open.ts';
+import { readTable } from '../../src/recording/read.ts';
+import { inBaseUnit, labelName, metricsOf } from '../../src/table/names.ts';
+import { TACHO, temporaryFolder } from '../tacho.ts';
+import { startVictoria, whyNoVictoria } from './server.ts';
+
+const noPromtool = spawnSync('promtool', ['--version']).status !== 0 && 'promtool (package prometheus)';
+
+interface Series {
+  metric: Record<string, string>;
+  values: number[];
+  timestamps: number[];
+}
+
+/** The store keeps about fifteen digits. */
+const rounded = (value: number): number => Number(value.toPrecision(12));
+
+test('a real agent: what it has recorded is in the store, and what it exposes is accepted', {
+  skip: whyNoVictoria() || noPromtool,
+}, async (t) => {
+  const server = await startVictoria(['-dedup.minScrapeInterval=1ms']);
+  t.after(() => server.remove());
+  const folder = temporaryFolder(t);
+  const spool = path.join(folder, 'spool');
+  const jobs = path.join(folder, 'jobs');
+  fs.mkdirSync(jobs);
+  const agent = spawn(
+    TACHO,
+    [
+      ...['agent', '--spool', spool, '--jobs', jobs, '--hooks-only', '--idle-interval', '200ms', '--node', 'c1'],
+      ...['--victoria', server.url, '--victoria-interval', '500ms', '--metrics-listen', '127.0.0.1:0'],
+    ],
+    { env: { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: folder }, stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  let said = '';
+  agent.stderr.on('data', (chunk) => {
+    said += chunk;
+  });
+  const over = new Promise((resolve) => agent.on('exit', resolve));
+  t.after(() => agent.kill('SIGKILL'));
+  let address: string | undefined;
+  for (let i = 0; i < 200 && address === undefined; i++) {
+    await sleep(50);
+    address = /metrics: (http:\S+)/.exec(said)?.[1];
+  }
+  assert.ok(address !== undefined, said);
+  fs.writeFileSync(
+    path.join(jobs, '.4711'),
+    `SLURM_JOB_ID=4711\nSLURM_JOB_UID=${process.getuid!()}\nSLURM_NODELIST=c1\n`,
+  );
+  fs.renameSync(path.join(jobs, '.4711'), path.join(jobs, '4711'));
+  while (!said.includes('job 4711')) await sleep(20);
+  // the server is killed while samples come in
+  await sleep(700);
+  await server.kill();
+  await sleep(700);
+  await server.start();
+  await sleep(1500);
+
+  const text = await (await fetch(address)).text();
+  const { stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
+  assert.deepEqual(
+    stderr.split('\n').filter((line) => line !== '' && !/snake_case|abbreviated units/.test(line)),
+    [],
+  );
+  assert.match(text, /^tacho_loadavg_load1\{node="c1"\} \S+$/m);
+  assert.match(text, /^tacho_job_info\{node="c1",job="4711",/m);
+  agent.kill('SIGTERM');
+  await over;
+
+  // what was taken last can be asked for a moment later
+  await sleep(2000);
+  await server.flush();
+  const answer = await fetch(`${server.url}/api/v1/export?match[]=${encodeURIComponent('{node="c1"}')}`);
+  const all = (await answer.text())
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Series);
+  const found = new Map(all.map((series) => [JSON.stringify(Object.entries(series.metric).sort()), series]));
+  let compared = 0;
+  for (const name of fs.readdirSync(spool).filter((each) => !each.startsWith('.'))) {
+    const { nodes, job } = openRecording(path.join(spool, name));
+    const whose = name.startsWith('fleet') ? {} : { job: job.id };
+    for (const table of nodes[0]!.tables.keys()) {
+      const batch = readTable(nodes[0]!, table);
+      if (batch.table.events === true || table === 'process') continue;
+      const metrics = metricsOf(batch.table);
+      for (let s = 0; s + 1 < batch.series.length; s++) {
+        const from = batch.series[s]!;
+        const keys = batch.table.keys.map((key) => {
+          const { codes, values } = batch.texts.get(key.name)!;
+          return [labelName(key.name), values[codes[from]!]!] as const;
+        });
+        for (const [c, metric] of metrics.entries()) {
+          const numbers = batch.numbers.get(batch.table.columns[c]!.name);
+          if (metric === undefined || numbers === undefined) continue;
+          const rows = Array.from({ length: batch.series[s + 1]! - from }, (_, i) => from + i);
+          const there = rows.filter((row) => !Number.isNaN(numbers[row]));
+          const labels = { __name__: metric.name, node: 'c1', ...whose, ...Object.fromEntries(keys) };
+          const series = found.get(JSON.stringify(Object.entries(labels).sort()));
+          assert.deepEqual(
+            [series?.timestamps ?? [], (series?.values ?? []).map(rounded)],
+            [
+              there.map((row) => Math.floor(batch.time[row]! / 1000)),
+              there.map((row) => rounded(inBaseUnit(numbers[row]!, metric.factor))),
+            ],
+            `${name} ${JSON.stringify(labels)}`,
+          );
+          compared += there.length;
+        }
+      }
+    }
+  }
+  assert.ok(compared > 1000, `${compared} values`);
+  assert.ok(all.some(({ metric }) => metric.__name__ === 'tacho_record' && metric.job === '4711'));
+});
