@@ -492,4 +492,46 @@ test('half requests, slow ones and noise cost nothing for long, and others are s
   assert.deepEqual(body.have, [[stream, 'loadavg', 1, FIRST.length]]);
   // what is no HTTP is gone at once
   await until('noise is closed', () => sockets.filter((socket) => socket.destroyed).length >= 50);
+  for (const socket of sockets) socket.destroy();
+  const more = rows(3, 1);
+  assert.equal((await client.append([stream, 'loadavg', 1, FIRST.length, more])).status, 200);
+  assert.equal(await hub.kill('SIGTERM'), 0);
+  assert.equal(hub.said().split('\n').length, 2, hub.said());
+});
+
+test('with tokens, a node writes as itself alone, and a user sees their own lines alone', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = path.join(folder, 'hub.key');
+  assert.equal(tacho(['token', 'key', key]).code, 0);
+  const token = (kind: string, name: string): string => {
+    const file = path.join(folder, `${name}.token`);
+    fs.writeFileSync(file, tacho(['token', kind, name, '--trust-key-file', key]).out, { mode: 0o600 });
+    return file;
+  };
+  const archive = path.join(folder, 'archive');
+  const hub = await startHubProcess(t, archive, ['--trust', 'token', '--trust-key-file', key]);
+  assert.match(hub.said(), /trust by token/);
+  const client = connect(t, hub);
+  assert.equal((await client.open({ node: 'c1', job: jobOf('7', ['c1']) })).status, 401);
+  const authorization = `Token ${fs.readFileSync(token('node', 'c1'), 'utf8').trim()}`;
+  await client.begin(authorization, 'c1');
+  const mine = await client.open({ node: 'c1', job: jobOf('7', ['c1']) });
+  assert.equal(mine.status, 200, mine.body.error);
+  await client.append([mine.body.stream, 'loadavg', 1, 0, FIRST]);
+  const other = await client.open({ node: 'c2', job: jobOf('7', ['c1']) });
+  assert.equal(other.status, 403);
+  const second = connect(t, hub);
+  await second.begin(`Token ${fs.readFileSync(token('node', 'c2'), 'utf8').trim()}`, 'c2');
+  // another node's stream is not to be written to, whoever guesses its number
+  assert.equal((await second.append([mine.body.stream, 'loadavg', 1, FIRST.length, rows(3, 1)])).status, 403);
+  const lines = (file: string): number => {
+    const args = ['ls', hub.address, '--trust', 'token', '--trust-token-file', file, '--format', 'json'];
+    const { out, err, code } = tacho(args);
+    assert.equal(code, 0, err);
+    return JSON.parse(out).length;
+  };
+  assert.equal(lines(token('user', 'nobody')), 1);
+  assert.equal(lines(token('user', 'daemon')), 0);
+  assert.equal(lines(token('administrator', 'boss')), 1);
+  assert.match(tacho(['ls', hub.address]).err, /begin a session first/);
 });

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
+import { HUB_TRUST, tlsOptions, trustOptions, userName } from '../config/trust.ts';
 import { KAFKA_SETTINGS, kafkaOptions } from '../sinks/kafka-settings.ts';
 import { warn } from './warn.ts';
 
@@ -11,6 +12,7 @@ const KEYS = [
   'hub.keep_age',
   'hub.keep_size',
   'hub.seal_after',
+  ...HUB_TRUST,
   ...KAFKA_SETTINGS,
 ] as const satisfies readonly SettingKey[];
 
@@ -26,6 +28,7 @@ own and nobody else's. A recording is sealed when all of its nodes are done. SIG
 
 Examples:
   tacho hub --archive /archive/tacho
+  tacho hub --archive /archive/tacho --listen 0.0.0.0:8471 --trust munge
   tacho hub --archive /archive/tacho --keep-age 90d --keep-size 1TiB
   tacho hub --archive /archive/tacho --from kafka --kafka broker1:9092
 `,
@@ -40,9 +43,14 @@ Examples:
       const archive = config['hub.archive'];
       if (archive === undefined) throw usage('a hub needs a folder for its archive', 'give --archive FOLDER');
       const { startHub } = await import('../hub/hub.ts');
+      const { openGatekeeper } = await import('../trust/gatekeeper.ts');
+      const tls = tlsOptions(config);
+      const method = config['trust.method'];
       const hub = await startHub({
         listen: config['hub.listen'],
         archive,
+        gatekeeper: await openGatekeeper(await trustOptions(config), userName),
+        ...(tls === undefined ? {} : { tls }),
         sealAfter: config['hub.seal_after'],
         ...(config['hub.keep_age'] === undefined ? {} : { keepAge: config['hub.keep_age'] }),
         ...(config['hub.keep_size'] === undefined ? {} : { keepSize: config['hub.keep_size'] }),
@@ -52,10 +60,11 @@ Examples:
       const { archive: root, filing } = hub;
       const reading =
         options.from === 'kafka' ? startFromKafka({ ...kafka, archive: root, filing, tell: warn }) : undefined;
+      const trust = method === 'none' ? 'without trust' : `trust by ${method}`;
       const whose = hub.separate
         ? 'recordings belong to their users'
         : `recordings belong to user number ${process.getuid?.()}`;
-      process.stdout.write(`tacho hub: ${hub.address}, archive ${hub.archive}, without trust, ${whose}\n`);
+      process.stdout.write(`tacho hub: ${hub.address}, archive ${hub.archive}, ${trust}, ${whose}\n`);
       process.on('SIGHUP', () => {});
       let ending = false;
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -4,17 +4,12 @@ import { type Command, Option } from 'commander';
 import { Fault } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
+import { authorities, CLIENT_TRUST, trustOptions } from '../config/trust.ts';
 import type { Wanted } from '../hub/ask-nodes.ts';
 import type { NodesReply } from '../sinks/hub-protocol.ts';
 import { tell } from './failure.ts';
 
-const KEYS = [
-  'hub.addresses',
-  'trust.method',
-  'trust.token_file',
-  'trust.ca',
-  'trust.munge_socket',
-] as const satisfies readonly SettingKey[];
+const KEYS = ['hub.addresses', ...CLIENT_TRUST] as const satisfies readonly SettingKey[];
 const DEFAULT_HUB = 'http://127.0.0.1:8471';
 const AGAIN_MS = 2000;
 
@@ -81,17 +76,10 @@ async function asker(
   const { askNodes } = await import('../hub/ask-nodes.ts');
   const { parseHubAddress } = await import('../sinks/hub-address.ts');
   const { openCredentials } = await import('../trust/gatekeeper.ts');
-  const ca = config['trust.ca'];
-  const tokenFile = config['trust.token_file'];
-  const mungeSocket = config['trust.munge_socket'];
+  const ca = authorities(config);
   const address = parseHubAddress(hub ?? config['hub.addresses'][0] ?? DEFAULT_HUB, ca !== undefined);
-  const credentials = await openCredentials({
-    method: config['trust.method'],
-    ...(tokenFile === undefined ? {} : { tokenFile }),
-    ...(mungeSocket === undefined ? {} : { mungeSocket }),
-  });
-  const certificates = ca === undefined ? {} : { ca: fs.readFileSync(ca) };
-  return () => askNodes(address, wanted, { credentials, ...certificates });
+  const credentials = await openCredentials(await trustOptions(config));
+  return () => askNodes(address, wanted, { credentials, ...(ca === undefined ? {} : { ca }) });
 }
 
 async function print({ now, lines }: Answer, format: string, again = false): Promise<void> {

@@ -12,6 +12,7 @@ import {
   PROTOCOL,
   type RecordReply,
   type RecordRequest,
+  type SessionReply,
 } from '../../src/sinks/hub-protocol.ts';
 import { TACHO } from '../tacho.ts';
 
@@ -61,15 +62,25 @@ export interface Answer<T> {
 /** One agent's connection to a hub. */
 export class Client {
   private readonly address: string;
+  private authorization: string | undefined;
   private readonly agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 
   constructor(address: string) {
     this.address = address;
   }
 
+  /** Proves who it is. */
+  async begin(authorization: string, node?: string): Promise<Answer<SessionReply>> {
+    this.authorization = authorization;
+    const answer = await this.post<SessionReply>('/v1/session', Buffer.from(JSON.stringify({ node })));
+    this.authorization = `Bearer ${answer.body.session}`;
+    return answer;
+  }
+
   post<T>(path: string, body: Buffer): Promise<Answer<T>> {
     return new Promise((resolve, reject) => {
-      const headers = { 'content-length': body.length };
+      const headers: http.OutgoingHttpHeaders = { 'content-length': body.length };
+      if (this.authorization !== undefined) headers.authorization = this.authorization;
       const request = http.request(this.address + path, { method: 'POST', agent: this.agent, headers }, (response) => {
         let text = '';
         response.setEncoding('utf8');
