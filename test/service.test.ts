@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type NodeRecording, openRecording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
+import { fakeGpu, hasCompiler } from './fake-gpu/build.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 const HOOKS = path.join(import.meta.dirname, '../packaging/slurm');
@@ -64,12 +65,13 @@ function node(t: TestContext) {
         },
       };
     },
-    async job(id: string, script: string): Promise<void> {
+    async job(id: string, script: string, more: Record<string, string> = {}): Promise<void> {
       const facts = {
         SLURM_JOB_ID: id,
         SLURM_JOB_UID: `${process.getuid!()}`,
         SLURM_JOB_USER: `user${id}`,
         SLURM_NODELIST: 'c[0-1]',
+        ...more,
       };
       await start('/bin/sh', [path.join(HOOKS, 'prolog.sh')], facts);
       const code = await start('/bin/sh', ['-c', script], { SLURM_JOB_ID: id });
@@ -140,7 +142,7 @@ test('two jobs at once on a node whose agent is killed and started again', async
   assert.ok(a.agent!.first_sample! - one.job.start < 1e6, 'noticed within a second');
 
   const processes = readTable(a, 'process', { columns: [] });
-  const pids = new Set(processes.texts.get('pid')!.values);
+  const pids = new Set(processes.texts.get('pid')!.values.filter((pid) => pid !== ''));
   assert.equal(processes.series.length - 1, pids.size, 'a process has one name before and after');
 
   const [inA, inB] = [column(a, 'process', 'command'), column(b, 'process', 'command')];
@@ -202,4 +204,26 @@ test('with the TaskProlog every process of a job records itself, before and afte
     assert.equal(args.filter((line) => line === each).length, 1, each);
   }
   assert.deepEqual(fs.readdirSync(path.join(path.dirname(jobs), 'records')), []);
+});
+
+test("the node's GPUs are read once, and each job's own are marked in its recording", {
+  skip: hasCompiler() ? false : 'needs a C compiler for the stand-in GPU library',
+}, async (t) => {
+  fakeGpu(t, 'nvml', 'cards 2\n');
+  const { agent, job, spool } = node(t);
+  const { kill } = await agent();
+  await Promise.all([job('8', 'sleep 2', { SLURM_JOB_GPUS: '0' }), job('9', 'sleep 2', { SLURM_JOB_GPUS: '1' })]);
+  await until('both jobs have ended', () => ended(spool, 'job-8')() && ended(spool, 'job-9')());
+  assert.equal(await kill('SIGTERM'), 0);
+  const own = (name: string): string[] => {
+    const { nodes } = openRecording(path.join(spool, name));
+    assert.equal(nodes[0]!.agent!.facts.gpus.length, 2);
+    const { texts, rows } = readTable(nodes[0]!, 'gpu', { columns: ['mine'] });
+    const word = (column: string, row: number): string => texts.get(column)!.values[texts.get(column)!.codes[row]!]!;
+    return [...new Set(Array.from({ length: rows }, (_, row) => `${word('gpu', row)} ${word('mine', row)}`))].sort();
+  };
+  assert.deepEqual(own('job-8'), ['0 yes', '1 no']);
+  assert.deepEqual(own('job-9'), ['0 no', '1 yes']);
+  const fleet = fs.readdirSync(spool).find((name) => name.startsWith('fleet-'))!;
+  assert.deepEqual(own(fleet), ['0 ', '1 ']);
 });

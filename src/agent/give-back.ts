@@ -7,9 +7,11 @@ const MOMENTS_MS = [20_000, 300_000];
 /**
  * Gives back, a while after the start, the parts of Node's own program file that only the start has needed: some 20 MB of
  * an agent's memory that would stay with it for days. What is needed again comes back from the file by itself.
+ * `againSeconds`: a service does so now and then, as each job needs other parts when it begins and ends.
  */
-export function giveBackStart(): void {
+export function giveBackStart(againSeconds?: number): void {
   for (const moment of MOMENTS_MS) setTimeout(() => void giveBack(), moment).unref();
+  if (againSeconds !== undefined) setInterval(() => void giveBack(), againSeconds * 1000).unref();
 }
 
 async function giveBack(): Promise<void> {

@@ -35,6 +35,7 @@ export function cgroupJobs(host: Host): CgroupJobs {
     ({ version, controllers }) => version === 2 || controllers.some((c) => TELLING.includes(c)),
   );
   const userName = userNames(host);
+  const list = keptLists(host);
 
   const outline = (job: CgroupJob): NodeJob => {
     const uid = Number(/\/uid_(\d+)\//.exec(job.path)?.[1] ?? Number.NaN);
@@ -51,7 +52,7 @@ export function cgroupJobs(host: Host): CgroupJobs {
   return {
     look() {
       const found = new Map<string, CgroupJob>();
-      for (const place of places) for (const top of tops(host, place)) jobsBelow(host, place, top, found);
+      for (const place of places) for (const top of tops(host, list, place)) jobsBelow(host, place, top, found);
       return found;
     },
     outline,
@@ -76,16 +77,36 @@ const whose = ({ uid, user }: NodeJob): Partial<NodeJob> =>
   uid === undefined || user === undefined ? {} : { uid, user };
 
 /** The folders that hold the folders of jobs. */
-function tops(host: Host, { mount }: Hierarchy): string[] {
+function tops(host: Host, list: List, { mount }: Hierarchy): string[] {
   const found: string[] = [];
-  for (const name of host.list(mount)) {
-    if (!name.startsWith('slurm')) continue;
+  for (const name of list(mount, isSlurm)) {
     for (const user of host.list(`${mount}/${name}`)) if (user.startsWith('uid_')) found.push(`/${name}/${user}`);
   }
-  for (const name of host.list(`${mount}/system.slice`)) {
-    if (name.endsWith('slurmstepd.scope')) found.push(`/system.slice/${name}`);
-  }
+  for (const name of list(`${mount}/system.slice`, isStepDaemons)) found.push(`/system.slice/${name}`);
   return found;
+}
+
+const isSlurm = (name: string): boolean => name.startsWith('slurm');
+const isStepDaemons = (name: string): boolean => name.endsWith('slurmstepd.scope');
+
+type List = (folder: string, wanted: (name: string) => boolean) => readonly string[];
+
+/** A folder is read at least once in so many looks. */
+const READ_EVERY = 8;
+
+/** Lists folders with very many files of the kernel, anew only when folders in them have come or gone, or now and then. */
+function keptLists(host: Host): List {
+  const kept = new Map<string, { links: number; left: number; names: readonly string[] }>();
+  return (folder, wanted) => {
+    const links = fs.statSync(host.path(folder), { throwIfNoEntry: false })?.nlink;
+    if (links === undefined) return [];
+    const known = kept.get(folder);
+    // a file system that does not count folders says 1
+    if (known !== undefined && links > 1 && known.links === links && known.left-- > 0) return known.names;
+    const names = host.list(folder).filter(wanted);
+    kept.set(folder, { links, left: READ_EVERY - 1, names });
+    return names;
+  };
 }
 
 function jobsBelow(host: Host, { mount, root }: Hierarchy, top: string, found: Map<string, CgroupJob>): void {
