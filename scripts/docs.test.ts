@@ -7,7 +7,7 @@ import { units } from '../src/table/unit.ts';
 import { generated, tables } from './docs.ts';
 
 for (const [file, text] of generated()) {
-  test(`docs/${path.basename(file)} is what the definitions say (npm run docs renews it)`, () => {
+  test(`${path.basename(file)} is what the definitions say (npm run docs renews it)`, () => {
     assert.equal(fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '', text);
   });
 }

@@ -6,8 +6,9 @@ import { reportJsonSchema } from '../src/judge/report-schema.ts';
 import { agentTable } from '../src/sources/agent.ts';
 import { sources } from '../src/sources/index.ts';
 import { metricReference, type ReferenceEntry } from '../src/table/reference.ts';
+import { dashboards } from './grafana/dashboards.ts';
 
-/** Renews what in docs/ is made from definitions: `npm run docs`. */
+/** Renews what in docs/ and packaging/ is made from definitions: `npm run docs`. */
 
 const DOCS = path.join(import.meta.dirname, '../docs');
 const BEGIN = '<!-- made by npm run docs -->';
@@ -24,6 +25,7 @@ export function generated(): Map<string, string> {
     [path.join(DOCS, 'findings.md'), findingsReference()],
     [path.join(DOCS, 'report.schema.json'), reportJsonSchema()],
     [configuration, between(fs.readFileSync(configuration, 'utf8'), configReference())],
+    ...dashboards(),
   ]);
 }
 

@@ -56,33 +56,40 @@ async function jobIds(store: Store, now: number): Promise<string[]> {
 
 interface Piece {
   revision: number;
-  pieces: Map<number, string>;
-  count: number;
+  place: number;
+  text: string;
 }
 
 /** The newest whole revision of each record, by node, restart and kind of record. */
 function recordsOf(answers: readonly Answer[]): { node: string; restart: string; record: string; value: object }[] {
-  const all = new Map<string, Map<string, Piece>>();
-  const who = new Map<string, { node: string; restart: string; record: string }>();
-  for (const { labels, value } of answers) {
-    const { node = '', restart = '', record = '', text = '' } = labels;
-    const key = JSON.stringify([node, restart, record]);
-    who.set(key, { node, restart, record });
-    const revisions = all.get(key) ?? new Map<string, Piece>();
-    all.set(key, revisions);
-    // pieces of two revisions have different counts or values; what does not fit together does not unpack
-    const revision = `${value} ${labels.pieces}`;
-    const piece = revisions.get(revision) ?? { revision: value, pieces: new Map(), count: Number(labels.pieces) };
-    revisions.set(revision, piece);
-    piece.pieces.set(Number(labels.piece), text);
-  }
-  return [...all].flatMap(([key, revisions]) => {
-    for (const { pieces, count } of [...revisions.values()].sort((a, b) => b.revision - a.revision)) {
-      const value = unpackRecord(Array.from({ length: count }, (_, i) => pieces.get(i) ?? ''));
-      if (value !== undefined) return [{ ...who.get(key)!, value }];
-    }
-    return [];
+  const groups = Map.groupBy(answers, ({ labels }) => JSON.stringify([labels.node, labels.restart, labels.record]));
+  return [...groups.values()].flatMap((group) => {
+    const { node = '', restart = '', record = '' } = group[0]!.labels;
+    const value = newestRecord(group);
+    return value === undefined ? [] : [{ node, restart, record, value }];
   });
+}
+
+function newestRecord(group: readonly Answer[]): object | undefined {
+  // revisions may differ in how many pieces they take
+  const sizes = Map.groupBy(group, ({ labels }) => Number(labels.pieces));
+  const tries: { revision: number; texts: string[] }[] = [];
+  for (const [size, answers] of sizes) {
+    const pieces = answers
+      .map(({ labels, value }): Piece => ({ revision: value, place: Number(labels.piece), text: labels.text ?? '' }))
+      .sort((a, b) => b.revision - a.revision);
+    // a record that was sent twice may have some of its pieces from either time
+    for (const revision of new Set(pieces.map((piece) => piece.revision))) {
+      const known = pieces.filter((piece) => piece.revision <= revision);
+      const texts = Array.from({ length: size }, (_, i) => known.find((piece) => piece.place === i)?.text ?? '');
+      tries.push({ revision, texts });
+    }
+  }
+  for (const { texts } of tries.sort((a, b) => b.revision - a.revision)) {
+    const value = unpackRecord(texts);
+    if (value !== undefined) return value;
+  }
+  return undefined;
 }
 
 function jobsOf(store: Store, answers: readonly Answer[], now: number): StoredJob[] {

@@ -1,0 +1,176 @@
+import { columnOf, expressionOf, type Panel, type Row, unitOf, wordsOf } from './panel.ts';
+
+const JOB = 'job="$job",node=~"$node"';
+
+/** A column over time, a line for each node (and GPU, disk …). */
+function over(name: string, more = '', keys = columnOf(name).table.keys.map((key) => key.name)): Panel {
+  const { table, column } = columnOf(name);
+  const conditions = [JOB, more].filter((part) => part !== '').join(',');
+  return {
+    title: `${table.name}: ${wordsOf(name)}${column.kind === 'counter' ? ' per second' : ''}`,
+    description: column.help,
+    type: 'timeseries',
+    unit: unitOf(name),
+    targets: [{ expr: expressionOf(name, conditions), legend: ['node', ...keys].map((key) => `{{${key}}}`).join(' ') }],
+    width: 8,
+    height: 8,
+    ...(unitOf(name) === 'percentunit' ? { max: 1 } : {}),
+  };
+}
+
+/** The ten highest only: of processes there may be thousands. */
+function highest(name: string): Panel {
+  const panel = over(name);
+  const targets = panel.targets.map(({ expr, legend }) => ({ expr: `topk(10, ${expr})`, legend }));
+  return { ...panel, title: `${panel.title}, the ten highest`, targets };
+}
+
+/** Several columns of a table in one panel, added up over the nodes that are chosen. */
+function together(title: string, names: readonly string[], more = ''): Panel {
+  const conditions = [JOB, more].filter((part) => part !== '').join(',');
+  return {
+    title,
+    description: names.map((name) => `${wordsOf(name)}: ${columnOf(name).column.help}`).join('\n\n'),
+    type: 'timeseries',
+    unit: unitOf(names[0]!),
+    targets: names.map((name) => ({ expr: `sum(${expressionOf(name, conditions)})`, legend: wordsOf(name) })),
+    width: 8,
+    height: 8,
+    stack: true,
+  };
+}
+
+function stat(title: string, description: string, unit: string, expr: string): Panel {
+  return { title, description, type: 'stat', unit, targets: [{ expr, legend: '' }], width: 4, height: 4 };
+}
+
+const used = expressionOf('gpu.utilization_percent', JOB);
+const own = 'cgroup="."';
+
+/** What a job did, from above to the details. */
+export function jobRows(): Row[] {
+  return [
+    {
+      title: 'The job',
+      panels: [
+        stat(
+          'nodes',
+          'Nodes of the job that are recorded.',
+          'short',
+          'count(count by (node) (last_over_time(tacho_node_info{job="$job"}[$__range])))',
+        ),
+        stat(
+          'ran for',
+          'From the start of the job to its end or the newest sample.',
+          's',
+          'max(max_over_time(timestamp(tacho_node_info{job="$job"})[$__range:1m])) - min(min_over_time(tacho_job_start_timestamp_seconds{job="$job"}[$__range]))',
+        ),
+        stat(
+          'GPU use',
+          'Mean of all GPUs over the time that is shown.',
+          'percentunit',
+          `avg(avg_over_time(${used}[$__range]))`,
+        ),
+        stat(
+          'CPUs busy',
+          'Mean over the time that is shown, by the job’s cgroup.',
+          'short',
+          `sum(rate(${columnOf('cgroup.usage_us').metric}{${JOB},${own}}[$__range]))`,
+        ),
+        stat(
+          'memory peak',
+          'Highest use on any one node, by the job’s cgroup, page cache included.',
+          'bytes',
+          `max(max_over_time(${expressionOf('cgroup.memory_current_bytes', `${JOB},${own}`)}[$__range]))`,
+        ),
+        stat(
+          'GPU energy',
+          'Used in the time that is shown, by the counters of the cards.',
+          'joule',
+          `sum(increase(${columnOf('gpu.energy_mj').metric}{${JOB}}[$__range]))`,
+        ),
+        {
+          title: 'who and what',
+          description: 'What the scheduler says of the job.',
+          type: 'table',
+          unit: 'short',
+          targets: [
+            {
+              expr: 'group by (job, user, name, cluster, partition, account) (last_over_time(tacho_job_info{job="$job"}[$__range]))',
+              legend: '',
+            },
+          ],
+          width: 24,
+          height: 4,
+        },
+      ],
+    },
+    {
+      title: 'GPUs',
+      panels: [
+        ...['utilization_percent', 'memory_used_bytes', 'power_watts'].map((name) => over(`gpu.${name}`)),
+        ...['temperature_celsius', 'clock_mhz', 'memory_busy_percent'].map((name) => over(`gpu.${name}`)),
+      ],
+    },
+    {
+      title: 'CPU and memory',
+      panels: [
+        over('cgroup.usage_us', own, []),
+        over('cgroup.memory_current_bytes', own, []),
+        together(
+          'memory of the job',
+          ['cgroup.memory_anon_bytes', 'cgroup.memory_file_bytes', 'cgroup.swap_current_bytes'],
+          own,
+        ),
+        together(
+          'CPU time of the nodes',
+          ['cpu.user_ms', 'cpu.system_ms', 'cpu.iowait_ms', 'cpu.idle_ms'],
+          'cpu="all"',
+        ),
+        over('loadavg.load1'),
+        over('meminfo.MemAvailable_bytes'),
+      ],
+    },
+    {
+      title: 'Files and networks',
+      panels: [
+        over('cgroup.io_read_bytes', own, []),
+        over('cgroup.io_written_bytes', own, []),
+        over('disk.read_bytes'),
+        over('disk.written_bytes'),
+        over('network.received_bytes'),
+        over('network.sent_bytes'),
+        together('NFS', ['nfs.read_bytes', 'nfs.written_bytes']),
+        together('Lustre', ['lustre.read_bytes', 'lustre.written_bytes']),
+        over('network.receive_errors'),
+      ],
+    },
+    {
+      title: 'More of the GPUs',
+      collapsed: true,
+      panels: [
+        ...['energy_mj', 'temperature_hotspot_celsius', 'temperature_memory_celsius'].map((name) =>
+          over(`gpu.${name}`),
+        ),
+        ...['memory_clock_mhz', 'throttled_thermal', 'throttled_power'].map((name) => over(`gpu.${name}`)),
+        ...['pcie_rx_bytes', 'pcie_tx_bytes', 'link_tx_bytes'].map((name) => over(`gpu.${name}`)),
+        over('gpu_process.memory_bytes'),
+      ],
+    },
+    {
+      title: 'Energy, pressure, processes, and what recording costs',
+      collapsed: true,
+      panels: [
+        over('power.power_watts'),
+        over('pressure.some_total_us'),
+        over('vmstat.pgmajfault'),
+        highest('process.rss_bytes'),
+        highest('process.user_ms'),
+        over('cgroup.oom_kills', own, []),
+        over('agent.cpu_us'),
+        over('agent.rss_bytes'),
+        over('agent.missed_ticks'),
+      ],
+    },
+  ];
+}
