@@ -91,6 +91,7 @@ export function startService(options: ServiceOptions): Service {
     !options.without.includes(name) && (options.only.length === 0 || options.only.includes(name));
   const shared = sharedSources({ host, isWanted, custom: options.custom });
   const closing = new Set<Promise<void>>();
+  const said = new Set<string>();
   /** Recordings that an agent before this one has left, and that are being closed. */
   const old = new Set<string>();
   const jobs = new Map<string, JobRecording>();
@@ -100,7 +101,7 @@ export function startService(options: ServiceOptions): Service {
     facts: nodeFacts(host),
     shared,
     clock,
-    ticker: ticker(clock, { before: changeDay, after: () => options.outlet?.wake() }),
+    ticker: ticker(clock, { before: changeDay, after: () => options.outlet?.wake(), failed: sayOnce }),
     writer: options.writer,
     redact: options.redact,
     isWanted,
@@ -121,6 +122,13 @@ export function startService(options: ServiceOptions): Service {
     closing.add(done);
   }
 
+  /** A recording whose folder was taken away fails at every tick. */
+  function sayOnce(error: unknown): void {
+    const words = reason(error);
+    if (!said.has(words)) say(`a tick: ${words}`);
+    said.add(words);
+  }
+
   function closeOld(folder: string, end?: NodeJobEnd): void {
     if (old.has(folder)) return;
     old.add(folder);
@@ -128,6 +136,7 @@ export function startService(options: ServiceOptions): Service {
   }
 
   function changeDay(now: number): void {
+    if (jobs.size === 0) clock.settle();
     if (dayOf(now) === fleet.day) return;
     const yesterday = fleet;
     try {

@@ -36,3 +36,16 @@ test('a clock that is set back is followed', (t) => {
   t.mock.timers.tick(800);
   assert.deepEqual(ticks, [50.2e6, 51e6]);
 });
+
+test('who fails does not keep the others from their ticks', (t) => {
+  const { clock, advance } = fakeTime(t, 1_000_000_000_000);
+  const failures: unknown[] = [];
+  let ticks = 0;
+  const all = ticker(clock, { failed: (error) => failures.push(error) });
+  all.every(1e6, () => {
+    throw new Error('its folder has gone');
+  });
+  all.every(1e6, () => ticks++);
+  for (let i = 0; i < 20; i++) advance(100);
+  assert.deepEqual([ticks, failures.length], [2, 2]);
+});

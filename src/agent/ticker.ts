@@ -13,7 +13,10 @@ interface Follower {
 }
 
 /** One timer for all who tick here: those whose ticks fall together are called with the same time. */
-export function ticker(clock: Clock, around: { before?: (now: number) => void; after?: () => void } = {}): Ticker {
+export function ticker(
+  clock: Clock,
+  around: { before?: (now: number) => void; after?: () => void; failed?: (error: unknown) => void } = {},
+): Ticker {
   const followers = new Set<Follower>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -34,7 +37,13 @@ export function ticker(clock: Clock, around: { before?: (now: number) => void; a
       // timers may fire a little early: that tick is still to come; further away, the clock was set back
       if ((now < due && due - now < interval) || !followers.has(follower)) continue;
       called = true;
-      follower.tick(now, due);
+      try {
+        follower.tick(now, due);
+      } catch (error) {
+        // whoever shares the ticks goes on
+        if (around.failed === undefined) throw error;
+        around.failed(error);
+      }
       follower.due = nextTick(clock.now(), interval);
     }
     if (called) around.after?.();
