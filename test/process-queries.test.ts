@@ -312,15 +312,19 @@ test('the report: processes by their records, operations, and the CPU time that 
     ],
   );
   const { out } = tacho(['report', folder]);
-  assert.match(
-    out.replace(/\s+/g, ' '),
-    /30 % of the job's CPU time \(wait4\) was used by processes that left no record/,
-  );
+  assert.match(out.replace(/\s+/g, ' '), /30 % of the job's CPU time \(wait4\) is of processes that left no record/);
   assert.match(out, /Operations\n.*\n +op:sim/);
   const blind = report(gather(openRecording(await recordingOf(rows))));
   assert.equal(blind.records!.unexplained, undefined);
   assert.equal(blind.summary.cpu_source, 'records');
   assert.ok(blind.unmeasured.some(({ what }) => what === 'CPU time that no process record explains'));
+  const silent = { process: [sampled(11, 2, 40, { user_ms: 2000 })] };
+  const none = report(
+    gather(openRecording(await recordingOf(silent, { usage, process_records: { file: 'f', events: [] } }))),
+  );
+  assert.equal(none.records?.unexplained, 1, 'to be recorded, and nobody did');
+  assert.equal(none.processes[0]!.source, 'sample');
+  assert.equal(report(gather(openRecording(await recordingOf(silent, { usage })))).records, undefined);
 });
 
 test('operations, time line and comparison as they are typed', async () => {

@@ -58,14 +58,16 @@ test('CPUs of a process count from its beginning, and not at all when it was too
   ]);
 });
 
-test('CPU time without a record is told only when it matters', () => {
+test('the share of the CPU time that no record explains is always told, why only when it matters', () => {
   const card = report(sleep());
   const records = { records: 0, starts: 1, samples: 0, threads: 1, failed: 0, cpu_seconds: 0, sampled_cpu_seconds: 0 };
-  const words = (cpu_seconds: number, unexplained: number) =>
-    recordWords({ ...card, records: { ...records, unexplained }, summary: { ...card.summary, cpu_seconds } });
-  assert.equal(words(0.01, 0.18), '1 process killed or still running');
-  assert.equal(words(100, 0.09), '1 process killed or still running');
-  assert.match(words(100, 0.18)!, /18 % of the job’s CPU time .* processes that left no record/);
+  const words = (cpu_seconds: number, unexplained: number, starts = 1) =>
+    recordWords({ ...card, records: { ...records, starts, unexplained }, summary: { ...card.summary, cpu_seconds } });
+  const left = 'of the job’s CPU time (wait4) is of processes that left no record';
+  assert.equal(words(100, 0), `1 process killed or still running; 0 % ${left}`);
+  assert.equal(words(0.01, 0.18), `1 process killed or still running; 18 % ${left}`);
+  assert.equal(words(1e7, 0.099), `1 process killed or still running; 9.9 % ${left}`);
+  assert.equal(words(100, 1, 0), `100 % ${left}: killed, or unable to record themselves`);
 });
 
 test('equal shares are not told as a range', () => {

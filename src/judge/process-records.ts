@@ -37,7 +37,7 @@ export interface OperationReport {
   time_share?: number;
 }
 
-/** undefined when processes did not record themselves. */
+/** undefined when processes were not to record themselves. */
 export function recordsOf({ processes }: Material, nodes: readonly NodeReport[]): RecordsReport | undefined {
   if (processes === undefined) return undefined;
   const found: RecordsReport = {

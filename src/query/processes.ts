@@ -49,7 +49,7 @@ export function readColumns(recordings: readonly Recording[], wanted?: readonly 
 const RECORDS = ['process_end', 'process_start'];
 
 /**
- * The processes of a recording whose processes recorded themselves, else undefined. What sampling saw comes from
+ * The processes of a recording whose processes recorded themselves, or were to, else undefined. What sampling saw comes from
  * statistics, which are there already or were left by `seal`.
  */
 export function recordedProcesses(
@@ -57,7 +57,9 @@ export function recordedProcesses(
   sampled: (node: string) => readonly SeriesStatistics[],
   damaged: (node: NodeRecording, damage: Damage & { table: string }) => void,
 ): ProcessSet | undefined {
-  if (!recording.nodes.some((node) => RECORDS.some((table) => node.tables.has(table)))) return undefined;
+  const found = recording.nodes.some((node) => RECORDS.some((table) => node.tables.has(table)));
+  // a job of programs that cannot record themselves was to be recorded all the same
+  if (!found && (recording.job.process_records === undefined || recording.nodes.length === 0)) return undefined;
   const job = processJob(recording.job, recording.path);
   const parts = recording.nodes.map((node) => {
     const troubles: string[] = [];

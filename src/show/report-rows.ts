@@ -170,7 +170,7 @@ export function processRows(report: Report, most: number): Rows {
   };
 }
 
-/** What was recorded of the job's processes, and what was not; undefined when they did not record themselves. */
+/** What was recorded of the job's processes, and what was not; undefined when they were not to record themselves. */
 export function recordWords({ records: r, summary }: Report): string | undefined {
   if (r === undefined) return undefined;
   const parts: string[] = [];
@@ -181,13 +181,14 @@ export function recordWords({ records: r, summary }: Report): string | undefined
   if (r.samples > 0) parts.push(`${count(r.samples, 'process', 'processes')} only sampled`);
   if (r.sampled_cpu_seconds >= WORTH_SECONDS)
     parts.push(`sampling saw ${formatDuration(r.sampled_cpu_seconds)} of CPU time more`);
-  const said = parts.join(', ');
-  const lost = (r.unexplained ?? 0) * (summary.cpu_seconds ?? 0);
-  if (lost < WORTH_SECONDS || r.unexplained! < WORTH_SHARE) return said;
-  return `${said}; ${percent(r.unexplained)} of the job’s CPU time (${summary.cpu_source}) was used by processes that left no record: killed, or programs that cannot record themselves`;
+  if (r.unexplained === undefined) return parts.join(', ');
+  const lost = r.unexplained * (summary.cpu_seconds ?? 0);
+  const why = lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE ? '' : ': killed, or unable to record themselves';
+  const share = `${percent(r.unexplained)} of the job’s CPU time (${summary.cpu_source}) is of processes that left no record${why}`;
+  return parts.length === 0 ? share : `${parts.join(', ')}; ${share}`;
 }
 
-/** CPU time that no process told of is worth a word from here on. */
+/** From here on CPU time that no process told of is worth a word about why. */
 const WORTH_SECONDS = 1;
 const WORTH_SHARE = 0.1;
 
