@@ -285,3 +285,17 @@ test('a recorder that was killed is said so at once, by report and list alike', 
   assert.equal(listed.state, 'ended');
   assert.ok(Math.abs((listed.end - listed.start) / 1e6 - summary.wall_seconds) < 0.01);
 });
+
+test('a user whom no passwd file knows goes by the number', {
+  skip: process.getuid!() === 0 ? false : 'needs root',
+}, (t) => {
+  const cwd = temporaryFolder(t);
+  fs.chmodSync(cwd, 0o777);
+  const { status, stderr } = spawnSync(
+    'setpriv',
+    ['--reuid=12345', '--regid=12345', '--clear-groups', TACHO, 'run', '-o', 'r', '--no-report', '--', 'true'],
+    { cwd, encoding: 'utf8' },
+  );
+  assert.equal(status, 0, stderr);
+  assert.equal(jobOf(path.join(cwd, 'r')).user, '12345');
+});

@@ -227,8 +227,7 @@ export class Agent {
   private tick(now: number, due: number): void {
     const late = Math.max(0, now - due);
     if (late > this.interval / 10) this.record.late_ticks++;
-    // after a jump of the clock the distance to the due time says nothing about missed ticks
-    if (late >= this.interval && this.clock.jumps.at(-1)?.time !== now) {
+    if (late >= this.interval) {
       this.record.missed_ticks += Math.floor(late / this.interval);
     }
     this.sample(now, late, false);

@@ -20,22 +20,30 @@ test('time goes on in microseconds between the milliseconds of the wall clock', 
   assert.deepEqual(clock.jumps, []);
 });
 
-test('a clock that is set forward or back is followed and remembered', () => {
+test('a clock that is set forward or back is remembered, and time goes on as if it had not been', () => {
   let steady = 0;
   let wall = 1_700_000_000_000;
   const clock = wallClock(
     () => wall,
     () => steady,
   );
-  clock.now();
-  steady += 1000;
-  wall += 3_601_000;
-  assert.equal(clock.now(), 1_700_003_601_000_000);
-  steady += 1000;
-  wall += 1000 - 7_200_000;
-  assert.equal(clock.now(), 1_699_996_402_000_000);
+  const pass = (milliseconds: number, set = 0): number => {
+    steady += milliseconds;
+    wall += milliseconds + set;
+    return clock.now();
+  };
+  assert.equal(pass(1000, 3_600_000), 1_700_000_001_000_000);
+  assert.equal(pass(1000), 1_700_000_002_000_000);
+  assert.equal(pass(1000, -7_200_000), 1_700_000_003_000_000);
+  // a little drift is followed
+  assert.equal(pass(1000, 20), 1_700_000_004_020_000);
   assert.deepEqual(
-    clock.jumps.map((j) => j.seconds),
-    [3600, -7200],
+    clock.jumps.map((j) => [j.time, j.seconds]),
+    [
+      [1_700_000_001_000_000, 3600],
+      [1_700_000_003_000_000, -7200],
+    ],
   );
+  clock.settle();
+  assert.equal(clock.now(), wall * 1000);
 });

@@ -12,26 +12,38 @@ export interface Clock {
   /** Epoch microseconds. */
   now(): number;
   readonly jumps: Jump[];
+  /** Takes the wall clock's word again, when nothing is being recorded that would be torn by it. */
+  settle(): void;
 }
 
 /**
  * Wall-clock time in microseconds. The system's own is only good to a millisecond from here, so the monotonic clock
- * carries it on from there; jumps of the wall clock are followed, and kept in `jumps`.
+ * carries it on from there. When somebody sets the wall clock, time simply goes on here: a recording whose times jump has
+ * wrong rates and durations. Jumps are kept in `jumps`.
  */
 export function wallClock(wall: () => number = Date.now, steady: () => number = () => performance.now()): Clock {
   let offset = wall() - steady();
+  /** By how much the wall clock was set since it was last believed. */
+  let ahead = 0;
   const jumps: Jump[] = [];
   return {
     jumps,
+    settle() {
+      offset += ahead;
+      ahead = 0;
+    },
     now() {
       const carried = offset + steady();
-      const difference = wall() - carried;
+      const difference = wall() - ahead - carried;
       if (Math.abs(difference) < DRIFT_MS) return Math.round(carried * 1000);
-      offset += difference;
-      if (Math.abs(difference) >= JUMP_MS) {
-        jumps.push({ time: Math.round((carried + difference) * 1000), seconds: difference / 1000 });
+      if (Math.abs(difference) < JUMP_MS) {
+        offset += difference;
+        return Math.round((carried + difference) * 1000);
       }
-      return Math.round((carried + difference) * 1000);
+      ahead += difference;
+      const time = Math.round(carried * 1000);
+      jumps.push({ time, seconds: difference / 1000 });
+      return time;
     },
   };
 }

@@ -46,7 +46,7 @@ test('the node has a recording a day, which changes at midnight UTC', async (t) 
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: midnight - 2_500 });
   const { options, recording, spool } = setUp(t, {
     idleIntervalSeconds: 1,
-    clock: { now: () => Date.now() * 1000, jumps: [] },
+    clock: { now: () => Date.now() * 1000, jumps: [], settle: () => {} },
   });
   const service = startService(options);
   assert.equal(service.fleet.day, '2026-11-15');
@@ -94,6 +94,10 @@ test('two jobs on one node have recordings of their own, which say so', async (t
     ['completed', 'ada', 1001, ['c1', 'c2'], { nodes: 2 }, 0],
   );
   assert.deepEqual([second.job.state, second.job.restart, second.job.interval_seconds], ['running', 1, 0.1]);
+  assert.deepEqual(
+    second.nodes[0]!.agent!.unmeasured.map(({ table, why }) => `${table}: ${why}`),
+    ['process: the job file does not say whose job it is (SLURM_JOB_UID)'],
+  );
   assert.deepEqual(first.nodes[0]!.agent!.shared_with, ['18r1']);
   assert.deepEqual(second.nodes[0]!.agent!.shared_with, ['17']);
   assert.equal(second.nodes[0]!.agent!.end_reason, 'SIGTERM');

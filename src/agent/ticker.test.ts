@@ -6,7 +6,10 @@ import { ticker } from './ticker.ts';
 /** Timers and the clock that ticks go by, both moved by the test. */
 function fakeTime(t: TestContext, start: number): { clock: Clock; advance(ms: number): void } {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: start });
-  return { clock: { now: () => Date.now() * 1000, jumps: [] }, advance: (ms) => t.mock.timers.tick(ms) };
+  return {
+    clock: { now: () => Date.now() * 1000, jumps: [], settle: () => {} },
+    advance: (ms) => t.mock.timers.tick(ms),
+  };
 }
 
 test('who ticks together is called with the same time, each at its own interval', (t) => {
@@ -28,7 +31,7 @@ test('a clock that is set back is followed', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = 100e6;
   const ticks: number[] = [];
-  ticker({ now: () => now, jumps: [] }).every(1e6, (at) => ticks.push(at));
+  ticker({ now: () => now, jumps: [], settle: () => {} }).every(1e6, (at) => ticks.push(at));
   now = 50.2e6;
   t.mock.timers.tick(1000);
   assert.deepEqual(ticks, [50.2e6]);

@@ -82,15 +82,7 @@ async function finish(folder: string, report: boolean): Promise<void> {
 }
 
 /** Signals after which a shell should see the signal itself; others would dump our own core or cannot be caught. */
-const RAISED = new Set<NodeJS.Signals>([
-  'SIGINT',
-  'SIGTERM',
-  'SIGHUP',
-  'SIGQUIT',
-  'SIGUSR1',
-  'SIGUSR2',
-  'SIGALRM',
-]);
+const RAISED = new Set<NodeJS.Signals>(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGALRM']);
 
 /** Ends this process as the command has ended. */
 function endAs(ending: CommandEnding): void {

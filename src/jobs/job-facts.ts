@@ -1,7 +1,8 @@
-import * as os from 'node:os';
 import { Fault } from '../base/fault.ts';
 import { parseTagList } from '../base/tag-list.ts';
 import type { Job } from '../recording/job.ts';
+import { Host } from '../sources/host.ts';
+import { userNames } from '../sources/user-names.ts';
 import { type Environment, type Run, runner } from './command.ts';
 import { keptEnvironment } from './environment.ts';
 import { factsFromFile } from './file.ts';
@@ -71,7 +72,7 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
       : factsFromFile(options.jobFile);
   const command = options.command ?? found.command;
   const name = options.name ?? found.name ?? (command === undefined ? 'shell' : nameOf(command));
-  const owner = os.userInfo();
+  const uid = process.getuid!();
   const nodes = hosts !== undefined && hosts.length > 0 ? [...new Set(hosts)] : found.nodes;
   if (nodes.length === 0) {
     throw new Fault(`${scheduler.name} does not say which nodes job ${found.id} has`, {
@@ -88,8 +89,8 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
           ? scheduler.name
           : 'none',
     name,
-    user: found.user ?? owner.username,
-    uid: owner.uid,
+    user: found.user ?? userNames(new Host())(uid),
+    uid,
     directory: options.directory ?? found.directory ?? process.cwd(),
     nodes,
     tags: { ...parseTagList(env.EPMT_JOB_TAGS), ...options.tags },

@@ -129,7 +129,9 @@ export const recordingGaps: Check = {
             ? full
               ? 'See why the node could not send (its agent says so), or give its spool more room (spool.size).'
               : 'Make room on the disk that holds the recording.'
-            : 'Means and peaks of this report may be off; use a longer interval if the node is too busy to keep up.',
+            : few
+              ? 'Means and peaks of this report may be off; use a longer interval if the node is too busy to keep up.'
+              : 'The node’s times go on as if its clock had not been set: durations and rates are right, moments differ from other nodes’.',
         confidence: 'high',
         confidence_reason: 'counted by the agents',
       },
