@@ -113,6 +113,10 @@ export function recordJob(
   common.shared.attach(agent, told.environment);
   const records = openRecords();
   agent.open(own, cgroup === undefined ? scopeOf(undefined) : limited(cgroup));
+  if (job.uid < 0 && cgroup === undefined) {
+    const why = 'the job file does not say whose job it is (SLURM_JOB_UID)';
+    agent.note({ table: 'process', what: 'processes', why });
+  }
   agent.start();
 
   const isFirst = job.nodes.length === 0 || job.nodes[0] === common.node;

@@ -96,7 +96,10 @@ test('two jobs on one node have recordings of their own, which say so', async (t
   assert.deepEqual([second.job.state, second.job.restart, second.job.interval_seconds], ['running', 1, 0.1]);
   assert.deepEqual(
     second.nodes[0]!.agent!.unmeasured.map(({ table, why }) => `${table}: ${why}`),
-    ['process: the job file does not say whose job it is (SLURM_JOB_UID)'],
+    [
+      'process: the job file does not say whose job it is (SLURM_JOB_UID)',
+      'job: scontrol is not installed; the environment alone was used',
+    ],
   );
   assert.deepEqual(first.nodes[0]!.agent!.shared_with, ['18r1']);
   assert.deepEqual(second.nodes[0]!.agent!.shared_with, ['17']);
