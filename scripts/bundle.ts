@@ -19,6 +19,8 @@ const nativeModules: Plugin = {
       if (!text.includes(KOFFI_LOADS)) throw new Error('koffi loads its native module in a way that is not known');
       return { contents: text.replace(KOFFI_LOADS, "require(__dirname + '/koffi.node')"), loader: 'js' };
     });
+    // few need it, and it is a third of everything: it lies beside the bundle
+    bundler.onResolve({ filter: /^@platformatic\/kafka$/ }, () => ({ path: './kafka.cjs', external: true }));
     bundler.onLoad({ filter: /\/src\/.*\.ts$/ }, (file) => {
       const text = fs.readFileSync(file.path, 'utf8');
       return text.includes(REQUIRE) ? { contents: text.replaceAll(REQUIRE, 'require('), loader: 'ts' } : undefined;
@@ -29,8 +31,41 @@ const nativeModules: Plugin = {
 const HEAD = `(function (exports, require, module, __filename, __dirname) {
 const tachoUrl = require("node:url").pathToFileURL(__dirname + "/start.cjs").href;`;
 
+/** What src/ uses of the client of Kafka (`test/release.test.ts` sees to it that nothing is missing). */
+const KAFKA = `export {
+  Admin, Consumer, FetchIsolationLevels, Producer, compatibilityPartitioner, stringDeserializers, stringSerializers,
+} from '@platformatic/kafka';`;
+
+/** The client of Kafka reads its WebAssembly from a file; this form of it has it inside. */
+const wasmInside: Plugin = {
+  name: 'WebAssembly inside',
+  setup(bundler) {
+    const file = path.join(HERE, 'node_modules/@platformatic/wasm-utils/dist/bundled.js');
+    bundler.onResolve({ filter: /^@platformatic\/wasm-utils$/ }, () => ({ path: file }));
+  },
+};
+
+async function bundleKafka(outfile: string): Promise<void> {
+  await build({
+    stdin: { contents: KAFKA, resolveDir: HERE },
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'cjs',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    define: { 'import.meta.url': 'ownUrl' },
+    banner: { js: 'const ownUrl = require("node:url").pathToFileURL(__filename).href;' },
+    plugins: [wasmInside],
+    logLevel: 'warning',
+  });
+}
+
 /** Bundles the program into one function in one file (plain ASCII); what it imports lazily stays lazy inside it. */
 export async function bundle(outfile: string, version: string): Promise<void> {
+  await bundleKafka(path.join(path.dirname(outfile), 'kafka.cjs'));
   await build({
     entryPoints: [path.join(HERE, 'src/cli/main.ts')],
     outfile,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -106,4 +106,21 @@ test('the hooks for Slurm and what the container is made of are there', { skip: 
     const verb = /^ExecStart=\/opt\/tacho\/tacho (\w+)/m.exec(text)?.[1];
     assert.equal(tacho([verb!, '--help']).code, 0, unit);
   }
+});
+
+test('it brings the client of Kafka along', { skip: lacks }, async () => {
+  const kafka = ['--from', 'kafka', '--kafka', '127.0.0.1:1'];
+  const hub = spawn(program, ['hub', '--archive', path.join(folder, 'archive'), '--listen', '127.0.0.1:0', ...kafka]);
+  let said = '';
+  await new Promise<void>((resolve) => {
+    hub.stderr.on('data', (chunk) => {
+      said += chunk;
+      if (said.includes('\n')) resolve();
+    });
+    hub.once('exit', () => resolve());
+  });
+  const ended = new Promise((resolve) => hub.once('exit', resolve));
+  hub.kill('SIGTERM');
+  await ended;
+  assert.match(said, /kafka: connect ECONNREFUSED 127\.0\.0\.1:1\n/);
 });
