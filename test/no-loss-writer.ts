@@ -54,7 +54,8 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 for (let n = orders.first; n < orders.first + orders.rows; n += orders.rowsPerTick) {
   const to = Math.min(n + orders.rowsPerTick, orders.first + orders.rows);
   for (const [i, table] of tables.entries()) {
-    writers[i]!.append(Object.assign(countedRows('c1', n, to), { table }));
+    // each row has a time of its own: n seconds
+    for (let row = n; row < to; row++) writers[i]!.append(Object.assign(countedRows('c1', row, row + 1), { table }));
   }
   process.stdout.write(`${to}\n`);
   outlet.wake();
