@@ -386,6 +386,27 @@ test('a full disk: the hub says so, and what it says it has is true', { skip: RO
   await hub.kill('SIGTERM');
 });
 
+test('a number that another cluster has, or that is used again later, is another job', async (t) => {
+  const archive = temporaryFolder(t);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  const open = async (node: string, facts: object): Promise<void> => {
+    const { body, status } = await client.open({ node, job: jobOf('7', [node], { cluster: 'one', ...facts }) });
+    assert.equal(status, 200, body.error);
+    await client.append([body.stream, 'loadavg', 1, 0, FIRST]);
+  };
+  await open('c1', { end: BEGAN + 10e6, state: 'completed' });
+  await open('c2', { start: BEGAN + 9e6 });
+  await open('c1', { cluster: 'two' });
+  await open('c1', { start: BEGAN + 100e6 });
+  await open('c2', { start: BEGAN + 101e6 });
+  const found = fs.globSync('job=*/node=*/loadavg.csv', { cwd: path.join(archive, 'user=nobody') }).sort();
+  assert.deepEqual(
+    found.map((file) => path.dirname(file)),
+    ['job=7/node=c1', 'job=7/node=c2', 'job=7@one/node=c1', 'job=7@one/node=c2', 'job=7@two/node=c1'],
+  );
+});
+
 test('what the fleet records is filed by day', async (t) => {
   const archive = temporaryFolder(t);
   const hub = await startHubProcess(t, archive);

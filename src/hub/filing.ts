@@ -2,15 +2,17 @@ import { randomInt } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
-import { AGENT_NEEDS, type AgentRecord } from '../recording/agent-record.ts';
+import type { AgentRecord } from '../recording/agent-record.ts';
 import { JOB_NEEDS, type Job } from '../recording/job.ts';
 import { shaped } from '../recording/shape.ts';
 import type { AppendReply, OpenReply, OpenRequest, Piece, RecordReply, RecordRequest } from '../sinks/hub-protocol.ts';
 import { comparePositions, type Position } from '../sinks/position.ts';
 import { type Identity, mayActFor, mayWriteAs } from '../trust/identity.ts';
+import { checkedAgent, checkedJob, isPosition } from './checked.ts';
 import { saveJobRecord } from './job-record.ts';
 import { mergeJobs } from './merge-job.ts';
 import { dayPart, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
+import { candidates, isSameJob } from './namesakes.ts';
 import { nodeFiles } from './node-files.ts';
 import { below, type Place, placeKey, readRecord, replaceRecord } from './place.ts';
 import { readReceived, writeReceived } from './received.ts';
@@ -174,10 +176,10 @@ export class Filing {
       const have = stream.tables.get(name)?.position ?? { part: 1, bytes: 0 };
       if (comparePositions(have, position) < 0) return { done: false, tables: positions(stream) };
     }
-    if (!stream.done) {
-      this.note(stream, true);
-      stream.done = true;
-    }
+    // said again, as agents do when the scheduler has more to say: it is sealed, or about to be
+    if (stream.done) return { done: true };
+    this.note(stream, true);
+    stream.done = true;
     this.options.done?.(recording);
     return { done: true };
   }
@@ -281,14 +283,13 @@ export class Filing {
     const user = userPart(job.user);
     const owner = this.shelf.places.owners.find(job.user, job.uid);
     const name = jobPart(job.id, job.restart);
-    // two clusters may have a job of the same number
-    for (const each of job.cluster === undefined ? [name] : [name, `${name}@${nodePart(job.cluster).slice(5)}`]) {
+    for (const each of candidates(name, job.cluster)) {
       const place = { way: [user, each], owner };
       const known = this.recordings.get(placeKey(place)) ?? this.findRecording(place, 'job', job.user, job);
-      if (known.job.cluster === undefined || job.cluster === undefined || known.job.cluster === job.cluster)
-        return known;
+      if (isSameJob(known.job, job)) return known;
+      if (known.streams.size === 0 && !known.finishing && !known.unsaved) this.recordings.delete(known.key);
     }
-    throw new Unusable(`job ${job.id} of user ${job.user} is filed for another cluster`);
+    throw new Unusable(`job ${job.id} of user ${job.user} is there too often`);
   }
 
   private findRecording(place: Place, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {
@@ -385,26 +386,4 @@ export class Filing {
 
 export function positions(stream: FiledStream): Record<string, Position> {
   return Object.fromEntries([...stream.tables].map(([name, table]) => [name, table.position]));
-}
-
-function isPosition(value: unknown): value is Position {
-  const { part, bytes } = (value ?? {}) as Partial<Position>;
-  return Number.isSafeInteger(part) && part! > 0 && Number.isSafeInteger(bytes) && bytes! >= 0;
-}
-
-function checkedJob(job: unknown): Job {
-  if (typeof job !== 'object' || job === null || Array.isArray(job)) throw new Unusable('the job is missing');
-  const wrong: string[] = [];
-  const whole = shaped<Job>(job, { format: 1, ...JOB_NEEDS }, wrong);
-  if (wrong.length > 0) throw new Unusable(`the job's ${wrong.slice(0, 5).join(', ')} cannot be used`);
-  if (!whole.nodes.every((node) => typeof node === 'string')) throw new Unusable("the job's nodes are no names");
-  return whole;
-}
-
-function checkedAgent(agent: unknown, node: string): AgentRecord {
-  if (typeof agent !== 'object' || agent === null || Array.isArray(agent)) throw new Unusable('the agent is missing');
-  const wrong: string[] = [];
-  const whole = shaped<AgentRecord>(agent, { format: 1, ...AGENT_NEEDS }, wrong);
-  if (wrong.length > 0) throw new Unusable(`the agent's ${wrong.slice(0, 5).join(', ')} cannot be used`);
-  return whole.node === node ? whole : { ...whole, node };
 }

@@ -1,0 +1,20 @@
+import type { Job } from '../recording/job.ts';
+import { nodePart } from './names.ts';
+
+const MOST_NAMESAKES = 100;
+/** So much may the clocks of nodes differ. */
+const CLOCKS_DIFFER_US = 60e6;
+
+/** Two clusters may have a job of the same number, and numbers begin again when a scheduler is set up anew. */
+export function* candidates(name: string, cluster: string | undefined): Generator<string> {
+  yield name;
+  const own = cluster === undefined ? name : `${name}@${nodePart(cluster).slice('node='.length)}`;
+  if (own !== name) yield own;
+  for (let n = 2; n < MOST_NAMESAKES; n++) yield `${own}.${n}`;
+}
+
+/** A job that began after the other had ended is another one. */
+export function isSameJob(known: Job, job: Job): boolean {
+  if (known.cluster !== undefined && job.cluster !== undefined && known.cluster !== job.cluster) return false;
+  return !(job.start > (known.end ?? Number.NaN) + CLOCKS_DIFFER_US);
+}
