@@ -3,7 +3,8 @@ import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { HUB_TRUST, tlsOptions, trustOptions, userName } from '../config/trust.ts';
-import { KAFKA_SETTINGS, kafkaOptions } from '../sinks/kafka-settings.ts';
+import { ARCHIVE_SINK_SETTINGS, type ArchiveSinks, openArchiveSinks } from '../hub/archive-sinks.ts';
+import { kafkaOptions } from '../sinks/kafka-settings.ts';
 import { warn } from './warn.ts';
 
 const KEYS = [
@@ -13,8 +14,11 @@ const KEYS = [
   'hub.keep_size',
   'hub.seal_after',
   ...HUB_TRUST,
-  ...KAFKA_SETTINGS,
+  ...ARCHIVE_SINK_SETTINGS,
 ] as const satisfies readonly SettingKey[];
+
+/** So long samples may still go on to others when the hub is asked to end. */
+const LAST_SEND_SECONDS = 5;
 
 export function define(command: Command): void {
   configFlags(command, KEYS)
@@ -46,7 +50,11 @@ Examples:
       const { openGatekeeper } = await import('../trust/gatekeeper.ts');
       const tls = tlsOptions(config);
       const method = config['trust.method'];
+      let sinks: ArchiveSinks | undefined;
+      let ready = false;
       const hub = await startHub({
+        // nothing is sealed before it is known who still has to read it
+        holds: (recording) => !ready || sinks?.holds(recording) === true,
         listen: config['hub.listen'],
         archive,
         gatekeeper: await openGatekeeper(await trustOptions(config), userName),
@@ -60,11 +68,14 @@ Examples:
       const { archive: root, filing } = hub;
       const reading =
         options.from === 'kafka' ? startFromKafka({ ...kafka, archive: root, filing, tell: warn }) : undefined;
+      sinks = await openArchiveSinks(config, root, warn, reading !== undefined);
+      ready = true;
       const trust = method === 'none' ? 'without trust' : `trust by ${method}`;
       const whose = hub.separate
         ? 'recordings belong to their users'
         : `recordings belong to user number ${process.getuid?.()}`;
       process.stdout.write(`tacho hub: ${hub.address}, archive ${hub.archive}, ${trust}, ${whose}\n`);
+      if (sinks !== undefined) process.stdout.write(`tacho hub: samples go on to ${sinks.names.join(', ')}\n`);
       process.on('SIGHUP', () => {});
       let ending = false;
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -72,6 +83,7 @@ Examples:
           if (ending) return;
           ending = true;
           void Promise.resolve(reading?.close())
+            .then(() => sinks?.close(LAST_SEND_SECONDS))
             .then(() => hub.close())
             .then(() => process.exit(0));
         });

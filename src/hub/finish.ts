@@ -22,6 +22,9 @@ interface Lane {
   sealing: Sealing | undefined;
 }
 
+/** What is held is looked at again after so long. */
+const AGAIN_MS = 2000;
+
 const lane = (): Lane => ({ waiting: new Map(), active: undefined, sealing: undefined });
 
 /** Seals recordings whose nodes are all done, one after the other, while others are written to. */
@@ -32,10 +35,20 @@ export class Finisher {
   private readonly lanes = { job: lane(), fleet: lane() };
   private closed = false;
 
-  constructor(filing: Filing, compressor: Compressor, tell: (text: string) => void) {
+  private readonly holds: (folder: string) => boolean;
+  private again: NodeJS.Timeout | undefined;
+
+  /** `holds`: whether a recording has to stay as it is for a while, because somebody still reads its files. */
+  constructor(
+    filing: Filing,
+    compressor: Compressor,
+    tell: (text: string) => void,
+    holds: (folder: string) => boolean = () => false,
+  ) {
     this.filing = filing;
     this.compressor = compressor;
     this.tell = tell;
+    this.holds = holds;
   }
 
   /** A node is done: if it was the last, the recording is sealed. */
@@ -56,6 +69,7 @@ export class Finisher {
 
   async close(): Promise<void> {
     this.closed = true;
+    clearTimeout(this.again);
     for (const { waiting, sealing, active } of Object.values(this.lanes)) {
       waiting.clear();
       // what it was at is done again, by the next hub
@@ -74,6 +88,13 @@ export class Finisher {
 
   private next(lane: Lane): void {
     for (const [key, task] of lane.waiting) {
+      if (this.holds(path.join(this.filing.shelf.places.root, placeKey(task.recording.place)))) {
+        this.again ??= setTimeout(() => {
+          this.again = undefined;
+          for (const each of Object.values(this.lanes)) if (!this.closed && each.active === undefined) this.next(each);
+        }, AGAIN_MS).unref();
+        continue;
+      }
       lane.waiting.delete(key);
       lane.active = this.seal(task, lane)
         .catch((error: unknown) => this.tell(`cannot seal ${key}: ${reason(error)}`))

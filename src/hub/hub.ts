@@ -34,6 +34,8 @@ export interface HubOptions {
   sealAfter?: number;
   /** Seconds between looks at the whole archive. */
   sweepEvery?: number;
+  /** Whether the recording in this folder must not be sealed yet: somebody still sends its samples on. */
+  holds?(recording: string): boolean;
   /** What administrators should know, one sentence. */
   tell?(text: string): void;
 }
@@ -90,7 +92,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     { places, descriptors, rolled: (node, file) => compressor.add(node, file) },
     { done: (recording) => finisher.consider(recording) },
   );
-  const finisher = new Finisher(filing, compressor, tell);
+  const finisher = new Finisher(filing, compressor, tell, options.holds);
   const caretaker = new Caretaker(filing, finisher, tell, {
     sealAfter: options.sealAfter ?? SEAL_AFTER_S,
     ...(options.keepAge === undefined ? {} : { age: options.keepAge }),

@@ -3,13 +3,12 @@ import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
 import { formatBytes } from '../base/size.ts';
 import { compressPart } from '../recording/append.ts';
+import { isStored } from './is-stored.ts';
 import { liveName, partName } from './parts.ts';
-import { BEGINNING } from './position.ts';
 import type { Sink } from './sink.ts';
 import { type FoundPart, makeRoom, spoolParts } from './spool-room.ts';
 import type { StreamState, Streams } from './streams.ts';
 import { spoolStreams } from './streams.ts';
-import { Tail } from './tail.ts';
 
 export interface SpoolOptions {
   /** What may lie in it; beyond that the oldest samples are given up. */
@@ -60,14 +59,7 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
     const known = complete.get(sink) ?? new WeakSet();
     complete.set(sink, known);
     if (known.has(state)) return true;
-    for (const table of state.parts.keys()) {
-      const tail = new Tail(state.folder, table);
-      try {
-        if (tail.wholeLines(sink.stored(state, table) ?? BEGINNING, 1 << 16, true) !== undefined) return false;
-      } finally {
-        tail.close();
-      }
-    }
+    if (!isStored(sink, state)) return false;
     known.add(state);
     return true;
   };

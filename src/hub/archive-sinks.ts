@@ -1,0 +1,65 @@
+import * as path from 'node:path';
+import type { Config } from '../config/config.ts';
+import { isStored } from '../sinks/is-stored.ts';
+import { KAFKA_SETTINGS, kafkaOptions } from '../sinks/kafka-settings.ts';
+import type { Sink } from '../sinks/sink.ts';
+import { archiveStreams } from '../sinks/streams.ts';
+import { VICTORIA_SETTINGS, victoriaOptions } from '../sinks/victoria-settings.ts';
+
+/** What of the configuration says where a hub sends samples on to. */
+export const ARCHIVE_SINK_SETTINGS = [...KAFKA_SETTINGS, ...VICTORIA_SETTINGS] as const;
+
+export interface ArchiveSinks {
+  readonly names: readonly string[];
+  /** Whether something of the recording in this folder has still to be sent: then its files must stay as they are. */
+  holds(recording: string): boolean;
+  close(seconds: number): Promise<void>;
+}
+
+const WAKE_MS = 1000;
+
+/**
+ * Sends what a hub files on to Kafka and VictoriaMetrics, when the configuration asks for it; undefined: it does not.
+ * `noKafka`: the archive is made of what comes from there.
+ */
+export async function openArchiveSinks(
+  config: Pick<Config, (typeof ARCHIVE_SINK_SETTINGS)[number]>,
+  archive: string,
+  tell: (text: string) => void,
+  noKafka = false,
+): Promise<ArchiveSinks | undefined> {
+  const streams = archiveStreams(archive);
+  const sinks: Sink[] = [];
+  if (!noKafka && config['kafka.brokers'].length > 0) {
+    const { openKafkaSink } = await import('../sinks/kafka.ts');
+    sinks.push(openKafkaSink({ ...kafkaOptions(config), folder: archive, streams }));
+  }
+  const victoria = victoriaOptions(config);
+  if (victoria !== undefined) {
+    const { openVictoriaSink } = await import('../sinks/victoria.ts');
+    sinks.push(openVictoriaSink({ ...victoria, spool: archive, streams }));
+  }
+  if (sinks.length === 0) return undefined;
+  const said = new Map<Sink, string | undefined>();
+  const timer = setInterval(() => {
+    for (const sink of sinks) {
+      sink.wake();
+      const { trouble, name } = sink;
+      if (trouble === said.get(sink)) continue;
+      said.set(sink, trouble);
+      tell(`${name}: ${trouble ?? 'all is well again'}`);
+    }
+  }, WAKE_MS);
+  return {
+    names: sinks.map(({ name }) => name),
+    holds(recording) {
+      const folder = path.resolve(recording);
+      const mine = streams.list().filter((state) => state.recording === folder);
+      return mine.some((state) => sinks.some((sink) => !isStored(sink, state)));
+    },
+    async close(seconds) {
+      clearInterval(timer);
+      await Promise.all(sinks.map((sink) => sink.close(seconds)));
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { BEGINNING } from './position.ts';
+import type { Sink } from './sink.ts';
+import type { StreamState } from './streams.ts';
+import { Tail } from './tail.ts';
+
+/** Whether a sink has stored everything of a stream that has ended. */
+export function isStored(sink: Sink, state: StreamState): boolean {
+  if (sink.done !== undefined) return sink.done(state);
+  for (const table of state.parts.keys()) {
+    const tail = new Tail(state.folder, table);
+    try {
+      if (tail.wholeLines(sink.stored(state, table) ?? BEGINNING, 1 << 16, true) !== undefined) return false;
+    } finally {
+      tail.close();
+    }
+  }
+  return true;
+}
