@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as net from 'node:net';
+import * as path from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { serveMetrics } from '../src/agent/metrics-server.ts';
 import { exposition } from '../src/sinks/exposition.ts';
 import { sources } from '../src/sources/index.ts';
 import { Unavailable } from '../src/sources/source.ts';
 import { Frame } from '../src/table/frame.ts';
 import { fixture, openOn } from './frozen.ts';
 import { agentOf, diskTable, frameOf, jobOf, START } from './make-recording.ts';
+import { temporaryFolder } from './tacho.ts';
 
 const lacks = (program: string, args: string[]): boolean => spawnSync(program, args, { stdio: 'ignore' }).status !== 0;
 const noPromtool = lacks('promtool', ['--version']) && 'promtool (package prometheus)';
@@ -79,4 +85,72 @@ json.dump(answer, sys.stdout)
       [values, true, odd],
     ]);
   });
+}
+
+test('a real Prometheus, configured as docs/prometheus.md says, has the labels that it says', {
+  skip: lacks('prometheus', ['--version']) && 'Prometheus (package prometheus)',
+}, async (t) => {
+  const folder = temporaryFolder(t);
+  const token = path.join(folder, 'token');
+  fs.writeFileSync(token, 'open sesame\n');
+  const day = jobOf({ id: 'fleet-2026-11-15', user: '', uid: -1 });
+  const row = { time: START, disk: 'sda', read_bytes: 1 };
+  const server = await serveMetrics({ listen: '127.0.0.1:0', tokenFile: token }, () => [
+    { job: day, agent: agentOf('c1', []), frames: [frameOf(diskTable, [row])] },
+    { job: jobOf(), agent: agentOf('c1', []), frames: [frameOf({ ...diskTable, name: 'own', scope: 'job' }, [row])] },
+  ]);
+  t.after(() => server.close());
+  const page = fs.readFileSync(path.join(import.meta.dirname, '../docs/prometheus.md'), 'utf8');
+  const target = new URL(server.address).host;
+  const configuration = /```yaml\n(# prometheus.yml\n[^`]*)```/
+    .exec(page)![1]!
+    .replace('scheme: https', 'scheme: http')
+    .replace(/credentials_file: .*/, `credentials_file: ${token}`)
+    .replace(/targets: .*/, `targets: ["${target}"]`);
+  const file = path.join(folder, 'prometheus.yml');
+  fs.writeFileSync(file, `global: { scrape_interval: 1s }\n${configuration}`);
+  const port = await freePort();
+  const options = [
+    `--config.file=${file}`,
+    `--storage.tsdb.path=${folder}/data`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ];
+  const prometheus = spawn('prometheus', options, { stdio: 'ignore' });
+  const over = new Promise((resolve) => prometheus.on('exit', resolve));
+  t.after(async () => {
+    prometheus.kill('SIGKILL');
+    await over;
+  });
+  const names = encodeURIComponent('{__name__=~"tacho_(disk|own)_read_bytes_total|tacho_job_info|up"}');
+  let found: Record<string, string>[] = [];
+  // it waits some seconds before it scrapes for the first time
+  for (let i = 0; i < 300 && found.length < 4; i++) {
+    await sleep(100);
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${names}`).catch(() => undefined);
+    if (answer?.ok !== true) continue;
+    const { data } = (await answer.json()) as { data: { result: { metric: Record<string, string> }[] } };
+    found = data.result.map(({ metric }) => metric);
+  }
+  assert.deepEqual(found, [
+    { __name__: 'tacho_disk_read_bytes_total', instance: target, node: 'c1', disk: 'sda' },
+    {
+      __name__: 'tacho_job_info',
+      instance: target,
+      node: 'c1',
+      job: '17',
+      user: 'ada',
+      name: 'train',
+      scheduler: 'slurm',
+    },
+    { __name__: 'tacho_own_read_bytes_total', instance: target, node: 'c1', job: '17', disk: 'sda' },
+    { __name__: 'up', instance: target, job: 'tacho' },
+  ]);
+});
+
+async function freePort(): Promise<number> {
+  const probe = net.createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const { port } = probe.address() as net.AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
 }
