@@ -198,7 +198,7 @@ export function recordJob(
     const kinds = RECORD_KINDS.filter((kind) => common.isWanted(kind.table.name));
     if (common.records === undefined || kinds.length === 0 || job.uid < 0) return undefined;
     try {
-      const place = common.records.place(path.basename(folder), job);
+      const place = common.records.place(path.basename(folder), job, folder);
       agent.open(kinds, { ...WHOLE_NODE, redact: common.redact, records: place });
       return place;
     } catch (error) {

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
-import { planRecords } from '../jobs/preload.ts';
+import { noteReader, planRecords, removeAbandoned } from '../jobs/preload.ts';
 import type { Records } from '../sources/scope.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { Records } from '../sources/scope.ts';
  */
 export interface JobRecords {
   /** The place of a job: the one that it has, or a new one. Throws when it cannot be made. */
-  place(name: string, job: { id: string; uid: number }): Records;
+  place(name: string, job: { id: string; uid: number }, recording: string): Records;
   /** The job has ended: its tasks find nothing any more. */
   forget(name: string): void;
   /** Removes what an agent left that was killed, but for these jobs. */
@@ -34,12 +34,16 @@ export function jobRecords(pointers: string): JobRecords {
     }
   };
   return {
-    place(name, job) {
+    place(name, job, recording) {
       const before = known(name);
-      if (before !== undefined && fs.existsSync(before)) return { file: before, events: [], owner: job.uid };
+      if (before !== undefined && fs.existsSync(before)) {
+        noteReader(path.dirname(before), recording);
+        return { file: before, events: [], owner: job.uid };
+      }
       const { file } = planRecords(job, {});
       fs.mkdirSync(path.dirname(file), { mode: 0o711 });
       fs.chmodSync(path.dirname(file), 0o711);
+      noteReader(path.dirname(file), recording);
       makeOwned(file, job.uid);
       const temporary = `${pointer(name)}.new`;
       fs.writeFileSync(temporary, `${file}\n`);
@@ -56,6 +60,7 @@ export function jobRecords(pointers: string): JobRecords {
         if (file !== undefined) fs.rmSync(path.dirname(file), { recursive: true, force: true });
         fs.rmSync(pointer(name), { force: true });
       }
+      for (const place of ['/dev/shm', '/tmp']) if (fs.existsSync(place)) removeAbandoned(place);
     },
   };
 }

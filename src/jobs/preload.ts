@@ -70,16 +70,23 @@ function makeFolder(folder: string, recording: string): void {
       throw new Error('somebody else has made that folder');
     }
   }
+  noteReader(folder, recording);
+}
+
+/** Says beside the file who reads it, and for which recording: without both it may go some day. */
+export function noteReader(folder: string, recording: string): void {
   const agent = { ...processId(process.pid), recording: path.resolve(recording) };
   fs.writeFileSync(path.join(folder, 'agent'), JSON.stringify(agent), { mode: 0o600 });
 }
 
 /** Agents that were killed leave their file behind, and it lies in memory. */
-function removeAbandoned(place: string): void {
+export function removeAbandoned(place: string): void {
   for (const name of fs.readdirSync(place)) {
-    if (!name.startsWith(`tacho-${process.getuid!()}-`)) continue;
+    if (!/^tacho-\d+-/.test(name)) continue;
     const folder = path.join(place, name);
     try {
+      // the number in the name is the job's user; whoever made the folder is who may say so
+      if (fs.lstatSync(folder).uid !== process.getuid!()) continue;
       const agent = JSON.parse(fs.readFileSync(path.join(folder, 'agent'), 'utf8'));
       const age = Date.now() - fs.statSync(path.join(folder, 'events')).mtimeMs;
       const useless = age > ABANDONED_MS || !fs.existsSync(agent.recording);
