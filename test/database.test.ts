@@ -346,7 +346,11 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
   });
 
   test('arguments of a recorded process arrive unchanged', async () => {
-    const args = [`a:b %s %(x)s 'single' "double" back\\slash \\n ü€😀 $1; drop table jobs;--`, 'x'.repeat(100_000)];
+    const args = [
+      `a:b %s %(x)s 'single' "double" back\\slash \\n ü€😀 $1; drop table jobs;--`,
+      'new\nline \\n',
+      'x'.repeat(100_000),
+    ];
     const folder = await makeProcessRecording(
       { c1: args.map((each, k) => ({ pid: 200 + k, start: k, end: k + 1, args: each })) },
       { id: 'args', name: "it's", tags: { 'k"e:y': 'v%1\n' } },

@@ -129,11 +129,16 @@ export function wrap(text: string, width: number): string[] {
 
 /** Control characters would move the cursor or colour the reader's terminal: names and commands come from anybody. */
 export function printable(text: string): string {
-  return text
-    .replaceAll('\n', '\\n')
-    .replaceAll('\t', '\\t')
-    .replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '?');
+  return text.replace(UNPRINTABLE, (c) => {
+    const letter = LETTERS[c];
+    if (letter !== undefined) return `\\${letter}`;
+    const code = c.charCodeAt(0);
+    return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
+  });
 }
+
+const UNPRINTABLE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+const LETTERS: Record<string, string> = { '\n': 'n', '\r': 'r', '\t': 't' };
 
 const PLAIN: Record<string, string> = {
   '’': "'",

@@ -1,6 +1,6 @@
+import { bytesOf, textOf } from '../base/byte-text.ts';
 import { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
-import { printable } from './printable.ts';
 
 /** The tables that the lines of native/record-*.c become, and the rows that are ready. */
 export interface RecordFrames {
@@ -23,6 +23,12 @@ const TAB = 9;
 const POINT = 46;
 const BACKSLASH = 92;
 const LOWER_C = 99;
+const LOWER_N = 110;
+const LOWER_R = 114;
+const LOWER_T = 116;
+const LOWER_X = 120;
+const DOLLAR = 36;
+const SLASH = 47;
 const START = 83;
 const END = 69;
 const THREAD = 84;
@@ -118,7 +124,7 @@ export function recordLines(
     const pid = word(2);
     const start = word(3);
     const id = `${pid}:${start}`;
-    const path = text(firstText + 3, 'path', id).replace(/ \(deleted\)$/, '');
+    const path = text(firstText + 3, 'path', id).replace(/ \(deleted\)(?='?$)/, '');
     texts[t] = pid;
     texts[t + 1] = start;
     texts[t + 2] = text(firstText, 'rank', id);
@@ -126,7 +132,7 @@ export function recordLines(
     texts[t + 4] = text(firstText + 2, 'directory', id);
     texts[t + 5] = path;
     texts[t + 6] = redact ? '' : text(firstText + 4, 'args', id);
-    texts[t + 7] = path.slice(path.lastIndexOf('/') + 1);
+    texts[t + 7] = nameOf(path);
   }
 
   /** A line that was damaged in a way that its form does not show leaves no row behind. */
@@ -303,40 +309,40 @@ function cutOff(bytes: Buffer, to: number): boolean {
   return bytes[to - 1] !== POINT || bytes[to - 2] !== TAB;
 }
 
-/** A text of a line: control characters stay written out, a backslash is one again, bytes that are no UTF-8 are shown. */
+/** The last part of a path. */
+function nameOf(file: string): string {
+  if (!file.startsWith("$'")) return file.slice(file.lastIndexOf('/') + 1);
+  const bytes = bytesOf(file);
+  return textOf(bytes.subarray(bytes.lastIndexOf(SLASH) + 1));
+}
+
+/** A text of a line: what native/record-text.c wrote out is itself again. */
 export function decoded(bytes: Buffer, from: number, to: number): string {
-  let plain = true;
-  let ascii = true;
+  let simple = bytes[from] !== DOLLAR;
+  let escapes = false;
   for (let p = from; p < to; p++) {
     const c = bytes[p]!;
-    if (c > 127) ascii = false;
-    else if (c === BACKSLASH) plain = false;
+    if (c > 127) simple = false;
+    else if (c === BACKSLASH) escapes = true;
   }
-  const found = ascii ? bytes.toString('latin1', from, to) : printable(utf8(bytes.subarray(from, to)));
-  return plain ? found : found.replaceAll('\\\\', '\\');
+  if (simple && !escapes) return bytes.toString('latin1', from, to);
+  return textOf(escapes ? unescaped(bytes.subarray(from, to)) : bytes.subarray(from, to));
 }
 
-function utf8(bytes: Buffer): string {
-  const text = bytes.toString('utf8');
-  if (!text.includes('\ufffd')) return text;
-  let out = '';
-  for (let p = 0; p < bytes.length; ) {
-    const length = sequence(bytes, p);
-    out +=
-      length === 0 ? `\\x${bytes[p]!.toString(16).padStart(2, '0')}` : bytes.subarray(p, p + length).toString('utf8');
-    p += Math.max(1, length);
+/** A backslash is followed by another, by the letter of a control character or by the two digits of one. */
+function unescaped(text: Buffer): Buffer {
+  const out = Buffer.allocUnsafe(text.length);
+  let length = 0;
+  for (let p = 0; p < text.length; p++) {
+    if (text[p] !== BACKSLASH) {
+      out[length++] = text[p]!;
+      continue;
+    }
+    const next = text[++p];
+    if (next === LOWER_X) {
+      out[length++] = Number.parseInt(text.toString('latin1', p + 1, p + 3), 16);
+      p += 2;
+    } else out[length++] = next === LOWER_N ? 10 : next === LOWER_T ? 9 : next === LOWER_R ? 13 : BACKSLASH;
   }
-  return out;
+  return out.subarray(0, length);
 }
-
-/** The length of the character that begins here; 0: none does. */
-function sequence(bytes: Buffer, at: number): number {
-  const first = bytes[at]!;
-  const length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-  if (length === 0 || at + length > bytes.length) return 0;
-  const text = bytes.subarray(at, at + length).toString('utf8');
-  return text.length > 0 && !(text.includes('\ufffd') && !isReplacement(bytes, at)) ? length : 0;
-}
-
-const isReplacement = (bytes: Buffer, at: number): boolean =>
-  bytes[at] === 0xef && bytes[at + 1] === 0xbf && bytes[at + 2] === 0xbd;

@@ -19,7 +19,7 @@ const identity: Column[] = [
   text('tags', 'What TACHO_TAGS or PAPIEX_TAGS said when the image started: `op:build;seq:4`.'),
   text('directory', 'The working directory when the image started.'),
   text('path', 'The program.'),
-  text('args', 'The arguments, joined by spaces; control characters are written out (`\\n`, `\\x1b`).'),
+  text('args', "The arguments, joined by spaces; bytes that are no UTF-8 are quoted as bash does it: `$'a\\xff'`."),
   text('exename', "The program's name without its folder."),
 ];
 

@@ -1,31 +1,25 @@
 import { isUtf8 } from 'node:buffer';
+import { textOf } from '../../base/byte-text.ts';
 
 const BACKSLASH = 92;
 const QUOTE = 34;
 
-const ODD = /[\\\u0000-\u001f\u007f]/;
-const PIECES = /\\([abfnrtv\\,])|[\u0000-\u001f\u007f]/g;
-const CONTROL: Record<string, string> = {
-  a: '\\x07',
-  b: '\\x08',
-  f: '\\x0c',
-  n: '\\n',
-  r: '\\r',
-  t: '\\t',
-  v: '\\x0b',
-};
+const ODD = /[\\\0]|^\$'/;
+const ESCAPED = /\\([abfnrtv\\,])/g;
+const CONTROL: Record<string, string> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
+/** A byte that is no UTF-8, between `repaired` and `cellMeaning`: no argument has a NUL. */
+const STRAY = /\0([0-9a-f]{2})/g;
 
 /**
- * What a cell of a CSV file means: a backslash escapes a comma, a backslash and control characters. The latter stay
- * written out (`\n`, `\x1b`), so that a text is one line; before anything else a backslash is only that.
+ * What a cell of a CSV file means: a backslash escapes a comma, a backslash and control characters; before anything else
+ * it is only that.
  */
 export function cellMeaning(cell: string): string {
   if (!ODD.test(cell)) return cell;
-  return cell.replace(PIECES, (piece, behind?: string) => {
-    if (behind !== undefined) return CONTROL[behind] ?? behind;
-    const control = { '\n': 'n', '\r': 'r', '\t': 't' }[piece];
-    return control === undefined ? `\\x${piece.charCodeAt(0).toString(16).padStart(2, '0')}` : `\\${control}`;
-  });
+  const meant = cell.replace(ESCAPED, (_, behind: string) => CONTROL[behind] ?? behind);
+  if (!meant.includes('\0') && !meant.startsWith("$'")) return meant;
+  const parts = meant.split(STRAY);
+  return textOf(Buffer.concat(parts.map((part, i) => Buffer.from(part, i % 2 === 1 ? 'hex' : 'utf8'))));
 }
 
 /** A cell of a TSV file as a CSV file would hold it: there a backslash is only that. Of doubled quotes one is meant. */
@@ -41,7 +35,7 @@ export function asCsvCell(bytes: Buffer, from: number, to: number, quoted: boole
   return out.subarray(0, length);
 }
 
-/** The cell with bytes that are no UTF-8 written out: `\xff`. */
+/** The cell as UTF-8: each byte that is none becomes a NUL and its two digits. */
 export function repaired(cell: Buffer): Buffer {
   if (isUtf8(cell)) return cell;
   const out: Buffer[] = [];
@@ -53,7 +47,7 @@ export function repaired(cell: Buffer): Buffer {
       out.push(character);
       at += size;
     } else {
-      out.push(Buffer.from(`\\x${lead.toString(16)}`));
+      out.push(Buffer.from(`\0${lead.toString(16)}`));
       at++;
     }
   }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cellMeaning } from './cell-text.ts';
+import { textOf } from '../../base/byte-text.ts';
+import { cellMeaning, repaired } from './cell-text.ts';
 import { readCsv } from './csv.ts';
 import { ProcessRows, TEXTS } from './rows.ts';
 import { CSV_COLUMNS, csvText, type MadeProcess, METRICS, madeProcess, tsvTexts } from './test-archive.ts';
@@ -25,12 +26,8 @@ const texts = (rows: ProcessRows, column: string): string[] =>
   Array.from({ length: rows.processes }, (_, p) => rows.values(column)[rows.texts.get(column)!.codes[p]!]!);
 const numbers = (rows: ProcessRows, column: string): number[] => [...rows.column(column).subarray(0, rows.threads)];
 
-/** Control characters as they are kept: written out. */
-const kept = (text: string): string =>
-  text.replace(/[\u0000-\u001f\u007f]/g, (c) => {
-    const short = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }[c];
-    return short ?? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`;
-  });
+/** Texts are kept as they are, but what looks quoted is quoted once more. */
+const kept = (text: string): string => textOf(Buffer.from(text));
 
 /** Commas, backslashes, quotes and control characters, as often as letters. */
 const nasty = fc
@@ -142,10 +139,13 @@ const firsts = (given: readonly MadeProcess[]): number[] => {
 
 test('what a cell means', () => {
   assert.equal(cellMeaning('a\\,b\\\\c'), 'a,b\\c');
-  assert.equal(cellMeaning('\\n\\t\\a'), '\\n\\t\\x07');
+  assert.equal(cellMeaning('\\n\\t\\a'), '\n\t\x07');
   assert.equal(cellMeaning('\\\\n'), '\\n');
   assert.equal(cellMeaning('try\\.some\\'), 'try\\.some\\');
-  assert.equal(cellMeaning('\x1b[1m'), '\\x1b[1m');
+  assert.equal(cellMeaning('\x1b[1m'), '\x1b[1m');
+  const stray = repaired(Buffer.from('\xe9\\\\xe9\\,', 'latin1')).toString();
+  assert.equal(cellMeaning(stray), "$'\\xe9\\\\xe9,'");
+  assert.equal(cellMeaning("$'\\\\xe9'"), "$'$\\'\\\\xe9\\''");
 });
 
 const COLUMNS = CSV_COLUMNS[41];
@@ -161,9 +161,9 @@ test('comments hold the tags of processes without any; blank lines and line ends
   assert.deepEqual(numbers(csv(good), 'rdtsc_duration').length, 2);
 });
 
-test('bytes that are no UTF-8 are written out', () => {
+test('bytes that are no UTF-8 are quoted', () => {
   const bytes = Buffer.from(good.replace('-c true', 'caf\xe9 \xc3\xa9 \xff'), 'latin1');
-  assert.deepEqual(texts(csv(bytes), 'args'), ['caf\\xe9 é \\xff', '-c true']);
+  assert.deepEqual(texts(csv(bytes), 'args'), ["$'caf\\xe9 é \\xff'", '-c true']);
 });
 
 test('negative numbers and empty cells are what they are', () => {
