@@ -133,24 +133,24 @@ test('kill -9 in the middle of appends: nothing that was acknowledged is lost, n
   const text = HEADER + rows(0, 4000);
   const file = path.join(archive, 'user=nobody/job=9/node=c1/loadavg.csv');
   let acknowledged = 0;
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 6; round++) {
     const hub = await startHubProcess(t, archive);
     const client = connect(t, hub);
     const open = await client.open({ node: 'c1', job: jobOf('9', ['c1']) });
     const { stream } = open.body;
     let at = open.body.tables.loadavg?.bytes ?? 0;
     assert.ok(at >= acknowledged, `${at} of ${acknowledged} acknowledged bytes are there`);
-    const killed = pause(round * 15 + 20).then(() => hub.kill('SIGKILL'));
     try {
-      for (; at < text.length; at = acknowledged) {
-        const piece = text.slice(at, at + 97);
-        const { body } = await client.append([stream, 'loadavg', 1, at, piece]);
-        acknowledged = body.have[0]![3];
+      for (let i = 0; at < text.length; at = acknowledged, i++) {
+        const answer = client.append([stream, 'loadavg', 1, at, text.slice(at, at + 97)]);
+        // somewhere between its sending and its answer
+        if (i === 20 + round * 7) setTimeout(() => hub.child.kill('SIGKILL'), round / 4);
+        acknowledged = (await answer).body.have[0]![3];
       }
     } catch {
       // killed
     }
-    await killed;
+    await hub.kill('SIGKILL');
     const there = fs.readFileSync(file, 'utf8');
     assert.ok(there.length >= acknowledged);
     assert.equal(there, text.slice(0, there.length));
