@@ -53,12 +53,11 @@ export async function importStored(
 }
 
 async function storedTable(stored: StoredJob, node: NodeRecording, table: Table): Promise<Batch | undefined> {
-  const { store, recording, from, to } = stored;
-  const { id, restart } = recording.job;
+  const { store, owner, from, to } = stored;
   const columns = columnsByMetric(table);
   const info = infoName(table);
   const names = [...columns.keys(), ...(table.columns.some((c) => c.type === 'text') ? [info] : [])];
-  const series = selector({ names, job: id, nodes: [node.name], ...(restart === undefined ? {} : { restart }) });
+  const series = selector({ ...owner, names, nodes: [node.name] });
   return tableOf(store.samples(series, from, to), table, columns, info);
 }
 

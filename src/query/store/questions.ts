@@ -1,20 +1,19 @@
 import type { Table } from '../../table/table.ts';
 import type { Labels, Store } from './client.ts';
 import { columnsByMetric } from './columns.ts';
-import { chunks, duration, selector } from './selector.ts';
+import { chunks, duration, selector, type Which } from './selector.ts';
 
 /** Whose samples are asked for, and of when. Times are epoch milliseconds, both included. */
 export interface Asked {
   store: Store;
-  job: string;
-  restart?: number;
+  owner: Which;
   nodes: readonly string[];
   table: Table;
   /** Milliseconds between samples of this table. */
   every: number;
   from: number;
   to: number;
-  /** There may be samples of the same series before `from`. */
+  /** There may be samples of the same series before `from`, or behind `to`. */
   confined: boolean;
 }
 
@@ -63,6 +62,7 @@ export async function askTable(asked: Asked): Promise<Told[]> {
     NAMES_IN_QUERY,
   ))
     await askPlain(asked, names, told);
+  if (asked.table.sparse === true && asked.confined) for (const { values } of told.values()) holdEdges(asked, values);
   // what ended before the window began was only asked for what held before it
   for (const [key, { values }] of told) if (!values.has('count_over_time')) told.delete(key);
   if (told.size === 0) return [];
@@ -85,8 +85,7 @@ export async function askTable(asked: Asked): Promise<Told[]> {
   return [...told.values()];
 }
 
-const seriesOf = ({ job, restart, nodes }: Asked, names: readonly string[]): string =>
-  selector({ names, job, nodes, ...(restart === undefined ? {} : { restart }) });
+const seriesOf = ({ owner, nodes }: Asked, names: readonly string[]): string => selector({ ...owner, names, nodes });
 
 async function askPlain(asked: Asked, names: readonly string[], told: Map<string, Told>): Promise<void> {
   const { to, from, table, confined } = asked;
@@ -101,10 +100,34 @@ async function askPlain(asked: Asked, names: readonly string[], told: Map<string
   }
   if (confined) {
     // integrate() counts the value that held when the window began
-    const before = `last_over_time(${series}[${duration(heldBefore(asked.every))}] offset ${window})`;
-    questions.push(ask(asked, before, to, 'before', told));
+    const back = table.sparse === true ? HELD_MILLISECONDS : heldBefore(asked.every);
+    questions.push(ask(asked, `last_over_time(${series}[${duration(back)}] offset ${window})`, to, 'before', told));
+    const hold = duration(HELD_MILLISECONDS);
+    if (table.sparse === true)
+      questions.push(ask(asked, `count_over_time(${series}[${hold}] offset -${hold})`, to, 'after', told));
   }
   await Promise.all(questions);
+}
+
+/** In a sparse table a row holds until the next: at the beginning of a part the one before, at its end the last. */
+function holdEdges({ from, to }: Asked, values: Map<string, number>): void {
+  const at = (what: string): number | undefined => values.get(what);
+  const before = at('before');
+  const count = at('count_over_time') ?? 0;
+  const set = (what: string, value: number): Map<string, number> => values.set(what, value);
+  if (before !== undefined && (count > 0 || values.has('after'))) {
+    const first = at('first_over_time') ?? before;
+    set('increase_before', before <= first ? first - before : first);
+    if (count > 0) set('tfirst_inside', at('tfirst_over_time')!);
+    set('count_over_time', count + 1);
+    set('first_over_time', before).set('tfirst_over_time', from / 1000);
+    if (!(before < at('max_over_time')!)) set('max_over_time', before).set('tmax_over_time', from / 1000);
+    set('min_over_time', Math.min(before, at('min_over_time') ?? before));
+    if (count === 0) set('last_over_time', before).set('tlast_over_time', from / 1000);
+  }
+  if (values.has('after') && values.has('count_over_time') && at('tlast_over_time')! < to / 1000) {
+    set('count_over_time', at('count_over_time')! + 1).set('tlast_over_time', to / 1000);
+  }
 }
 
 /** How far back VictoriaMetrics looks for the sample before a window, by the interval of the samples. */
@@ -148,6 +171,7 @@ async function askHeld(asked: Asked, names: readonly string[], span: Span, told:
   await Promise.all([
     ask(asked, `quantiles_over_time("phi", 0.05, 0.25, 0.5, 0.75, 0.95, ${held})`, end, 'phi', told),
     ask(asked, `stddev_over_time(${held})`, end, 'held_stddev', told),
+    ask(asked, `avg_over_time(${held})`, end, 'held_avg', told),
   ]);
 }
 

@@ -6,12 +6,14 @@ import { byName, type NodeRecording, type Recording } from '../../recording/open
 import { shaped } from '../../recording/shape.ts';
 import { unpackRecord } from '../../sinks/record-labels.ts';
 import { type Answer, EVER, type Store } from './client.ts';
-import { duration, quoted } from './selector.ts';
+import { duration, ownerOf, quoted, type Which } from './selector.ts';
 
 /** A job in a store: what its job.json and agent.json say, and no files. */
 export interface StoredJob {
   store: Store;
   recording: Recording;
+  /** Whose series its are. */
+  owner: Which;
   /** Epoch milliseconds between which all its samples lie. */
   from: number;
   to: number;
@@ -60,13 +62,26 @@ interface Piece {
   text: string;
 }
 
-/** The newest whole revision of each record, by node, restart and kind of record. */
-function recordsOf(answers: readonly Answer[]): { node: string; restart: string; record: string; value: object }[] {
-  const groups = Map.groupBy(answers, ({ labels }) => JSON.stringify([labels.node, labels.restart, labels.record]));
+interface FoundRecord {
+  node: string;
+  restart: string;
+  record: string;
+  /** Labels that are on every series of the site. */
+  labels: Record<string, string>;
+  value: object;
+}
+
+/** The newest whole revision of each record, by all that is not the record itself. */
+function recordsOf(answers: readonly Answer[]): FoundRecord[] {
+  const whose = ({ labels }: Answer): [string, string][] =>
+    Object.entries(labels)
+      .filter(([name]) => !['__name__', 'piece', 'pieces', 'text'].includes(name))
+      .sort();
+  const groups = Map.groupBy(answers, (answer) => JSON.stringify(whose(answer)));
   return [...groups.values()].flatMap((group) => {
-    const { node = '', restart = '', record = '' } = group[0]!.labels;
+    const { node = '', restart = '', record = '', job: _, ...labels } = Object.fromEntries(whose(group[0]!));
     const value = newestRecord(group);
-    return value === undefined ? [] : [{ node, restart, record, value }];
+    return value === undefined ? [] : [{ node, restart, record, labels, value }];
   });
 }
 
@@ -94,21 +109,23 @@ function newestRecord(group: readonly Answer[]): object | undefined {
 
 function jobsOf(store: Store, answers: readonly Answer[], now: number): StoredJob[] {
   const records = recordsOf(answers);
-  const jobs = new Map<string, { job: Job; nodes: NodeRecording[] }>();
-  for (const { node, restart, record, value } of records) {
+  const jobs: { job: Job; nodes: NodeRecording[]; restart: string; labels: Record<string, string> }[] = [];
+  for (const { node, restart, record, labels, value } of records) {
     if (record !== 'job') continue;
     const job = shaped<Job>(value, JOB_NEEDS, []);
+    const alike = (other: { restart: string; labels: object }): boolean =>
+      other.restart === restart && JSON.stringify(other.labels) === JSON.stringify(labels);
     // an id that was used again years later is another job; nodes may differ by a little on when theirs began
-    const known = [...jobs].find(([key, other]) => key.startsWith(`${restart} `) && sameJob(other.job, job));
-    const entry = known?.[1] ?? { job, nodes: [] };
-    if (known === undefined) jobs.set(`${restart} ${job.start} ${job.cluster ?? ''}`, entry);
+    const known = jobs.find((other) => alike(other) && sameJob(other.job, job));
+    const entry = known ?? { job, nodes: [], restart, labels };
+    if (known === undefined) jobs.push(entry);
     else entry.job = richer(entry.job, job);
-    const agent = records.find((r) => r.record === 'agent' && r.node === node && r.restart === restart)?.value;
+    const agent = records.find((r) => r.record === 'agent' && r.node === node && alike(r))?.value;
     const found: NodeRecording = { name: node, folder: '', tables: new Map() };
     entry.nodes.push(agent === undefined ? found : { ...found, agent: shaped<AgentRecord>(agent, AGENT_NEEDS, []) });
   }
-  return [...jobs.values()]
-    .map(({ job, nodes }) => storedJob(store, job, nodes, now))
+  return jobs
+    .map(({ job, nodes, labels }) => storedJob(store, job, nodes, labels, now))
     .sort((a, b) => a.recording.job.start - b.recording.job.start);
 }
 
@@ -124,7 +141,13 @@ function richer(a: Job, b: Job): Job {
   return { ...best, nodes: [...new Set([...best.nodes, ...other.nodes])] };
 }
 
-function storedJob(store: Store, job: Job, nodes: NodeRecording[], now: number): StoredJob {
+function storedJob(
+  store: Store,
+  job: Job,
+  nodes: NodeRecording[],
+  labels: Record<string, string>,
+  now: number,
+): StoredJob {
   // what happened (process_end …) is not in a store
   for (const { agent, tables } of nodes)
     for (const table of agent?.tables ?? []) if (table.events !== true) tables.set(table.name, { parts: [] });
@@ -135,6 +158,7 @@ function storedJob(store: Store, job: Job, nodes: NodeRecording[], now: number):
   const restart = job.restart === undefined || job.restart === 0 ? '' : `r${job.restart}`;
   return {
     store,
+    owner: ownerOf(job, labels),
     recording: { path: `${store.name}#${job.id}${restart}`, job, nodes, troubles: [] },
     from: Math.floor(Math.min(...starts) / 1000) - SLACK_MILLISECONDS,
     to: Math.ceil(until / 1000) + SLACK_MILLISECONDS,

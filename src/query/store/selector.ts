@@ -1,3 +1,5 @@
+import type { Job } from '../../recording/job.ts';
+
 /** A value between quotes in MetricsQL. */
 export const quoted = (text: string): string => JSON.stringify(text);
 
@@ -12,15 +14,18 @@ export interface Which {
   job: string;
   restart?: number;
   nodes?: readonly string[];
+  /** Labels that a site puts on every series (metrics.labels), as they are on this job's. */
+  labels?: Readonly<Record<string, string>>;
 }
 
 /** The series of a job, all or those of some names and nodes: {__name__=~"…",job="4711",restart="",node=~"…"} */
-export function selector({ names, job, restart, nodes }: Which): string {
+export function selector({ names, job, restart, nodes, labels = {} }: Which): string {
   const parts: string[] = [];
   if (names?.length === 1) parts.push(`__name__=${quoted(names[0]!)}`);
   else if (names !== undefined) parts.push(`__name__=~${quoted(oneOf(names))}`);
   parts.push(`job=${quoted(job)}`, `restart=${quoted(restart === undefined || restart === 0 ? '' : String(restart))}`);
   if (nodes !== undefined) parts.push(`node=~${quoted(oneOf(nodes))}`);
+  for (const [name, value] of Object.entries(labels)) parts.push(`${name}=${quoted(value)}`);
   return `{${parts.join(',')}}`;
 }
 
@@ -30,4 +35,9 @@ export const duration = (milliseconds: number): string => `${Math.max(1, Math.ro
 /** Pieces of a list, so that no query and no answer gets too large. */
 export function chunks<T>(all: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+}
+
+/** Whose series a job's are, without the nodes and names. */
+export function ownerOf(job: Pick<Job, 'id' | 'restart'>, labels: Readonly<Record<string, string>>): Which {
+  return { job: job.id, labels, ...(job.restart === undefined ? {} : { restart: job.restart }) };
 }

@@ -121,6 +121,7 @@ function areaOf(asked: Asked, values: Values, series: SeriesStatistics): number 
   // integrate() holds each value until the next one, the last until the window ends, and what was before it from its beginning
   let area = at('integrate') - at('last_over_time') * (asked.to / 1000 - last);
   const before = values.get('before');
+  if (asked.table.sparse === true && before !== undefined) return heldArea(values, series, area);
   if (before !== undefined) area -= before * (first - (asked.from - 1) / 1000);
   if (asked.table.sparse === true) return area + at('last_over_time') * (series.end / 1e6 - last);
   // trapezoids are half a step higher where values rise
@@ -128,10 +129,21 @@ function areaOf(asked: Asked, values: Values, series: SeriesStatistics): number 
   return area + ((at('last_over_time') - at('first_over_time')) * step) / 2;
 }
 
+/** integrate() sees what held when the window began only if it was not long before: the grid tells whether it did. */
+function heldArea(values: Values, series: SeriesStatistics, area: number): number {
+  const at = (what: string): number => values.get(what) ?? Number.NaN;
+  const from = at('tfirst_over_time');
+  if (!values.has('tfirst_inside')) return at('before') * (series.end / 1e6 - from);
+  const about = at('held_avg') * (series.end / 1e6 - from);
+  const more = area + at('before') * (at('tfirst_inside') - from);
+  return Math.abs(more - about) < Math.abs(area - about) ? more : area;
+}
+
 function growthOf(column: Column, values: Values): Pick<Statistics, 'increase' | 'rate'> {
   const at = (what: string): number => values.get(what) ?? Number.NaN;
   const real = (what: string): number => unstored(column, at(what));
-  const increase = at('count_over_time') > 1 ? sampleOf(column, at('increase')) : 0;
+  const grown = (values.get('increase') ?? 0) + (values.get('increase_before') ?? 0);
+  const increase = at('count_over_time') > 1 ? sampleOf(column, grown) : 0;
   const seconds = at('tlast_over_time') - at('tfirst_over_time');
   if (!(seconds > 0) || !values.has('rate_max')) return { increase };
   const [min, max] = [real('rate_min'), real('rate_max')];

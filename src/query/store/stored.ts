@@ -14,24 +14,23 @@ const NODES_AT_ONCE = 32;
 
 /** What every series of every table showed, by queries: `summarise` for a job in a store. */
 export async function summariseStored(
-  { store, recording, from, to }: StoredJob,
+  { store, owner, recording, from, to }: StoredJob,
   nodes: readonly NodeRecording[],
   options: SummariseOptions = {},
 ): Promise<NodeSummary[]> {
   const found = nodes.map((node): NodeSummary => ({ node, tables: new Map<string, TableStatistics>(), damage: [] }));
-  const { id, restart, interval_seconds } = recording.job;
+  const { interval_seconds } = recording.job;
   for (const some of chunks(found, NODES_AT_ONCE)) {
     for (const { table, every, members } of tablesOf(some, options.tables)) {
       const asked: Asked = {
         store,
-        job: id,
-        ...(restart === undefined ? {} : { restart }),
+        owner,
         nodes: members.map(({ node }) => node.name),
         table,
         every: Math.round(Math.max(every ?? 0, interval_seconds > 0 ? interval_seconds : 1) * 1000),
         from: options.from === undefined ? from : Math.max(from, Math.floor(options.from / 1000)),
         to: options.to === undefined ? to : Math.min(to, Math.floor(options.to / 1000)),
-        confined: options.from !== undefined,
+        confined: options.from !== undefined || options.to !== undefined,
       };
       if (asked.to < asked.from) continue;
       await addTable(asked, members);
@@ -74,10 +73,9 @@ async function addTable(asked: Asked, members: readonly NodeSummary[]): Promise<
 }
 
 async function askTexts(asked: Asked): Promise<(ToldTexts & { node: string })[]> {
-  const { store, table, job, restart, nodes, from, to } = asked;
+  const { store, table, owner, nodes, from, to } = asked;
   if (!table.columns.some((column) => column.type === 'text')) return [];
-  const names = [infoName(table)];
-  const series = selector({ names, job, nodes, ...(restart === undefined ? {} : { restart }) });
+  const series = selector({ ...owner, names: [infoName(table)], nodes });
   const found = await store.query(`tlast_over_time(${series}[${duration(to - from + 1)}])`, to);
   return found.map(({ labels, value }) => ({
     node: labels.node ?? '',
@@ -98,11 +96,10 @@ export interface StoredMarker {
 }
 
 /** The markers of a job: they are few, and each of them counts. */
-export async function storedMarkers({ store, recording, from, to }: StoredJob): Promise<StoredMarker[]> {
-  const { id, restart } = recording.job;
+export async function storedMarkers({ store, owner, recording, from, to }: StoredJob): Promise<StoredMarker[]> {
   const nodes = recording.nodes.map((node) => node.name);
   const names = ['tacho_marker_phase', 'tacho_marker_fom'];
-  const series = selector({ names, job: id, nodes, ...(restart === undefined ? {} : { restart }) });
+  const series = selector({ ...owner, names, nodes });
   const markers: StoredMarker[] = [];
   for await (const { labels, values, times } of store.samples(series, from, to)) {
     const fom = labels.__name__ === 'tacho_marker_fom';
