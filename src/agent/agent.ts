@@ -27,6 +27,8 @@ const SYNC_SECONDS = 30;
 /** A source that failed so often in a row is asked only once a minute. */
 const PATIENCE = 10;
 const RETRY_SECONDS = 60;
+/** So much more can be said in agent.json when the disk is full. */
+const ROOM_BYTES = 4096;
 
 /** Each takes a quarter of a mebibyte of events. */
 const MOST_ROUNDS = 400;
@@ -60,6 +62,9 @@ interface Reader {
   failures: number;
 }
 
+/** Where the agent's own table has the rows that wait for the disk. */
+const WAITING = 9;
+
 /** One agent: samples its sources at every tick and appends the samples to the node's folder. */
 export class Agent {
   readonly record: AgentRecord;
@@ -75,6 +80,7 @@ export class Agent {
   private endTicks: () => void = () => {};
   private tickMicroseconds = 0;
   private notesSaid = 0;
+  private troubleSaid = false;
   private nextSync = 0;
   private nextRecord = 0;
   private ended = false;
@@ -122,6 +128,8 @@ export class Agent {
       members: members.by,
       ...(cgroup === undefined ? {} : { cgroup: cgroup.path, cgroup_shared: cgroup.shared }),
     };
+    // what is new is written down at the next tick, not only a minute later
+    this.nextRecord = 0;
     for (const kind of kinds) {
       try {
         const source = kind.open(host, scope);
@@ -247,7 +255,13 @@ export class Agent {
       this.nextSync = time + SYNC_SECONDS * 1e6;
       for (const writer of this.writers.values()) writer.sync();
     }
-    if (time >= this.nextRecord || this.options.host.notes.length !== this.notesSaid) {
+    const inTrouble = this.own.numbers[WAITING]! > 0;
+    if (
+      time >= this.nextRecord ||
+      this.options.host.notes.length !== this.notesSaid ||
+      inTrouble !== this.troubleSaid
+    ) {
+      this.troubleSaid = inTrouble;
       this.nextRecord = time + RECORD_SECONDS * 1e6;
       this.save();
     }
@@ -306,7 +320,7 @@ export class Agent {
     numbers[6] = record.late_ticks;
     numbers[7] = record.missed_ticks;
     numbers[8] = this.isolated?.skipped ?? 0;
-    numbers[9] = waiting;
+    numbers[WAITING] = waiting;
     this.ownWriter.append(own);
     record.last_sample = time;
     record.cost.cpu_seconds = cpu / 1e6;
@@ -357,7 +371,7 @@ export class Agent {
     const dropped = droppedSamples(this.options.folder);
     if (dropped !== undefined) record.dropped = dropped;
     try {
-      replaceJson(path.join(this.options.folder, 'agent.json'), record);
+      replaceJson(path.join(this.options.folder, 'agent.json'), record, ROOM_BYTES);
     } catch (error) {
       if (!fs.existsSync(this.options.folder)) this.options.gone?.();
       this.note({ table: 'agent', what: 'agent.json', why: reason(error) });

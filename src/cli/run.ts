@@ -59,9 +59,6 @@ Examples:
     });
 }
 
-/** From this size on a recording is sealed at once; smaller ones are as quick to read as they are. */
-const WORTH_SEALING = 1 << 20;
-
 /** Whatever goes wrong here, the command's own end is what counts. */
 async function finish(folder: string, report: boolean): Promise<void> {
   const shown = path.relative('.', folder) || '.';
@@ -71,9 +68,9 @@ async function finish(folder: string, report: boolean): Promise<void> {
       process.stderr.write(`${await reportCard([folder], { stream: process.stderr })}\nRecording ${shown}\n`);
     }
     const { openRecording } = await import('../recording/open.ts');
-    const { liveBytes, sealRecording } = await import('../recording/seal.ts');
+    const { isWorthSealing, sealRecording } = await import('../recording/seal.ts');
     const recording = openRecording(folder);
-    if (liveBytes(recording) >= WORTH_SEALING) sealRecording(recording, { force: true });
+    if (isWorthSealing(recording)) sealRecording(recording, { force: true });
   } catch (error) {
     const { tell } = await import('./failure.ts');
     tell(error);

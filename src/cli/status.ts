@@ -18,6 +18,9 @@ export function define(command: Command): void {
         process.stdout.write(`${printable(head)}\n`);
         process.stdout.write(table(status.nodes));
       }
+      for (const { node, trouble } of status.nodes) {
+        if (trouble !== undefined) process.stderr.write(`tacho: ${node} cannot write its samples: ${trouble}\n`);
+      }
       if (status.nodes.some(({ state }) => state === 'silent' || state === 'missing')) process.exitCode = 1;
     });
 }

@@ -26,10 +26,13 @@ export function define(command: Command): void {
         );
       }
       if (options.seal) {
-        const { openRecording } = await import('../recording/open.ts');
-        const { sealRecording } = await import('../recording/seal.ts');
-        for (const { node, skipped } of sealRecording(openRecording(recording), { force: over })) {
-          if (skipped !== undefined) process.stderr.write(`tacho: ${node} is not sealed: ${skipped}\n`);
+        // whatever becomes of it, the report card is what the job waits for
+        try {
+          await takeIn(recording, over);
+        } catch (error) {
+          const { tell } = await import('./failure.ts');
+          tell(error);
+          process.exitCode = 1;
         }
       }
       if (!options.report) {
@@ -39,4 +42,15 @@ export function define(command: Command): void {
       const { reportCard } = await import('./report.ts');
       process.stdout.write(await reportCard([recording], { stream: process.stdout, format: options.format }));
     });
+}
+
+/** Completes the files: what processes still said to agents that had died, and a form that is small and quick to read. */
+async function takeIn(folder: string, over: boolean): Promise<void> {
+  const { openRecording } = await import('../recording/open.ts');
+  const { adoptRecords } = await import('../agent/adopt-records.ts');
+  if (over) await adoptRecords(openRecording(folder), false);
+  const { sealRecording } = await import('../recording/seal.ts');
+  for (const { node, skipped } of sealRecording(openRecording(folder), { force: over })) {
+    if (skipped !== undefined) process.stderr.write(`tacho: ${node} is not sealed: ${skipped}\n`);
+  }
 }

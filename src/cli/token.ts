@@ -8,7 +8,7 @@ export function define(command: Command): void {
   command.addHelpText(
     'after',
     `
-Example, on the machine of the hub:
+Example:
   tacho token key /etc/tacho/hub.key
   tacho token node c1 --trust-key-file /etc/tacho/hub.key >c1.token
 `,

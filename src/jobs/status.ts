@@ -15,6 +15,8 @@ export interface NodeStatus {
   missed_ticks: number;
   unmeasured: number;
   end_reason?: string;
+  /** Why samples cannot be written now, or had to be given up. */
+  trouble?: string;
 }
 
 export interface Status {
@@ -61,6 +63,7 @@ export function recordingStatus(folder: string, now = Date.now() * 1000): Status
         missed_ticks: newest('missed_ticks') ?? agent?.missed_ticks ?? 0,
         unmeasured: agent?.unmeasured.length ?? 0,
         ...(agent?.end_reason === undefined ? {} : { end_reason: agent.end_reason }),
+        ...(agent?.lost_samples === undefined ? {} : { trouble: agent.lost_samples[0]!.why }),
       };
     }),
   };

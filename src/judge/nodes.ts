@@ -201,9 +201,13 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     // it said farewell: stopped by the user with all others, or before them
     if (silentAt(newestOf(material))) found.status = 'stopped early';
     if (agent.end_reason !== undefined) found.reason = agent.end_reason;
-  } else if (silentAt(job.end ?? material.now)) {
+  } else if ((agent !== undefined && job.end !== undefined) || silentAt(job.end ?? material.now)) {
     found.status = 'stopped early';
-    found.reason = 'its agent was killed or the node was lost: it wrote no farewell';
+    const full = agent?.lost_samples?.[0]?.why;
+    found.reason =
+      full === undefined
+        ? 'its agent was killed or the node was lost: it wrote no farewell'
+        : `its samples could not be written: ${full}`;
   } else if (job.end === undefined) found.status = 'recording';
   return found;
 }

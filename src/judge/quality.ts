@@ -75,12 +75,15 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const { interval_seconds: interval } = material.job;
   const first = Math.min(...nodes.map((n) => n.first_sample ?? Number.POSITIVE_INFINITY));
   const last = Math.max(...nodes.map((n) => n.last_sample ?? Number.NEGATIVE_INFINITY));
-  const window = last > first ? (last - first) / 1e6 : 0;
+  const recorded = last > first ? (last - first) / 1e6 : 0;
+  const silent = quality.nodes_missing.length + quality.nodes_stopped_early.length + quality.lost_samples.length > 0;
+  // while nobody recorded, or nothing could be written, ticks were due all the same
+  const window = silent && Number.isFinite(wall) ? Math.max(recorded, wall) : recorded;
   // a job shorter than its interval still has a first and a last sample
   const each = Math.max(1, Math.floor(window / interval) || 0);
   const untouched = agents.length > 0 && !agents.some(sampled);
   quality.expected_ticks = untouched ? 0 : each * Math.max(1, nodes.length);
-  if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, window / wall);
+  if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, recorded / wall);
   const reached = untouched ? 1 : Math.min(1, quality.ticks / quality.expected_ticks);
   quality.grade = GRADES.find(([, least]) => reached >= least)?.[0] ?? 'D';
   const best = material.unread?.some((file) => file.whole) ? 'C' : material.unread?.length ? 'B' : 'A';

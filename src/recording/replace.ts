@@ -1,13 +1,40 @@
 import * as fs from 'node:fs';
+import { code } from '../base/fault.ts';
 
-/** Writes a JSON file so that a reader sees the old one or the new one, never a part of one. */
-export function replaceJson(file: string, value: unknown): void {
+/**
+ * Writes a JSON file so that a reader sees the old one or the new one, never a part of one. With `room` (bytes left free
+ * at its end) it can grow by so much even when the disk is full: then it is written in place.
+ */
+export function replaceJson(file: string, value: unknown, room = 0): void {
+  const text = `${JSON.stringify(value, null, 1)}\n`;
   const temporary = `${file}.${process.pid}.tmp`;
   try {
-    fs.writeFileSync(temporary, `${JSON.stringify(value, null, 1)}\n`, { mode: 0o600 });
+    fs.writeFileSync(temporary, room === 0 ? text : `${text}${' '.repeat(room - 1)}\n`, { mode: 0o600 });
     fs.renameSync(temporary, file);
   } catch (error) {
     fs.rmSync(temporary, { force: true });
-    throw error;
+    const full = code(error) === 'ENOSPC' || code(error) === 'EDQUOT';
+    if (room === 0 || !full || !writeInPlace(file, Buffer.from(text))) throw error;
+  }
+}
+
+/** False: there is no such file, or it has not that much room. */
+function writeInPlace(file: string, text: Buffer): boolean {
+  let fd: number;
+  try {
+    fd = fs.openSync(file, 'r+');
+  } catch {
+    return false;
+  }
+  try {
+    const { size } = fs.fstatSync(fd);
+    if (text.length > size) return false;
+    const whole = Buffer.alloc(size, ' ');
+    text.copy(whole);
+    return fs.writeSync(fd, whole, 0, size, 0) === size;
+  } catch {
+    return false;
+  } finally {
+    fs.closeSync(fd);
   }
 }

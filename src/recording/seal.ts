@@ -63,6 +63,11 @@ export function sealRecording(recording: Recording, options: SealOptions = {}): 
   });
 }
 
+/** Smaller ones are as quick to read as they are, and grow by what a Parquet file says of itself. */
+const WORTH_SEALING = 1 << 20;
+
+export const isWorthSealing = (recording: Recording): boolean => liveBytes(recording) >= WORTH_SEALING;
+
 /** Bytes of live parts that sealing would go through. */
 export function liveBytes(recording: Recording): number {
   let bytes = 0;
