@@ -1,3 +1,4 @@
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { tableOf } from '../recording/describe.ts';
@@ -7,6 +8,7 @@ import type { KafkaMessage } from './kafka-client.ts';
 import type { Reached } from './kafka-journal.ts';
 import { jobKey, type Naming, type RecordTopic, recordTopic, rowTopic } from './kafka-names.ts';
 import { KafkaRows } from './kafka-rows.ts';
+import { liveName } from './parts.ts';
 import { BEGINNING, type Position } from './position.ts';
 import type { StreamState } from './streams.ts';
 import { tableVersion } from './table-version.ts';
@@ -27,11 +29,15 @@ export interface KafkaBatch {
 
 /** Brokers refuse requests beyond 1 MiB for a partition, as they are configured by default. */
 const LARGEST_REQUEST = 700_000;
+/** The client makes a dozen objects of each message: this bounds how many there are at once. */
+const MOST_MESSAGES = 2000;
 /** Rows that no broker takes are left out. */
 const LARGEST_ROW = LARGEST_REQUEST;
+/** What a message takes besides its value: key, headers, lengths. */
+const ENVELOPE = 100;
 /** CSV that is read of one table at once, and of all for one transaction. */
-const READ_TABLE = 256 << 10;
-const READ_ALL = 4 << 20;
+const READ_TABLE = 128 << 10;
+const READ_ALL = 512 << 10;
 /** How often the changing figures in agent.json (ticks, cost) are told, in milliseconds. */
 const AGENT_EVERY = 30_000;
 /** A stream that has ended and brought nothing is looked at once in so many rounds. */
@@ -43,11 +49,17 @@ interface Followed {
   endTold: boolean;
 }
 
+/** How far everything is stored. */
+export interface Stored {
+  position(stream: string, table: string): Position | undefined;
+  forget(stream: string, table: string): void;
+}
+
 /** Collects what the streams have behind the positions, as messages. */
 export class KafkaCollector {
   private readonly root: string;
   private readonly naming: Naming;
-  private readonly position: (stream: string, table: string) => Position | undefined;
+  private readonly journal: Stored;
   private readonly followed = new Map<string, Followed>();
   private readonly told = new Map<string, string>();
   private readonly agentTold = new Map<string, number>();
@@ -55,10 +67,10 @@ export class KafkaCollector {
   /** Lines that are no rows, and rows that are too long. */
   passedOver = 0;
 
-  constructor(root: string, naming: Naming, position: (stream: string, table: string) => Position | undefined) {
+  constructor(root: string, naming: Naming, journal: Stored) {
     this.root = root;
     this.naming = naming;
-    this.position = position;
+    this.journal = journal;
   }
 
   key(stream: { folder: string }): string {
@@ -127,7 +139,7 @@ export class KafkaCollector {
       one = { tail: one?.tail ?? new Tail(stream.folder, table), rows, agent: stream.agent };
       followed.tails.set(table, one);
     }
-    let position = this.position(key, table) ?? BEGINNING;
+    let position = this.positionOf(stream, key, table);
     let read = 0;
     while (read < READ_TABLE) {
       const lines = one.tail.wholeLines(position, READ_TABLE - read, stream.ended);
@@ -143,6 +155,20 @@ export class KafkaCollector {
     }
     batch.more = true;
     return read;
+  }
+
+  /** Where to go on. What a hub files after a recording was sealed is in files that begin anew. */
+  private positionOf(stream: StreamState, key: string, table: string): Position {
+    const position = this.journal.position(key, table);
+    if (position === undefined) return BEGINNING;
+    const parts = stream.parts.get(table);
+    if (parts === undefined || parts.numbered.length > 0) return position;
+    const file = path.join(stream.folder, liveName(table));
+    const size = fs.statSync(file, { throwIfNoEntry: false })?.size;
+    if (size === undefined || (position.part === 1 && size >= position.bytes)) return position;
+    if (!fs.existsSync(path.join(stream.folder, `${table}.parquet`))) return position;
+    this.journal.forget(key, table);
+    return BEGINNING;
   }
 
   private lines(
@@ -203,7 +229,7 @@ export class KafkaCollector {
     if (stream.agent === undefined) return;
     const end: Record<string, Position> = {};
     for (const table of stream.parts.keys()) {
-      const position = this.position(key, table);
+      const position = this.journal.position(key, table);
       if (position !== undefined) end[table] = position;
     }
     const topicKey = nodeKey(stream.job, stream.node);
@@ -243,12 +269,12 @@ export class KafkaCollector {
 
   private add(batch: KafkaBatch, sizes: Map<string, number>, message: KafkaMessage): void {
     const { topic } = message;
-    const size = (sizes.get(topic) ?? 0) + Buffer.byteLength(message.value ?? '') + 100;
-    if (size > LARGEST_REQUEST && batch.batches.at(-1)!.length > 0) {
+    const size = Buffer.byteLength(message.value ?? '') + ENVELOPE;
+    if ((sizes.get(topic) ?? 0) + size > LARGEST_REQUEST || batch.batches.at(-1)!.length === MOST_MESSAGES) {
       batch.batches.push([]);
       sizes.clear();
-      sizes.set(topic, size - (sizes.get(topic) ?? 0));
-    } else sizes.set(topic, size);
+    }
+    sizes.set(topic, (sizes.get(topic) ?? 0) + size);
     batch.batches.at(-1)!.push(message);
   }
 

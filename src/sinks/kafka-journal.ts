@@ -67,6 +67,13 @@ export class KafkaJournal {
     this.pending = undefined;
   }
 
+  /** The table's files have begun anew. */
+  forget(stream: string, table: string): void {
+    delete this.reached[stream]?.[table];
+    // the lines that are there still know it: the next one begins a new file
+    this.size = Number.POSITIVE_INFINITY;
+  }
+
   /** Forgets recordings that are not in the folder any more. */
   keep(folder: string): void {
     for (const stream of Object.keys(this.reached)) {

@@ -6,7 +6,7 @@ import { type KafkaConnection, type KafkaSession, openSession, says, troubleOf }
 import { KafkaJournal } from './kafka-journal.ts';
 import { type Naming, recordTopic } from './kafka-names.ts';
 import type { Sink } from './sink.ts';
-import type { StreamState, Streams } from './streams.ts';
+import type { Streams } from './streams.ts';
 
 export interface KafkaSinkOptions extends KafkaConnection, Partial<Naming> {
   /** The spool or archive that is followed. */
@@ -37,9 +37,7 @@ export function openKafkaSink(options: KafkaSinkOptions): KafkaSink {
   const naming: Naming = { prefix: options.prefix ?? 'tacho', byUser: options.byUser ?? false };
   const file = path.resolve(options.positionsFile ?? path.join(options.folder, '.sinks/kafka.jsonl'));
   const journal = new KafkaJournal(file);
-  const collector = new KafkaCollector(path.resolve(options.folder), naming, (stream, table) =>
-    journal.position(stream, table),
-  );
+  const collector = new KafkaCollector(path.resolve(options.folder), naming, journal);
   const producer = producerName(naming.prefix, file);
   const every = (options.every ?? 1) * 1000;
   let session: KafkaSession | undefined;
@@ -173,9 +171,4 @@ async function within<T>(milliseconds: number, work: Promise<T> | undefined): Pr
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** The streams of several folders as one. */
-export function joinStreams(all: readonly Streams[]): Streams {
-  return { list: (now) => all.flatMap((each): readonly StreamState[] => each.list(now)) };
 }
