@@ -47,8 +47,12 @@ const PLAIN = [
 /** A query is at most 16 KiB long; the names of metrics are most of it. */
 const NAMES_IN_QUERY = 100;
 
-/** Points of a subquery that every store allows for a series. */
+/** Points of a subquery that every store allows for a series, and that one with little memory has room for at once. */
 const MOST_POINTS = 50_000;
+const POINTS_AT_ONCE = 1e6;
+
+/** More points than this are not worth it: a grid is made coarser. */
+const POINTS_IN_ALL = 20e6;
 
 /** Seconds for which a row of a sparse table holds at most, and a little more. */
 const HELD_MILLISECONDS = 65_000;
@@ -143,36 +147,38 @@ async function askCounters(asked: Asked, names: readonly string[], span: Span, t
   const { from, to, every, confined } = asked;
   const series = seriesOf(asked, names);
   const window = duration(to - from + 1);
-  const { grid, end, ahead } = gridOf(asked, span);
-  // the two newest samples at each point of a grid whose points lie between ticks: every step of the counter once
-  const rates = `(irate(${series}[${duration(every)}] offset -${duration(ahead)}) keep_metric_names)${grid}`;
-  const questions = [
-    ask(asked, `increase_prometheus(${series}[${window}])`, to, 'increase', told),
-    ask(asked, `tmax_over_time(${rates})`, end, 'rate_tmax', told),
-    ask(asked, `quantiles_over_time("phi", 0.05, 0.5, 0.95, ${rates})`, end, 'phi', told, 'rate_'),
-  ];
-  if (confined) {
+  await ask(asked, `increase_prometheus(${series}[${window}])`, to, 'increase', told);
+  if (!confined) await ask(asked, `rollup_rate(${series}[${window}])`, to, 'rollup', told, 'rate_');
+  const { grid, end, ahead, nodes } = gridOf(asked, names, span, told);
+  for (const some of nodes) {
+    const part = { ...asked, nodes: some };
+    // the two newest samples at each point of a grid whose points lie between ticks: every step of the counter once
+    const newest = `irate(${seriesOf(part, names)}[${duration(every)}] offset -${duration(ahead)})`;
+    const rates = `(${newest} keep_metric_names)${grid}`;
+    await ask(part, `tmax_over_time(${rates})`, end, 'rate_tmax', told);
+    await ask(part, `quantiles_over_time("phi", 0.05, 0.5, 0.95, ${rates})`, end, 'phi', told, 'rate_');
+    if (!confined) continue;
     // rollup_rate() would count the step into the window, too
-    questions.push(ask(asked, `min_over_time(${rates})`, end, 'rate_min', told));
-    questions.push(ask(asked, `max_over_time(${rates})`, end, 'rate_max', told));
-  } else questions.push(ask(asked, `rollup_rate(${series}[${window}])`, to, 'rollup', told, 'rate_'));
-  await Promise.all(questions);
+    await ask(part, `min_over_time(${rates})`, end, 'rate_min', told);
+    await ask(part, `max_over_time(${rates})`, end, 'rate_max', told);
+  }
 }
 
 /** In a sparse table a value counts for as long as it held: it is looked at on a grid. */
 async function askHeld(asked: Asked, names: readonly string[], span: Span, told: Map<string, Told>): Promise<void> {
-  const series = seriesOf(asked, names);
-  const { grid, end, ahead } = gridOf(asked, span, true);
+  const { grid, end, ahead, nodes } = gridOf(asked, names, span, told, true);
   const hold = duration(HELD_MILLISECONDS);
-  // it holds as long as another row follows
-  const value = `(last_over_time(${series}[${hold}] offset -${duration(ahead)}) keep_metric_names)`;
-  const next = `(count_over_time(${series}[${hold}] offset -${duration(ahead + HELD_MILLISECONDS)}) keep_metric_names)`;
-  const held = `(${value} and ${next})${grid}`;
-  await Promise.all([
-    ask(asked, `quantiles_over_time("phi", 0.05, 0.25, 0.5, 0.75, 0.95, ${held})`, end, 'phi', told),
-    ask(asked, `stddev_over_time(${held})`, end, 'held_stddev', told),
-    ask(asked, `avg_over_time(${held})`, end, 'held_avg', told),
-  ]);
+  for (const some of nodes) {
+    const part = { ...asked, nodes: some };
+    const series = seriesOf(part, names);
+    // it holds as long as another row follows
+    const value = `(last_over_time(${series}[${hold}] offset -${duration(ahead)}) keep_metric_names)`;
+    const next = `(count_over_time(${series}[${hold}] offset -${duration(ahead + HELD_MILLISECONDS)}) keep_metric_names)`;
+    const held = `(${value} and ${next})${grid}`;
+    await ask(part, `quantiles_over_time("phi", 0.05, 0.25, 0.5, 0.75, 0.95, ${held})`, end, 'phi', told);
+    await ask(part, `stddev_over_time(${held})`, end, 'held_stddev', told);
+    await ask(part, `avg_over_time(${held})`, end, 'held_avg', told);
+  }
 }
 
 /** First and last sample of all series. */
@@ -188,16 +194,30 @@ interface Grid {
   end: number;
   /** How far ahead of each point the middle between two ticks lies. */
   ahead: number;
+  /** The nodes, as many at a time as there is room for. */
+  nodes: string[][];
 }
 
 /** A grid with a point for each tick, or each but the first. Points of a subquery are whole multiples of its step since 1970. */
-function gridOf({ every }: Asked, { first, last }: Span, all = false): Grid {
-  const step = every * Math.max(1, Math.ceil((last - first) / every / MOST_POINTS));
+function gridOf(
+  { every, nodes }: Asked,
+  names: readonly string[],
+  { first, last }: Span,
+  told: ReadonlyMap<string, Told>,
+  all = false,
+): Grid {
+  const wanted = new Set(names);
+  let series = 0;
+  for (const { labels } of told.values()) if (wanted.has(labels.__name__!)) series++;
+  const ticks = (last - first) / every + 1;
+  const step = every * Math.max(1, Math.ceil(ticks / MOST_POINTS), Math.ceil((ticks * series) / POINTS_IN_ALL));
   const phase = last % step;
+  const points = ((last - first) / step + 1) * Math.max(1, series / nodes.length);
   return {
     grid: `[${duration(Math.max(step / 2, last - first + (all ? step / 2 : -step / 2)))}:${duration(step)}]`,
     end: last - phase,
     ahead: phase + every / 2,
+    nodes: chunks(nodes, Math.max(1, Math.floor(POINTS_AT_ONCE / points))),
   };
 }
 
