@@ -1,17 +1,18 @@
 import * as fs from 'node:fs';
 
 const MADV_DONTNEED = 4;
-/** When an agent's start, and then its warming up, is over. */
-const MOMENTS_MS = [20_000, 300_000];
+/** When an agent's start is over, and how often it is done again: now and then other parts are needed, for a moment. */
+const FIRST_MS = 20_000;
+const AGAIN_MS = 300_000;
 
 /**
- * Gives back, a while after the start, the parts of Node's own program file that only the start has needed: some 20 MB of
- * an agent's memory that would stay with it for days. What is needed again comes back from the file by itself.
- * `againSeconds`: a service does so now and then, as each job needs other parts when it begins and ends.
+ * Gives back, a while after the start and then every few minutes, the parts of Node's own program file that are not
+ * needed all the time: some 20 MB of an agent's memory that would stay with it for days. What is needed again comes back
+ * from the file by itself.
  */
-export function giveBackStart(againSeconds?: number): void {
-  for (const moment of MOMENTS_MS) setTimeout(() => void giveBack(), moment).unref();
-  if (againSeconds !== undefined) setInterval(() => void giveBack(), againSeconds * 1000).unref();
+export function giveBackStart(): void {
+  setTimeout(() => void giveBack(), FIRST_MS).unref();
+  setInterval(() => void giveBack(), AGAIN_MS).unref();
 }
 
 async function giveBack(): Promise<void> {

@@ -56,7 +56,7 @@ Examples:
       const config = await configOf(options, SETTINGS);
       const node = config['service.node'] ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
       const { giveBackStart } = await import('../agent/give-back.ts');
-      giveBackStart(options.recording === undefined ? 120 : undefined);
+      giveBackStart();
       let end: (why: string) => void = () => {};
       const over = new Promise<string>((resolve) => {
         end = resolve;
