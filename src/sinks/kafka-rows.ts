@@ -107,7 +107,7 @@ export class KafkaRows {
   private row(line: string): { value: string; time: number } | undefined {
     const cells = line.includes('"') ? splitLine(line) : line.split(',');
     const time = Number(cells[0]);
-    if (cells.length !== this.uses.length || !(time > 0)) return undefined;
+    if (cells.length !== this.uses.length || cells[0] === '' || !(time >= 0)) return undefined;
     let value = `{"time":${Math.round(time)},${this.identity}`;
     for (let i = 1; i < cells.length; i++) {
       const cell = cells[i]!;

@@ -71,7 +71,7 @@ export async function startBroker(): Promise<Broker> {
   const properties = path.join(folder, 'server.properties');
   fs.writeFileSync(properties, configuration(folder, port, controller));
   const cluster = randomBytes(16).toString('base64url');
-  execFileSync('java', [...JAVA, 'kafka.tools.StorageTool', 'format', '-t', cluster, '-c', properties], {
+  execFileSync('java', [...JAVA, 'kafka.tools.StorageTool', 'format', `--cluster-id=${cluster}`, '-c', properties], {
     stdio: 'pipe',
   });
   let child: ChildProcess | undefined;

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { TableWriter } from '../recording/append.ts';
+import { KafkaCollector, type Stored } from './kafka-batch.ts';
+import type { Reached } from './kafka-journal.ts';
+import { spoolStreams } from './streams.ts';
+import { COUNTED, countedRows, testAgent, testJob, testRecording } from './test-spool.ts';
+
+const naming = { prefix: 'tacho', byUser: false };
+
+function remembering(): Stored & { take(reached: Reached): void } {
+  const known: Reached = {};
+  return {
+    take: (reached) => {
+      for (const [stream, tables] of Object.entries(reached)) known[stream] = { ...known[stream], ...tables };
+    },
+    position(stream, table) {
+      const at = known[stream]?.[table];
+      return at === undefined ? undefined : { part: at[0], bytes: at[1] };
+    },
+    forget: (stream, table) => void delete known[stream]?.[table],
+  };
+}
+
+test('what waits is taken in bounded steps, in requests that brokers take, until nothing is left', async () => {
+  const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-batch-'));
+  try {
+    const ROWS = 20_000;
+    const folder = testRecording(spool, 'job-1', testJob('1'), testAgent('c1'));
+    const writer = new TableWriter(folder, COUNTED, { rollBytes: 100_000 });
+    for (let n = 0; n < ROWS; n += 100) writer.append(countedRows('a', n, n + 100));
+    await writer.close();
+    const stored = remembering();
+    const collector = new KafkaCollector(spool, naming, stored);
+    const streams = spoolStreams(spool);
+    const numbers: number[] = [];
+    let steps = 0;
+    for (let more = true; more; steps++) {
+      const batch = collector.collect(streams.list(), true);
+      for (const messages of batch.batches) {
+        assert.ok(messages.length > 0 && messages.length <= 2000, `${messages.length} messages`);
+        const rows = messages.filter(({ topic }) => topic === 'tacho.counted');
+        const bytes = rows.reduce((sum, { value }) => sum + Buffer.byteLength(value!), 0);
+        assert.ok(bytes <= 700_000, `${bytes} bytes`);
+        for (const { value } of rows) numbers.push(JSON.parse(value!).n);
+      }
+      // full ones, but for the last
+      assert.ok(batch.batches.length <= Math.ceil(batch.rows / 2000) + 1);
+      stored.take(batch.reached);
+      collector.stored(batch);
+      more = batch.more;
+    }
+    collector.close();
+    assert.ok(steps > 2, `${steps} steps`);
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: ROWS }, (_, n) => n),
+    );
+  } finally {
+    fs.rmSync(spool, { recursive: true });
+  }
+});
+
+test('definitions, jobs and nodes are told once, and again when they change', () => {
+  const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-batch-'));
+  try {
+    testRecording(spool, 'job-1', testJob('1'), testAgent('c1'));
+    const collector = new KafkaCollector(spool, naming, remembering());
+    const topics = (now: number): string[] => {
+      const batch = collector.collect(spoolStreams(spool).list(), true, now);
+      collector.stored(batch);
+      return batch.batches.flat().map(({ topic, key }) => `${topic} ${key}`);
+    };
+    const version = /^tacho\.tables counted [0-9a-f]{12}$/;
+    const first = topics(1_000_000);
+    assert.equal(first.length, 3);
+    assert.deepEqual([first[0], first[2]], ['tacho.jobs 1', 'tacho.nodes 1 c1']);
+    assert.match(first[1]!, version);
+    assert.deepEqual(topics(1_001_000), []);
+    testRecording(spool, 'job-1', testJob('1', { name: 'other' }), testAgent('c1'));
+    assert.deepEqual(topics(1_002_000), ['tacho.jobs 1']);
+    assert.deepEqual(topics(1_050_000), ['tacho.nodes 1 c1']);
+  } finally {
+    fs.rmSync(spool, { recursive: true });
+  }
+});
