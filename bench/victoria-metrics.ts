@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
-import * as net from 'node:net';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../src/base/free-port.ts';
 import type { Recording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
 
@@ -122,15 +122,6 @@ async function until(address: string): Promise<void> {
     await sleep(100);
   }
   throw new Error('VictoriaMetrics did not start within ten seconds');
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** User and system time of a process, from /proc, in ticks of 10 ms. */

@@ -6,6 +6,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
+import { freePort } from '../src/base/free-port.ts';
 import type { AgentRecord } from '../src/recording/agent-record.ts';
 import { BEGINNING, type Position } from '../src/sinks/position.ts';
 import { Tail } from '../src/sinks/tail.ts';
@@ -59,14 +60,6 @@ class HubProcess {
     const [user] = fs.readdirSync(this.archive).filter((name) => name.startsWith('user='));
     return path.join(this.archive, user ?? 'user=', 'job=4711/node=c1');
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const startedHub = async (t: TestContext, archive: string): Promise<HubProcess> => {

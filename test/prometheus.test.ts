@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import * as net from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { serveMetrics } from '../src/agent/metrics-server.ts';
+import { freePort } from '../src/base/free-port.ts';
 import { exposition } from '../src/sinks/exposition.ts';
 import { sources } from '../src/sources/index.ts';
 import { Unavailable } from '../src/sources/source.ts';
@@ -146,11 +146,3 @@ test('a real Prometheus, configured as docs/prometheus.md says, has the labels t
     { __name__: 'up', instance: target, job: 'tacho' },
   ]);
 });
-
-async function freePort(): Promise<number> {
-  const probe = net.createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as net.AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}

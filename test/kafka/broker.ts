@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as net from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { freePort } from '../../src/base/free-port.ts';
 
 /** One Apache Kafka node (KRaft: broker and controller in one) on loopback, in a folder of its own. */
 export interface Broker {
@@ -141,14 +142,6 @@ function configuration(folder: string, port: number, controller: number): string
   return Object.entries(settings)
     .map(([key, value]) => `${key}=${value}\n`)
     .join('');
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Whether the broker says which requests it understands: then it serves clients. */

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
-import * as net from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../src/base/free-port.ts';
 
 /** Why there can be no VictoriaMetrics on this machine; false: there can. */
 export function whyNoVictoria(): string | false {
@@ -91,14 +91,4 @@ export async function startVictoria(flags: readonly string[] = []): Promise<Vict
     throw error;
   }
   return server;
-}
-
-async function freePort(): Promise<number> {
-  const probe = net.createServer();
-  probe.listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as net.AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

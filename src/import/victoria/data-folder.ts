@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
-import * as net from 'node:net';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault, reason } from '../../base/fault.ts';
+import { freePort } from '../../base/free-port.ts';
 import { openStore, type Store } from '../../query/store/client.ts';
 
 /** What VictoriaMetrics is called: by Debian, and in its own archives. */
@@ -131,14 +131,4 @@ async function ready(child: ChildProcess, url: string, log: string, folder: stri
   throw new Fault(`VictoriaMetrics cannot open ${folder}: ${failed?.message ?? why ?? 'it does not start'}`, {
     hint: 'a folder that a newer VictoriaMetrics wrote needs that version here',
   });
-}
-
-async function freePort(): Promise<number> {
-  const probe = net.createServer();
-  probe.listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as net.AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
