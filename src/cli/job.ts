@@ -2,22 +2,12 @@ import type { Command } from 'commander';
 import { parseDuration } from '../base/duration.ts';
 import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
+import type { BeginFlags } from '../jobs/job-variables.ts';
 
 const SETTINGS = ['service.jobs'] as const;
 
-interface Options extends Record<string, unknown> {
-  jobId?: string;
-  restart?: string;
-  user?: string;
-  uid?: string;
-  nodes?: string;
-  name?: string;
-  cluster?: string;
-  directory?: string;
-  scheduler?: string;
-  interval?: number;
+interface Options extends BeginFlags, Record<string, unknown> {
   exitCode?: string;
-  jobFile?: string;
   format: string;
 }
 
