@@ -273,12 +273,40 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
   test('drop asks; without a terminal it needs --yes', () => {
     const url = fresh();
     tacho(['submit', recording, '--db', url]);
-    assertFault(tacho(['db', 'drop', '--db', url], { input: 'yes\n' }), 2, 'this would remove 1 jobs', '--yes');
+    assertFault(tacho(['db', 'drop', '--db', url], { input: 'yes\n' }), 2, 'this would remove 1 job,', '--yes');
     assert.equal(jobsIn(url), '17');
     const dropped = tacho(['db', 'drop', '--yes', '--db', url]);
     assert.equal(dropped.code, 0, dropped.err);
-    assert.match(dropped.out, /^1 jobs removed from postgres:/);
+    assert.match(dropped.out, /^1 job removed from postgres:/);
     assertFault(tacho(['db', 'drop', '--yes', '--db', url]), 1, 'there is nothing to drop');
+  });
+
+  test('the tables of a newer Tacho are not dropped', () => {
+    const url = fresh();
+    const change = "insert into tacho.schema_versions (version, what, tacho) values (99, 'later', '9.0')";
+    server.sql(nameOf(url), change);
+    assertFault(tacho(['db', 'drop', '--yes', '--db', url]), 1, 'newer Tacho (schema 99');
+    assert.equal(jobsIn(url), '', 'still there');
+  });
+
+  test('any table can be had, whole or of some jobs', () => {
+    const csv = tacho(['db', 'table', 'hosts', '--columns', 'name', '--db', db]);
+    assert.equal(csv.out, 'name\nc1\n', csv.err);
+    const processes = tacho([
+      'db',
+      'table',
+      'processes',
+      '17',
+      '--columns',
+      'pid,start_time',
+      '-f',
+      'json',
+      '--db',
+      db,
+    ]);
+    assert.deepEqual(JSON.parse(processes.out), [{ pid: 100, start_time: START }]);
+    assert.equal(tacho(['db', 'table', 'models', '-f', 'json', '--db', db]).out, '[]\n');
+    assertFault(tacho(['db', 'table', 'proceses', '--db', db]), 2, 'did you mean processes?');
   });
 
   test('drop believes only a whole yes', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import * as net from 'node:net';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../src/base/free-port.ts';
 import { VERSION } from '../src/base/version.ts';
 import { writeDemo } from '../src/demo/demo.ts';
 import { findJupyter } from '../src/show/jupyter.ts';
@@ -154,6 +154,22 @@ test('the same frames come from a database', { skip: noPandas || whyNoPostgres()
       threads: true,
       operations: true,
       compare: true,
+      tables: ['name', 'facts', 'since'],
+      hosts: [
+        ['c1', 4],
+        ['c2', 4],
+      ],
+      nodes: [
+        ['c1', 'c2'],
+        ['c1', 'c2'],
+      ],
+      times: 'datetime64[ns, UTC]',
+      thread_sum: 2.5e6,
+      of_both: 6,
+      args: ['a "b",\tc'],
+      models: 0,
+      no_table: 'the database has no table "process_end"',
+      no_job: `there is no job 77 in the database ${db}`,
     });
     const folder = temporary();
     const cells = codeOf({ database: db, jobs: ['1'] }, folder);
@@ -297,15 +313,6 @@ test('a real Jupyter opens it, behind its token, and ends when it is told to', {
   assert.equal(await ended, 0, said);
   await assert.rejects(fetch(address));
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = net.createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 test('the Python package has the version of the program', () => {
   const project = fs.readFileSync(path.join(PACKAGE, 'pyproject.toml'), 'utf8');

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import IO, Any, Collection, Dict, Iterable, Mapping
 
 try:
@@ -43,6 +44,19 @@ def wide_frame(output: IO[bytes]) -> pandas.DataFrame:
         output.seek(0)
         frame = pandas.read_csv(output, header=list(range(depth)), index_col=0, **HOW)
     frame.index = pandas.DatetimeIndex(utc(frame.index.to_series()), name="time")
+    return frame
+
+
+def stored_frame(output: IO[bytes], columns: Iterable[Mapping[str, str]]) -> pandas.DataFrame:
+    """A frame of a table in the database, whose columns are described; lists and objects become Python's own."""
+    kinds = {column["name"]: column["type"] for column in columns}
+    texts = [name for name, kind in kinds.items() if kind in ("text", "json", "truth")]
+    frame = long_frame(output, texts, [name for name, kind in kinds.items() if kind == "time"])
+    for name in frame.columns:
+        if kinds[name] == "json":
+            frame[name] = [None if pandas.isna(cell) else json.loads(cell) for cell in frame[name]]
+        elif kinds[name] == "truth":
+            frame[name] = frame[name].map({"t": True, "f": False})
     return frame
 
 

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
+import { pageWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJob } from './measured-jobs.ts';
 import { storeOf } from './model.ts';
-import { pageWidth } from './process-source.ts';
 import { whole } from './processes.ts';
 
 interface Options extends DatabaseOptions {

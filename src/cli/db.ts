@@ -9,8 +9,10 @@ import { configFlags } from '../config/flags.ts';
 import type { Database } from '../database/connect.ts';
 import type { StoredJob } from '../database/find-jobs.ts';
 import type { DatabaseStatus } from '../database/status.ts';
+import { count } from '../judge/words.ts';
+import { pageWidth } from '../show/page-width.ts';
 import { progress } from '../show/progress.ts';
-import { textTable } from '../show/text-table.ts';
+import { textTable, wrap } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { parseTags } from './tags.ts';
 
@@ -23,7 +25,7 @@ interface Options {
 }
 
 export function define(command: Command): void {
-  command.usage('status|migrate|jobs|retire|drop [options]').addHelpText(
+  command.usage('status|migrate|jobs|tables|table|retire|drop [options]').addHelpText(
     'after',
     `
 Examples:
@@ -35,6 +37,8 @@ Examples:
   defineStatus(command.command('status'));
   defineMigrate(command.command('migrate'));
   defineJobs(command.command('jobs'));
+  defineTables(command.command('tables'));
+  defineTable(command.command('table'));
   defineRetire(command.command('retire'));
   defineDrop(command.command('drop'));
 }
@@ -156,6 +160,54 @@ function defineJobs(command: Command): void {
     });
 }
 
+function defineTables(command: Command): void {
+  options(command.description('List the tables in the database with their columns.'))
+    .addHelpText('after', '\nExamples:\n  tacho db tables\n')
+    .action(async (given: Options) => {
+      const { databaseTables } = await import('../database/tables.ts');
+      const { needSchema } = await import('../database/schema.ts');
+      const tables = await open(given, async (database) => {
+        await needSchema(database);
+        return databaseTables(database);
+      });
+      if (given.format === 'json') return json(tables);
+      const cells = tables.map(({ name, columns }) => [name, columns.map((column) => column.name).join(' ')]);
+      const most = Math.max(...cells.map(([name]) => name!.length));
+      for (const [name, columns] of cells) {
+        const lines = wrap(columns!, pageWidth() - most - 2);
+        print(lines.map((line, i) => `${(i === 0 ? name! : '').padEnd(most)}  ${line}\n`).join(''));
+      }
+    });
+}
+
+function defineTable(command: Command): void {
+  configFlags(command, ['db'])
+    .description('Write out a table of the database: times as epoch microseconds, lists and objects as JSON.')
+    .argument('<table>', 'jobs, users, hosts, job_hosts, processes, threads, operations, models')
+    .argument('[jobs...]', 'only what belongs to these jobs')
+    .option('--columns <names>', 'only these, e.g. job,exename,args')
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['csv', 'json']).default('csv'))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  tacho db table hosts\n  tacho db table threads 4711 --columns process,tid,cpu_time > threads.csv\n',
+    )
+    .action(async (table: string, jobs: string[], given: { columns?: string; format: 'csv' | 'json' }) => {
+      const { writeTable } = await import('../database/tables.ts');
+      const { needSchema } = await import('../database/schema.ts');
+      const { namedJobs } = await import('../database/find-jobs.ts');
+      await open(given, async (database) => {
+        await needSchema(database);
+        const chosen = jobs.length === 0 ? undefined : (await namedJobs(database, jobs)).map(({ job }) => job);
+        const question = {
+          ...{ table, format: given.format },
+          ...(given.columns === undefined ? {} : { columns: given.columns.split(',') }),
+          ...(chosen === undefined ? {} : { jobs: chosen }),
+        };
+        await writeTable(database, question, process.stdout);
+      });
+    });
+}
+
 function limit(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw usage(`"${text}" is not a number of jobs`, 'write it like --limit 100');
   return Number(text);
@@ -226,13 +278,14 @@ function defineDrop(command: Command): void {
   )
     .addHelpText('after', '\nExamples:\n  tacho db drop --db postgres://tacho@localhost/test\n')
     .action(async (given: Options & { yes?: boolean }) => {
-      const { drop } = await import('../database/schema.ts');
+      const { drop, refuseNewer } = await import('../database/schema.ts');
       const { databaseStatus } = await import('../database/status.ts');
       await open(given, async (database) => {
+        await refuseNewer(database);
         const shown = shownAddress(database.address);
         const { schema, jobs } = await databaseStatus(database);
         if (schema === 0) throw new Fault(`the database ${shown} has no tables of Tacho's: there is nothing to drop`);
-        const loss = jobs === undefined ? 'everything that a newer Tacho stored' : `${jobs} jobs`;
+        const loss = jobs === undefined ? 'everything' : count(jobs, 'job');
         if (given.yes !== true && !(await agreed(`Remove ${loss} from ${shown}? Type yes: `, loss))) {
           throw new Fault('nothing was removed');
         }

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { EXPERIMENT_TAGS } from '../judge/explore/explore.ts';
+import { pageWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
-import { pageWidth } from './process-source.ts';
 import { several, whole } from './processes.ts';
 
 interface Options extends DatabaseOptions {

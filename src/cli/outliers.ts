@@ -11,10 +11,10 @@ import {
   type Outliers,
 } from '../judge/outliers/outliers.ts';
 import { METHODS } from '../judge/outliers/votes.ts';
+import { pageWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { storeOf } from './model.ts';
-import { pageWidth } from './process-source.ts';
 import { several, whole, words } from './processes.ts';
 
 interface Options extends DatabaseOptions {

@@ -37,8 +37,3 @@ async function sourceOf(names: readonly string[], options: DatabaseOptions): Pro
   const { databaseSource } = await import('../database/source.ts');
   return databaseSource(database, names);
 }
-
-/** How wide text may be: a terminal's width, 80 elsewhere. */
-export function pageWidth(): number {
-  return process.stdout.isTTY ? Math.max(80, process.stdout.columns ?? 80) : 80;
-}

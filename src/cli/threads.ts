@@ -2,9 +2,10 @@ import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { filterProcesses } from '../query/process-filter.ts';
 import type { ProcessSet } from '../query/process-set.ts';
+import { pageWidth } from '../show/page-width.ts';
 import type { ThreadsOf } from '../show/threads-table.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
-import { openProcesses, pageWidth } from './process-source.ts';
+import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
 
 interface Options extends DatabaseOptions {

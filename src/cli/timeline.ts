@@ -2,8 +2,9 @@ import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { filterProcesses } from '../query/process-filter.ts';
 import { type TimelineBy, timelineOf } from '../query/timeline.ts';
+import { pageWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
-import { openProcesses, pageWidth } from './process-source.ts';
+import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
 
 interface Options extends DatabaseOptions {

@@ -43,6 +43,12 @@ export async function withSchema<T>(opening: Promise<Database>, work: (database:
   }
 }
 
+/** Nobody can tell what the tables of a newer Tacho hold. */
+export async function refuseNewer(database: Database): Promise<void> {
+  const version = await schemaVersion(database);
+  if (version > SCHEMA) throw newer(shownAddress(database.address), version);
+}
+
 function newer(shown: string, version: number): Fault {
   return databaseTrouble(
     `the tables in the database ${shown} are of a newer Tacho (schema ${version}; this one knows up to ${SCHEMA})`,
@@ -89,10 +95,11 @@ async function needUtf8(database: Database): Promise<void> {
   );
 }
 
-/** Removes Tacho's tables and all that they hold. */
+/** Removes Tacho's tables and all that they hold; those of a newer Tacho are left alone. */
 export async function drop(database: Database): Promise<void> {
   await database.transaction(async () => {
     await database.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    await refuseNewer(database);
     await database.query('drop schema if exists tacho cascade');
   });
 }
