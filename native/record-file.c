@@ -41,6 +41,9 @@ long read_some(int descriptor, void *buffer, size_t size)
 static long write_all(int descriptor, const char *bytes, size_t size)
 {
     long length = syscall(SYS_write, descriptor, bytes, size);
+    /* a child of vfork has its parent's memory, but not its counters */
+    if (kernel_pid() != process.pid)
+        return length;
     note(&this_thread()->io.syscw, &process.io.syscw, 1);
     note(&this_thread()->io.wchar, &process.io.wchar, length);
     return length;

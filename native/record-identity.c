@@ -1,18 +1,20 @@
 /*
- * Which process image this is: its rank, tags, working directory, program and arguments, as all of its lines have them.
+ * Which process image this is: its rank, tags, working directory, program, names and arguments, as all of its lines have them.
  * A text that is too long for a line is sent ahead in lines of its own ("A"), and "\c" stands in its place.
  */
 #include "record.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 
 char identity[IDENTITY_BYTES];
 static struct text made;
 static const char continued[] = "\\c";
 
 /* Room that the arguments, which come last, leave to the others. */
-enum { ONE_TEXT = 640 };
+enum { ONE_TEXT = 480, ONE_NAME = 256 };
 
 static void send_piece(const char *field, const char *bytes, size_t length)
 {
@@ -33,16 +35,21 @@ static void send_piece(const char *field, const char *bytes, size_t length)
     }
 }
 
-static void add_text(const char *field, const char *bytes, size_t length)
+static void add_within(size_t room_for, const char *field, const char *bytes, size_t length)
 {
     add_char(&made, '\t');
-    struct text room = { made.at, made.at + ONE_TEXT };
+    struct text room = { made.at, made.at + room_for };
     if (add_escaped(&room, bytes, length) == length) {
         made.at = room.at;
         return;
     }
     send_piece(field, bytes, length);
     add_word(&made, continued);
+}
+
+static void add_text(const char *field, const char *bytes, size_t length)
+{
+    add_within(ONE_TEXT, field, bytes, length);
 }
 
 static void add_variable(const char *field, const char *const *names)
@@ -60,10 +67,57 @@ static void add_directory(char *scratch, size_t size)
     add_text("directory", scratch, length > 1 && scratch[0] == '/' ? (size_t)length - 1 : 0);
 }
 
+/* Without its folders. */
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* The name of the file, which may be another than the name that it was called by. */
+static char file_name[ONE_NAME];
+
 static void add_program(char *scratch, size_t size)
 {
-    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", scratch, size);
-    add_text("path", scratch, length > 0 ? (size_t)length : 0);
+    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", scratch, size - 1);
+    scratch[length > 0 ? length : 0] = '\0';
+    add_text("path", scratch, strlen(scratch));
+    const char *name = last_part(scratch);
+    size_t fits = strlen(name) < sizeof file_name ? strlen(name) : sizeof file_name - 1;
+    memcpy(file_name, name, fits);
+    file_name[fits] = '\0';
+}
+
+static bool is_this_program(const char *path)
+{
+    struct stat one, other;
+    return syscall(SYS_newfstatat, AT_FDCWD, path, &one, 0) == 0 &&
+           syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &other, 0) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/*
+ * The name that the program was called by, if it is one of its file: by a link, or of a program that is many (busybox,
+ * the wrappers of MPI). The kernel remembers what it was asked to execute; of a script that is the script, and the first
+ * argument is the interpreter's path. Empty: the name of the file.
+ */
+static const char *called_by(const char *first)
+{
+    const char *executed = (const char *)getauxval(AT_EXECFN);
+    const char *name = last_part(first[0] == '-' ? first + 1 : first);
+    if (*name == '\0' || strcmp(name, file_name) == 0)
+        return "";
+    if (executed != NULL && strcmp(name, last_part(executed)) == 0)
+        return name;
+    return strchr(first, '/') != NULL && is_this_program(first) ? name : "";
+}
+
+/* `first` is the first argument, as far as it is known. */
+static void add_names(const char *first)
+{
+    const char *name = called_by(first);
+    add_within(ONE_NAME, "argv0", first, strlen(first));
+    add_within(ONE_NAME, "exename", name, strlen(name));
 }
 
 /* The arguments lie one behind the other, each ended by a zero: what is between them becomes a space. */
@@ -144,6 +198,8 @@ static void add_arguments(char *scratch, size_t size)
     struct source source = open_arguments();
     size_t half = size / 2, piece = half - 1;
     size_t length = next_piece(&source, scratch, piece);
+    scratch[length] = '\0';
+    add_names(scratch);
     size_t joined = join(&state, scratch, length, scratch + half);
     add_char(&made, '\t');
     struct text room = { made.at, identity + sizeof identity - 1 };
@@ -162,8 +218,7 @@ static void add_arguments(char *scratch, size_t size)
 
 void make_identity(char *scratch, size_t size)
 {
-    static const char *const ranks[] = { "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", NULL };
-    static const char *const tags[] = { "TACHO_TAGS", "PAPIEX_TAGS", NULL };
+    static const char *const ranks[] = { RANK_VARIABLES, NULL }, *const tags[] = { TAG_VARIABLES, NULL };
     made.at = identity;
     made.end = identity + sizeof identity - 1;
     add_variable("rank", ranks);

@@ -15,10 +15,16 @@ struct library {
     const ElfW(Half) *versions;
 };
 
-struct search {
+struct wanted {
     const char *name;
+    size_t place; /* in struct real */
+};
+
+struct search {
+    const struct wanted *wanted;
+    size_t count;
     bool behind_us;
-    void *found;
+    char *real;
 };
 
 /* glibc puts addresses in place of the offsets in the file, musl does not. */
@@ -104,20 +110,34 @@ static int look(struct dl_phdr_info *info, size_t size, void *data)
     struct library library = tables(info, dynamic);
     if (library.symbols == NULL || library.names == NULL)
         return 0;
-    uint32_t i = library.gnu_hash != NULL    ? by_gnu_hash(&library, search->name)
-                 : library.sysv_hash != NULL ? by_sysv_hash(&library, search->name)
-                                             : 0;
-    if (i == 0)
-        return 0;
-    search->found = (void *)(info->dlpi_addr + library.symbols[i].st_value);
-    return 1;
+    for (size_t w = 0; w < search->count; w++) {
+        void **place = (void **)(void *)(search->real + search->wanted[w].place);
+        const char *name = search->wanted[w].name;
+        if (*place != NULL)
+            continue;
+        uint32_t i = library.gnu_hash != NULL    ? by_gnu_hash(&library, name)
+                     : library.sysv_hash != NULL ? by_sysv_hash(&library, name)
+                                                 : 0;
+        if (i != 0)
+            *place = (void *)(info->dlpi_addr + library.symbols[i].st_value);
+    }
+    return 0;
 }
 
-static void *next_function(const char *name)
+#define WANTED(name) { #name, offsetof(struct real, name) }
+static const struct wanted of_threads[] = {
+    WANTED(pthread_create), WANTED(pthread_key_create), WANTED(pthread_setspecific), WANTED(pthread_atfork),
+    WANTED(thrd_create),
+};
+static const struct wanted others[] = {
+    WANTED(execve), WANTED(execvpe), WANTED(fexecve), WANTED(posix_spawn), WANTED(posix_spawnp), WANTED(quick_exit),
+    WANTED(wait4),  WANTED(waitpid), WANTED(waitid),
+};
+
+static void find(const struct wanted *wanted, size_t count, struct real *real)
 {
-    struct search search = { .name = name };
+    struct search search = { .wanted = wanted, .count = count, .real = (char *)real };
     dl_iterate_phdr(look, &search);
-    return search.found;
 }
 
 /*
@@ -129,17 +149,11 @@ const struct real *real_functions(void)
     static struct real real;
     static bool found;
     if (!found) {
-        real.pthread_create = next_function("pthread_create");
-        real.pthread_key_create = next_function("pthread_key_create");
-        real.pthread_setspecific = next_function("pthread_setspecific");
-        real.pthread_atfork = next_function("pthread_atfork");
-        real.thrd_create = next_function("thrd_create");
-        real.execve = next_function("execve");
-        real.execvpe = next_function("execvpe");
-        real.fexecve = next_function("fexecve");
-        real.quick_exit = next_function("quick_exit");
-        /* older programs without threads may load libpthread later */
-        found = real.pthread_create != NULL;
+        find(others, sizeof others / sizeof *others, &real);
+        found = true;
     }
+    /* older programs without threads may load libpthread later */
+    if (real.pthread_create == NULL)
+        find(of_threads, sizeof of_threads / sizeof *of_threads, &real);
     return &real;
 }

@@ -15,7 +15,10 @@
  *   record-process.c   start, fork and end of a process
  *   record-thread.c    start and end of threads
  *   record-places.c    what is known of each thread
- *   record-end.c       the ways of ending that pass by the usual one: exec, _exit, daemon…
+ *   record-end.c       the ways of ending that pass by the usual one: _exit, daemon…
+ *   record-exec.c      a program takes the place of another, or is started in a child
+ *   record-wait.c      a child has ended
+ *   record-told.c      what is told of other processes
  *   record-signal.c    ends by a signal, if asked for
  *   record-next.c      the function that a wrapper stands in for
  */
@@ -27,15 +30,21 @@
 #endif
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define EXPORTED __attribute__((visibility("default")))
+
+#define RANK_VARIABLES "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"
+#define TAG_VARIABLES "TACHO_TAGS", "PAPIEX_TAGS"
 
 /* A line, its newlines included, fits into one page. */
 enum { LINE_BYTES = 4096, IDENTITY_BYTES = 2600, MAX_EVENTS = 8 };
@@ -138,6 +147,12 @@ void begin_recording(void);
 void end_process(const char *how, int code, int signal);
 void leave_image(void);
 
+/* record-told.c */
+bool tell_exec(const char *path, char *const *arguments, char *const *environment);
+void tell_spawn(int64_t time, pid_t child, const char *path, char *const *arguments, char *const *environment);
+void tell_end(pid_t child, int status, const struct rusage *used);
+void take_back(pid_t pid, const char *why);
+
 /* record-places.c */
 struct thread *this_thread(void);
 struct thread *take_place(pid_t tid);
@@ -162,7 +177,14 @@ struct real {
     int (*execve)(const char *, char *const[], char *const[]);
     int (*execvpe)(const char *, char *const[], char *const[]);
     int (*fexecve)(int, char *const[], char *const[]);
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                       char *const[], char *const[]);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+                        char *const[], char *const[]);
     void (*quick_exit)(int);
+    pid_t (*wait4)(pid_t, int *, int, struct rusage *);
+    pid_t (*waitpid)(pid_t, int *, int);
+    int (*waitid)(idtype_t, id_t, siginfo_t *, int);
 };
 const struct real *real_functions(void);
 

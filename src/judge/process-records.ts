@@ -53,7 +53,7 @@ export function recordsOf({ processes }: Material, nodes: readonly NodeReport[])
     const source = processes.source[i];
     const spent = (processes.cpu_time[i]! || 0) / 1e6;
     found.threads += processes.threads[i]! || 0;
-    if (source === 'record') {
+    if (source === 'record' || source === 'parent') {
       found.records++;
       found.cpu_seconds += spent;
       if (processes.exitcode[i]! > 0 || processes.exitsignal[i]! > 0) found.failed++;

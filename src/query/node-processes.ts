@@ -1,5 +1,5 @@
 import type { Batch } from '../recording/batch.ts';
-import { birthOf, cumulative, type Images, imagesOf, isCopy } from './process-images.ts';
+import { birthOf, cumulative, type Images, imagesOf, isCopy, isTold } from './process-images.ts';
 import type { SampledProcess } from './process-samples.ts';
 import { makeColumns, type ProcessColumns, type ProcessJob } from './process-set.ts';
 
@@ -45,7 +45,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   const most = images.length + 2 * samples.length;
   const columns = makeColumns(most, names, [given.job]);
   const rows = new Int32Array(most).fill(-1);
-  const into: Writer = { ...given, images, columns, at: 0, rows, before: new Int32Array(most) };
+  const into: Writer = { ...given, images, columns, at: 0, rows, before: new Int32Array(most), sampled: new Map() };
   const sampled = sampleFinder(samples);
   const seen = new Set<SampledProcess>();
   for (let p = 0; p + 1 < images.processes.length; p++) {
@@ -57,6 +57,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.start, sample.start, -1);
   columns.length = into.at;
   addRecorded(into);
+  for (const [i, sample] of into.sampled) fillFrom(columns, i, sample);
   addCpuTime(columns);
   return trim(columns);
 }
@@ -69,6 +70,8 @@ interface Writer extends NodeProcesses {
   /** For each process, its row among the end records and that of the image before it; −1: none. */
   rows: Int32Array;
   before: Int32Array;
+  /** What sampling saw of processes that only their parents told of. */
+  sampled: Map<number, SampledProcess>;
 }
 
 function metricsOf(ends: Batch | undefined): string[] {
@@ -98,7 +101,10 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
   const ppid = firstNumber(into, first, 'ppid');
   const born = images.start[first]!;
   let before = -1;
-  for (let k = end - first > 1 && isCopy(images, first, into.starts) ? first + 1 : first; k < end; k++) {
+  for (let k = first; k < end; k++) {
+    // what was a copy, or told of, and then spoke as another image, was never anything else
+    const passed = k === first ? isCopy(images, k, into.starts) : false;
+    if (k + 1 < end && (passed || isTold(images, k, into.starts))) continue;
     const i = into.at++;
     const row = images.endRow[k]!;
     addIdentity(into, i, k);
@@ -107,6 +113,7 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
     if (row >= 0) {
       into.rows[i] = row;
       into.before[i] = before;
+      if (sample !== undefined && text(into.ends!, 'told_by', row) === 'parent') into.sampled.set(i, sample);
       before = row;
       continue;
     }
@@ -166,7 +173,7 @@ function addRecorded({ columns, ends, rows, before }: Writer): void {
   for (let i = 0; i < length; i++) {
     const row = rows[i]!;
     if (row < 0) continue;
-    columns.source[i] = 'record';
+    columns.source[i] = text(ends, 'told_by', row) === 'parent' ? 'parent' : 'record';
     columns.end[i] = ends.time[row]!;
     columns.ended[i] = text(ends, 'ended', row);
   }
@@ -204,6 +211,15 @@ function addSampled(into: Writer, i: number, sample: SampledProcess, before: num
     const counted = counters.has(name) ? (ends!.numbers.get(name)?.[before] ?? 0) : 0;
     // sampling is coarser than records: it may know less than they have said
     columns.metrics.get(name)![i] = Number.isNaN(counted) ? value : Math.max(0, value - counted);
+  }
+}
+
+/** What a parent cannot know of its child. */
+function fillFrom(columns: ProcessColumns, i: number, sample: SampledProcess): void {
+  if (Number.isNaN(columns.threads[i]!)) columns.threads[i] = sample.threads;
+  for (const [name, value] of sample.metrics) {
+    const values = columns.metrics.get(name)!;
+    if (Number.isNaN(values[i]!)) values[i] = value;
   }
 }
 

@@ -72,7 +72,7 @@ const METRIC_KINDS: Readonly<Record<string, ColumnKind>> = {
 };
 
 /** Columns of records that the merging and the tree are made of. */
-const ALWAYS = ['ppid', 'uid', 'ended', 'exitcode', 'exitsignal', 'numtids', 'starttime', 'usertime', 'systemtime'];
+const ALWAYS = 'ppid uid ended told_by exitcode exitsignal numtids starttime usertime systemtime'.split(' ');
 
 const MADE_OF: Readonly<Record<string, readonly string[]>> = {
   command: ['exename', 'path', 'args'],

@@ -139,12 +139,20 @@ function goesOn(images: Images, first: number, i: number, ends: Batch | undefine
 
 /** A child that was forked only to execute another program ends without a record: it has nothing to tell of its own. */
 export function isCopy(images: Images, i: number, starts: Batch | undefined): boolean {
-  const began = starts?.texts.get('began');
-  const row = images.startRow[i]!;
-  return images.endRow[i]! < 0 && (began === undefined || began.values[began.codes[row]!] !== 'exec');
+  return images.endRow[i]! < 0 && !['exec', 'told'].includes(beganAs(images, i, starts));
 }
 
-/** When the kernel started the process with the images from `first` to before `end`, epoch microseconds. */
+/** A program that its parent told of, and that has told nothing of its own. */
+export function isTold(images: Images, i: number, starts: Batch | undefined): boolean {
+  return images.endRow[i]! < 0 && beganAs(images, i, starts) === 'told';
+}
+
+function beganAs(images: Images, i: number, starts: Batch | undefined): string {
+  const began = starts?.texts.get('began');
+  return began === undefined || images.startRow[i]! < 0 ? '' : began.values[began.codes[images.startRow[i]!]!]!;
+}
+
+/** When the kernel started the process with the images from `first` to before `end`, epoch microseconds, to a tick. */
 export function birthOf(images: Images, ends: Batch | undefined, first: number, end: number): number {
   for (let i = first; i < end && !Number.isNaN(images.boot); i++) {
     const ticks = ticksOf(images, ends, i);

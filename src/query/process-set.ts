@@ -17,10 +17,11 @@ export interface ProcessJob {
 }
 
 /**
- * record: the process told of its own end. start: it told of its start only, so it was killed or still runs. sample:
- * only sampling saw it; its end is when it was seen last.
+ * record: the process told of its own end. parent: the process that waited for it did, as it was killed or says nothing
+ * itself. start: only its start is known, so it was killed or still runs. sample: only sampling saw it; its end is when
+ * it was seen last.
  */
-export type ProcessOrigin = 'record' | 'start' | 'sample';
+export type ProcessOrigin = 'record' | 'parent' | 'start' | 'sample';
 
 export const TEXTS = [
   'node',

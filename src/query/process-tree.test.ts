@@ -37,6 +37,18 @@ test('a pid that was used again: the parent is the one that was alive', () => {
   assert.deepEqual([...set.parent], [-1, -1, 0, 1, -1, -1]);
 });
 
+test('a parent may end before the first line of its child is written', () => {
+  const set = testSet([
+    { pid: 10, ppid: 1, from: 0, to: 5 },
+    { pid: 11, ppid: 10, from: 5.1, to: 9 },
+    { pid: 12, ppid: 10, from: 5.6, to: 9 },
+    { pid: 13, ppid: 1, from: 0, to: 5 },
+    { pid: 13, ppid: 1, from: 5.05, to: 7 },
+    { pid: 14, ppid: 13, from: 5.1, to: 6 },
+  ]);
+  assert.deepEqual([...set.parent], [-1, 0, -1, -1, -1, 4]);
+});
+
 test('a parent that began after its child is none', () => {
   const set = testSet([
     { pid: 10, ppid: 1, from: 5.000001, to: 10 },

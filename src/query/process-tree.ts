@@ -2,6 +2,11 @@ import type { ProcessColumns, ProcessSet, ProcessTree } from './process-set.ts';
 
 /** Start and end from sampling are a tick and a clock's error away from the truth. */
 const SAMPLED = 1.5e6;
+/**
+ * A process writes its first line some time after it began, when the parent that it names may have ended. That one was
+ * alive before, so this is only against a pid that is used again.
+ */
+const RECORDED = 0.5e6;
 
 /** The processes with their tree. */
 export function linkProcesses(columns: ProcessColumns): ProcessSet {
@@ -59,11 +64,10 @@ function parentsOf(columns: ProcessColumns): Int32Array {
 /** Was process `c` alive when the process `i` began at `moment`? */
 function aliveAt(columns: ProcessColumns, c: number, moment: number, i: number): boolean {
   const exact = columns.source[c] !== 'sample' && columns.source[i] !== 'sample';
-  const slack = exact ? 0 : SAMPLED;
   const end = columns.end[c]!;
   // one that executed another program lives on; when no record tells of that program, nobody knows until when
   const open = Number.isNaN(end) || columns.ended[c] === 'exec';
-  return columns.start[c]! <= moment + slack && (open || end >= moment - slack);
+  return columns.start[c]! <= moment + (exact ? 0 : SAMPLED) && (open || end >= moment - (exact ? RECORDED : SAMPLED));
 }
 
 /** Clocks that are too coarse can make two processes each other's parents: one of them becomes a root. */

@@ -116,7 +116,12 @@ export function withTail(
 export function notesOf(set: ProcessSet): string[] {
   const of = (source: string): number => set.source.reduce((sum, one) => sum + Number(one === source), 0);
   const notes: string[] = [];
-  const [recorded, started, sampled] = [of('record'), of('start'), of('sample')];
+  const [told, started, sampled] = [of('parent'), of('start'), of('sample')];
+  const recorded = of('record') + told;
+  if (told > 0)
+    notes.push(
+      `told: ${count(told, 'process', 'processes')} killed or unable to record, known from who waited for them`,
+    );
   if (started > 0)
     notes.push(`no end: ${count(started, 'process', 'processes')} started, then killed or still running`);
   if (sampled > 0 && recorded + started === 0)

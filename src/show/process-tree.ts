@@ -72,9 +72,10 @@ export function processTree(
   return `${text.join('\n')}\n`;
 }
 
+const MARKS: Readonly<Record<string, string>> = { parent: ' (told)', start: ' (no end)', sample: ' (sampled)' };
+
 function label(set: ProcessSet, i: number): string {
-  const mark = set.source[i] === 'record' ? '' : set.source[i] === 'start' ? ' (no end)' : ' (sampled)';
-  return printable(commandOf(set, i)) + mark;
+  return printable(commandOf(set, i)) + (MARKS[set.source[i]!] ?? '');
 }
 
 const indent = (depth: number): string =>

@@ -52,7 +52,8 @@ function openTail(
   const progress = `${file}.read`;
   const old = `${file}.old`;
   const delays = host.text('/proc/sys/kernel/task_delayacct') !== '0';
-  const lines = recordLines(tables, { redact, delays });
+  const resumed = fs.existsSync(old) || savedOffset() > 0;
+  const lines = recordLines(tables, { redact, delays, resumed });
   const taken = new Set<keyof RecordFrames>();
   let buffer = Buffer.allocUnsafeSlow(2 * PORTION);
   let kept = 0;

@@ -18,26 +18,34 @@ interface Line {
   pid?: number;
   start?: number;
   time?: number;
+  ppid?: number;
   began?: string;
+  name?: string;
+  code?: string;
   ended?: string;
   args?: string;
   threads?: number;
 }
 
-const startLine = ({ pid = 10, start = 100, began = 'exec', args = 'a b' }: Line = {}): string =>
-  ['S1', start, pid, start, 1, 2, 3, 4, began, '7', 'op:x', '/dir', '/bin/prog', args, '.'].join('\t');
+const startLine = ({ pid = 10, start = 100, ppid = 1, began = 'exec', name = '', args = 'a b' }: Line = {}): string =>
+  ['S2', start, pid, start, ppid, 2, 3, 4, began, '7', 'op:x', '/dir', '/bin/prog', './call', name, args, '.'].join(
+    '\t',
+  );
 
 const endLine = ({
   pid = 10,
   start = 100,
   time = 900,
   ended = 'exit',
+  ppid = 1,
   args = 'a b',
+  name = '',
   threads = 1,
+  code = '5',
 }: Line = {}): string => {
-  const code = ended === 'exec' ? ['', ''] : ['5', '0'];
-  const identity = [time, pid, start, 1, 2, 3, 4, '7', 'op:x', '/dir', '/bin/prog', args];
-  return ['E1', ...identity, ended, ...code, threads, 0, ...METRICS, '.'].join('\t');
+  const codes = ended === 'exec' ? ['', ''] : [code, '0'];
+  const identity = [time, pid, start, ppid, 2, 3, 4, '7', 'op:x', '/dir', '/bin/prog', './call', name, args];
+  return ['E2', ...identity, ended, ...codes, threads, 0, ...METRICS, '.'].join('\t');
 };
 
 const threadLine = (pid: number, tid: number): string =>
@@ -72,7 +80,9 @@ test('a start and an end become rows, an only thread is its process', () => {
   const { starts, ends, threads, frames } = read([startLine(), endLine()]);
   assert.deepEqual([starts, ends, threads], [['10 exec'], ['10 exit'], ['10 10 exit']]);
   const [start, end, thread] = frames as [Frame, Frame, Frame];
-  assert.deepEqual(start.texts.slice(0, 9), ['10', '100', '7', 'op:x', '/dir', '/bin/prog', 'a b', 'prog', 'exec']);
+  const identity = ['10', '100', '7', 'op:x', '/dir', '/bin/prog', 'a b', 'prog'];
+  assert.deepEqual(start.texts.slice(0, 10), [...identity, 'exec', './call']);
+  assert.deepEqual(end.texts.slice(0, 11), [...identity, 'exit', './call', 'itself']);
   assert.deepEqual([...start.numbers.slice(0, 4)], [1, 2, 3, 4]);
   assert.deepEqual([start.times![0], end.times![0], thread.times![0]], [100, 900, 900]);
   const value = (name: string): number => end.numbers[end.number(name)]!;
@@ -128,6 +138,78 @@ test('a forked child that ends, works or is killed has its start', () => {
     endLine({ start: 500 }),
   ]);
   assert.deepEqual(killed.starts, ['10 fork', '10 fork']);
+});
+
+const told = (line: Line = {}): string => startLine({ began: 'told', start: 120, ppid: 7, ...line });
+const waitedLine = (status: number, { pid = 10, parent = 7, time = 950 } = {}): string =>
+  ['W1', time, pid, parent, status, 3000, 2000, 777, 11, 12, 13, 14, 15, 16, '.'].join('\t');
+const takenBack = (why: string): string => ['N1', 130, 10, why, '.'].join('\t');
+
+test('a program that was told of and speaks for itself keeps its parent; one that is silent is its record', () => {
+  const spoken = read([
+    startLine({ began: 'fork', ppid: 7 }),
+    told(),
+    startLine({ start: 140 }),
+    endLine({ start: 140 }),
+  ]);
+  assert.deepEqual([spoken.starts, spoken.ends], [['10 exec'], ['10 exit']]);
+  assert.deepEqual([spoken.frames[0]!.numbers[0], spoken.frames[1]!.numbers[0]], [7, 7]);
+  const silent = read([startLine({ began: 'fork', ppid: 7 }), told(), waitedLine(5 << 8)]);
+  assert.deepEqual([silent.starts, silent.ends, silent.threads], [['10 told'], ['10 exit'], []]);
+  const [, end] = silent.frames as [Frame, Frame, Frame];
+  const value = (name: string): number => end.numbers[end.number(name)]!;
+  assert.deepEqual(end.texts.slice(0, 2), ['10', '120']);
+  assert.equal(end.texts[10], 'parent');
+  assert.deepEqual(
+    ['ppid', 'exitcode', 'exitsignal', 'usertime', 'systemtime', 'rssmax'].map(value),
+    [7, 5, 0, 3000, 2000, 777],
+  );
+  assert.deepEqual(['minflt', 'invol_ctxsw', 'rchar'].map(value), [11, 16, Number.NaN]);
+});
+
+test('who spawns tells afterwards: a program that has spoken, or ended, is not told again', () => {
+  const spawned = startLine({ began: 'spawn', start: 90, ppid: 7 });
+  assert.deepEqual(read([startLine(), spawned, endLine(), waitedLine(0)]).starts, ['10 exec']);
+  const late = read([startLine(), endLine(), spawned, waitedLine(0)]);
+  assert.deepEqual([late.starts, late.ends], [['10 exec'], ['10 exit']]);
+  assert.deepEqual(read([spawned, waitedLine(9)]).starts, ['10 told']);
+});
+
+test('a killed process has its end from its parent; one that has ended has nothing to add', () => {
+  const killed = read([startLine(), waitedLine(9)]);
+  assert.deepEqual([killed.starts, killed.ends], [['10 exec'], ['10 signal']]);
+  const end = killed.frames[1]!;
+  assert.deepEqual([end.numbers[end.number('exitsignal')], end.numbers[end.number('exitcode')]], [9, Number.NaN]);
+  assert.deepEqual(read([startLine(), endLine(), waitedLine(5 << 8)]).ends, ['10 exit']);
+});
+
+test('what its children used is not its own', () => {
+  const child = { pid: 11, start: 130, ppid: 10 };
+  const found = read([startLine(), startLine(child), endLine(child), waitedLine(9)]);
+  const end = found.frames[1]!;
+  const at = (name: string): number => end.numbers[end.numberWidth + end.number(name)]!;
+  // 3000 less 1000 and 1002 of the child and its children; 2000 less 1001 and 1003 is nothing
+  assert.deepEqual([at('usertime'), at('systemtime'), at('minflt')], [998, 0, Number.NaN]);
+});
+
+test('an exit code that only the parent knows is filled in', () => {
+  const found = read([startLine(), endLine({ code: '' }), waitedLine(6 << 8)]);
+  assert.deepEqual([found.ends, found.frames[1]!.numbers[4]], [['10 exit'], 6]);
+  assert.deepEqual(read([startLine(), endLine({ code: '' })]).ends, ['10 exit']);
+});
+
+test('what is taken back was never told', () => {
+  const failed = read([startLine(), endLine({ ended: 'exec' }), told(), takenBack('failed'), endLine()]);
+  assert.deepEqual([failed.starts, failed.ends], [['10 exec'], ['10 exit']]);
+  const off = read([startLine({ pid: 7 }), startLine({ began: 'fork', ppid: 7 }), takenBack('off'), waitedLine(0)]);
+  assert.deepEqual([off.starts, off.ends], [['7 exec'], []]);
+});
+
+test('a child that nobody has told of is a copy of its parent, unless earlier lines are unknown', () => {
+  const found = read([startLine({ pid: 7, ppid: 3 }), waitedLine(25 << 8)]);
+  assert.deepEqual(found.ends, ['10 exit']);
+  assert.deepEqual([found.frames[1]!.numbers[0], found.frames[1]!.texts[7]], [7, 'prog']);
+  assert.deepEqual(read([waitedLine(25 << 8)]).ends, []);
 });
 
 test('an exec that failed is not an end', () => {
@@ -196,7 +278,7 @@ test('damaged lines are counted and leave no row', () => {
   const found = read(wrong);
   assert.deepEqual([found.starts, found.ends, found.threads], [[], [], []]);
   assert.equal(found.torn, wrong.length);
-  assert.equal(read([whole.replace('E1', 'E2')]).unknown, 1);
+  assert.equal(read([whole.replace('E2', 'E1')]).unknown, 1);
 });
 
 test('no bytes at all make it fail, and a line that is cut off anywhere is none', () => {

@@ -20,8 +20,10 @@ const identity: Column[] = [
   text('directory', 'The working directory when the image started.'),
   text('path', 'The program.'),
   text('args', "The arguments, joined by spaces; bytes that are no UTF-8 are quoted as bash does it: `$'a\\xff'`."),
-  text('exename', "The program's name without its folder."),
+  text('exename', 'The name that the program was called by, if it is one of its file; else the name of the file.'),
 ];
+
+const ARGV0 = text('argv0', 'The first argument: the name that the program was given, whatever its file is.');
 
 /**
  * In the order of the fields of a line. What exec does not reset is a counter: of two images of one process the second
@@ -70,7 +72,14 @@ export const processStartTable: Table = {
   scope: 'job',
   events: true,
   keys: [PID, START],
-  columns: [...identity, text('began', 'exec: a program was started. fork: a copy of the parent.')],
+  columns: [
+    ...identity,
+    text(
+      'began',
+      'exec: a program was started. fork: a copy of the parent. told: its parent says so, it says nothing.',
+    ),
+    ARGV0,
+  ],
 };
 
 export const processEndTable: Table = {
@@ -82,6 +91,8 @@ export const processEndTable: Table = {
   columns: [
     ...identity,
     text('ended', 'How: exit, _exit, quick_exit, signal, or exec when another program took its place.'),
+    ARGV0,
+    text('told_by', 'itself; or parent: who waited for it tells, as it was killed or says nothing itself.'),
     gauge('exitcode', 'count', 'The exit code.'),
     gauge('exitsignal', 'count', 'The signal that ended it; 0: none.'),
     gauge('numtids', 'count', 'Threads that it had in all.'),

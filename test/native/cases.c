@@ -159,6 +159,66 @@ static int case_spawn(void)
     posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environ);
     return wait_for_all();
 }
+/* The words are a program and its arguments. */
+static int case_fork_exec_this(void)
+{
+    if (fork() == 0) {
+        execv(words[0], words);
+        _exit(1);
+    }
+    return wait_for_all();
+}
+static int case_vfork_exec_this(void)
+{
+    if (vfork() == 0) {
+        execve(words[0], words, environ);
+        _exit(1);
+    }
+    return wait_for_all();
+}
+static int case_spawn_this(void)
+{
+    pid_t child;
+    posix_spawn(&child, words[0], NULL, NULL, words, environ);
+    return wait_for_all();
+}
+static int case_spawnp_this(void)
+{
+    pid_t child;
+    posix_spawnp(&child, words[0], NULL, NULL, words, environ);
+    return wait_for_all();
+}
+static int case_system_this(void) { return system(words[0]); }
+static int case_burn_and_exit(void)
+{
+    burn(number(0));
+    return number(1);
+}
+/* Answers with the signal that ended the child, as the kind of wait says it. */
+static int case_wait_for_killed(void)
+{
+    struct rusage used;
+    siginfo_t info = { 0 };
+    int status = 0;
+    pid_t child = fork(), found = 0;
+    if (child == 0) {
+        burn(20);
+        kill(getpid(), SIGKILL);
+    }
+    if (strcmp(words[0], "wait") == 0)
+        found = wait(&status);
+    else if (strcmp(words[0], "waitpid") == 0)
+        found = waitpid(child, &status, 0);
+    else if (strcmp(words[0], "wait3") == 0)
+        found = wait3(&status, 0, &used);
+    else if (strcmp(words[0], "wait4") == 0)
+        found = wait4(child, &status, 0, &used);
+    else if (waitid(P_PID, child, &info, WEXITED) == 0) {
+        found = info.si_pid;
+        status = info.si_status;
+    }
+    return found == child ? WTERMSIG(status) : 98;
+}
 static int case_system(void) { return system("/bin/true child"); }
 static int case_popen(void)
 {
@@ -417,6 +477,9 @@ static const struct {
     { "fork_exit", case_fork_exit }, { "fork__exit", case_fork__exit }, { "fork_killed", case_fork_killed },
     { "fork_exec", case_fork_exec }, { "fork_work_exec", case_fork_work_exec }, { "vfork_exec", case_vfork_exec },
     { "vfork_exit", case_vfork_exit }, { "spawn", case_spawn }, { "system", case_system }, { "popen", case_popen },
+    { "fork_exec_this", case_fork_exec_this }, { "vfork_exec_this", case_vfork_exec_this },
+    { "spawn_this", case_spawn_this }, { "spawnp_this", case_spawnp_this }, { "system_this", case_system_this },
+    { "burn_and_exit", case_burn_and_exit }, { "wait_for_killed", case_wait_for_killed },
     { "clone", case_clone }, { "orphan", case_orphan }, { "daemon", case_daemon },
     { "daemon_closing", case_daemon_closing }, { "exec", case_exec }, { "execle", case_execle },
     { "exec_missing", case_exec_missing }, { "exec_text", case_exec_text }, { "errno", case_errno },

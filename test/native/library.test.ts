@@ -13,8 +13,8 @@ before(() => {
 after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 /** What programs may come to see of it. */
-const EXPORTS = `_Exit _exit daemon execl execle execlp execv execve execvp execvpe fexecve pthread_create quick_exit
-  thrd_create`.split(/\s+/);
+const EXPORTS = `_Exit _exit daemon execl execle execlp execv execve execvp execvpe fexecve posix_spawn posix_spawnp
+  pthread_create quick_exit thrd_create wait wait3 wait4 waitid waitpid`.split(/\s+/);
 
 interface Symbol {
   name: string;
@@ -115,6 +115,8 @@ test('programs made with musl record themselves, too', {
   assert.equal(run('_exit', '4').ends[0]!.exitcode, 4);
   const burnt = run('burn', '100').ends[0]!;
   assert.ok(burnt.usertime + burnt.systemtime >= 100_000 && burnt.usertime + burnt.systemtime < 200_000);
+  const told = recorded(['sh', '-c', `${program} exit 3; :`]).ends[0]!;
+  assert.deepEqual([told.args, told.exitcode, told.told_by], ['exit 3', 3, 'itself'], 'its parent does');
   const forked = run('fork_exit');
   assert.equal(forked.ends[0]!.ppid, Number(forked.ends[1]!.pid));
   const many = recorded([program, 'many_threads', '500'], { TACHO_RECORD_THREAD_MS: '5000' }).ends[0]!;

@@ -1,0 +1,208 @@
+/*
+ * What a process can tell of others: which program it, or a child, is about to become, and how a child ended. A program
+ * that cannot speak for itself (static, of another architecture, without our library) is known by this alone.
+ *
+ * A child of vfork has its parent's memory, and other threads go on meanwhile: everything here lies on the stack.
+ */
+#include "record.h"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+/* Stacks may be small: two of these must find room. */
+enum { TOLD_BYTES = 2048, SHORT_BYTES = 512 };
+
+/* A process that has locked itself in since it started might be killed for what we do. */
+static bool may_tell(void)
+{
+    return process.on && syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == process.seccomp;
+}
+
+/* A long text goes ahead in lines of its own. */
+struct ahead {
+    pid_t pid;
+    int64_t start;
+    const char *field;
+};
+
+static void send_ahead(const struct ahead *to, const char *bytes, size_t length)
+{
+    char line[TOLD_BYTES];
+    while (length > 0) {
+        struct text text;
+        begin_line(&text, line, sizeof line, "A1");
+        add_field(&text, to->pid);
+        add_field(&text, to->start);
+        add_char(&text, '\t');
+        add_word(&text, to->field);
+        add_char(&text, '\t');
+        size_t sent = add_escaped(&text, bytes, length);
+        append(line, end_line(&text, line));
+        bytes += sent;
+        length -= sent;
+    }
+}
+
+static void add_told(struct text *text, const struct ahead *to, const char *bytes, size_t room)
+{
+    add_char(text, '\t');
+    if (bytes == NULL)
+        return;
+    size_t length = strlen(bytes);
+    struct text trial = { text->at, text->at + room };
+    if (add_escaped(&trial, bytes, length) == length) {
+        text->at = trial.at;
+        return;
+    }
+    send_ahead(to, bytes, length);
+    add_word(text, "\\c");
+}
+
+static const char *variable(char *const *environment, const char *name)
+{
+    size_t length = strlen(name);
+    for (; environment != NULL && *environment != NULL; environment++)
+        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return *environment + length + 1;
+    return NULL;
+}
+
+static const char *first_of(char *const *environment, const char *const *names)
+{
+    const char *value = NULL;
+    for (; *names != NULL && (value == NULL || *value == '\0'); names++)
+        value = variable(environment, *names);
+    return value;
+}
+
+/* All but the first, which is the program itself; joined by spaces. */
+static void add_told_arguments(struct text *text, struct ahead *to, char *const *arguments)
+{
+    bool fits = true;
+    add_char(text, '\t');
+    struct text trial = *text;
+    char *const *first = arguments == NULL || arguments[0] == NULL ? NULL : arguments + 1;
+    for (char *const *each = first; fits && each != NULL && *each != NULL; each++) {
+        size_t length = strlen(*each);
+        if (each != first)
+            add_char(&trial, ' ');
+        fits = add_escaped(&trial, *each, length) == length;
+    }
+    /* the last bytes of the line's room may be what a space found no more */
+    if (fits && trial.at + 4 < trial.end) {
+        *text = trial;
+        return;
+    }
+    to->field = "args";
+    for (char *const *each = first; *each != NULL; each++) {
+        if (each != first)
+            send_ahead(to, " ", 1);
+        send_ahead(to, *each, strlen(*each));
+    }
+    add_word(text, "\\c");
+}
+
+/* `path` is what the kernel is asked to execute, as whoever asks names it. */
+static void tell(const char *how, int64_t time, pid_t pid, pid_t parent, const char *path,
+                 char *const *arguments, char *const *environment)
+{
+    static const char *const ranks[] = { RANK_VARIABLES, NULL }, *const tags[] = { TAG_VARIABLES, NULL };
+    char line[TOLD_BYTES], folder[SHORT_BYTES];
+    struct ahead to = { pid, time, "rank" };
+    struct text text;
+    long length = syscall(SYS_getcwd, folder, sizeof folder);
+    begin_line(&text, line, sizeof line, "S2");
+    add_field(&text, time);
+    add_field(&text, pid);
+    add_field(&text, time);
+    add_field(&text, parent);
+    add_field(&text, syscall(SYS_getpgid, pid));
+    add_field(&text, syscall(SYS_getsid, pid));
+    add_field(&text, syscall(SYS_getuid));
+    add_word(&text, how);
+    add_told(&text, &to, first_of(environment, ranks), 32);
+    to.field = "tags";
+    add_told(&text, &to, first_of(environment, tags), 256);
+    to.field = "directory";
+    add_told(&text, &to, length > 1 && folder[0] == '/' ? folder : NULL, 256);
+    to.field = "path";
+    add_told(&text, &to, path, 256);
+    to.field = "argv0";
+    add_told(&text, &to, arguments == NULL ? NULL : arguments[0], 128);
+    add_char(&text, '\t');
+    add_told_arguments(&text, &to, arguments);
+    append(line, end_line(&text, line));
+}
+
+/* This process, or a child that borrows its memory, is about to become another program. False: nothing was said. */
+bool tell_exec(const char *path, char *const *arguments, char *const *environment)
+{
+    if (!may_tell())
+        return false;
+    int kept = errno;
+    pid_t pid = kernel_pid();
+    tell("\ttold", now(), pid, pid == process.pid ? process.ppid : (pid_t)syscall(SYS_getppid), path, arguments, environment);
+    errno = kept;
+    return true;
+}
+
+/* A child was started as another program at once. */
+void tell_spawn(int64_t time, pid_t child, const char *path, char *const *arguments, char *const *environment)
+{
+    int kept = errno;
+    if (may_tell())
+        tell("\tspawn", time, child, kernel_pid(), path, arguments, environment);
+    errno = kept;
+}
+
+/* What was told last of this process does not count. */
+void take_back(pid_t pid, const char *why)
+{
+    char line[SHORT_BYTES];
+    struct text text;
+    int kept = errno;
+    begin_line(&text, line, sizeof line, "N1");
+    add_field(&text, now());
+    add_field(&text, pid);
+    add_char(&text, '\t');
+    add_word(&text, why);
+    append(line, end_line(&text, line));
+    errno = kept;
+}
+
+static int64_t microseconds(struct timeval t) { return t.tv_sec * 1000000LL + t.tv_usec; }
+
+/* The peak memory that the kernel tells of a child begins with that of the process it was forked from. */
+static int64_t own_peak(const struct rusage *of_child)
+{
+    struct rusage usage;
+    bool more = syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0 && of_child->ru_maxrss > usage.ru_maxrss;
+    return more ? of_child->ru_maxrss : MISSING;
+}
+
+/* A child has ended, and this process has asked how. `used` is with what its own children used that it waited for. */
+void tell_end(pid_t child, int status, const struct rusage *used)
+{
+    if (!may_tell())
+        return;
+    int kept = errno;
+    char line[SHORT_BYTES];
+    struct text text;
+    begin_line(&text, line, sizeof line, "W1");
+    add_field(&text, now());
+    add_field(&text, child);
+    add_field(&text, kernel_pid());
+    add_field(&text, status);
+    add_field(&text, used == NULL ? MISSING : microseconds(used->ru_utime));
+    add_field(&text, used == NULL ? MISSING : microseconds(used->ru_stime));
+    add_field(&text, used == NULL ? MISSING : own_peak(used));
+    add_field(&text, used == NULL ? MISSING : used->ru_minflt);
+    add_field(&text, used == NULL ? MISSING : used->ru_majflt);
+    add_field(&text, used == NULL ? MISSING : used->ru_inblock);
+    add_field(&text, used == NULL ? MISSING : used->ru_oublock);
+    add_field(&text, used == NULL ? MISSING : used->ru_nvcsw);
+    add_field(&text, used == NULL ? MISSING : used->ru_nivcsw);
+    append(line, end_line(&text, line));
+    errno = kept;
+}

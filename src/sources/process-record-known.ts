@@ -1,0 +1,89 @@
+/** What the lines have said so far of a process. */
+export interface Known {
+  /** When its current image started, epoch microseconds. */
+  start: number;
+  /** Who started the process, which may have ended since. */
+  ppid: number;
+  /** The line of its start. */
+  line: Buffer;
+  /** Another process told of it; it has said nothing itself. */
+  told: boolean;
+  /** What it was before it was to execute a program: it still is, if that failed. */
+  before?: Known | undefined;
+  /** It has told of its end, but not how. */
+  ended?: boolean;
+  /** CPU time of its children that have ended, theirs included, in microseconds. */
+  childrenUser?: number;
+  childrenSystem?: number;
+  /** What the library wrote in this process so far, and what of it before the current image: the kernel counts it. */
+  wrote: Written;
+  wroteBefore: Written;
+}
+
+export interface Written {
+  bytes: number;
+  calls: number;
+}
+
+export const NOTHING: Written = { bytes: 0, calls: 0 };
+
+export interface KnownProcesses {
+  /** Those that have not told of their end, by pid. */
+  readonly living: ReadonlyMap<string, Known>;
+  begin(pid: string, known: Known): void;
+  end(pid: string, start: number): void;
+  /** Nothing more is to be said of it. */
+  leave(pid: string): void;
+  /** Its parent has waited for it. True: there is nothing to add to what was said, or that cannot be told. */
+  done(pid: string): boolean;
+  /** Has an image that started then or later told of its end? */
+  endedSince(pid: string, start: number): boolean;
+  /** A child has ended: with what it used and what its own children did. */
+  childUsed(parent: string, user: number, system: number): void;
+}
+
+/** More processes at once are rare; those that nobody waits for must not fill the memory. */
+const MOST = 8192;
+
+/** Remembers processes, so that what others tell of them finds its place. `resumed`: lines of before are unknown. */
+export function knownProcesses(resumed: boolean): KnownProcesses {
+  const living = new Map<string, Known>();
+  const over = new Map<string, number>();
+  let forgetful = resumed;
+
+  function limit(map: Map<string, unknown>): void {
+    if (map.size <= MOST) return;
+    forgetful = true;
+    for (const oldest of map.keys()) {
+      map.delete(oldest);
+      break;
+    }
+  }
+
+  function end(pid: string, start: number): void {
+    living.delete(pid);
+    over.delete(pid);
+    over.set(pid, start);
+    limit(over);
+  }
+
+  return {
+    living,
+    begin(pid, known) {
+      living.delete(pid);
+      over.delete(pid);
+      living.set(pid, known);
+      limit(living);
+    },
+    end,
+    leave: (pid) => end(pid, Number.POSITIVE_INFINITY),
+    done: (pid) => over.has(pid) || forgetful,
+    endedSince: (pid, start) => (over.get(pid) ?? Number.NEGATIVE_INFINITY) >= start,
+    childUsed(parent, user, system) {
+      const known = living.get(parent);
+      if (known === undefined || Number.isNaN(user + system)) return;
+      known.childrenUser = (known.childrenUser ?? 0) + user;
+      known.childrenSystem = (known.childrenSystem ?? 0) + system;
+    },
+  };
+}
