@@ -10,7 +10,7 @@ import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../../s
 
 /**
  * Stands for an agent: writes numbered rows to a spool, goes on with the number after the newest one, and sends them to
- * Kafka. Ends after so many rows, when they are sent.
+ * Kafka. Ends after so many rows, or when SIGTERM says that it is enough; either way when they are sent.
  *
  *     node recorder.ts SPOOL BROKERS PREFIX ROWS MILLISECONDS_BETWEEN_TICKS
  */
@@ -33,7 +33,11 @@ const sink = openKafkaSink({
   every: 0.02,
 });
 let said: string | undefined;
-while (next < Number(rows)) {
+let enough = false;
+process.on('SIGTERM', () => {
+  enough = true;
+});
+while (next < Number(rows) && !enough) {
   const to = Math.min(next + PER_TICK, Number(rows));
   // two rows of a series never have the same time
   for (; next < to; next++) writer.append(countedRows('a "quoted" é', next, next + 1, START + next * 1000));
