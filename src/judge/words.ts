@@ -1,5 +1,9 @@
 /** Numbers as people read them, in findings and in every form of the report. Missing values are a dash. */
 
+import { figure } from '../base/figure.ts';
+
+export { count, figure } from '../base/figure.ts';
+
 const MISSING = '-';
 
 /** A share as a percentage: 0.873 → '87 %', 0.004 → '0.4 %'. */
@@ -8,18 +12,6 @@ export function percent(share: number | undefined): string {
   const value = share * 100;
   if (value !== 0 && Math.abs(value) < 0.1) return '< 0.1 %';
   return `${Math.abs(value) < 9.95 && !Number.isInteger(value) ? value.toFixed(1) : value.toFixed(0)} %`;
-}
-
-/** A number with about three digits that matter: 0.0042, 1.5, 17, 1 234 567. */
-export function figure(value: number | undefined): string {
-  if (value === undefined || !Number.isFinite(value)) return MISSING;
-  const size = Math.abs(value);
-  if (size >= 99.95 || Number.isInteger(value)) {
-    return value.toFixed(0).replace(/\B(?=(\d{3})+(?!\d))/g, ' ');
-  }
-  if (size >= 9.995) return value.toFixed(1);
-  if (size >= 0.1) return value.toFixed(2).replace(/0$/, '');
-  return Number(value.toPrecision(2)).toString();
 }
 
 /** Busy CPUs, to a hundredth: less says nothing. */
@@ -35,11 +27,6 @@ export function energy(joules: number | undefined): string {
   if (wattHours >= 1000) return `${figure(wattHours / 1000)} kWh`;
   if (wattHours >= 1) return `${figure(wattHours)} Wh`;
   return `${figure(joules)} J`;
-}
-
-/** '1 node', '3 nodes'. */
-export function count(number: number, one: string, many = `${one}s`): string {
-  return `${figure(number)} ${number === 1 ? one : many}`;
 }
 
 /** 'c1', 'c1 and c2', 'c1, c2 and 5 more'. */

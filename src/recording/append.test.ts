@@ -200,6 +200,7 @@ test('when memory for waiting samples runs out the oldest are given up, and coun
     for (let s = 0; s < 100; s++) writer.append(frameOf(s, [['sda', s, 'x'.repeat(80), s]]));
     const trouble = writer.trouble!;
     assert.equal(trouble.keptRows + trouble.lostRows, 100);
+    assert.equal(fs.existsSync(writer.file), false, 'no empty file that would look damaged');
     fs.rmSync(ballast);
     writer.append(frameOf(100, [['sda', 100, '', 100]]));
     await writer.close();

@@ -132,6 +132,8 @@ export class TableWriter {
       if (this.fd >= 0) {
         try {
           fs.ftruncateSync(this.fd, this.size);
+          // an empty file would look like one that lost its rows
+          if (this.size === 0) fs.rmSync(this.file, { force: true });
         } catch {
           // then the torn line stays; readers skip it
         }

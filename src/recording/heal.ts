@@ -51,6 +51,11 @@ export function unpackDamaged(file: string): void {
   setAside(file);
 }
 
+export function removeEmpty(file: string): void {
+  if (fs.statSync(file).size > 0) throw new Error('somebody writes to it');
+  fs.rmSync(file);
+}
+
 /** Renames a file that is in the way; it is kept. */
 export function setAside(file: string): void {
   fs.renameSync(file, tornName(path.dirname(file), path.basename(file)));

@@ -53,11 +53,7 @@ export function sealRecording(recording: Recording, options: SealOptions = {}): 
     if (options.force !== true && isAlive(node, options.now)) {
       return { node: node.name, tables: [], skipped: 'its agent is still recording' };
     }
-    const tables: SealedTable[] = [];
-    for (const [name, files] of node.tables) {
-      if (files.parts.length === 0 && files.statistics !== undefined) continue;
-      tables.push(sealTable(node, name, options));
-    }
+    const tables = sealTables(node, options);
     node.tables = tableFiles(fs.readdirSync(node.folder));
     return { node: node.name, tables };
   });
@@ -78,7 +74,28 @@ export function liveBytes(recording: Recording): number {
   return bytes;
 }
 
-function sealTable(node: NodeRecording, name: string, options: SealOptions): SealedTable {
+/** All tables of a node or none: a disk that is too full for one of them leaves the node as it was. */
+function sealTables(node: NodeRecording, options: SealOptions): SealedTable[] {
+  const ready: ReadyTable[] = [];
+  try {
+    for (const [name, files] of node.tables) {
+      if (files.parts.length > 0 || files.statistics === undefined) ready.push(prepareTable(node, name, options));
+    }
+  } catch (error) {
+    if (!(error instanceof Stopped)) for (const each of ready) each.abandon();
+    throw error;
+  }
+  return ready.map((each) => each.finish());
+}
+
+/** A table whose sealed form is written, under names that nobody reads. */
+interface ReadyTable {
+  /** Puts it in the place of the live parts. */
+  finish(): SealedTable;
+  abandon(): void;
+}
+
+function prepareTable(node: NodeRecording, name: string, options: SealOptions): ReadyTable {
   const { folder } = node;
   const step = options.step ?? (() => {});
   const files = tableFiles(fs.readdirSync(folder)).get(name) ?? { parts: [] };
@@ -93,43 +110,53 @@ function sealTable(node: NodeRecording, name: string, options: SealOptions): Sea
   const version = versionOf(sealed);
   const rejected = new Rejected();
   const before = [...sizes.values()].reduce((a, b) => a + b, 0) + sizeOf(sealed);
-  try {
+  const abandon = (): void => {
+    fs.rmSync(newSealed, { force: true });
+    fs.rmSync(newStatistics, { force: true });
+  };
+  const orFault = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      abandon();
+      if (error instanceof Fault) throw error;
+      const what = `cannot seal table ${name} of node ${node.name}: ${reason(error)}; the node stays as it was`;
+      throw new Fault(what, { cause: error });
+    }
+  };
+  const { written, kept } = orFault(() => {
     const written = writeTable(node, name, files, newSealed, rejected, options);
     step('parquet written');
     // not brought to the disk: when a crash loses them, they are computed again
     fs.writeFileSync(newStatistics, JSON.stringify(written.statistics), { mode: 0o600 });
     step('statistics written');
-    if (versionOf(sealed) !== version) {
-      // somebody else sealed it meanwhile, perhaps with newer rows: begin again with theirs
-      fs.rmSync(newSealed);
-      fs.rmSync(newStatistics);
-      return sealTable(node, name, options);
-    }
-    const kept = keepRejected(folder, rejected, written.damage, step);
-    fs.renameSync(newSealed, sealed);
-    step('parquet renamed');
-    fs.renameSync(newStatistics, statistics);
-    step('statistics renamed');
-    syncFolder(folder);
-    for (const [part, size] of sizes) {
-      const file = path.join(folder, part);
-      // what grew meanwhile has rows that are not sealed
-      if (sizeOf(file) !== size) continue;
-      if (kept.has(part)) fs.renameSync(file, kept.get(part)!);
-      else fs.rmSync(file, { force: true });
-      step(`${part} removed`);
-      options.progress?.(size);
-    }
-    return { table: name, rows: written.statistics.rows, bytes_before: before, bytes_after: sizeOf(sealed) };
-  } catch (error) {
-    if (error instanceof Stopped) throw error;
-    fs.rmSync(newSealed, { force: true });
-    fs.rmSync(newStatistics, { force: true });
-    if (error instanceof Fault) throw error;
-    throw new Fault(`cannot seal table ${name} of node ${node.name}: ${reason(error)}; the recording stays as it was`, {
-      cause: error,
+    return { written, kept: keepRejected(folder, rejected, written.damage, step) };
+  });
+  for (const size of sizes.values()) options.progress?.(size);
+  const finish = (): SealedTable =>
+    orFault(() => {
+      if (versionOf(sealed) !== version) {
+        // somebody else sealed it meanwhile, perhaps with newer rows: begin again with theirs
+        abandon();
+        return prepareTable(node, name, { ...options, progress: () => {} }).finish();
+      }
+      fs.renameSync(newSealed, sealed);
+      step('parquet renamed');
+      fs.renameSync(newStatistics, statistics);
+      step('statistics renamed');
+      syncFolder(folder);
+      for (const [part, size] of sizes) {
+        const file = path.join(folder, part);
+        // what grew meanwhile has rows that are not sealed
+        if (sizeOf(file) !== size) continue;
+        if (kept.has(part) && size > 0) fs.renameSync(file, kept.get(part)!);
+        else fs.rmSync(file, { force: true });
+        step(`${part} removed`);
+      }
+      return { table: name, rows: written.statistics.rows, bytes_before: before, bytes_after: sizeOf(sealed) };
     });
-  }
+  return { finish, abandon };
 }
 
 /** Thrown by tests in place of a crash: nothing is tidied up. */

@@ -186,7 +186,7 @@ test('time that goes backwards and columns nobody described are said', async () 
   fs.writeFileSync(path.join(nodeOf(folder), 'agent.json'), JSON.stringify(agentOf('c1', [diskTable, narrow])));
   assert.deepEqual(found(folder), [
     'note: node=c1/load.csv has columns that nobody described: load1 → read as gauges',
-    'note: node=c1/load.csv time goes backwards or repeats 1 times → read in the right order, each once',
+    'note: node=c1/load.csv time goes backwards or repeats 1 time → read in the right order, each once',
   ]);
 });
 
@@ -205,4 +205,23 @@ test('a damaged job.json is left for its owner', async () => {
   const folder = await makeRecording({ seconds: 3 });
   fs.writeFileSync(path.join(folder, 'job.json'), '{');
   assert.deepEqual(found(folder), ['left: job.json it is damaged → the rest is read without it']);
+});
+
+test('a file that a full disk left empty goes away, since its agent has told what was lost', async () => {
+  const folder = await makeRecording({ seconds: 5 });
+  const agent = { ...agentOf('c1', [diskTable, loadTable]), lost_samples: [{ table: 'load', rows: 1, why: 'full' }] };
+  fs.writeFileSync(path.join(nodeOf(folder), 'agent.json'), JSON.stringify(agent));
+  fs.truncateSync(path.join(nodeOf(folder), 'load.csv'));
+  assert.deepEqual(found(folder), ['healed: node=c1/load.csv it is empty → removed: nothing was ever in it']);
+  assert.deepEqual(found(folder), []);
+});
+
+test('a file of which nothing is whole is set aside, and nothing is left in its place', async () => {
+  const folder = await makeRecording({ seconds: 5 });
+  const file = path.join(nodeOf(folder), 'load.csv');
+  const noise = Buffer.from(Array.from({ length: 200 }, (_, i) => 11 + ((i * 37) % 240)));
+  fs.writeFileSync(file, noise);
+  assert.deepEqual(found(folder), ['healed: node=c1/load.csv not a line of it is whole → set aside as load.csv.torn']);
+  assert.deepEqual([fs.existsSync(file), fs.readFileSync(`${file}.torn`).equals(noise)], [false, true]);
+  assert.deepEqual(found(folder), []);
 });

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
+import { count } from '../base/figure.ts';
 import { isAlive } from './alive.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
 import { headerOf, layoutOf, tableOf } from './describe.ts';
@@ -169,7 +170,11 @@ class Verifier {
       if (damage.bad_lines + damage.torn_bytes > 0 && this.hands) this.part(node, name, file, alive);
       return;
     }
-    if (damage.unreadable === 'it is empty')
+    const lost = node.agent?.lost_samples?.some((each) => each.table === name);
+    if (damage.unreadable === 'it is empty' && lost) {
+      // what would be in it is known to be lost: the disk was full before its first line
+      this.mend(file, damage.unreadable, 'removed: nothing was ever in it', () => heal.removeEmpty(file));
+    } else if (damage.unreadable === 'it is empty')
       this.add(file, damage.unreadable, 'left', 'a copy from a backup would help');
     else if (damage.unreadable !== undefined && file.endsWith('.zst')) {
       this.mend(
@@ -181,8 +186,12 @@ class Verifier {
     } else if (damage.unreadable !== undefined) {
       this.mend(file, damage.unreadable, `set aside as ${torn}.torn`, () => heal.setAside(file));
     } else if (damage.bad_lines > 0 || (damage.torn_bytes > 0 && !alive)) {
+      if (damage.torn_bytes === fs.statSync(file).size && !file.endsWith('.zst')) {
+        this.mend(file, 'not a line of it is whole', `set aside as ${torn}.torn`, () => heal.setAside(file));
+        return;
+      }
       const words = damage.first_bad.map(({ line, why }) => `line ${line}: ${why}`);
-      const bad = damage.bad_lines > 0 ? [`${damage.bad_lines} bad lines (${words.join('; ')})`] : [];
+      const bad = damage.bad_lines > 0 ? [`${count(damage.bad_lines, 'bad line')} (${words.join('; ')})`] : [];
       const cut = damage.torn_bytes > 0 ? ['its last line is torn'] : [];
       this.mend(file, [...bad, ...cut].join(', '), `moved to ${torn}.torn`, () => heal.cutOut(file, ranges));
     }
@@ -196,7 +205,12 @@ class Verifier {
     }
     const back = backwards(rows, table?.keys.map((key) => key.name) ?? []);
     if (back > 0 && table?.events !== true)
-      this.add(file, `time goes backwards or repeats ${back} times`, 'note', 'read in the right order, each once');
+      this.add(
+        file,
+        `time goes backwards or repeats ${count(back, 'time')}`,
+        'note',
+        'read in the right order, each once',
+      );
   }
 
   private sealed(node: NodeRecording, name: string, file: string, files: TableFiles): 'good' | 'bad' {
@@ -230,11 +244,11 @@ class Verifier {
 function backwards(rows: Rows, keys: readonly string[]): number {
   const newest = new Map<string, number>();
   const codes = keys.flatMap((key) => rows.texts.get(key)?.codes ?? []);
-  let count = 0;
+  let found = 0;
   for (let i = 0; i < rows.length; i++) {
     const series = codes.map((each) => each[i]).join(',');
-    if (rows.time[i]! <= (newest.get(series) ?? Number.NEGATIVE_INFINITY)) count++;
+    if (rows.time[i]! <= (newest.get(series) ?? Number.NEGATIVE_INFINITY)) found++;
     else newest.set(series, rows.time[i]!);
   }
-  return count;
+  return found;
 }
