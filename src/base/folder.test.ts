@@ -9,8 +9,8 @@ test('a folder is made with those above it, and may be there already', (t) => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-folder-'));
   t.after(() => fs.rmSync(root, { recursive: true }));
   const folder = path.join(root, 'a', 'b', 'c');
-  makeFolder(folder, 0o700);
-  makeFolder(folder, 0o700);
+  assert.deepEqual(makeFolder(folder, 0o700), [folder, path.dirname(folder), path.join(root, 'a')]);
+  assert.deepEqual(makeFolder(folder, 0o700), []);
   assert.equal(fs.statSync(folder).mode & 0o777, 0o700);
   fs.writeFileSync(path.join(folder, 'file'), '');
   assert.throws(() => makeFolder(path.join(folder, 'file')), { code: 'EEXIST' });

@@ -3,17 +3,18 @@ import * as path from 'node:path';
 import { code } from './fault.ts';
 
 /**
- * Makes a folder and those above it that are missing; throws the system's error. Node's own `recursive` never returns where
- * the kernel answers "no such file" to every attempt, as below /proc.
+ * Makes a folder and those above it that are missing, and returns those, the innermost first; throws the system's error.
+ * Node's own `recursive` never returns where the kernel answers "no such file" to every attempt, as below /proc.
  */
-export function makeFolder(folder: string, mode = 0o777): void {
+export function makeFolder(folder: string, mode = 0o777): string[] {
   try {
     fs.mkdirSync(folder, { mode });
+    return [folder];
   } catch (error) {
     const parent = path.dirname(path.resolve(folder));
-    if (code(error) === 'EEXIST' && fs.statSync(folder).isDirectory()) return;
+    if (code(error) === 'EEXIST' && fs.statSync(folder).isDirectory()) return [];
     if (code(error) !== 'ENOENT' || fs.existsSync(parent)) throw error;
-    makeFolder(parent, mode);
-    fs.mkdirSync(folder, { mode });
+    const above = makeFolder(parent, mode);
+    return [...makeFolder(folder, mode), ...above];
   }
 }

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault, reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
 import { refreshJob } from '../jobs/refresh.ts';
 import { isAlive } from '../recording/alive.ts';
 import { openRecording, type Recording, recordingFolders } from '../recording/open.ts';
@@ -166,7 +167,7 @@ function moveAside(folder: string, watched: string, why: string): string {
 
 function moveInto(folder: string, place: string): string {
   try {
-    fs.mkdirSync(place, { recursive: true, mode: 0o700 });
+    makeFolder(place, 0o700);
     for (let n = 1; ; n++) {
       const to = path.join(place, path.basename(path.resolve(folder)) + (n === 1 ? '' : `-${n}`));
       if (fs.existsSync(to)) continue;

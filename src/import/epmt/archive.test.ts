@@ -87,6 +87,7 @@ test('what is cut off, damaged, too large or no archive at all', async (t) => {
   const whole = tgzOf(JOB);
   await assert.rejects(contents(archive(t, whole.subarray(0, whole.length - 10))), /it is cut off/);
   await assert.rejects(contents(archive(t, gzipSync(tarOf(JOB).subarray(0, 2000)))), /cut off/);
+  await assert.rejects(contents(archive(t, Buffer.from('some text'))), /it is neither a gzip nor a tar archive/);
   const damaged = Buffer.from(whole);
   damaged[damaged.length >> 1]! ^= 0xff;
   await assert.rejects(contents(archive(t, damaged)), /cannot be imported/);

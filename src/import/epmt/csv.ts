@@ -49,6 +49,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   const utf8 = isUtf8(bytes);
   const place = (column: string): number => header.indexOf(column);
   const [numtids, pid, start, end, tid] = [place('numtids'), place('pid'), place('start'), place('end'), place('tid')];
+  const times = ['usertime', 'systemtime'].map(place).filter((c) => c >= 0);
   let expected = 0;
 
   while (at < bytes.length) {
@@ -74,7 +75,10 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
         const from = at;
         let value = 0;
         for (byte = bytes[at]!; byte >= 48 && byte <= 57; byte = bytes[++at]!) value = value * 10 + (byte - 48);
-        if (at === from) value = Number.NaN;
+        if (at === from) {
+          value = Number.NaN;
+          if (c >= times[0]!) rows.empty++;
+        }
         targets[c]![row] = negative ? -value : value;
         if (byte === RETURN && bytes[at + 1] === NEWLINE) byte = bytes[++at]!;
         if ((byte !== COMMA && byte !== NEWLINE) || (negative && at === from)) {
@@ -97,6 +101,8 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
       else throw corrupted(name, line, columnsText(cells(bytes, begin), width));
     }
 
+    // without its CPU time a process would count for less than it used
+    for (const c of times) if (Number.isNaN(targets[c]![row])) throw corrupted(name, line, `${header[c]} is empty`);
     const announced = targets[numtids]![row]!;
     if (Number.isNaN(announced)) {
       if (expected === 0) throw corrupted(name, line, 'it is a thread without a process (numtids is empty)');

@@ -173,6 +173,7 @@ test('negative numbers and empty cells are what they are', () => {
   const rows = csv([lines[0], cells.join(',')].join('\n'));
   assert.ok(numbers(rows, 'rdtsc_duration')[0]! < -28e15);
   assert.deepEqual(numbers(rows, 'wchar'), [Number.NaN]);
+  assert.equal(rows.empty, 1);
 });
 
 const change = (line: number, column: string, value: string): string => {
@@ -192,6 +193,8 @@ const corrupted: [text: string, why: RegExp][] = [
   [change(3, 'args', 'a,b'), /line 3: it has 42 columns, the header has 41/],
   [`${good}\n,,,\n`, /line 5: it has 4 columns/],
   [good.slice(0, -20), /line 3: it has 3\d columns/],
+  [change(2, 'usertime', ''), /line 2: usertime is empty/],
+  [change(3, 'systemtime', ''), /line 3: systemtime is empty/],
   [change(2, 'usertime', '12x'), /line 2: usertime is no whole number: "12x"/],
   [change(2, 'usertime', '1.5'), /line 2: usertime is no whole number: "1.5"/],
   [change(2, 'usertime', '-'), /line 2: usertime is no whole number: "-"/],

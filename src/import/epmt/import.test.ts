@@ -336,3 +336,12 @@ test('a process that is there twice, collated and not, is taken once', async (t)
   assert.deepEqual([processes, threads], [2, 4]);
   assert.match(notes.join(), /1 processes were there twice/);
 });
+
+test('a job without data, and a place where no folder can be made, are refused', async (t) => {
+  const { imported: none, refused } = await importEpmt([archive(temporaryFolder(t), [metadata()])], {
+    folder: temporaryFolder(t),
+  });
+  assert.deepEqual(none, []);
+  assert.match(refused[0]!.fault.message, /it describes job \S+ and holds no data of its processes/);
+  await assert.rejects(importEpmt([], { folder: '/proc/tacho/x' }), /cannot write \/proc\/tacho\/x/);
+});

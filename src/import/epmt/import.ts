@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
+import { makeFolder } from '../../base/folder.ts';
 import type { Note } from '../../sources/host.ts';
 import { listInputs, readJobFiles } from './archive.ts';
 import { readCsv } from './csv.ts';
@@ -46,7 +47,7 @@ export async function importEpmt(
 ): Promise<{ imported: Imported[]; refused: Refused[] }> {
   const imported: Imported[] = [];
   const refused: Refused[] = [];
-  const made = makeFolder(options.folder);
+  const made = place(options.folder);
   try {
     for (const input of listInputs(inputs)) {
       options.signal?.throwIfAborted();
@@ -64,14 +65,9 @@ export async function importEpmt(
 }
 
 /** Returns the folders that it had to make, the innermost first. */
-function makeFolder(folder: string): string[] {
+function place(folder: string): string[] {
   try {
-    const first = fs.mkdirSync(folder, { recursive: true });
-    const made: string[] = [];
-    if (first === undefined) return made;
-    const outermost = path.resolve(first).length;
-    for (let at = path.resolve(folder); at.length >= outermost; at = path.dirname(at)) made.push(at);
-    return made;
+    return makeFolder(folder);
   } catch (error) {
     throw new Fault(`cannot write ${folder}: ${reason(error)}`, { hint: 'choose another folder with -o' });
   }
@@ -80,6 +76,11 @@ function makeFolder(folder: string): string[] {
 async function importJob(input: string, options: ImportOptions): Promise<Imported> {
   const files = await readJobFiles(input);
   const metadata = readMetadata(files.metadata, input);
+  if (files.data.length === 0) {
+    throw new Fault(`${input} cannot be imported: it describes job ${metadata.id} and holds no data of its processes`, {
+      hint: 'the files of papiex (*-papiex*.csv or .tsv) are missing: was it staged before they were written?',
+    });
+  }
   const target = path.join(options.folder, recordingName(metadata));
   if (fs.existsSync(target)) {
     throw new Fault(`${input} was not imported: job ${metadata.id} is there already, as ${target}`, {
@@ -98,6 +99,8 @@ async function importJob(input: string, options: ImportOptions): Promise<Importe
   const notes = times.note === undefined ? [] : [times.note];
   if (outside > 0) notes.push(`${outside} processes ran before the job began or after it ended`);
   if (rows.processes === 0) notes.push('no process was recorded');
+  if (rows.empty > 0)
+    notes.push(`${rows.empty} ${rows.empty === 1 ? 'number is' : 'numbers are'} empty in the data, and missing`);
   const nodes = nodesOf(rows, metadata, notes);
   const twins = rows.processes - nodes.reduce((sum, node) => sum + node.processes.rows, 0);
   if (twins > 0) notes.push(`${twins} processes were there twice, equal in everything; each was taken once`);

@@ -39,6 +39,8 @@ export interface Texts {
  */
 export class ProcessRows {
   threads = 0;
+  /** Numbers that a file has a column for and no value. */
+  empty = 0;
   processes = 0;
   /** For each process, the row of its first thread; one more entry ends the last. */
   first = new Uint32Array(1025);

@@ -41,6 +41,7 @@ export class TarReader {
   private defaults = new Map<string, string>();
   private total = 0;
   private ended = false;
+  private begun = false;
 
   constructor(options: TarOptions) {
     this.options = options;
@@ -77,12 +78,14 @@ export class TarReader {
     if (member !== undefined && (member.left > 0 || member.use !== 'skip')) {
       throw this.fault(`it is cut off in the middle of ${member.name}`);
     }
-    if (member === undefined && this.headerLength > 0) throw this.fault('it is cut off');
+    if (member === undefined && this.headerLength > 0)
+      throw this.fault(this.begun ? 'it is cut off' : 'it is neither a gzip nor a tar archive');
     if (this.nextName !== undefined || this.attributes.size > 0) throw this.fault('it is cut off');
   }
 
   private begin(): void {
     this.headerLength = 0;
+    this.begun = true;
     const { header } = this;
     if (header.every((byte) => byte === 0)) {
       this.ended = true;

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
+import { makeFolder } from '../../base/folder.ts';
 import type { AgentRecord } from '../../recording/agent-record.ts';
 import type { Batch } from '../../recording/batch.ts';
 import type { Job } from '../../recording/job.ts';
@@ -26,7 +27,7 @@ export class SealedRecording {
       });
     }
     try {
-      fs.mkdirSync(folder, { recursive: true });
+      makeFolder(folder);
       fs.mkdirSync(this.temporary, { mode: 0o700 });
     } catch (error) {
       throw new Fault(`cannot write ${folder}: ${reason(error)}`, { hint: 'choose another folder with -o' });

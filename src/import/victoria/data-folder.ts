@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault, reason } from '../../base/fault.ts';
+import { makeFolder } from '../../base/folder.ts';
 import { freePort } from '../../base/free-port.ts';
 import { openStore, type Store } from '../../query/store/client.ts';
 
@@ -95,7 +96,7 @@ function findProgram(): string {
 function copyOf(folder: string, scratch: string): string {
   let copy: string;
   try {
-    fs.mkdirSync(scratch, { recursive: true });
+    makeFolder(scratch);
     copy = fs.mkdtempSync(path.join(scratch, '.tacho-victoria-'));
   } catch (error) {
     throw new Fault(`cannot write ${scratch}: ${reason(error)}`, { hint: 'choose another folder with -o' });

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
+import { makeFolder } from '../../base/folder.ts';
 import { formatBytes } from '../../base/size.ts';
 
 /** Where an export goes: a file, or standard output. */
@@ -18,7 +19,7 @@ export interface Output {
 export function fileOutput(name: string): Output {
   const part = `${name}.part`;
   const fd = attempt(name, 0, () => {
-    fs.mkdirSync(path.dirname(name), { recursive: true });
+    makeFolder(path.dirname(name));
     return fs.openSync(part, 'w', 0o666);
   });
   let written = 0;

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault } from '../../base/fault.ts';
+import { makeFolder } from '../../base/folder.ts';
 import { type Batch, isNumber, type TextColumn } from '../../recording/batch.ts';
 import { ParquetWriter, parquetColumns, tableMetadata } from '../../recording/parquet/write.ts';
 import type { Table } from '../../table/table.ts';
@@ -28,7 +29,7 @@ export function writeLongParquet(
   const rows = first.reduce((sum, piece) => sum + piece.batch.rows, 0);
   const described = longTable(table);
   const writer = attempt(file, 0, () => {
-    fs.mkdirSync(path.dirname(file), { recursive: true });
+    makeFolder(path.dirname(file));
     return new ParquetWriter(part, parquetColumns(described), rows, { metadata: tableMetadata(described) });
   });
   try {
