@@ -1,8 +1,8 @@
 /*
  * launch FD [NAME=VALUE...] -- COMMAND [ARGUMENT...]
  *
- * Runs COMMAND, with these variables added to its environment, and reports on descriptor FD what the kernel says of it: its process id when it has started, and its
- * exit status, wall time and resource usage when it has ended. One line each:
+ * Runs COMMAND, with these variables added to its environment, and reports on descriptor FD what the kernel says of it:
+ * its process id when it has started, and its exit status, wall time and resource usage when it has ended. One line each:
  *
  *     started PID
  *     failed ERRNO                      (it could not be executed)
@@ -36,6 +36,92 @@ static long long now(void)
 static const int left_to_command[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGXCPU };
 enum { LEFT = sizeof left_to_command / sizeof *left_to_command };
 
+/*
+ * Who starts us has read its arguments and environment as UTF-8, and what is none has become this mark in what it hands
+ * on. The kernel still has the bytes that it was given.
+ */
+static const char mark[] = "\xef\xbf\xbd";
+
+/* A file of /proc about our parent: texts, each ended by a zero. NULL: cannot be read. */
+static char *read_of_parent(const char *name, size_t *length)
+{
+    char path[64], *bytes = NULL;
+    size_t size = 0, used = 0;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)getppid(), name);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    for (ssize_t got = 1; file >= 0 && got > 0; used += got > 0 ? (size_t)got : 0) {
+        if (size - used < 65536) {
+            char *more = realloc(bytes, size += 1 << 20);
+            if (more == NULL)
+                break;
+            bytes = more;
+        }
+        got = read(file, bytes + used, size - used - 1);
+    }
+    if (file >= 0)
+        close(file);
+    if (bytes != NULL)
+        bytes[used] = '\0';
+    *length = used;
+    return bytes;
+}
+
+/* Are they the same but for what is not ASCII? */
+static int alike(const char *one, const char *other)
+{
+    for (;; one++, other++) {
+        while (*one & 0x80)
+            one++;
+        while (*other & 0x80)
+            other++;
+        if (*one != *other || *one == '\0')
+            return *one == *other;
+    }
+}
+
+/* The last `count` texts, which are the command as our parent was given it. */
+static void restore_arguments(char **words, int count)
+{
+    size_t length;
+    int marked = 0;
+    for (int i = 0; i < count; i++)
+        marked |= strstr(words[i], mark) != NULL;
+    char *bytes = marked ? read_of_parent("cmdline", &length) : NULL;
+    if (bytes == NULL || length == 0)
+        return;
+    char *at = bytes + length;
+    for (int i = count - 1; i >= 0 && at > bytes; i--) {
+        /* from behind the zero of a text to its beginning */
+        at--;
+        while (at > bytes && at[-1] != '\0')
+            at--;
+        if (strstr(words[i], mark) != NULL && alike(words[i], at))
+            words[i] = at;
+    }
+}
+
+static void restore_environment(void)
+{
+    extern char **environ;
+    size_t length;
+    int marked = 0;
+    for (char **each = environ; *each != NULL; each++)
+        marked |= strstr(*each, mark) != NULL;
+    char *bytes = marked ? read_of_parent("environ", &length) : NULL;
+    if (bytes == NULL)
+        return;
+    for (char **each = environ; *each != NULL; each++) {
+        if (strstr(*each, mark) == NULL)
+            continue;
+        for (char *at = bytes; at < bytes + length; at += strlen(at) + 1) {
+            if (!alike(*each, at))
+                continue;
+            *each = at;
+            break;
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     int first = 2;
@@ -47,6 +133,8 @@ int main(int argc, char **argv)
         return 2;
     }
     int report = atoi(argv[1]);
+    restore_environment();
+    restore_arguments(command, argc - first - 1);
     /* The command must not inherit the report channel, and learns of a failed exec through a pipe that closes on exec. */
     fcntl(report, F_SETFD, FD_CLOEXEC);
     int gate[2];

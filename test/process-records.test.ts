@@ -71,6 +71,70 @@ test('what the user preloads stays, and --no-processes leaves the environment al
   assert.equal(twice.out, `${env.LD_PRELOAD}|${recordsOf(path.join(cwd, 'on'))}/events\n`);
 });
 
+test('arguments, environment and the name of the program reach the command as they are, bytes that are no text too', {
+  skip,
+}, (t) => {
+  const cwd = temporaryFolder(t);
+  const script = `cp /bin/echo "$(printf 'tr\\377ue')"
+    export XV="$(printf '\\376\\377z')" FINE=ä�
+    "${TACHO}" run --no-report -o r -- ./"$(printf 'tr\\377ue')" "$(printf 'a\\377b\\351')" '' 'ü' "$(printf '\\302')" ''
+    "${TACHO}" run --no-report -o s -- sh -c 'printf "%s|%s" "$XV" "$FINE"'`;
+  const { stdout, stderr } = spawnSync('sh', ['-c', script], { cwd, encoding: 'latin1', timeout: 60_000 });
+  assert.equal(stderr, '');
+  const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
+  assert.equal(stdout, `a\xffb\xe9  ${utf8('ü')} \xc2 \n\xfe\xffz|${utf8('ä�')}`);
+});
+
+test('the first process is told by tacho run when it was killed or says nothing itself', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const killed = tacho(['run', '--no-report', '-o', 'k', '--', 'sh', '-c', '/bin/true; kill -9 $$'], { cwd });
+  assert.equal(killed.code, 137);
+  const [, end] = byTime(rows(path.join(cwd, 'k'), 'process_end'));
+  assert.deepEqual([end!.exename, end!.ended, end!.exitsignal, end!.told_by], ['sh', 'signal', 9, 'parent']);
+  assert.ok(Number(end!.usertime) + Number(end!.systemtime) > 0);
+  // a program without the library: static, or of another kind
+  const mute = path.join(cwd, 'mute');
+  const source = 'int main(void) { for (volatile long i = 0; i < 50000000; i++); return 6; }';
+  const made = spawnSync('cc', ['-static', '-x', 'c', '-o', mute, '-'], { input: source });
+  if (made.status !== 0) return t.diagnostic('needs a static C library');
+  assert.equal(tacho(['run', '--no-report', '-o', 'm', '--', './mute', 'a b'], { cwd }).code, 6);
+  const [only, ...more] = JSON.parse(tacho(['processes', 'm', '--format', 'json'], { cwd }).out);
+  assert.deepEqual(more, []);
+  assert.deepEqual([only.exename, only.args, only.exitcode, only.source], ['mute', 'a b', 6, 'parent']);
+  assert.ok(only.cpu_time > 20_000, `${only.cpu_time} µs`);
+});
+
+test('short programs that say nothing are all there, from a shell that forks and one that does not', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const made = spawnSync('cc', ['-static', '-x', 'c', '-o', path.join(cwd, 'mute'), '-'], {
+    input: 'int main(void) { return 3; }',
+  });
+  if (made.status !== 0) return t.skip('needs a static C library');
+  for (const shell of ['dash', 'bash']) {
+    const loop = 'for i in 1 2 3 4 5 6 7 8 9 10; do ./mute $i; done; env -i ./mute last; :';
+    tacho(['run', '--no-report', '-o', shell, '--', shell, '-c', loop], { cwd });
+    const all = JSON.parse(tacho(['processes', shell, '--limit', '0', '--format', 'json'], { cwd }).out);
+    const mute = all.filter((row: { exename: string }) => row.exename === 'mute');
+    assert.deepEqual(
+      mute.map((row: { args: string }) => row.args).sort(),
+      ['1', '10', '2', '3', '4', '5', '6', '7', '8', '9', 'last'],
+      shell,
+    );
+    assert.ok(mute.every((row: { exitcode: number; source: string }) => row.exitcode === 3 && row.source === 'parent'));
+    const [root, ...others] = all.filter((row: { parent: unknown }) => typeof row.parent !== 'number');
+    assert.deepEqual([root.exename, others], [shell, []]);
+  }
+});
+
+test('a process keeps the parent that started it, also one that ended at once', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const script = 'for i in 1 2 3 4 5 6; do (sleep 0.3 &); done; sleep 1';
+  tacho(['run', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
+  const all = JSON.parse(tacho(['processes', 'r', '--limit', '0', '--format', 'json'], { cwd }).out);
+  assert.equal(all.filter((row: { parent: unknown }) => typeof row.parent !== 'number').length, 1);
+  assert.equal(all.filter((row: { exename: string }) => row.exename === 'sleep').length, 7);
+});
+
 test('a library for another architecture: the job runs, and the report says why', { skip }, (t) => {
   const cwd = temporaryFolder(t);
   const library = path.join(cwd, 'foreign.so');

@@ -117,6 +117,7 @@ async function plain(
   env: NodeJS.ProcessEnv,
   stdio: readonly (number | 'ignore')[],
 ): Promise<RunningCommand> {
+  sayWhatIsLost(command, env);
   const before = await childrenUsage();
   const own = process.resourceUsage().maxRSS * 1024;
   const begin = performance.now();
@@ -135,6 +136,18 @@ async function plain(
   });
   await spawned(child, command[0]!);
   return { pid: child.pid!, ended, kill: (signal) => kill(child.pid!, signal) };
+}
+
+/** What is no UTF-8 has been replaced when it was read; only the launcher can ask the kernel for the bytes. */
+function sayWhatIsLost(command: readonly string[], env: NodeJS.ProcessEnv): void {
+  const lost = [
+    ...command.filter((word) => word.includes('\ufffd')).map((word) => `the argument ${word}`),
+    ...Object.keys(env).filter((name) => env[name]?.includes('\ufffd')),
+  ];
+  if (lost.length === 0) return;
+  process.stderr.write(
+    `tacho: ${lost.join(', ')}: not UTF-8, which cannot be passed on without native/build/launch; install a C compiler\n`,
+  );
 }
 
 function spawned(child: ChildProcess, name: string): Promise<void> {

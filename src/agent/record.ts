@@ -12,6 +12,7 @@ import type { CustomSource } from '../sources/custom.ts';
 import type { Records } from '../sources/scope.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
 import { startNodeAgent } from './node-agent.ts';
+import { tellEnd, tellStart } from './told-command.ts';
 
 export interface RecordOptions {
   command: readonly string[];
@@ -72,7 +73,11 @@ export async function recordCommand(
     throw error;
   }
   recorder.follow(command.pid);
+  if (recorder.records !== undefined) {
+    tellStart(recorder.records, { pid: command.pid, start: job.start, command: options.command, env: process.env });
+  }
   const ending = await command.ended;
+  if (recorder.records !== undefined) tellEnd(recorder.records, command.pid, ending);
   finish(job, ending);
   // whatever the disk says now, the command's own end is what counts
   try {

@@ -360,20 +360,21 @@ export function recordLines(
     // a process that executes a program keeps the parent that it was started by, which may have ended since
     const before = known.living.get(pid);
     const same = before !== undefined && (before.told || held !== undefined) ? before : undefined;
+    const ppid = same === undefined || Number.isNaN(same.ppid) ? number(4) : same.ppid;
     dropTold(held, pid);
     if (held?.fork !== undefined) delete held.fork;
     letGo(pid);
     known.begin(pid, {
       ...same,
       start,
-      ppid: same?.ppid ?? number(4),
+      ppid,
       line: line(),
       told: false,
       before: undefined,
       wrote: withThis(same?.wrote),
       wroteBefore: same?.wrote ?? NOTHING,
     });
-    addStart(same?.ppid);
+    addStart(ppid);
   }
 
   function ended(): void {
