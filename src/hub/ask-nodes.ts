@@ -2,6 +2,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { code, Fault, reason } from '../base/fault.ts';
 import { type NodesReply, PROTOCOL, type SessionReply } from '../sinks/hub-protocol.ts';
+import { connectionWords } from '../trust/certificate-words.ts';
 import { type Credentials, NO_CREDENTIALS } from '../trust/identity.ts';
 
 export interface Wanted {
@@ -82,7 +83,7 @@ function ask<T>(
     );
     request.on('timeout', () => request.destroy(new Error(`no answer for ${SECONDS} s`)));
     request.on('error', (error) =>
-      fail(code(error) === 'ECONNREFUSED' ? 'nobody listens there' : reason(error).split('\n')[0]!),
+      fail(code(error) === 'ECONNREFUSED' ? 'nobody listens there' : connectionWords(error)),
     );
     request.end(body);
   });

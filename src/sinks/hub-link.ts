@@ -1,8 +1,8 @@
-import * as http from 'node:http';
-import * as https from 'node:https';
 import { reason } from '../base/fault.ts';
 import type { Credentials } from '../trust/identity.ts';
+import type { Answer } from './http-answer.ts';
 import { PROTOCOL, type SessionReply } from './hub-protocol.ts';
+import { KeptConnection } from './kept-connection.ts';
 
 export interface LinkOptions {
   credentials: Credentials;
@@ -27,29 +27,18 @@ export class HubRefusal extends Error {
   }
 }
 
-interface Answer {
-  status: number;
-  text: string;
-}
-
-const LARGEST_ANSWER = 16 << 20;
-
 /** One kept connection to one hub, with a session where the hub wants one. */
 export class HubLink {
   readonly url: URL;
   private readonly options: LinkOptions;
-  private readonly agent: http.Agent | https.Agent;
+  private readonly connection: KeptConnection;
   private session: string | undefined;
-  private current: http.ClientRequest | undefined;
 
   constructor(url: URL, options: LinkOptions) {
     this.url = url;
     this.options = options;
-    const kept = { keepAlive: true, maxSockets: 1, maxFreeSockets: 1 };
-    this.agent =
-      url.protocol === 'https:'
-        ? new https.Agent({ ...kept, ...(options.ca === undefined ? {} : { ca: options.ca }) })
-        : new http.Agent(kept);
+    const { requestSeconds = 20, connectSeconds = 5, ca } = options;
+    this.connection = new KeptConnection(url, { requestSeconds, connectSeconds, ...(ca === undefined ? {} : { ca }) });
   }
 
   /** As a user writes it. */
@@ -69,8 +58,7 @@ export class HubLink {
   }
 
   close(): void {
-    this.current?.destroy();
-    this.agent.destroy();
+    this.connection.close();
   }
 
   private async authorized(path: string, body: Buffer): Promise<Answer> {
@@ -91,62 +79,10 @@ export class HubLink {
 
   private async send(path: string, body: Buffer, authorization: string | undefined): Promise<Answer> {
     try {
-      return await this.once(path, body, authorization);
+      return await this.connection.post(path, body, authorization);
     } catch (error) {
-      // a kept connection that the hub has closed meanwhile: nothing is wrong with the hub
-      if ((error as { stale?: boolean }).stale === true) return await this.once(path, body, authorization);
-      throw error;
+      throw new HubAway(reason(error));
     }
-  }
-
-  private once(path: string, body: Buffer, authorization: string | undefined): Promise<Answer> {
-    const { requestSeconds = 20, connectSeconds = 5 } = this.options;
-    return new Promise((resolve, reject) => {
-      const headers: http.OutgoingHttpHeaders = { 'content-length': body.length };
-      if (authorization !== undefined) headers.authorization = authorization;
-      const { request: ask } = this.url.protocol === 'https:' ? https : http;
-      const request = ask(this.url, { method: 'POST', path, agent: this.agent, headers });
-      this.current = request;
-      let answered = false;
-      const late = (seconds: number): NodeJS.Timeout =>
-        setTimeout(() => request.destroy(new Error(`no answer within ${seconds} s`)), seconds * 1000);
-      const whole = late(requestSeconds);
-      let connecting: NodeJS.Timeout | undefined;
-      request.on('socket', (socket) => {
-        if (!socket.connecting) return;
-        connecting = late(connectSeconds);
-        socket.once(this.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting));
-      });
-      const end = (): void => {
-        clearTimeout(whole);
-        clearTimeout(connecting);
-      };
-      const fail = (error: Error): void => {
-        end();
-        const away = new HubAway(reason(error));
-        const closed = /ECONNRESET|EPIPE|socket hang up/.test(
-          `${(error as NodeJS.ErrnoException).code} ${error.message}`,
-        );
-        reject(Object.assign(away, { stale: request.reusedSocket && !answered && closed }));
-      };
-      request.on('error', fail);
-      request.on('response', (response) => {
-        answered = true;
-        const chunks: Buffer[] = [];
-        let size = 0;
-        response.on('data', (chunk: Buffer) => {
-          size += chunk.length;
-          if (size > LARGEST_ANSWER) request.destroy(new Error('its answer is too long'));
-          else chunks.push(chunk);
-        });
-        response.on('error', fail);
-        response.on('end', () => {
-          end();
-          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
-        });
-      });
-      request.end(body);
-    });
   }
 }
 

@@ -1,0 +1,26 @@
+import { code, reason } from '../base/fault.ts';
+
+const UNKNOWN = 'its certificate was not issued by an authority that is trusted here: set trust.ca';
+const WORDS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet: are the clocks right?',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN,
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN,
+  CERT_SIGNATURE_FAILURE: UNKNOWN,
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS: is its address http://…?',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS: is its address http://…?',
+};
+
+/** Why a connection failed, in words; what TLS says of certificates is short and in words of its own. */
+export function connectionWords(error: unknown): string {
+  const known = code(error) ?? '';
+  if (known === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const { cert } = error as { cert?: { subjectaltname?: string; subject?: { CN?: string } } };
+    const names = cert?.subjectaltname?.replaceAll(/(?:DNS|IP Address):/g, '') ?? cert?.subject?.CN;
+    return `its certificate is for another name${names === undefined ? '' : ` (${names})`}`;
+  }
+  return WORDS[known] ?? reason(error).split('\n')[0]!;
+}
