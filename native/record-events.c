@@ -11,10 +11,12 @@ struct known {
     const char *alias; /* the one of the program perf */
     uint32_t type;
     uint64_t config;
+    bool in_kernel; /* happens there: it is counted where the machine allows to look into the kernel, else missing */
 };
 
-#define HARDWARE(name, alias) { #name, alias, PERF_TYPE_HARDWARE, name }
-#define SOFTWARE(name, alias) { #name, alias, PERF_TYPE_SOFTWARE, name }
+#define HARDWARE(name, alias) { #name, alias, PERF_TYPE_HARDWARE, name, false }
+#define SOFTWARE(name, alias) { #name, alias, PERF_TYPE_SOFTWARE, name, false }
+#define SCHEDULER(name, alias) { #name, alias, PERF_TYPE_SOFTWARE, name, true }
 static const struct known known[] = {
     HARDWARE(PERF_COUNT_HW_CPU_CYCLES, "cycles"),
     HARDWARE(PERF_COUNT_HW_INSTRUCTIONS, "instructions"),
@@ -28,8 +30,8 @@ static const struct known known[] = {
     HARDWARE(PERF_COUNT_HW_REF_CPU_CYCLES, "ref-cycles"),
     SOFTWARE(PERF_COUNT_SW_TASK_CLOCK, "task-clock"),
     SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS, "page-faults"),
-    SOFTWARE(PERF_COUNT_SW_CONTEXT_SWITCHES, "context-switches"),
-    SOFTWARE(PERF_COUNT_SW_CPU_MIGRATIONS, "cpu-migrations"),
+    SCHEDULER(PERF_COUNT_SW_CONTEXT_SWITCHES, "context-switches"),
+    SCHEDULER(PERF_COUNT_SW_CPU_MIGRATIONS, "cpu-migrations"),
     SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS_MIN, "minor-faults"),
     SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS_MAJ, "major-faults"),
     SOFTWARE(PERF_COUNT_SW_ALIGNMENT_FAULTS, "alignment-faults"),
@@ -79,7 +81,7 @@ static int open_event(const struct known *event)
     attributes.size = PERF_ATTR_SIZE_VER0;
     attributes.type = event->type;
     attributes.config = event->config;
-    attributes.exclude_kernel = 1;
+    attributes.exclude_kernel = !event->in_kernel;
     attributes.exclude_hv = 1;
     attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     int descriptor = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);

@@ -135,6 +135,17 @@ test('a process keeps the parent that started it, also one that ended at once', 
   assert.equal(all.filter((row: { exename: string }) => row.exename === 'sleep').length, 7);
 });
 
+test('events that nobody knows are named in the report', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const env = { ...process.env, TACHO_RECORD_EVENTS: 'page-faults,bogus,contextswitches' };
+  assert.equal(tacho(['run', '--no-report', '-o', 'r', '--', 'true'], { cwd, env }).code, 0);
+  const said = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
+  const text = JSON.stringify([said].flat()[0].unmeasured);
+  assert.match(text, /process_end: bogus".*it is no perf event that Tacho knows/);
+  assert.match(text, /did you mean context-switches\?/);
+  assert.doesNotMatch(text, /page-faults/);
+});
+
 test('a library for another architecture: the job runs, and the report says why', { skip }, (t) => {
   const cwd = temporaryFolder(t);
   const library = path.join(cwd, 'foreign.so');

@@ -7,7 +7,7 @@ import { code, reason } from '../base/fault.ts';
 import { ours } from '../base/ours.ts';
 import type { Job } from '../recording/job.ts';
 import type { Note } from '../sources/host.ts';
-import { eventsNamed, splitEvents } from '../sources/perf-events.ts';
+import { eventsNamed, eventsNotCounted, splitEvents } from '../sources/perf-events.ts';
 import type { Records } from '../sources/scope.ts';
 import { defined, type Environment } from './command.ts';
 import { plain } from './job-facts.ts';
@@ -29,7 +29,10 @@ const ABANDONED_MS = 7 * 24 * 3600 * 1000;
 export function planRecords(job: Pick<Job, 'id' | 'uid'>, env: Environment): Records {
   const place = PLACES.find((folder) => writable(folder)) ?? PLACES[0]!;
   const name = `tacho-${job.uid}-${plain(job.id).slice(0, 60)}-${randomBytes(4).toString('hex')}`;
-  return { file: path.join(place, name, 'events'), events: eventsNamed(splitEvents(env.TACHO_RECORD_EVENTS)) };
+  const named = splitEvents(env.TACHO_RECORD_EVENTS);
+  // what cannot be counted stays on the list: the agent says so
+  const events = [...new Set([...eventsNamed(named), ...eventsNotCounted(named).map((one) => one.name)])];
+  return { file: path.join(place, name, 'events'), events };
 }
 
 function writable(folder: string): boolean {

@@ -1,3 +1,4 @@
+import { suggest } from '../base/suggest.ts';
 import type { Unit } from '../table/unit.ts';
 
 interface PerfEvent {
@@ -29,8 +30,14 @@ export const PERF_EVENTS: ReadonlyMap<string, PerfEvent> = new Map([
   ['PERF_COUNT_HW_REF_CPU_CYCLES', event('ref-cycles', 'Cycles at a constant frequency.')],
   ['PERF_COUNT_SW_TASK_CLOCK', event('task-clock', 'Time on a CPU.', 'nanoseconds')],
   ['PERF_COUNT_SW_PAGE_FAULTS', event('page-faults', 'Page faults.')],
-  ['PERF_COUNT_SW_CONTEXT_SWITCHES', event('context-switches', 'Times that another thread got the CPU.')],
-  ['PERF_COUNT_SW_CPU_MIGRATIONS', event('cpu-migrations', 'Moves to another CPU.')],
+  [
+    'PERF_COUNT_SW_CONTEXT_SWITCHES',
+    event('context-switches', 'Times that another thread got the CPU; missing unless the kernel may be looked into.'),
+  ],
+  [
+    'PERF_COUNT_SW_CPU_MIGRATIONS',
+    event('cpu-migrations', 'Moves to another CPU; missing unless the kernel may be looked into.'),
+  ],
   ['PERF_COUNT_SW_PAGE_FAULTS_MIN', event('minor-faults', 'Page faults that needed no disk.')],
   ['PERF_COUNT_SW_PAGE_FAULTS_MAJ', event('major-faults', 'Page faults that had to wait for a disk.')],
   ['PERF_COUNT_SW_ALIGNMENT_FAULTS', event('alignment-faults', 'Accesses that the kernel had to align.')],
@@ -48,6 +55,29 @@ export function eventsNamed(names: readonly string[]): string[] {
     else for (const [kernel, { alias }] of PERF_EVENTS) if (alias === name) found.add(kernel);
   }
   return [...found].slice(0, MOST);
+}
+
+/** The names in a list that are not counted, and why. */
+export function eventsNotCounted(names: readonly string[]): { name: string; why: string; hint: string }[] {
+  const counted = new Set(eventsNamed(names));
+  return names.flatMap((name) => {
+    const [known] = eventsNamed([name]);
+    if (known === undefined) {
+      const near = suggest(
+        name,
+        [...PERF_EVENTS].flatMap(([kernel, { alias }]) => [alias, kernel]),
+      );
+      return [
+        {
+          name,
+          why: 'it is no perf event that Tacho knows',
+          hint: near === undefined ? 'docs/processes-recording.md lists those that it knows' : `did you mean ${near}?`,
+        },
+      ];
+    }
+    const hint = 'name fewer in TACHO_RECORD_EVENTS';
+    return counted.has(known) ? [] : [{ name, why: `no more than ${MOST} events are counted`, hint }];
+  });
 }
 
 /** The names in TACHO_RECORD_EVENTS. */

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { code } from '../base/fault.ts';
 import type { Table } from '../table/table.ts';
 import type { Host } from './host.ts';
+import { eventsNotCounted } from './perf-events.ts';
 import { type RecordFrames, recordLines } from './process-record-lines.ts';
 import type { Records } from './scope.ts';
 
@@ -193,6 +194,7 @@ function openTail(
     if (torn > 0)
       note('lines', `${torn} lines were cut off: their processes were killed while they wrote, or memory was full`);
     if (unknown > 0) note('lines', `${unknown} lines are not of this version of Tacho`);
+    for (const { name, why, hint } of eventsNotCounted(records.events)) note(name, why, hint);
     for (const event of events)
       note(event, 'it was not named when the recording began', 'set TACHO_RECORD_EVENTS before');
   }

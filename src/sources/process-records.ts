@@ -61,7 +61,11 @@ const metrics: Column[] = [
   gauge('processor', 'count', 'The CPU it ran on last.'),
   gauge('num_threads', 'count', 'Threads of the process at that moment.'),
   gauge('rdtsc_duration', 'count', "Life of the image in cycles of the processor's time stamp counter."),
-  counter('PERF_COUNT_SW_CPU_CLOCK', 'nanoseconds', 'Time on a CPU, as the perf event of this name counts it.'),
+  counter(
+    'PERF_COUNT_SW_CPU_CLOCK',
+    'nanoseconds',
+    "Time on a CPU by the kernel's clock of the process: what the perf event of this name is asked for, without perf.",
+  ),
 ];
 
 const MORE = { help: 'Events named by TACHO_RECORD_EVENTS have a column each, by their names in the kernel.' };

@@ -473,6 +473,16 @@ test('perf events are counted by name; what is not to be had is missing', { skip
   assert.ok(end!.PERF_COUNT_SW_PAGE_FAULTS > 0 && end!.PERF_COUNT_SW_PAGE_FAULTS <= end!.minflt + end!.majflt);
 });
 
+test('events that happen in the kernel are counted there, or missing, but never 0', { skip }, () => {
+  const [end] = recorded([cases, 'many_threads', '200'], {
+    TACHO_RECORD_EVENTS: 'context-switches,cpu-migrations',
+  }).ends;
+  const [switches, moves] = [end!.PERF_COUNT_SW_CONTEXT_SWITCHES, end!.PERF_COUNT_SW_CPU_MIGRATIONS];
+  assert.equal(Number.isNaN(switches), Number.isNaN(moves));
+  if (Number.isNaN(switches)) return;
+  assert.ok(switches > 0 && switches <= end!.vol_ctxsw + end!.invol_ctxsw, `${switches}`);
+});
+
 test('lines that were cut off are counted, the next one is whole', { skip }, () => {
   const { lines } = run('exit', '0');
   const [start, end] = lines as [string, string];
