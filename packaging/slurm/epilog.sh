@@ -9,13 +9,18 @@ jobs=${TACHO_SERVICE_JOBS:-/run/tacho/jobs}
 case ${SLURM_JOB_ID:-} in
 '' | *[!0-9]*) exit 0 ;;
 esac
-name=$SLURM_JOB_ID
-case ${SLURM_RESTART_COUNT:-0} in
-0 | *[!0-9]*) ;;
-*) name=${name}r$SLURM_RESTART_COUNT ;;
-esac
-
 [ -d "$jobs" ] || exit 0
+
+# Slurm tells the epilog of a job that is requeued the number of the next run: the newest job file says which run it was
+name=$SLURM_JOB_ID
+unset SLURM_RESTART_COUNT
+for file in "$jobs/${SLURM_JOB_ID}r"*; do
+    restart=${file##*r}
+    case $restart in
+    '' | *[!0-9]*) continue ;;
+    esac
+    [ "$restart" -gt "${SLURM_RESTART_COUNT:-0}" ] && SLURM_RESTART_COUNT=$restart name=${SLURM_JOB_ID}r$restart
+done
 umask 077
 new=$jobs/.$name.end.$$
 {

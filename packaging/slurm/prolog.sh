@@ -12,6 +12,8 @@ case ${SLURM_JOB_ID:-} in
 '' | *[!0-9]*) exit 0 ;;
 esac
 name=$SLURM_JOB_ID
+# a prolog has another name for it than the job itself
+SLURM_RESTART_COUNT=${SLURM_JOB_RESTART_COUNT:-${SLURM_RESTART_COUNT:-}}
 case ${SLURM_RESTART_COUNT:-0} in
 0 | *[!0-9]*) ;;
 *) name=${name}r$SLURM_RESTART_COUNT ;;

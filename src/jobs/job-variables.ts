@@ -28,7 +28,8 @@ export function beginVariables(env: Environment, flags: BeginFlags): Environment
     ...env,
     ...given({
       SLURM_JOB_ID: flags.jobId ?? facts?.id ?? env.SLURM_JOB_ID ?? env.SLURM_JOBID,
-      SLURM_RESTART_COUNT: flags.restart,
+      // a prolog has another name for it than the job itself
+      SLURM_RESTART_COUNT: flags.restart ?? env.SLURM_JOB_RESTART_COUNT,
       SLURM_JOB_USER: user,
       SLURM_NODELIST: flags.nodes ?? facts?.nodes.join(','),
       SLURM_JOB_NAME: flags.name ?? facts?.name,
