@@ -55,14 +55,17 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
   test('submit, again, as JSON, by TACHO_DB', async () => {
     const first = tacho(['submit', recording, '--db', db]);
     assert.equal(first.code, 0, first.err);
-    assert.equal(first.out, `${recording}: job 17 stored (#1, 1 processes, 1 threads)\n`);
+    assert.equal(first.out, `${recording}: job 17 stored (#1, 1 process, 1 thread)\n`);
     const env = { ...process.env, TACHO_DB: db };
     const again = tacho(['submit', recording, '--format', 'json'], { env });
     assert.equal(again.code, 0, again.err);
     assert.deepEqual(JSON.parse(again.out), [
       { path: recording, id: '17', outcome: 'present', job: 1, processes: 1, threads: 1, troubles: [] },
     ]);
+    assertFault(tacho(['submit', path.join(import.meta.dirname, 'x.tgz')], { env }), 1, 'no such file');
     const folder = temporary();
+    fs.writeFileSync(path.join(folder, 'x.tgz'), '');
+    assertFault(tacho(['submit', path.join(folder, 'x.tgz')], { env }), 2, 'tacho import epmt');
     fs.writeFileSync(path.join(folder, 'tacho.toml'), `db = "${db}"\n`);
     const listed = tacho(['db', 'jobs', '--format', 'json'], { cwd: folder });
     assert.equal(listed.code, 0, listed.err);
@@ -234,7 +237,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       execFileSync('psql', ['-XAtc', 'select count(*) from tacho.threads', who], { encoding: 'utf8' });
     assert.deepEqual([count(ada), count(bob)], ['1\n', '1\n']);
     const own = await make('19', { user: 'bob' });
-    assert.match(tacho(['submit', own, '--db', bob]).out, /job 19 stored \(#\d+, 1 processes, 1 threads\)/);
+    assert.match(tacho(['submit', own, '--db', bob]).out, /job 19 stored \(#\d+, 1 process, 1 thread\)/);
     assert.deepEqual(ids(bob), ['18', '19']);
     assert.equal(count(bob), '2\n');
     assertFault(tacho(['submit', await make('20'), '--db', bob]), 1, 'you lack a privilege', 'row-level security');
@@ -326,14 +329,27 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     assert.equal(server.sql(nameOf(url), "select to_regclass('tacho.jobs') is null"), 't');
   });
 
+  test('a repeated submit says that annotations differ', async () => {
+    const url = fresh();
+    const one = await make('1', { end: START + 1e6 });
+    assert.equal(tacho(['submit', one, '--db', url]).err, '');
+    assert.equal(tacho(['annotate', one, 'n=1']).code, 0);
+    assert.match(tacho(['submit', one, '--db', url]).err, /job 1 is there with other annotations; --replace/);
+    assert.equal(tacho(['submit', one, '--replace', '--db', url]).err, '');
+    assert.equal(tacho(['submit', one, '--db', url]).err, '');
+    assert.match(tacho(['db', 'status', '--db', url]).out, /jobs +1 of 1 user on 1 host,/);
+    assert.equal(tacho(['db', 'retire', '--older-than', '1s', '--db', url]).code, 0);
+    assert.equal(server.sql(nameOf(url), 'select count(*) from tacho.users, tacho.hosts'), '0');
+  });
+
   test('retire says what would go, then takes it away', async () => {
     const url = fresh();
     const old = await make('old', { start: START - 400 * 86_400e6, end: START - 399 * 86_400e6 });
     const now = await make('new', { start: Date.now() * 1000 - 5e6, end: Date.now() * 1000 });
     tacho(['submit', old, now, '--db', url]);
-    assert.match(tacho(['db', 'retire', '--older-than', '90d', '--dry-run', '--db', url]).out, /^would go: 1 jobs/);
+    assert.match(tacho(['db', 'retire', '--older-than', '90d', '--dry-run', '--db', url]).out, /^would go: 1 job /);
     assert.equal(jobsIn(url), 'new,old');
-    assert.match(tacho(['db', 'retire', '--older-than', '90d', '--db', url]).out, /^removed: 1 jobs/);
+    assert.match(tacho(['db', 'retire', '--older-than', '90d', '--db', url]).out, /^removed: 1 job /);
     assert.equal(jobsIn(url), 'new');
     assertFault(tacho(['db', 'retire', '--db', url]), 2, '--older-than');
     assertFault(tacho(['db', 'retire', '--older-than', 'long', '--db', url]), 2, '--older-than', 'is not a duration');
@@ -476,11 +492,50 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
 
     test('a folder or database that is not there is said at once', () => {
       assertFault(tacho(['watch', 'nowhere', '--once', '--db', db]), 1, 'cannot open nowhere');
-      assertFault(
-        tacho(['watch', temporary(), '--db', 'postgres://ada:s3cret@127.0.0.1:9/x']),
-        1,
-        'nobody answers there',
-      );
+      const nobody = ['--db', 'postgres://ada:s3cret@127.0.0.1:9/x'];
+      assertFault(tacho(['watch', temporary(), '--once', ...nobody]), 1, 'nobody answers there');
+      assertFault(tacho(['watch', temporary(), '--db', `${db}nowhere`]), 1, 'there is no such database');
+    });
+
+    test('a database that is away when it begins is waited for; archives of EPMT are told of', async () => {
+      const url = fresh();
+      const folder = temporary();
+      fs.writeFileSync(path.join(folder, '4711.tgz'), '');
+      await server.stop();
+      const child = spawn(TACHO, ['watch', folder, ...settled, '--db', url], { stdio: ['ignore', 'pipe', 'pipe'] });
+      watching.push(child);
+      let text = '';
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+      const until = async (words: string): Promise<void> => {
+        for (let tries = 0; !text.includes(words); tries++) {
+          assert.ok(tries < 600 && child.exitCode === null, `waited for "${words}" in:\n${text}`);
+          await sleep(50);
+        }
+      };
+      await until('trying again in');
+      await server.start();
+      fs.renameSync(await make('1'), path.join(folder, 'tacho-1'));
+      await until('job 1 stored');
+      assert.match(text, /4711\.tgz is no recording and stays; tacho import epmt/);
+      child.kill('SIGINT');
+    });
+
+    test('a broken line is told with its place and reason, and nothing is stored', async () => {
+      const url = fresh();
+      const folder = temporary();
+      const recording = await make('1', {}, path.join(folder, 'tacho-1'));
+      fs.appendFileSync(path.join(recording, 'node=c1/process_end.csv'), 'gar,bage\n');
+      const why = /process_end\.csv: 1 line could not be read, the first is line 3: "gar" is no number|line 3: /;
+      assertFault(tacho(['submit', recording, '--db', url]), 1, why, 'tacho verify');
+      assertFault(tacho(['watch', folder, '--once', '--settle', '0', '--db', url]), 1, why);
+      const aside = path.join(folder, 'failed/tacho-1');
+      assert.match(fs.readFileSync(`${aside}.reason.txt`, 'utf8'), why);
+      assert.equal(jobsIn(url), '');
+      tacho(['verify', aside]);
+      assert.equal(tacho(['submit', aside, '--db', url]).code, 0);
+      fs.appendFileSync(path.join(await make('2', {}, path.join(folder, 'tacho-2')), 'node=c1/thread_end.csv'), 'x\n');
+      assertFault(tacho(['submit', path.join(folder, 'tacho-2'), '--db', url]), 1, 'thread_end.csv: 1 line could not');
+      assert.equal(jobsIn(url), '1');
     });
   });
 });

@@ -3,13 +3,13 @@ import { type Command, Option } from 'commander';
 import { shownAddress } from '../base/address.ts';
 import { formatDuration, parseDuration } from '../base/duration.ts';
 import { Fault, usage } from '../base/fault.ts';
+import { count, figure } from '../base/figure.ts';
 import { formatMoment, parseMoment } from '../base/moment.ts';
 import { formatBytes } from '../base/size.ts';
 import { configFlags } from '../config/flags.ts';
 import type { Database } from '../database/connect.ts';
 import type { StoredJob } from '../database/find-jobs.ts';
 import type { DatabaseStatus } from '../database/status.ts';
-import { count } from '../judge/words.ts';
 import { pageWidth } from '../show/page-width.ts';
 import { progress } from '../show/progress.ts';
 import { textTable, wrap } from '../show/text-table.ts';
@@ -83,8 +83,11 @@ function statusText(status: DatabaseStatus): string {
     const from = status.oldest === undefined ? '' : `, from ${formatMoment(status.oldest)}`;
     const to = status.newest === undefined ? '' : ` to ${formatMoment(status.newest)}`;
     lines.push(
-      ['jobs', `${status.jobs} of ${status.users} users on ${status.hosts} hosts${from}${to}`],
-      ['processes', `${status.processes}, with ${status.threads} threads`],
+      [
+        'jobs',
+        `${figure(status.jobs)} of ${count(status.users!, 'user')} on ${count(status.hosts!, 'host')}${from}${to}`,
+      ],
+      ['processes', `${figure(status.processes)}, with ${count(status.threads!, 'thread')}`],
       ['models', String(status.models)],
       ['size', formatBytes(status.bytes ?? 0)],
       ['submit', status.may_submit ? 'allowed' : 'not allowed: reading only'],
@@ -266,7 +269,7 @@ function defineRetire(command: Command): void {
       else {
         const words = given.dryRun ? 'would go' : 'removed';
         print(
-          `${words}: ${gone.jobs} jobs that ended before ${formatMoment(before)} (${gone.processes} processes, ${gone.threads} threads)\n`,
+          `${words}: ${count(gone.jobs, 'job')} that ended before ${formatMoment(before)} (${count(gone.processes, 'process', 'processes')}, ${count(gone.threads, 'thread')})\n`,
         );
       }
     });

@@ -170,7 +170,7 @@ function seriesText({ recording, nodes, rows, notes }: ImportedSeries): string {
 }
 
 function text({ recording, nodes, processes, threads, notes }: Imported): string {
-  const counts = `${grouped(processes)} processes, ${grouped(threads)} threads`;
+  const counts = `${grouped(processes)} ${processes === 1 ? 'process' : 'processes'}, ${grouped(threads)} ${threads === 1 ? 'thread' : 'threads'}`;
   const lines = [`${recording}: ${counts}, ${nodes.join(' ')}`, ...notes.map((note) => `  ${note}`), ''];
   return lines.map(printable).join('\n');
 }

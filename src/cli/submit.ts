@@ -1,7 +1,10 @@
+import * as fs from 'node:fs';
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
+import { count } from '../base/figure.ts';
 import { configFlags } from '../config/flags.ts';
 import type { SubmitResult } from '../database/submit-all.ts';
+import { isArchive } from '../import/epmt/archive.ts';
 import { recordingFolders } from '../recording/open.ts';
 import { progress } from '../show/progress.ts';
 import { printable } from '../show/text-table.ts';
@@ -51,6 +54,8 @@ Examples:
 }
 
 function foldersIn(path: string): string[] {
+  if (isArchive(path) && fs.statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+    throw usage(`${path} is no recording`, `tacho import epmt ${path} makes one of it, if it is an archive of EPMT`);
   const found = recordingFolders(path);
   if (found.length === 0) throw usage(`no recording in ${path}`, 'tacho list FOLDER shows the recordings in a folder');
   return found;
@@ -65,8 +70,10 @@ function printResult(result: SubmitResult): void {
   const { outcome, job, processes, threads, troubles } = submitted;
   const what = { stored: 'stored', present: 'is there already', replaced: 'replaced' }[outcome];
   process.stdout.write(
-    `${printable(`${path}: job ${id}`)} ${what} (#${job}, ${processes} processes, ${threads} threads)\n`,
+    `${printable(`${path}: job ${id}`)} ${what} (#${job}, ${count(processes, 'process', 'processes')}, ${count(threads, 'thread')})\n`,
   );
+  if (submitted.differs !== undefined)
+    warn(`job ${id} is there with other ${submitted.differs}; --replace puts the recording in its place`);
   if (outcome !== 'present') for (const trouble of troubles) warn(trouble);
 }
 

@@ -1,6 +1,7 @@
 import * as path from 'node:path';
 import { type Command, Option } from 'commander';
 import { formatDuration, parseDuration } from '../base/duration.ts';
+import { count } from '../base/figure.ts';
 import { configFlags } from '../config/flags.ts';
 import type { WatchEvent } from '../database/watch.ts';
 import { printable } from '../show/text-table.ts';
@@ -69,8 +70,9 @@ function print(event: WatchEvent): void {
     case 'stored': {
       const { job, processes, threads } = event.submitted;
       process.stdout.write(
-        `${printable(`${event.path}: job ${event.id}`)} stored (#${job}, ${processes} processes, ${threads} threads)\n`,
+        `${printable(`${event.path}: job ${event.id}`)} stored (#${job}, ${count(processes, 'process', 'processes')}, ${count(threads, 'thread')})\n`,
       );
+      for (const trouble of event.submitted.troubles) warn(trouble);
       return;
     }
     case 'present':
@@ -78,6 +80,9 @@ function print(event: WatchEvent): void {
     case 'failed':
       warn(event.why);
       process.stderr.write(`       moved to ${printable(event.moved)}\n`);
+      return;
+    case 'ignored':
+      warn(`${event.path} is no recording and stays; tacho import epmt makes one of it, if it is an archive of EPMT`);
       return;
     case 'trouble':
       warn(`${event.why}; trying again in ${formatDuration(event.again / 1000)}`);

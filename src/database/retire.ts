@@ -1,4 +1,5 @@
 import type { Database } from './connect.ts';
+import { SUBMITTING } from './submit.ts';
 
 /** So much is deleted at once: others can work in between, and what was interrupted is not undone. */
 const PROCESSES = 200_000;
@@ -46,5 +47,25 @@ export async function retire(database: Database, options: RetireOptions): Promis
     options.progress?.(chunk.length);
     from = to;
   }
+  if (retired.jobs > 0 && options.dryRun !== true) await forget(database);
   return retired;
+}
+
+/** Removes users and hosts without a job, while nobody submits one of theirs. */
+async function forget(database: Database): Promise<void> {
+  // who sees only some jobs cannot know who has none
+  const { rows } = await database.query<{ active: boolean }>(
+    "select row_security_active('tacho.jobs'::regclass) or row_security_active('tacho.job_hosts'::regclass) as active",
+  );
+  if (rows[0]!.active) return;
+  await database.transaction(async () => {
+    await database.query('select pg_advisory_xact_lock($1)', [SUBMITTING]);
+    await database.query(
+      `delete from tacho.users u where not exists (select from tacho.jobs j where j.user_name = u.name)
+        and not exists (select from tacho.processes p where p.user_name = u.name)`,
+    );
+    await database.query(
+      'delete from tacho.hosts h where not exists (select from tacho.job_hosts j where j.host = h.name)',
+    );
+  });
 }

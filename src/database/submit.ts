@@ -6,9 +6,10 @@ import { measuredRecordings } from '../judge/outliers/measured-job.ts';
 import { type Report, report } from '../judge/report.ts';
 import { operationsOf, tagKeys } from '../query/operations.ts';
 import type { ProcessSet } from '../query/process-set.ts';
-import { readProcesses } from '../query/processes.ts';
+import { damageWords, readProcesses } from '../query/processes.ts';
 import { type AllThreads, readAllThreads } from '../query/threads.ts';
 import { isAlive } from '../recording/alive.ts';
+import type { Damage } from '../recording/csv-read.ts';
 import type { Job } from '../recording/job.ts';
 import type { Recording } from '../recording/open.ts';
 import type { Written } from './columns.ts';
@@ -26,7 +27,12 @@ export interface Submitted {
   threads: number;
   /** What could not be read of the recording, in words; kept with the job. */
   troubles: readonly string[];
+  /** Set when the job is there with other annotations than the recording has now. */
+  differs?: 'annotations';
 }
+
+/** Held by all who submit: users and hosts that they need are not removed meanwhile. */
+export const SUBMITTING = 7_422_411_002;
 
 export interface SubmitOptions {
   /** Put it in the place of what is there. */
@@ -46,8 +52,9 @@ export async function submitRecording(
   needEnded(recording);
   const known = await presentJob(database, recording.job);
   if (known !== undefined && options.replace !== true) return known;
-  const set = readProcesses([recording]);
+  const set = readProcesses([recording], (_, damage) => needLines(recording, damage));
   return database.transaction(async () => {
+    await database.query('select pg_advisory_xact_lock_shared($1)', [SUBMITTING]);
     await database.query('select pg_advisory_xact_lock(hashtextextended($1, 7422411))', [
       keyOf(recording.job).join('\n'),
     ]);
@@ -79,6 +86,16 @@ export function needJob({ path: folder, job, troubles }: Recording): void {
   }
 }
 
+/** A line that is no row any more was one: what follows without it would be stored as the truth. */
+function needLines(recording: Recording, damage: Damage): void {
+  if (damage.bad_lines > 0) throw brokenLines(recording, damageWords(damage));
+}
+
+const brokenLines = ({ path: folder }: Recording, words: string): Fault =>
+  new Fault(`cannot submit ${folder}: ${words}`, {
+    hint: `tacho verify ${folder} sets aside what cannot be read; then it can be submitted without it`,
+  });
+
 /** A job that goes on would be stored by half, and the rest never. */
 function needEnded({ path: folder, job, nodes }: Recording): void {
   if (nodes.some((node) => isAlive(node)) || (job.state === 'running' && job.end === undefined)) {
@@ -95,13 +112,23 @@ function keyOf(job: Job): [cluster: string, id: string, restart: number, start: 
 
 /** The job as it is in the database; undefined: it is not. */
 export async function presentJob(database: Database, job: Job): Promise<Submitted | undefined> {
-  const { rows } = await database.query<{ job: string; processes: number; threads: number; troubles: string[] }>(
-    `select job, processes, threads, troubles from tacho.jobs
+  const { rows } = await database.query<PresentRow>(
+    `select job, processes, threads, troubles, annotations = $5::jsonb as same from tacho.jobs
       where cluster = $1 and id = $2 and restart = $3 and start_time = ${moment('$4')}`,
-    keyOf(job),
+    [...keyOf(job), storableJson(job.annotations ?? {})],
   );
-  const found = rows[0];
-  return found === undefined ? undefined : { outcome: 'present', ...found, job: Number(found.job) };
+  const [found] = rows;
+  if (found === undefined) return undefined;
+  const { job: number, same, ...rest } = found;
+  return { outcome: 'present', job: Number(number), ...rest, ...(same ? {} : { differs: 'annotations' }) };
+}
+
+interface PresentRow {
+  job: string;
+  processes: number;
+  threads: number;
+  troubles: string[];
+  same: boolean;
 }
 
 /** A parameter in epoch microseconds as a time, exactly. */
@@ -118,7 +145,7 @@ interface Content {
 /** In steps, between which the database gets more of what it is to store. */
 async function contentOf(recording: Recording, set: ProcessSet): Promise<Content> {
   await breath();
-  const threads = readAllThreads(recording, set);
+  const threads = readAllThreads(recording, set, (_, damage) => needLines(recording, damage));
   await breath();
   const operations = [...tagKeys(set).keys()].flatMap((key) =>
     operationsOf(set, { tags: [key] }).flatMap((operation) => {
@@ -127,10 +154,13 @@ async function contentOf(recording: Recording, set: ProcessSet): Promise<Content
     }),
   );
   await breath();
+  const material = gather(recording, canShare(recording, set) ? { processes: set } : {});
+  const broken = material.unread?.find(({ lines }) => lines > 0);
+  if (broken !== undefined) throw brokenLines(recording, `${broken.file} on ${broken.node}: ${broken.why}`);
   return {
     threads,
     operations,
-    report: report(gather(recording, canShare(recording, set) ? { processes: set } : {})),
+    report: report(material),
     measured: await measuredRecordings([recording])[0]!.measured(),
   };
 }

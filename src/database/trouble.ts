@@ -16,6 +16,18 @@ export function databaseTrouble(message: string, hint?: string, cause?: unknown)
   return fault;
 }
 
+/** What says that a database is not there now, and may be later. */
+const AWAY = ['ECONNREFUSED', 'EAI_AGAIN', 'ENOENT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNRESET', 'EPIPE'];
+const STOPPED = ['57P01', '57P02', '57P03', '53300'];
+
+/** Is the database away, rather than wrongly named or not for this user? */
+export function isAway(error: unknown): error is Fault {
+  if (!isDatabaseTrouble(error)) return false;
+  const { cause } = error as Fault;
+  const said = cause instanceof Error ? codeOf(cause) : undefined;
+  return said !== undefined && (AWAY.includes(said) || STOPPED.includes(said));
+}
+
 type Words = readonly [what: string, hint?: string];
 
 /** By PostgreSQL's error codes and the system's, in words for the user. */

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault, reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
+import { isArchive } from '../import/epmt/archive.ts';
 import { refreshJob } from '../jobs/refresh.ts';
 import { isAlive } from '../recording/alive.ts';
 import { openRecording, type Recording, recordingFolders } from '../recording/open.ts';
@@ -10,7 +11,7 @@ import { connect, type Database } from './connect.ts';
 import { needSchema } from './schema.ts';
 import { needJob, type Submitted } from './submit.ts';
 import { submitFolder } from './submit-all.ts';
-import { isDatabaseTrouble } from './trouble.ts';
+import { isAway, isDatabaseTrouble } from './trouble.ts';
 
 /** Where recordings go that the database refuses, below the folder that is watched. */
 export const FAILED = 'failed';
@@ -38,6 +39,7 @@ export type WatchEvent =
   | { what: 'stored' | 'present'; path: string; id: string; submitted: Submitted }
   | { what: 'failed'; path: string; moved: string; why: string }
   | { what: 'trouble'; why: string; hint: string | undefined; again: number }
+  | { what: 'ignored'; path: string }
   | { what: 'back' };
 
 /** Submits what appears in a folder. Looks at it again and again: on network file systems nobody tells of changes. */
@@ -45,12 +47,25 @@ export async function watch(options: WatchOptions): Promise<void> {
   const { signal } = options;
   const known = new Map<string, string>();
   // what is wrong from the beginning is for whoever started it; what goes wrong later passes
-  let database: Database | undefined = await opened(options.address);
-  recordingFolders(options.folder);
+  let database: Database | undefined;
   let pause = 0;
+  recordingFolders(options.folder);
+  try {
+    database = await opened(options.address);
+  } catch (error) {
+    if (options.once || !isAway(error)) throw error;
+    pause = Math.max(options.every, 100);
+    options.tell({ what: 'trouble', why: error.message, hint: error.hint, again: pause });
+    await sleep(pause, undefined, signal === undefined ? {} : { signal }).catch(() => {});
+  }
+  const archives = new Set<string>();
   try {
     while (!signal?.aborted) {
       try {
+        for (const archive of archivesIn(options.folder)) {
+          if (!archives.has(archive)) options.tell({ what: 'ignored', path: archive });
+          archives.add(archive);
+        }
         for (const folder of changedFolders(options, known)) {
           if (signal?.aborted) break;
           if (!(await hasEnded(folder))) continue;
@@ -77,6 +92,13 @@ export async function watch(options: WatchOptions): Promise<void> {
     await database?.close();
   }
 }
+
+/** Archives of EPMT, which must be imported before they can be submitted. */
+const archivesIn = (folder: string): string[] =>
+  fs
+    .readdirSync(folder)
+    .filter(isArchive)
+    .map((name) => path.join(folder, name));
 
 async function opened(address: string): Promise<Database> {
   const database = await connect(address);

@@ -110,7 +110,7 @@ function* collect(
     const why = words.slice(words.indexOf(': ', found.file.length) + 2);
     const whole = found.unreadable !== undefined;
     if (whole || found.bad_lines > 0 || found.lost_header || found.lost_columns !== undefined)
-      unread.push({ node: node.name, table: found.table, file, why, whole });
+      unread.push({ node: node.name, table: found.table, file, why, whole, lines: found.bad_lines });
   };
   const markers = readMarkers(recording, tell);
   const range = rangeOf(recording, markers, options, now);

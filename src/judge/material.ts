@@ -41,6 +41,8 @@ export interface Unread {
   why: string;
   /** Whether all of it is lost. */
   whole: boolean;
+  /** How many lines of it are no rows. */
+  lines: number;
 }
 
 /** All that the judge knows of one recording. */

@@ -1,3 +1,4 @@
+import { count } from '../base/figure.ts';
 import type { Damage } from '../recording/csv-read.ts';
 import type { Job } from '../recording/job.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
@@ -18,9 +19,12 @@ import { linkProcesses } from './process-tree.ts';
 import { readThreads } from './threads.ts';
 
 /** All processes of the recordings, with their tree. */
-export function readProcesses(recordings: readonly Recording[]): ProcessSet {
-  return linkProcesses(readColumns(recordings));
+export function readProcesses(recordings: readonly Recording[], damaged?: Damaged): ProcessSet {
+  return linkProcesses(readColumns(recordings, undefined, damaged));
 }
+
+/** Told of what could not be read. */
+export type Damaged = (node: NodeRecording, damage: Damage & { table: string }) => void;
 
 /** Recordings as a place where processes come from. */
 export function recordingsSource(recordings: readonly Recording[]): ProcessSource {
@@ -31,14 +35,20 @@ export function recordingsSource(recordings: readonly Recording[]): ProcessSourc
 }
 
 /** All processes of the recordings as columns; with `wanted`, only those and what every process has. */
-export function readColumns(recordings: readonly Recording[], wanted?: readonly string[]): ProcessColumns {
+export function readColumns(
+  recordings: readonly Recording[],
+  wanted?: readonly string[],
+  damaged?: Damaged,
+): ProcessColumns {
   const parts = recordings.flatMap((recording) => {
     const job = processJob(recording.job, recording.path);
     // a job without nodes is still one of the jobs
     const found = [{ ...makeColumns(0, [], [job]), troubles: [...recording.troubles] }];
     for (const node of recording.nodes) {
       const troubles: string[] = [];
-      const columns = mergeProcesses(nodeProcesses(node, job, recording.job, troubles, { wanted }));
+      const columns = mergeProcesses(
+        nodeProcesses(node, job, recording.job, troubles, { wanted, ...(damaged === undefined ? {} : { damaged }) }),
+      );
       found.push({ ...columns, troubles });
     }
     return found.length === 2 ? [{ ...found[1]!, troubles: [...found[0]!.troubles, ...found[1]!.troubles] }] : found;
@@ -55,7 +65,7 @@ const RECORDS = ['process_end', 'process_start'];
 export function recordedProcesses(
   recording: Recording,
   sampled: (node: string) => readonly SeriesStatistics[],
-  damaged: (node: NodeRecording, damage: Damage & { table: string }) => void,
+  damaged: Damaged,
 ): ProcessSet | undefined {
   const found = recording.nodes.some((node) => RECORDS.some((table) => node.tables.has(table)));
   // a job of programs that cannot record themselves was to be recorded all the same
@@ -105,7 +115,7 @@ function nodeProcesses(
   options: {
     samples?: readonly SampledProcess[];
     wanted?: readonly string[] | undefined;
-    damaged?: (node: NodeRecording, damage: Damage & { table: string }) => void;
+    damaged?: Damaged;
   } = {},
 ): NodeProcesses {
   const read = (table: string, columns?: readonly string[]): ReadBatch | undefined => {
@@ -143,7 +153,11 @@ export function damageWords(damage: Damage): string {
   if (damage.unreadable !== undefined) return `${damage.file}: ${damage.unreadable}`;
   if (damage.lost_columns !== undefined)
     return `${damage.file}: ${damage.lost_columns.join(', ')} cannot be read, the other columns can`;
-  if (damage.bad_lines > 0) return `${damage.file}: ${damage.bad_lines} lines could not be read`;
+  if (damage.bad_lines > 0) {
+    const [first] = damage.first_bad;
+    const where = first === undefined ? '' : `, the first is line ${first.line}: ${first.why}`;
+    return `${damage.file}: ${count(damage.bad_lines, 'line')} could not be read${where}`;
+  }
   if (damage.lost_header) return `${damage.file}: its header is lost; read with the columns that agent.json has`;
   return `${damage.file}: the last line is torn and was left out`;
 }

@@ -3,6 +3,7 @@ import type { Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
 import { cumulative } from './process-images.ts';
 import type { ProcessColumns, ProcessId, ThreadColumns } from './process-set.ts';
+import type { Damaged } from './processes.ts';
 
 const IDENTITY = new Set(['thread_start', 'ppid', 'pgid', 'sid', 'uid']);
 
@@ -27,11 +28,11 @@ export function withValues<T extends ThreadColumns>(threads: T): T {
 }
 
 /** The threads of all processes of a recording. */
-export function readAllThreads(recording: Recording, processes: ProcessColumns): AllThreads {
+export function readAllThreads(recording: Recording, processes: ProcessColumns, damaged?: Damaged): AllThreads {
   const parts: AllThreads[] = [];
   for (let from = 0, to = 0; from < processes.length; from = to) {
     while (to < processes.length && processes.node[to] === processes.node[from]) to++;
-    const batch = threadBatch(recording, processes.node[from]!);
+    const batch = threadBatch(recording, processes.node[from]!, damaged);
     if (batch === undefined) continue;
     const rows = threadRows(batch, processes.pid.subarray(from, to), processes.start.subarray(from, to));
     parts.push({ ...threadColumns(batch, rows), process: Uint32Array.from(rows.process, (k) => from + k) });
@@ -39,9 +40,12 @@ export function readAllThreads(recording: Recording, processes: ProcessColumns):
   return withValues(join(parts));
 }
 
-function threadBatch(recording: Recording, name: string): Batch | undefined {
+function threadBatch(recording: Recording, name: string, damaged?: Damaged): Batch | undefined {
   const node = recording.nodes.find((one) => one.name === name);
-  return node?.tables.has('thread_end') ? readTable(node, 'thread_end') : undefined;
+  if (!node?.tables.has('thread_end')) return undefined;
+  const batch = readTable(node, 'thread_end');
+  for (const damage of batch.damage) damaged?.(node, { ...damage, table: 'thread_end' });
+  return batch;
 }
 
 interface ThreadRows {

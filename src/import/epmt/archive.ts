@@ -24,7 +24,7 @@ export interface JobFiles {
 }
 
 const isData = (name: string): boolean => /\.[ct]sv$/.test(name);
-const isArchive = (name: string): boolean => /\.(tgz|tar\.gz|tar)$/.test(name);
+export const isArchive = (name: string): boolean => /\.(tgz|tar\.gz|tar)$/.test(name);
 
 /** A folder that is no job itself stands for the archives and the jobs' folders that lie in it. */
 export function listInputs(paths: readonly string[]): string[] {
