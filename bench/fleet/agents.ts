@@ -1,15 +1,17 @@
-import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as net from 'node:net';
 import * as os from 'node:os';
-import * as path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { AgentRecord } from '../../src/recording/agent-record.ts';
 import { packAppend } from '../../src/sinks/append-body.ts';
 import type { AppendReply, OpenReply, Piece } from '../../src/sinks/hub-protocol.ts';
+import type { Recorded, RecordedTable } from './ticks.ts';
 
 /** Simulated agents: each has a connection of its own and sends what one tick of a real one has. */
 
 export interface FleetOptions {
+  /** What the agents send. */
+  recorded: Recorded;
   address: string;
   nodes: number;
   /** How long, after all have opened their recordings. */
@@ -29,6 +31,8 @@ export interface FleetResult {
   rows: number;
   sentBytes: number;
   storedBytes: number;
+  /** All that a recording has, from its header on. */
+  totalBytes: number;
   /** Bytes of requests and answers, with their heads. */
   wireBytes: number;
   /** From request to answer, in milliseconds. */
@@ -37,14 +41,6 @@ export interface FleetResult {
   /** Ticks that could not be sent because the one before was not answered. */
   behind: number;
 }
-
-/** 290 values in four tables, as wide as those of a node with some disks and network cards. */
-const WIDTHS: readonly [table: string, columns: number][] = [
-  ['cpu', 80],
-  ['meminfo', 60],
-  ['vmstat', 90],
-  ['network', 60],
-];
 
 class SimulatedAgent {
   stored = 0;
@@ -56,12 +52,14 @@ class SimulatedAgent {
   readonly latencies: number[];
   private readonly socket: net.Socket;
   private readonly host: string;
-  private readonly tables: { name: string; bytes: number; values: number[] }[];
+  private readonly tables: (RecordedTable & { bytes: number })[];
+  private readonly record: AgentRecord;
+  private at: number;
   private stream = 0;
   private waiting: ((body: string) => void) | undefined;
   private text = '';
 
-  constructor(address: URL, latencies: number[]) {
+  constructor(address: URL, latencies: number[], recorded: Recorded, first: number) {
     this.host = address.host;
     this.latencies = latencies;
     this.socket = net.connect({ host: address.hostname, port: Number(address.port), noDelay: true });
@@ -70,11 +68,9 @@ class SimulatedAgent {
     this.socket.on('error', (error) => {
       throw error;
     });
-    this.tables = WIDTHS.map(([name, columns]) => ({
-      name,
-      bytes: 0,
-      values: Array.from({ length: columns }, () => Math.floor(Math.random() * 90_000)),
-    }));
+    this.record = recorded.agent;
+    this.at = first % recorded.ticks;
+    this.tables = recorded.tables.map((table) => ({ ...table, bytes: 0 }));
   }
 
   async open(node: string, options: FleetOptions, job: string, nodes: readonly string[]): Promise<void> {
@@ -100,7 +96,7 @@ class SimulatedAgent {
         tags: {},
         environment: {},
       },
-      agent: { format: 1, tacho: '0.1.0', node, pid: 1, interval_seconds: options.interval ?? 1, start: now },
+      agent: { ...this.record, node, start: now },
     };
     const reply = JSON.parse(await this.ask('/v1/open', Buffer.from(JSON.stringify(request)))) as OpenReply;
     this.stream = reply.stream;
@@ -116,16 +112,15 @@ class SimulatedAgent {
     const pieces: Piece[] = [];
     const bytes: Buffer[] = [];
     for (const table of this.tables) {
-      const { values } = table;
-      // of a node's values about a third change in a second
-      for (let i = 0; i < values.length; i += 3) values[i] = values[i]! + Math.floor(Math.random() * 50);
-      const head = table.bytes === 0 ? `time,${values.map((_, i) => `c${i}`).join(',')}\n` : '';
-      const line = Buffer.from(`${head}${time},${values.join(',')}\n`);
+      const rows = table.ticks[this.at % table.ticks.length]!;
+      const head = table.bytes === 0 ? `${table.header}\n` : '';
+      const line = Buffer.from(`${head}${rows.map((row) => `${time}${row}\n`).join('')}`, 'latin1');
       pieces.push([this.stream, table.name, 1, table.bytes, line.length]);
       bytes.push(line);
       this.sent += line.length;
-      this.rows++;
+      this.rows += rows.length;
     }
+    this.at++;
     const since = performance.now();
     this.requests++;
     void this.ask('/v1/append', packAppend(pieces, bytes)).then((text) => {
@@ -136,6 +131,10 @@ class SimulatedAgent {
         table.bytes = have;
       }
     });
+  }
+
+  get total(): number {
+    return this.tables.reduce((sum, table) => sum + table.bytes, 0);
   }
 
   get idle(): boolean {
@@ -181,7 +180,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetResult>
   const names = Array.from({ length: count }, (_, i) => `n${i}`);
   const agents: SimulatedAgent[] = [];
   for (const [i, name] of names.entries()) {
-    const agent = new SimulatedAgent(address, latencies);
+    const agent = new SimulatedAgent(address, latencies, options.recorded, i * 7);
     agents.push(agent);
     await agent.open(name, options, jobs === 'one' ? '1' : String(i), jobs === 'one' ? names : [name]);
   }
@@ -210,6 +209,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetResult>
     rows: sum((a) => a.rows),
     sentBytes: sum((a) => a.sent),
     storedBytes: sum((a) => a.stored),
+    totalBytes: sum((a) => a.total),
     wireBytes: sum((a) => a.wire),
     median: latencies[Math.floor(latencies.length / 2)] ?? Number.NaN,
     p99: latencies[Math.floor(latencies.length * 0.99)] ?? Number.NaN,
@@ -226,52 +226,4 @@ export function costOf(pid: number): { cpu: number; memory: number } {
   const status = fs.readFileSync(`/proc/${pid}/status`, 'latin1');
   const memory = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024;
   return { cpu: (Number(stat[11]) + Number(stat[12])) / 100, memory };
-}
-
-/** `node bench/fleet/agents.ts [NODES [SECONDS]]`: so many nodes at 1 Hz against a hub of this machine. */
-async function main(nodes: number, seconds: number): Promise<void> {
-  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-fleet-'));
-  const tacho = path.join(import.meta.dirname, '../../tacho');
-  const hub = spawn(tacho, ['hub', '--listen', '127.0.0.1:0', '--archive', archive], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  try {
-    const address = await new Promise<string>((resolve) => {
-      hub.stdout.on('data', (chunk: Buffer) => resolve(/http:[^ ,]+/.exec(chunk.toString())![0]));
-    });
-    const idle = costOf(hub.pid!);
-    let before = idle;
-    let after = idle;
-    const result = await simulateFleet({
-      address,
-      nodes,
-      seconds,
-      begun: () => {
-        before = costOf(hub.pid!);
-      },
-      over: () => {
-        after = costOf(hub.pid!);
-      },
-    });
-    const cpu = after.cpu - before.cpu;
-    console.log({
-      ...result,
-      lost: result.sentBytes - result.storedBytes,
-      cpu_seconds: cpu,
-      cpu_us_a_request: (cpu / result.requests) * 1e6,
-      core_share: cpu / seconds,
-      nodes_a_core: Math.round((result.requests / cpu) * 1),
-      memory: after.memory,
-      memory_a_node: (after.memory - idle.memory) / nodes,
-      wire_a_node_and_second: result.wireBytes / result.requests,
-      csv_a_node_and_second: result.sentBytes / result.requests,
-    });
-  } finally {
-    hub.kill('SIGKILL');
-    fs.rmSync(archive, { recursive: true, force: true });
-  }
-}
-
-if (process.argv[1] === import.meta.filename) {
-  await main(Number(process.argv[2] ?? 3000), Number(process.argv[3] ?? 20));
 }

@@ -3,6 +3,7 @@ import type * as http from 'node:http';
 import type * as https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { code, Fault, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { type Gatekeeper, OPEN_DOOR } from '../trust/identity.ts';
@@ -69,6 +70,16 @@ const CONNECTIONS_PER_ADDRESS = 64;
 /** Descriptors for everything else: libraries, folders on the way, pipes. */
 const OTHER_DESCRIPTORS = 128;
 
+function checkCertificate(tls: https.ServerOptions): void {
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    throw new Fault(`the certificate and its private key cannot be used: ${reason(error)}`, {
+      hint: 'trust.certificate and trust.private_key name PEM files that belong together',
+    });
+  }
+}
+
 /** Begins to receive. Throws a Fault when it cannot. */
 export async function startHub(options: HubOptions): Promise<Hub> {
   const gatekeeper = options.gatekeeper ?? OPEN_DOOR;
@@ -80,6 +91,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
       'give --trust munge or --trust token, or listen on 127.0.0.1',
     );
   }
+  if (options.tls !== undefined) checkCertificate(options.tls);
   const archive = prepareArchive(options.archive);
   const unlock = await takeLock(archive);
   const owners = process.getuid?.() === 0 ? await separateOwners() : ONE_OWNER;

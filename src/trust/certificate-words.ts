@@ -1,6 +1,7 @@
 import { code, reason } from '../base/fault.ts';
 
 const UNKNOWN = 'its certificate was not issued by an authority that is trusted here: set trust.ca';
+const NO_TLS = 'it does not speak TLS: is its address http://…?';
 const WORDS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet: are the clocks right?',
@@ -10,8 +11,8 @@ const WORDS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN,
   CERT_SIGNATURE_FAILURE: UNKNOWN,
-  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS: is its address http://…?',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS: is its address http://…?',
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
 };
 
 /** Why a connection failed, in words; what TLS says of certificates is short and in words of its own. */
@@ -22,5 +23,6 @@ export function connectionWords(error: unknown): string {
     const names = cert?.subjectaltname?.replaceAll(/(?:DNS|IP Address):/g, '') ?? cert?.subject?.CN;
     return `its certificate is for another name${names === undefined ? '' : ` (${names})`}`;
   }
+  if (/before secure TLS connection/.test(reason(error))) return NO_TLS;
   return WORDS[known] ?? reason(error).split('\n')[0]!;
 }

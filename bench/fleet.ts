@@ -1,0 +1,131 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { openRecording } from '../src/recording/open.ts';
+import { sealRecording } from '../src/recording/seal.ts';
+import { type HubFigures, measureHub, startHubProcess } from './fleet/hub.ts';
+import { measureShortJob } from './fleet/short-job.ts';
+import { measureKafka, measureVictoria, type StoreFigures } from './fleet/stores.ts';
+import { type Recorded, startRecorder, VALUES } from './fleet/ticks.ts';
+import type { Row } from './row.ts';
+
+/** Nodes whose cost is measured: the simulated ones need a core of their own, too. */
+const NODES = Number(process.env.FLEET_NODES ?? 1000);
+const SECONDS = Number(process.env.FLEET_SECONDS ?? 20);
+const STORE_NODES = 100;
+const JOB_SECONDS = 30;
+/** What the simulated agents replay. */
+const RECORD_SECONDS = 15;
+/** Other work on the machine below which it is worth asking how many nodes it holds at once. */
+const QUIET_LOAD = 0.7;
+const LDMS = 'LDMS';
+
+/** Simulated nodes against one hub, one VictoriaMetrics, one Kafka; they send what this machine really had. */
+export async function bench(): Promise<Row[]> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-fleet-'));
+  const quiet = os.loadavg()[0]! < QUIET_LOAD;
+  const recorder = await startRecorder(folder);
+  try {
+    const begun = Date.now();
+    await pause(RECORD_SECONDS * 1000);
+    const recorded = recorder.read();
+    const load = os.loadavg()[0]!;
+    const rows = hubRows(await measureOne(folder, NODES, recorded), recorded, load);
+    if (quiet) rows.push(await held(folder, recorded));
+    const hub = await startHubProcess(folder);
+    try {
+      const { first, arrived, samples } = await measureShortJob(folder, hub, JOB_SECONDS);
+      const peer = `${LDMS}, as in the seed: 17–22 s`;
+      rows.push(
+        row(`first row of a ${JOB_SECONDS} s job after its start`, '≤ 1', first, 's', peer, 17),
+        row(`… and in the hub's archive`, '', arrived, 's', '', Number.NaN),
+        row(`samples of a ${JOB_SECONDS} s job`, `≥ ${JOB_SECONDS}`, samples, '', `${LDMS}: 8–13`, 13),
+      );
+    } finally {
+      await hub.stop();
+    }
+    rows.push(...storeRows('VictoriaMetrics', await measureVictoria(folder, STORE_NODES, SECONDS, recorded)));
+    rows.push(...storeRows('Kafka', await measureKafka(folder, STORE_NODES, SECONDS, recorded)));
+    const seconds = (Date.now() - begun) / 1000;
+    rows.push(...sealedRows(await recorder.stop(), seconds, recorded));
+    return rows;
+  } finally {
+    await recorder.stop().catch(() => {});
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function row(what: string, must: string, measured: number, unit: string, peer: string, peers: number): Row {
+  return { what, must, measured, unit, peer, ratio: measured / peers };
+}
+
+async function measureOne(folder: string, nodes: number, recorded: Recorded, seconds = SECONDS): Promise<HubFigures> {
+  const hub = await startHubProcess(folder);
+  try {
+    return await measureHub(hub, nodes, seconds, recorded);
+  } finally {
+    await hub.stop();
+    fs.rmSync(hub.archive, { recursive: true, force: true });
+  }
+}
+
+function hubRows(figures: HubFigures, { values }: Recorded, load: number): Row[] {
+  const { requests, cpu, memory, lost, wireBytes, rows, behind } = figures;
+  const under = `${NODES} nodes, load ${load.toFixed(1)}`;
+  const documented = `${LDMS}: about 9000 (documented)`;
+  return [
+    row(`hub: nodes at 1 Hz × ${values} values a core (${under})`, '≥ 3000', requests / cpu, '', documented, 9000),
+    row(`hub: bytes lost of ${rows} rows`, '≤ 0', lost, 'B', '', Number.NaN),
+    row('hub: ticks that had to wait', '', behind, '', '', Number.NaN),
+    row('hub: memory a node', '≤ 100', memory / 1000, 'kB', `${LDMS}: 54 kB`, 54),
+    row(
+      `wire: bytes a node and second, ${values} values`,
+      '≤ 1500',
+      wireBytes / requests,
+      'B',
+      `${LDMS}: 3176 B`,
+      3176,
+    ),
+  ];
+}
+
+/** The most nodes that hub and simulated agents on this one machine held without a tick that had to wait. */
+async function held(folder: string, recorded: Recorded): Promise<Row> {
+  let most = 0;
+  for (const nodes of [1500, 2000, 2500, 3000, 4000]) {
+    const { behind, lost } = await measureOne(folder, nodes, recorded, 10);
+    if (lost !== 0 || behind > nodes / 100) break;
+    most = nodes;
+  }
+  return row('hub: nodes held at once, simulated on the same machine', '', most, '', '', Number.NaN);
+}
+
+function storeRows(name: string, figures: StoreFigures | string): Row[] {
+  if (typeof figures === 'string') {
+    process.stderr.write(`  left out: ${name}: ${figures}\n`);
+    return [];
+  }
+  const { cpu, hubCpu, missing } = figures;
+  return [
+    row(`${name}: CPU a node and second (${STORE_NODES} nodes)`, '', cpu * 1e6, 'µs', '', Number.NaN),
+    row('  the hub that sends to it', '', hubCpu * 1e6, 'µs', '', Number.NaN),
+    row('  rows missing', '≤ 0', missing, '', '', Number.NaN),
+  ];
+}
+
+/** Real tables of this machine, recorded while it ran all this, sealed; for as many values as the others. */
+function sealedRows(recording: string, seconds: number, { values }: Recorded): Row[] {
+  sealRecording(openRecording(recording));
+  const bytesOf = (wanted: (file: string) => boolean): number =>
+    fs
+      .globSync('node=*/*', { cwd: recording })
+      .filter(wanted)
+      .reduce((sum, file) => sum + fs.statSync(path.join(recording, file)).size, 0);
+  const each = ((bytesOf((file) => !file.endsWith('.json')) / seconds) * VALUES) / values;
+  const what = `archive: bytes a node and second, sealed (${Math.round(seconds)} s of this machine)`;
+  return [
+    row(what, '≤ 300', each, 'B', `${LDMS} CSV: 1380 B`, 1380),
+    row('  once a recording and node', '', bytesOf((file) => file.endsWith('.json')) / 1000, 'kB', '', Number.NaN),
+  ];
+}
