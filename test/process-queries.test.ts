@@ -338,7 +338,11 @@ test('operations, time line and comparison as they are typed', async () => {
   const a = await recordingOf(rows(5), { id: '17', end: at(35) });
   const b = await recordingOf(rows(25), { id: '18', end: at(55) });
   const operations = tacho(['operations', a]);
-  assert.match(operations.out, /^op +processes +.*\nsim +1 +20\.0 s +93 % +28\.0 s .*\ncopy +1 /);
+  assert.match(operations.out, /^op +processes +.*\nsim +1 +1 +20\.0 s +93 % +28\.0 s .*\ncopy +1 /);
+  assert.match(operations.out, /^op .* of job .* sum +first to last\n/, 'a pipe has room for all');
+  const narrow = tacho(['operations', a], { env: { ...process.env, COLUMNS: '70' } });
+  assert.match(narrow.out, /\nno room for "threads", "of job"; /);
+  for (const line of narrow.out.split('\n')) assert.ok(line.length <= 70, line);
   assert.match(tacho(['operations', a, '--tag', 'colour']).err, /no process bears the tag colour/);
   const timeline = tacho(['timeline', a, '--by', 'operation']);
   assert.match(timeline.out, /\nop:copy +1+ +5\.0 s\nop:sim +1+ +28\.0 s\n/);

@@ -10,9 +10,10 @@ import { configFlags } from '../config/flags.ts';
 import type { Database } from '../database/connect.ts';
 import type { StoredJob } from '../database/find-jobs.ts';
 import type { DatabaseStatus } from '../database/status.ts';
-import { pageWidth } from '../show/page-width.ts';
+import { pageWidth, tableWidth } from '../show/page-width.ts';
+import { paint } from '../show/paint.ts';
 import { progress } from '../show/progress.ts';
-import { textTable, wrap } from '../show/text-table.ts';
+import { printable, textTable, wrap } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { parseTags } from './tags.ts';
 
@@ -93,7 +94,11 @@ function statusText(status: DatabaseStatus): string {
       ['submit', status.may_submit ? 'allowed' : 'not allowed: reading only'],
     );
   }
-  return lines.map(([name, value]) => `${name.padEnd(10)} ${value}\n`).join('');
+  const room = pageWidth() - 11;
+  const told = lines.flatMap(([name, value]) =>
+    wrap(printable(value), room).map((line, i) => `${(i === 0 ? name : '').padEnd(10)} ${line}\n`),
+  );
+  return told.join('');
 }
 
 function defineMigrate(command: Command): void {
@@ -219,15 +224,15 @@ function limit(text: string): number {
 function jobsText(jobs: readonly StoredJob[]): string {
   const columns = [
     { head: '#', align: 'right' },
-    { head: 'job' },
-    { head: 'cluster' },
-    { head: 'name', most: 24 },
-    { head: 'user' },
+    { head: 'job', most: 28, shrinks: true },
+    { head: 'cluster', most: 16, spare: 4 },
+    { head: 'name', most: 24, spare: 2 },
+    { head: 'user', most: 16 },
     { head: 'began' },
-    { head: 'lasted', align: 'right' },
+    { head: 'lasted', align: 'right', spare: 1 },
     { head: 'state' },
-    { head: 'processes', align: 'right' },
-    { head: 'tags', most: 60 },
+    { head: 'processes', align: 'right', spare: 3 },
+    { head: 'tags', most: 60, spare: 5 },
   ] as const;
   const rows = jobs.map((job) => [
     String(job.job),
@@ -243,7 +248,8 @@ function jobsText(jobs: readonly StoredJob[]): string {
       .map(([key, value]) => `${key}:${value}`)
       .join(' '),
   ]);
-  return `${textTable(columns, rows).join('\n')}\n`;
+  const [heads, ...lines] = textTable(columns, rows, tableWidth());
+  return `${[paint(process.stdout).dim(heads!), ...lines].join('\n')}\n`;
 }
 
 function defineRetire(command: Command): void {

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { parseMoment } from '../base/moment.ts';
 import { type Listed, listRecordings } from '../recording/list.ts';
 import { listText } from '../show/list-text.ts';
+import { tableWidth } from '../show/page-width.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
 interface Options extends StoreOptions {
@@ -38,7 +39,7 @@ Examples:
         ({ start, end }) => !(start! > (options.to ?? Number.NaN)) && !(end! < (options.from ?? Number.NaN)),
       );
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
-      else if (found.length > 0) process.stdout.write(listText(found, terminalWidth()));
+      else if (found.length > 0) process.stdout.write(listText(found, tableWidth()));
       else if (store === undefined) process.stderr.write('no recordings here; tacho run -- COMMAND makes one\n');
       else process.stderr.write('no jobs there; agents and hubs push them when victoria.url says where\n');
     });
@@ -59,8 +60,5 @@ async function tablesOf(places: readonly string[], { format, store }: Options): 
   const recordings =
     store === undefined ? findRecordings(places) : (await storedJobs(store, places)).map(({ recording }) => recording);
   const tables = recordedTables(recordings);
-  return format === 'json' ? `${JSON.stringify(tables, null, 1)}\n` : tableListText(tables, terminalWidth());
+  return format === 'json' ? `${JSON.stringify(tables, null, 1)}\n` : tableListText(tables, tableWidth());
 }
-
-/** Whoever reads a pipe gets everything. */
-const terminalWidth = (): number | undefined => (process.stdout.isTTY ? (process.stdout.columns ?? 80) : undefined);

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { type Operation, operationsOf, tagKey, tagKeys } from '../query/operations.ts';
 import { filterProcesses } from '../query/process-filter.ts';
-import { pageWidth } from '../show/page-width.ts';
+import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
@@ -77,7 +77,7 @@ Examples:
           .filter(([key]) => !used.includes(key))
           .map(([key, values]) => [key, values.size] as const);
         const hidden = found.length - rows.length;
-        const page = { width: pageWidth(), stream: process.stdout, otherKeys, hidden };
+        const page = { width: tableWidth(), stream: process.stdout, otherKeys, hidden };
         process.stdout.write(operationsTable(set, rows, page));
       }
     });

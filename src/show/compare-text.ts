@@ -7,7 +7,7 @@ import { count, energy, figure, percent } from '../judge/words.ts';
 import { type Paint, paint } from './paint.ts';
 import { listCsv } from './process-rows.ts';
 import { type ProcessTextOptions, withTail } from './process-table.ts';
-import { cut, printable, type TextColumn, textTable, wrap } from './text-table.ts';
+import { printable, type TextColumn, textTable, wrap } from './text-table.ts';
 
 export interface CompareTextOptions extends ProcessTextOptions {
   /** Rows of each table; 0: all. */
@@ -69,7 +69,7 @@ export function compareText(comparison: Comparison, options: CompareTextOptions 
     metricLines(comparison, pen, width),
     partLines(comparison, pen, width, most),
     onlyLines(comparison, pen, width, most),
-    comparison.notes.map((note) => pen.dim(note)),
+    comparison.notes.flatMap((note) => wrap(note, width)).map(pen.dim),
   ];
   return `${parts
     .filter((lines) => lines.length > 0)
@@ -81,7 +81,7 @@ function jobLines({ jobs, differences }: Comparison, pen: Paint, width: number):
   return withTail(
     [
       { head: '' },
-      { head: 'job', most: 24 },
+      { head: 'job', most: 24, shrinks: true },
       right('lasted'),
       right('difference'),
       { head: 'state' },
@@ -106,7 +106,7 @@ function factLines({ facts, jobs }: Comparison, pen: Paint, width: number): stri
   if (facts.length === 0) return [];
   const room = Math.max(12, Math.floor((width - 18) / jobs.length) - 2);
   return table(
-    [{ head: 'what differs', most: 20 }, ...jobs.map((_, j) => ({ head: letter(j), most: room }))],
+    [{ head: 'what differs', most: 20, shrinks: true }, ...jobs.map((_, j) => ({ head: letter(j), most: room }))],
     facts.map(({ name, values }) => [name, ...values.map((value) => printable(value ?? '-'))]),
     width,
     pen,
@@ -116,7 +116,7 @@ function factLines({ facts, jobs }: Comparison, pen: Paint, width: number): stri
 function metricLines({ metrics, jobs }: Comparison, pen: Paint, width: number): string[] {
   return table(
     [
-      { head: 'figure', most: 24 },
+      { head: 'figure', most: 24, shrinks: true },
       ...jobs.flatMap((_, j) =>
         j === 0 ? [right(letter(j))] : [right(letter(j)), right(jobs.length === 2 ? 'change' : '', j)],
       ),
@@ -182,7 +182,7 @@ function onlyLines({ only, jobs }: Comparison, pen: Paint, width: number, most: 
   if (only.length > shown.length)
     lines.push(pen.dim(`${count(only.length - shown.length, 'more command')}; --limit 0 shows all`));
   return [
-    pen.bold(cut('Processes without a partner in every job (how often, then those alone added up)', width)),
+    ...wrap('Processes without a partner in every job (how often, then those alone added up)', width).map(pen.bold),
     ...lines,
   ];
 }

@@ -33,6 +33,16 @@ test('a terminal gets no line wider than it is, with the path whole', () => {
   assert.match(listText([listed({})], 80), /2026-11-15 \d\d:\d\d {2}/);
 });
 
+test('a path that does not fit stands below its line', () => {
+  const long = `archive/${'x'.repeat(60)}`;
+  const lines = listText([listed({ path: long })], 80)
+    .trimEnd()
+    .split('\n');
+  assert.equal(lines.length, 3);
+  assert.equal(lines[2], `  ${long}`);
+  for (const line of lines) assert.ok(line.length <= 80, line);
+});
+
 test('names cannot move the cursor of the reader', () => {
   const text = listText([listed({ name: 'a\x1b[2J\rb', user: '\x9b31m', path: 'x\ny' })]);
   assert.match(text, /a\\x1b\[2J\\rb/);

@@ -2,7 +2,7 @@ import { formatDuration } from '../base/duration.ts';
 import { formatMoment } from '../base/moment.ts';
 import { formatBytes } from '../base/size.ts';
 import type { Listed } from '../recording/list.ts';
-import { type TextColumn, textTable } from './text-table.ts';
+import { printable, type TextColumn, textTable, textWidth } from './text-table.ts';
 
 /** Paths are last, because they may be long, and always whole: they are what one types next. */
 const COLUMNS: readonly TextColumn[] = [
@@ -30,7 +30,11 @@ export function listText(found: readonly Listed[], width?: number, now = Date.no
     each.state,
     each.path,
   ]);
-  return `${textTable(COLUMNS, rows, width).join('\n')}\n`;
+  const lines = textTable(COLUMNS, rows, width);
+  if (width === undefined || lines.every((line) => textWidth(line) <= width)) return `${lines.join('\n')}\n`;
+  // a path that does not fit beside the rest stands below it, whole
+  const [heads, ...short] = textTable(COLUMNS.slice(0, -1), rows, width);
+  return `${[heads, ...short.flatMap((line, i) => [line, `  ${printable(found[i]!.path)}`])].join('\n')}\n`;
 }
 
 /** On a narrow page without seconds and zone. */

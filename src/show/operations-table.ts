@@ -2,10 +2,11 @@ import { formatDuration } from '../base/duration.ts';
 import { count, figure, percent } from '../judge/words.ts';
 import type { Operation } from '../query/operations.ts';
 import type { ProcessSet } from '../query/process-set.ts';
+import { pageWidth } from './page-width.ts';
 import { paint } from './paint.ts';
 import { listCsv, listJson } from './process-rows.ts';
 import { notesOf, type ProcessTextOptions } from './process-table.ts';
-import { printable, type TextColumn, textTable } from './text-table.ts';
+import { printable, type TextColumn, textTable, wrap } from './text-table.ts';
 
 const time = (microseconds: number): string => formatDuration(microseconds / 1e6);
 
@@ -29,6 +30,8 @@ export function operationsTable(
   });
   const several = set.jobs.length > 1;
   const key = onlyKey(operations);
+  const width = options.width ?? 80;
+  const leftOut: string[] = [];
   const [heads, ...lines] = textTable(
     [
       { head: key ?? 'operation', most: 40, shrinks: true },
@@ -56,11 +59,17 @@ export function operationsTable(
       time(one.duration_sum),
       time(one.duration_span),
     ]),
-    options.width ?? 80,
+    width,
+    leftOut,
   );
   const notes: string[] = [];
   if ((options.hidden ?? 0) > 0) notes.push(`${count(options.hidden!, 'more operation')}; --limit 0 shows all`);
-  notes.push('time: while at least one process ran, in so many runs; sum: all processes added up');
+  const sum = leftOut.includes('sum') ? '' : '; sum: all added up';
+  notes.push(`time: while at least one process ran, in so many runs${sum}`);
+  if (leftOut.length > 0)
+    notes.push(
+      `no room for ${leftOut.map((head) => `"${head}"`).join(', ')}; a wider page, a pipe and --format have it`,
+    );
   const others = options.otherKeys ?? [];
   if (others.length > 0) {
     notes.push(
@@ -70,7 +79,7 @@ export function operationsTable(
   const endless = operations.reduce((sum, one) => sum + one.endless, 0);
   if (endless > 0) notes.push(`${count(endless, 'process', 'processes')} without a known end in no duration`);
   notes.push(...notesOf(set));
-  return `${[pen.dim(heads!), ...lines, ...notes.map(pen.dim)].join('\n')}\n`;
+  return `${[pen.dim(heads!), ...lines, ...notes.flatMap((note) => wrap(note, Math.min(width, pageWidth()))).map(pen.dim)].join('\n')}\n`;
 }
 
 /** The tag that all operations differ by: it need not be said in every row. */

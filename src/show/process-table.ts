@@ -3,7 +3,7 @@ import { columnNamed, commandOf, type ProcessColumn } from '../query/process-col
 import type { ProcessSet } from '../query/process-set.ts';
 import { type Paint, paint } from './paint.ts';
 import { columnCell, cutMiddle, endingOf } from './process-cells.ts';
-import { pad, printable, type TextColumn, textTable, textWidth } from './text-table.ts';
+import { pad, printable, type TextColumn, textTable, textWidth, wrap } from './text-table.ts';
 
 export interface ProcessTextOptions {
   /** Places on a line. */
@@ -13,6 +13,8 @@ export interface ProcessTextOptions {
 
 /** Narrower than this, a command says nothing. */
 const LEAST_COMMAND = 28;
+/** Where nothing else can be left out, it is cut down to this. */
+const LEAST_TAIL = 12;
 
 /** The processes as a table; the command is last and takes the room that is left. `hidden` more are not shown. */
 export function processTable(
@@ -34,7 +36,7 @@ export function processTable(
           pen,
         );
   if (hidden > 0) lines.push(pen.dim(`${count(hidden, 'more process', 'more processes')}; --limit 0 shows all`));
-  for (const note of notesOf(set)) lines.push(pen.dim(note));
+  for (const note of notesOf(set)) lines.push(...wrap(note, width).map(pen.dim));
   return `${lines.join('\n')}\n`;
 }
 
@@ -101,14 +103,15 @@ export function withTail(
   tails: readonly string[],
   width: number,
   pen: Paint,
+  shorten = cutMiddle,
 ): string[] {
   const [heads = '', ...lines] = textTable(columns, rows, width - LEAST_COMMAND - 2);
   const taken = lines.reduce((most, line) => Math.max(most, textWidth(line)), textWidth(heads));
   const gap = taken === 0 ? '' : '  ';
-  const room = Math.max(LEAST_COMMAND, width - taken - gap.length);
+  const room = Math.max(LEAST_TAIL, width - taken - gap.length);
   return [
     pen.dim(`${pad(heads, taken)}${gap}${tailHead}`),
-    ...lines.map((line, k) => `${pad(line, taken)}${gap}${cutMiddle(tails[k]!, room)}`.trimEnd()),
+    ...lines.map((line, k) => `${pad(line, taken)}${gap}${shorten(tails[k]!, room)}`.trimEnd()),
   ];
 }
 
@@ -126,6 +129,9 @@ export function notesOf(set: ProcessSet): string[] {
     notes.push(`no end: ${count(started, 'process', 'processes')} started, then killed or still running`);
   if (sampled > 0 && recorded + started === 0)
     notes.push('sampled: no process recorded itself; short ones are missing');
-  else if (sampled > 0) notes.push(`sampled: ${count(sampled, 'process', 'processes')} left no record of their own`);
+  else if (sampled > 0)
+    notes.push(
+      `sampled: ${count(sampled, 'process', 'processes')} left no record of ${sampled === 1 ? 'its' : 'their'} own`,
+    );
   return notes;
 }

@@ -4,8 +4,9 @@ import { jobCpuTime } from '../query/operations.ts';
 import { commandOf } from '../query/process-columns.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import { paint } from './paint.ts';
+import { cutMiddle } from './process-cells.ts';
 import { notesOf, type ProcessTextOptions, withTail } from './process-table.ts';
-import { printable, type TextColumn } from './text-table.ts';
+import { printable, type TextColumn, wrap } from './text-table.ts';
 
 /** Deeper levels are not moved further to the right: they say their depth. */
 const DEEPEST = 12;
@@ -67,8 +68,9 @@ export function processTree(
     ),
     options.width ?? 80,
     pen,
+    shorten,
   );
-  for (const note of notesOf(set)) text.push(pen.dim(note));
+  for (const note of notesOf(set)) text.push(...wrap(note, options.width ?? 80).map(pen.dim));
   return `${text.join('\n')}\n`;
 }
 
@@ -76,6 +78,14 @@ const MARKS: Readonly<Record<string, string>> = { parent: ' (told)', start: ' (n
 
 function label(set: ProcessSet, i: number): string {
   return printable(commandOf(set, i)) + (MARKS[set.source[i]!] ?? '');
+}
+
+/** How many are left out is said nowhere else: such a line moves to the left before it is cut. */
+function shorten(text: string, room: number): string {
+  const words = text.trimStart();
+  return words.startsWith('.. ') && text.length > room
+    ? `${' '.repeat(Math.max(0, room - words.length))}${cutMiddle(words, room)}`
+    : cutMiddle(text, room);
 }
 
 const indent = (depth: number): string =>

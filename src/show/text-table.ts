@@ -60,12 +60,14 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
 
 /**
  * Lines of a table: the heads, then the rows, columns two spaces apart. Columns without any value are left out, and
- * those that can be spared when it would be wider than `width`. Cells may hold what anybody has written.
+ * those that can be spared when it would be wider than `width`: their heads go to `leftOut`. Cells may hold what anybody
+ * has written.
  */
 export function textTable(
   columns: readonly TextColumn[],
   texts: readonly (readonly string[])[],
   width = Number.POSITIVE_INFINITY,
+  leftOut: string[] = [],
 ): string[] {
   const rows = texts.map((row) => row.map(printable));
   const used = columns.map((_, i) => rows.some((row) => row[i] !== '' && row[i] !== '-'));
@@ -86,6 +88,7 @@ export function textTable(
       .sort((a, b) => columns[b]!.spare! - columns[a]!.spare!)[0];
     if (least === undefined) break;
     shown = shown.filter((i) => i !== least);
+    leftOut.push(columns[least]!.head);
   }
   const cells = rows.map((row) => shown.map((i) => cut(row[i]!, most[i]!)));
   const widths = shown.map(wanted);
