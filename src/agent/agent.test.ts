@@ -150,3 +150,15 @@ test('the agent says when its folder has gone', async () => {
   await agent.stop('stopped');
   assert.ok(gone > 0);
 });
+
+test('in a process that does other things, a recording costs what was used since it began', async (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  const used = (): number => (process.cpuUsage().user + process.cpuUsage().system) / 1e6;
+  const before = used();
+  assert.ok(before > 0);
+  const agent = new Agent({ folder, node: 'n', host: new Host(), facts, intervalSeconds: 1, shared: true });
+  agent.start();
+  await agent.stop('stopped');
+  assert.ok(agent.record.cost.cpu_seconds <= used() - before, `${agent.record.cost.cpu_seconds}`);
+});

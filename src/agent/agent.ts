@@ -43,6 +43,8 @@ export interface AgentOptions {
   step?: string;
   writer?: WriterOptions;
   clock?: Clock;
+  /** The process records other things, too: only what it uses from now on counts as the cost of this recording. */
+  shared?: boolean;
   /** Where several agents share their ticks. */
   ticker?: Ticker;
   /** What an agent that was here before has said: this one goes on with its recording. */
@@ -79,6 +81,8 @@ export class Agent {
   private readonly delivered = new Map<string, Frame>();
   private endTicks: () => void = () => {};
   private tickMicroseconds = 0;
+  /** Of a process that does other things too: what it had used before this recording began, in microseconds. */
+  private readonly cpuBefore: number;
   private notesSaid = 0;
   private troubleSaid = false;
   private nextSync = 0;
@@ -93,6 +97,7 @@ export class Agent {
     this.options = options;
     this.clock = options.clock ?? wallClock();
     this.jumpsBefore = this.clock.jumps.length;
+    this.cpuBefore = options.shared === true ? usedCpu() : 0;
     this.interval = Math.round(options.intervalSeconds * 1e6);
     fs.mkdirSync(options.folder, { recursive: true, mode: 0o700 });
     const live = new Host();
@@ -296,9 +301,8 @@ export class Agent {
 
   private account(time: number, late: number): void {
     const { record, own } = this;
-    const usage = process.cpuUsage();
     const others = this.isolated?.cost;
-    const cpu = usage.user + usage.system + (others?.cpu_us ?? 0);
+    const cpu = usedCpu() + (others?.cpu_us ?? 0);
     const rss = this.ownMemory() + (others?.rss_bytes ?? 0);
     let bytes = 0;
     let rows = 0;
@@ -323,7 +327,7 @@ export class Agent {
     numbers[WAITING] = waiting;
     this.ownWriter.append(own);
     record.last_sample = time;
-    record.cost.cpu_seconds = cpu / 1e6;
+    record.cost.cpu_seconds = (cpu - this.cpuBefore) / 1e6;
     record.cost.max_rss_bytes = Math.max(record.cost.max_rss_bytes, rss);
     record.cost.bytes_written = bytes;
   }
@@ -378,6 +382,12 @@ export class Agent {
       this.notesSaid = record.unmeasured.length;
     }
   }
+}
+
+/** CPU time of this process, in microseconds. */
+function usedCpu(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
 /** Counts go on where the last agent of this recording left them. */

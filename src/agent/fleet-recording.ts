@@ -61,6 +61,7 @@ export function recordFleet(spool: string, intervalSeconds: number, common: Comm
     writer: common.writer,
     clock: common.clock,
     ticker: common.ticker,
+    shared: true,
     ...(old === undefined ? {} : { before: old }),
   });
   agent.open(common.shared.kinds, WHOLE_NODE);

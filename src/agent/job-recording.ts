@@ -93,6 +93,7 @@ export function recordJob(
     writer: common.writer,
     clock: common.clock,
     ticker: common.ticker,
+    shared: true,
     ...(old === undefined ? {} : { before: old }),
   });
   const processes = sources.find((kind) => kind.table.name === 'process')!;
