@@ -43,6 +43,14 @@ static const char *find_program(const char *name, char *buffer, size_t size)
     return NULL;
 }
 
+/* `environment` becomes one that has the library, on the stack. */
+#define COMPLETE(environment)                      \
+    struct added added;                            \
+    size_t entries = entries_needed(environment);  \
+    char *array[entries + 1];                      \
+    char *const *given = environment;              \
+    environment = entries == 0 ? given : complete_environment(given, array, &added);
+
 /* Shells try every folder of PATH: only where there is a program this one can end. True: it was told. */
 static bool leave_for(const char *path, char *const arguments[], char *const environment[])
 {
@@ -72,7 +80,8 @@ EXPORTED int execve(const char *path, char *const arguments[], char *const envir
     errno = kept;
     if (real->execve == NULL)
         return unknown();
-    bool told = leave_for(there ? path : NULL, arguments, environment);
+    COMPLETE(environment)
+    bool told = leave_for(there ? path : NULL, arguments, given);
     return stay(told, real->execve(path, arguments, environment));
 }
 
@@ -85,7 +94,8 @@ EXPORTED int execvpe(const char *name, char *const arguments[], char *const envi
     errno = kept;
     if (real->execvpe == NULL)
         return unknown();
-    bool told = leave_for(path, arguments, environment);
+    COMPLETE(environment)
+    bool told = leave_for(path, arguments, given);
     return stay(told, real->execvpe(name, arguments, environment));
 }
 
@@ -113,7 +123,8 @@ EXPORTED int fexecve(int descriptor, char *const arguments[], char *const enviro
     errno = kept;
     if (real->fexecve == NULL)
         return unknown();
-    bool told = leave_for(path, arguments, environment);
+    COMPLETE(environment)
+    bool told = leave_for(path, arguments, given);
     return stay(told, real->fexecve(descriptor, arguments, environment));
 }
 
@@ -165,12 +176,13 @@ EXPORTED int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_ac
     pid_t child = 0;
     if (real->posix_spawn == NULL)
         return ENOSYS;
+    COMPLETE(environment)
     int trouble = real->posix_spawn(&child, path, actions, attributes, arguments, environment);
     if (trouble != 0)
         return trouble;
     if (pid != NULL)
         *pid = child;
-    tell_spawn(time, child, path, arguments, environment);
+    tell_spawn(time, child, path, arguments, given);
     return 0;
 }
 
@@ -182,6 +194,7 @@ EXPORTED int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_a
     pid_t child = 0;
     if (real->posix_spawnp == NULL)
         return ENOSYS;
+    COMPLETE(environment)
     int trouble = real->posix_spawnp(&child, name, actions, attributes, arguments, environment);
     if (trouble != 0)
         return trouble;
@@ -191,6 +204,6 @@ EXPORTED int posix_spawnp(pid_t *pid, const char *name, const posix_spawn_file_a
     int kept = errno;
     const char *path = process.on ? find_program(name, buffer, sizeof buffer) : NULL;
     errno = kept;
-    tell_spawn(time, child, path == NULL ? name : path, arguments, environment);
+    tell_spawn(time, child, path == NULL ? name : path, arguments, given);
     return 0;
 }

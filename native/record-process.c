@@ -10,6 +10,7 @@ extern int on_exit(void (*function)(int, void *), void *argument) __attribute__(
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *library)
     __attribute__((weak));
 extern void *__dso_handle;
+extern char **environ;
 
 struct process process;
 
@@ -201,10 +202,21 @@ void begin_recording(void)
     if (begun)
         return;
     begun = true;
-    if (!use_file(getenv("TACHO_RECORD")))
+    bool wanted = use_file(getenv("TACHO_RECORD")) && !turned_off(environ);
+    if (wanted && is_launcher(scratch, sizeof scratch)) {
+        /* who started it may have told of it */
+        take_back(kernel_pid(), "own");
+        wanted = false;
+    }
+    bool signals = setting("TACHO_RECORD_SIGNALS", 0) == 1;
+    if (wanted) {
+        process.thread_us = setting("TACHO_RECORD_THREAD_MS", 10) * 1000;
+        choose_events(getenv("TACHO_RECORD_EVENTS"));
+        remember_environment();
+    }
+    restore_environment();
+    if (!wanted)
         return;
-    process.thread_us = setting("TACHO_RECORD_THREAD_MS", 10) * 1000;
-    choose_events(getenv("TACHO_RECORD_EVENTS"));
     begin((pid_t)syscall(SYS_getppid));
     /* without the folder nobody reads what is written: the recording is over, or does not reach into this container */
     if (!write_start() && errno == ENOENT)
@@ -213,7 +225,7 @@ void begin_recording(void)
     if (on_exit != NULL)
         on_exit(at_exit, NULL);
     watch_forks();
-    if (setting("TACHO_RECORD_SIGNALS", 0) == 1)
+    if (signals)
         catch_signals();
 }
 

@@ -135,27 +135,6 @@ static void tell(const char *how, int64_t time, pid_t pid, pid_t parent, const c
     append(line, end_line(&text, line));
 }
 
-/* This process, or a child that borrows its memory, is about to become another program. False: nothing was said. */
-bool tell_exec(const char *path, char *const *arguments, char *const *environment)
-{
-    if (!may_tell())
-        return false;
-    int kept = errno;
-    pid_t pid = kernel_pid();
-    tell("\ttold", now(), pid, pid == process.pid ? process.ppid : (pid_t)syscall(SYS_getppid), path, arguments, environment);
-    errno = kept;
-    return true;
-}
-
-/* A child was started as another program at once. */
-void tell_spawn(int64_t time, pid_t child, const char *path, char *const *arguments, char *const *environment)
-{
-    int kept = errno;
-    if (may_tell())
-        tell("\tspawn", time, child, kernel_pid(), path, arguments, environment);
-    errno = kept;
-}
-
 /* What was told last of this process does not count. */
 void take_back(pid_t pid, const char *why)
 {
@@ -168,6 +147,33 @@ void take_back(pid_t pid, const char *why)
     add_char(&text, '\t');
     add_word(&text, why);
     append(line, end_line(&text, line));
+    errno = kept;
+}
+
+/* This process, or a child that borrows its memory, is about to become another program. False: nothing was said. */
+bool tell_exec(const char *path, char *const *arguments, char *const *environment)
+{
+    if (!may_tell())
+        return false;
+    int kept = errno;
+    pid_t pid = kernel_pid();
+    if (turned_off(environment)) {
+        take_back(pid, "off");
+        return false;
+    }
+    tell("\ttold", now(), pid, pid == process.pid ? process.ppid : (pid_t)syscall(SYS_getppid), path, arguments, environment);
+    errno = kept;
+    return true;
+}
+
+/* A child was started as another program at once. */
+void tell_spawn(int64_t time, pid_t child, const char *path, char *const *arguments, char *const *environment)
+{
+    int kept = errno;
+    if (may_tell() && turned_off(environment))
+        take_back(child, "off");
+    else if (may_tell())
+        tell("\tspawn", time, child, kernel_pid(), path, arguments, environment);
     errno = kept;
 }
 

@@ -17,6 +17,7 @@
  *   record-places.c    what is known of each thread
  *   record-end.c       the ways of ending that pass by the usual one: _exit, daemon…
  *   record-exec.c      a program takes the place of another, or is started in a child
+ *   record-environment.c  the environment of other programs keeps the library
  *   record-wait.c      a child has ended
  *   record-told.c      what is told of other processes
  *   record-signal.c    ends by a signal, if asked for
@@ -141,11 +142,23 @@ void add_events(struct text *text, const int64_t *values);
 extern char identity[];
 void remember_arguments(int count, char **arguments);
 void make_identity(char *scratch, size_t size);
+bool is_launcher(char *scratch, size_t size);
 
 /* record-process.c */
 void begin_recording(void);
 void end_process(const char *how, int code, int signal);
 void leave_image(void);
+
+/* record-environment.c */
+struct added {
+    char preload[1024];
+    char what[40];
+};
+void remember_environment(void);
+void restore_environment(void);
+bool turned_off(char *const *environment);
+size_t entries_needed(char *const *environment);
+char **complete_environment(char *const *environment, char **array, struct added *added);
 
 /* record-told.c */
 bool tell_exec(const char *path, char *const *arguments, char *const *environment);

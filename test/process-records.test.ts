@@ -146,6 +146,21 @@ test('events that nobody knows are named in the report', { skip }, (t) => {
   assert.doesNotMatch(text, /page-faults/);
 });
 
+test("Tacho's own commands in a job are not the job's", { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const script = `'${TACHO}' mark here; '${TACHO}' annotate a=b; /bin/true x; :`;
+  for (const shell of ['dash', 'bash']) {
+    const { err } = tacho(['run', '--no-report', '-o', shell, '--', shell, '-c', script], { cwd });
+    assert.deepEqual(
+      [...rows(path.join(cwd, shell), 'process_end'), ...rows(path.join(cwd, shell), 'process_start')]
+        .map((row) => row.exename)
+        .sort(),
+      [shell, shell, 'true', 'true'],
+      err,
+    );
+  }
+});
+
 test('a library for another architecture: the job runs, and the report says why', { skip }, (t) => {
   const cwd = temporaryFolder(t);
   const library = path.join(cwd, 'foreign.so');
@@ -237,6 +252,9 @@ function inShell(t: TestContext, shell: string, dialect: string, before: string)
     ['one', 'two'],
     stderr,
   );
+  // not even those that the shell itself tells of
+  const programs = rows(path.join(cwd, 'r'), 'process_start').filter((row) => row.exename === 'true');
+  assert.equal(programs.length, 2, stderr);
 }
 
 test('tacho env for a TaskProlog prints lines that Slurm understands, and never fails', { skip }, (t) => {

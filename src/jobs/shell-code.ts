@@ -28,7 +28,7 @@ export function shellCode(shell: Shell, env: Environment, records: Records): str
 
 /** What takes all of it back. */
 export function offCode(shell: Shell): string {
-  if (shell === 'slurm') return lines(['unset LD_PRELOAD', 'unset TACHO_RECORD']);
+  if (shell === 'slurm') return lines(['unset LD_PRELOAD', 'unset TACHO_RECORD', 'export TACHO_RECORD_OFF=1']);
   if (shell === 'csh') return 'tacho_pause; unalias tacho_pause; unalias tacho_resume;\n';
   if (shell === 'fish') return lines(['tacho_pause', 'functions --erase tacho_pause tacho_resume']);
   return lines(['tacho_pause', 'unset -f tacho_pause tacho_resume']);
@@ -41,6 +41,7 @@ function posixCode(library: string, variables: Record<string, string>): string {
   const ours = shellQuote(library);
   return `tacho_pause() {
   unset TACHO_RECORD
+  export TACHO_RECORD_OFF=1
   case ":\${LD_PRELOAD-}:" in *:${ours}:*)
     LD_PRELOAD=":$LD_PRELOAD:"
     LD_PRELOAD="\${LD_PRELOAD%%:${ours}:*}:\${LD_PRELOAD#*:${ours}:}"
@@ -51,6 +52,7 @@ function posixCode(library: string, variables: Record<string, string>): string {
 }
 tacho_resume() {
   tacho_pause
+  unset TACHO_RECORD_OFF
   export TACHO_RECORD=${shellQuote(variables.TACHO_RECORD!)}
   export ASAN_OPTIONS=${shellQuote(variables.ASAN_OPTIONS!)}
   export LD_PRELOAD="\${LD_PRELOAD:+$LD_PRELOAD:}"${ours}
@@ -61,14 +63,17 @@ tacho_resume
 
 /** Lines would be joined by the backquotes of eval: every command ends with a semicolon. */
 function cshCode(env: Environment, variables: Record<string, string>): string {
-  const set = Object.entries(variables).map(([name, value]) => `setenv ${name} ${shellQuote(value)}`);
+  const set = [
+    'unsetenv TACHO_RECORD_OFF',
+    ...Object.entries(variables).map(([name, value]) => `setenv ${name} ${shellQuote(value)}`),
+  ];
   const before = (env.LD_PRELOAD ?? '')
     .split(/[\s:]+/)
     .filter((each) => each !== '' && each !== libraryOf(env))
     .join(':');
   const reset = before === '' ? 'unsetenv LD_PRELOAD' : `setenv LD_PRELOAD ${shellQuote(before)}`;
   return lines([
-    `alias tacho_pause 'unsetenv TACHO_RECORD; ${reset}';`,
+    `alias tacho_pause 'unsetenv TACHO_RECORD; setenv TACHO_RECORD_OFF 1; ${reset}';`,
     `alias tacho_resume '${set.join('; ')}';`,
     `${set.join('; ')};`,
   ]);
@@ -78,11 +83,13 @@ function fishCode(env: Environment, variables: Record<string, string>): string {
   return lines([
     'function tacho_pause',
     '  set --erase TACHO_RECORD',
+    '  set --global --export TACHO_RECORD_OFF 1',
     `  set --global --export LD_PRELOAD (string match --invert --entire -- ${fishQuote(libraryOf(env))} (string split : -- "$LD_PRELOAD") | string join :)`,
     '  test -n "$LD_PRELOAD"; or set --erase LD_PRELOAD',
     'end',
     'function tacho_resume',
     '  tacho_pause',
+    '  set --erase TACHO_RECORD_OFF',
     ...Object.entries(variables)
       .filter(([name]) => name !== 'LD_PRELOAD')
       .map(([name, value]) => `  set --global --export ${name} ${fishQuote(value)}`),

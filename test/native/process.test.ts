@@ -225,13 +225,48 @@ test('exec ends an image; if it fails the image lives on', { skip }, () => {
   }
 });
 
-test('a program that cannot record itself is told by the one that it was before', { skip }, () => {
-  const { starts, ends, status } = run('execle');
+test('the library stays when a program starts others with another environment, which they see as it was given', {
+  skip,
+}, () => {
+  const { ends, status } = run('execle');
   assert.equal(status, 0);
-  assert.deepEqual([starts.length, ends.length, ends[0]!.ended], [2, 1, 'exec']);
-  const [, told] = starts;
-  assert.deepEqual([told!.began, told!.path, told!.args, told!.pid], ['told', '/bin/true', 'next', ends[0]!.pid]);
-  assert.ok(Number(told!.start) > Number(ends[0]!.start));
+  assert.deepEqual(
+    ends.map((row) => [row.ended, row.args]),
+    [
+      ['exec', 'execle'],
+      ['exit', 'next'],
+    ],
+  );
+  const empty = recorded([
+    'sh',
+    '-c',
+    'env -i /usr/bin/env; env -i LD_PRELOAD= X=1 /usr/bin/env; env -i sh -c /usr/bin/env; :',
+  ]);
+  assert.equal(empty.out.replaceAll(/^(PWD|SHLVL|_|OLDPWD)=.*\n/gm, ''), 'LD_PRELOAD=\nX=1\n');
+  // each env is two images, and the shell in between is the first of two
+  assert.equal(named(empty, 'env').filter((row) => row.ended !== 'exec').length, 3);
+  const other = recorded(['sh', '-c', 'LD_PRELOAD=/no/such.so /bin/sh -c \'echo "<$LD_PRELOAD>"; /bin/true a\'; :']);
+  assert.equal(other.out, '</no/such.so>\n');
+  assert.deepEqual(
+    named(other, 'true').map((row) => row.args),
+    ['a'],
+  );
+  const settings = recorded(['env', '-i', cases, 'many_threads', '20'], { TACHO_RECORD_THREAD_MS: '5000' });
+  assert.equal(settings.ends.at(-1)!.threads_counted, 20);
+});
+
+test('TACHO_RECORD_OFF leaves out what follows, and Tacho is not part of a job', { skip }, () => {
+  for (const shell of ['dash', 'bash']) {
+    const script = `/bin/true a; export TACHO_RECORD_OFF=1; /bin/true b; env -i /bin/true c; unset TACHO_RECORD_OFF
+      TACHO_OWN=1 sh -c '/bin/true d; :'; /bin/true e; :`;
+    const found = recorded([shell, '-c', script]);
+    assert.deepEqual(
+      found.ends.map((row) => row.args).filter((args) => args.length === 1),
+      ['a', 'e'],
+      shell,
+    );
+    assert.deepEqual([found.starts.length, found.ends.length], [3, 3], shell);
+  }
 });
 
 test('programs that say nothing are told by whoever starts them and waits for them', { skip }, (t) => {
