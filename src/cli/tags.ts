@@ -1,9 +1,9 @@
 import { usage } from '../base/fault.ts';
 
-/** Tags as they are given: key:value or key=value, any number of them. */
+/** Tags as they are given: key:value or key=value, any number of them, also several at once as in TACHO_TAGS. */
 export function parseTags(given: readonly string[]): Record<string, string> {
   const tags: Record<string, string> = {};
-  for (const tag of given) {
+  for (const tag of given.flatMap((text) => text.split(';'))) {
     const [, key, value] = /^([^:=]+)[:=](.*)$/s.exec(tag) ?? [];
     if (key === undefined) throw usage(`"${tag}" is not a tag`, 'a tag is key:value, e.g. --tag case:baseline');
     tags[key] = value!;

@@ -82,6 +82,13 @@ function row({ feature, value, reference, ratio }: FeatureCause): string[] {
     featureCell(feature, value),
     featureCell(feature, reference.median),
     timesCell(value, reference.median),
-    featureCell(feature, furthest),
+    furthestCell(feature, furthest, reference.median),
   ];
+}
+
+/** Where it would look like the median, how far it lies from that: the digits that matter. */
+function furthestCell(feature: string, furthest: number, median: number): string {
+  const away = furthest - median;
+  const near = away !== 0 && Math.abs(away) < 0.01 * Math.abs(median);
+  return near ? `${away < 0 ? '-' : '+'}${featureCell(feature, Math.abs(away))}` : featureCell(feature, furthest);
 }
