@@ -148,7 +148,7 @@ export function recordLines(
     const start = word(3);
     const id = `${pid}:${start}`;
     const directory = text(firstText + 2, 'directory', id);
-    const program = text(firstText + 3, 'path', id).replace(/ \(deleted\)$/, '');
+    const program = text(firstText + 3, 'path', id).replace(/ \(deleted\)(?='?$)/, '');
     const named = text(firstText + 5, 'exename', id);
     texts[t] = pid;
     texts[t + 1] = start;
@@ -156,7 +156,7 @@ export function recordLines(
     texts[t + 3] = text(firstText + 1, 'tags', id);
     texts[t + 4] = directory;
     // whoever told of it may have named it by its place in the folder
-    texts[t + 5] = program === '' || program.startsWith('/') ? program : path.resolve(directory || '/', program);
+    texts[t + 5] = placeOf(directory, program);
     texts[t + 6] = redact ? '' : text(firstText + 6, 'args', id);
     texts[t + 7] = named === '' ? nameOf(program) : named;
     texts[t + 9] = redact ? '' : text(firstText + 4, 'argv0', id);
@@ -514,6 +514,13 @@ export function recordLines(
 /** Does the line lack the point that says that it is whole? */
 function cutOff(bytes: Buffer, to: number): boolean {
   return bytes[to - 1] !== POINT || bytes[to - 2] !== TAB;
+}
+
+/** A program's path; a relative one is meant from the folder. */
+function placeOf(directory: string, program: string): string {
+  if (program === '' || program.startsWith('/') || program.startsWith("$'/")) return program;
+  if (!program.startsWith("$'") && !directory.startsWith("$'")) return path.resolve(directory || '/', program);
+  return textOf(Buffer.concat([bytesOf(directory), Buffer.of(SLASH), bytesOf(program)]));
 }
 
 /** The last part of a path. */

@@ -319,6 +319,25 @@ test('texts come back as they were; what is no text is told apart from what look
   fc.assert(fc.property(fc.uint8Array(), (some) => assert.deepEqual([...bytesOf(of(Buffer.from(some)))], [...some])));
 });
 
+test('programs whose path is no UTF-8 keep it, relative and removed ones too', () => {
+  const parser = recordLines(recordTables([]));
+  const starts = ['/opt/\xff/p\xfe (deleted)', 'p\xfe', './plain'].map((program, i) =>
+    Buffer.from(startLine({ pid: 10 + i }).replace('/bin/prog', program), 'latin1'),
+  );
+  for (const line of starts) parser.take(line, 0, line.length);
+  parser.release(true);
+  const { start } = parser.frames;
+  const places = [0, 1, 2].map((row) => start.texts.slice(row * start.textWidth + 5, row * start.textWidth + 8));
+  assert.deepEqual(
+    places.map(([program, , name]) => [program, name]),
+    [
+      ["$'/opt/\\xff/p\\xfe'", "$'p\\xfe'"],
+      ["$'/dir/p\\xfe'", "$'p\\xfe'"],
+      ['/dir/plain', 'plain'],
+    ],
+  );
+});
+
 function tailed(t: TestContext): { file: string; host: Host; open(): Source[]; take(sources: Source[]): number[] } {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-records-'));
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
