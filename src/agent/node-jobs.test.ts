@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { frozen } from '../../test/frozen.ts';
 import { cgroupJobs } from '../jobs/cgroup-jobs.ts';
 import { nodeJobs } from './node-jobs.ts';
@@ -16,6 +17,8 @@ function watched(t: TestContext, failures = 0) {
   const events: string[] = [];
   const time = { now: 1_800_000_000e6 };
   let failing = failures;
+  const closing = Promise.withResolvers<void>();
+  const closed = closing.promise;
   const jobs = nodeJobs({
     folder,
     cgroups: cgroupJobs(machine.host),
@@ -25,8 +28,14 @@ function watched(t: TestContext, failures = 0) {
       events.push(`begun ${name} ${job.user ?? '?'} by ${by}${cgroup === undefined ? '' : ` ${cgroup.path}`}`);
     },
     inCgroup: (name, { path }) => void events.push(`cgroup ${name} ${path}`),
-    ended: (name, end, why) => void events.push(`ended ${name} ${end.exitCode ?? '?'}: ${why}`),
-    missed: (name) => void events.push(`missed ${name}`),
+    ended(name, end, why) {
+      events.push(`ended ${name} ${end.exitCode ?? '?'}: ${why}`);
+      return closed;
+    },
+    missed(name) {
+      events.push(`missed ${name}`);
+      return closed;
+    },
     refused: (file, why) => void events.push(`refused ${path.basename(file)}: ${why}`),
   });
   const write = (name: string, text: string): void => fs.writeFileSync(path.join(folder, name), text);
@@ -43,11 +52,16 @@ function watched(t: TestContext, failures = 0) {
       return [...events];
     },
     left: () => fs.readdirSync(folder),
+    /** Everything that has ended is safely written down. */
+    async close(): Promise<void> {
+      closing.resolve();
+      await setImmediate();
+    },
   };
 }
 
-test('a job file begins a job and its end ends it; then both files go', (t) => {
-  const { look, write, left } = watched(t);
+test('a job file begins a job and its end ends it; both files go when all is written down', async (t) => {
+  const { look, write, left, close } = watched(t);
   write('17', 'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\n');
   write('18', 'SLURM_JOB_ID=18\nSLURM_JOB_USER=bob\n');
   write('.19.4', 'SLURM_JOB_ID=19\n');
@@ -55,6 +69,9 @@ test('a job file begins a job and its end ends it; then both files go', (t) => {
   assert.deepEqual(look(), []);
   write('17.end', 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=2:0\n');
   assert.deepEqual(look(), ['ended 17 2: the job has ended']);
+  assert.deepEqual(look(), [], 'it is being closed');
+  assert.deepEqual(left().sort(), ['.19.4', '17', '17.end', '18'], 'an agent that is killed now finds them again');
+  await close();
   assert.deepEqual(left(), ['.19.4', '18']);
 });
 
@@ -70,13 +87,14 @@ test('runs of one id stay apart: the next one ends the one before, a late end en
   assert.deepEqual(look(), ['ended 17r1 0: the job has ended'], 'an epilog that does not know the run');
 });
 
-test('what began and ended before this agent was missed; what did so between two looks was not', (t) => {
-  const { look, write, left, time } = watched(t);
+test('what began and ended before this agent was missed; what did so between two looks was not', async (t) => {
+  const { look, write, left, time, close } = watched(t);
   write('16', `SLURM_JOB_ID=16\nBEGIN=${time.now / 1e6 - 100}\n`);
   write('16.end', 'SLURM_JOB_ID=16\n');
   write('17', `SLURM_JOB_ID=17\nBEGIN=${time.now / 1e6 + 0.1}\n`);
   write('17.end', 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=0:0\n');
   assert.deepEqual(look(), ['missed 16', 'begun 17 ? by file', 'ended 17 0: the job has ended']);
+  await close();
   assert.deepEqual(left(), []);
 });
 

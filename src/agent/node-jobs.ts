@@ -15,9 +15,10 @@ export interface NodeJobsOptions {
   begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void;
   /** Slurm has a cgroup now for a job that has begun without. */
   inCgroup(name: string, cgroup: CgroupJob): void;
-  ended(name: string, end: NodeJobEnd, why: string): void;
+  /** Its files stay until this is done: what they say is lost with them. */
+  ended(name: string, end: NodeJobEnd, why: string): Promise<void>;
   /** Both came while nobody looked: the job may have been recorded by an agent before this one. */
-  missed(name: string, job: NodeJob, end: NodeJobEnd): void;
+  missed(name: string, job: NodeJob, end: NodeJobEnd): Promise<void>;
   /** A file that cannot be used, said once. */
   refused(file: string, why: string): void;
 }
@@ -25,8 +26,8 @@ export interface NodeJobsOptions {
 export interface NodeJobs {
   /** Looks at the folder and at the cgroups: a few system calls. */
   look(): void;
-  /** The job has ended, as somebody else found out. */
-  forget(name: string): void;
+  /** The job has ended, as somebody else found out; its file stays until it is closed. */
+  forget(name: string, closed: Promise<void>): void;
 }
 
 interface Running {
@@ -48,6 +49,8 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
   const seen = new Map<string, number>();
   /** Jobs that have ended by their file while their cgroup was still there. */
   const over = new Set<string>();
+  /** Files of jobs that have ended and are being closed. */
+  const closing = new Set<string>();
 
   function read<T>(name: string, parse: (text: string) => T): T | undefined {
     const file = path.join(options.folder, name);
@@ -88,12 +91,20 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     return true;
   }
 
-  function finish(name: string, end: NodeJobEnd, why: string): void {
+  function removeAfter(work: Promise<void>, ...names: (string | undefined)[]): void {
+    const files = names.filter((name) => name !== undefined);
+    for (const file of files) closing.add(file);
+    void work.finally(() => {
+      remove(...files);
+      for (const file of files) closing.delete(file);
+    });
+  }
+
+  function finish(name: string, end: NodeJobEnd, why: string, endFile?: string): void {
     const { file, job } = running.get(name)!;
     running.delete(name);
     over.add(job.id);
-    remove(file);
-    options.ended(name, end, why);
+    removeAfter(options.ended(name, end, why), file, endFile);
   }
 
   const withId = (id: string): string | undefined => [...running].find(([, { job }]) => job.id === id)?.[0];
@@ -115,8 +126,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     if (endFile !== undefined && !((job.begin ?? 0) >= since)) {
       const end = read(endFile, parseEndFile);
       if (end === undefined) return;
-      options.missed(name, job, end);
-      remove(file, endFile);
+      removeAfter(options.missed(name, job, end), file, endFile);
       return;
     }
     over.delete(job.id);
@@ -129,8 +139,9 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     const exact = jobName(end);
     const name = running.has(exact) && end.restart !== undefined ? exact : withId(end.id);
     // a run that is named and does not run here has ended before
-    if (name !== undefined && (end.restart === undefined || name === exact)) finish(name, end, 'the job has ended');
-    remove(file);
+    if (name !== undefined && (end.restart === undefined || name === exact)) {
+      finish(name, end, 'the job has ended', file);
+    } else remove(file);
   }
 
   function lookAtFiles(): void {
@@ -144,10 +155,12 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     const all = new Set(names);
     const files = new Set([...running.values()].map(({ file }) => file));
     for (const name of names) {
-      if (name.startsWith('.') || name.endsWith('.end') || files.has(name)) continue;
+      if (name.startsWith('.') || name.endsWith('.end') || files.has(name) || closing.has(name)) continue;
       takeFile(name, all.has(`${name}.end`) ? `${name}.end` : undefined);
     }
-    for (const name of names) if (name.endsWith('.end') && !name.startsWith('.')) takeEnd(name);
+    for (const name of names) {
+      if (name.endsWith('.end') && !name.startsWith('.') && !closing.has(name)) takeEnd(name);
+    }
     for (const name of refused) if (!all.has(name) && !name.includes(' ')) refused.delete(name);
   }
 
@@ -182,10 +195,11 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       if (options.cgroups !== undefined) lookAtCgroups(options.cgroups);
       else over.clear();
     },
-    forget(name) {
-      const job = running.get(name)?.job;
+    forget(name, closed) {
+      const { job, file } = running.get(name) ?? {};
       running.delete(name);
       if (job !== undefined) over.add(job.id);
+      removeAfter(closed, file);
     },
   };
 }

@@ -112,7 +112,7 @@ export function startService(options: ServiceOptions): Service {
   let fleet = recordFleet(spool, options.idleIntervalSeconds, common);
 
   /** Whatever becomes of it, the service goes on. */
-  function whenClosed(what: string, work: Promise<void>): void {
+  function whenClosed(what: string, work: Promise<void>): Promise<void> {
     const done = work
       .catch((error) => say(`${what}: ${reason(error)}`))
       .finally(() => {
@@ -120,6 +120,7 @@ export function startService(options: ServiceOptions): Service {
         options.outlet?.wake();
       });
     closing.add(done);
+    return done;
   }
 
   /** A recording whose folder was taken away fails at every tick. */
@@ -129,10 +130,10 @@ export function startService(options: ServiceOptions): Service {
     said.add(words);
   }
 
-  function closeOld(folder: string, end?: NodeJobEnd): void {
+  async function closeOld(folder: string, end?: NodeJobEnd): Promise<void> {
     if (old.has(folder)) return;
     old.add(folder);
-    whenClosed(folder, closeLeftOver(folder, common, end));
+    await whenClosed(folder, closeLeftOver(folder, common, end));
   }
 
   function changeDay(now: number): void {
@@ -162,7 +163,7 @@ export function startService(options: ServiceOptions): Service {
     options.outlet?.wake();
   }
 
-  function ended(name: string, end: NodeJobEnd, why: string): void {
+  async function ended(name: string, end: NodeJobEnd, why: string): Promise<void> {
     const recording = jobs.get(name);
     if (recording === undefined) return;
     jobs.delete(name);
@@ -171,7 +172,7 @@ export function startService(options: ServiceOptions): Service {
       const daemons = left.map(({ pid, command }) => `${pid} ${command}`).join(', ');
       say(`job ${name} has ended${left.length === 0 ? '' : `; still running: ${daemons}`}`);
     });
-    whenClosed(`job ${name}`, over);
+    await whenClosed(`job ${name}`, over);
   }
 
   const watch = nodeJobs({
@@ -181,10 +182,10 @@ export function startService(options: ServiceOptions): Service {
     begun,
     ended,
     inCgroup: (name, cgroup) => jobs.get(name)?.inCgroup(cgroup),
-    missed(name, job, end) {
+    async missed(name, job, end) {
       const folder = path.join(spool, `job-${jobName(job)}`);
       if (!fs.existsSync(folder)) say(`job ${name} has begun and ended while no agent was running: not recorded`);
-      else closeOld(folder, end);
+      else await closeOld(folder, end);
     },
     refused: (file, why) => say(`${file}: ${why}`),
   });
@@ -204,14 +205,9 @@ export function startService(options: ServiceOptions): Service {
       if (!names || clock.now() - job.start < LOST_EPILOG_MS * 1000 || recording.hasProcesses()) continue;
       const found = await schedulerNamed(job.scheduler).state(common.run, job, () => {});
       if (found === undefined || found.state === 'running' || jobs.get(name) !== recording) continue;
-      forget(name);
-      ended(name, known(job.id, found.end), 'the scheduler says that it has ended; its epilog did not');
+      const why = 'the scheduler says that it has ended; its epilog did not';
+      watch.forget(name, ended(name, known(job.id, found.end), why));
     }
-  }
-
-  function forget(name: string): void {
-    fs.rmSync(path.join(options.jobs, name), { force: true });
-    watch.forget(name);
   }
 
   makeFolder(options.jobs, 0o755);
@@ -227,7 +223,7 @@ export function startService(options: ServiceOptions): Service {
     for (const name of fs.readdirSync(spool)) {
       const folder = path.join(spool, name);
       if (!/^(job|fleet)-/.test(name) || current.has(folder) || readJob(folder)?.end !== undefined) continue;
-      closeOld(folder);
+      void closeOld(folder);
     }
   }, LEFT_OVER_MS);
 
