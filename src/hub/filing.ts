@@ -176,6 +176,9 @@ export class Filing {
       const have = stream.tables.get(name)?.position ?? { part: 1, bytes: 0 };
       if (comparePositions(have, position) < 0) return { done: false, tables: positions(stream) };
     }
+    // the agent forgets what it is told is there: job.json too
+    if (recording.unsaved) this.saveJob(recording);
+    if (recording.unsaved) return { done: false, tables: positions(stream) };
     // said again, as agents do when the scheduler has more to say: it is sealed, or about to be
     if (stream.done) return { done: true };
     this.note(stream, true);

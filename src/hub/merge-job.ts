@@ -41,7 +41,9 @@ export function mergeJobs(have: Job, said: Job): Job {
   }
   if (have.scheduler === 'none' && said.scheduler !== 'none') merged.scheduler = said.scheduler;
   else if (said.scheduler === 'none') merged.scheduler = have.scheduler;
-  if (have.name === '' && said.name !== '') merged.name = said.name;
+  // a node that did not ask the scheduler calls the job by its number
+  const named = [have, ended, other].find(({ name, id }) => name !== '' && name !== id);
+  if (named !== undefined) merged.name = named.name;
   merged.nodes = [...new Set([...have.nodes, ...said.nodes])];
   merged.start = earliest(have.start, said.start) ?? Number.NaN;
   const end = latest(have.end, said.end);

@@ -79,8 +79,10 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
       hint: 'name them with --hosts a,b',
     });
   }
+  // the id of a task says already of which array it is
+  const { array: _, ...plainFacts } = found;
   const facts: JobFacts = {
-    ...found,
+    ...plainFacts,
     id: found.id === '' ? localId(name) : found.id,
     scheduler:
       options.jobFile !== undefined

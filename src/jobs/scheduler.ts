@@ -16,6 +16,8 @@ export interface SchedulerFacts {
   asked: Asked;
   per_node?: NonNullable<Job['per_node']>;
   submit?: number;
+  /** Of which array it is a task, where nothing else says so. */
+  array?: { job: string; task: string };
 }
 
 /** How a job stands or ended, as the scheduler says it. */

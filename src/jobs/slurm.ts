@@ -264,7 +264,13 @@ function fromScontrol(shown: Map<string, string>, base: SchedulerFacts): Schedul
     }),
     per_node: sharesFromScontrol(shown) ?? base.per_node,
     submit: moment(shown.get('SubmitTime')),
+    array: arrayOf(shown),
   }) as SchedulerFacts;
+}
+
+function arrayOf(shown: Map<string, string>): SchedulerFacts['array'] {
+  const [job, task] = [shown.get('ArrayJobId'), shown.get('ArrayTaskId')];
+  return job === undefined || task === undefined || !/^\d+$/.test(task) ? undefined : { job, task };
 }
 
 /** What the job has on each node: `Nodes=c[1-2] CPU_IDs=0-1 Mem=400 GRES=gpu:2(IDX:0-1)`. */
