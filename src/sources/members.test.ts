@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Frozen, fixture, frozen } from '../../test/frozen.ts';
 import { type FrozenProcess, nodeFiles, processFiles } from '../../test/frozen-process.ts';
+import { ours } from '../base/ours.ts';
 import { Host } from './host.ts';
 import { type MemberWatch, watchMembers } from './members.ts';
 import type { Members, Scope } from './scope.ts';
@@ -232,6 +235,38 @@ test("in a tree, commands of Tacho are not the job's, but what they run is", (t)
     { pid: 105, parent: 104, session: 100 },
   ]);
   assert.deepEqual(pids(watch), [100, 102, 103, 105]);
+  watch.close();
+});
+
+test("who is just becoming another program is examined again, and is never taken for the job's before", (t) => {
+  const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100, command: [] }, { pid: 102, parent: 100, command: [] }]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  assert.deepEqual(pids(watch), [100]);
+  change(m, 102, [{ pid: 101, parent: 100, command: ['scancel', '17'], environment: { TACHO_OWN: '1' } }]);
+  assert.deepEqual(pids(watch), [100, 102]);
+  watch.close();
+});
+
+test('a member that turns out to be Tacho is none, however long its script took', (t) => {
+  const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100 }]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  assert.deepEqual(pids(watch), [100, 101]);
+  assert.equal(watch.becameOwn(101), false);
+  change(m, 101, [{ pid: 101, parent: 100, environment: { TACHO_OWN: '1' } }]);
+  assert.deepEqual([watch.becameOwn(101), watch.becameOwn(100), [...watch.members.keys()]], [true, false, [100]]);
+  assert.deepEqual(pids(watch), [100]);
+  watch.close();
+});
+
+test('the script that starts Tacho is known before it has said so', (t) => {
+  const m = machine(t, [
+    { pid: 100 },
+    { pid: 101, parent: 100, name: 'tacho', command: ['/bin/sh', './tacho', 'mark'] },
+  ]);
+  m.write('/proc/101/comm', 'tacho\n');
+  fs.symlinkSync(path.dirname(ours('tacho')), m.host.path('/proc/101/cwd'));
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  assert.deepEqual(pids(watch), [100]);
   watch.close();
 });
 

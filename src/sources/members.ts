@@ -1,4 +1,6 @@
 import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { ours } from '../base/ours.ts';
 import type { Host } from './host.ts';
 import { type Lister, listCgroup, listProcesses } from './member-lists.ts';
 import { pidCounter } from './pid-counter.ts';
@@ -21,6 +23,8 @@ export interface MemberWatch {
   update(): void;
   /** By pid. One that has just ended may stay until somebody forgets it or a new process appears on the node. */
   readonly members: ReadonlyMap<number, Member>;
+  /** It has become another program; true: that is Tacho's own, and no member any more. */
+  becameOwn(pid: number): boolean;
   /** This process has gone: whoever has its pid from now on is somebody else. */
   forget(pid: number): void;
   close(): void;
@@ -42,6 +46,8 @@ interface Known extends Member {
   excluded: boolean;
   /** Not the job's itself, but what it starts is: a command of Tacho's in the job, Slurm's own process of a step. */
   passes: boolean;
+  /** It was just becoming another program when it was first seen: nobody can say whose it is. */
+  between: boolean;
   seen: number;
 }
 
@@ -58,6 +64,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   const leaders = new Set<number>();
   /** Young members, which may turn out to be Tacho's own. */
   const unsettled = new Set<Known>();
+  const between = new Set<Known>();
   const stat = emptyStat();
   const counter = pidCounter(host);
   const lister: Lister = how.by === 'cgroup' ? listCgroup(host, how.path) : listProcesses(host, counter);
@@ -75,7 +82,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     if (counter.passed(pid) && !(look(pid) && stat.start === entry.start)) {
       drop(entry);
       examine(pid);
-    } else if (!entry.belongs && !entry.excluded && mayBecome(entry)) {
+    } else if (!entry.belongs && !entry.excluded && (entry.between || mayBecome(entry))) {
       decide(entry);
     }
   }
@@ -84,7 +91,11 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   function settle(entry: Known): void {
     const own = isOwn(host, entry.pid);
     if (own || now - entry.since > SCRIPT_MS) unsettled.delete(entry);
-    if (!own) return;
+    if (own) leave(entry);
+  }
+
+  function leave(entry: Known): void {
+    unsettled.delete(entry);
     entry.belongs = false;
     entry.passes = true;
     members.delete(entry.pid);
@@ -110,6 +121,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       belongs: false,
       excluded: false,
       passes: false,
+      between: false,
       seen: round,
     };
     known.set(pid, entry);
@@ -136,8 +148,14 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     }
     if (pid !== root && byDescent && !isOfTheJob(entry)) return;
     // `tacho start` in a job script is in the job, but is not what the user ran; what it starts is told by itself
-    entry.passes = pid !== root && (isOwn(host, pid) || isStepDaemon(host, pid));
+    entry.passes = pid !== root && (isOwn(host, pid) || isLauncher(host, pid) || isStepDaemon(host, pid));
     if (entry.passes) return;
+    // if it still has neither the second time, it never will: it has ended, or is the kernel's
+    entry.between = pid !== root && !entry.between && hasNoWords(host, pid);
+    if (entry.between) {
+      between.add(entry);
+      return;
+    }
     entry.belongs = true;
     if (byDescent && (entry.group === pid || entry.session === pid)) {
       leaders.add(pid);
@@ -195,8 +213,18 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       now = performance.now();
       counter.update();
       for (const entry of unsettled) settle(entry);
+      // a list is not made at every tick
+      const waited = [...between];
+      between.clear();
+      for (const { pid } of waited) visit(pid);
       if (!lister.list(visit)) return;
       for (const entry of known.values()) if (entry.seen !== round) drop(entry);
+    },
+    becameOwn(pid): boolean {
+      const entry = known.get(pid);
+      if (entry === undefined || pid === root || !isOwn(host, pid)) return false;
+      leave(entry);
+      return true;
     },
     forget(pid): void {
       const entry = known.get(pid);
@@ -219,6 +247,24 @@ function owner(host: Host, pid: number): number | undefined {
 
 /** What Tacho starts for itself says so. */
 const isOwn = (host: Host, pid: number): boolean => variable(host, pid, 'TACHO_OWN') !== undefined;
+
+/** While a process becomes another program it has neither arguments nor environment for a moment. */
+const hasNoWords = (host: Host, pid: number): boolean =>
+  host.text(`/proc/${pid}/environ`) === '' && host.text(`/proc/${pid}/cmdline`) === '';
+
+/** The script that starts Tacho, before it has said so. */
+function isLauncher(host: Host, pid: number): boolean {
+  if (host.text(`/proc/${pid}/comm`) !== 'tacho') return false;
+  const script = host.text(`/proc/${pid}/cmdline`)?.split('\0')[1];
+  if (script === undefined) return false;
+  try {
+    const named = path.resolve(fs.readlinkSync(host.path(`/proc/${pid}/cwd`)), script);
+    return fs.realpathSync(named) === fs.realpathSync(ours('tacho'));
+  } catch {
+    // it is somebody else's, or has gone
+    return false;
+  }
+}
 
 /** Slurm's process of each step, in the cgroup of the job. */
 const isStepDaemon = (host: Host, pid: number): boolean =>

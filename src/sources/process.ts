@@ -107,7 +107,7 @@ export const process: SourceKind = {
       changed = true;
     }
 
-    /** Brings what is known of a process up to date; false when it has gone meanwhile. Sets `changed`. */
+    /** Brings what is known of a process up to date; false when it has gone meanwhile, or is not the job's. Sets `changed`. */
     function look(w: Watched, time: number): boolean {
       changed = false;
       const due = time >= w.rowDue || w.rowDue - time > ROW_MICROSECONDS;
@@ -143,7 +143,7 @@ export const process: SourceKind = {
         w.state = stat.state;
         changed = true;
       }
-      lookAtName(w, due || w.looks < 2);
+      if (lookAtName(w, due || w.looks < 2)) return false;
       w.looks++;
       if (!quiet || due || statusDue) {
         if (!alone && lookAtSchedule(w) === GONE) return false;
@@ -190,7 +190,8 @@ export const process: SourceKind = {
       const end = w.io.read();
       if (end === GONE) return false;
       if (end === DENIED) {
-        noteDenied();
+        // one that is just becoming another program cannot be read for a moment, whoever's it is
+        if (w.looks > 1) noteDenied();
         return true;
       }
       if (!readIo(end)) return true;
@@ -239,18 +240,20 @@ export const process: SourceKind = {
       w.user = userName(uid);
     }
 
-    function lookAtName(w: Watched, anyway: boolean): void {
+    /** True when it has turned out to be Tacho's own. */
+    function lookAtName(w: Watched, anyway: boolean): boolean {
       const { bytes } = host;
       let hash = 0;
       for (let i = stat.nameFrom; i < stat.nameEnd; i++) hash = (hash * 31 + bytes[i]!) | 0;
-      if (hash === w.nameHash && !anyway) return;
+      if (hash === w.nameHash && !anyway) return false;
       const name = printable(bytes.toString('utf8', stat.nameFrom, stat.nameEnd));
       w.nameHash = hash;
       const command = scope.redact ? '' : readCommand(host, w.pid) || w.command;
-      if (name === w.name && command === w.command) return;
+      if (name === w.name && command === w.command) return false;
       w.name = name;
       w.command = command;
       changed = true;
+      return members.becameOwn(w.pid);
     }
 
     function noteDenied(): void {
@@ -269,7 +272,7 @@ export const process: SourceKind = {
         members.update();
         for (const w of watched.values()) {
           if (!look(w, time)) {
-            members.forget(w.pid);
+            if (watched.has(w.pid)) members.forget(w.pid);
             continue;
           }
           const due = time >= w.rowDue || w.rowDue - time > ROW_MICROSECONDS;
