@@ -43,17 +43,21 @@ export function tlsOptions(config: TrustValues): { cert: Buffer; key: Buffer } |
       hint: 'set trust.certificate and trust.private_key',
     });
   }
-  return { cert: readPem(certificate), key: readPem(key) };
+  return { cert: readPem(certificate), key: readPem(key, true) };
 }
 
 /** The certificates by which a hub is known. */
 export const authorities = (config: TrustValues): Buffer | undefined =>
   config['trust.ca'] === undefined ? undefined : readPem(config['trust.ca']);
 
-function readPem(file: string): Buffer {
+function readPem(file: string, secret = false): Buffer {
   try {
+    if (secret && (fs.statSync(file).mode & 0o007) !== 0) {
+      throw new Fault(`the private key ${file} can be read by everybody`, { hint: `chmod o= ${file}` });
+    }
     return fs.readFileSync(file);
   } catch (error) {
+    if (error instanceof Fault) throw error;
     throw new Fault(`cannot read ${file}: ${reason(error)}`);
   }
 }

@@ -5,6 +5,8 @@ export const HUB_PORT = 8471;
 /** `hub`, `hub:8471`, `[::1]:8471` or an address with http:// or https://; `secure`: https when it does not say. */
 export function parseHubAddress(text: string, secure = false): URL {
   const trimmed = text.trim();
+  if (/^[./~]/.test(trimmed))
+    throw usage(`there is no folder ${text}`, 'a hub is written as hub:8471 or https://hub:8471');
   let url: URL;
   try {
     url = new URL(/^[a-z]+:\/\//i.test(trimmed) ? trimmed : `${secure ? 'https' : 'http'}://${trimmed}`);
