@@ -63,7 +63,7 @@ export async function measureVictoria(
   try {
     const rows = async (): Promise<number> => {
       await server.flush();
-      const query = encodeURIComponent('sum(count_over_time({__name__=~".*meminfo_free.*"}[1h]))');
+      const query = encodeURIComponent('sum(count_over_time(tacho_meminfo_MemFree_bytes[1h]))');
       const answer = await fetch(`${server.url}/api/v1/query?nocache=1&query=${query}`);
       const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
       return Number(data.result[0]?.value[1] ?? 0);

@@ -34,6 +34,9 @@ export interface ServerOptions {
 
 /** What all requests together may have sent before they are answered. */
 const MOST_READING = 128 << 20;
+/** What agents send every second is small, and is taken although others hold what there is for large bodies. */
+const SMALL_BODY = 64 << 10;
+const SMALL_READING = 32 << 20;
 const LARGEST_SESSION = 64 << 10;
 const MOST_IDENTIFYING = 256;
 const HEADERS_MS = 10_000;
@@ -153,7 +156,8 @@ export function createServer(options: ServerOptions): http.Server | https.Server
     const length = Number(request.headers['content-length'] ?? Number.NaN);
     if (!Number.isSafeInteger(length)) throw new Denied(411, 'say how long it is');
     if (length > largest) throw new Denied(413, `more than ${largest} bytes`);
-    if (reading + length > MOST_READING) throw new Denied(503, 'too much at once; try again');
+    const most = length <= SMALL_BODY ? MOST_READING + SMALL_READING : MOST_READING;
+    if (reading + length > most) throw new Denied(503, 'too much at once; try again');
     reading += length;
     let first: Buffer | undefined;
     let more: Buffer[] | undefined;
