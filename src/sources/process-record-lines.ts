@@ -1,8 +1,7 @@
-import * as path from 'node:path';
 import { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
 import { type Known, knownProcesses, NOTHING, type Written } from './process-record-known.ts';
-import { decoded, nameOf } from './process-record-text.ts';
+import { decoded, nameOf, placeOf } from './process-record-text.ts';
 
 /** The tables that the lines of native/record-*.c become, and the rows that are ready. */
 export interface RecordFrames {
@@ -25,7 +24,6 @@ const TAB = 9;
 const POINT = 46;
 const BACKSLASH = 92;
 const LOWER_C = 99;
-const SLASH = 47;
 const START = 83;
 const END = 69;
 const THREAD = 84;
@@ -509,11 +507,4 @@ export function recordLines(
 /** Does the line lack the point that says that it is whole? */
 function cutOff(bytes: Buffer, to: number): boolean {
   return bytes[to - 1] !== POINT || bytes[to - 2] !== TAB;
-}
-
-/** A program's path; a relative one is meant from the folder. */
-function placeOf(directory: string, program: string): string {
-  if (program === '' || program.startsWith('/') || program.startsWith("$'/")) return program;
-  if (!program.startsWith("$'") && !directory.startsWith("$'")) return path.resolve(directory || '/', program);
-  return textOf(Buffer.concat([bytesOf(directory), Buffer.of(SLASH), bytesOf(program)]));
 }

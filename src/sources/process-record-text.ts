@@ -1,3 +1,4 @@
+import * as path from 'node:path';
 import { bytesOf, textOf } from '../base/byte-text.ts';
 
 const BACKSLASH = 92;
@@ -7,6 +8,13 @@ const LOWER_T = 116;
 const LOWER_X = 120;
 const DOLLAR = 36;
 const SLASH = 47;
+
+/** A program's path; a relative one is meant from the folder. */
+export function placeOf(directory: string, program: string): string {
+  if (program === '' || program.startsWith('/') || program.startsWith("$'/")) return program;
+  if (!program.startsWith("$'") && !directory.startsWith("$'")) return path.resolve(directory || '/', program);
+  return textOf(Buffer.concat([bytesOf(directory), Buffer.of(SLASH), bytesOf(program)]));
+}
 
 /** The last part of a path. */
 export function nameOf(file: string): string {
