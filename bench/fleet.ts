@@ -128,7 +128,7 @@ function sealedRows(recording: string, seconds: number, { values }: Recorded): R
   }
   const [whole, part] = [sealedBytes(recording), sealedBytes(half)];
   const second = ((whole - part) / (seconds / 2)) * (VALUES / values);
-  const what = `archive: bytes a node and second, sealed (${Math.round(seconds)} s of this machine)`;
+  const what = `archive: bytes a node and further second, sealed (of ${Math.round(seconds)} s)`;
   return [
     row(what, '≤ 300', second, 'B', `${LDMS} CSV: 1380 B`, 1380),
     row('  once a recording and node', '', (2 * part - whole) / 1000, 'kB', '', Number.NaN),
