@@ -35,9 +35,33 @@ export interface Ran {
 export class Lab {
   folder = '';
 
-  up(nodes: number): void {
+  /** `options`: cgroup, hooks (see cluster). `env`: what all daemons of the cluster have in their environment. */
+  up(nodes: number, options: ('cgroup' | 'hooks')[] = [], env: Record<string, string> = {}): void {
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-slurm-'));
-    execFileSync(CLUSTER, ['up', this.folder, String(nodes)], { stdio: ['ignore', 'ignore', 'inherit'] });
+    this.env = env;
+    this.cluster('up', String(nodes), ...options);
+  }
+
+  private env: Record<string, string> = {};
+
+  private cluster(command: string, ...args: string[]): void {
+    const env = { ...process.env, ...this.env };
+    execFileSync(CLUSTER, [command, this.folder, ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  }
+
+  /** Tacho's hub on the login node. Returns when it receives. */
+  hub(...options: string[]): void {
+    this.cluster('hub', ...options);
+  }
+
+  /** Tacho's agent on a node. Returns when it records. */
+  agent(node: string, ...options: string[]): void {
+    this.cluster('agent', node, ...options);
+  }
+
+  /** Ends a node's agent, or the hub (node login). */
+  signal(node: string, signal: 'KILL' | 'TERM'): void {
+    this.cluster('signal', node, signal);
   }
 
   down(): void {
@@ -92,7 +116,16 @@ export class Lab {
   }
 
   crash(node: string): void {
-    execFileSync(CLUSTER, ['crash', this.folder, node]);
+    this.cluster('crash', node);
+  }
+
+  boot(node: string): void {
+    this.cluster('boot', node);
+  }
+
+  /** A recording in the hub's archive. */
+  archived(user: User, name: string): string {
+    return path.join(this.folder, 'archive', `user=${user}`, `job=${name}`);
   }
 
   /** Every process of a user on a node. */

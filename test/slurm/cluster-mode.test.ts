@@ -1,0 +1,396 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { agentRecord } from '../../src/jobs/launch.ts';
+import { openRecording } from '../../src/recording/open.ts';
+import { readTable } from '../../src/recording/read.ts';
+import type { NodeLine } from '../../src/sinks/hub-protocol.ts';
+import { eventually, Lab, read, readJob, type User, whyNot } from './lab.ts';
+
+const skip = whyNot();
+const lab = new Lab();
+const USERS = ['tacho-a', 'tacho-b', 'tacho-c'] as const satisfies User[];
+const NODES = ['c1', 'c2', 'c3', 'c4'];
+const HUB = ['login:8471', '--trust', 'munge'];
+
+const nodeOf = (recording: string, node: string) => openRecording(recording).nodes.find(({ name }) => name === node)!;
+/** When the samples of a node were taken, epoch microseconds. */
+const samples = (recording: string, node: string): number[] => [...readTable(nodeOf(recording, node), 'loadavg').time];
+const commands = (recording: string, node: string): string[] =>
+  readTable(nodeOf(recording, node), 'process', { columns: ['command'] }).texts.get('command')?.values ?? [];
+
+/** Waits until the hub has filed, completed and sealed what a job has left. */
+async function sealed(user: User, name: string): Promise<string> {
+  const recording = lab.archived(user, name);
+  const is = (): boolean =>
+    fs.existsSync(path.join(recording, 'job.json')) &&
+    readJob(recording).end !== undefined &&
+    readJob(recording).nodes.every((node) => fs.existsSync(path.join(recording, `node=${node}`, 'loadavg.parquet')));
+  await eventually(is, `sealing ${recording}`, 60);
+  return recording;
+}
+
+/** The report card, as the owner of the recording sees it from the login node. */
+async function report(user: User, recording: string): Promise<string> {
+  const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'report', recording);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, new RegExp(user));
+  return stdout;
+}
+
+/** A job of a user: a script in a folder of its own. */
+async function job(user: User, name: string, script: string, ...options: string[]) {
+  const place = await lab.place(user, name);
+  const id = await lab.submit(user, place, script, '-n1', '-t5', ...options);
+  return { id, place, out: () => read(place, 'out') };
+}
+
+const startAgents = (): void => {
+  for (const node of NODES) lab.agent(node, '--hooks-only', '--idle-interval', '2s');
+};
+
+describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () => {
+  before(() => {
+    // programs that have the locale speak it, those that have not must not mind
+    lab.up(4, ['hooks'], { LANG: 'fr_FR.UTF-8', LC_ALL: 'fr_FR.UTF-8' });
+    const hook = path.join(lab.folder, 'etc/prolog.d/50-tacho.sh');
+    fs.renameSync(hook, path.join(lab.folder, 'etc/tacho-prolog.sh'));
+    const timed = `a=$(/bin/date +%s.%N); ${lab.folder}/etc/tacho-prolog.sh; code=$?
+      echo "$SLURM_JOB_ID $code $a $(/bin/date +%s.%N)" >>${lab.folder}/log/prologs; exit $code`;
+    fs.writeFileSync(hook, `#!/bin/sh\n${timed}\n`, { mode: 0o755 });
+    lab.hub();
+    startAgents();
+  });
+  after(() => lab.down());
+
+  describe('all at once', { concurrency: true }, () => {
+    for (const [i, user] of USERS.entries()) {
+      const node = `c${i + 1}`;
+      test(`sbatch of ${user} on ${node}: filed under user and job, and nobody else's`, async () => {
+        const script = `echo "langue $LANG"; (exec -a work-of-${user} sleep 5)`;
+        const { id, out } = await job(
+          user,
+          'own',
+          script,
+          '-w',
+          node,
+          '-J',
+          'déjà-vu',
+          '--export=ALL,LANG=fr_FR.UTF-8',
+        );
+        assert.equal(await lab.ended(id), 'COMPLETED', out());
+        const recording = await sealed(user, id);
+        const { name, state, nodes, uid, cluster } = readJob(recording);
+        assert.deepEqual([name, state, nodes, uid, cluster], ['déjà-vu', 'completed', [node], 5001 + i, 'lab']);
+        assert.match(out(), /langue fr_FR/);
+        assert.ok(commands(recording, node).includes(`work-of-${user} 5`));
+        assert.ok(samples(recording, node).length >= 4);
+        for (const each of [path.dirname(recording), recording, path.join(recording, `node=${node}`)]) {
+          const { uid: owner, mode } = fs.statSync(each);
+          assert.deepEqual([owner, mode & 0o777], [5001 + i, 0o700], each);
+        }
+        await report(user, recording);
+        const other = USERS[(i + 1) % 3]!;
+        const { code, stderr } = await lab.on('login', other, 'tacho', 'report', recording);
+        assert.equal(code, 1);
+        assert.match(stderr, /permission denied/);
+        assert.equal((await lab.on('login', other, 'cat', `${recording}/job.json`)).stdout, '');
+      });
+    }
+
+    test('two users on one node stay apart; what is the node’s is said to be shared', async () => {
+      const script = (user: User) =>
+        `bash -c 'exec -a busy-${user} dd if=/dev/zero of=/dev/null count=2000000' 2>/dev/null; (exec -a idle-${user} sleep 6)`;
+      const pair = ['tacho-b', 'tacho-c'] as const;
+      const jobs = await Promise.all(
+        pair.map(async (user) => ({ user, ...(await job(user, 'shared', script(user), '-w', 'c2')) })),
+      );
+      for (const [i, { user, id, out }] of jobs.entries()) {
+        assert.equal(await lab.ended(id), 'COMPLETED', out());
+        const recording = await sealed(user, id);
+        const other = jobs[1 - i]!;
+        const seen = commands(recording, 'c2');
+        assert.ok(seen.includes(`idle-${user} 6`), `${seen}`);
+        assert.ok(!seen.some((each) => each.includes(other.user)), `${seen}`);
+        assert.ok(agentRecord(recording, 'c2')?.shared_with?.includes(other.id));
+        assert.match(await report(user, recording), /shared|other jobs/i);
+      }
+    });
+
+    test('srun alone, on two nodes: both are in one recording', async () => {
+      const { code, stderr } = await lab.on(
+        'login',
+        'tacho-a',
+        'srun',
+        '-n2',
+        '-N2',
+        '-t5',
+        '-J',
+        'direct',
+        'sh',
+        '-c',
+        'sleep 3; exit 0',
+      );
+      assert.equal(code, 0, stderr);
+      const find = (): string | undefined => {
+        const folder = path.join(lab.folder, 'archive/user=tacho-a');
+        const names = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
+        return names.find((name) => {
+          const file = path.join(folder, name);
+          return fs.existsSync(path.join(file, 'job.json')) && readJob(file).name === 'direct';
+        });
+      };
+      const name = await eventually(find, 'the recording of srun');
+      const recording = await sealed('tacho-a', name.replace('job=', ''));
+      assert.equal(openRecording(recording).nodes.length, 2);
+      await report('tacho-a', recording);
+    });
+
+    test('a job of two seconds has a report; so has one of an instant', async () => {
+      for (const [name, seconds] of [
+        ['short', 2],
+        ['instant', 0],
+      ] as const) {
+        const { id, out } = await job('tacho-c', name, `sleep ${seconds}`, '-w', 'c1');
+        assert.equal(await lab.ended(id), 'COMPLETED', out());
+        const recording = await sealed('tacho-c', id);
+        assert.ok(samples(recording, 'c1').length >= Math.max(2, seconds), name);
+        await report('tacho-c', recording);
+      }
+    });
+
+    test('tasks of an array are jobs of their own, and say of which array', async () => {
+      const { id, place } = await job(
+        'tacho-a',
+        'array',
+        'echo $SLURM_JOB_ID >raw.$SLURM_ARRAY_TASK_ID; sleep 2',
+        '--array=3-5',
+      );
+      for (const task of ['3', '4', '5']) {
+        const raw = await eventually(() => read(place, `raw.${task}`).trim() || undefined, `task ${task}`);
+        assert.equal(await lab.ended(raw), 'COMPLETED');
+        const recording = await sealed('tacho-a', raw);
+        assert.deepEqual(readJob(recording).tags, { array_job: id, array_task: task });
+        await report('tacho-a', recording);
+      }
+    });
+
+    test('components of a heterogeneous job are recorded apart, and belong together', async () => {
+      const options = ['-n1', '-w', 'c1', ':', '-n1', '-w', 'c2', '-t5'];
+      const { code, stdout, stderr } = await lab.on(
+        'login',
+        'tacho-b',
+        'srun',
+        '-t5',
+        ...options,
+        'sh',
+        '-c',
+        'echo $SLURM_JOB_ID; sleep 3',
+      );
+      assert.equal(code, 0, stderr);
+      const ids = stdout.trim().split('\n').sort();
+      const recordings = await Promise.all(ids.map((id) => sealed('tacho-b', id)));
+      const leader = ids[0]!;
+      assert.deepEqual(
+        recordings.map((each) => [readJob(each).tags.het_job, readJob(each).nodes.length]),
+        ids.map(() => [leader, 1]),
+      );
+      for (const recording of recordings) await report('tacho-b', recording);
+    });
+
+    test('scancel: the report says who ended it', async () => {
+      const { id, place } = await job('tacho-c', 'cancelled', 'echo begun; sleep 600', '-w', 'c3');
+      await eventually(() => read(place, 'out').includes('begun'), 'the job');
+      await sleep(2000);
+      await lab.on('login', 'tacho-c', 'scancel', id);
+      assert.equal(await lab.ended(id), 'CANCELLED');
+      const recording = await sealed('tacho-c', id);
+      assert.equal(readJob(recording).state, 'cancelled');
+      assert.match(await report('tacho-c', recording), /cancelled by tacho-c/);
+    });
+
+    test('the time limit: the report names it', async () => {
+      const { id } = await job('tacho-b', 'limit', 'sleep 600', '-t1', '-w', 'c1');
+      assert.equal(await lab.ended(id), 'TIMEOUT');
+      const recording = await sealed('tacho-b', id);
+      assert.match(await report('tacho-b', recording), /time limit of 1 min 00 s reached/);
+    });
+
+    test('thirty seconds have thirty samples', async (t: TestContext) => {
+      const script = '/bin/date +%s.%N; sleep 30; /bin/date +%s.%N';
+      const { id, out } = await job('tacho-a', 'thirty', script, '-w', 'c1');
+      assert.equal(await lab.ended(id), 'COMPLETED', out());
+      const recording = await sealed('tacho-a', id);
+      const [begin, end] = out()
+        .trim()
+        .split('\n')
+        .map((text) => Number(text) * 1e6) as [number, number];
+      const times = samples(recording, 'c1').map(Number);
+      const seconds = new Set(
+        times.filter((time) => time < end).map((time) => Math.floor((time - times[0]!) / 1e6 + 0.5)),
+      );
+      t.diagnostic(
+        `first sample ${((times[0]! - begin) / 1e6).toFixed(3)} s after the job's script began; ${seconds.size} seconds of 30 have one`,
+      );
+      const record = agentRecord(recording, 'c1')!;
+      assert.equal(times.length, record.ticks, 'every tick of the agent is in the archive');
+      assert.ok(times.length >= 30, `${times.length} samples`);
+      await report('tacho-a', recording);
+    });
+
+    test('a node crashes: the job comes again with the same id, and has two recordings', async () => {
+      const script =
+        'echo "run $SLURM_RESTART_COUNT"; if [ -z "$SLURM_RESTART_COUNT" ]; then sleep 600; else sleep 3; fi';
+      const { id, place } = await job(
+        'tacho-c',
+        'crash',
+        script,
+        '-p',
+        'all',
+        '-w',
+        'c4',
+        '--requeue',
+        '--open-mode=append',
+      );
+      const first = lab.archived('tacho-c', id);
+      const some = (): boolean => fs.existsSync(path.join(first, 'node=c4')) && samples(first, 'c4').length >= 3;
+      await eventually(some, 'samples of the first run');
+      lab.crash('c4');
+      const before = samples(first, 'c4').length;
+      const state = async (): Promise<string> =>
+        (await lab.on('login', 'root', 'squeue', '-h', '-j', id, '-o', '%T')).stdout.trim();
+      for (let i = 0; i < 120 && (await state()) !== 'PENDING'; i++) await sleep(500);
+      lab.boot('c4');
+      lab.agent('c4', '--hooks-only', '--idle-interval', '2s');
+      // Slurm would wait for two minutes
+      await lab.on('login', 'root', 'scontrol', 'update', `JobId=${id}`, 'StartTime=now');
+      assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+      const again = await sealed('tacho-c', `${id}r1`);
+      await sealed('tacho-c', id);
+      assert.deepEqual([readJob(again).restart, readJob(again).state], [1, 'completed']);
+      assert.ok(samples(first, 'c4').length >= before);
+      assert.match(read(place, 'out'), /run 1/);
+      await report('tacho-c', again);
+      await report('tacho-c', first);
+    });
+
+    test('the agent is killed and started again in mid-job: what was written is there, and it goes on', async () => {
+      const { id, out } = await job('tacho-b', 'agent-killed', 'sleep 14', '-w', 'c3');
+      const spool = path.join(lab.folder, 'spool/c3/var/tacho', `job-${id}`);
+      const rows = (): string[] => read(spool, 'node=c3/loadavg.csv').split('\n').slice(1, -1);
+      await eventually(() => rows().length >= 4, 'some samples');
+      lab.signal('c3', 'KILL');
+      const written = rows().map((row) => Number(row.split(',')[0]));
+      lab.agent('c3', '--hooks-only', '--idle-interval', '2s');
+      assert.equal(await lab.ended(id), 'COMPLETED', out());
+      const recording = await sealed('tacho-b', id);
+      const times = samples(recording, 'c3').map(Number);
+      assert.equal(new Set(times).size, times.length, 'nothing is there twice');
+      assert.ok(written.length >= 4 && times.length > written.length + 2, `${written.length} of ${times.length}`);
+      await report('tacho-b', recording);
+    });
+
+    test('the hub is killed and started again in mid-job: nothing is lost, nothing is there twice', async (t: TestContext) => {
+      const { id, out } = await job('tacho-c', 'hub-killed', 'sleep 12', '-w', 'c2');
+      const there = (): boolean => fs.existsSync(path.join(lab.archived('tacho-c', id), 'node=c2/loadavg.csv'));
+      await eventually(there, 'the first samples in the archive');
+      lab.signal('login', 'KILL');
+      await sleep(3000);
+      lab.hub();
+      assert.equal(await lab.ended(id), 'COMPLETED', out());
+      const recording = await sealed('tacho-c', id);
+      const times = samples(recording, 'c2').map(Number);
+      t.diagnostic(`${times.length} samples in 12 s, of which the hub was away for more than 3`);
+      assert.equal(new Set(times).size, times.length);
+      assert.equal(times.length, agentRecord(recording, 'c2')!.ticks);
+      assert.ok(times.length >= 12);
+      await report('tacho-c', recording);
+    });
+
+    test('nobody writes as a node, as another node, or for another user', async () => {
+      const home = await lab.place('tacho-b', 'attack');
+      const attack = (node: string, user: User | 'root', place: string, ...more: string[]) =>
+        lab.on(
+          node,
+          user,
+          'timeout',
+          '12',
+          'tacho',
+          'agent',
+          '--spool',
+          `${place}/spool`,
+          '--jobs',
+          `${place}/jobs`,
+          '--hub',
+          'login:8471',
+          '--trust',
+          'munge',
+          '--hooks-only',
+          ...more,
+        );
+      const facts = ['--job-id', '99901', '--user', 'tacho-a', '--uid', '5001', '--nodes', 'c1'];
+      const told = await lab.on('c1', 'tacho-b', 'tacho', 'job', 'begin', '--jobs', `${home}/jobs`, ...facts);
+      assert.equal(told.code, 0, told.stderr);
+      const [user, root] = await Promise.all([
+        attack('c1', 'tacho-b', home),
+        attack('c1', 'root', '/tmp/attack', '--node', 'c2'),
+      ]);
+      assert.match(
+        user.stderr,
+        /refuses (job-99901: you may not write for user tacho-a|fleet-.*: only the agent of a node)/,
+      );
+      assert.match(root.stderr, /c2 is neither at 10\.213\.0\.11/);
+      assert.ok(!fs.existsSync(lab.archived('tacho-a', '99901')));
+    });
+
+    test('tacho ls: users see what is theirs, root sees all', async () => {
+      const jobs = await Promise.all(
+        USERS.map(async (user) => ({ user, ...(await job(user, 'ls', 'sleep 8', '-w', 'c3')) })),
+      );
+      for (const { user, id } of jobs) {
+        const there = (): boolean => fs.existsSync(path.join(lab.archived(user, id), 'node=c3/loadavg.csv'));
+        await eventually(there, `the job of ${user}`);
+      }
+      const ls = async (user: User | 'root'): Promise<NodeLine[]> => {
+        for (let i = 0; ; i++) {
+          const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'ls', ...HUB, '--format', 'json');
+          // another test kills the hub now and then
+          if (code === 0) return JSON.parse(stdout) as NodeLine[];
+          assert.ok(i < 20, stderr);
+          await sleep(500);
+        }
+      };
+      for (const user of USERS) {
+        const seen = new Set((await ls(user)).map((line) => line.user));
+        assert.deepEqual([...seen], [user]);
+      }
+      const all = await ls('root');
+      assert.deepEqual([...new Set(all.map((line) => line.user))].sort(), ['', ...USERS]);
+      assert.ok(all.some(({ kind, node }) => kind === 'fleet' && node === 'c1'));
+    });
+  });
+
+  test('with agents and hub away a prolog neither delays nor fails a job, and the job is recorded when they are back', async (t: TestContext) => {
+    for (const node of [...NODES, 'login']) lab.signal(node, 'TERM');
+    const away = await job('tacho-a', 'away', 'sleep 8', '-w', 'c1');
+    await eventually(() => read(lab.folder, 'log/prologs').includes(`${away.id} 0 `), 'the prolog');
+    lab.agent('c1', '--hooks-only', '--idle-interval', '2s');
+    assert.equal(await lab.ended(away.id), 'COMPLETED', away.out());
+    lab.hub();
+    const recording = await sealed('tacho-a', away.id);
+    assert.ok(samples(recording, 'c1').length >= 2);
+    await report('tacho-a', recording);
+    const prologs = read(lab.folder, 'log/prologs')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ').map(Number));
+    assert.ok(prologs.every(([, code]) => code === 0));
+    const took = prologs.map(([, , a, b]) => (b! - a!) * 1000);
+    took.sort((a, b) => a - b);
+    const ms = (at: number): string => took[Math.floor(at * (took.length - 1))]!.toFixed(0);
+    t.diagnostic(`prolog: ${ms(0.5)} ms (median), ${ms(1)} ms (slowest) of ${took.length}`);
+    assert.ok(took.length > 10);
+  });
+});
