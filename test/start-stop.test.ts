@@ -66,6 +66,42 @@ test("outside of a scheduler the job is what the calling shell starts, not every
   );
 });
 
+test('what Tacho says on a pipe has no escape characters, and its own signs are ASCII', (t) => {
+  const { sh } = shell(t);
+  const { status, stdout, stderr } = sh(
+    `tacho start -o $'st\\e[31m' && tacho stop --no-report; tacho seal st*; tacho check`,
+  );
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /recording 1 node every 1 s in st\\x1b\[31m /);
+  assert.match(stderr, /tacho report st\\x1b\[31m shows/);
+  assert.doesNotMatch(stdout + stderr, /[^\x20-\x7e\n]/);
+});
+
+/** A stand-in for ssh that reaches every machine but "bad". */
+const SSH = `#!/bin/sh
+while [ $# -gt 2 ]; do shift; done
+if [ "$1" = bad ]; then echo "ssh: no route to host bad" >&2; exit 255; fi
+exec sh -c "$2"
+`;
+
+test('run on named machines: a missing one is warned about, or refused beyond --allow-missing', (t) => {
+  const { folder, sh } = shell(t);
+  fs.mkdirSync(path.join(folder, 'bin'));
+  fs.writeFileSync(path.join(folder, 'bin/ssh'), SSH, { mode: 0o755 });
+  const run = (flags: string): SpawnSyncReturns<string> =>
+    sh(`PATH=$PWD/bin:$PATH; tacho run --no-report --hosts far,bad --timeout 20s ${flags} -- sh -c 'echo ran; exit 3'`);
+  const warned = run('-o r1');
+  assert.deepEqual([warned.status, warned.stdout], [3, 'ran\n'], warned.stderr);
+  assert.match(warned.stderr, /node bad is not recorded: .*no route to host bad/);
+  const refused = run('-o r2 --allow-missing 0');
+  assert.deepEqual([refused.status, refused.stdout], [1, ''], refused.stderr);
+  assert.match(refused.stderr, /1 of 2 nodes did not begin to record: bad\n/);
+  assert.match(refused.stderr, /--allow-missing 1 records the others/);
+  const allowed = run('-o r3 --allow-missing 1');
+  assert.deepEqual([allowed.status, allowed.stdout], [3, 'ran\n'], allowed.stderr);
+  assert.deepEqual(openRecording(path.join(folder, 'r3')).job.nodes, ['far', 'bad']);
+});
+
 test('a recording that has ended takes no marks', (t) => {
   const { folder, sh } = shell(t);
   const { stderr } = sh(`tacho start -o r --interval 0.2s && tacho stop --no-report

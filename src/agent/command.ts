@@ -187,6 +187,8 @@ function cannotRun(name: string, errno: number): Fault {
           hint: 'it is looked for in the folders of PATH',
         });
   }
+  if (errno === constants.errno.EACCES && isFolder(name))
+    return new Fault(`cannot run ${name}: it is a folder`, { exit: 126 });
   if (errno === constants.errno.EACCES) {
     return new Fault(`cannot run ${name}: permission denied`, { exit: 126, hint: 'chmod +x makes a file executable' });
   }
@@ -199,6 +201,9 @@ function cannotRun(name: string, errno: number): Fault {
   const word = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0];
   return new Fault(`cannot run ${name}: ${word ?? `error ${errno}`}`, { exit: 126 });
 }
+
+const isFolder = (name: string): boolean =>
+  name.includes('/') && fs.statSync(name, { throwIfNoEntry: false })?.isDirectory() === true;
 
 function signalName(number: number): NodeJS.Signals {
   return (Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? 'SIGKILL') as NodeJS.Signals;

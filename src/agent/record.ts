@@ -1,10 +1,13 @@
 import { reason } from '../base/fault.ts';
 import { VERSION } from '../base/version.ts';
+import { warn } from '../base/warn.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
 import { firstSamples, lastWords, startAgents, stopAgents } from '../jobs/launch.ts';
 import { isHere } from '../jobs/local.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../jobs/preload.ts';
+import { known } from '../jobs/scheduler.ts';
 import { findScope } from '../jobs/scope.ts';
+import { notEverywhere } from '../jobs/start.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import { claimFolder, createRecording, discardRecording, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
@@ -22,6 +25,12 @@ export interface RecordOptions {
   /** The recording's folder; without it one is named after the job, in `parent`. */
   folder?: string;
   parent: string;
+  /** Record these machines instead of the job's nodes. */
+  hosts?: readonly string[];
+  /** So many nodes may fail to record; undefined: all of them, each with a warning. */
+  allowMissing?: number;
+  /** How long the command waits for the first samples of other nodes. */
+  limitSeconds?: number;
   /** Facts of the job from this file instead of a scheduler. */
   jobFile?: string;
   redact: boolean;
@@ -29,6 +38,8 @@ export interface RecordOptions {
   without: readonly string[];
   only: readonly string[];
   custom: readonly CustomSource[];
+  /** A configuration that was named, for agents on other nodes. */
+  config?: string;
   writer: WriterOptions;
   /** Have the job's processes record themselves. */
   processes: boolean;
@@ -58,13 +69,18 @@ export async function recordCommand(
     options.folder === undefined
       ? createRecording(claimFolder(options.parent, defaultFolder(facts)), job, true)
       : createRecording(options.folder, job);
-  const here = job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
+  const here =
+    options.hosts === undefined &&
+    job.nodes.length === 1 &&
+    (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
   const recorder = here ? await recordHere(folder, job, options) : await recordAll(folder, job, options);
   let command: RunningCommand | undefined;
   const release = holdSignals((signal) => command?.kill(signal));
   try {
     job.start = Date.now() * 1000;
-    const env = { ...process.env, TACHO_RECORDING: folder };
+    const env: NodeJS.ProcessEnv = { ...process.env, TACHO_RECORDING: folder };
+    // a pause of the job around this one is not for this one
+    if (recorder.records !== undefined) delete env.TACHO_RECORD_OFF;
     command = await runCommand(options.command, env, recorder.records && injected(env, recorder.records));
   } catch (error) {
     release();
@@ -90,7 +106,7 @@ export async function recordCommand(
   return { folder, job, ending };
 }
 
-const say = (what: string, why: string): void => void process.stderr.write(`tacho: ${what}: ${why}\n`);
+const say = (what: string, why: string): void => warn(`${what}: ${why}`);
 
 interface Recorder {
   /** Where the command's processes record themselves. */
@@ -130,7 +146,7 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
       for (const look of looks) clearTimeout(look);
       await node.agent.stop(why);
       for (const { table, rows, why } of node.agent.record.lost_samples ?? []) {
-        if (rows > 0) say(`${rows} samples of ${table} could not be written`, why);
+        if (rows > 0) say(`${rows} ${rows === 1 ? 'sample' : 'samples'} of ${table} could not be written`, why);
       }
     },
   };
@@ -138,10 +154,19 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
 
 /** One agent on every node of the allocation, as `tacho start` and `tacho stop` have them. */
 async function recordAll(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
-  const agents = { recording: folder, job, nodes: job.nodes, env: process.env, without: options.without };
+  const { without, only, config } = options;
+  const agents = { recording: folder, job, nodes: job.nodes, env: process.env, without, only, ...known({ config }) };
   const launched = startAgents(agents);
-  for (const node of await firstSamples(folder, job.nodes, launched, FIRST_SAMPLE_SECONDS)) {
-    say(`node ${node} is not recorded`, lastWords(folder, node).join(' / ') || 'its agent has not written a sample');
+  const silent = await firstSamples(folder, job.nodes, launched, options.limitSeconds ?? FIRST_SAMPLE_SECONDS);
+  const missing = silent.map((node) => ({ node, words: lastWords(folder, node) }));
+  if (missing.length > (options.allowMissing ?? Number.POSITIVE_INFINITY)) {
+    await stopAgents(agents, launched, schedulerRunner(), 5);
+    const reason = 'recording could not be started on every node';
+    saveJob(folder, { ...job, state: 'failed', end: Date.now() * 1000, reason });
+    throw notEverywhere({ recording: folder, job, missing }, options.allowMissing!);
+  }
+  for (const { node, words } of missing) {
+    say(`node ${node} is not recorded`, words.join(' / ') || 'its agent has not written a sample');
   }
   return {
     records: agreedRecords(folder, job),

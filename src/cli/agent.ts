@@ -8,6 +8,7 @@ import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
+import { warn } from './warn.ts';
 
 const SETTINGS = [
   'service.spool',
@@ -93,11 +94,10 @@ type Recorder = ReturnType<typeof recorderOptions> & { node: string };
 async function serve(config: Config, recorder: Recorder, over: Promise<string>): Promise<void> {
   const { startService } = await import('../agent/service.ts');
   const { makeOutlet } = await import('../agent/make-sinks.ts');
-  const say = (line: string): void => void process.stderr.write(`tacho: ${line}\n`);
   const spool = config['service.spool'];
   let service: Service | undefined;
   const metrics = await openServiceMetrics(config, () => service);
-  const outlet = await makeOutlet({ config, spool, node: recorder.node, say }, () => service?.roll());
+  const outlet = await makeOutlet({ config, spool, node: recorder.node, say: warn }, () => service?.roll());
   service = startService({
     ...recorder,
     spool,
@@ -105,12 +105,12 @@ async function serve(config: Config, recorder: Recorder, over: Promise<string>):
     intervalSeconds: config['service.interval'],
     idleIntervalSeconds: config['service.idle_interval'],
     watchCgroups: !config['service.hooks_only'],
-    say,
+    say: warn,
     ...(outlet === undefined ? {} : { outlet }),
   });
   const sinks = outlet?.sinks.map(({ name }) => name).join(', ') ?? 'nowhere: recordings stay there';
-  say(`records ${recorder.node} in ${spool}; jobs come in by ${config['service.jobs']}; samples go to ${sinks}`);
-  if (metrics !== undefined) say(`metrics: ${metrics.address}`);
+  warn(`records ${recorder.node} in ${spool}; jobs come in by ${config['service.jobs']}; samples go to ${sinks}`);
+  if (metrics !== undefined) warn(`metrics: ${metrics.address}`);
   const why = await over;
   await service.stop(why);
   await metrics?.close();
@@ -132,7 +132,7 @@ async function record(
   const step = process.env.SLURM_STEP_ID;
   const { noteAgent } = await import('../jobs/active.ts');
   const forget = noteAgent(process.env, recording, (what, why) => {
-    process.stderr.write(`tacho: ${what}: ${why}\n`);
+    warn(`${what}: ${why}`);
   });
   const node = await startNodeAgent({
     ...recorder,

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import type { Command } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
+import { warn } from './warn.ts';
 
 interface Options {
   off?: boolean;
@@ -40,7 +41,7 @@ Examples:
       } catch (error) {
         // a TaskProlog that fails would keep the task from starting
         if (known !== 'slurm' || !(error instanceof Fault)) throw error;
-        process.stderr.write(`tacho: ${error.message}\n`);
+        warn(error.message);
       }
     });
 }

@@ -5,10 +5,12 @@ import { type Command, Option } from 'commander';
 import { parseDuration } from '../base/duration.ts';
 import { Fault, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
+import { printable } from '../base/printable.ts';
 import { formatBytes } from '../base/size.ts';
 import type { Recording } from '../recording/open.ts';
 import type { ExportOptions } from '../show/export/export.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
+import { warn } from './warn.ts';
 
 interface Options extends StoreOptions {
   job?: string[];
@@ -109,11 +111,11 @@ Examples:
         ...(options.marker === undefined ? {} : { marker: options.marker }),
         ...(options.epoch === true ? { epoch: true } : {}),
         lost: (file) => lost.push(file),
-        note: (text) => process.stderr.write(`tacho: ${text}\n`),
+        note: warn,
         written: ({ file, rows, bytes }) => {
           if (folders[0] === undefined && options.layout !== 'omnistat') return;
           if (folders[0] !== '-')
-            process.stderr.write(`${file}: ${rows.toLocaleString('en')} rows, ${formatBytes(bytes)}\n`);
+            process.stderr.write(`${printable(file)}: ${rows.toLocaleString('en')} rows, ${formatBytes(bytes)}\n`);
         },
       }).finally(forget);
       if (lost.length > 0) {

@@ -22,7 +22,8 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-States: running (an agent writes), ended, sealed (small and fast), damaged (see tacho verify).
+States: running (an agent writes), ended, sealed (small and fast), damaged (see tacho verify), newer
+version (recorded by a newer Tacho: update this one).
 
 Examples:
   tacho list

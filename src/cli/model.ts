@@ -5,6 +5,7 @@ import type { ModelStore } from '../judge/models/store.ts';
 import { type DatabaseOptions, databaseOption, namedDatabase } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { several } from './processes.ts';
+import { warn } from './warn.ts';
 
 interface Options extends DatabaseOptions {
   models?: string;
@@ -85,7 +86,7 @@ Examples:
       const store = await storeOf(options);
       const models = await store.list();
       if (models.length === 0 && options.format === 'text') {
-        process.stderr.write(`no models in ${store.place}; tacho model create NAME JOB… makes one\n`);
+        warn(`no models in ${store.place}; tacho model create NAME JOB… makes one`);
       } else await tell(models, options, 'modelList');
     });
 

@@ -3,6 +3,7 @@ import { splitPassword } from '../base/address.ts';
 import { usage } from '../base/fault.ts';
 import type { Subject } from '../show/notebook.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
+import { warn } from './warn.ts';
 
 interface Options extends DatabaseOptions {
   output?: string;
@@ -42,7 +43,7 @@ Examples:
       const { subject, environment } = again === undefined ? await subjectOf(names, options) : {};
       const { writeNotebook } = await import('../show/notebook.ts');
       const notebook = again ?? writeNotebook(subject!, options.output);
-      if (again === undefined) process.stderr.write(`tacho: the notebook is ${notebook}\n`);
+      if (again === undefined) warn(`the notebook is ${notebook}`);
       process.exitCode = await runJupyter(jupyter, notebook, {
         browser: options.browser,
         extra,

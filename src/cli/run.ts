@@ -1,17 +1,22 @@
 import * as os from 'node:os';
-import * as path from 'node:path';
 import type { Command } from 'commander';
 import type { CommandEnding } from '../agent/command.ts';
 import { usage } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
 import { configFlags, configOf } from '../config/flags.ts';
+import { known } from '../jobs/scheduler.ts';
+import { type LaunchOptions, launchOptions } from './launch-options.ts';
+import { near } from './near.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 import { parseTags } from './tags.ts';
+import { warn } from './warn.ts';
 
-interface Options extends Record<string, unknown> {
+interface Options extends Record<string, unknown>, LaunchOptions {
   name?: string;
   tag: string[];
   output?: string;
   jobFile?: string;
+  config?: string;
   report: boolean;
   processes: boolean;
 }
@@ -22,7 +27,8 @@ export function define(command: Command): void {
     .argument('[command...]', 'the command to record, after --')
     .option('-n, --name <name>', 'a name for the job (default: the command)')
     .option('-t, --tag <key:value>', 'a tag; may be given several times', (value, all: string[]) => [...all, value], [])
-    .option('-o, --output <folder>', 'the recording (default: tacho-<date>-<command> here)')
+    .option('-o, --output <folder>', 'the recording (default: tacho-<date>-<command> here)');
+  launchOptions(command, { missing: 'all of them, with a warning', timeout: '15 s' })
     .option('--job-file <file>', 'facts of the job from a file instead of a scheduler')
     .option('--no-processes', 'do not have every process and thread recorded, only sampled')
     .option('--no-report', 'do not print the report card')
@@ -36,6 +42,7 @@ Examples:
   tacho run -- ./simulate input.nml
   tacho run --interval 0.1s --tag case:baseline -- make -j8
   tacho run -- srun ./a.out                  inside an allocation: records on all of its nodes
+  tacho run --allow-missing 1 -- srun ./a.out      … but not at all when two of them do not record
 `,
     )
     .action(async (words: string[], options: Options) => {
@@ -44,6 +51,12 @@ Examples:
       const { recordCommand } = await import('../agent/record.ts');
       const { folder, ending } = await recordCommand({
         command: words,
+        ...known({
+          hosts: options.hosts,
+          allowMissing: options.allowMissing,
+          limitSeconds: options.timeout,
+          config: options.config,
+        }),
         ...(options.name === undefined ? {} : { name: options.name }),
         tags: parseTags(options.tag),
         ...(options.jobFile === undefined ? {} : { jobFile: options.jobFile }),
@@ -61,11 +74,13 @@ Examples:
 
 /** Whatever goes wrong here, the command's own end is what counts. */
 async function finish(folder: string, report: boolean): Promise<void> {
-  const shown = path.relative('.', folder) || '.';
+  const shown = near(folder);
   try {
     if (report) {
       const { reportCard } = await import('./report.ts');
-      process.stderr.write(`${await reportCard([folder], { stream: process.stderr })}\nRecording ${shown}\n`);
+      process.stderr.write(
+        `${await reportCard([folder], { stream: process.stderr })}\nRecording ${printable(shown)}\n`,
+      );
     }
     const { openRecording } = await import('../recording/open.ts');
     const { isWorthSealing, sealRecording } = await import('../recording/seal.ts');
@@ -74,7 +89,7 @@ async function finish(folder: string, report: boolean): Promise<void> {
   } catch (error) {
     const { tell } = await import('./failure.ts');
     tell(error);
-    process.stderr.write(`tacho: the recording is ${shown}\n`);
+    warn(`the recording is ${shown}`);
   }
 }
 

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
+import { count } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
 import { findRecordings } from '../recording/open.ts';
 import { liveBytes, type SealedNode, sealRecording } from '../recording/seal.ts';
 import { progress } from '../show/progress.ts';
-import { printable } from '../show/text-table.ts';
+import { ascii, printable } from '../show/text-table.ts';
 
 export function define(command: Command): void {
   command
@@ -30,13 +31,15 @@ Examples:
           progress: (bytes) => bar.advance(bytes),
         });
         bar.done();
-        if (options.format === 'text') process.stdout.write(sealText(recording.path, nodes));
+        if (options.format === 'text') say(sealText(recording.path, nodes));
         return { path: recording.path, nodes };
       });
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(results, null, 1)}\n`);
       if (results.some(({ nodes }) => nodes.some(({ skipped }) => skipped !== undefined))) process.exitCode = 1;
     });
 }
+
+const say = (text: string): void => void process.stdout.write(process.stdout.isTTY ? text : ascii(text));
 
 function sealText(name: string, nodes: readonly SealedNode[]): string {
   const path = printable(name);
@@ -52,5 +55,5 @@ function sealText(name: string, nodes: readonly SealedNode[]): string {
     tables.reduce((total, t) => total + pick(t), 0);
   const rows = sum((t) => t.rows);
   const sizes = `${formatBytes(sum((t) => t.bytes_before))} → ${formatBytes(sum((t) => t.bytes_after))}`;
-  return `${path}: ${tables.length} tables, ${rows} rows, ${sizes}\n${left}`;
+  return `${path}: ${count(tables.length, 'table')}, ${count(rows, 'row')}, ${sizes}\n${left}`;
 }

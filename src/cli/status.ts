@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { formatDuration } from '../base/duration.ts';
 import type { NodeStatus } from '../jobs/status.ts';
 import { printable, textTable } from '../show/text-table.ts';
+import { warn } from './warn.ts';
 
 export function define(command: Command): void {
   command
@@ -19,7 +20,7 @@ export function define(command: Command): void {
         process.stdout.write(table(status.nodes));
       }
       for (const { node, trouble } of status.nodes) {
-        if (trouble !== undefined) process.stderr.write(`tacho: ${node} cannot write its samples: ${trouble}\n`);
+        if (trouble !== undefined) warn(`${node} cannot write its samples: ${trouble}`);
       }
       if (status.nodes.some(({ state }) => state === 'silent' || state === 'missing')) process.exitCode = 1;
     });

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { near } from './near.ts';
 import type { ReportOptions } from './report.ts';
+import { warn } from './warn.ts';
 
 interface Options {
   report: boolean;
@@ -18,12 +19,10 @@ export function define(command: Command): void {
     .action(async (folder: string | undefined, options: Options) => {
       const { stopRecording } = await import('../jobs/stop.ts');
       const { recording, silent, over } = await stopRecording(process.env, folder, (what, why) => {
-        process.stderr.write(`tacho: ${what}: ${why}\n`);
+        warn(`${what}: ${why}`);
       });
       if (silent.length > 0) {
-        process.stderr.write(
-          `tacho: no word from the end of recording on ${silent.join(', ')}: what was written there is kept\n`,
-        );
+        warn(`no word from the end of recording on ${silent.join(', ')}: what was written there is kept`);
       }
       if (options.seal) {
         // whatever becomes of it, the report card is what the job waits for
@@ -36,7 +35,7 @@ export function define(command: Command): void {
         }
       }
       if (!options.report) {
-        process.stderr.write(`tacho: stopped; tacho report ${near(recording)} shows what happened\n`);
+        warn(`stopped; tacho report ${near(recording)} shows what happened`);
         return;
       }
       const { reportCard } = await import('./report.ts');
@@ -51,6 +50,6 @@ async function takeIn(folder: string, over: boolean): Promise<void> {
   if (over) await adoptRecords(openRecording(folder), false);
   const { sealRecording } = await import('../recording/seal.ts');
   for (const { node, skipped } of sealRecording(openRecording(folder), { force: over })) {
-    if (skipped !== undefined) process.stderr.write(`tacho: ${node} is not sealed: ${skipped}\n`);
+    if (skipped !== undefined) warn(`${node} is not sealed: ${skipped}`);
   }
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
+import { warn } from '../base/warn.ts';
 import { type Config, type Given, loadConfig } from './config.ts';
 import { kinds } from './kinds.ts';
 import { flagOf, type SettingKey, setting, variableOf } from './settings.ts';
@@ -39,7 +40,7 @@ export async function configOf(options: Record<string, unknown>, keys: readonly 
   for (const key of keys) given[key] = options[new Option(flagOf(setting(key)).long).attributeName()];
   const config = await loadConfig(given as Given, options.config as string | undefined);
   await checkTables(config);
-  for (const warning of config.warnings) process.stderr.write(`tacho: ${warning}\n`);
+  for (const warning of config.warnings) warn(warning);
   return config;
 }
 

@@ -27,5 +27,11 @@ function here(argv: string[], node: string, env: Environment): Launcher {
 function ssh(argv: string[], node: string, env: Environment): Launcher {
   const options = ['-T', '-o', 'BatchMode=yes', '-o', 'ConnectTimeout=10', '-o', 'ServerAliveInterval=15'];
   const far = [...argv, '--lifeline'].map(shellQuote).join(' ');
-  return { command: 'ssh', args: [...options, node, `exec ${far}`], nodes: [node], env: defined(env), lifeline: true };
+  return {
+    command: 'ssh',
+    args: [...options, '--', node, `exec ${far}`],
+    nodes: [node],
+    env: defined(env),
+    lifeline: true,
+  };
 }

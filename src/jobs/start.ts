@@ -88,7 +88,8 @@ export async function startRecording(env: Environment, options: StartOptions): P
   return started;
 }
 
-function notEverywhere({ recording, job, missing }: Started, allowed: number): Fault {
+/** More nodes than the user allows do not record. */
+export function notEverywhere({ recording, job, missing }: Started, allowed: number): Fault {
   const nodes = missing.map(({ node }) => node).join(', ');
   const words = missing.flatMap(({ node, words }) =>
     words.map((line) => (line.includes(node) ? line : `${node}: ${line}`)),

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { code, Fault, reason } from '../base/fault.ts';
+import { code, Fault, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import type { Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
@@ -16,6 +16,7 @@ const RESERVE_BYTES = 8192;
  * A folder that is there already must be empty, and keeps its rights. `claimed`: it was made for this by `claimFolder`.
  */
 export function createRecording(folder: string, job: Job, claimed = false): string {
+  if (folder === '') throw usage('the name of the recording is empty', 'name a folder, as in -o run7');
   const made = path.resolve(folder);
   const names = namesIn(made);
   if (names?.includes('job.json')) {

@@ -50,3 +50,12 @@ test('recordings are listed by when they began, with who, how large and in which
 test('a folder without recordings lists nothing', () => {
   assert.deepEqual(listRecordings([temporary()]), []);
 });
+
+test('a recording of a newer version is not damaged', async () => {
+  const folder = await makeRecording({ seconds: 2 });
+  const file = path.join(folder, 'job.json');
+  fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), format: 99 }));
+  const [listed] = listRecordings([folder]);
+  assert.equal(listed!.state, 'newer version');
+  assert.match(listed!.trouble!, /newer Tacho/);
+});

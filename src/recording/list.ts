@@ -6,9 +6,9 @@ import { openRecording, type Recording, recordingFolders } from './open.ts';
 
 /**
  * running: an agent writes. ended: nobody writes any more. sealed: ended, and small. damaged: something cannot be
- * opened, or was left by something that was interrupted; `tacho verify` says more.
+ * opened, or was left by something that was interrupted; `tacho verify` says more. newer version: sound, but not for us.
  */
-export type RecordingState = 'running' | 'ended' | 'sealed' | 'damaged';
+export type RecordingState = 'running' | 'ended' | 'sealed' | 'damaged' | 'newer version';
 
 export interface Listed {
   path: string;
@@ -55,7 +55,7 @@ function describe(folder: string, now: number): Listed {
       user: '',
       nodes: 0,
       bytes,
-      state: 'damaged',
+      state: error.message.includes('written by a newer Tacho') ? 'newer version' : 'damaged',
       job_state: 'unknown',
       trouble: error.message,
     };

@@ -14,7 +14,7 @@ test('a line a thing, what to do below it, the verdict last', () => {
     {},
   );
   assert.match(text, /^What can be recorded\n {2}ok {7}meminfo {2}54 columns$/m);
-  assert.match(text, /^ {2}failed {3}folder {3}cannot be written\n {20}→ use -o FOLDER$/m);
+  assert.match(text, /^ {2}failed {3}folder {3}cannot be written\n {20}-> use -o FOLDER$/m);
   assert.match(text, /\n\nA job cannot be recorded here: folder failed\.\n$/);
   assert.match(checkText({ records: true, items: [] }, {}), /\nA job can be recorded here\.\n$/);
 });

@@ -1,6 +1,6 @@
 import type { CheckItem, CheckState, MachineCheck } from '../agent/check.ts';
 import { type Paint, paint } from './paint.ts';
-import { printable, wrap } from './text-table.ts';
+import { ascii, printable, wrap } from './text-table.ts';
 
 const AREAS: Record<CheckItem['area'], string> = {
   program: 'Tacho',
@@ -27,7 +27,8 @@ export function checkText({ records, items }: MachineCheck, stream: Page): strin
   }
   const failed = items.filter(({ state }) => state === 'failed').map(({ name }) => name);
   lines.push(records ? 'A job can be recorded here.' : `A job cannot be recorded here: ${failed.join(', ')} failed.`);
-  return `${lines.join('\n')}\n`;
+  const text = `${lines.join('\n')}\n`;
+  return stream.isTTY ? text : ascii(text);
 }
 
 function itemLines({ name, state, text, hint }: CheckItem, names: number, width: number, colours: Paint): string[] {

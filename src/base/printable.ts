@@ -1,0 +1,28 @@
+/** Control characters would move the cursor or colour the reader's terminal: names and commands come from anybody. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (c) => {
+    const letter = LETTERS[c];
+    if (letter !== undefined) return `\\${letter}`;
+    const code = c.charCodeAt(0);
+    return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
+  });
+}
+
+const UNPRINTABLE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+const LETTERS: Record<string, string> = { '\n': 'n', '\r': 'r', '\t': 't' };
+
+const PLAIN: Record<string, string> = {
+  '’': "'",
+  '–': '-',
+  '×': 'x',
+  '…': '...',
+  '°': '',
+  '→': '->',
+  µ: 'u',
+  '·': ',',
+};
+
+/** Tacho's own punctuation in ASCII, for files, mails and terminals that have no more. */
+export function ascii(text: string): string {
+  return text.replace(/[’–×…°→µ·]/g, (c) => PLAIN[c]!);
+}
