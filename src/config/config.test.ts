@@ -155,3 +155,13 @@ test("a tacho.toml of someone else's is not used, and that is said", async () =>
   assert.equal(config.interval, 1);
   assert.match(config.warnings[0]!, /belongs to another user; --config/);
 });
+
+test("a configuration in a home that cannot be read is told, and is no error; the site's is one", async () => {
+  const file = path.join(place, 'home/.config/tacho/config.toml');
+  fs.mkdirSync(file);
+  const config = await loadConfig({}, undefined, around);
+  assert.equal(config.warnings.length, 1);
+  assert.ok(config.warnings[0]!.startsWith(`${file} is not used: `), config.warnings[0]);
+  fs.mkdirSync(path.join(place, 'site/config.toml'));
+  assert.match((await fault(loadConfig({}, undefined, around))).message, /cannot read the configuration .*site/);
+});

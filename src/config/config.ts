@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { Fault, usage } from '../base/fault.ts';
+import { Fault, reason, usage } from '../base/fault.ts';
 import type { CustomSource } from '../sources/custom.ts';
 import { type FileContent, readConfigFile } from './file.ts';
 import { kinds } from './kinds.ts';
@@ -61,7 +61,13 @@ export async function loadConfig(given: Given = {}, named?: string, surroundings
           warnings.push(`${file} is not used: it belongs to another user; --config ${file} uses it`);
         continue;
       }
-      const content = await readConfigFile(file);
+      const content = await readConfigFile(file).catch((error: unknown) => {
+        // the home of another user, after sudo -u: what is in there was not meant for us
+        const isHome = path.dirname(file) !== folder && !file.startsWith(`${surroundings.site}/`);
+        if (!isHome || !(error instanceof Fault) || error.cause === undefined) throw error;
+        warnings.push(`${file} is not used: ${reason(error.cause)}`);
+        return undefined;
+      });
       if (content !== undefined) contents.push(content);
     }
   }

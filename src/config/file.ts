@@ -25,7 +25,7 @@ export async function readConfigFile(file: string): Promise<FileContent | undefi
     text = fs.readFileSync(file, 'utf8');
   } catch (error) {
     if (code(error) === 'ENOENT' || code(error) === 'ENOTDIR') return undefined;
-    throw new Fault(`cannot read the configuration ${file}: ${reason(error)}`, { exit: 2 });
+    throw new Fault(`cannot read the configuration ${file}: ${reason(error)}`, { exit: 2, cause: error });
   }
   return checked(file, text, await parsed(file, text));
 }
