@@ -9,7 +9,7 @@ import { packAppend } from '../src/sinks/append-body.ts';
 import { Client, HEADER, type HubProcess, jobOf, rows, startHubProcess } from './hub/hub-process.ts';
 import { tacho, temporaryFolder } from './tacho.ts';
 
-/** A hub at rest has some 70 MB; all requests together may hold 128 MiB, and one unpacks to 32 MiB. */
+/** A hub at rest has some 80 MB; all requests together may hold 128 MiB, and one unpacks to 32 MiB. */
 const MOST_MEGABYTES = 500;
 
 /** The most memory that a process has ever had, in MB. */
