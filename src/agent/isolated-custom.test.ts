@@ -43,7 +43,7 @@ function start(t: TestContext, custom: CustomSource[], kinds: string[] = [], lim
 
 function folderFor(t: TestContext): (name: string, text: string) => string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-custom-'));
-  t.after(() => fs.rmSync(folder, { recursive: true }));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 20 }));
   return (name, text) => {
     const file = path.join(folder, name);
     fs.writeFileSync(file, text);

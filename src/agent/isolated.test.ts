@@ -153,7 +153,7 @@ describe('isolated GPU sources', { skip: hasCompiler() ? false : 'no C compiler'
   test('the agent can end while a read hangs, and nothing is left behind', (t) => {
     fakeGpu(t, 'nvml', 'cards 1\nhang 0 2 30\n');
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-isolated-'));
-    t.after(() => fs.rmSync(folder, { recursive: true }));
+    t.after(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 20 }));
     const program = path.join(folder, 'agent.ts');
     fs.writeFileSync(
       program,
