@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { frozen } from '../../test/frozen.ts';
 import { cgroupJobs } from '../jobs/cgroup-jobs.ts';
+import { endedCgroups } from './ended-cgroups.ts';
 import { nodeJobs } from './node-jobs.ts';
 
 const V1_MOUNT = '40 30 0:40 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n';
@@ -19,25 +20,29 @@ function watched(t: TestContext, failures = 0) {
   let failing = failures;
   const closing = Promise.withResolvers<void>();
   const closed = closing.promise;
-  const jobs = nodeJobs({
-    folder,
-    cgroups: cgroupJobs(machine.host),
-    now: () => time.now,
-    begun(name, job, by, cgroup) {
-      if (failing-- > 0) throw new Error('no room');
-      events.push(`begun ${name} ${job.user ?? '?'} by ${by}${cgroup === undefined ? '' : ` ${cgroup.path}`}`);
-    },
-    inCgroup: (name, { path }) => void events.push(`cgroup ${name} ${path}`),
-    ended(name, end, why) {
-      events.push(`ended ${name} ${end.exitCode ?? '?'}: ${why}`);
-      return closed;
-    },
-    missed(name) {
-      events.push(`missed ${name}`);
-      return closed;
-    },
-    refused: (file, why) => void events.push(`refused ${path.basename(file)}: ${why}`),
-  });
+  const memory = path.join(machine.host.root, 'ended.json');
+  const start = () =>
+    nodeJobs({
+      folder,
+      endedCgroups: endedCgroups(memory),
+      cgroups: cgroupJobs(machine.host),
+      now: () => time.now,
+      begun(name, job, by, cgroup) {
+        if (failing-- > 0) throw new Error('no room');
+        events.push(`begun ${name} ${job.user ?? '?'} by ${by}${cgroup === undefined ? '' : ` ${cgroup.path}`}`);
+      },
+      inCgroup: (name, { path }) => void events.push(`cgroup ${name} ${path}`),
+      ended(name, end, why) {
+        events.push(`ended ${name} ${end.exitCode ?? '?'}: ${why}`);
+        return closed;
+      },
+      missed(name) {
+        events.push(`missed ${name}`);
+        return closed;
+      },
+      refused: (file, why) => void events.push(`refused ${path.basename(file)}: ${why}`),
+    });
+  let jobs = start();
   const write = (name: string, text: string): void => fs.writeFileSync(path.join(folder, name), text);
   return {
     machine,
@@ -50,6 +55,10 @@ function watched(t: TestContext, failures = 0) {
       jobs.look();
       time.now += 500_000;
       return [...events];
+    },
+    /** Another agent, which knows what is written down. */
+    restart(): void {
+      jobs = start();
     },
     left: () => fs.readdirSync(folder),
     /** Everything that has ended is safely written down. */
@@ -100,7 +109,7 @@ test('what began and ended before this agent was missed; what did so between two
 
 test('without a file the cgroup shows the job, from the second look on', (t) => {
   const { look, machine } = watched(t);
-  machine.write(`${CGROUP}/job_17/cgroup.procs`, '');
+  machine.write(`${CGROUP}/job_17/cgroup.procs`, '5\n');
   assert.deepEqual(look(), []);
   assert.deepEqual(look(), ['begun 17 ada by cgroup /slurm/uid_1001/job_17']);
   assert.deepEqual(look(), []);
@@ -108,12 +117,46 @@ test('without a file the cgroup shows the job, from the second look on', (t) => 
   assert.deepEqual(look(), ['ended 17 ?: its cgroup has gone']);
 });
 
+test('a cgroup without processes is no job, and one that is empty for long has ended when the last one went', (t) => {
+  const { look, machine, time } = watched(t);
+  machine.write(`${CGROUP}/job_17/cgroup.procs`, '');
+  machine.write(`${CGROUP}/job_18/step_0/task_0/cgroup.procs`, '');
+  for (let i = 0; i < 4; i++) assert.deepEqual(look(), []);
+  machine.write(`${CGROUP}/job_18/step_0/task_0/cgroup.procs`, '7\n');
+  assert.deepEqual([...look(), ...look()], ['begun 18 ada by cgroup /slurm/uid_1001/job_18']);
+  machine.write(`${CGROUP}/job_18/step_0/task_0/cgroup.procs`, '');
+  assert.deepEqual([...look(), ...look()], [], 'the pause between two steps');
+  machine.write(`${CGROUP}/job_18/step_0/task_0/cgroup.procs`, '8\n');
+  assert.deepEqual(look(), []);
+  machine.write(`${CGROUP}/job_18/step_0/task_0/cgroup.procs`, '');
+  assert.deepEqual(look(), []);
+  time.now += 30e6;
+  assert.deepEqual(look(), ['ended 18 ?: its cgroup is empty']);
+  assert.deepEqual(look(), []);
+});
+
+test('a job that has ended stays so for the next agent, although a daemon of it is left; a requeued one is another', async (t) => {
+  const { look, machine, write, close, restart } = watched(t);
+  write('17', 'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\n');
+  machine.write(`${CGROUP}/job_17/cgroup.procs`, '5\n');
+  assert.deepEqual(look(), ['begun 17 ada by file', 'cgroup 17 /slurm/uid_1001/job_17']);
+  write('17.end', 'SLURM_JOB_ID=17\n');
+  assert.deepEqual(look(), ['ended 17 ?: the job has ended']);
+  await close();
+  restart();
+  for (let i = 0; i < 3; i++) assert.deepEqual(look(), []);
+  machine.write(`${CGROUP}/other/cgroup.procs`, '9\n');
+  fs.renameSync(machine.host.path(`${CGROUP}/job_17`), machine.host.path(`${CGROUP}/gone`));
+  fs.renameSync(machine.host.path(`${CGROUP}/other`), machine.host.path(`${CGROUP}/job_17`));
+  assert.deepEqual([...look(), ...look()], ['begun 17 ada by cgroup /slurm/uid_1001/job_17']);
+});
+
 test('a job with a file is one job, also when its cgroup was there first or is there for longer', (t) => {
   const { look, machine, write } = watched(t);
   write('17', 'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\n');
   assert.deepEqual(look(), ['begun 17 ada by file']);
-  machine.write(`${CGROUP}/job_17/cgroup.procs`, '');
-  machine.write(`${CGROUP}/job_18/cgroup.procs`, '');
+  machine.write(`${CGROUP}/job_17/cgroup.procs`, '5\n');
+  machine.write(`${CGROUP}/job_18/cgroup.procs`, '5\n');
   assert.deepEqual(look(), ['cgroup 17 /slurm/uid_1001/job_17']);
   assert.deepEqual(look(), ['begun 18 ada by cgroup /slurm/uid_1001/job_18']);
   write('18', 'SLURM_JOB_ID=18\n');

@@ -3,12 +3,15 @@ import * as path from 'node:path';
 import { code, reason } from '../base/fault.ts';
 import type { CgroupJob, CgroupJobs } from '../jobs/cgroup-jobs.ts';
 import { jobName, type NodeJob, type NodeJobEnd, parseEndFile, parseJobFile, readJobText } from '../jobs/job-file.ts';
+import { type EndedCgroups, endedCgroups } from './ended-cgroups.ts';
 
 export interface NodeJobsOptions {
   /** Where job files come in. */
   folder: string;
   /** Undefined: only job files count. */
   cgroups?: CgroupJobs;
+  /** Which cgroups are of jobs that have ended: an agent that starts again must not take them for new ones. */
+  endedCgroups?: EndedCgroups;
   /** Epoch microseconds. */
   now(): number;
   /** A job runs here. When this throws, the job is offered again at the next look. */
@@ -35,10 +38,14 @@ interface Running {
   /** Its file in the folder; undefined: it was found by its cgroup. */
   file: string | undefined;
   cgroup: boolean;
+  /** Since when its cgroup has no process (epoch microseconds). */
+  empty?: number;
 }
 
 /** A job that has a cgroup may have a file in a moment, and processes that say more of it. */
 const PATIENCE = 400_000;
+/** A job without a file whose cgroup is empty for so long has ended: between two steps there may be a pause. */
+const EMPTY_FOR = 30_000_000;
 
 /** Which jobs run on this node: what prologs and epilogs say, and what cgroups show. */
 export function nodeJobs(options: NodeJobsOptions): NodeJobs {
@@ -47,8 +54,8 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
   const refused = new Set<string>();
   /** Cgroups of jobs that were not begun yet: since when they are there. */
   const seen = new Map<string, number>();
-  /** Jobs that have ended by their file while their cgroup was still there. */
-  const over = new Set<string>();
+  /** Jobs that have ended while their cgroup was still there. */
+  const over = options.endedCgroups ?? endedCgroups();
   /** Files of jobs that have ended and are being closed. */
   const closing = new Set<string>();
 
@@ -126,6 +133,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     if (endFile !== undefined && !((job.begin ?? 0) >= since)) {
       const end = read(endFile, parseEndFile);
       if (end === undefined) return;
+      over.add(job.id);
       removeAfter(options.missed(name, job, end), file, endFile);
       return;
     }
@@ -167,10 +175,15 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
   function lookAtCgroups(cgroups: CgroupJobs): void {
     const now = options.now();
     const found = cgroups.look();
+    over.keep((id) => {
+      const cgroup = found.get(id);
+      return cgroup === undefined ? undefined : cgroups.identity(cgroup);
+    });
     for (const [id, cgroup] of found) {
       if (over.has(id)) continue;
       let name = withId(id);
       if (name === undefined) {
+        if (!cgroups.hasProcesses(cgroup)) continue;
         const first = seen.get(id) ?? now;
         seen.set(id, first);
         const job = cgroups.describe(cgroup) ?? (now - first >= PATIENCE ? cgroups.outline(cgroup) : undefined);
@@ -182,11 +195,21 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       if (!known.cgroup) options.inCgroup(name, cgroup);
       known.cgroup = true;
     }
-    for (const [name, { job, file }] of [...running]) {
-      if (file === undefined && !found.has(job.id)) finish(name, { id: job.id, end: now }, 'its cgroup has gone');
+    for (const [name, known] of [...running]) {
+      if (known.file !== undefined) continue;
+      const { id } = known.job;
+      const cgroup = found.get(id);
+      if (cgroup === undefined) finish(name, { id, end: known.empty ?? now }, 'its cgroup has gone');
+      else if (cgroups.hasProcesses(cgroup)) delete known.empty;
+      else {
+        known.empty ??= now;
+        if (now - known.empty < EMPTY_FOR) continue;
+        finish(name, { id, end: known.empty }, 'its cgroup is empty');
+        // should a process come into it again, the job goes on
+        over.delete(id);
+      }
     }
     for (const id of seen.keys()) if (!found.has(id)) seen.delete(id);
-    for (const id of over) if (!found.has(id)) over.delete(id);
   }
 
   return {

@@ -20,6 +20,7 @@ import { RECORD_KINDS } from '../sources/process-records.ts';
 import type { Agent } from './agent.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { closeLeftOver } from './close-left-over.ts';
+import { endedCgroups } from './ended-cgroups.ts';
 import { dayOf, type FleetRecording, recordFleet } from './fleet-recording.ts';
 import { type Common, type JobRecording, recordJob } from './job-recording.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
@@ -178,6 +179,7 @@ export function startService(options: ServiceOptions): Service {
   const watch = nodeJobs({
     folder: options.jobs,
     ...(options.watchCgroups === false ? {} : { cgroups: cgroupJobs(host) }),
+    endedCgroups: endedCgroups(path.join(spool, '.ended.json')),
     now: () => clock.now(),
     begun,
     ended,

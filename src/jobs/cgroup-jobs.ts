@@ -20,6 +20,10 @@ const DEEPEST = 5;
 export interface CgroupJobs {
   /** The jobs that have a cgroup now, by id. Cheap enough for twice a second. */
   look(): Map<string, CgroupJob>;
+  /** Whether any process is in it or below it: version 1 often leaves empty folders behind. */
+  hasProcesses(job: CgroupJob): boolean;
+  /** Tells a job's cgroup from one that is made later at the same place. Undefined: it has gone. */
+  identity(job: CgroupJob): string | undefined;
   /** What a job's own processes say of it. Undefined: none of them runs yet. */
   describe(job: CgroupJob): NodeJob | undefined;
   /** What the cgroup alone says: whose it is, where its path has the user's number. */
@@ -36,6 +40,8 @@ export function cgroupJobs(host: Host): CgroupJobs {
   );
   const userName = userNames(host);
   const list = keptLists(host);
+  // numbers of folders begin again with each boot
+  const boot = host.text('/proc/sys/kernel/random/boot_id') ?? '';
 
   const outline = (job: CgroupJob): NodeJob => {
     const uid = Number(/\/uid_(\d+)\//.exec(job.path)?.[1] ?? Number.NaN);
@@ -56,6 +62,11 @@ export function cgroupJobs(host: Host): CgroupJobs {
       return found;
     },
     outline,
+    hasProcesses: ({ folder }) => isPopulated(host, folder),
+    identity({ folder }) {
+      const number = fs.statSync(host.path(folder), { throwIfNoEntry: false })?.ino;
+      return number === undefined ? undefined : `${folder} ${number}@${boot}`;
+    },
     describe(job) {
       const said = environmentOf(host, job.folder, job.id, DEEPEST);
       if (said === undefined) return undefined;
@@ -118,6 +129,20 @@ function jobsBelow(host: Host, { mount, root }: Hierarchy, top: string, found: M
   }
 }
 
+/** A part of a job's cgroup that Slurm makes; `slurm` holds its own daemons. */
+const isPart = (name: string): boolean =>
+  name.startsWith('step_') || name.startsWith('task_') || name === 'user' || name === 'slurm';
+
+function isPopulated(host: Host, folder: string, depth = DEEPEST): boolean {
+  // version 2 knows it for all that is below
+  const known = /^populated (\d)/m.exec(host.text(`${folder}/cgroup.events`) ?? '')?.[1];
+  if (known !== undefined) return known !== '0';
+  if ((host.text(`${folder}/cgroup.procs`) ?? '') !== '') return true;
+  return (
+    depth > 0 && host.list(folder).some((name) => isPart(name) && isPopulated(host, `${folder}/${name}`, depth - 1))
+  );
+}
+
 /** The environment and owner of the first process in a cgroup that says to be of this job; not of Slurm's own. */
 function environmentOf(
   host: Host,
@@ -133,7 +158,7 @@ function environmentOf(
   }
   if (depth === 0) return undefined;
   for (const name of host.list(folder)) {
-    if (!name.startsWith('step_') && !name.startsWith('task_') && name !== 'user') continue;
+    if (!isPart(name) || name === 'slurm') continue;
     const found = environmentOf(host, `${folder}/${name}`, id, depth - 1);
     if (found !== undefined) return found;
   }
