@@ -3,10 +3,10 @@ import * as fs from 'node:fs';
 const MADV_DONTNEED = 4;
 /** When an agent's start is over, and how often it is done again: now and then other parts are needed, for a moment. */
 const FIRST_MS = 20_000;
-const AGAIN_MS = 300_000;
+const AGAIN_MS = 60_000;
 
 /**
- * Gives back, a while after the start and then every few minutes, the parts of Node's own program file that are not
+ * Gives back, a while after the start and then every minute, the parts of Node's own program file that are not
  * needed all the time: some 20 MB of an agent's memory that would stay with it for days. What is needed again comes back
  * from the file by itself.
  */
