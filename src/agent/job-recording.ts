@@ -66,6 +66,8 @@ export interface JobRecording {
 
 /** The scheduler is asked again so much later while it still calls the job running: epilogs are a part of it. */
 const ASK_AGAIN_MS = [300, 700, 1500, 3000];
+/** Slurm makes a job's cgroup in one hierarchy after the other: those that count CPU time and memory may come later. */
+const CGROUP_AGAIN_MS = [500, 2000];
 
 /** Records a job on this node; the first sample is taken before this returns. A recording that is there is gone on with. */
 export function recordJob(
@@ -113,7 +115,9 @@ export function recordJob(
   agent.open(common.shared.kinds, WHOLE_NODE);
   common.shared.attach(agent, told.environment);
   const records = openRecords();
+  let over = false;
   agent.open(own, cgroup === undefined ? scopeOf(undefined) : limited(cgroup));
+  if (cgroup !== undefined) lookAgain(cgroup);
   if (job.uid < 0 && cgroup === undefined) {
     const why = 'the job file does not say whose job it is (SLURM_JOB_UID)';
     agent.note({ table: 'process', what: 'processes', why });
@@ -161,6 +165,7 @@ export function recordJob(
     inCgroup(found) {
       agent.reopen(own, limited(found));
       agent.glance();
+      lookAgain(found);
     },
     sharesWith(name) {
       const others = agent.record.shared_with ?? [];
@@ -169,6 +174,7 @@ export function recordJob(
       agent.save();
     },
     async end(end, why) {
+      over = true;
       const ended = end.end ?? common.clock.now();
       common.records?.forget(path.basename(folder));
       await agent.stop(why);
@@ -181,10 +187,23 @@ export function recordJob(
       save();
     },
     pause(why) {
+      over = true;
       if (records !== undefined) records.keep = true;
       return agent.stop(why);
     },
   };
+
+  function lookAgain(found: CgroupJob): void {
+    const counting = own.filter(({ table }) => table.name === 'cgroup');
+    for (const wait of CGROUP_AGAIN_MS) {
+      const look = (): void => {
+        if (over) return;
+        agent.record.unmeasured = agent.record.unmeasured.filter(({ table }) => table !== 'cgroup');
+        agent.reopen(counting, limited(found));
+      };
+      setTimeout(look, wait).unref();
+    }
+  }
 
   /** The job by its cgroup, with what that lets it have. */
   function limited(found: CgroupJob): Scope {

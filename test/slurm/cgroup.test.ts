@@ -46,6 +46,9 @@ describe('jobs that Slurm has cgroups for', { skip }, () => {
       const other = user === 'tacho-a' ? '7.2' : '7.1';
       assert.ok(seen.includes(`/bin/sleep ${own}`), `${seen}`);
       assert.ok(!seen.includes(`/bin/sleep ${other}`), `${seen}`);
+      // made by Slurm a moment after the cgroup by which the job was found
+      const counted = readTable(node, 'cgroup', { columns: ['cpu_us'] });
+      assert.ok(counted.rows > 2, `${agentRecord(recording, 'c1')?.unmeasured.map(({ why }) => why)}`);
       const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'report', recording);
       assert.equal(code, 0, stderr);
       assert.match(stdout, /COMPLETED/);

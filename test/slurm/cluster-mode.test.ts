@@ -328,6 +328,8 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
           '--trust',
           'munge',
           '--hooks-only',
+          '--idle-interval',
+          '1s',
           ...more,
         );
       const facts = ['--job-id', '99901', '--user', 'tacho-a', '--uid', '5001', '--nodes', 'c1'];
