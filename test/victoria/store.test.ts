@@ -206,6 +206,45 @@ test('list', { skip }, () => {
   assert.deepEqual(json(['list', '--store', victoria.url, '--from', '2026-06-01']), []);
 });
 
+test('an id that was used again is two jobs, each with its own samples', { skip }, async (t) => {
+  const own = await startVictoria(['-dedup.minScrapeInterval=1ms']);
+  t.after(() => own.remove());
+  const place = temporaryFolder(t);
+  const first = await writeDemo({ folder: path.join(place, 'first'), nodes: 1, gpus: 1, seconds: 120, live: true });
+  await pushRecordings(own.url, place);
+  fs.rmSync(first, { recursive: true });
+  const second = await writeDemo({ folder: path.join(place, 'second'), nodes: 1, gpus: 1, seconds: 60, live: true });
+  moveBy(second, 130e6);
+  fs.rmSync(path.join(place, '.sinks'), { recursive: true, force: true });
+  await pushRecordings(own.url, place);
+  const jobs = await findJobs(openStore(own.url), ID);
+  const loads = await Promise.all(
+    jobs.map(async (job) => (await summariseStored(job, job.recording.nodes))[0]!.tables.get('loadavg')!.rows),
+  );
+  assert.deepEqual(loads, [120, 60]);
+  assert.equal(jobs[1]!.recording.job.start - jobs[0]!.recording.job.start, 130e6);
+  assert.equal(jobs[1]!.recording.path, `${jobs[0]!.recording.path}.2`);
+  const done = tacho(['import', 'victoria', own.url, '--job', ID, '-o', path.join(place, 'imported')]);
+  assert.equal(done.code, 0, done.err);
+  assert.deepEqual(fs.readdirSync(path.join(place, 'imported')).sort(), [`tacho-${ID}`, `tacho-${ID}.2`]);
+});
+
+/** The same recording, later by some microseconds. */
+function moveBy(folder: string, more: number): void {
+  for (const file of fs.readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const place = path.join(folder, file);
+    if (!/\.(csv|json)$/.test(file)) continue;
+    const text = fs.readFileSync(place, 'utf8');
+    fs.writeFileSync(
+      place,
+      text.replace(
+        /(^|"(?:start|end|submit|first_sample|last_sample)": ?)(\d{16})(?=,|$)/gm,
+        (_, before, time) => `${before}${Number(time) + more}`,
+      ),
+    );
+  }
+}
+
 test('export', { skip }, (t) => {
   const place = temporaryFolder(t);
   for (const more of [[], ['--interval', '10s'], ['--layout', 'wide', '--table', 'gpu']]) {

@@ -30,7 +30,8 @@ export async function importStored(
   wanted?: readonly string[],
 ): Promise<Imported> {
   const { job, nodes } = stored.recording;
-  const recording = new SealedRecording(folder, defaultFolder(job));
+  const name = stored.run === undefined ? defaultFolder(job) : `${defaultFolder(job)}.${stored.run}`;
+  const recording = new SealedRecording(folder, name);
   try {
     const markers = await storedMarkers(stored);
     for (const node of nodes) {

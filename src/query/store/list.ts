@@ -27,10 +27,12 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
   const [start, end, count] = [starts, ends, nodes].map((all) => new Map(all.map((a) => [keyOf(a.labels), a.value])));
   const state = newestOf(states);
   const found = [...newest].map(([key, { labels, value }]): Listed => {
-    const ended = end!.get(key);
+    const began = start!.get(key);
+    const last = end!.get(key);
+    // an id that was used again: that is how the job before has ended
+    const ended = last !== undefined && began !== undefined && last < began ? undefined : last;
     const alive = ended === undefined && now / 1000 - value < SILENT_SECONDS;
     const restart = labels.restart === undefined ? '' : `r${labels.restart}`;
-    const began = start!.get(key);
     return {
       path: `${store.name}#${labels.job}${restart}`,
       job: labels.job!,

@@ -17,12 +17,14 @@ export interface StoredJob {
   /** Epoch milliseconds between which all its samples lie. */
   from: number;
   to: number;
+  /** 2 for the second job with this id and restart, 3 for the third: numbers begin again when a scheduler is set up anew. */
+  run?: number;
 }
 
 /** A job that still runs may be a little ahead of this machine's clock. */
 const SLACK_MILLISECONDS = 60_000;
 
-/** Every job of this id that the store knows: more than one when it was restarted. By start. */
+/** Every job of this id that the store knows: more than one when it was restarted, or the id was used again. By start. */
 export async function findJobs(store: Store, id: string, now = Date.now()): Promise<StoredJob[]> {
   const pieces = await store.query(`last_over_time(tacho_record{job=${quoted(id)}}[${duration(now - EVER)}])`, now);
   const jobs = jobsOf(store, pieces, now);
@@ -68,10 +70,10 @@ interface FoundRecord {
   record: string;
   /** Labels that are on every series of the site. */
   labels: Record<string, string>;
-  value: object;
+  value: Lasting;
 }
 
-/** The newest whole revision of each record, by all that is not the record itself. */
+/** Each record by all that is not the record itself, in its newest whole revision; of several runs of an id, each one's. */
 function recordsOf(answers: readonly Answer[]): FoundRecord[] {
   const whose = ({ labels }: Answer): [string, string][] =>
     Object.entries(labels)
@@ -80,12 +82,15 @@ function recordsOf(answers: readonly Answer[]): FoundRecord[] {
   const groups = Map.groupBy(answers, (answer) => JSON.stringify(whose(answer)));
   return [...groups.values()].flatMap((group) => {
     const { node = '', restart = '', record = '', job: _, ...labels } = Object.fromEntries(whose(group[0]!));
-    const value = newestRecord(group);
-    return value === undefined ? [] : [{ node, restart, record, labels, value }];
+    return newestOfRuns(group).map((value) => ({ node, restart, record, labels, value }));
   });
 }
 
-function newestRecord(group: readonly Answer[]): object | undefined {
+/** When a record's job or agent began and ended, epoch microseconds. */
+type Lasting = object & { start?: number; end?: number };
+
+/** The newest record first; then what had ended before the run of any newer one began. */
+function newestOfRuns(group: readonly Answer[]): Lasting[] {
   // revisions may differ in how many pieces they take
   const sizes = Map.groupBy(group, ({ labels }) => Number(labels.pieces));
   const tries: { revision: number; texts: string[] }[] = [];
@@ -100,11 +105,13 @@ function newestRecord(group: readonly Answer[]): object | undefined {
       tries.push({ revision, texts });
     }
   }
+  const runs: Lasting[] = [];
   for (const { texts } of tries.sort((a, b) => b.revision - a.revision)) {
-    const value = unpackRecord(texts);
-    if (value !== undefined) return value;
+    const value: Lasting | undefined = unpackRecord(texts);
+    if (value !== undefined && runs.every(({ start = Number.NaN }) => start > (value.end ?? Number.NaN)))
+      runs.push(value);
   }
-  return undefined;
+  return runs;
 }
 
 function jobsOf(store: Store, answers: readonly Answer[], now: number): StoredJob[] {
@@ -116,17 +123,41 @@ function jobsOf(store: Store, answers: readonly Answer[], now: number): StoredJo
     const alike = (other: { restart: string; labels: object }): boolean =>
       other.restart === restart && JSON.stringify(other.labels) === JSON.stringify(labels);
     // an id that was used again years later is another job; nodes may differ by a little on when theirs began
-    const known = jobs.find((other) => alike(other) && sameJob(other.job, job));
+    const [known] = jobs
+      .filter((other) => alike(other) && sameJob(other.job, job) && other.nodes.every(({ name }) => name !== node))
+      .sort((a, b) => Math.abs(a.job.start - job.start) - Math.abs(b.job.start - job.start));
     const entry = known ?? { job, nodes: [], restart, labels };
     if (known === undefined) jobs.push(entry);
     else entry.job = richer(entry.job, job);
-    const agent = records.find((r) => r.record === 'agent' && r.node === node && alike(r))?.value;
+    const agent = records.find(
+      (r) => r.record === 'agent' && r.node === node && alike(r) && overlap(r.value, job),
+    )?.value;
     const found: NodeRecording = { name: node, folder: '', tables: new Map() };
     entry.nodes.push(agent === undefined ? found : { ...found, agent: shaped<AgentRecord>(agent, AGENT_NEEDS, []) });
   }
-  return jobs
+  const found = jobs
     .map(({ job, nodes, labels }) => storedJob(store, job, nodes, labels, now))
     .sort((a, b) => a.recording.job.start - b.recording.job.start);
+  for (const runs of Map.groupBy(found, ({ owner }) => JSON.stringify(owner)).values()) keepApart(runs);
+  return found;
+}
+
+/** Nodes whose clocks differ, and agents that are a little late. */
+const overlap = (agent: Lasting, { start, end = Number.POSITIVE_INFINITY }: Job): boolean =>
+  !((agent.start ?? start) > end + SLACK_MILLISECONDS * 1000 || (agent.end ?? end) < start - SLACK_MILLISECONDS * 1000);
+
+/** Runs of one id have their series in common: each one's samples are those of its time. */
+function keepApart(runs: readonly StoredJob[]): void {
+  runs.forEach((run, i) => {
+    const before = runs[i - 1];
+    if (before === undefined) return;
+    run.run = i + 1;
+    run.recording.path += `.${run.run}`;
+    const start = run.from + SLACK_MILLISECONDS;
+    const middle = Math.floor((Math.min(before.to - SLACK_MILLISECONDS, start) + start) / 2);
+    before.to = Math.min(before.to, middle);
+    run.from = Math.max(run.from, middle + 1);
+  });
 }
 
 const SAME_MICROSECONDS = 600e6;
