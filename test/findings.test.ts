@@ -4,6 +4,7 @@ import type { Finding } from '../src/judge/findings/finding.ts';
 import { checks } from '../src/judge/findings/index.ts';
 import type { Material } from '../src/judge/material.ts';
 import { report } from '../src/judge/report.ts';
+import { verdict } from '../src/show/report-head.ts';
 import {
   agent,
   blink,
@@ -258,6 +259,37 @@ test('a recording that was stopped before the job ended is complete, but speaks 
   assert.equal(report(part).nodes[0]?.status, 'stopped early');
 });
 
+test('an agent that died shortly before the end is named, and costs the best grade', () => {
+  const told = single({ wall: 3600 });
+  assert.equal(report(told).quality.grade, 'A');
+  // kill -9: no farewell; two seconds of an hour are missing, fewer than a grade's worth of ticks
+  delete told.nodes[0]!.agent!.end;
+  told.job.end = told.job.start + 3602e6;
+  assert.equal(finding(told, 'node-lost').text, 'c1 stopped after 1 h 00 min, 2.0 s before the end');
+  assert.match(finding(told, 'node-lost').evidence[0]!.text, /its agent was killed or the node was lost/);
+  assert.equal(report(told).quality.grade, 'B');
+  assert.deepEqual(report(told).quality.nodes_stopped_early, ['c1']);
+  // with most of the job's time the grade falls further
+  told.job.end = told.job.start + 9 * 3600e6;
+  assert.equal(report(told).quality.grade, 'D');
+});
+
+test('a node that never recorded costs the best grade, also among many that did', () => {
+  const one = single();
+  const many = Array.from({ length: 300 }, (_, i) => ({
+    ...one.nodes[0]!,
+    node: `c${i}`,
+    agent: { ...one.nodes[0]!.agent!, node: `c${i}` },
+  }));
+  const whole = { ...one, job: { ...one.job, nodes: many.map((n) => n.node) }, nodes: many };
+  assert.equal(report(whole).quality.grade, 'A');
+  const missing = { ...whole, nodes: many.slice(1) };
+  assert.equal(report(missing).quality.grade, 'B');
+  assert.deepEqual(report(missing).quality.reasons, ['nodes never recorded']);
+  const half = { ...one, job: { ...one.job, nodes: ['c1', 'c2'] } };
+  assert.equal(report(half).quality.grade, 'D');
+});
+
 test('a node that was stopped while the others went on is named', () => {
   const told = killedNode();
   const second = told.nodes[1]!.agent!;
@@ -272,6 +304,40 @@ test('how the job ended', () => {
     finding(single({}, { state: 'failed', exit_code: 139 }), 'job-failed').text,
     /^The job was ended by SIGSEGV: it used memory/,
   );
+});
+
+test('a signal of which the scheduler knows more than the signal', () => {
+  const stepped = single({}, { state: 'failed', exit_code: 143, reason: 'step 1 reached its time limit' });
+  assert.equal(finding(stepped, 'job-failed').text, 'The job was ended by SIGTERM: step 1 reached its time limit');
+  const local = single({}, { state: 'failed', signal: 'SIGTERM', reason: 'ended by SIGTERM' });
+  assert.match(finding(local, 'job-failed').text, /SIGTERM: asked to end, by the scheduler or by somebody$/);
+});
+
+test('that a job was cancelled, and by whom, stands in its verdict', () => {
+  const by = { state: 'cancelled', reason: 'cancelled by alice' } as const;
+  for (const more of [{}, { signal: 'SIGTERM' }, { exit_code: 143 }]) {
+    const told = report(single({}, { ...by, ...more }));
+    assert.match(verdict(told), /^The job was cancelled by alice\. Nothing else wrong found by \d+ checks/);
+    assert.equal(told.findings[0]?.severity, 'info');
+  }
+  const idle = report(single({ gpus: [{ busy: 90 }, { busy: 0 }] }, by));
+  assert.match(verdict(idle), /^The job was cancelled by alice\. 1 of 2 GPUs was never used/);
+  assert.match(verdict(report(single({}, { state: 'cancelled' }))), /^The job was cancelled\. /);
+  const requeued = single({}, { state: 'cancelled', reason: 'put back into the queue' });
+  assert.match(verdict(report(requeued)), /^The job was put back into the queue\. /);
+});
+
+test('a step that failed is told, also when the job did not', () => {
+  const step = (id: string, state: string, exit_code: number) => ({ id, name: 'solve', state, exit_code });
+  const steps = [step('batch', 'failed', 1), step('0', 'completed', 0), step('1', 'failed', 4)];
+  const told = single({}, { state: 'completed', steps });
+  assert.equal(finding(told, 'step-failed').text, 'Step 1 (solve) ended with exit code 4');
+  assert.equal(verdict(report(told)), 'Step 1 (solve) ended with exit code 4.');
+  const late = single({}, { steps: [...steps, { id: '2', state: 'timeout' }, { id: '3', state: 'cancelled' }] });
+  assert.equal(finding(late, 'step-failed').text, '2 of 5 steps failed: 1 (solve) and 2');
+  assert.equal(finding(late, 'step-failed').evidence[1]?.text, 'step 2 reached its time limit');
+  assert.deepEqual(ids(single({}, { steps: [step('batch', 'failed', 1)] })), []);
+  assert.equal(outcome(single(), 'step-failed')?.outcome, 'skipped');
 });
 
 test('nothing recorded is nothing invented', () => {

@@ -24,7 +24,7 @@ async function recorded(): Promise<string> {
   const job = jobOf({
     nodes: ['c1', 'c2'],
     asked: { nodes: 2, cpus: 8, memory_bytes: 2 ** 34 },
-    steps: [step('0', 0, 30, ['c1', 'c2']), step('1', 30, 60, ['c2'])],
+    steps: [step('0', 0, 30, ['c1', 'c2']), step('1', 30, 60, ['c2']), step('2', 45, 45, ['c1'])],
   });
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
   for (const name of ['c1', 'c2']) {
@@ -106,6 +106,19 @@ test('the whole job, a step, a phase and a time', async () => {
   assert.equal(part.summary.wall_seconds, 10);
 });
 
+test('a step shorter than a second is shown by the samples around it, and that is said', async () => {
+  const folder = await recorded();
+  const short = report(gather(openRecording(folder), { step: '2' }));
+  assert.equal(short.summary.wall_seconds, 2);
+  assert.equal(short.summary.cpu_seconds, 6);
+  assert.equal(short.summary.memory_peak_bytes, 4.6e9);
+  const card = (await reportCard([folder], { step: '2' })).replace(/\s+/g, ' ');
+  assert.match(
+    card,
+    /Only step 2 \(too short to be sampled by itself: less than a second\), with the samples around it: 2\.0 s of the job\./,
+  );
+});
+
 test('what each phase used, when asked', async () => {
   const { phases } = report(gather(openRecording(await recorded()), { phases: true }));
   assert.deepEqual(
@@ -116,7 +129,7 @@ test('what each phase used, when asked', async () => {
 
 test('a step or phase that is not there is named, with those that are', async () => {
   const recording = openRecording(await recorded());
-  assert.throws(() => gather(recording, { step: '7' }), { exit: 2, hint: 'it has 0 and 1' });
+  assert.throws(() => gather(recording, { step: '7' }), { exit: 2, hint: 'it has 0, 1 and 2' });
   assert.throws(() => gather(recording, { marker: 'slove' }), { exit: 2, hint: 'it has warm up and solve' });
 });
 

@@ -52,13 +52,29 @@ export async function refreshJob(
 const wasKilled = ({ state, signal, exit_code }: Job): boolean =>
   state === 'failed' && (signal !== undefined || (exit_code ?? 0) > 128);
 
-/** The scheduler's word on a command that was killed, when the job ended with it. */
-function whoKilled(job: Job, { state, end, reason }: Ending): Partial<Job> {
-  if (state === 'running' || state === 'completed' || state === 'failed' || state === 'unknown') return {};
-  const later = ((end ?? job.end!) - job.end!) / 1e6;
-  // schedulers' moments are whole seconds
-  if (later < -2 || later > KILL_SECONDS) return {};
+/** The scheduler's word on a command that was killed, when the job, or a step of it, ended with it. */
+function whoKilled(job: Job, found: Ending): Partial<Job> {
+  const { state, end, reason } = found;
+  if (state === 'running' || state === 'completed' || state === 'failed' || state === 'unknown') {
+    const step = (found.steps ?? []).findLast((each) => ENDED_STEP.has(each.state!) && endedWith(job, each.end));
+    return step === undefined ? {} : { reason: `step ${step.id} ${ENDED_STEP.get(step.state!)}` };
+  }
+  if (!endedWith(job, end ?? job.end!)) return {};
   return reason === undefined ? { state } : { state, reason };
+}
+
+/** How a scheduler may end a step of a job that goes on. */
+const ENDED_STEP = new Map([
+  ['timeout', 'reached its time limit'],
+  ['out_of_memory', 'used more memory than it was given'],
+  ['node_fail', 'lost a node'],
+  ['cancelled', 'was cancelled'],
+]);
+
+function endedWith(job: Job, end: number | undefined): boolean {
+  const later = ((end ?? Number.NaN) - job.end!) / 1e6;
+  // schedulers' moments are whole seconds
+  return later >= -2 && later <= KILL_SECONDS;
 }
 
 /** A job may run several commands, each with its own recording. Schedulers' moments are cut to whole seconds. */

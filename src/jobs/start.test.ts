@@ -166,6 +166,13 @@ test('a command that the scheduler killed: who did it, and the steps that ran me
     'scontrol show job 4': 'slurm-scontrol-timeout.txt',
     [`sacct -j 4 -D -P -n -o ${fields}`]: 'slurm-sacct-timeout.txt',
     [`sacct -j 7 -D -P -n -o ${fields}`]: 'slurm-sacct-cancelled.txt',
+    [`sacct -j 8 -D -P -n -o ${fields}`]: {
+      stdout: `8|steps|RUNNING|0:0|1794777907|Unknown|c1|
+8.batch|batch|RUNNING|0:0|1794777907|Unknown|c1|1
+8.0|true|COMPLETED|0:0|1794777908|1794777909|c1|1
+8.1|sleep|TIMEOUT|0:0|1794777908|1794777913|c1|1
+`,
+    },
   });
   const refreshed = (more: Partial<Job>, steps = false) => {
     opened.job = { ...job, id: '4', end: 1794777995_000000, ...more };
@@ -188,6 +195,11 @@ test('a command that the scheduler killed: who did it, and the steps that ran me
     cancelled.steps?.map(({ id }) => id),
     ['batch', '0'],
   );
+  // the job goes on: what the scheduler ended was a step of it, which the command had started
+  const stepped = await refreshed({ id: '8', exit_code: 143, end: 1794777913_200000 });
+  assert.deepEqual([stepped.state, stepped.reason], ['failed', 'step 1 reached its time limit']);
+  const later = await refreshed({ id: '8', exit_code: 143, end: 1794777920_000000 });
+  assert.equal(later.reason, undefined);
   // it was killed long before the job was
   assert.equal((await refreshed({ signal: 'SIGKILL', end: 1794777857_000000 })).state, 'failed');
   // its own failure stays its own, and the scheduler is not even asked unless the steps are wanted

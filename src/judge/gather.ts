@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { formatDuration } from '../base/duration.ts';
 import { usage } from '../base/fault.ts';
 import { formatMoment } from '../base/moment.ts';
 import type { ProcessSet } from '../query/process-set.ts';
@@ -238,7 +239,19 @@ function stepRange(recording: Recording, wanted: string): Range {
   if (step.start !== undefined) range.from = step.start;
   if (step.end !== undefined) range.to = step.end;
   if (step.nodes !== undefined && step.nodes.length > 0) range.nodes = step.nodes;
+  widen(range, recording.job.interval_seconds * 1e6);
   return range;
+}
+
+/** A step that ended between two ticks has no samples of its own: those around it are all there is. */
+function widen(range: Range, interval: number): void {
+  const { from, to } = range;
+  if (from === undefined || to === undefined || !(to - from < 2 * interval)) return;
+  // schedulers' moments are cut to whole seconds
+  const lasted = to - from < 1e6 ? 'less than a second' : `about ${formatDuration((to - from) / 1e6)}`;
+  range.what += ` (too short to be sampled by itself: ${lasted}), with the samples around it`;
+  range.from = from - interval;
+  range.to = to + Math.max(1e6, interval);
 }
 
 function markerRange(recording: Recording, markers: readonly Marker[], wanted: string, now: number): Range {

@@ -7,7 +7,7 @@ export type Grade = 'A' | 'B' | 'C' | 'D';
 
 /** How complete the recording is. A bad grade lowers the confidence of every finding drawn from samples. */
 export interface QualityReport {
-  /** A: at least 99 % of the ticks of every node. B: 95 %. C: 80 %. D: less. With damaged files B at best, with lost ones C. */
+  /** A: at least 99 % of the ticks of all nodes. B: 95 %. C: 80 %. D: less. With damaged files or nodes that fell silent B at best, with lost files C. */
   grade: Grade;
   /** What keeps it from being better, in words. */
   reasons: string[];
@@ -86,7 +86,11 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, recorded / wall);
   const reached = untouched ? 1 : Math.min(1, quality.ticks / quality.expected_ticks);
   quality.grade = GRADES.find(([, least]) => reached >= least)?.[0] ?? 'D';
-  const best = material.unread?.some((file) => file.whole) ? 'C' : material.unread?.length ? 'B' : 'A';
+  const unread = material.unread ?? [];
+  const left = quality.nodes_missing.length + quality.nodes_stopped_early.length;
+  // however long the others recorded, one that fell silent keeps it from the best grade; of a part it may have seen all
+  const partly = unread.length > 0 || (left > 0 && material.range === undefined);
+  const best = unread.some((file) => file.whole) ? 'C' : partly ? 'B' : 'A';
   if (quality.grade < best) quality.grade = best;
   if (quality.nodes_missing.length > 0) quality.reasons.push('nodes never recorded');
   if (quality.nodes_stopped_early.length > 0) quality.reasons.push('nodes stopped early');

@@ -57,6 +57,10 @@ const job = z.strictObject({
   signal: words.optional(),
   reason: words.optional(),
   steps: optional(z.number(), 'How many steps the scheduler knows.'),
+  failed_steps: optional(
+    z.array(z.strictObject({ id: words, name: words.optional(), state: words, exit_code: z.number().optional() })),
+    'Those that failed, reached their limit or lost a node.',
+  ),
   tags: z.record(words, words),
   environment: z.record(words, words).describe('Kept by allow-list only.'),
 });

@@ -1,6 +1,7 @@
 import type { Asked, JobState } from '../recording/job.ts';
 import type { CostReport } from './cost.ts';
 import { costOf } from './cost.ts';
+import { failedSteps } from './findings/ended.ts';
 import type { CheckResult, Finding } from './findings/finding.ts';
 import { findingsOf } from './findings/index.ts';
 import type { FlowReport } from './flows.ts';
@@ -27,6 +28,14 @@ import { unmeasuredOf } from './unmeasured.ts';
 /** The version of the report object; docs/report.schema.json describes it. */
 export const REPORT_FORMAT = 1;
 
+/** A step of the job that went wrong. */
+export interface FailedStep {
+  id: string;
+  name?: string;
+  state: string;
+  exit_code?: number;
+}
+
 /** The job as the report tells it. Times are epoch microseconds, UTC. */
 export interface JobReport {
   id: string;
@@ -49,6 +58,8 @@ export interface JobReport {
   signal?: string;
   reason?: string;
   steps?: number;
+  /** Those that failed, reached their limit or lost a node. */
+  failed_steps?: FailedStep[];
   tags: Record<string, string>;
   /** Kept by allow-list only. */
   environment: Record<string, string>;
@@ -181,6 +192,11 @@ const JOB_FIELDS = [
 
 function jobOf({ job }: Material): JobReport {
   const known = JOB_FIELDS.filter((field) => job[field] !== undefined).map((field) => [field, job[field]]);
+  const failed = failedSteps(job.steps ?? []);
   const steps = job.steps === undefined ? {} : { steps: job.steps.length };
-  return { ...Object.fromEntries(known), ...steps } as JobReport;
+  return {
+    ...Object.fromEntries(known),
+    ...steps,
+    ...(failed.length === 0 ? {} : { failed_steps: failed }),
+  } as JobReport;
 }

@@ -69,7 +69,11 @@ function until(start: number, end: number): string {
 
 /** The verdict in one line. */
 export function verdict(report: Report): string {
-  const { findings, checks } = report;
+  const ended = report.job.state === 'cancelled' ? report.findings.find((f) => f.id === 'job-failed') : undefined;
+  return ended === undefined ? judged(report) : `${ended.text}. ${judged(report, ' else')}`;
+}
+
+function judged({ findings, checks }: Report, else_ = ''): string {
   const told = findings.filter((f) => f.severity !== 'info');
   const unmeasurable = checks.filter((c) => c.outcome === 'unmeasurable').length;
   const blind = unmeasurable === 0 ? '' : `; ${count(unmeasurable, 'check')} could not be made`;
@@ -81,7 +85,7 @@ export function verdict(report: Report): string {
   const short = checks.some((c) => c.outcome === 'skipped' && c.why?.includes('too short'));
   const fine = checks.filter((c) => c.outcome === 'fine').length;
   const waste = short ? '; too short to judge waste' : '';
-  return `Nothing wrong found by ${count(fine, 'check')}${waste}${blind}.`;
+  return `Nothing${else_} wrong found by ${count(fine, 'check')}${waste}${blind}.`;
 }
 
 /** What recording cost and how complete it is. */

@@ -1,4 +1,7 @@
-import type { Check } from './finding.ts';
+import type { Step } from '../../recording/job.ts';
+import type { FailedStep, JobReport } from '../report.ts';
+import { listed } from '../words.ts';
+import type { Check, Finding } from './finding.ts';
 
 /** Signals that a job gets from outside more often than from its own fault. */
 const FROM_OUTSIDE: Record<string, string> = {
@@ -26,6 +29,7 @@ export const jobFailed: Check = {
   kind: 'trouble',
   look({ job }) {
     if (job.state === 'running') return { skipped: 'the job is still running' };
+    if (job.state === 'cancelled') return [cancelled(job)];
     const signal =
       job.signal ?? (job.exit_code !== undefined && job.exit_code > 128 ? SHELL[job.exit_code - 128] : undefined);
     if (signal === undefined && (job.exit_code ?? 0) === 0) {
@@ -34,11 +38,13 @@ export const jobFailed: Check = {
         : [];
     }
     if (TOLD_APART.has(job.state)) return [];
-    const why = signal === undefined ? undefined : (FROM_INSIDE[signal] ?? FROM_OUTSIDE[signal]);
+    // that a signal ended it is no reason; what the scheduler knows is better than a guess
+    const known = job.reason?.startsWith('ended by ') ? undefined : job.reason;
+    const why = signal === undefined ? undefined : (known ?? FROM_INSIDE[signal] ?? FROM_OUTSIDE[signal]);
     return [
       {
         id: 'job-failed',
-        severity: job.state === 'cancelled' ? 'info' : 'critical',
+        severity: 'critical',
         text:
           signal === undefined
             ? `The job ended with exit code ${job.exit_code}`
@@ -56,6 +62,78 @@ export const jobFailed: Check = {
     ];
   },
 };
+
+/** Somebody wanted it so: no fault, but nothing that may go unsaid. */
+function cancelled({ reason, signal, scheduler }: JobReport): Finding {
+  const known = reason?.startsWith('ended by ') ? undefined : reason;
+  return {
+    id: 'job-failed',
+    severity: 'info',
+    text: known === undefined ? 'The job was cancelled' : `The job was ${known}`,
+    evidence: [
+      {
+        text: [known ?? 'state CANCELLED', signal === undefined ? undefined : `it got ${signal}`]
+          .filter(Boolean)
+          .join('; '),
+        from: scheduler === 'none' ? 'wait4' : 'scheduler',
+      },
+    ],
+    advice: 'What it did until then is in this report.',
+    confidence: 'high',
+    confidence_reason: 'reported by the system',
+  };
+}
+
+/** How steps end that went wrong; one that was cancelled was no longer wanted. */
+const STEP_WORDS: Record<string, string> = {
+  failed: 'failed',
+  timeout: 'reached its time limit',
+  out_of_memory: 'used more memory than it was given, and was killed',
+  node_fail: 'lost a node',
+};
+
+export const stepFailed: Check = {
+  id: 'step-failed',
+  title: 'how the steps ended',
+  help: 'A step of the job (srun) failed, reached its limit or lost a node, whatever became of the job.',
+  needs: 'the job’s steps, from the scheduler',
+  kind: 'trouble',
+  look({ job }) {
+    if (job.steps === undefined) return { skipped: 'the job has no steps, or nobody says how they ended' };
+    const failed = job.failed_steps ?? [];
+    const [one] = failed;
+    if (one === undefined) return [];
+    const called = (step: FailedStep): string => `${step.id}${step.name === undefined ? '' : ` (${step.name})`}`;
+    const ended = ({ state, exit_code }: FailedStep): string =>
+      state === 'failed' && exit_code !== undefined ? `ended with exit code ${exit_code}` : STEP_WORDS[state]!;
+    return [
+      {
+        id: 'step-failed',
+        // a job that ended badly itself says so already
+        severity: TOLD_APART.has(job.state) || job.state === 'failed' ? 'info' : 'warning',
+        text:
+          failed.length === 1
+            ? `Step ${called(one)} ${ended(one)}`
+            : `${failed.length} of ${job.steps} steps failed: ${listed(failed.map(called))}`,
+        evidence: failed
+          .slice(0, 8)
+          .map((step) => ({ text: `step ${called(step)} ${ended(step)}`, from: 'scheduler' })),
+        advice: `The job’s own output says more; tacho report --step ${one.id} shows what it did.`,
+        confidence: 'high',
+        confidence_reason: 'said by the scheduler',
+      },
+    ];
+  },
+};
+
+/** The steps that went wrong. The batch script's own is the job. */
+export function failedSteps(steps: readonly Step[]): FailedStep[] {
+  return steps.flatMap(({ id, name, state, exit_code }) =>
+    id === 'batch' || state === undefined || !(state in STEP_WORDS)
+      ? []
+      : [{ id, ...(name === undefined ? {} : { name }), state, ...(exit_code === undefined ? {} : { exit_code }) }],
+  );
+}
 
 /** What shells make of signals: 128 and the signal's number. */
 const SHELL: Record<number, string> = {

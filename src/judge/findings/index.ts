@@ -2,7 +2,7 @@ import { formatDuration } from '../../base/duration.ts';
 import type { Facts } from '../report.ts';
 import { gpuImbalance, nodeImbalance } from './balance.ts';
 import { cpuOversubscribed, cpuSerial, cpuThrottled, cpuUnderused, ioWait, nodeIdle } from './cpu.ts';
-import { jobFailed } from './ended.ts';
+import { jobFailed, stepFailed } from './ended.ts';
 import {
   type Answer,
   type Check,
@@ -20,6 +20,7 @@ import { timeLimit } from './time.ts';
 /** Everything that the judge looks for, in the order of the reference. A line here is all it takes to add one. */
 export const checks: readonly Check[] = [
   jobFailed,
+  stepFailed,
   outOfMemory,
   timeLimit,
   nodeLost,
