@@ -146,8 +146,11 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     if (end === undefined) return;
     const exact = jobName(end);
     const name = running.has(exact) && end.restart !== undefined ? exact : withId(end.id);
+    // a node that comes back runs the epilog of what it has lost, perhaps after the prolog of the next run
+    const begin = name === undefined ? undefined : running.get(name)!.job.begin;
+    const earlier = begin !== undefined && end.end !== undefined && end.end < begin;
     // a run that is named and does not run here has ended before
-    if (name !== undefined && (end.restart === undefined || name === exact)) {
+    if (name !== undefined && !earlier && (end.restart === undefined || name === exact)) {
       finish(name, end, 'the job has ended', file);
     } else remove(file);
   }
