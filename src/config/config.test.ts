@@ -98,6 +98,11 @@ test('a value of the wrong type is named with its line and what to write', async
     ['sources = 3\n', /:1: \[sources\] must be a section/],
     ['[[source]]\nname = "A b"\ncommand = "x"\n', /:2: name must be a name of lower case letters/],
     ['\n[[source]]\nname = "a"\n', /:2: a \[\[source\]\] needs either a module or a command/],
+    [
+      '[[source]]\nname = "a"\ncommand = "x"\n[[source]]\nname = "cpu"\ncommand = "x"\n',
+      /:5: Tacho has a table named "cpu"/,
+    ],
+    ['[[source]]\nname = "agent"\ncommand = "x"\n', /:2: Tacho has a table named "agent"/],
     ['[[source]]\nname = "a"\ncomand = "x"\n', /:3: unknown key "comand" in \[\[source\]\]; did you mean "command"\?/],
     [
       '[[source]]\nname = "a"\ncommand = "x"\n\n[[source]]\nname = "b"\ncommand = "x"\n[[source]]\ncommand = "y"\nname = "a"\n',

@@ -67,6 +67,7 @@ async function checked(file: string, text: string, content: Record<string, unkno
   }
   const sources = customSources(file, content);
   refuseTwins(file, text, sources);
+  if (sources.length > 0) await refuseBuiltIn(file, text, sources);
   return { file, values, sources, line: (key) => lineOf(text, key.split('.')) };
 }
 
@@ -81,6 +82,18 @@ function refuseTwins(file: string, text: string, sources: readonly CustomSource[
       'each [[source]] is a table of its own and needs its own name',
     );
   }
+}
+
+/** A source named like one of Tacho's tables could not be recorded beside it. */
+async function refuseBuiltIn(file: string, text: string, given: readonly CustomSource[]): Promise<void> {
+  const { sources } = await import('../sources/index.ts');
+  const taken = new Set(['agent', ...sources.map(({ table }) => table.name)]);
+  const index = given.findIndex(({ name }) => taken.has(name));
+  if (index < 0) return;
+  throw usage(
+    `${file}:${lineOf(text, ['source', index, 'name'])}: Tacho has a table named "${given[index]!.name}" itself`,
+    'give the [[source]] another name',
+  );
 }
 
 function customSources(file: string, content: Record<string, unknown>): CustomSource[] {

@@ -1,3 +1,4 @@
+import type { Note } from '../sources/host.ts';
 import type { CheckResult } from './findings/finding.ts';
 import type { Material } from './material.ts';
 import { listed } from './words.ts';
@@ -22,7 +23,7 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
     else found.set(id, { what: `${table}: ${file} on ${node}`, why, hint, nodes: [node] });
   }
   for (const { node, agent } of material.nodes) {
-    for (const note of agent?.unmeasured ?? []) {
+    for (const note of once(agent?.unmeasured ?? [])) {
       const what = note.what === note.table || note.what === '' ? note.table : `${note.table}: ${note.what}`;
       const id = `${what}\n${note.why}`;
       const known = found.get(id);
@@ -46,4 +47,24 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
     found.set(`check ${check.id}`, { what: check.title, why: check.why ?? 'not recorded', ...hint });
   }
   return [...found.values()];
+}
+
+/** So many reasons for one thing are told in words. */
+const MOST_REASONS = 3;
+
+/** A thing that failed several times is one thing: its reasons stand together, and one that was told again in more words once. */
+function once(notes: readonly Note[]): Note[] {
+  const things = new Map<string, { note: Note; reasons: string[] }>();
+  for (const note of notes) {
+    const id = `${note.table}\n${note.what}`;
+    const { reasons } = things.get(id) ?? things.set(id, { note, reasons: [] }).get(id)!;
+    const at = reasons.findIndex((why) => note.why.startsWith(why));
+    if (at >= 0) reasons[at] = note.why;
+    else if (!reasons.some((why) => why.startsWith(note.why))) reasons.push(note.why);
+  }
+  return [...things.values()].map(({ note, reasons }) => {
+    const more = reasons.length - MOST_REASONS;
+    const told = more > 0 ? [...reasons.slice(0, MOST_REASONS), `and ${more} more`] : reasons;
+    return { ...note, why: told.join('; ') };
+  });
 }

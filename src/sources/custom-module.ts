@@ -28,7 +28,7 @@ const TYPES = ['int', 'float', 'text'];
 
 /** A user's JavaScript or TypeScript module: `table`, and `read(devices)` or `readDevice(device)`. */
 export async function openModule(source: CustomSource, { devices, note }: CustomSurroundings): Promise<CustomReader> {
-  const module = await within(import(pathToFileURL(source.module!).href) as Promise<Module>, source.timeout, 'loading');
+  const module = await load(source);
   const table = tableFrom(source.name, module.table);
   const { read, readDevice } = module;
   if (typeof read !== 'function' && typeof readDevice !== 'function') {
@@ -59,6 +59,15 @@ export async function openModule(source: CustomSource, { devices, note }: Custom
     },
     close: () => module.close?.(),
   };
+}
+
+async function load(source: CustomSource): Promise<Module> {
+  try {
+    return await within(import(pathToFileURL(source.module!).href) as Promise<Module>, source.timeout, 'loading');
+  } catch (error) {
+    const { loadFailure } = await import('./custom-module-failure.ts');
+    throw await loadFailure(error, source.module!);
+  }
 }
 
 /** Which GPU it is need not be said again where the table has a key for it. */
