@@ -62,6 +62,25 @@ test('the page needs nothing from elsewhere and lets nothing in', () => {
   assert.match(page, /default-src 'none'/);
 });
 
+test('on a narrow page what is the matter with a row stands below it, and names stay in sight', () => {
+  const page = reportHtml([report(training())]);
+  const below = [
+    ...page.matchAll(/<tr><td>(c\d)<\/td>(?:(?!<tr).)*<\/tr><tr class="under"><td colspan="\d+"><mark>(.*?)</g),
+  ];
+  assert.deepEqual(
+    below.filter(([, , words]) => !words!.startsWith('power')).map(([, name, words]) => [name, words]),
+    [
+      ['c6', 'never used'],
+      ['c3', '8 GPUs differ'],
+      ['c6', '1 GPU never used'],
+    ],
+  );
+  const narrow = /@media \(max-width: 640px\) \{[^@]*/.exec(page)![0];
+  assert.match(narrow, /\.wide td:first-child[^{]*\{ position: sticky; left: 0;/);
+  assert.match(narrow, /\.under \{ display: table-row; \}/);
+  assert.match(page.replace(narrow, ''), /\.under \{ display: none; \}/);
+});
+
 test('whatever is missing, there is a card, and nothing missing is shown as a number', () => {
   const parts = fc.record({
     story: fc.constantFrom(...Object.values(stories)),

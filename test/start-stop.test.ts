@@ -46,6 +46,21 @@ test('start, phases, figures, status, stop in one script', (t) => {
   assert.equal(fs.statSync(path.join(folder, 'r')).mode & 0o777, 0o700);
 });
 
+test('start by way of a wrapper records the shell, which goes on, not the wrapper', (t) => {
+  const { folder, sh } = shell(t);
+  const { status, stdout, stderr } = sh(`set -e
+    timeout 20 tacho start -o r --interval 0.1s
+    sleep 0.81
+    tacho status --format json
+    tacho stop --no-report`);
+  assert.equal(status, 0, stderr);
+  assert.equal(JSON.parse(stdout).nodes[0].state, 'recording');
+  const [node] = openRecording(path.join(folder, 'r')).nodes;
+  assert.equal(node!.agent!.end_reason, 'SIGTERM');
+  const seen = readTable(node!, 'process', { columns: ['command'] }).texts.get('command')!.values;
+  assert.ok(seen.includes('sleep 0.81'), `${seen}`);
+});
+
 test("outside of a scheduler the job is what the calling shell starts, not everybody's", (t) => {
   const { folder, sh } = shell(t);
   const stranger = spawn('sleep', ['12.34']);

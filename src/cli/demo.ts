@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { formatDuration, parseDuration } from '../base/duration.ts';
 import { Fault, usage } from '../base/fault.ts';
+import { count } from '../base/figure.ts';
 import { progress } from '../show/progress.ts';
 
 interface Options {
@@ -58,13 +59,13 @@ Examples:
         signal: stop.signal,
         folder: options.output,
         live: !options.seal,
-        progress: (count) => bar.advance(count),
+        progress: (more) => bar.advance(more),
       });
       bar.done();
       process.stdout.write(
         options.format === 'json'
           ? `${JSON.stringify({ recording, ...size, values })}\n`
-          : `${recording}: ${size.nodes} nodes with ${size.gpus} GPUs each, ${formatDuration(size.seconds)}, ` +
+          : `${recording}: ${count(size.nodes, 'node')} with ${count(size.gpus, 'GPU')} each, ${formatDuration(size.seconds)}, ` +
               `${values.toLocaleString('en')} values\ntacho report ${options.output} prints its report card\n`,
       );
     });

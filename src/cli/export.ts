@@ -115,7 +115,9 @@ Examples:
         written: ({ file, rows, bytes }) => {
           if (folders[0] === undefined && options.layout !== 'omnistat') return;
           if (folders[0] !== '-')
-            process.stderr.write(`${printable(file)}: ${rows.toLocaleString('en')} rows, ${formatBytes(bytes)}\n`);
+            process.stderr.write(
+              `${printable(file)}: ${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}, ${formatBytes(bytes)}\n`,
+            );
         },
       }).finally(forget);
       if (lost.length > 0) {

@@ -165,7 +165,11 @@ function interruption(): AbortSignal {
 
 function seriesText({ recording, nodes, rows, notes }: ImportedSeries): string {
   const many = nodes.length > 8 ? `${nodes.length} nodes` : nodes.join(' ');
-  const lines = [`${recording}: ${grouped(rows)} rows, ${many}`, ...notes.map((note) => `  ${note}`), ''];
+  const lines = [
+    `${recording}: ${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}, ${many}`,
+    ...notes.map((note) => `  ${note}`),
+    '',
+  ];
   return lines.map(printable).join('\n');
 }
 

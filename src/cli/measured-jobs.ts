@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { Fault, usage } from '../base/fault.ts';
+import { count } from '../base/figure.ts';
 import type { Database } from '../database/connect.ts';
 import { type MeasuredJob, measuredRecordings } from '../judge/outliers/measured-job.ts';
 import { findRecordings, type Recording } from '../recording/open.ts';
@@ -37,7 +38,7 @@ async function jobsThere(
     throw new Fault(
       tags.length === 0
         ? 'there are no jobs in the database'
-        : `none of ${named.length} jobs has the tag ${tags.join(', ')}`,
+        : `none of ${count(named.length, 'job')} has the tag ${tags.join(', ')}`,
       {
         hint: 'tacho db jobs lists the jobs in the database',
       },
@@ -55,7 +56,7 @@ function jobsHere(names: readonly string[], tags: readonly string[]): MeasuredJo
   }
   const jobs = [...found.values()].filter(({ job }) => wanted.every(([key, value]) => job.tags[key] === value));
   if (jobs.length === 0) {
-    throw new Fault(`none of ${found.size} jobs has the tag ${tags.join(', ')}`, {
+    throw new Fault(`none of ${count(found.size, 'job')} has the tag ${tags.join(', ')}`, {
       hint: 'tacho report FOLDER --format json has the tags of jobs, as job.tags',
     });
   }

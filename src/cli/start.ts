@@ -48,6 +48,7 @@ Examples:
     )
     .action(async (options: Options) => {
       const { startRecording } = await import('../jobs/start.ts');
+      const { callingShell } = await import('../jobs/calling-shell.ts');
       const config = await configOf(options, RECORDER_SETTINGS);
       const begun = performance.now();
       const { recording, job, missing } = await startRecording(process.env, {
@@ -57,7 +58,7 @@ Examples:
         allowMissing: options.allowMissing ?? 0,
         limitSeconds: options.timeout ?? 30,
         tags: parseTags(options.tag),
-        watchPid: process.ppid,
+        watchPid: callingShell(),
         tell: (what, why) => warn(`${what}: ${why}`),
         ...known({
           folder: options.output,

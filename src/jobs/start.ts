@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { Fault } from '../base/fault.ts';
+import { count } from '../base/figure.ts';
 import { VERSION } from '../base/version.ts';
 import { claimFolder, createRecording, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
@@ -94,7 +95,7 @@ export function notEverywhere({ recording, job, missing }: Started, allowed: num
   const words = missing.flatMap(({ node, words }) =>
     words.map((line) => (line.includes(node) ? line : `${node}: ${line}`)),
   );
-  return new Fault(`${missing.length} of ${job.nodes.length} nodes did not begin to record: ${nodes}`, {
+  return new Fault(`${missing.length} of ${count(job.nodes.length, 'node')} did not begin to record: ${nodes}`, {
     hint: [
       ...words.slice(0, 12),
       `logs are in ${recording}/node=*/agent.log; --allow-missing ${Math.max(missing.length, allowed + 1)} records the others`,

@@ -175,7 +175,7 @@ test('lost or false statistics are computed again', async () => {
   assert.equal(fs.readFileSync(file, 'utf8'), good);
   fs.writeFileSync(file, good.replace('"rows":4', '"rows":9'));
   assert.deepEqual(found(folder), [
-    'healed: node=c1/load.stats.json speaks of 9 rows, but there are 4 → computed again',
+    'healed: node=c1/load.stats.json speaks of 9 rows, but the table has 4 → computed again',
   ]);
 });
 

@@ -235,7 +235,8 @@ class Verifier {
     const { rows: there } = readTable(node, name, { columns: [] });
     const rows = heal.rowsInStatistics(file);
     if (rows === there) return;
-    const what = rows === undefined ? 'is missing or damaged' : `speaks of ${rows} rows, but there are ${there}`;
+    const what =
+      rows === undefined ? 'is missing or damaged' : `speaks of ${count(rows, 'row')}, but the table has ${there}`;
     this.mend(file, what, 'computed again', () => heal.writeStatistics(file, readTable(node, name)));
   }
 }

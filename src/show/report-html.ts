@@ -130,10 +130,20 @@ function checks(report: Report): string {
 function table({ columns, rows }: Rows): string {
   if (rows.length === 0) return '';
   const shown = columns.map((_, i) => i).filter((i) => rows.some((row) => row[i] !== '' && row[i] !== '-'));
-  const kind = (i: number): string => (columns[i]!.align === 'right' ? ' class="n"' : '');
+  const kind = (i: number): string =>
+    columns[i]!.align === 'right' ? ' class="n"' : columns[i]!.mark ? ' class="marks"' : '';
   const mark = (cell: string, i: number): string => (columns[i]!.mark ? `<mark>${safe(cell)}</mark>` : safe(cell));
   const head = shown.map((i) => `<th${kind(i)}>${safe(columns[i]!.head)}</th>`).join('');
-  const body = rows.map((row) => `<tr>${shown.map((i) => `<td${kind(i)}>${mark(row[i]!, i)}</td>`).join('')}</tr>`);
+  // on a narrow page the marks' own column is out of sight: they stand below their rows, and stay where one can see them
+  const under = (word: string): string =>
+    `<tr class="under"><td colspan="${shown.length}"><mark>${safe(word)}</mark></td></tr>`;
+  const body = rows.map((row) => {
+    const cells = shown.map((i) => `<td${kind(i)}>${mark(row[i]!, i)}</td>`).join('');
+    return `<tr>${cells}</tr>${shown
+      .filter((i) => columns[i]!.mark && row[i] !== '')
+      .map((i) => under(row[i]!))
+      .join('')}`;
+  });
   return `<div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`;
 }
 

@@ -24,6 +24,7 @@ th, td { text-align: left; padding: 3px 14px 3px 0; vertical-align: top; }
 td:first-child { min-width: 6em; overflow-wrap: break-word; }
 thead th { color: var(--soft); font-weight: 500; font-size: 13px; border-bottom: 1px solid var(--line); white-space: nowrap; }
 tbody tr:hover { background: var(--wash); }
+.under { display: none; }
 .used th { font-weight: 500; } .used td, .used th { vertical-align: middle; } .used svg { display: block; }
 .n { text-align: right; white-space: nowrap; }
 mark { background: none; color: var(--amber); font-weight: 600; white-space: nowrap; }
@@ -38,7 +39,11 @@ ul { margin: 6px 0; padding-left: 20px; } code { font-size: 12px; color: var(--s
 .map { max-width: 100%; height: auto; } .map text { font-size: 11px; fill: var(--soft); } .map rect { fill: var(--blue); }
 .map rect.none { fill: var(--line); } .map text.on { fill: var(--on); } .map .odd rect { stroke: var(--red); stroke-width: 2.5; }
 .note, footer { color: var(--soft); font-size: 13px; margin: 4px 0; } footer { margin-top: 32px; } footer p { margin: 0; }
-@media (max-width: 640px) { body { padding: 16px 12px 32px; } .wide td { white-space: nowrap; } .wide td:last-child { white-space: normal; min-width: 9em; }
+@media (max-width: 640px) { body { padding: 16px 12px 32px; }
+  .wide td:first-child, .wide th:first-child { position: sticky; left: 0; background: var(--paper); min-width: 0; }
+  .wide .marks { display: none; } .under { display: table-row; } .wide .under td { padding-bottom: 6px; position: static; }
+  .under mark { position: sticky; left: 0; display: inline-block; max-width: calc(100vw - 24px); white-space: normal; }
+  .wide td { white-space: nowrap; } .wide td:last-child { white-space: normal; min-width: 9em; }
   .used, .used tbody { display: block; } .used tr { display: flex; flex-wrap: wrap; gap: 0 10px; align-items: center; padding: 4px 0; }
   .used th { flex: 0 0 6em; } .used td { padding: 0; overflow-wrap: anywhere; } .used td:first-child { min-width: 0; } .used td:empty { display: none; } .used td:last-child { flex: 1 1 100%; }
   li, .finding h3, .finding p, footer p, section > p { overflow-wrap: anywhere; } }

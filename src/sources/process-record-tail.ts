@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code } from '../base/fault.ts';
+import { count } from '../base/figure.ts';
 import type { Table } from '../table/table.ts';
 import type { Host } from './host.ts';
 import { eventsNotCounted } from './perf-events.ts';
@@ -192,8 +193,11 @@ function openTail(
     const note = (what: string, why: string, hint?: string): void =>
       host.note({ table: 'process_end', what, why, ...(hint === undefined ? {} : { hint }) });
     if (torn > 0)
-      note('lines', `${torn} lines were cut off: their processes were killed while they wrote, or memory was full`);
-    if (unknown > 0) note('lines', `${unknown} lines are not of this version of Tacho`);
+      note(
+        'lines',
+        `${count(torn, 'line was', 'lines were')} cut off: a process was killed while it wrote, or memory was full`,
+      );
+    if (unknown > 0) note('lines', `${count(unknown, 'line is', 'lines are')} not of this version of Tacho`);
     for (const { name, why, hint } of eventsNotCounted(records.events)) note(name, why, hint);
     for (const event of events)
       note(event, 'it was not named when the recording began', 'set TACHO_RECORD_EVENTS before');

@@ -446,7 +446,7 @@ test('at the end nothing waits, and what was cut off is noted', (t) => {
   assert.deepEqual(take(sources), [1, 0, 0]);
   for (const source of sources) source.close();
   assert.equal(host.notes.length, 1);
-  assert.match(host.notes[0]!.why, /^1 lines were cut off/);
+  assert.match(host.notes[0]!.why, /^1 line was cut off/);
 });
 
 test('a table that is not wanted does not fill the memory', (t) => {

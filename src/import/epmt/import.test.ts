@@ -295,7 +295,7 @@ test('processes beside the job: CSV is refused with the line, TSV is told', asyn
     { name: 'c1-papiex-header.tsv', bytes: header },
   ]);
   assert.equal(processes, 2);
-  assert.match(notes.join(), /1 processes ran before the job began/);
+  assert.match(notes.join(), /1 process ran before the job began/);
 });
 
 test('one that cannot be imported does not keep the others back, and leaves nothing', async (t) => {
@@ -334,7 +334,7 @@ test('a process that is there twice, collated and not, is taken once', async (t)
   const both = [csv([threaded, madeProcess(9)]), csv([threaded], 48, 'c1-papiex-50-0.csv')];
   const { processes, threads, notes } = await imported(t, [metadata(), ...both]);
   assert.deepEqual([processes, threads], [2, 4]);
-  assert.match(notes.join(), /1 processes were there twice/);
+  assert.match(notes.join(), /1 process was there twice/);
 });
 
 test('a job without data, and a place where no folder can be made, are refused', async (t) => {

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
+import { count } from '../../base/figure.ts';
 import { makeFolder } from '../../base/folder.ts';
 import type { Note } from '../../sources/host.ts';
 import { listInputs, readJobFiles } from './archive.ts';
@@ -97,13 +98,16 @@ async function importJob(input: string, options: ImportOptions): Promise<Importe
     throw within(input, error);
   }
   const notes = times.note === undefined ? [] : [times.note];
-  if (outside > 0) notes.push(`${outside} processes ran before the job began or after it ended`);
+  if (outside > 0) notes.push(`${count(outside, 'process', 'processes')} ran before the job began or after it ended`);
   if (rows.processes === 0) notes.push('no process was recorded');
   if (rows.empty > 0)
     notes.push(`${rows.empty} ${rows.empty === 1 ? 'number is' : 'numbers are'} empty in the data, and missing`);
   const nodes = nodesOf(rows, metadata, notes);
   const twins = rows.processes - nodes.reduce((sum, node) => sum + node.processes.rows, 0);
-  if (twins > 0) notes.push(`${twins} processes were there twice, equal in everything; each was taken once`);
+  if (twins > 0)
+    notes.push(
+      `${count(twins, 'process was', 'processes were')} there twice, equal in everything; each was taken once`,
+    );
   const job = await jobOf(
     metadata,
     times,
@@ -165,9 +169,13 @@ function nodesOf(rows: ProcessRows, metadata: Metadata, notes: string[]): Import
     const why = 'papiex writes other values under these names; what it calls starttime is here as vsize';
     missing.push({ table: 'process_end', what: mislabelled.join(', '), why });
   }
-  for (const [column, count] of metrics.impossible) {
-    missing.push({ table: 'thread_end', what: column, why: `${count} values cannot be (below 0, or too large)` });
-    notes.push(`${column}: ${count} values that cannot be (below 0, or too large) were left out`);
+  for (const [column, wrong] of metrics.impossible) {
+    missing.push({
+      table: 'thread_end',
+      what: column,
+      why: `${count(wrong, 'value')} cannot be (below 0, or too large)`,
+    });
+    notes.push(`${column}: ${count(wrong, 'value was', 'values were')} left out: below 0, or too large`);
   }
   return [...chosen].map(
     ([name, processes]): ImportedNode => ({

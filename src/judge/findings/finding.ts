@@ -1,6 +1,6 @@
 import { MOST_OF_JOB } from '../quality.ts';
 import type { Facts } from '../report.ts';
-import { percent } from '../words.ts';
+import { count, percent } from '../words.ts';
 
 /** info: worth knowing. advice: would save something. warning: costs much or may fail. critical: something did fail. */
 export type Severity = 'info' | 'advice' | 'warning' | 'critical';
@@ -81,7 +81,7 @@ export function sampled(
   samples: number | undefined,
 ): { confidence: Confidence; confidence_reason: string } {
   if (samples !== undefined && samples < FEW_SAMPLES) {
-    return { confidence: 'medium', confidence_reason: `only ${samples} samples` };
+    return { confidence: 'medium', confidence_reason: `only ${count(samples, 'sample')}` };
   }
   const { grade, job_share } = facts.quality;
   if (grade === 'D') return { confidence: 'low', confidence_reason: 'large parts of the recording are missing' };
