@@ -333,6 +333,11 @@ test('a step that failed is told, also when the job did not', () => {
   const told = single({}, { state: 'completed', steps });
   assert.equal(finding(told, 'step-failed').text, 'Step 1 (solve) ended with exit code 4');
   assert.equal(verdict(report(told)), 'Step 1 (solve) ended with exit code 4.');
+  assert.match(finding(told, 'step-failed').advice, /tacho report --step 1 shows/);
+  assert.equal(
+    finding({ ...told, range: { what: 'step 1' } }, 'step-failed').advice,
+    'The job’s own output says more.',
+  );
   const late = single({}, { steps: [...steps, { id: '2', state: 'timeout' }, { id: '3', state: 'cancelled' }] });
   assert.equal(finding(late, 'step-failed').text, '2 of 5 steps failed: 1 (solve) and 2');
   assert.equal(finding(late, 'step-failed').evidence[1]?.text, 'step 2 reached its time limit');

@@ -98,7 +98,7 @@ export const stepFailed: Check = {
   help: 'A step of the job (srun) failed, reached its limit or lost a node, whatever became of the job.',
   needs: 'the job’s steps, from the scheduler',
   kind: 'trouble',
-  look({ job }) {
+  look({ job, confined }) {
     if (job.steps === undefined) return { skipped: 'the job has no steps, or nobody says how they ended' };
     const failed = job.failed_steps ?? [];
     const [one] = failed;
@@ -118,7 +118,7 @@ export const stepFailed: Check = {
         evidence: failed
           .slice(0, 8)
           .map((step) => ({ text: `step ${called(step)} ${ended(step)}`, from: 'scheduler' })),
-        advice: `The job’s own output says more; tacho report --step ${one.id} shows what it did.`,
+        advice: `The job’s own output says more${confined === undefined ? `; tacho report --step ${one.id} shows what it did` : ''}.`,
         confidence: 'high',
         confidence_reason: 'said by the scheduler',
       },
