@@ -19,7 +19,7 @@ test('list, seal and verify, as a user types them', async () => {
 
   const sealed = tacho(['seal', 'one'], within);
   assert.equal(sealed.code, 0);
-  assert.match(sealed.out, /^one: 4 tables, 360 rows, [\d.]+ KiB → [\d.]+ KiB\n$/);
+  assert.match(sealed.out, /^one: 4 tables, 360 rows, [\d.]+ KiB -> [\d.]+ KiB\n$/);
   assert.equal(tacho(['seal', 'one'], within).out, 'one: sealed already\n');
   const [listed] = JSON.parse(tacho(['list', '--format', 'json'], within).out);
   assert.deepEqual([listed.job, listed.state, listed.nodes], ['17', 'sealed', 2]);

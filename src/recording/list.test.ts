@@ -31,7 +31,7 @@ test('recordings are listed by when they began, with who, how large and in which
   assert.deepEqual(
     found.map(({ job, state, nodes, user, end }) => ({ job, state, nodes, user, end })),
     [
-      { job: 'newer', state: 'damaged', nodes: 0, user: '', end: undefined },
+      { job: 'newer', state: 'newer version', nodes: 0, user: '', end: undefined },
       { job: '4', state: 'damaged', nodes: 1, user: 'ada', end: START + 60e6 },
       { job: '3', state: 'running', nodes: 1, user: 'ada', end: undefined },
       { job: '2', state: 'sealed', nodes: 1, user: 'ada', end: START + 60e6 },
