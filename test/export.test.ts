@@ -245,7 +245,7 @@ test('the command line: one table to standard output, several need a folder, and
   const folder = temporary();
   const both = tacho(['export', recording, '--to', folder, '--from', '@1794775753', '--to', '@1794775753']);
   assert.equal(both.code, 0, both.err);
-  assert.match(both.err, /load\.csv: 1 rows/);
+  assert.match(both.err, /load\.csv: 1 row,/);
 });
 
 test('a reader that has seen enough ends the export quietly', async () => {
