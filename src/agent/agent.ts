@@ -299,6 +299,14 @@ export class Agent {
     reader.writer.append(frame);
   }
 
+  /** Why the disk refuses samples, which wait in memory; undefined: it takes them. */
+  get refusedBy(): string | undefined {
+    for (const { trouble } of this.writers.values()) {
+      if (trouble !== undefined && trouble.keptRows > 0) return trouble.why;
+    }
+    return undefined;
+  }
+
   private account(time: number, late: number): void {
     const { record, own } = this;
     const others = this.isolated?.cost;

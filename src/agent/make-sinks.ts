@@ -62,10 +62,11 @@ function troubles(sinks: readonly Sink[], say: (line: string) => void): () => vo
   const said = new Map<Sink, string | undefined>();
   return () => {
     for (const sink of sinks) {
-      const { trouble, name } = sink;
-      if (trouble === said.get(sink)) continue;
-      said.set(sink, trouble);
-      say(`${name}: ${trouble ?? 'all is well again'}`);
+      const { trouble, instead, name } = sink;
+      const words = trouble ?? (instead === undefined ? undefined : `samples go to ${instead} meanwhile`);
+      if (words === said.get(sink)) continue;
+      said.set(sink, words);
+      say(`${name}: ${words ?? 'all is well again'}`);
     }
   };
 }

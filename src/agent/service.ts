@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
+import { trouble } from '../base/trouble.ts';
 import { type CgroupJob, cgroupJobs } from '../jobs/cgroup-jobs.ts';
 import type { Run } from '../jobs/command.ts';
 import { schedulerNamed, schedulerRunner } from '../jobs/job-facts.ts';
@@ -102,7 +103,7 @@ export function startService(options: ServiceOptions): Service {
     facts: nodeFacts(host),
     shared,
     clock,
-    ticker: ticker(clock, { before: changeDay, after: () => options.outlet?.wake(), failed: sayOnce }),
+    ticker: ticker(clock, { before: changeDay, after: ticked, failed: sayOnce }),
     writer: options.writer,
     redact: options.redact,
     isWanted,
@@ -111,6 +112,18 @@ export function startService(options: ServiceOptions): Service {
   const records = openRecords(options, isWanted);
   if (records !== undefined) common.records = records;
   let fleet = recordFleet(spool, options.idleIntervalSeconds, common);
+
+  const disk = trouble(say);
+
+  function ticked(): void {
+    const why = [fleet, ...jobs.values()].map(({ agent }) => agent.refusedBy).find((words) => words !== undefined);
+    if (why === undefined) disk.right(`${spool} can be written again`);
+    else
+      disk.wrong(
+        `cannot write to ${spool}: ${why}; samples wait in memory, the oldest are given up when they are many`,
+      );
+    options.outlet?.wake();
+  }
 
   /** Whatever becomes of it, the service goes on. */
   function whenClosed(what: string, work: Promise<void>): Promise<void> {
@@ -153,6 +166,7 @@ export function startService(options: ServiceOptions): Service {
 
   function begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void {
     const folder = folderFor(spool, job, by);
+    const goesOn = readJob(folder) !== undefined;
     const recording = recordJob(folder, job, job.intervalSeconds ?? options.intervalSeconds, common, cgroup);
     for (const [other, running] of jobs) {
       running.sharesWith(name);
@@ -160,7 +174,8 @@ export function startService(options: ServiceOptions): Service {
     }
     jobs.set(name, recording);
     const whose = recording.job.user === '' ? '' : ` of ${recording.job.user}`;
-    say(`job ${name}${whose} begins${by === 'file' ? '' : ' (by its cgroup)'}: ${recording.folder}`);
+    const what = goesOn ? 'goes on' : 'begins';
+    say(`job ${name}${whose} ${what}${by === 'file' ? '' : ' (by its cgroup)'}: ${recording.folder}`);
     options.outlet?.wake();
   }
 

@@ -83,7 +83,7 @@ function ask<T>(
     );
     request.on('timeout', () => request.destroy(new Error(`no answer for ${SECONDS} s`)));
     request.on('error', (error) =>
-      fail(code(error) === 'ECONNREFUSED' ? 'nobody listens there' : connectionWords(error)),
+      fail(code(error) === 'ECONNREFUSED' ? 'nobody listens there' : connectionWords(error, !secure)),
     );
     request.end(body);
   });

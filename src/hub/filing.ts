@@ -9,6 +9,7 @@ import type { AppendReply, OpenReply, OpenRequest, Piece, RecordReply, RecordReq
 import { comparePositions, type Position } from '../sinks/position.ts';
 import { type Identity, mayActFor, mayWriteAs } from '../trust/identity.ts';
 import { checkedAgent, checkedJob, isPosition } from './checked.ts';
+import { fullWords, isFull } from './full.ts';
 import { saveJobRecord } from './job-record.ts';
 import { mergeJobs } from './merge-job.ts';
 import { dayPart, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
@@ -62,6 +63,8 @@ export interface FilingOptions {
   /** A node is done: perhaps the recording is. */
   done?(recording: FiledRecording): void;
   mostStreams?: number;
+  /** The archive could not be written, or could: agents hear of it, administrators should. */
+  wrote?(error: unknown): void;
 }
 
 const MOST_TABLES = 256;
@@ -148,10 +151,14 @@ export class Filing {
           table.append(part, from, bytes[i]!, now);
         }
       } catch (error) {
-        trouble = `cannot write ${placeKey(stream.place)}/${name}.csv: ${reason(error)}`;
+        this.options.wrote?.(error);
+        // the same for all tables: agents say it once
+        const file = `${placeKey(stream.place)}/${name}.csv`;
+        trouble = isFull(error) ? fullWords(error) : `cannot write ${file}: ${reason(error)}`;
       }
       have += `${have === '' ? '' : ','}[${id},"${name}",${table.part},${table.bytes}]`;
     }
+    if (trouble === undefined) this.options.wrote?.(undefined);
     const rest: Pick<AppendReply, 'unknown' | 'trouble'> = {};
     if (unknown.length > 0) rest.unknown = unknown;
     if (trouble !== undefined) rest.trouble = trouble;
@@ -212,8 +219,9 @@ export class Filing {
         recording.job = saved;
         recording.unsaved = false;
       }
-    } catch {
-      // a full disk: agents hear of it with their samples
+    } catch (error) {
+      // agents hear of it with their samples
+      this.options.wrote?.(error);
     }
   }
 

@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { code, Fault, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
+import { trouble } from '../base/trouble.ts';
 import { type Gatekeeper, OPEN_DOOR } from '../trust/identity.ts';
 import { Caretaker } from './caretaker.ts';
 import { Compressor } from './compress.ts';
@@ -65,6 +66,8 @@ const IDLE_MS = 3_600_000;
 const DONE_MS = 600_000;
 /** So long may requests take that are under way at the end. */
 const LAST_ANSWERS_MS = 5_000;
+/** Agents try again after half a minute at most. */
+const FULL_CALM_MS = 35_000;
 const MOST_CONNECTIONS = 20_000;
 const CONNECTIONS_PER_ADDRESS = 64;
 /** Descriptors for everything else: libraries, folders on the way, pipes. */
@@ -87,7 +90,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const listen = parseListen(options.listen);
   if (!listen.loopback && gatekeeper.method === 'none') {
     throw usage(
-      `anybody could write to and read from a hub on ${options.listen}: it needs to know who is there`,
+      `anybody could write to and read from a hub on ${shownHost(listen.host)}:${listen.port}: it needs to know who is there`,
       'give --trust munge or --trust token, or listen on 127.0.0.1',
     );
   }
@@ -99,10 +102,15 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const room = descriptorLimit() - OTHER_DESCRIPTORS;
   const connections = Math.min(MOST_CONNECTIONS, Math.max(16, Math.floor(room / 3)));
   const descriptors = new Descriptors(Math.max(16, room - connections));
+  const disk = trouble(tell, Date.now, FULL_CALM_MS);
+  const wrote = (error: unknown): void => {
+    if (error === undefined) disk.right(`${archive} can be written again`);
+    else disk.wrong(`cannot write to ${archive}: ${reason(error)}; agents keep their samples until it can be written`);
+  };
   const compressor = new Compressor(places);
   const filing = new Filing(
     { places, descriptors, rolled: (node, file) => compressor.add(node, file) },
-    { done: (recording) => finisher.consider(recording) },
+    { done: (recording) => finisher.consider(recording), wrote },
   );
   const finisher = new Finisher(filing, compressor, tell, options.holds);
   const caretaker = new Caretaker(filing, finisher, tell, {
@@ -119,6 +127,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     nodes: lineServer(filing, started),
     tell,
+    full: wrote,
     connections,
     connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
   });
@@ -135,6 +144,10 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     setInterval(() => void caretaker.look(), sweepMs),
     setTimeout(() => void caretaker.look(), Math.min(FIRST_SWEEP_S * 1000, sweepMs)),
   ];
+  // later, when it is asked to identify somebody, it may well be there
+  void gatekeeper.trouble?.().then((why) => {
+    if (why !== undefined) tell(`nobody can prove who they are, so all are refused: ${why}`);
+  });
   const scheme = options.tls === undefined ? 'http' : 'https';
   const { port } = server.address() as AddressInfo;
   return {

@@ -13,8 +13,10 @@ import {
 } from '../sinks/hub-protocol.ts';
 import { type Gatekeeper, type Identity, Refused } from '../trust/identity.ts';
 import { Busy, type Filing, Forbidden } from './filing.ts';
+import { fullWords, isFull } from './full.ts';
 import { isLoopback } from './listen-address.ts';
 import { Unusable } from './names.ts';
+import { refusals } from './refusals.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface ServerOptions {
@@ -26,6 +28,8 @@ export interface ServerOptions {
   nodes(query: URLSearchParams, identity: Identity, response: http.ServerResponse): void;
   /** Something that should not happen. */
   tell(text: string): void;
+  /** The archive cannot be written. */
+  full(error: unknown): void;
   /** Overall. */
   connections: number;
   /** From one address; loopback is not counted. */
@@ -68,6 +72,7 @@ export function createServer(options: ServerOptions): http.Server | https.Server
     maxHeaderSize: 16 << 10,
     noDelay: true,
   };
+  const refused = refusals(options.tell);
   let reading = 0;
   let identifying = 0;
 
@@ -142,7 +147,7 @@ export function createServer(options: ServerOptions): http.Server | https.Server
         const reply: SessionReply = { protocol: PROTOCOL, session: sessions.begin(identity), lasts: sessions.seconds };
         answer(response, 200, JSON.stringify(reply));
       })
-      .catch((error: unknown) => refuse(response, error))
+      .catch((error: unknown) => refuse(response, error, claimed))
       .finally(() => identifying--);
   };
 
@@ -180,12 +185,31 @@ export function createServer(options: ServerOptions): http.Server | https.Server
     });
   };
 
-  const refuse = (response: http.ServerResponse, error: unknown): void => {
+  const refuse = (response: http.ServerResponse, error: unknown, who?: string): void => {
+    noteRefusal(response, error, who);
     if (response.headersSent || response.destroyed) return void response.destroy();
     // whatever else it is sending is not read
     if (error instanceof Denied) response.setHeader('Connection', 'close');
-    answer(response, statusOf(error), words(reason(error)));
-    if (!isExpected(error)) options.tell(`a request failed: ${reason(error)}`);
+    answer(response, statusOf(error), words(isFull(error) ? fullWords(error) : reason(error)));
+  };
+
+  const noteRefusal = ({ req, socket }: http.ServerResponse, error: unknown, who: string | undefined): void => {
+    const status = statusOf(error);
+    if (status === 507) options.full(error);
+    else if (status === 500) options.tell(`a request failed: ${reason(error)}`);
+    // a session that has run out, or is of a hub before this one, is begun again
+    else if (!(error instanceof Denied && status === 401 && req.headers.authorization?.startsWith('Bearer '))) {
+      const name = who ?? whoIs(req);
+      const address = socket?.remoteAddress ?? req.socket.remoteAddress ?? 'somebody';
+      refused.note(address, String(status), `${name === undefined ? '' : `${name}: `}${reason(error)}`);
+    }
+  };
+
+  const whoIs = (request: http.IncomingMessage): string | undefined => {
+    const given = request.headers.authorization;
+    const identity = given?.startsWith('Bearer ') ? sessions.find(given.slice(7)) : undefined;
+    if (identity === undefined || identity.kind === 'anyone') return undefined;
+    return identity.kind === 'node' ? identity.nodes.join(',') : identity.user;
   };
 
   const server =
@@ -193,7 +217,15 @@ export function createServer(options: ServerOptions): http.Server | https.Server
       ? http.createServer(limits, serve)
       : https.createServer({ ...limits, handshakeTimeout: HEADERS_MS, ...options.tls }, serve);
   server.on('checkContinue', serve);
-  server.on('clientError', (_error: Error, socket: net.Socket) => socket.destroy());
+  const noteNoise = (error: Error, socket: net.Socket): void => {
+    const why = noise(error, options.tls !== undefined);
+    if (why !== undefined) refused.note(socket.remoteAddress ?? 'somebody', 'noise', why);
+  };
+  server.on('clientError', (error: Error, socket: net.Socket) => {
+    noteNoise(error, socket);
+    socket.destroy();
+  });
+  server.on('tlsClientError', noteNoise);
   server.maxConnections = options.connections;
   server.maxHeadersCount = 64;
   server.setTimeout(KEEP_ALIVE_MS + REQUEST_MS);
@@ -235,15 +267,25 @@ function parse<T>(body: Buffer): T {
   return value as T;
 }
 
-const FULL = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE']);
-
 function statusOf(error: unknown): number {
   if (error instanceof Denied) return error.status;
   if (error instanceof Unusable) return 400;
   if (error instanceof Refused) return 401;
   if (error instanceof Forbidden) return 403;
   if (error instanceof Busy) return 503;
-  return FULL.has(code(error) ?? '') ? 507 : 500;
+  return isFull(error) ? 507 : 500;
 }
 
-const isExpected = (error: unknown): boolean => statusOf(error) !== 500;
+/** What came was no request. Undefined: nothing came, or the other end has gone. */
+function noise(error: Error, secure: boolean): string | undefined {
+  const known = code(error) ?? '';
+  if (known === 'ERR_SSL_HTTP_REQUEST') return 'it speaks plain HTTP, this hub TLS: its address begins with https://';
+  if (known.startsWith('ERR_SSL_')) return `no TLS connection: ${reason(error).split('\n')[0]}`;
+  if (!known.startsWith('HPE_') || known === 'HPE_INVALID_EOF_STATE') return undefined;
+  const [first] = (error as { rawPacket?: Buffer }).rawPacket ?? [];
+  if (!secure && first === TLS_HANDSHAKE) return 'it speaks TLS, this hub plain HTTP: its address begins with http://';
+  return 'what it sends is no HTTP';
+}
+
+/** The first byte of whoever wants to speak TLS. */
+const TLS_HANDSHAKE = 0x16;

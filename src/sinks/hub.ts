@@ -125,6 +125,10 @@ class HubSink implements Sink {
     for (const hub of this.hubs) hub.close();
   }
 
+  get instead(): string | undefined {
+    return this.current === 0 ? undefined : this.hub.link.address;
+  }
+
   private get hub(): OneHub {
     return this.hubs[this.current]!;
   }

@@ -1,5 +1,5 @@
 import * as net from 'node:net';
-import { connectionWords } from '../trust/certificate-words.ts';
+import { CLOSED_UNANSWERED, connectionWords } from '../trust/certificate-words.ts';
 import { type Answer, readAnswer } from './http-answer.ts';
 
 export interface ConnectionOptions {
@@ -123,10 +123,12 @@ export class KeptConnection {
     socket.setNoDelay(true);
     socket.setKeepAlive(true, 30_000);
     socket.on('data', (chunk: Buffer) => this.take(socket, chunk));
-    socket.on('error', (error) => this.gone(socket, connectionWords(error)));
+    socket.on('error', (error) =>
+      this.gone(socket, connectionWords(error, this.url.protocol === 'http:' && this.waiting?.reused === false)),
+    );
     // whoever closes its side answers no more: an answer without a length ends here
     socket.on('end', () => this.ended(socket));
-    socket.on('close', () => this.gone(socket, 'it closed the connection without an answer'));
+    socket.on('close', () => this.gone(socket, this.unanswered()));
   }
 
   private take(socket: net.Socket, chunk: Buffer): void {
@@ -165,7 +167,12 @@ export class KeptConnection {
 
   private ended(socket: net.Socket): void {
     if (socket === this.socket && this.waiting !== undefined && this.waiting.size > 0) this.look(this.waiting, true);
-    this.gone(socket, 'it closed the connection without an answer');
+    this.gone(socket, this.unanswered());
+  }
+
+  private unanswered(): string {
+    const first = this.url.protocol === 'http:' && this.waiting?.reused === false;
+    return first ? CLOSED_UNANSWERED : 'it closed the connection without an answer';
   }
 
   private gone(socket: net.Socket, why: string): void {

@@ -22,6 +22,8 @@ export interface Sink {
   forget?(stream: Stream): void;
   /** What keeps it from sending, in words; undefined while all is well. */
   readonly trouble: string | undefined;
+  /** Where samples go instead of where they should, while those who come first are away. */
+  readonly instead?: string | undefined;
   /** Sends what is left, for at most so long, and ends. */
   close(seconds: number): Promise<void>;
 }

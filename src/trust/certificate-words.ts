@@ -1,7 +1,10 @@
 import { code, reason } from '../base/fault.ts';
 
-const UNKNOWN = 'its certificate was not issued by an authority that is trusted here: set trust.ca';
+const UNKNOWN =
+  'its certificate was not issued by an authority that is trusted here: give --trust-ca FILE (setting trust.ca)';
 const NO_TLS = 'it does not speak TLS: is its address http://…?';
+/** To whoever speaks plain HTTP a server with TLS says nothing. */
+export const CLOSED_UNANSWERED = 'it closed the connection without an answer: does it speak TLS (https://…)?';
 const WORDS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet: are the clocks right?',
@@ -15,14 +18,15 @@ const WORDS: Readonly<Record<string, string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
 };
 
-/** Why a connection failed, in words; what TLS says of certificates is short and in words of its own. */
-export function connectionWords(error: unknown): string {
+/** Why a connection failed, in words; what TLS says of certificates is short and in words of its own. `plain`: without TLS. */
+export function connectionWords(error: unknown, plain = false): string {
   const known = code(error) ?? '';
   if (known === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const { cert } = error as { cert?: { subjectaltname?: string; subject?: { CN?: string } } };
     const names = cert?.subjectaltname?.replaceAll(/(?:DNS|IP Address):/g, '') ?? cert?.subject?.CN;
     return `its certificate is for another name${names === undefined ? '' : ` (${names})`}`;
   }
+  if (plain && (known === 'ECONNRESET' || /socket hang up/.test(reason(error)))) return CLOSED_UNANSWERED;
   if (/before secure TLS connection/.test(reason(error))) return NO_TLS;
   return WORDS[known] ?? reason(error).split('\n')[0]!;
 }

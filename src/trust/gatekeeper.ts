@@ -1,4 +1,4 @@
-import { Fault } from '../base/fault.ts';
+import { Fault, reason } from '../base/fault.ts';
 import { type Credentials, type Gatekeeper, type Identity, NO_CREDENTIALS, OPEN_DOOR, Refused } from './identity.ts';
 import { type Decoded, type Munge, openMunge } from './munge.ts';
 import { isAt } from './same-host.ts';
@@ -64,6 +64,14 @@ function mungeGatekeeper(
   const mayBeAgent = (uid: number): boolean => uid === 0 || agentUids.includes(uid);
   return {
     method: 'munge',
+    async trouble() {
+      try {
+        await munge.decode(await munge.encode(PURPOSE));
+        return undefined;
+      } catch (error) {
+        return reason(error);
+      }
+    },
     async identify(authorization, node, address): Promise<Identity> {
       const made = await munge.decode(wordAfter('Munge', authorization));
       const claimed = claimOf(made);

@@ -14,6 +14,8 @@ export interface Gatekeeper {
   readonly method: 'none' | 'munge' | 'token';
   /** `authorization` is the header of POST /v1/session; `node` is who it claims to be, if it does. */
   identify(authorization: string | undefined, node: string | undefined, address: string): Promise<Identity>;
+  /** Why nobody can prove who they are just now; undefined: they can. */
+  trouble?(): Promise<string | undefined>;
 }
 
 /** The sending side: what to put into the header of POST /v1/session; undefined: nothing is asked for. */

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { refusals } from './refusals.ts';
+
+test('one line a minute for each address and kind, with a count; nobody writes lines of his own', () => {
+  const said: string[] = [];
+  let now = 0;
+  const log = refusals(
+    (text) => said.push(text),
+    () => now,
+  );
+  for (; now < 90_000; now += 1_000) log.note('10.0.0.1', '403', `you may not write as node n${now}`);
+  log.note('10.0.0.1', '401', 'a\nrefused b\u001b[2J');
+  log.note('10.0.0.2', '403', 'no');
+  assert.deepEqual(said, [
+    'refused 10.0.0.1: you may not write as node n0',
+    'refused 10.0.0.1: you may not write as node n60000 (and 59 more since)',
+    'refused 10.0.0.1: a?refused b?[2J',
+    'refused 10.0.0.2: no',
+  ]);
+});
+
+test('a scan from everywhere costs a bounded number of lines', () => {
+  let lines = 0;
+  const log = refusals(
+    () => lines++,
+    () => 0,
+  );
+  for (let i = 0; i < 5_000; i++) log.note(`10.0.${i >> 8}.${i & 255}`, 'http', 'no HTTP');
+  assert.equal(lines, 1_000);
+});

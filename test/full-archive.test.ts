@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { test } from 'node:test';
+import { Descriptors } from '../src/hub/descriptors.ts';
+import { Filing } from '../src/hub/filing.ts';
+import { ONE_OWNER } from '../src/hub/owner.ts';
+import { Places } from '../src/hub/place.ts';
+import { agentOf, HEADER, jobOf, rows } from './hub/hub-process.ts';
+import { temporaryFolder } from './tacho.ts';
+
+test('a full archive is told, in the same words for all tables', (t) => {
+  const places = new Places(temporaryFolder(t), ONE_OWNER);
+  const wrote: unknown[] = [];
+  const filing = new Filing(
+    { places, descriptors: new Descriptors(16), rolled: () => {} },
+    { wrote: (error) => wrote.push(error) },
+  );
+  const job = jobOf('7', ['c1']);
+  const anyone = { kind: 'anyone' } as const;
+  const { stream } = filing.open({ protocol: 1, node: 'c1', kind: 'job', job, agent: agentOf('c1') }, anyone);
+  const text = Buffer.from(`${HEADER}${rows(0, 3)}`);
+  const append = (table: string): { trouble?: string } =>
+    JSON.parse(filing.append([[stream, table, 1, 0, text.length]], [text], anyone));
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+  const mocked = t.mock.method(fs, 'writeSync', () => {
+    throw full;
+  });
+  syncBuiltinESMExports();
+  const troubles = [append('loadavg'), append('other')].map(({ trouble }) => trouble);
+  mocked.mock.restore();
+  syncBuiltinESMExports();
+  const words = 'the hub cannot write to its archive: no space left on the device';
+  assert.deepEqual(troubles, [words, words]);
+  assert.equal(append('loadavg').trouble, undefined);
+  assert.deepEqual(wrote, [full, full, undefined]);
+  places.close();
+});
