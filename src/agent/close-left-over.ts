@@ -33,9 +33,8 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
   saveJob(folder, {
     ...job,
     state: 'unknown',
-    reason: 'it ended while no agent was running on this node',
     ...(end?.exitCode === undefined
-      ? {}
+      ? { reason: 'it ended while no agent was running on this node' }
       : { exit_code: end.exitCode, state: end.exitCode === 0 ? 'completed' : 'failed' }),
     ...said,
     end: said.end ?? over,

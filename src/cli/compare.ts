@@ -87,6 +87,7 @@ async function jobsOf(names: readonly string[], options: Options): Promise<{ set
 
 async function storedOf(address: string, ids: readonly string[]): Promise<{ set: ProcessSet; reports: Report[] }> {
   const jobs = await storedJobs(address, ids);
+  warn('the store has no processes below victoria.process_cpu (1 s of CPU time): the others alone are compared');
   if (jobs.length < 2) throw tooFew('job', `tacho list --store ${jobs[0]!.store.name} shows what is there`);
   const materials = [];
   for (const job of jobs) materials.push(await gatherStored(job));

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { parseDuration } from '../base/duration.ts';
-import { usage } from '../base/fault.ts';
+import { Fault, reason, usage } from '../base/fault.ts';
+import { warn } from '../base/warn.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { BeginFlags } from '../jobs/job-variables.ts';
 
@@ -8,6 +9,7 @@ const SETTINGS = ['service.jobs'] as const;
 
 interface Options extends BeginFlags, Record<string, unknown> {
   exitCode?: string;
+  strict?: boolean;
   format: string;
 }
 
@@ -16,7 +18,8 @@ export function define(command: Command): void {
     'after',
     `
 Tells the agent of this node that a job begins or has ended. Slurm's own hooks
-(tacho slurm hooks) do the same without starting a program.
+(tacho slurm hooks) do the same without starting a program. What cannot be
+written is said, and the exit code is 0 all the same (--strict: 1).
 
 Examples:
   tacho job begin                          in a prolog: from SLURM_JOB_ID and the like
@@ -38,8 +41,7 @@ Examples:
     .action(async (options: Options) => {
       const { beginVariables } = await import('../jobs/job-variables.ts');
       const { JOB_KEYS, writeJobFile } = await import('../jobs/job-file.ts');
-      const config = await configOf(options, SETTINGS);
-      print(writeJobFile(config['service.jobs'], beginVariables(process.env, options), JOB_KEYS), options);
+      await tell(options, (folder) => writeJobFile(folder, beginVariables(process.env, options), JOB_KEYS));
     });
   common(command.command('end').description('A job has ended on this node.'))
     .option('--exit-code <number>', 'how it ended (default: SLURM_JOB_EXIT_CODE2)', number)
@@ -47,8 +49,7 @@ Examples:
     .action(async (options: Options) => {
       const { endVariables } = await import('../jobs/job-variables.ts');
       const { END_KEYS, writeJobFile } = await import('../jobs/job-file.ts');
-      const config = await configOf(options, SETTINGS);
-      print(writeJobFile(config['service.jobs'], endVariables(process.env, options), END_KEYS), options);
+      await tell(options, (folder) => writeJobFile(folder, endVariables(process.env, options), END_KEYS));
     });
 }
 
@@ -56,7 +57,22 @@ function common(command: Command): Command {
   return configFlags(command, SETTINGS)
     .option('--job-id <id>', 'the job (default: SLURM_JOB_ID)')
     .option('--restart <number>', 'how often it was restarted (default: SLURM_RESTART_COUNT)', number)
+    .option('--strict', 'exit with 1 when the agent cannot be told; else that is only said, and no job fails by it')
     .option('--format <format>', 'text or json', 'text');
+}
+
+/** A prolog that fails takes a node out of service: whoever cannot be told of a job must not keep it from running. */
+async function tell(options: Options, write: (folder: string) => string): Promise<void> {
+  let isUsed = false;
+  try {
+    const config = await configOf(options, SETTINGS);
+    isUsed = true;
+    print(write(config['service.jobs']), options);
+  } catch (error) {
+    const isWrongUse = isUsed && error instanceof Fault && error.exit === 2;
+    if (options.strict === true || isWrongUse || !(error instanceof Error)) throw error;
+    warn(`the agent is not told of the job: ${reason(error)}`);
+  }
 }
 
 function number(text: string): string {

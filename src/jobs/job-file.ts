@@ -205,11 +205,18 @@ export function writeJobFile(folder: string, env: Environment, keys: readonly st
     fs.writeFileSync(temporary, lines.join(''), { mode: 0o600 });
     fs.renameSync(temporary, file);
   } catch (error) {
+    discard(temporary);
     throw new Fault(`cannot write ${file}: ${reason(error)}`, {
       hint: 'the jobs folder (setting service.jobs) is the one that the agent of this node watches',
     });
-  } finally {
-    fs.rmSync(temporary, { force: true });
   }
   return file;
+}
+
+function discard(file: string): void {
+  try {
+    fs.rmSync(file, { force: true });
+  } catch {
+    // what keeps it from being removed has kept it from being written
+  }
 }

@@ -75,6 +75,12 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
   return next.value;
 }
 
+const NOT_IN_STORES = {
+  what: 'process: short processes, what is counted over all of them, and how long they lived',
+  why: 'a store has a process only from when it has used so much CPU time as victoria.process_cpu says (1 s)',
+  hint: 'the recording in the archive of the hub has them all',
+} as const;
+
 /** The same of a job in a store: queries take the place of files. */
 export async function gatherStored(stored: StoredJob, options: GatherOptions = {}): Promise<Material> {
   const { storedMarkers, summariseStored } = await import('../query/store/stored.ts');
@@ -90,7 +96,8 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
   while (next.done !== true) {
     next = collected.next(await summariseStored(stored, next.value.nodes, next.value.options));
   }
-  return next.value;
+  const recorded = stored.recording.nodes.some(({ tables }) => tables.has('process'));
+  return recorded ? { ...next.value, leftOut: [NOT_IN_STORES] } : next.value;
 }
 
 /** Yields what it must know, and is told; what it returns is the same wherever the samples lie. */

@@ -46,7 +46,7 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
     const hint = check.hint === undefined ? {} : { hint: check.hint };
     found.set(`check ${check.id}`, { what: check.title, why: check.why ?? 'not recorded', ...hint });
   }
-  return [...found.values()];
+  return [...found.values(), ...(material.leftOut ?? [])];
 }
 
 /** So many reasons for one thing are told in words. */
