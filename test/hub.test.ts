@@ -517,7 +517,10 @@ test('half requests, slow ones and noise cost nothing for long, and others are s
   const more = rows(3, 1);
   assert.equal((await client.append([stream, 'loadavg', 1, FIRST.length, more])).status, 200);
   assert.equal(await hub.kill('SIGTERM'), 0);
-  assert.equal(hub.said().split('\n').length, 2, hub.said());
+  // one line for each kind of noise, not one for each connection
+  const [, ...told] = hub.said().trim().split('\n');
+  for (const line of told) assert.match(line, /refused 127\.0\.0\.1: /);
+  assert.ok(told.length <= 3, hub.said());
 });
 
 test('with tokens, a node writes as itself alone, and a user sees their own lines alone', async (t) => {

@@ -33,7 +33,10 @@ interface Options extends Record<string, unknown> {
 }
 
 export function define(command: Command): void {
-  configFlags(command, SETTINGS)
+  configFlags(command, SETTINGS);
+  const interval = command.options.find(({ long }) => long === '--interval')!;
+  interval.description = 'with --recording: time between samples (the service has --job-interval and --idle-interval)';
+  command
     .option('--recording <folder>', 'write to this recording alone, as `tacho start` has agents do')
     .option('--job-id <id>', 'with --recording: the job whose processes are recorded')
     .option('--scheduler <name>', 'with --recording: slurm, flux, pbs or none')
