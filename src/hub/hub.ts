@@ -91,7 +91,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   if (!listen.loopback && gatekeeper.method === 'none') {
     throw usage(
       `anybody could write to and read from a hub on ${shownHost(listen.host)}:${listen.port}: it needs to know who is there`,
-      'give --trust munge or --trust token, or listen on 127.0.0.1',
+      'give --trust munge or --trust token, or listen on 127.0.0.1 (--listen HOST:PORT)',
     );
   }
   if (options.tls !== undefined) checkCertificate(options.tls);
