@@ -63,11 +63,14 @@ test('the share of the CPU time that no record explains is always told, why only
   const records = { records: 0, starts: 1, samples: 0, threads: 1, failed: 0, cpu_seconds: 0, sampled_cpu_seconds: 0 };
   const words = (cpu_seconds: number, unexplained: number, starts = 1) =>
     recordWords({ ...card, records: { ...records, starts, unexplained }, summary: { ...card.summary, cpu_seconds } });
-  const left = 'of the job’s CPU time (wait4) is of processes that left no record';
-  assert.equal(words(100, 0), `1 process killed or still running; 0 % ${left}`);
-  assert.equal(words(0.01, 0.18), `1 process killed or still running; 18 % ${left}`);
-  assert.equal(words(1e7, 0.099), `1 process killed or still running; 9.9 % ${left}`);
-  assert.equal(words(100, 1, 0), `100 % ${left}: killed, or unable to record themselves`);
+  const left = (share: string): string => `no record explains ${share} of the job’s CPU time (wait4)`;
+  assert.equal(words(100, 0), `1 process killed or still running; ${left('0 %')}`);
+  assert.equal(words(0.01, 0.18), `1 process killed or still running; ${left('18 %')}`);
+  assert.equal(words(1e7, 0.099), `1 process killed or still running; ${left('9.9 %')}`);
+  assert.equal(
+    words(100, 1, 0),
+    `${left('100 %')}: processes that were killed or cannot record themselves, the ends of those that did, Tacho’s own commands`,
+  );
 });
 
 test('equal shares are not told as a range', () => {

@@ -183,8 +183,11 @@ export function recordWords({ records: r, summary }: Report): string | undefined
     parts.push(`sampling saw ${formatDuration(r.sampled_cpu_seconds)} of CPU time more`);
   if (r.unexplained === undefined) return parts.join(', ');
   const lost = r.unexplained * (summary.cpu_seconds ?? 0);
-  const why = lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE ? '' : ': killed, or unable to record themselves';
-  const share = `${percent(r.unexplained)} of the job’s CPU time (${summary.cpu_source}) is of processes that left no record${why}`;
+  const why =
+    lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE
+      ? ''
+      : ': processes that were killed or cannot record themselves, the ends of those that did, Tacho’s own commands';
+  const share = `no record explains ${percent(r.unexplained)} of the job’s CPU time (${summary.cpu_source})${why}`;
   return parts.length === 0 ? share : `${parts.join(', ')}; ${share}`;
 }
 
