@@ -6,7 +6,7 @@ import { saveJob } from '../recording/create.ts';
 import type { Job } from '../recording/job.ts';
 import { openRecording } from '../recording/open.ts';
 import { replaceJson } from '../recording/replace.ts';
-import type { Common } from './job-recording.ts';
+import { type Common, outcome } from './job-recording.ts';
 
 /** Closes a recording that an agent before this one has left, and whose job (or day) is over. */
 export async function closeLeftOver(folder: string, common: Common, end?: NodeJobEnd): Promise<void> {
@@ -32,10 +32,9 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
   const said: Partial<Job> = found === undefined || found.state === 'running' ? {} : found;
   saveJob(folder, {
     ...job,
-    state: 'unknown',
-    ...(end?.exitCode === undefined
-      ? { reason: 'it ended while no agent was running on this node' }
-      : { exit_code: end.exitCode, state: end.exitCode === 0 ? 'completed' : 'failed' }),
+    ...(end?.exitCode === undefined && end?.signal === undefined
+      ? { state: 'unknown', reason: 'it ended while no agent was running on this node' }
+      : outcome(end)),
     ...said,
     end: said.end ?? over,
   });

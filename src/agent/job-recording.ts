@@ -243,7 +243,7 @@ export function recordJob(
 }
 
 /** As far as an epilog knows: what ended by a signal may have been cancelled, which only the scheduler can say. */
-function outcome({ exitCode, signal }: NodeJobEnd): Pick<Job, 'state'> & Partial<Job> {
+export function outcome({ exitCode, signal }: NodeJobEnd): Pick<Job, 'state'> & Partial<Job> {
   if (signal !== undefined)
     return { state: 'failed', signal: signalName(signal), reason: `ended by ${signalName(signal)}` };
   if (exitCode === undefined) return { state: 'unknown' };

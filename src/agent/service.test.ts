@@ -117,7 +117,7 @@ test('the next agent goes on with a job in its recording, and closes what has en
   const before = recording('job-17');
   const samples = times(before);
   // 18 has ended while nobody looked, and its epilog said so; 19's file was lost with the node
-  fs.writeFileSync(path.join(jobs, '18.end'), 'SLURM_JOB_ID=18\nSLURM_JOB_EXIT_CODE2=4:0\nEND=1700000100\n');
+  fs.writeFileSync(path.join(jobs, '18.end'), 'SLURM_JOB_ID=18\nSLURM_JOB_EXIT_CODE2=0:9\nEND=1700000100\n');
   fs.rmSync(path.join(jobs, '19'));
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const next = startService(options);
@@ -134,7 +134,7 @@ test('the next agent goes on with a job in its recording, and closes what has en
   assert.ok(first.nodes[0]!.agent!.ticks > before.nodes[0]!.agent!.ticks);
   assert.deepEqual(times(first).slice(0, samples.length), samples, 'nothing that was written is lost');
   assert.ok(times(first).length > samples.length);
-  assert.deepEqual([second.job.state, second.job.exit_code, second.job.end], ['failed', 4, 1_700_000_100e6]);
+  assert.deepEqual([second.job.state, second.job.signal, second.job.end], ['failed', 'SIGKILL', 1_700_000_100e6]);
   assert.equal(third.job.state, 'unknown');
   assert.equal(third.job.reason, 'it ended while no agent was running on this node');
   assert.deepEqual(fs.readdirSync(jobs), ['17']);

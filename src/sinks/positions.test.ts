@@ -16,6 +16,7 @@ const stream = (name: string): Stream => {
 
 test('positions are there again after a restart, and only those that were saved', () => {
   const file = path.join(spool, '.sinks/kafka.json');
+  for (const name of ['job-1', 'job-2']) fs.mkdirSync(stream(name).folder, { recursive: true });
   const positions = openPositions(file, spool);
   assert.equal(positions.get(stream('job-1'), 'meminfo'), undefined);
   positions.set(stream('job-1'), 'meminfo', { part: 2, bytes: 700 });
@@ -30,6 +31,9 @@ test('positions are there again after a restart, and only those that were saved'
   const third = openPositions(file, spool);
   assert.equal(third.get(stream('job-1'), 'meminfo'), undefined);
   assert.deepEqual(third.get(stream('job-2'), 'meminfo'), { part: 1, bytes: 30 });
+  fs.rmSync(stream('job-2').recording, { recursive: true });
+  const fourth = openPositions(file, spool);
+  assert.equal(fourth.get(stream('job-2'), 'meminfo'), undefined, 'another job may come by that name');
 });
 
 test('a damaged file is named: whether to send everything again is the administrator’s choice', () => {

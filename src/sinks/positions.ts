@@ -28,6 +28,12 @@ type Saved = Record<string, Record<string, [part: number, bytes: number]>>;
 export function openPositions(file: string, spool: string): Positions {
   const saved = load(file);
   let changed = false;
+  // another recording may come by the name of one that has gone
+  for (const name of Object.keys(saved)) {
+    if (fs.existsSync(path.join(spool, name))) continue;
+    delete saved[name];
+    changed = true;
+  }
   const key = (stream: Stream): string => path.relative(spool, stream.folder);
   return {
     get(stream, table) {

@@ -85,12 +85,13 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
       else stream.state = state;
     }
     before = undefined;
-    for (const [key, stream] of known) {
-      if (there.has(key)) continue;
+    const gone = [...known].filter(([key]) => !there.has(key));
+    for (const [key, stream] of gone) {
       stream.rest();
       positions.forget(stream.state);
       known.delete(key);
     }
+    if (gone.length > 0) positions.save();
   };
 
   const goBack = (): void => {
