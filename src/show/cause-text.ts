@@ -66,7 +66,7 @@ function part(found: PartCause, width: number, limit: number, dim: (text: string
   if (fixed.length > 0) {
     const words = fixed.map(
       ({ feature, value, reference }) =>
-        `${printable(feature)} ${featureCell(feature, value)}, always ${featureCell(feature, reference.median)}`,
+        `${printable(feature)} ${apartCell(feature, value, reference.median)}, always ${featureCell(feature, reference.median)}`,
     );
     lines.push(...wrap(`never varied in the reference: ${words.join('; ')}`, width));
   }
@@ -74,21 +74,24 @@ function part(found: PartCause, width: number, limit: number, dim: (text: string
 }
 
 function row({ feature, value, reference, ratio }: FeatureCause): string[] {
-  // the value of the reference that lies furthest from its median
-  const furthest = reference.max - reference.median >= reference.median - reference.min ? reference.max : reference.min;
+  const { median, max, min } = reference;
+  // the value of the reference that lies furthest from its median: how far is what the value is measured by
+  const furthest = max - median >= median - min ? max : min;
   return [
     printable(feature),
     `${scoreCell(ratio)} x`,
-    featureCell(feature, value),
-    featureCell(feature, reference.median),
-    timesCell(value, reference.median),
-    furthestCell(feature, furthest, reference.median),
+    apartCell(feature, value, median),
+    featureCell(feature, median),
+    timesCell(value, median),
+    awayCell(feature, furthest, median),
   ];
 }
 
-/** Where it would look like the median, how far it lies from that: the digits that matter. */
-function furthestCell(feature: string, furthest: number, median: number): string {
-  const away = furthest - median;
-  const near = away !== 0 && Math.abs(away) < 0.01 * Math.abs(median);
-  return near ? `${away < 0 ? '-' : '+'}${featureCell(feature, Math.abs(away))}` : featureCell(feature, furthest);
+/** A value; how far it lies from the usual where its digits would not show that they differ. */
+function apartCell(feature: string, value: number, usual: number): string {
+  const cell = featureCell(feature, value);
+  return value !== usual && cell === featureCell(feature, usual) ? awayCell(feature, value, usual) : cell;
 }
+
+const awayCell = (feature: string, value: number, usual: number): string =>
+  `${value < usual ? '-' : '+'}${featureCell(feature, Math.abs(value - usual))}`;

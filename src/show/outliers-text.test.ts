@@ -61,6 +61,14 @@ test('a cause: what lies outside, and what never varied', async () => {
   const model = await createModel('usual', [job('1', 1.0e6), job('2', 1.1e6), job('3', 1.3e6)], { now: 0 });
   const text = causeText(causeOf('9', await jobFeatures(job('9', 3.1e6, 9e7)), model));
   assert.match(text, /^job 9 against the model usual \(3 jobs\)\n/);
-  assert.match(text, /\ncpu_time {5}10 x {2}3\.1 s {2}1\.1 s {2}2\.82 x {11}1\.3 s\n/);
+  assert.match(text, /\ncpu_time {5}10 x {2}3\.1 s {2}1\.1 s {2}2\.82 x {9}\+200 ms\n/);
   assert.match(text, /\nnever varied in the reference: duration 1 min 30 s, always 1 min 00 s\n/);
+});
+
+test('a cause shows the digits that matter, however little the reference varies', async () => {
+  const reference = [job('1', 450e6), job('2', 450.001e6), job('3', 450.003e6)];
+  const model = await createModel('usual', reference, { now: 0 });
+  const text = causeText(causeOf('9', await jobFeatures(job('9', 450.4e6, 60.2e6)), model));
+  assert.match(text, /\ncpu_time {4}200 x {2}\+399 ms {2}7 min 30 s {4}1 x {11}\+2 ms\n/);
+  assert.match(text, /\nnever varied in the reference: duration \+200 ms, always 1 min 00 s\n/);
 });
