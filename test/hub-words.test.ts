@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
 import * as net from 'node:net';
+import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Fault } from '../src/base/fault.ts';
 import { startHub } from '../src/hub/hub.ts';
 import type { Gatekeeper } from '../src/trust/identity.ts';
 import { agentOf, Client, jobOf } from './hub/hub-process.ts';
@@ -54,4 +57,29 @@ test('a hub that cannot find out who anybody is says so when it starts', async (
   });
   await pause(0);
   assert.match(told[0] ?? '', /nobody can prove who they are, so all are refused: MUNGE cannot be used/);
+});
+
+test('what cannot be listened on, and what cannot be an archive, is wrong use', async (t) => {
+  const folder = temporaryFolder(t);
+  const file = path.join(folder, 'file');
+  fs.writeFileSync(file, '');
+  const recording = path.join(folder, 'recording');
+  fs.mkdirSync(recording);
+  fs.writeFileSync(path.join(recording, 'job.json'), JSON.stringify(jobOf('7', ['c1'])));
+  const refused = (listen: string, archive: string) =>
+    startHub({ listen, archive }).then(
+      () => assert.fail(`${listen} ${archive}`),
+      (error) => [(error as Fault).message.replaceAll(folder, ''), (error as Fault).exit],
+    );
+  assert.deepEqual(await refused('nonsense', path.join(folder, 'a')), ['"nonsense" is no HOST:PORT to listen on', 2]);
+  assert.ok(!fs.existsSync(path.join(folder, 'a')));
+  const free = '127.0.0.1:0';
+  assert.deepEqual(await refused(free, file), ['/file is a file: an archive is a folder', 2]);
+  assert.deepEqual(await refused(free, path.join(file, 'a')), ['cannot use /file/a as archive: not a folder', 1]);
+  assert.deepEqual(await refused(free, recording), ['/recording cannot be an archive: it is a recording', 2]);
+  assert.deepEqual(await refused(free, path.join(recording, 'a/b')), [
+    '/recording/a/b cannot be an archive: /recording is a recording',
+    2,
+  ]);
+  assert.deepEqual(fs.readdirSync(recording), ['job.json']);
 });

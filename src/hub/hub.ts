@@ -7,6 +7,7 @@ import { createSecureContext } from 'node:tls';
 import { code, Fault, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { trouble } from '../base/trouble.ts';
+import { readJob } from '../recording/open.ts';
 import { type Gatekeeper, OPEN_DOOR } from '../trust/identity.ts';
 import { Caretaker } from './caretaker.ts';
 import { Compressor } from './compress.ts';
@@ -173,6 +174,13 @@ export async function startHub(options: HubOptions): Promise<Hub> {
 function prepareArchive(folder: string): string {
   const archive = path.resolve(folder);
   try {
+    if (fs.statSync(archive, { throwIfNoEntry: false })?.isDirectory() === false)
+      throw usage(`${archive} is a file: an archive is a folder`, 'give --archive FOLDER');
+    const around = recordingAround(archive);
+    if (around !== undefined) {
+      const hint = 'an archive holds recordings: choose a folder outside';
+      throw usage(`${archive} cannot be an archive: ${around === archive ? 'it' : around} is a recording`, hint);
+    }
     makeFolder(archive, 0o755);
     fs.accessSync(archive, fs.constants.W_OK | fs.constants.X_OK);
     const { uid, mode } = fs.statSync(archive);
@@ -192,6 +200,13 @@ function prepareArchive(folder: string): string {
     throw new Fault(`cannot use ${archive} as archive: ${reason(error)}`, { cause: error });
   }
   return archive;
+}
+
+/** The recording that this folder is, or lies in. */
+function recordingAround(folder: string): string | undefined {
+  if (readJob(folder) !== undefined) return folder;
+  const parent = path.dirname(folder);
+  return parent === folder ? undefined : recordingAround(parent);
 }
 
 function listening(server: http.Server, host: string, port: number, said: string): Promise<void> {

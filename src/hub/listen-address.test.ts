@@ -14,7 +14,7 @@ test('addresses to listen on, and whether others can reach them', () => {
   assert.deepEqual(parsed('0.0.0.0:1'), ['0.0.0.0', 1, false]);
   assert.deepEqual(parsed('hub.site:1'), ['hub.site', 1, false]);
   assert.deepEqual(parsed('127.evil.site:1'), ['127.evil.site', 1, false]);
-  for (const wrong of ['', 'a b', 'x:99999', '[x]:1', 'http://x', 'a:b', '-x:1']) {
-    assert.throws(() => parseListen(wrong), /is not an address/, wrong);
+  for (const wrong of ['', 'a b', 'x:99999', '[x]:1', 'http://x', 'a:b', '-x:1', 'nonsense', 'hub.site']) {
+    assert.throws(() => parseListen(wrong), /is no HOST:PORT to listen on/, wrong);
   }
 });

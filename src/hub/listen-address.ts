@@ -10,10 +10,13 @@ export interface ListenAddress {
   readonly loopback: boolean;
 }
 
-/** `127.0.0.1:8471`, `[::1]:8471`, `hub.site`, `:8471` (every address), `8471` (loopback). Port 0: any that is free. */
+/**
+ * `127.0.0.1:8471`, `[::1]:8471`, `hub.site:8471`, `:8471` (every address), `8471` (loopback); an address without a port
+ * has the usual one, a name needs its own: a word alone is more likely a mistake. Port 0: any that is free.
+ */
 export function parseListen(text: string): ListenAddress {
   const wrong = (): Error =>
-    usage(`"${text}" is not an address to listen on`, 'write HOST:PORT, for instance 127.0.0.1:8471 or 0.0.0.0:8471');
+    usage(`"${text}" is no HOST:PORT to listen on`, 'for instance 127.0.0.1:8471, or 0.0.0.0:8471 with --trust munge');
   const port = (digits: string | undefined): number => {
     if (digits === undefined) return DEFAULT_PORT;
     const number = Number(digits);
@@ -27,6 +30,7 @@ export function parseListen(text: string): ListenAddress {
   const host = match[1] ?? (match[2] === '' || match[2] === '*' ? '::' : match[2]!);
   if (match[1] !== undefined && !net.isIPv6(match[1])) throw wrong();
   if (net.isIP(host) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(host)) throw wrong();
+  if (net.isIP(host) === 0 && host !== 'localhost' && match[3] === undefined) throw wrong();
   return { host, port: port(match[3]), loopback: isLoopback(host) };
 }
 
