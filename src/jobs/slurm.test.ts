@@ -140,11 +140,11 @@ test('how jobs ended', async () => {
   assert.equal(crashed?.state, 'node_fail');
   assert.equal(crashed?.reason, 'a node of the job failed');
 
-  // the id runs again: only the accounting knows how the first run ended
+  // the id waits for its next run: only the accounting knows how the first run ended
   const again = await ended('5', 'requeued');
   assert.equal(again?.state, 'node_fail');
   assert.equal(again?.end, 1794777938000000);
-  assert.equal(again?.reason, 'a node of the job failed; Slurm started it again (restart 1)');
+  assert.equal(again?.reason, 'a node of the job failed; put back into the queue by Slurm (restart 1)');
 
   const array = await ended('10_3', 'array');
   assert.equal(array?.state, 'completed');
@@ -242,4 +242,20 @@ test('a run that was put back into the queue is told apart from the next one', (
     end: 1700000008e6,
     reason: 'put back into the queue',
   });
+});
+
+test('a job that was put back into the queue is said to be started again only when it is', async () => {
+  const first = '7|rq|REQUEUED|0:0|1700000000|1700000008|c1|\n';
+  const reason = async (state: string, nodes: string): Promise<string | undefined> => {
+    const shown = {
+      stdout: `JobId=7 JobName=rq\n   JobState=${state} Reason=None\n   Restarts=1\n   NodeList=${nodes}\n`,
+    };
+    const sacct = { stdout: first };
+    const { run } = answers({ 'scontrol show job 7': shown, [`sacct -j 7 -D -P -n -o ${FIELDS}`]: sacct });
+    return (await slurm.state(run, { id: '7', start: 1700000001e6 }, () => {}))?.reason;
+  };
+  assert.equal(await reason('PENDING', ''), 'put back into the queue by Slurm (restart 1)');
+  assert.equal(await reason('CANCELLED', '(null)'), 'put back into the queue by Slurm (restart 1)');
+  assert.equal(await reason('RUNNING', 'c1'), 'put back into the queue; Slurm started it again (restart 1)');
+  assert.equal(await reason('COMPLETED', 'c1'), 'put back into the queue; Slurm started it again (restart 1)');
 });

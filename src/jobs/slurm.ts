@@ -16,6 +16,7 @@ import { componentsOf, joinFacts } from './slurm-het.ts';
 
 /** Tacho's own step in a job has this name, so that it is told apart from the user's steps. */
 export const AGENT_STEP = 'tacho-agent';
+const PUT_BACK = 'put back into the queue';
 
 /** Slurm's commands print moments as epoch seconds when this is in their environment. */
 export const SLURM_TIMES = { SLURM_TIME_FORMAT: '%s' };
@@ -83,15 +84,24 @@ export const slurm: Scheduler = {
         const { stdout, trouble } = await run('id', ['-un', by[1]!]);
         found.reason = `cancelled by ${trouble === undefined ? stdout.trim() : `uid ${by[1]}`}`;
       }
-      if (!same)
-        found.reason = [found.reason, `Slurm started it again (restart ${restart})`].filter(Boolean).join('; ');
+      if (!same) {
+        const next = again(now);
+        const said = next.startsWith(PUT_BACK) && found.reason === PUT_BACK ? undefined : found.reason;
+        found.reason = said === undefined ? next : `${said}; ${next}`;
+      }
       return steps === undefined ? found : { ...found, steps };
     }
-    if (!same) return { state: 'unknown', reason: `Slurm started it again (restart ${restart})` };
+    if (!same) return { state: 'unknown', reason: again(now) };
     tell('how the job ended', shown.trouble ?? account.trouble ?? `Slurm does not know job ${job.id} any more`);
     return undefined;
   },
 };
+
+/** A run that waits has no nodes yet. */
+const again = (shown: Map<string, string>): string =>
+  word(shown.get('NodeList')) === undefined
+    ? `${PUT_BACK} by Slurm (restart ${shown.get('Restarts')})`
+    : `Slurm started it again (restart ${shown.get('Restarts')})`;
 
 function srunAgents(plan: LaunchPlan, jobId: string, nodes: readonly string[], more: readonly string[]): Launcher {
   const args = [
@@ -366,7 +376,7 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
     if (dot < 0) {
       const by = /^CANCELLED by (\d+)/.exec(state)?.[1];
       const word = stateOf(state);
-      const requeued = state.startsWith('REQUEUED') ? 'put back into the queue' : undefined;
+      const requeued = state.startsWith('REQUEUED') ? PUT_BACK : undefined;
       const reason = by !== undefined ? `cancelled by uid ${by}` : (requeued ?? reasonOf(word));
       const ended = word === 'running' ? {} : { end: moment(to), ...exitOf(word, exit) };
       const ending = known({ state: word, ...ended, reason }) as Ending;
