@@ -29,3 +29,14 @@ test('what a full spool had to give up is lost, and said by table', () => {
   ]);
   assert.ok(quality.reasons.includes('samples lost'));
 });
+
+test('a node that never recorded has all of its ticks missing, also in a short job', () => {
+  const node = { node: 'c1', agent: { node: 'c1', ticks: 2, interval_seconds: 1 }, tables: new Map() };
+  const material = { job: { interval_seconds: 1 }, nodes: [node] } as unknown as Material;
+  const nodes = [
+    { node: 'c1', status: 'recorded', first_sample: 0, last_sample: 1.3e6 },
+    { node: 'c2', status: 'never recorded' },
+  ] as const;
+  const { ticks, expected_ticks, grade, reasons } = qualityOf(material, nodes, 1.3);
+  assert.deepEqual([ticks, expected_ticks, grade, reasons], [2, 4, 'D', ['c2 never recorded']]);
+});

@@ -1,5 +1,6 @@
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { columnOf, type Material, type NodeMaterial, sum } from './material.ts';
+import { nodeList } from './node-list.ts';
 import { type NodeReport, sampled } from './nodes.ts';
 import { percent } from './words.ts';
 
@@ -80,7 +81,9 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   // while nobody recorded, or nothing could be written, ticks were due all the same
   const window = silent && Number.isFinite(wall) ? Math.max(recorded, wall) : recorded;
   // a job shorter than its interval still has a first and a last sample
-  const each = Math.max(1, Math.floor(window / interval) || 0);
+  const due = Math.max(1, Math.floor(window / interval) || 0);
+  // one that is silent would have taken as many as the others, the first and the last included
+  const each = silent ? Math.max(due, ...material.nodes.map(ticksOf)) : due;
   const untouched = agents.length > 0 && !agents.some(sampled);
   quality.expected_ticks = untouched ? 0 : each * Math.max(1, nodes.length);
   if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, recorded / wall);
@@ -92,8 +95,9 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const partly = unread.length > 0 || (left > 0 && material.range === undefined);
   const best = unread.some((file) => file.whole) ? 'C' : partly ? 'B' : 'A';
   if (quality.grade < best) quality.grade = best;
-  if (quality.nodes_missing.length > 0) quality.reasons.push('nodes never recorded');
-  if (quality.nodes_stopped_early.length > 0) quality.reasons.push('nodes stopped early');
+  const { nodes_missing: missing, nodes_stopped_early: stopped } = quality;
+  if (missing.length > 0) quality.reasons.push(`${nodeList(missing)} never recorded`);
+  if (stopped.length > 0) quality.reasons.push(`${nodeList(stopped)} stopped early`);
   if (missed > 0) quality.reasons.push('ticks missed');
   if (quality.lost_samples.length > 0) quality.reasons.push('samples lost');
   if (quality.damage.length > 0) quality.reasons.push('damaged files');
