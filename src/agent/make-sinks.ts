@@ -46,27 +46,37 @@ export async function makeOutlet(
   if (sinks.length === 0) return undefined;
   const { openSpool } = await import('../sinks/spool.ts');
   const outlet = openSpool(spool, { limitBytes: config['spool.size'], sinks, streams, roll, tell: say });
-  const sayTrouble = troubles(sinks, say);
+  const watch = setInterval(troubles(sinks, say), TROUBLES_MS);
+  watch.unref();
   return {
     sinks,
-    wake() {
-      outlet.wake();
-      sayTrouble();
+    wake: () => outlet.wake(),
+    close(seconds) {
+      clearInterval(watch);
+      return outlet.close(seconds);
     },
-    close: (seconds) => outlet.close(seconds),
   };
 }
 
-/** Says what keeps a sink from sending when that changes. */
-function troubles(sinks: readonly Sink[], say: (line: string) => void): () => void {
-  const said = new Map<Sink, string | undefined>();
+/** An idle node ticks once a minute: an administrator who waits for the first sample should not have to. */
+const TROUBLES_MS = 1000;
+
+/** Says what keeps a sink from sending, each thing once until all is well again. */
+export function troubles(
+  sinks: readonly Pick<Sink, 'name' | 'trouble' | 'instead'>[],
+  say: (line: string) => void,
+): () => void {
+  const said = sinks.map(() => new Set<string>());
   return () => {
-    for (const sink of sinks) {
-      const { trouble, instead, name } = sink;
+    for (const [i, { name, trouble, instead }] of sinks.entries()) {
       const words = trouble ?? (instead === undefined ? undefined : `samples go to ${instead} meanwhile`);
-      if (words === said.get(sink)) continue;
-      said.set(sink, words);
-      say(`${name}: ${words ?? 'all is well again'}`);
+      if (words === undefined && said[i]!.size > 0) {
+        said[i]!.clear();
+        say(`${name}: all is well again`);
+      }
+      if (words === undefined || said[i]!.has(words)) continue;
+      said[i]!.add(words);
+      say(`${name}: ${words}`);
     }
   };
 }

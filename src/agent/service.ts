@@ -230,6 +230,8 @@ export function startService(options: ServiceOptions): Service {
   makeFolder(options.jobs, 0o755);
   const watcher = watchFolder(options.jobs, look);
   look();
+  // whether samples can be sent is known long before the first tick of an idle node
+  options.outlet?.wake();
   const timers = [
     setInterval(look, LOOK_MS),
     setInterval(() => void findLost().catch((error) => say(reason(error))), LOST_EPILOG_MS),
