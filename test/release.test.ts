@@ -108,6 +108,24 @@ test('the hooks for Slurm and what the container is made of are there', { skip: 
   }
 });
 
+const noSystemd = spawnSync('systemd-analyze', ['--version']).error === undefined ? false : 'no systemd-analyze';
+
+test('systemd has nothing to say against the units', { skip: lacks || noSystemd }, () => {
+  const units = path.join(folder, 'units');
+  fs.mkdirSync(units);
+  const files = ['tacho-agent.service', 'tacho-hub.service'].map((unit) => {
+    const text = fs.readFileSync(path.join(path.dirname(program), 'packaging/systemd', unit), 'utf8');
+    const file = path.join(units, unit);
+    fs.writeFileSync(file, text.replaceAll('/opt/tacho/', `${path.dirname(program)}/`));
+    return file;
+  });
+  const verify = () => spawnSync('systemd-analyze', ['verify', ...files], { encoding: 'utf8' });
+  const { status, stderr } = verify();
+  assert.deepEqual([status, stderr], [0, '']);
+  fs.appendFileSync(files[0]!, '[Service]\nRestartSecs=1\n');
+  assert.match(verify().stderr, /Unknown key.*RestartSecs/, 'it does look');
+});
+
 test('it brings the client of Kafka along', { skip: lacks }, async () => {
   const kafka = ['--from', 'kafka', '--kafka', '127.0.0.1:1'];
   const hub = spawn(program, ['hub', '--archive', path.join(folder, 'archive'), '--listen', '127.0.0.1:0', ...kafka]);
