@@ -458,6 +458,61 @@ test('recordings that ended long ago are removed, what is live stays', async (t)
   );
 });
 
+test('an archive that is too large: whole recordings go, those that ended first; what runs stays, and what went is noted', async (t) => {
+  const archive = temporaryFolder(t);
+  const place = (job: string): string => path.join(archive, `user=nobody/job=${job}`);
+  const files = (job: string): string[] =>
+    fs.globSync('**', { cwd: place(job) }).map((name) => path.join(place(job), name));
+  const size = (job: string): number =>
+    files(job).reduce((sum, file) => sum + (fs.statSync(file).isFile() ? fs.statSync(file).size : 0), 0);
+  const first = await startHub({ listen: '127.0.0.1:0', archive, sweepEvery: 3600 });
+  const before = connect(t, first);
+  const jobs = ['1', '2', '3', '4', 'running'];
+  for (const job of jobs) {
+    const { stream } = (await before.open({ node: 'c1', job: jobOf(job, ['c1']) })).body;
+    await before.append([stream, 'loadavg', 1, 0, FIRST]);
+    if (job === 'running') continue;
+    const end = { loadavg: { part: 1, bytes: FIRST.length } };
+    await before.record({ stream, agent: agentOf('c1', { end: BEGAN + 3e6 }), end });
+    await until(`job ${job} sealed`, () => files(job).some((file) => file.endsWith('.stats.json')));
+  }
+  await first.close();
+  // the one that runs was heard of longest ago, for this hub was away; then 3, 1, 4, 2
+  for (const [hours, job] of ['2', '4', '1', '3', 'running'].entries()) {
+    const at = Date.now() / 1000 - (hours + 2) * 3600;
+    for (const file of files(job)) fs.utimesSync(file, at, at);
+  }
+  const kept = Object.fromEntries(['2', '4', 'running'].map((job) => [job, files(job)]));
+  const bytes = Object.fromEntries(jobs.map((job) => [job, size(job)]));
+  const keepSize = jobs.reduce((sum, job) => sum + bytes[job]!, 0) - bytes['3']! - bytes['1']! + 10;
+  const told: string[] = [];
+  const second = await startHub({
+    listen: '127.0.0.1:0',
+    archive,
+    keepSize,
+    sweepEvery: 0.1,
+    tell: (text) => told.push(text),
+  });
+  t.after(() => second.close());
+  await until('removed', () => !fs.existsSync(place('3')) && !fs.existsSync(place('1')));
+  await pause(400);
+  assert.deepEqual(fs.readdirSync(path.join(archive, 'user=nobody')).sort(), ['job=2', 'job=4', 'job=running']);
+  assert.deepEqual(Object.fromEntries(Object.keys(kept).map((job) => [job, files(job)])), kept);
+  const noted = fs.readFileSync(path.join(archive, '.removed.jsonl'), 'utf8').trim().split('\n');
+  assert.deepEqual(
+    noted
+      .map((line) => JSON.parse(line))
+      .map((each) => [each.recording, each.bytes, each.why, each.removed > each.changed]),
+    ['3', '1'].map((job) => [`user=nobody/job=${job}`, bytes[job], 'the archive is larger than allowed', true]),
+  );
+  assert.equal(told.filter((text) => text.startsWith('removed ')).length, 2, told.join('\n'));
+  // and the one that runs goes on where it was
+  const client = connect(t, second);
+  const { stream, tables } = (await client.open({ node: 'c1', job: jobOf('running', ['c1']) })).body;
+  assert.deepEqual(tables, { loadavg: { part: 1, bytes: FIRST.length } });
+  assert.equal((await client.append([stream, 'loadavg', 1, FIRST.length, rows(3, 1)])).status, 200);
+});
+
 test('tacho ls shows what a hub receives, and what lies in an archive', async (t) => {
   const archive = temporaryFolder(t);
   const hub = await startHubProcess(t, archive);

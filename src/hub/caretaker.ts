@@ -1,3 +1,5 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
 import { formatBytes } from '../base/size.ts';
 import type { Filing } from './filing.ts';
@@ -5,6 +7,9 @@ import type { Finisher } from './finish.ts';
 import { placeKey } from './place.ts';
 import { type Bounds, removeRecording, tooOld } from './retention.ts';
 import { type Kept, keptRecordings } from './sweep.ts';
+
+/** What was removed, a line each, beside the recordings. */
+const REMOVED = '.removed.jsonl';
 
 export interface CaretakerOptions extends Bounds {
   /** Seconds. */
@@ -19,6 +24,7 @@ export class Caretaker {
   private readonly options: CaretakerOptions;
   private looking: Promise<void> | undefined;
   private closed = false;
+  private readonly began = Date.now();
 
   constructor(filing: Filing, finisher: Finisher, tell: (text: string) => void, options: CaretakerOptions) {
     this.filing = filing;
@@ -63,10 +69,17 @@ export class Caretaker {
         for (const stream of [...(this.filing.recordings.get(key)?.streams.values() ?? [])]) this.filing.forget(stream);
         await removeRecording(places, kept.place);
         this.tell(`removed ${key} (${formatBytes(kept.bytes)}): ${why}`);
+        this.note(kept, key, why);
       } catch (error) {
         this.tell(`cannot remove ${key}: ${reason(error)}`);
       }
     }
+  }
+
+  private note({ bytes, changed }: Kept, recording: string, why: string): void {
+    const line = { removed: Date.now() * 1000, recording, bytes, changed: Math.round(changed * 1000), why };
+    const file = path.join(this.filing.shelf.places.root, REMOVED);
+    fs.appendFileSync(file, `${JSON.stringify(line)}\n`, { mode: 0o600 });
   }
 
   private finish(kept: Kept, silent: number): void {
@@ -82,7 +95,8 @@ export class Caretaker {
   /** Somebody has written to it lately, or is about to. */
   private isLive(kept: Kept, silent: number): boolean {
     const since = Date.now() - silent;
-    if (kept.changed > since && kept.unsealed) return true;
+    // while no hub was here, nobody could be heard
+    if (kept.unsealed && Math.max(kept.changed, this.began) > since) return true;
     const recording = this.filing.recordings.get(placeKey(kept.place));
     if (recording === undefined) return false;
     if (recording.finishing) return true;
