@@ -86,6 +86,63 @@ const read = (folder: string): ProcessSet => readProcesses([openRecording(folder
 const byPid = (set: ProcessSet): number[] =>
   [...set.pid].map((_, i) => i).sort((a, b) => set.pid[a]! - set.pid[b]! || set.start[a]! - set.start[b]!);
 
+test('a process that is older than the recording counts only what it did in it, wherever that is read', async () => {
+  const counters = (n: number): Record<string, number> => ({
+    user_ms: n * 1000,
+    system_ms: n * 100,
+    minor_faults: n,
+    major_faults: n,
+    read_chars: n,
+    written_chars: n,
+    read_bytes: n,
+    written_bytes: n,
+    voluntary_switches: n,
+    involuntary_switches: n,
+    wait_ms: n,
+  });
+  const folder = await recordingOf({
+    process_end: [
+      // a shell that lived before, and then executed what records itself
+      ended(12, 20, 50, { usertime: 73e6, systemtime: 7.3e6, rchar: 73, starttime: ticks(-500) }),
+      ended(14, 1, 2),
+    ],
+    process_start: [started(14, 1)],
+    process: [
+      sampled(11, -500, 0, { ...counters(900), rss_bytes: 1 << 20, rss_peak_bytes: 9 << 20 }),
+      sampled(12, -500, 0, { ...counters(70), rss_bytes: 1 << 20, rss_peak_bytes: 2 << 20 }),
+      sampled(13, 4, 5, { ...counters(3), rss_bytes: 1 << 20, rss_peak_bytes: 5 << 20 }),
+      sampled(11, -500, 40, { ...counters(907), rss_bytes: 2 << 20, rss_peak_bytes: 9 << 20 }),
+      sampled(12, -500, 40, { ...counters(72), rss_bytes: 1 << 20, rss_peak_bytes: 3 << 20 }),
+      sampled(13, 4, 40, { ...counters(4), rss_bytes: 1 << 20, rss_peak_bytes: 5 << 20 }),
+    ].sort((a, b) => a.time - b.time),
+  });
+  const metrics =
+    'usertime systemtime minflt majflt rchar wchar read_bytes write_bytes vol_ctxsw invol_ctxsw time_waiting'.split(
+      ' ',
+    );
+  const seen = (): unknown => {
+    const set = read(folder);
+    const of = (pid: number): number[] => {
+      const i = set.pid.indexOf(pid);
+      return [...metrics, 'rssmax'].map((name) => set.metrics.get(name)![i]!);
+    };
+    assert.deepEqual(of(11), [7e6, 0.7e6, 7, 7, 7, 7, 7, 7, 7, 7, 7e6, 2048], 'the old mark of memory says nothing');
+    assert.deepEqual(of(13), [4e6, 0.4e6, 4, 4, 4, 4, 4, 4, 4, 4, 4e6, 5120]);
+    const twelve = set.pid.indexOf(12);
+    assert.equal(set.cpu_time[twelve], 3.3e6);
+    assert.equal(set.metrics.get('rchar')![twelve], 3);
+    const { summary, processes } = report(gather(openRecording(folder)));
+    const eleven = processes.find(({ pid }) => pid === '11')!;
+    assert.deepEqual([eleven.cpu_seconds, eleven.read_bytes, eleven.rss_max_bytes], [7.7, 7, 2 << 20]);
+    assert.equal(eleven.seconds, 40);
+    assert.equal(Math.round(summary.cpu_seconds! * 1e6), 7.7e6 + 4.4e6 + 3.3e6);
+    return { summary, processes };
+  };
+  const live = seen();
+  sealRecording(openRecording(folder));
+  assert.deepEqual(seen(), live);
+});
+
 test('an end record is whole; one without an end is filled from sampling; one that nobody recorded is sampled', async () => {
   const folder = await recordingOf({
     process_start: [started(10, 1, { uid: 1000 }), started(11, 2, { ppid: 10, uid: 1001 }), started(12, 3)],

@@ -53,8 +53,7 @@ test('a cgroup that others share says nothing about the job', () => {
 });
 
 test('processes that never met are not added up', () => {
-  const one = (from: number, to: number, rss: number) =>
-    series({ start: from, end: to, samples: 9 }, {}, { rss_bytes: level(span(1), rss) });
+  const one = (start: number, end: number, peak: number) => ({ start, end, peak });
   assert.equal(peakTogether([one(0, 10, 5), one(20, 30, 7), one(25, 40, 2)]), 9);
   assert.equal(peakTogether([]), undefined);
 });

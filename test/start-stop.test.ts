@@ -117,6 +117,20 @@ test('run on named machines: a missing one is warned about, or refused beyond --
   assert.deepEqual(openRecording(path.join(folder, 'r3')).job.nodes, ['far', 'bad']);
 });
 
+test('run on a named machine: what its processes had used before is not the job’s', (t) => {
+  const { folder, sh } = shell(t);
+  fs.mkdirSync(path.join(folder, 'bin'));
+  fs.writeFileSync(path.join(folder, 'bin/ssh'), SSH, { mode: 0o755 });
+  const { status, stdout, stderr } = sh(`PATH=$PWD/bin:$PATH
+    until [ "$(cut -d' ' -f14 /proc/$$/stat)" -ge 70 ]; do for i in {1..40000}; do :; done; done
+    sleep 1.2; cut -d' ' -f14 /proc/$$/stat > spent
+    tacho run --no-report --interval 0.2s --hosts far -o r -- sleep 0.6 || exit 1
+    tacho processes r --format json --filter pid=$$; exit $?`);
+  assert.equal(status, 0, stderr);
+  const [shellItself] = JSON.parse(stdout);
+  assert.ok(shellItself.cpu_time < 0.3e6, `${shellItself.cpu_time} of ${fs.readFileSync(path.join(folder, 'spent'))}`);
+});
+
 test('a recording that has ended takes no marks', (t) => {
   const { folder, sh } = shell(t);
   const { stderr } = sh(`tacho start -o r --interval 0.2s && tacho stop --no-report

@@ -1,7 +1,8 @@
 import { commandOf } from '../query/process-columns.ts';
 import type { ProcessOrigin, ProcessSet } from '../query/process-set.ts';
+import { counted, isOlder, peakMemory, recordingBegan } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
-import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
+import { known, type Material, type NodeMaterial, seriesOf } from './material.ts';
 
 /** One process of the job, among those with most CPU time or most memory. */
 export interface ProcessReport {
@@ -34,7 +35,7 @@ export function processesOf(material: Material): ProcessReport[] {
   const sampled = material.nodes.flatMap((node) =>
     seriesOf(node, 'process').map((series) => processOf(material, node, series)),
   );
-  const all = material.processes === undefined ? sampled : recordedOf(material.processes, sampled);
+  const all = material.processes === undefined ? sampled : recordedOf(material, material.processes, sampled);
   const byCpu = [...all].sort((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, MOST);
   const byMemory = [...all].sort((a, b) => (b.rss_max_bytes ?? -1) - (a.rss_max_bytes ?? -1)).slice(0, MOST);
   return [...new Set([...byCpu, ...byMemory])];
@@ -48,7 +49,7 @@ function busyCpus(cpu: number | undefined, life: number): number | undefined {
 }
 
 /** From records; how memory grew, only sampling can tell. */
-function recordedOf(set: ProcessSet, sampled: readonly ProcessReport[]): ProcessReport[] {
+function recordedOf(material: Material, set: ProcessSet, sampled: readonly ProcessReport[]): ProcessReport[] {
   const growing = new Map(
     sampled.filter((p) => p.rss_growth !== undefined).map((p) => [`${p.node} ${p.pid}`, p.rss_growth!]),
   );
@@ -59,11 +60,14 @@ function recordedOf(set: ProcessSet, sampled: readonly ProcessReport[]): Process
   // a program that leaks is told even if others have more
   const leaking = places.filter((i) => growing.has(`${set.node[i]} ${set.pid[i]}`) && set.ended[i] !== 'exec');
   const kept = new Set([...first((i) => set.cpu_time[i]!), ...first((i) => memory?.[i] ?? -1), ...leaking]);
-  return [...kept].map((i) => recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`)));
+  const agents = new Map(material.nodes.map((node) => [node.node, node.agent]));
+  const began = (node: string): number => recordingBegan(agents.get(node), material.job);
+  return [...kept].map((i) => recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`), began(set.node[i]!)));
 }
 
-function recordOf(set: ProcessSet, i: number, growth: number | undefined): ProcessReport {
-  const seconds = (set.end[i]! - set.start[i]!) / 1e6;
+function recordOf(set: ProcessSet, i: number, growth: number | undefined, began: number): ProcessReport {
+  const start = set.start[i]!;
+  const seconds = (set.end[i]! - (isOlder(start, began) ? began : start)) / 1e6;
   const metric = (name: string, factor = 1): number | undefined =>
     known((set.metrics.get(name)?.[i] ?? Number.NaN) * factor);
   const found: ProcessReport = {
@@ -97,47 +101,51 @@ function processOf(material: Material, node: NodeMaterial, series: SeriesStatist
   const { command, name, user } = series.texts;
   if (command || name) found.command = command || name!;
   if (user) found.user = user;
-  const cpu = processCpuSeconds(material, series);
+  const older = isEarlier(material, node, series);
+  const cpu = processCpuSeconds(material, node, series);
   if (cpu !== undefined) {
     found.cpu_seconds = cpu;
     // CPU time from before it was seen counts from its beginning
-    const began = countsWhole(material, series) ? Number(series.keys.start) * 1000 : series.start;
+    const began = older ? series.start : Number(series.keys.start) * 1000;
     const busy = busyCpus(cpu, (series.end - began) / 1e6);
     if (busy !== undefined) found.cpus_busy = busy;
   }
-  const rss = processPeak(series);
+  const rss = processPeak(material, node, series);
   if (rss !== undefined) found.rss_max_bytes = rss;
   const growth = steadyGrowth(at('rss_bytes'), series);
   if (growth !== undefined) found.rss_growth = growth;
   const threads = known(at('threads')?.max);
   if (threads !== undefined) found.threads_max = threads;
-  const read = known(at('read_bytes')?.increase);
+  const grown = (column: Statistics | undefined) => column && known(counted(column, older));
+  const read = grown(at('read_bytes'));
   if (read !== undefined) found.read_bytes = read;
-  const written = known(at('written_bytes')?.increase);
+  const written = grown(at('written_bytes'));
   if (written !== undefined) found.written_bytes = written;
   return found;
 }
 
 /** A process that began while the job ran has used all its CPU time in the job, also what it used before it was seen. */
-export function processCpuSeconds(material: Material, series: SeriesStatistics): number | undefined {
-  const spent = ['user_ms', 'system_ms'].map((name) => {
-    const column = series.columns[name];
-    if (column === undefined) return undefined;
-    return countsWhole(material, series) ? column.last : (column.increase ?? column.last - column.first);
-  });
+export function processCpuSeconds(
+  material: Material,
+  node: NodeMaterial,
+  series: SeriesStatistics,
+): number | undefined {
+  const older = isEarlier(material, node, series);
+  const spent = ['user_ms', 'system_ms'].map((name) => series.columns[name] && counted(series.columns[name], older));
   const [user, system] = spent;
   if (user === undefined && system === undefined) return undefined;
   return ((user ?? 0) + (system ?? 0)) / 1000;
 }
 
-/** Whether all CPU time of a process is the job's. The key `start` is in milliseconds. */
-function countsWhole(material: Material, series: SeriesStatistics): boolean {
-  return material.range === undefined && Number(series.keys.start) * 1000 >= material.job.start - 1e6;
+/** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
+function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: SeriesStatistics): boolean {
+  return range !== undefined || isOlder(Number(keys.start) * 1000, recordingBegan(agent, job));
 }
 
-/** The kernel's own mark of the highest resident set, else the highest sample. */
-export function processPeak(series: SeriesStatistics): number | undefined {
-  return largest([series.columns.rss_peak_bytes?.max, series.columns.rss_bytes?.max]);
+/** Its highest resident set. */
+export function processPeak(material: Material, node: NodeMaterial, series: SeriesStatistics): number | undefined {
+  const { rss_peak_bytes: mark, rss_bytes: seen } = series.columns;
+  return peakMemory(mark, seen, isEarlier(material, node, series));
 }
 
 /** The middle half of a steady growth spans at least this part of the peak. */

@@ -1,4 +1,4 @@
-import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
+import type { Statistics } from '../recording/statistics.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
 import { processCpuSeconds, processPeak } from './processes.ts';
 
@@ -59,7 +59,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     const window = end === undefined ? {} : { window_seconds: (end - start) / 1e6 };
     found.push({ seconds: recorded, source: 'records', ...window });
   }
-  const seen = sum(seriesOf(node, 'process').map((series) => processCpuSeconds(material, series)));
+  const seen = sum(seriesOf(node, 'process').map((series) => processCpuSeconds(material, node, series)));
   const processes = seen ?? (hadNoProcesses(material, node) ? 0 : undefined);
   if (processes !== undefined) found.push({ seconds: processes, source: 'processes' });
   if (node.agent?.scope.members === 'node') {
@@ -132,11 +132,13 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, mark]));
   set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
   set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
-  const peaks = [...seriesOf(node, 'process').map(processPeak), recordedPeak(material, node)];
-  set('process_peaks_sum', peakTogether(seriesOf(node, 'process')));
+  const lives = seriesOf(node, 'process').map(({ start, end }, i, all) => {
+    return { start, end, peak: processPeak(material, node, all[i]!) };
+  });
+  set('process_peaks_sum', peakTogether(lives));
   const exact =
     material.job.nodes.length === 1 && material.range === undefined ? material.job.usage?.max_rss_bytes : undefined;
-  set('process_peak_max', largest([exact, ...peaks]));
+  set('process_peak_max', largest([exact, recordedPeak(material, node), ...lives.map(({ peak }) => peak)]));
   const total = columnOf(node, 'meminfo', 'MemTotal_bytes');
   const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
   if (total !== undefined && free !== undefined) set('node_used_max', total.max - free.min);
@@ -154,12 +156,13 @@ function recordedPeak({ processes }: Material, { node }: NodeMaterial): number |
 }
 
 /** The most that the peaks of processes which lived at the same time add up to. */
-export function peakTogether(series: readonly SeriesStatistics[]): number | undefined {
+export function peakTogether(
+  lives: readonly { start: number; end: number; peak: number | undefined }[],
+): number | undefined {
   const changes: { time: number; bytes: number }[] = [];
-  for (const one of series) {
-    const peak = processPeak(one);
+  for (const { start, end, peak } of lives) {
     if (peak === undefined) continue;
-    changes.push({ time: one.start, bytes: peak }, { time: one.end, bytes: -peak });
+    changes.push({ time: start, bytes: peak }, { time: end, bytes: -peak });
   }
   // at the same moment those that begin count first: they were both seen
   changes.sort((a, b) => a.time - b.time || b.bytes - a.bytes);

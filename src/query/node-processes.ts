@@ -1,3 +1,4 @@
+import { unquoted, wordsOf } from '../base/shell-words.ts';
 import type { Batch } from '../recording/batch.ts';
 import { birthOf, cumulative, type Images, imagesOf, isCopy, isTold } from './process-images.ts';
 import type { SampledProcess } from './process-samples.ts';
@@ -45,7 +46,8 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   const most = images.length + 2 * samples.length;
   const columns = makeColumns(most, names, [given.job]);
   const rows = new Int32Array(most).fill(-1);
-  const into: Writer = { ...given, images, columns, at: 0, rows, before: new Int32Array(most), sampled: new Map() };
+  const before = new Int32Array(most);
+  const into: Writer = { ...given, images, columns, at: 0, rows, before, sampled: new Map(), older: new Map() };
   const sampled = sampleFinder(samples);
   const seen = new Set<SampledProcess>();
   for (let p = 0; p + 1 < images.processes.length; p++) {
@@ -72,6 +74,8 @@ interface Writer extends NodeProcesses {
   before: Int32Array;
   /** What sampling saw of processes that only their parents told of. */
   sampled: Map<number, SampledProcess>;
+  /** What sampling saw of processes that are older than the recording, and became what recorded itself. */
+  older: Map<number, SampledProcess>;
 }
 
 function metricsOf(ends: Batch | undefined): string[] {
@@ -114,6 +118,7 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
       into.rows[i] = row;
       into.before[i] = before;
       if (sample !== undefined && text(into.ends!, 'told_by', row) === 'parent') into.sampled.set(i, sample);
+      if (sample !== undefined && before < 0 && sample.earlier.size > 0) into.older.set(i, sample);
       before = row;
       continue;
     }
@@ -147,7 +152,7 @@ function text(batch: Batch, name: string, row: number): string {
 }
 
 const ID_NUMBERS = ['ppid', 'pgid', 'sid', 'uid'] as const;
-const ID_TEXTS = ['exename', 'path', 'args', 'directory', 'tags'] as const;
+const ID_TEXTS = ['exename', 'argv0', 'path', 'args', 'directory', 'tags'] as const;
 
 function addIdentity(into: Writer, i: number, k: number): void {
   const { columns, images } = into;
@@ -167,7 +172,7 @@ function addIdentity(into: Writer, i: number, k: number): void {
 }
 
 /** What the end records say, column by column. */
-function addRecorded({ columns, ends, rows, before }: Writer): void {
+function addRecorded({ columns, ends, rows, before, older }: Writer): void {
   if (ends === undefined) return;
   const { length } = columns;
   for (let i = 0; i < length; i++) {
@@ -188,6 +193,7 @@ function addRecorded({ columns, ends, rows, before }: Writer): void {
     for (let i = 0; i < length; i++) {
       if (rows[i]! >= 0 && before[i]! >= 0) values[i] = ownPart(values[i]!, recorded[before[i]!]!);
     }
+    for (const [i, { earlier }] of older) values[i] = ownPart(values[i]!, earlier.get(name) ?? 0);
   }
 }
 
@@ -208,9 +214,10 @@ function addSampled(into: Writer, i: number, sample: SampledProcess, before: num
   if (columns.user[i] === '') columns.user[i] = sample.user;
   const counters = cumulative(before < 0 ? undefined : ends);
   for (const [name, value] of sample.metrics) {
-    const counted = counters.has(name) ? (ends!.numbers.get(name)?.[before] ?? 0) : 0;
+    const counted = counters.has(name) ? (ends!.numbers.get(name)?.[before] ?? Number.NaN) : Number.NaN;
+    const whole = value + (sample.earlier.get(name) ?? 0);
     // sampling is coarser than records: it may know less than they have said
-    columns.metrics.get(name)![i] = Number.isNaN(counted) ? value : Math.max(0, value - counted);
+    columns.metrics.get(name)![i] = Number.isNaN(counted) ? value : Math.max(0, whole - counted);
   }
 }
 
@@ -236,26 +243,25 @@ function addSample(into: Writer, sample: SampledProcess, start: number, birth: n
   columns.birth[i] = birth;
   columns.end[i] = Math.max(sample.last, start);
   columns.source[i] = 'sample';
-  columns.exename[i] = nameOf(sample);
-  columns.args[i] = argsOf(sample);
+  addCommand(columns, i, sample);
   addSampled(into, i, sample, before);
 }
 
 /** A copy of its parent that was seen as another program had executed that, and it leaves no records. */
 function addProgram(columns: ProcessColumns, i: number, sample: SampledProcess): void {
   if (sample.name === '' || columns.exename[i]!.startsWith(sample.name)) return;
-  columns.exename[i] = nameOf(sample);
+  addCommand(columns, i, sample);
   columns.path[i] = '';
-  columns.args[i] = argsOf(sample);
   columns.source[i] = 'sample';
 }
 
-function nameOf({ name, command }: SampledProcess): string {
-  const [program = ''] = command.split(' ');
-  return name === '' ? program.slice(program.lastIndexOf('/') + 1) : name;
+function addCommand(columns: ProcessColumns, i: number, { name, command }: SampledProcess): void {
+  const [first = '', ...others] = wordsOf(command);
+  const program = unquoted(first);
+  columns.argv0[i] = program;
+  columns.exename[i] = name === '' ? program.slice(program.lastIndexOf('/') + 1) : name;
+  columns.args[i] = others.join(' ');
 }
-
-const argsOf = ({ command }: SampledProcess): string => command.split(' ').slice(1).join(' ');
 
 function addCpuTime(columns: ProcessColumns): void {
   const user = columns.metrics.get('usertime');

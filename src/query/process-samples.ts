@@ -1,5 +1,6 @@
 import type { Batch } from '../recording/batch.ts';
-import type { SeriesStatistics } from '../recording/statistics.ts';
+import { counted, isOlder, peakMemory } from '../recording/process-part.ts';
+import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 
 /** What sampling saw of one process, at the end. */
 export interface SampledProcess {
@@ -14,15 +15,16 @@ export interface SampledProcess {
   ppid: number;
   uid: number;
   threads: number;
-  /** By the names of process records, in their units. */
+  /** By the names of process records, in their units. Of what is counted, only what it did in the recording. */
   metrics: Map<string, number>;
+  /** What it had counted before, where it is older than the recording. */
+  earlier: Map<string, number>;
 }
 
-/** Column of the table `process` → metric of a process record, and the factor between their units. */
-const METRICS: readonly (readonly [column: string, metric: string, factor: number])[] = [
+/** Counter of the table `process` → metric of a process record, and the factor between their units. */
+const COUNTERS: readonly (readonly [column: string, metric: string, factor: number])[] = [
   ['user_ms', 'usertime', 1000],
   ['system_ms', 'systemtime', 1000],
-  ['rss_peak_bytes', 'rssmax', 1 / 1024],
   ['minor_faults', 'minflt', 1],
   ['major_faults', 'majflt', 1],
   ['read_chars', 'rchar', 1],
@@ -32,7 +34,6 @@ const METRICS: readonly (readonly [column: string, metric: string, factor: numbe
   ['voluntary_switches', 'vol_ctxsw', 1],
   ['involuntary_switches', 'invol_ctxsw', 1],
   ['wait_ms', 'time_waiting', 1e6],
-  ['cpu', 'processor', 1],
 ];
 
 export const SAMPLE_COLUMNS = [
@@ -42,12 +43,17 @@ export const SAMPLE_COLUMNS = [
   'ppid',
   'uid',
   'threads',
+  'cpu',
   'rss_bytes',
-  ...METRICS.map(([column]) => column),
+  'rss_peak_bytes',
+  ...COUNTERS.map(([column]) => column),
 ];
 
-/** From the rows of the table `process`. */
-export function samplesOfBatch(batch: Batch): SampledProcess[] {
+/** What is asked of a number column of one process. */
+type Seen = Pick<Statistics, 'first' | 'last' | 'max' | 'increase'>;
+
+/** From the rows of the table `process`; `began` is when the node began to be recorded. */
+export function samplesOfBatch(batch: Batch, began: number): SampledProcess[] {
   const found: SampledProcess[] = [];
   for (let s = 0; s + 1 < batch.series.length; s++) {
     const from = batch.series[s]!;
@@ -58,68 +64,76 @@ export function samplesOfBatch(batch: Batch): SampledProcess[] {
       for (let row = to - 1; row >= from; row--) if (texts.codes[row] !== 0) return texts.values[texts.codes[row]!]!;
       return '';
     };
-    const last = (column: string): number => {
-      const values = batch.numbers.get(column);
-      for (let row = to - 1; values !== undefined && row >= from; row--)
-        if (!Number.isNaN(values[row])) return values[row]!;
-      return Number.NaN;
-    };
-    const most = (column: string): number => {
-      const values = batch.numbers.get(column);
-      let found = Number.NaN;
-      for (let row = from; values !== undefined && row < to; row++) {
-        if (values[row]! > found || Number.isNaN(found)) found = values[row]!;
-      }
-      return found;
-    };
-    found.push(sampled(text, last, most, batch.time[from]!, batch.time[to - 1]!));
+    const seen = (column: string): Seen | undefined => seenIn(batch.numbers.get(column), from, to);
+    found.push(sampled(text, seen, batch.time[from]!, batch.time[to - 1]!, began));
+  }
+  return found;
+}
+
+function seenIn(values: Float64Array | undefined, from: number, to: number): Seen | undefined {
+  let found: Required<Seen> | undefined;
+  for (let row = from; values !== undefined && row < to; row++) {
+    const value = values[row]!;
+    if (Number.isNaN(value)) continue;
+    if (found === undefined) {
+      found = { first: value, last: value, max: value, increase: 0 };
+      continue;
+    }
+    // a counter that fell began again at zero
+    found.increase += value >= found.last ? value - found.last : value;
+    found.last = value;
+    if (value > found.max) found.max = value;
   }
   return found;
 }
 
 /** From what `seal` left of the table `process`, or what was computed in its place. */
-export function samplesOfStatistics(all: readonly SeriesStatistics[]): SampledProcess[] {
+export function samplesOfStatistics(all: readonly SeriesStatistics[], began: number): SampledProcess[] {
   return all.map((series) =>
     sampled(
       (column) => series.keys[column] ?? series.texts[column] ?? '',
-      (column) => series.columns[column]?.last ?? Number.NaN,
-      (column) => series.columns[column]?.max ?? Number.NaN,
+      (column) => series.columns[column],
       series.start,
       series.end,
+      began,
     ),
   );
 }
 
 function sampled(
   text: (column: string) => string,
-  last: (column: string) => number,
-  most: (column: string) => number,
+  seen: (column: string) => Seen | undefined,
   first: number,
   end: number,
+  began: number,
 ): SampledProcess {
+  const start = Number(text('start')) * 1000;
+  const older = isOlder(start, began);
   const metrics = new Map<string, number>();
-  for (const [column, metric, factor] of METRICS) {
-    const value = column === 'rss_peak_bytes' ? peak(most) : last(column);
-    if (!Number.isNaN(value)) metrics.set(metric, value * factor);
+  const earlier = new Map<string, number>();
+  for (const [column, metric, factor] of COUNTERS) {
+    const found = seen(column);
+    if (found === undefined) continue;
+    const value = counted(found, older);
+    metrics.set(metric, value * factor);
+    if (older) earlier.set(metric, Math.max(0, found.last - value) * factor);
   }
+  const peak = peakMemory(seen('rss_peak_bytes'), seen('rss_bytes'), older);
+  if (peak !== undefined) metrics.set('rssmax', peak / 1024);
+  const cpu = seen('cpu')?.last;
+  if (cpu !== undefined) metrics.set('processor', cpu);
   return {
     pid: Number(text('pid')),
-    start: Number(text('start')) * 1000,
+    start,
     first,
     last: end,
     name: text('name'),
     command: text('command'),
     user: text('user'),
-    ppid: last('ppid'),
-    uid: last('uid'),
-    threads: most('threads'),
+    ppid: seen('ppid')?.last ?? Number.NaN,
+    uid: seen('uid')?.last ?? Number.NaN,
+    threads: seen('threads')?.max ?? Number.NaN,
     metrics,
+    earlier,
   };
-}
-
-/** The kernel's own mark of the highest resident set, else the highest sample. */
-function peak(most: (column: string) => number): number {
-  const mark = most('rss_peak_bytes');
-  const seen = most('rss_bytes');
-  return mark >= seen || Number.isNaN(seen) ? mark : seen;
 }

@@ -18,6 +18,8 @@ export interface Batch {
   series: Uint32Array;
   /** At which its node was sampled, if that is known. */
   interval_seconds?: number;
+  /** When its node began to be recorded, epoch microseconds, if that is known. */
+  began?: number;
 }
 
 export interface ReadOptions {

@@ -150,6 +150,38 @@ test('of too many processes those with the most CPU time are described', () => {
   );
 });
 
+test('of too many processes, those that are older than the recording count by what they did in it', () => {
+  const total = MOST_PROCESSES + 1;
+  const pids = Array.from({ length: total }, (_, i) => i);
+  const found = measure({
+    table: {
+      ...table,
+      keys: [
+        { name: 'pid', help: '' },
+        { name: 'start', help: '' },
+      ],
+      columns: [counter('user_ms', 'milliseconds', '')],
+    },
+    rows: 2 * total,
+    time: Float64Array.from({ length: 2 * total }, (_, i) => 1e9 + (i % 2) * 1e6),
+    // the first one is old and has used most, all of it before
+    numbers: new Map([['user_ms', Float64Array.from({ length: 2 * total }, (_, i) => (i < 2 ? 1e9 : i))]]),
+    texts: new Map([
+      ['pid', { values: pids.map(String), codes: Uint32Array.from({ length: 2 * total }, (_, i) => i >> 1) }],
+      [
+        'start',
+        { values: ['10', '1000000'], codes: Uint32Array.from({ length: 2 * total }, (_, i) => (i < 2 ? 0 : 1)) },
+      ],
+    ]),
+    series: Uint32Array.from({ length: total + 1 }, (_, i) => 2 * i),
+    began: 1e9,
+  });
+  assert.deepEqual(
+    found.series.map((s) => s.keys.pid),
+    pids.slice(1).map(String),
+  );
+});
+
 test('percentiles are those of the sorted values, whatever the order', () => {
   const reference = (values: number[], share: number): number => {
     const sorted = [...values].sort((a, b) => a - b);

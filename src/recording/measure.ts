@@ -1,5 +1,6 @@
 import type { Column, Table } from '../table/table.ts';
 import type { Batch } from './batch.ts';
+import { isOlder } from './process-part.ts';
 import { quantiles, sortedQuantiles, weightedQuantiles } from './quantiles.ts';
 import type { SeriesStatistics, Statistics, TableStatistics } from './statistics.ts';
 
@@ -93,9 +94,12 @@ function busiest(batch: Batch, total: number, cpu: Float64Array | undefined): nu
     .sort((a, b) => a - b);
 }
 
-/** CPU time of each series until its last sample; without CPU times the number of samples stands in. */
+/** CPU time of each process in the recording; without CPU times the number of samples stands in. */
 export function cpuTime(batch: Batch): Float64Array {
   const { series } = batch;
+  const starts = batch.texts.get('start');
+  const isOld = (row: number): boolean =>
+    starts !== undefined && isOlder(Number(starts.values[starts.codes[row]!]) * 1000, batch.began ?? Number.NaN);
   const columns = cpuColumns(batch.table).flatMap((name) => batch.numbers.get(name) ?? []);
   return Float64Array.from({ length: series.length - 1 }, (_, s) => {
     const from = series[s]!;
@@ -106,6 +110,8 @@ export function cpuTime(batch: Batch): Float64Array {
       let i = to - 1;
       while (i >= from && Number.isNaN(values[i])) i--;
       if (i >= from) spent += values[i]!;
+      // what it had used before is not the job's
+      if (isOld(from)) spent -= values[from]! || 0;
     }
     return spent;
   });

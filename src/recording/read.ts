@@ -123,7 +123,13 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   for (const key of table.keys) rows.addText(key.name);
   const batch = arrange(rows, { ...table, columns }, distinct);
   const every = node.agent?.interval_seconds ?? Number.NaN;
-  return { ...clip(batch, options), damage, ...(every > 0 ? { interval_seconds: every } : {}) };
+  const began = node.agent?.start ?? Number.NaN;
+  return {
+    ...clip(batch, options),
+    damage,
+    ...(every > 0 ? { interval_seconds: every } : {}),
+    ...(began > 0 ? { began } : {}),
+  };
 }
 
 /** Room for all parts at once, going by what the first one held. */

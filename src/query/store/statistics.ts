@@ -1,5 +1,6 @@
 import { compareKeys } from '../../recording/arrange.ts';
 import { cpuColumns, MOST_PROCESSES } from '../../recording/measure.ts';
+import { counted, isOlder } from '../../recording/process-part.ts';
 import type { SeriesStatistics, Statistics, TableStatistics } from '../../recording/statistics.ts';
 import type { Column, Table } from '../../table/table.ts';
 import { columnsByMetric, keysOf, sampleOf, unstored } from './columns.ts';
@@ -12,11 +13,12 @@ export interface ToldTexts {
   time: number;
 }
 
-/** What the store said of a table on one node, in the form that files give. */
+/** What the store said of a table on one node, in the form that files give. `began`: when that node began to be recorded. */
 export function statisticsOf(
   asked: Asked,
   columns: readonly Told[],
   infos: readonly ToldTexts[],
+  began = Number.NaN,
 ): TableStatistics | undefined {
   const { table } = asked;
   const byMetric = columnsByMetric(table);
@@ -36,16 +38,19 @@ export function statisticsOf(
     rows: all.reduce((sum, { samples }) => sum + samples, 0),
     start: Math.min(...all.map(({ start }) => start)),
     end: Math.max(...all.map(({ end }) => end)),
-    series: busiest(table, all),
+    series: busiest(table, all, began),
     series_total: all.length,
   };
 }
 
 /** Of too many processes those with the most CPU time, as from files. */
-function busiest(table: Table, all: SeriesStatistics[]): SeriesStatistics[] {
+function busiest(table: Table, all: SeriesStatistics[], began: number): SeriesStatistics[] {
   const names = cpuColumns(table);
   if (all.length <= MOST_PROCESSES || names.length === 0) return all;
-  const spent = (one: SeriesStatistics): number => names.reduce((sum, name) => sum + (one.columns[name]?.last ?? 0), 0);
+  const spent = ({ keys, columns }: SeriesStatistics): number => {
+    const older = isOlder(Number(keys.start) * 1000, began);
+    return names.reduce((sum, name) => sum + (columns[name] === undefined ? 0 : counted(columns[name], older)), 0);
+  };
   const chosen = new Set([...all].sort((a, b) => spent(b) - spent(a)).slice(0, MOST_PROCESSES));
   return all.filter((one) => chosen.has(one));
 }

@@ -67,7 +67,7 @@ async function addTable(asked: Asked, members: readonly NodeSummary[]): Promise<
   const byNode = Map.groupBy(told, ({ labels }) => labels.node ?? '');
   for (const { node, tables } of members) {
     const own = infos.filter((info) => info.node === node.name);
-    const statistics = statisticsOf(asked, byNode.get(node.name) ?? [], own);
+    const statistics = statisticsOf(asked, byNode.get(node.name) ?? [], own, node.agent?.start);
     if (statistics !== undefined) tables.set(asked.table.name, statistics);
   }
 }
