@@ -131,6 +131,21 @@ test('run on a named machine: what its processes had used before is not the jobâ
   assert.ok(shellItself.cpu_time < 0.3e6, `${shellItself.cpu_time} of ${fs.readFileSync(path.join(folder, 'spent'))}`);
 });
 
+test('run on this very machine, whatever it is called, records its command once and without ssh', (t) => {
+  const { folder, sh } = shell(t);
+  fs.mkdirSync(path.join(folder, 'bin'));
+  fs.writeFileSync(path.join(folder, 'bin/ssh'), '#!/bin/sh\ntouch ../asked\nexit 255\n', { mode: 0o755 });
+  const { status, stderr } = sh(`PATH=$PWD/bin:$PATH
+    tacho run --no-report --hosts localhost,$(hostname) -o r -- sleep 0.3`);
+  assert.deepEqual([status, stderr], [0, '']);
+  const { job, nodes } = openRecording(path.join(folder, 'r'));
+  assert.deepEqual(job.nodes, ['localhost']);
+  assert.notEqual(nodes[0]!.agent!.scope.members, 'node');
+  const seen = readTable(nodes[0]!, 'process', { columns: ['command'] }).texts.get('command')!.values;
+  assert.deepEqual(seen.filter(Boolean), ['sleep 0.3']);
+  assert.ok(!fs.existsSync(path.join(folder, 'asked')));
+});
+
 test('a recording that has ended takes no marks', (t) => {
   const { folder, sh } = shell(t);
   const { stderr } = sh(`tacho start -o r --interval 0.2s && tacho stop --no-report

@@ -70,9 +70,7 @@ export async function recordCommand(
       ? createRecording(claimFolder(options.parent, defaultFolder(facts)), job, true)
       : createRecording(options.folder, job);
   const here =
-    options.hosts === undefined &&
-    job.nodes.length === 1 &&
-    (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
+    job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
   const recorder = here ? await recordHere(folder, job, options) : await recordAll(folder, job, options);
   let command: RunningCommand | undefined;
   const release = holdSignals((signal) => command?.kill(signal));

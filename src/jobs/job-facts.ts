@@ -7,7 +7,7 @@ import { type Environment, type Run, runner } from './command.ts';
 import { keptEnvironment } from './environment.ts';
 import { factsFromFile } from './file.ts';
 import { flux } from './flux.ts';
-import { local } from './local.ts';
+import { isHere, local } from './local.ts';
 import { pbs } from './pbs.ts';
 import type { Scheduler, SchedulerFacts, Tell } from './scheduler.ts';
 import { SLURM_TIMES, slurm } from './slurm.ts';
@@ -73,7 +73,7 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
   const command = options.command ?? found.command;
   const name = options.name ?? found.name ?? (command === undefined ? 'shell' : nameOf(command));
   const uid = process.getuid!();
-  const nodes = hosts !== undefined && hosts.length > 0 ? [...new Set(hosts)] : found.nodes;
+  const nodes = hosts !== undefined && hosts.length > 0 ? machines(hosts) : found.nodes;
   if (nodes.length === 0) {
     throw new Fault(`${scheduler.name} does not say which nodes job ${found.id} has`, {
       hint: 'name them with --hosts a,b',
@@ -101,6 +101,12 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
   if (command !== undefined) facts.command = redact ? command.slice(0, 1) : [...command];
   if (redact) facts.redacted = true;
   return facts;
+}
+
+/** Each machine once; this one may have been named in several ways. */
+function machines(hosts: readonly string[]): string[] {
+  const here = hosts.find(isHere);
+  return [...new Set(hosts.map((host) => (here !== undefined && isHere(host) ? here : host)))];
 }
 
 const nameOf = (command: readonly string[]): string => command[0]!.replace(/.*\//, '') || 'command';

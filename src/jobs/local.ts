@@ -16,7 +16,7 @@ export const local: Scheduler = {
 
 export function isHere(node: string): boolean {
   const name = os.hostname();
-  return node === 'localhost' || node === name || node === name.split('.')[0];
+  return ['localhost', '127.0.0.1', '::1'].includes(node) || node === name || node === name.split('.')[0];
 }
 
 function here(argv: string[], node: string, env: Environment): Launcher {
