@@ -69,8 +69,7 @@ export async function recordCommand(
     options.folder === undefined
       ? createRecording(claimFolder(options.parent, defaultFolder(facts)), job, true)
       : createRecording(options.folder, job);
-  const here =
-    job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
+  const here = job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
   const recorder = here ? await recordHere(folder, job, options) : await recordAll(folder, job, options);
   let command: RunningCommand | undefined;
   const release = holdSignals((signal) => command?.kill(signal));
