@@ -46,3 +46,22 @@ test('several recordings are summarised side by side; damaged statistics are com
     ],
   );
 });
+
+test('statistics that are not of this sealed file are computed again; a changed byte is told', async () => {
+  const short = await makeRecording({ seconds: 5 });
+  const long = await makeRecording({ seconds: 7 });
+  const node = (folder: string, file: string) => path.join(folder, 'node=c1', file);
+  for (const folder of [short, long]) sealRecording(openRecording(folder));
+  const loadOf = () => {
+    const { tables, damage } = summarise([openRecording(short)])[0]!.nodes[0]!;
+    return [tables.get('load')!.rows, damage.map(({ table, unreadable }) => `${table}: ${unreadable}`)];
+  };
+  fs.copyFileSync(node(long, 'load.parquet'), node(short, 'load.parquet'));
+  assert.deepEqual(loadOf(), [7, []]);
+  fs.copyFileSync(node(long, 'load.stats.json'), node(short, 'load.stats.json'));
+  const bytes = fs.readFileSync(node(short, 'load.parquet'));
+  // the last byte before the footer is the last column's
+  bytes[bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8) - 1]! ^= 1;
+  fs.writeFileSync(node(short, 'load.parquet'), bytes);
+  assert.deepEqual(loadOf(), [7, ['load: column load1 is damaged (checksum); only its statistics are left']]);
+});

@@ -1,11 +1,12 @@
-import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { Damage } from '../recording/csv-read.ts';
+import type { TableFiles } from '../recording/files.ts';
 import { measure } from '../recording/measure.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { quickCheck } from '../recording/parquet/read.ts';
 import { readTable } from '../recording/read.ts';
 import type { TableStatistics } from '../recording/statistics.ts';
+import { isAsSealed, readStatistics } from '../recording/statistics-file.ts';
 
 export interface SummariseOptions {
   /** Epoch microseconds, both included. */
@@ -49,13 +50,10 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
     if (options.tables !== undefined && !options.tables.includes(name)) continue;
     const whole = options.from === undefined && options.to === undefined;
     // with live parts beside it, what seal left is not the whole table
-    const sealed = whole && files.parts.length === 0 ? readStatistics(node, files.statistics) : undefined;
-    if (sealed !== undefined) {
-      const { damage: before, ...statistics } = sealed;
-      tables.set(name, statistics);
-      damage.push(...(before ?? []).map((each) => ({ ...each, table: name, file: path.join(node.folder, each.file) })));
-      const why = quickCheck(path.join(node.folder, files.sealed!), name);
-      if (why !== undefined) damage.push(lostFile(node, name, `${why}; only its statistics are left`));
+    const found = whole && files.parts.length === 0 ? sealedStatistics(node, name, files) : undefined;
+    if (found !== undefined) {
+      tables.set(name, found.statistics);
+      damage.push(...found.damage);
       continue;
     }
     const { from, to } = options;
@@ -76,18 +74,22 @@ function lostFile(node: NodeRecording, table: string, unreadable: string): Table
   return { table, file, torn_bytes: 0, bad_lines: 0, first_bad: [], unreadable };
 }
 
-/** The statistics that seal left; undefined when there are none or they are damaged. */
-function readStatistics(
+/** What seal left, and what is wrong with it; undefined when the table has to be read. */
+function sealedStatistics(
   node: NodeRecording,
-  file: string | undefined,
-): (TableStatistics & { damage?: Damage[] }) | undefined {
-  if (file === undefined) return undefined;
-  try {
-    const found = JSON.parse(fs.readFileSync(path.join(node.folder, file), 'utf8'));
-    // JSON has no NaN: a table without rows has neither start nor end
-    return { ...found, start: found.start ?? Number.NaN, end: found.end ?? Number.NaN };
-  } catch {
-    // they can be computed again from the table itself
-    return undefined;
-  }
+  name: string,
+  files: TableFiles,
+): { statistics: TableStatistics; damage: TableDamage[] } | undefined {
+  if (files.statistics === undefined) return undefined;
+  const found = readStatistics(path.join(node.folder, files.statistics));
+  if (found === undefined) return undefined;
+  const { damage: before = [], sealed, ...statistics } = found;
+  const damage = before.map((each) => ({ ...each, table: name, file: path.join(node.folder, each.file) }));
+  const file = path.join(node.folder, files.sealed!);
+  if (sealed !== undefined && isAsSealed(file, sealed)) return { statistics, damage };
+  const why = quickCheck(file, name);
+  if (why !== undefined) damage.push(lostFile(node, name, `${why}; only its statistics are left`));
+  // a sound file that is not the one which was measured
+  else if (sealed !== undefined) return undefined;
+  return { statistics, damage };
 }

@@ -6,6 +6,7 @@ import { decompressStart } from './csv-read.ts';
 import { tableFiles } from './files.ts';
 import { measure } from './measure.ts';
 import { checkParquet } from './parquet/read.ts';
+import { statisticsText } from './statistics-file.ts';
 import { writeSynced } from './synced.ts';
 import { keepBytes, tornName } from './torn.ts';
 
@@ -103,5 +104,6 @@ export function rowsInStatistics(file: string): number | undefined {
 }
 
 export function writeStatistics(file: string, batch: Batch): void {
-  replace(file, Buffer.from(JSON.stringify(measure(batch))));
+  const sealed = file.replace(/\.stats\.json$/, '.parquet');
+  replace(file, Buffer.from(statisticsText(measure(batch), sealed)));
 }

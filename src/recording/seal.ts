@@ -9,7 +9,7 @@ import { cpuColumns, measureColumn, measureSeries } from './measure.ts';
 import type { NodeRecording, Recording } from './open.ts';
 import { ParquetWriter, parquetColumns, tableMetadata } from './parquet/write.ts';
 import { type ReadBatch, readTable } from './read.ts';
-import type { TableStatistics } from './statistics.ts';
+import { type StatisticsFile, writeStatistics } from './statistics-file.ts';
 import { syncFolder } from './synced.ts';
 import { keepRejected, Rejected } from './torn.ts';
 
@@ -128,8 +128,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions): 
   const { written, kept } = orFault(() => {
     const written = writeTable(node, name, files, newSealed, rejected, options);
     step('parquet written');
-    // not brought to the disk: when a crash loses them, they are computed again
-    fs.writeFileSync(newStatistics, JSON.stringify(written.statistics), { mode: 0o600 });
+    writeStatistics(newStatistics, written.statistics, newSealed);
     step('statistics written');
     return { written, kept: keepRejected(folder, rejected, written.damage, step) };
   });
@@ -163,7 +162,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions): 
 export class Stopped extends Error {}
 
 interface Written {
-  statistics: TableStatistics & { damage?: Damage[] };
+  statistics: StatisticsFile;
   damage: Damage[];
 }
 

@@ -9,6 +9,7 @@ import { nodeFolder } from '../../recording/node-folder.ts';
 import { type Encoded, writeParquet } from '../../recording/parquet/write.ts';
 import { replaceJson } from '../../recording/replace.ts';
 import type { TableStatistics } from '../../recording/statistics.ts';
+import { writeStatistics } from '../../recording/statistics-file.ts';
 import { syncFolder } from '../../recording/synced.ts';
 import type { Note } from '../../sources/host.ts';
 
@@ -47,8 +48,9 @@ function writeNode(recording: string, job: Job, node: ImportedNode, from: string
   let bytes = 0;
   for (const batch of [node.processes, node.threads]) {
     const { name } = batch.table;
-    bytes += writeParquet(path.join(folder, `${name}.parquet`), batch, { encoded, quick: true });
-    fs.writeFileSync(path.join(folder, `${name}.stats.json`), JSON.stringify(statisticsOf(batch)), { mode: 0o600 });
+    const sealed = path.join(folder, `${name}.parquet`);
+    bytes += writeParquet(sealed, batch, { encoded, quick: true });
+    writeStatistics(path.join(folder, `${name}.stats.json`), statisticsOf(batch), sealed);
   }
   replaceJson(path.join(folder, 'agent.json'), agentRecord(job, node, from, bytes));
 }

@@ -9,6 +9,7 @@ import { measure } from '../../recording/measure.ts';
 import { nodeFolder } from '../../recording/node-folder.ts';
 import { writeParquet } from '../../recording/parquet/write.ts';
 import { replaceJson } from '../../recording/replace.ts';
+import { writeStatistics } from '../../recording/statistics-file.ts';
 import { syncFolder } from '../../recording/synced.ts';
 
 /** A recording in the making: under a name that nobody looks at, until it is whole. */
@@ -38,9 +39,10 @@ export class SealedRecording {
   table(node: string, batch: Batch, interval: number): number {
     const folder = this.node(node);
     const { name } = batch.table;
-    const bytes = writeParquet(path.join(folder, `${name}.parquet`), batch);
+    const sealed = path.join(folder, `${name}.parquet`);
+    const bytes = writeParquet(sealed, batch);
     const statistics = measure(interval > 0 ? { ...batch, interval_seconds: interval } : batch);
-    fs.writeFileSync(path.join(folder, `${name}.stats.json`), JSON.stringify(statistics), { mode: 0o600 });
+    writeStatistics(path.join(folder, `${name}.stats.json`), statistics, sealed);
     this.rows += batch.rows;
     return bytes;
   }

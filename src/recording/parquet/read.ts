@@ -4,6 +4,7 @@ import { reason } from '../../base/fault.ts';
 import type { Column, Table } from '../../table/table.ts';
 import { guessColumn } from '../describe.ts';
 import { Rows } from '../rows.ts';
+import { SMALL_BYTES } from '../statistics-file.ts';
 import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDouble } from './decode.ts';
 import { Codec, Encoding, MAGIC, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
 import { type ReadStruct, ThriftReader } from './thrift.ts';
@@ -121,9 +122,6 @@ export function checkParquet(file: string, table?: string): void {
   }
 }
 
-/** Larger files are not looked through by everybody who only needs their statistics. */
-const QUICK_BYTES = 1 << 20;
-
 /** What is wrong with a sealed file, as far as a quick look tells: its end, and every checksum if it is small. */
 export function quickCheck(file: string, table: string): string | undefined {
   try {
@@ -132,7 +130,7 @@ export function quickCheck(file: string, table: string): string | undefined {
       const { size } = fs.fstatSync(fd);
       const footer = readFooter(fd, size);
       refuseOther(footer, table);
-      if (size <= QUICK_BYTES)
+      if (size <= SMALL_BYTES)
         for (const column of footer.columns)
           for (const chunk of column.chunks) for (const _ of bodies(fd, column, chunk));
       return undefined;
