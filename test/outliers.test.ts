@@ -61,7 +61,7 @@ const json = <T>(args: readonly string[]): T => {
   return JSON.parse(answer.out) as T;
 };
 const text = (args: readonly string[]): string => {
-  const answer = tacho(args, { env: { ...process.env, TACHO_MODELS: models } });
+  const answer = tacho(args, { env: { ...process.env, TACHO_MODELS: models, COLUMNS: '80' } });
   assert.equal(answer.code, 0, answer.err);
   for (const line of answer.out.split('\n')) assert.ok([...line].length <= 80, line);
   return answer.out;

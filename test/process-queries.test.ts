@@ -406,7 +406,7 @@ test('operations, time line and comparison as they are typed', async () => {
   const compared = tacho(['compare', a, b]);
   assert.equal(compared.code, 0, compared.err);
   assert.match(compared.out, /B took 20\.0 s more than A\./);
-  assert.match(compared.out, /\n +\+20\.0 s +100 % +5\.0 s +25\.0 s {2}op:copy\n/);
+  assert.match(compared.out, /\n +\+20\.0 s +100 % +5\.0 s +25\.0 s +500 ms +500 ms {2}op:copy\n/);
   const json = JSON.parse(tacho(['compare', a, b, '--format', 'json']).out);
   assert.equal(json.parts[0].name, 'op:copy');
   assert.match(

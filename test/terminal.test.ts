@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { makeRecording } from './make-recording.ts';
-import { tacho } from './tacho.ts';
+import { textWidth } from '../src/show/text-table.ts';
+import { makeRecording, START } from './make-recording.ts';
+import { makeProcessRecording } from './process-recording.ts';
+import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 /** Clears the screen and colours what follows: nobody's name or line may do that to a reader's terminal. */
 const NASTY = 'a\x1b[2J\x1b[31mb';
@@ -23,4 +26,54 @@ test('what somebody recorded does not reach the terminal raw', async () => {
     assert.match(out, /a\\x1b\[2J/, `${verb}: ${out}${err}`);
     assert.doesNotMatch(out + err, RAW, verb);
   }
+});
+
+const needsScript = spawnSync('script', ['--version']).error !== undefined && 'needs script(1)';
+
+test('tables fit the terminal, use its width, and are whole in a pipe', { skip: needsScript }, async (t) => {
+  const cwd = temporaryFolder(t);
+  const id = (n: number): string => `1234567890_17.an-array-of-rather-long-names.${n}`;
+  const name = 'ESM4_historical_D151_ocean_annual_rho2_1x1deg_18840101';
+  const node = (n: number): string => `compute-node-${n}.cluster.site.example`;
+  const args = `--input ${'/archive/a-long-folder'.repeat(6)}/input.nc`;
+  for (const n of [1, 2, 3, 4]) {
+    const process = (pid: number, ppid: number) => ({
+      ...{ pid, ppid, end: 7000 * n + pid, cpu: 3000 * n, exename: 'timavg.csh', args, threads: [1500 * n, 1500 * n] },
+      tags: `op:an-operation-with-a-name-that-is-long-${pid}`,
+    });
+    const nodes = { [node(1)]: [process(100, 1), process(101, 100)], [node(2)]: [process(200, 1)] };
+    const job = { id: id(n), name, user: 'somebody-with-a-long-name', start: START, end: START + 8000e6 * n };
+    await makeProcessRecording(nodes, job, path.join(cwd, `tacho-${id(n)}`));
+  }
+  const env = { ...process.env, NO_COLOR: '1', COLUMNS: undefined, TACHO_MODELS: cwd } as NodeJS.ProcessEnv;
+  const [first, second, third, fourth] = [1, 2, 3, 4].map((n) => `tacho-${id(n)}`) as [string, string, string, string];
+  assert.equal(tacho(['model', 'create', 'usual', first, second, third], { cwd, env }).code, 0);
+  const on = (columns: number, verb: string): string[] => {
+    const run = `stty cols ${columns} rows 40; exec '${TACHO}' ${verb}`;
+    return spawnSync('script', ['-qec', run, '/dev/null'], { cwd, env, encoding: 'utf8' }).stdout.split('\r\n');
+  };
+  const verbs: readonly [verb: string, whole: string][] = [
+    [`list`, name],
+    [`operations ${first} ${second}`, id(2)],
+    [`compare ${first} ${fourth}`, id(4)],
+    [`compare . --limit 0`, 'op:an-operation-with-a-name-that-is-long-200\n'],
+    [`processes ${first} ${second}`, args],
+    [`processes ${first} --columns exename,args,pid`, args],
+    [`processes --tree ${first} ${second}`, args],
+    [`outliers . --of operations`, 'left out: needs 20'],
+    [`cause ${fourth} --model usual`, 'furthest usual'],
+    [`status ${first}`, node(1)],
+  ];
+  for (const [verb, whole] of verbs) {
+    for (const columns of [80, 120]) {
+      const lines = on(columns, verb);
+      assert.ok(lines.length > 3, lines.join('\n'));
+      for (const line of lines) assert.ok(textWidth(line) <= columns, `${verb}: ${textWidth(line)}: ${line}`);
+    }
+    const { out, err } = tacho(verb.split(' '), { cwd, env });
+    assert.ok(out.includes(whole), `${verb} in a pipe: ${out}${err}`);
+  }
+  // jobs stay apart where their ids are cut
+  const jobs = on(80, `operations ${first} ${second}`).map((line) => / {2}(\S+\.\.\S+) {2}/.exec(line)?.[1]);
+  assert.equal(new Set(jobs.filter((job) => job !== undefined)).size, 2);
 });

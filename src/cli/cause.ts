@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { pageWidth } from '../show/page-width.ts';
+import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJob } from './measured-jobs.ts';
 import { storeOf } from './model.ts';
@@ -47,7 +47,7 @@ Examples:
       }
       const { causeText } = await import('../show/cause-text.ts');
       const { limit } = options;
-      const page = { stream: process.stdout, width: pageWidth(), ...(limit === undefined ? {} : { limit }) };
+      const page = { stream: process.stdout, width: tableWidth(), ...(limit === undefined ? {} : { limit }) };
       process.stdout.write(causeText(cause, page));
     });
 }

@@ -8,7 +8,7 @@ import { joinColumns, type ProcessSet } from '../query/process-set.ts';
 import { linkProcesses } from '../query/process-tree.ts';
 import { readColumns, sampledProcesses } from '../query/processes.ts';
 import { findRecordings } from '../recording/open.ts';
-import { pageWidth } from '../show/page-width.ts';
+import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { whole } from './processes.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
@@ -51,7 +51,7 @@ Examples:
       const found = compare(reports, set, options.by);
       const { compareCsv, compareJson, compareText } = await import('../show/compare-text.ts');
       const page = {
-        width: pageWidth(),
+        width: tableWidth(),
         stream: process.stdout,
         ...(options.limit === undefined ? {} : { limit: options.limit }),
       };

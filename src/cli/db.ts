@@ -224,7 +224,7 @@ function limit(text: string): number {
 function jobsText(jobs: readonly StoredJob[]): string {
   const columns = [
     { head: '#', align: 'right' },
-    { head: 'job', most: 28, shrinks: true },
+    { head: 'job', most: 28, shrinks: true, middle: true },
     { head: 'cluster', most: 16, spare: 4 },
     { head: 'name', most: 24, spare: 2 },
     { head: 'user', most: 16 },

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { EXPERIMENT_TAGS } from '../judge/explore/explore.ts';
-import { pageWidth } from '../show/page-width.ts';
+import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { several, whole } from './processes.ts';
@@ -61,7 +61,7 @@ Examples:
       }
       const { exploreText } = await import('../show/explore-text.ts');
       const { limit } = options;
-      const page = { stream: process.stdout, width: pageWidth(), ...(limit === undefined ? {} : { limit }) };
+      const page = { stream: process.stdout, width: tableWidth(), ...(limit === undefined ? {} : { limit }) };
       process.stdout.write(exploreText(found, page));
     });
 }

@@ -6,6 +6,7 @@ import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { authorities, CLIENT_TRUST, trustOptions } from '../config/trust.ts';
 import type { Wanted } from '../hub/ask-nodes.ts';
+import { tableWidth } from '../show/page-width.ts';
 import type { NodesReply } from '../sinks/hub-protocol.ts';
 import { tell } from './failure.ts';
 
@@ -87,9 +88,8 @@ async function print({ now, lines }: Answer, format: string, again = false): Pro
   const { stdout } = process;
   if (format === 'json') return void stdout.write(`${JSON.stringify(sortLines(lines), null, 1)}\n`);
   if (lines.length === 0) return void process.stderr.write('nothing has been received, or nothing that is yours\n');
-  const width = stdout.isTTY ? (stdout.columns ?? 80) : undefined;
   const height = again && stdout.isTTY ? (stdout.rows ?? 24) : undefined;
-  const layout = { ...(width === undefined ? {} : { width }), ...(height === undefined ? {} : { height }) };
+  const layout = { width: tableWidth(), ...(height === undefined ? {} : { height }) };
   // to the top, and the rest of the screen away
   stdout.write(`${again && stdout.isTTY ? '\x1b[H\x1b[J' : ''}${lsText(lines, now, layout)}`);
 }

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import type { Model } from '../judge/models/model.ts';
 import type { ModelStore } from '../judge/models/store.ts';
+import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption, namedDatabase } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { several } from './processes.ts';
@@ -143,5 +144,5 @@ async function tell(
     return;
   }
   const show = await import('../show/model-text.ts');
-  process.stdout.write(show[how](models, { stream: process.stdout }));
+  process.stdout.write(show[how](models, { stream: process.stdout, width: tableWidth() }));
 }

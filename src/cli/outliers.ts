@@ -11,7 +11,7 @@ import {
   type Outliers,
 } from '../judge/outliers/outliers.ts';
 import { METHODS } from '../judge/outliers/votes.ts';
-import { pageWidth } from '../show/page-width.ts';
+import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { storeOf } from './model.ts';
@@ -104,7 +104,7 @@ Examples:
       process.stdout.write(
         outliersText(found, {
           stream: process.stdout,
-          width: pageWidth(),
+          width: tableWidth(),
           ...(limit === undefined ? {} : { limit }),
           ...(votes === undefined ? {} : { votes }),
         }),

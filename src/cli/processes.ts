@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { filterProcesses } from '../query/process-filter.ts';
 import { sortProcesses } from '../query/process-sort.ts';
-import { pageWidth } from '../show/page-width.ts';
+import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 
@@ -69,7 +69,7 @@ Examples:
       const limit = options.limit ?? (text ? (options.tree ? MOST_TREE : MOST) : 0);
       const most = limit === 0 ? found.length : limit;
       const compare = sortProcesses(set, options.sort ?? (options.tree ? 'start' : 'cpu'));
-      const page = { width: pageWidth(), stream: process.stdout };
+      const page = { width: tableWidth(), stream: process.stdout };
       if (options.tree && text) {
         const { processTree } = await import('../show/process-tree.ts');
         if (found.length > 0) process.stdout.write(processTree(set, found, most, compare, page));

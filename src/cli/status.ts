@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import { formatDuration } from '../base/duration.ts';
 import type { NodeStatus } from '../jobs/status.ts';
-import { printable, textTable } from '../show/text-table.ts';
+import { tableWidth } from '../show/page-width.ts';
+import { printable, textTable, wrap } from '../show/text-table.ts';
 import { warn } from './warn.ts';
 
 export function define(command: Command): void {
@@ -15,8 +16,10 @@ export function define(command: Command): void {
       const status = recordingStatus(folder ?? needActive(process.env, 'there is nothing to show').recording);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(status, null, 1)}\n`);
       else {
-        const head = `${status.recording}, job ${status.job}, every ${status.interval_seconds} s`;
-        process.stdout.write(`${printable(head)}\n`);
+        // an import of what was not sampled has no interval
+        const every = status.interval_seconds > 0 ? `, every ${status.interval_seconds} s` : '';
+        const head = `${status.recording}, job ${status.job}${every}`;
+        process.stdout.write(`${wrap(printable(head), tableWidth()).join('\n')}\n`);
         process.stdout.write(table(status.nodes));
       }
       for (const { node, trouble } of status.nodes) {
@@ -39,13 +42,13 @@ function table(nodes: readonly NodeStatus[]): string {
   const columns = [
     { head: 'node' },
     { head: 'state' },
-    { head: 'last sample' },
+    { head: 'last sample', whole: true },
     { head: 'ticks', align: 'right' },
-    { head: 'late', align: 'right' },
+    { head: 'late', align: 'right', spare: 1 },
     { head: 'missed', align: 'right' },
     { head: 'unmeasured', align: 'right' },
   ] as const;
-  return textTable(columns, rows)
+  return textTable(columns, rows, tableWidth() - 2)
     .map((line) => `  ${line}\n`)
     .join('');
 }

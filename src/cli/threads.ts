@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { filterProcesses } from '../query/process-filter.ts';
 import type { ProcessSet } from '../query/process-set.ts';
-import { pageWidth } from '../show/page-width.ts';
+import { tableWidth } from '../show/page-width.ts';
 import type { ThreadsOf } from '../show/threads-table.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
@@ -58,7 +58,7 @@ Examples:
       if (options.format === 'json') process.stdout.write(threadsJson(set, all));
       else if (options.format === 'csv') process.stdout.write(threadsCsv(set, all));
       else {
-        const page = { width: pageWidth(), stream: process.stdout };
+        const page = { width: tableWidth(), stream: process.stdout };
         process.stdout.write(all.map((one) => threadsTable(set, one, page)).join('\n'));
       }
     });

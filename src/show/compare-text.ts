@@ -81,7 +81,7 @@ function jobLines({ jobs, differences }: Comparison, pen: Paint, width: number):
   return withTail(
     [
       { head: '' },
-      { head: 'job', most: 24, shrinks: true },
+      { head: 'job', most: 24, shrinks: true, middle: true },
       right('lasted'),
       right('difference'),
       { head: 'state' },
@@ -136,7 +136,8 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
   const { parts, jobs, by, differences } = comparison;
   if (parts.length === 0) return [];
   const wide = width >= 60 + 30 * jobs.length;
-  const shown = parts.filter((row) => row.difference !== 0).slice(0, most);
+  const differing = parts.filter((row) => row.difference !== 0);
+  const shown = differing.slice(0, most);
   const about =
     jobs.length === 2
       ? `B took ${formatDuration(Math.abs(differences[1]!))} ${differences[1]! < 0 ? 'less' : 'more'} than A. `
@@ -161,7 +162,7 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
     width,
     pen,
   );
-  const hidden = parts.length - shown.length;
+  const hidden = differing.length - shown.length;
   if (hidden > 0) lines.push(pen.dim(`${count(hidden, 'more row')} with less of a difference; --limit 0 shows all`));
   return [...wrap(head, width).map(pen.bold), ...lines];
 }

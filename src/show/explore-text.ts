@@ -84,7 +84,13 @@ function componentLines(one: Component, metric: string, width: number, pen: Retu
 
 function entryLines(entries: readonly Entry[], metric: string, width: number, dim: (text: string) => string): string[] {
   const [heads, ...rows] = textTable(
-    [{ head: 'segment' }, { head: 'job', most: 44, shrinks: true }, right(metric), right('share'), { head: '' }],
+    [
+      { head: 'segment' },
+      { head: 'job', most: 44, shrinks: true, middle: true },
+      right(metric),
+      right('share'),
+      { head: '' },
+    ],
     entries.map(({ segment, jobs, value, share, stars }) => [
       named(segment),
       jobs.length === 1 ? printable(jobs[0]!) : count(jobs.length, 'job'),

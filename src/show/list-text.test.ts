@@ -41,6 +41,8 @@ test('a path that does not fit stands below its line', () => {
   assert.equal(lines.length, 3);
   assert.equal(lines[2], `  ${long}`);
   for (const line of lines) assert.ok(line.length <= 80, line);
+  const array = listText([listed({ path: long, job: `4711_${'x'.repeat(60)}`, state: 'newer version' })], 80);
+  for (const line of array.split('\n')) assert.ok(line.length <= 80, line);
 });
 
 test('names cannot move the cursor of the reader', () => {

@@ -6,7 +6,7 @@ import { printable, type TextColumn, textTable, textWidth } from './text-table.t
 
 /** Paths are last, because they may be long, and always whole: they are what one types next. */
 const COLUMNS: readonly TextColumn[] = [
-  { head: 'job', spare: 1 },
+  { head: 'job', spare: 1, middle: true },
   { head: 'name', spare: 2, shrinks: true },
   { head: 'user', spare: 4 },
   { head: 'began' },
@@ -14,7 +14,7 @@ const COLUMNS: readonly TextColumn[] = [
   { head: 'nodes', align: 'right', spare: 5 },
   { head: 'size', align: 'right', spare: 6 },
   { head: 'state' },
-  { head: 'recording' },
+  { head: 'recording', whole: true },
 ];
 
 /** Recordings for people, one a line. A terminal's `width` shortens names and leaves out what matters less. */

@@ -34,7 +34,16 @@ test('long names fit a page of 80 places', () => {
     user: 'somebody-with-a-name',
     job: '123456789_1234',
   });
-  for (const text of lsText([long], NOW, { width: 80 }).split('\n')) assert.ok(text.length <= 80, text);
+  const fleet = line({
+    node: 'login-node-03.cluster',
+    job: 'fleet-2026-11-15',
+    table: 'gpu_process_memory',
+    newest: NOW - 93_600e6,
+    state: 'ended',
+  });
+  for (const lines of [[long], [fleet], [long, fleet]])
+    for (const text of lsText(lines, NOW, { width: 80 }).split('\n')) assert.ok(text.length <= 80, text);
+  assert.match(lsText([long, fleet], NOW), /node-with-a-very-long-name\.cluster\.site\.example .*somebody-with-a-name/);
 });
 
 test('what does not fit is counted, what is not known is left out', () => {

@@ -7,7 +7,7 @@ import { type TextColumn, textTable } from './text-table.ts';
 const COLUMNS: readonly TextColumn[] = [
   { head: 'node', shrinks: true },
   { head: 'user', spare: 2, most: 16 },
-  { head: 'job', most: 20 },
+  { head: 'job', most: 20, middle: true },
   { head: 'table', most: 20 },
   { head: 'age', align: 'right' },
   { head: 'rows/s', align: 'right', spare: 3 },

@@ -8,6 +8,7 @@ import { printable, textTable, wrap } from './text-table.ts';
 
 interface Page {
   stream?: { readonly isTTY?: boolean | undefined };
+  width?: number;
 }
 
 const operationsOf = (model: Model): string[] => [...modelTables(model).keys()].filter((name) => name !== '');
@@ -46,7 +47,7 @@ export function modelList(models: readonly Model[], page: Page = {}): string {
       formatMoment(model.created),
       printable(model.note ?? ''),
     ]),
-    80,
+    page.width ?? 80,
   );
   return `${[paint(page.stream ?? {}).dim(heads ?? ''), ...lines].join('\n')}\n`;
 }
@@ -54,16 +55,17 @@ export function modelList(models: readonly Model[], page: Page = {}): string {
 /** A model with its jobs, and how its features spread. */
 export function modelText(models: readonly Model[], page: Page = {}): string {
   const pen = paint(page.stream ?? {});
+  const width = page.width ?? 80;
   return models
     .map((model) => {
       const lines = [`${pen.bold(`model ${model.name}`)}${model.enabled ? '' : ', disabled'}`];
-      if (model.note !== undefined) lines.push(...wrap(printable(model.note), 80));
+      if (model.note !== undefined) lines.push(...wrap(printable(model.note), width));
       lines.push(`created ${formatMoment(model.created)}`);
       const ids = model.jobs.map(({ id }) => printable(id));
-      lines.push(...wrap(`${count(ids.length, 'job')}: ${listed(ids, 20)}`, 80));
+      lines.push(...wrap(`${count(ids.length, 'job')}: ${listed(ids, 20)}`, width));
       const operations = operationsOf(model).map(printable);
       if (operations.length > 0)
-        lines.push(...wrap(`${count(operations.length, 'operation')}: ${listed(operations, 20)}`, 80));
+        lines.push(...wrap(`${count(operations.length, 'operation')}: ${listed(operations, 20)}`, width));
       const rows: string[][] = [];
       for (const [feature, values] of modelTables(model).get('')!.features) {
         const spread = spreadOf(values);
@@ -75,7 +77,7 @@ export function modelText(models: readonly Model[], page: Page = {}): string {
       const [heads, ...table] = textTable(
         [{ head: 'feature', most: 30, shrinks: true }, right('median'), right('MAD'), right('least'), right('most')],
         rows,
-        80,
+        width,
       );
       return `${[...lines, '', pen.dim(heads ?? ''), ...table].join('\n')}\n`;
     })

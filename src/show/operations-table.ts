@@ -2,7 +2,6 @@ import { formatDuration } from '../base/duration.ts';
 import { count, figure, percent } from '../judge/words.ts';
 import type { Operation } from '../query/operations.ts';
 import type { ProcessSet } from '../query/process-set.ts';
-import { pageWidth } from './page-width.ts';
 import { paint } from './paint.ts';
 import { listCsv, listJson } from './process-rows.ts';
 import { notesOf, type ProcessTextOptions } from './process-table.ts';
@@ -35,7 +34,7 @@ export function operationsTable(
   const [heads, ...lines] = textTable(
     [
       { head: key ?? 'operation', most: 40, shrinks: true },
-      { head: 'job', most: 12 },
+      { head: 'job', most: 14, middle: true },
       right('processes'),
       right('threads', 4),
       right('CPU'),
@@ -79,7 +78,7 @@ export function operationsTable(
   const endless = operations.reduce((sum, one) => sum + one.endless, 0);
   if (endless > 0) notes.push(`${count(endless, 'process', 'processes')} without a known end in no duration`);
   notes.push(...notesOf(set));
-  return `${[pen.dim(heads!), ...lines, ...notes.flatMap((note) => wrap(note, Math.min(width, pageWidth()))).map(pen.dim)].join('\n')}\n`;
+  return `${[pen.dim(heads!), ...lines, ...notes.flatMap((note) => wrap(note, width)).map(pen.dim)].join('\n')}\n`;
 }
 
 /** The tag that all operations differ by: it need not be said in every row. */

@@ -4,7 +4,6 @@ import type { MethodUse, Vote } from '../judge/outliers/votes.ts';
 import { count, figure, listed } from '../judge/words.ts';
 import { featureCell, scoreCell, timesCell } from './feature-cell.ts';
 import { paint } from './paint.ts';
-import { cutMiddle } from './process-cells.ts';
 import { printable, type TextColumn, textTable, wrap } from './text-table.ts';
 
 export interface OutliersTextOptions {
@@ -160,14 +159,14 @@ function detail(
   if (rows.length > 0) lines.push(`  ${pen.dim(heads!)}`, ...cells.map((line) => `  ${line}`));
   if (shown.length < worth.length) {
     const rest = worth.slice(shown.length).map(({ feature }) => feature);
-    lines.push(...wrap(`and ${rest.join(', ')}`, width - 2).map((line) => `  ${pen.dim(line)}`));
+    lines.push(...wrap(`and ${rest.join(', ')}`, Math.min(width, 80) - 2).map((line) => `  ${pen.dim(line)}`));
   }
   if (outlier.together.length > 0) {
     const votes = outlier.together.map(
       ({ method, score, threshold, vote }) =>
         `${method} ${scoreCell(score)}${vote ? '*' : ''} (cut-off ${scoreCell(threshold)})`,
     );
-    lines.push(...wrap(`together: ${votes.join(', ')}`, width - 2).map((line) => `  ${line}`));
+    lines.push(...wrap(`together: ${votes.join(', ')}`, Math.min(width, 80) - 2).map((line) => `  ${line}`));
   }
   if (rows.length > 0 || outlier.together.length > 0) lines.push(pen.dim('  * a vote'));
   return lines;
@@ -202,7 +201,7 @@ function overview(
       { head: GROUP[found.of], most: 24, shrinks: true },
       { head: 'pid', align: 'right' },
       { head: 'thread', align: 'right' },
-      { head: 'job', spare: 3 },
+      { head: 'job', spare: 3, most: 16, middle: true },
       { head: 'duration', align: 'right' },
       { head: 'of usual', align: 'right' },
       { head: 'CPU', align: 'right' },
@@ -218,7 +217,7 @@ function overview(
         printable(group.name),
         outlier.pid === undefined ? '' : String(outlier.pid),
         outlier.tid === undefined ? '' : String(outlier.tid),
-        found.jobs.length > 1 ? cutMiddle(printable(outlier.job), 16) : '',
+        found.jobs.length > 1 ? printable(outlier.job) : '',
         ...value(outlier, 'duration'),
         ...value(outlier, 'cpu_time'),
         `${votes.filter(({ vote }) => vote).length}/${votes.length}`,

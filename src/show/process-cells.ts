@@ -4,7 +4,8 @@ import { formatBytes } from '../base/size.ts';
 import { figure, percent } from '../judge/words.ts';
 import type { ColumnKind, ProcessColumn } from '../query/process-columns.ts';
 import type { ProcessSet } from '../query/process-set.ts';
-import { textWidth } from './text-table.ts';
+
+export { cutMiddle } from './text-table.ts';
 
 /** A value for people; what is missing is a dash. */
 export function cellOf(kind: ColumnKind, value: number): string {
@@ -44,28 +45,4 @@ export function endingOf(set: ProcessSet, i: number): string {
   if (set.ended[i] === 'exec') return 'exec';
   if (set.exitsignal[i]! > 0) return `signal ${set.exitsignal[i]}`;
   return Number.isNaN(set.exitcode[i]) ? '-' : String(set.exitcode[i]);
-}
-
-/** Cut out of the middle, because commands differ at both ends. */
-export function cutMiddle(text: string, most: number): string {
-  if (textWidth(text) <= most) return text;
-  const characters = [...text];
-  const room = Math.max(2, most - 2);
-  let head = '';
-  let tail = '';
-  let width = 0;
-  for (let from = 0, to = characters.length - 1; from <= to; ) {
-    const front = textWidth(head) <= textWidth(tail);
-    const next = characters[front ? from : to]!;
-    width += textWidth(next);
-    if (width > room) break;
-    if (front) {
-      head += next;
-      from++;
-    } else {
-      tail = next + tail;
-      to--;
-    }
-  }
-  return `${head}..${tail}`;
 }

@@ -62,8 +62,8 @@ function usual(set: ProcessSet, rows: readonly number[], width: number, pen: Pai
       right('I/O', 3),
       right('threads', 4),
       right('exit', 1),
-      { head: 'node', most: 12 },
-      { head: 'job', most: 12 },
+      { head: 'node', most: 12, middle: true },
+      { head: 'job', most: 14, middle: true },
     ],
     rows.map((i) => [
       ...figures.map((column) => columnCell(column, i)),
@@ -91,7 +91,7 @@ function chosen(rows: readonly number[], columns: readonly ProcessColumn[], widt
     const tails = cells([last]).map(([cell]) => cell!);
     return withTail(before.map(head), cells(before), last.name, tails, width, pen);
   }
-  const [heads, ...lines] = textTable(columns.map(head), cells(columns));
+  const [heads, ...lines] = textTable(columns.map(head), cells(columns), width);
   return [pen.dim(heads!), ...lines];
 }
 
@@ -105,7 +105,7 @@ export function withTail(
   pen: Paint,
   shorten = cutMiddle,
 ): string[] {
-  const [heads = '', ...lines] = textTable(columns, rows, width - LEAST_COMMAND - 2);
+  const [heads = '', ...lines] = textTable(columns, rows, width - LEAST_COMMAND - 2, [], width - LEAST_TAIL - 2);
   const taken = lines.reduce((most, line) => Math.max(most, textWidth(line)), textWidth(heads));
   const gap = taken === 0 ? '' : '  ';
   const room = Math.max(LEAST_TAIL, width - taken - gap.length);

@@ -45,8 +45,8 @@ export function processTree(
       right('its own'),
       right('share'),
       right('pid'),
-      { head: 'node', most: 12 },
-      { head: 'job', most: 12 },
+      { head: 'node', most: 12, middle: true },
+      { head: 'job', most: 14, middle: true },
     ],
     lines.map(({ i, spent }) =>
       i < 0

@@ -8,7 +8,7 @@ import type { Rows } from './report-rows.ts';
 export function severalRows(reports: readonly Report[]): Rows {
   return {
     columns: [
-      { head: 'job', most: 32, shrinks: true },
+      { head: 'job', most: 32, shrinks: true, middle: true },
       { head: 'state' },
       { head: 'ran', align: 'right' },
       { head: 'nodes', align: 'right', spare: 2 },

@@ -25,6 +25,28 @@ test('a table that is too wide is cut where it hurts least', () => {
   assert.equal(textTable(columns, [row], 30)[1], 'a-name-of-twenty-f..  yyyyyyyy');
 });
 
+test('what can neither be left out nor shortened is cut in the end; without a page nothing is', () => {
+  const columns = [
+    { head: 'node', shrinks: true },
+    { head: 'job', most: 20 },
+    { head: 'age', align: 'right' },
+  ] as const;
+  const row = ['c1', 'fleet-2026-11-16-and-more', '12 min 05 s'];
+  assert.equal(textTable(columns, [row], 40)[1], 'c1    fleet-2026-11-16-a..  12 min 05 s');
+  assert.equal(textTable(columns, [row], 30)[1], 'c1    fleet-202..  12 min 05 s');
+  assert.equal(textTable(columns, [row])[1], 'c1    fleet-2026-11-16-and-more  12 min 05 s');
+});
+
+test('a table fits its page, whatever the texts', () => {
+  const texts = fc.array(fc.array(fc.string({ unit: 'grapheme' }), { minLength: 4, maxLength: 4 }), { minLength: 1 });
+  fc.assert(
+    fc.property(texts, fc.integer({ min: 34, max: 90 }), (rows, width) => {
+      const columns = [{ head: 'a', shrinks: true }, { head: 'b', most: 20 }, { head: 'c', spare: 1 }, { head: 'd' }];
+      for (const line of textTable(columns, rows, width)) assert.ok(textWidth(line) <= width, line);
+    }),
+  );
+});
+
 test('wide characters take two places, colours none', () => {
   assert.equal(textWidth('日本'), 4);
   assert.equal(textWidth('\x1b[31mred\x1b[39m'), 3);

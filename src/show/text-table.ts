@@ -7,7 +7,7 @@ export { ascii, printable } from '../base/printable.ts';
 export interface TextColumn {
   head: string;
   align?: 'left' | 'right';
-  /** Longest text that is shown; the rest is cut off. */
+  /** Longest text that is shown on a page; the rest is cut off. */
   most?: number;
   /** May be left out when the table is too wide; the highest goes first. */
   spare?: number;
@@ -15,10 +15,16 @@ export interface TextColumn {
   mark?: boolean;
   /** Is cut further when the table is still too wide. */
   shrinks?: boolean;
+  /** Is cut in the middle, because ids differ at the end. */
+  middle?: boolean;
+  /** Is what one types next: never cut. */
+  whole?: boolean;
 }
 
-/** Names are not cut below this. */
+/** Names are not cut below this while something can be left out. */
 const NARROW = 16;
+/** Unless there is no other way: then down to this. */
+const LEAST = 6;
 
 const ESCAPES = /\x1b\[[0-9;]*m/g;
 
@@ -57,6 +63,30 @@ export function cut(text: string, most: number): string {
   return `${kept}..`;
 }
 
+/** Cut out of the middle, because commands differ at both ends. */
+export function cutMiddle(text: string, most: number): string {
+  if (textWidth(text) <= most) return text;
+  const characters = [...text];
+  const room = Math.max(2, most - 2);
+  let head = '';
+  let tail = '';
+  let width = 0;
+  for (let from = 0, to = characters.length - 1; from <= to; ) {
+    const front = textWidth(head) <= textWidth(tail);
+    const next = characters[front ? from : to]!;
+    width += textWidth(next);
+    if (width > room) break;
+    if (front) {
+      head += next;
+      from++;
+    } else {
+      tail = next + tail;
+      to--;
+    }
+  }
+  return `${head}..${tail}`;
+}
+
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const room = ' '.repeat(Math.max(0, width - textWidth(text)));
   return align === 'left' ? text + room : room + text;
@@ -64,21 +94,23 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
 
 /**
  * Lines of a table: the heads, then the rows, columns two spaces apart. Columns without any value are left out, and
- * those that can be spared when it would be wider than `width`: their heads go to `leftOut`. Cells may hold what anybody
- * has written.
+ * those that can be spared when it would be wider than `width`: their heads go to `leftOut`. What is then wider than
+ * `widest` is cut. Cells may hold what anybody has written.
  */
 export function textTable(
   columns: readonly TextColumn[],
   texts: readonly (readonly string[])[],
   width = Number.POSITIVE_INFINITY,
   leftOut: string[] = [],
+  widest = width,
 ): string[] {
   const rows = texts.map((row) => row.map(printable));
   const used = columns.map((_, i) => rows.some((row) => row[i] !== '' && row[i] !== '-'));
   let shown = columns.map((_, i) => i).filter((i) => used[i]);
-  const most = columns.map((column) => column.most ?? Number.POSITIVE_INFINITY);
-  const wanted = (i: number): number =>
-    rows.reduce((width, row) => Math.max(width, textWidth(cut(row[i]!, most[i]!))), textWidth(columns[i]!.head));
+  // a page without an end has room for everything
+  const most = columns.map((column) => (width < Number.POSITIVE_INFINITY && column.most) || Number.POSITIVE_INFINITY);
+  const longest = columns.map((_, i) => rows.reduce((width, row) => Math.max(width, textWidth(row[i]!)), 0));
+  const wanted = (i: number): number => Math.max(textWidth(columns[i]!.head), Math.min(longest[i]!, most[i]!));
   const excess = (): number => shown.reduce((total, i) => total + wanted(i) + 2, -2) - width;
   // a narrow first column still tells rows apart; below that, columns go
   const elastic = shown.find((i) => columns[i]!.shrinks);
@@ -94,7 +126,20 @@ export function textTable(
     shown = shown.filter((i) => i !== least);
     leftOut.push(columns[least]!.head);
   }
-  const cells = rows.map((row) => shown.map((i) => cut(row[i]!, most[i]!)));
+  // what is left is cut place by place, the longest text first; figures stay whole
+  while (excess() > widest - width) {
+    const next = shown
+      .filter(
+        (i) =>
+          columns[i]!.align !== 'right' &&
+          !columns[i]!.whole &&
+          wanted(i) > Math.max(LEAST, textWidth(columns[i]!.head)),
+      )
+      .sort((a, b) => wanted(b) - wanted(a))[0];
+    if (next === undefined) break;
+    most[next] = wanted(next) - 1;
+  }
+  const cells = rows.map((row) => shown.map((i) => (columns[i]!.middle ? cutMiddle : cut)(row[i]!, most[i]!)));
   const widths = shown.map(wanted);
   const line = (row: readonly string[]): string =>
     row
@@ -108,8 +153,12 @@ export function textTable(
 const BEFORE_UNIT = /(?<=\d) (?=(?:\d{3}|%|[KMGTP]?i?B|ms|min|MHz|k?Wh|[smhdWJC])(?:[\s,.;:)/]|$))/g;
 const NO_BREAK = '\u00a0';
 
+/** Sentences are read on a page, even where tables have all the room there is. */
+const PAGE = 80;
+
 /** Breaks a text into lines of at most `width` places; a longer word is broken where it must be. */
-export function wrap(text: string, width: number): string[] {
+export function wrap(text: string, room: number): string[] {
+  const width = room < Number.POSITIVE_INFINITY ? room : PAGE;
   const lines: string[] = [];
   let line = '';
   for (let word of text
