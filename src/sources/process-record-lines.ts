@@ -469,6 +469,8 @@ export function recordLines(
       if (live?.before !== undefined) known.begin(pid, live.before);
       return;
     }
+    // what it was before has ended with this; a copy that was made only for this was never anything
+    if (held?.exec !== undefined) letGo(pid);
     waiting.delete(pid);
     known.leave(pid);
   }

@@ -206,6 +206,13 @@ test('what is taken back was never told', () => {
   assert.deepEqual([off.starts, off.ends], [['7 exec'], []]);
 });
 
+test('a program that executed what is not to be recorded has ended with that', () => {
+  for (const why of ['own', 'off']) {
+    const left = read([startLine(), endLine({ ended: 'exec' }), told(), takenBack(why), waitedLine(0)]);
+    assert.deepEqual([left.starts, left.ends], [['10 exec'], ['10 exec']], why);
+  }
+});
+
 test('a child that nobody has told of is a copy of its parent, unless earlier lines are unknown', () => {
   const found = read([startLine({ pid: 7, ppid: 3 }), waitedLine(25 << 8)]);
   assert.deepEqual(found.ends, ['10 exit']);
