@@ -259,10 +259,55 @@ test('a full disk: the exit code is the command’s, and how it ended is written
       { cwd },
     );
     assert.equal(answer.code, 3, answer.err);
-    assert.match(answer.err, /samples of \w+ could not be written: no space left on the device/);
+    assert.match(answer.err, /samples could not be written since .+: no space left on the device \(\d+ of \w+/);
     assert.doesNotMatch(answer.err, /internal error/);
     const job = jobOf(path.join(cwd, 'rec'));
     assert.deepEqual([job.exit_code, job.state], [3, 'failed']);
+  } finally {
+    spawnSync('umount', [cwd]);
+  }
+});
+
+test('a disk that is full before the job’s tables are described: everybody names it, since when and what it cost', {
+  skip: !root && 'needs root to mount a small disk',
+}, (t) => {
+  const cwd = path.join(temporaryFolder(t), 'small');
+  fs.mkdirSync(cwd);
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=160k', 'tmpfs', cwd]);
+  try {
+    const ran = tacho(['run', '-i', '0.1s', '-o', 'rec', '--', 'sleep', '3.5'], { cwd });
+    assert.match(ran.err, /samples could not be written since .+: no\s+space left on\s+the device\.\n/);
+    assert.doesNotMatch(ran.err, /agent was killed/);
+    const { quality, unmeasured, job } = JSON.parse(tacho(['report', 'rec', '--format', 'json'], { cwd }).out);
+    const [lost] = quality.lost_samples;
+    assert.ok(lost.rows > 0 && lost.since > job.start && lost.since < job.end, JSON.stringify(lost));
+    assert.match(unmeasured[0].what, /^\d+ samples on .+ \(.*\d+ of vmstat/);
+    assert.match(unmeasured[0].why, /no space left on the device, since 2/);
+    assert.ok(quality.grade > 'A', quality.grade);
+    assert.match(
+      tacho(['verify', 'rec'], { cwd }).out,
+      /note: .*agent\.json says: \d+ samples could not be written since/,
+    );
+    assert.match(
+      tacho(['status', 'rec'], { cwd }).out,
+      /ended .*\n.*: \d+ samples could not be written since .+ of vmstat/,
+    );
+  } finally {
+    spawnSync('umount', [cwd]);
+  }
+});
+
+test('a disk with too little room for the agent’s record: nothing is begun', {
+  skip: !root && 'needs root to mount a small disk',
+}, (t) => {
+  const cwd = path.join(temporaryFolder(t), 'small');
+  fs.mkdirSync(cwd);
+  spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=48k', 'tmpfs', cwd]);
+  try {
+    const { code, err } = tacho(['run', '-o', 'rec', '--', 'touch', 'ran'], { cwd });
+    assert.equal(code, 1);
+    assert.match(err, /^tacho: cannot record in .*rec: no space left on the device\n +free some space/);
+    assert.deepEqual(fs.readdirSync(cwd), []);
   } finally {
     spawnSync('umount', [cwd]);
   }

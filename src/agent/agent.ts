@@ -5,6 +5,7 @@ import { VERSION } from '../base/version.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { TableWriter, type WriterOptions } from '../recording/append.ts';
 import { FORMAT } from '../recording/job.ts';
+import { allLost, lostSamples } from '../recording/lost-samples.ts';
 import { replaceJson } from '../recording/replace.ts';
 import { droppedSamples } from '../sinks/dropped.ts';
 import { agentTable } from '../sources/agent.ts';
@@ -22,6 +23,8 @@ import { type Ticker, ticker } from './ticker.ts';
 
 /** agent.json is renewed so often; samples tell more exactly that the agent lives. */
 const RECORD_SECONDS = 60;
+/** While the disk refuses samples it says more often how many wait. */
+const TROUBLE_SECONDS = 2;
 /** Written samples are brought to the disk so often, which is what a node that loses power may cost; each time takes CPU. */
 const SYNC_SECONDS = 30;
 /** A source that failed so often in a row is asked only once a minute. */
@@ -267,7 +270,7 @@ export class Agent {
       inTrouble !== this.troubleSaid
     ) {
       this.troubleSaid = inTrouble;
-      this.nextRecord = time + RECORD_SECONDS * 1e6;
+      this.nextRecord = time + (inTrouble ? TROUBLE_SECONDS : RECORD_SECONDS) * 1e6;
       this.save();
     }
     this.tickMicroseconds = Math.round((performance.now() - begin) * 1000);
@@ -373,22 +376,23 @@ export class Agent {
     this.notesSaid = record.unmeasured.length;
     const jumps = this.clock.jumps.slice(this.jumpsBefore);
     if (jumps.length > 0) record.clock_jumps = [...(this.options.before?.clock_jumps ?? []), ...jumps];
-    const lost: NonNullable<AgentRecord['lost_samples']> = [];
-    for (const [table, writer] of this.writers) {
-      const { trouble } = writer;
-      if (trouble) lost.push({ table, rows: trouble.lostRows + (this.ended ? trouble.keptRows : 0), why: trouble.why });
-    }
-    if (lost.length > 0) record.lost_samples = lost;
+    const lost = lostSamples(this.writers);
+    if (lost.length > 0) record.lost_samples = this.ended ? allLost(lost) : lost;
     else delete record.lost_samples;
     const dropped = droppedSamples(this.options.folder);
     if (dropped !== undefined) record.dropped = dropped;
     try {
-      replaceJson(path.join(this.options.folder, 'agent.json'), record, ROOM_BYTES);
+      this.reserve();
     } catch (error) {
       if (!fs.existsSync(this.options.folder)) this.options.gone?.();
       this.note({ table: 'agent', what: 'agent.json', why: reason(error) });
       this.notesSaid = record.unmeasured.length;
     }
+  }
+
+  /** Takes the room on the disk for what it will have to say; throws when there is not even that much. */
+  reserve(): void {
+    replaceJson(path.join(this.options.folder, 'agent.json'), this.record, ROOM_BYTES);
   }
 }
 

@@ -1,5 +1,6 @@
 import * as path from 'node:path';
-import { prepareRecords } from '../jobs/preload.ts';
+import { Fault, isFull, reason } from '../base/fault.ts';
+import { discardRecords, prepareRecords } from '../jobs/preload.ts';
 import { allowance } from '../jobs/scope.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
@@ -66,6 +67,13 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     WHOLE_NODE,
   );
   const records = openRecords(agent, host, options, isWanted);
+  try {
+    agent.reserve();
+  } catch (error) {
+    if (records !== undefined) discardRecords(records);
+    const hint = isFull(error) ? { hint: 'free some space, or choose another place with -o' } : {};
+    throw new Fault(`cannot record in ${options.recording}: ${reason(error)}`, hint);
+  }
   agent.attach(await openSlow(agent, host, options, isWanted));
   agent.start();
   return {

@@ -11,6 +11,7 @@ import { notEverywhere } from '../jobs/start.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import { claimFolder, createRecording, discardRecording, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
+import { lostWords } from '../recording/lost-samples.ts';
 import type { CustomSource } from '../sources/custom.ts';
 import type { Records } from '../sources/scope.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
@@ -70,7 +71,11 @@ export async function recordCommand(
       ? createRecording(claimFolder(options.parent, defaultFolder(facts)), job, true)
       : createRecording(options.folder, job);
   const here = job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
-  const recorder = here ? await recordHere(folder, job, options) : await recordAll(folder, job, options);
+  const recorder = await (here ? recordHere : recordAll)(folder, job, options).catch((error: unknown) => {
+    // on other nodes agents may have begun
+    if (here) discardRecording(folder);
+    throw error;
+  });
   let command: RunningCommand | undefined;
   const release = holdSignals((signal) => command?.kill(signal));
   try {
@@ -142,9 +147,7 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
     async stop(why) {
       for (const look of looks) clearTimeout(look);
       await node.agent.stop(why);
-      for (const { table, rows, why } of node.agent.record.lost_samples ?? []) {
-        if (rows > 0) say(`${rows} ${rows === 1 ? 'sample' : 'samples'} of ${table} could not be written`, why);
-      }
+      for (const line of lostWords(node.agent.record.lost_samples ?? [])) warn(line);
     },
   };
 }

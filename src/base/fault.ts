@@ -46,6 +46,9 @@ export function reason(error: unknown): string {
   return String(error);
 }
 
+/** The disk, or what this user may have of it, is full. */
+export const isFull = (error: unknown): boolean => code(error) === 'ENOSPC' || code(error) === 'EDQUOT';
+
 /** The errno name of a system error ("ENOENT"), if it is one. */
 export function code(error: unknown): string | undefined {
   return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;

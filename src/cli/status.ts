@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { formatDuration } from '../base/duration.ts';
+import { figure } from '../base/figure.ts';
 import type { NodeStatus } from '../jobs/status.ts';
 import { tableWidth } from '../show/page-width.ts';
 import { printable, textTable, wrap } from '../show/text-table.ts';
-import { warn } from './warn.ts';
 
 export function define(command: Command): void {
   command
@@ -21,11 +21,12 @@ export function define(command: Command): void {
         const head = `${status.recording}, job ${status.job}${every}`;
         process.stdout.write(`${wrap(printable(head), tableWidth()).join('\n')}\n`);
         process.stdout.write(table(status.nodes));
+        for (const { node, trouble } of status.nodes) {
+          if (trouble !== undefined) process.stdout.write(`${printable(`${node}: ${trouble}`)}\n`);
+        }
       }
-      for (const { node, trouble } of status.nodes) {
-        if (trouble !== undefined) warn(`${node} cannot write its samples: ${trouble}`);
-      }
-      if (status.nodes.some(({ state }) => state === 'silent' || state === 'missing')) process.exitCode = 1;
+      const bad: readonly NodeStatus['state'][] = ['blocked', 'silent', 'missing'];
+      if (status.nodes.some(({ state }) => bad.includes(state))) process.exitCode = 1;
     });
 }
 
@@ -37,6 +38,7 @@ function table(nodes: readonly NodeStatus[]): string {
     String(n.ticks),
     String(n.late_ticks),
     String(n.missed_ticks),
+    figure((n.lost_samples ?? []).reduce((sum, { rows, waiting = 0 }) => sum + rows + waiting, 0)),
     String(n.unmeasured),
   ]);
   const columns = [
@@ -46,6 +48,7 @@ function table(nodes: readonly NodeStatus[]): string {
     { head: 'ticks', align: 'right' },
     { head: 'late', align: 'right', spare: 1 },
     { head: 'missed', align: 'right' },
+    { head: 'unwritten', align: 'right' },
     { head: 'unmeasured', align: 'right' },
   ] as const;
   return textTable(columns, rows, tableWidth() - 2)

@@ -1,13 +1,17 @@
 import * as path from 'node:path';
 import { isGone, newestWrite } from '../recording/alive.ts';
+import { type LostSamples, lostWords } from '../recording/lost-samples.ts';
 import { openRecording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
 
 /** How recording goes on one node. */
 export interface NodeStatus {
   node: string;
-  /** recording: it writes. silent: it should have written and has not. ended: it said so. missing: it never began. */
-  state: 'recording' | 'silent' | 'ended' | 'missing';
+  /**
+   * recording: it writes. blocked: the disk refuses its samples, which wait in memory. silent: it should have written and
+   * has not. ended: it said so. missing: it never began.
+   */
+  state: 'recording' | 'blocked' | 'silent' | 'ended' | 'missing';
   /** Since the newest sample. */
   last_sample_seconds?: number;
   ticks: number;
@@ -15,8 +19,9 @@ export interface NodeStatus {
   missed_ticks: number;
   unmeasured: number;
   end_reason?: string;
-  /** Why samples cannot be written now, or had to be given up. */
+  /** What could not be written, or not yet, since when and why. */
   trouble?: string;
+  lost_samples?: LostSamples[];
 }
 
 export interface Status {
@@ -41,6 +46,7 @@ export function recordingStatus(folder: string, now = Date.now() * 1000): Status
       const agent = node?.agent;
       const last = agent?.end ?? (node === undefined ? undefined : newestWrite(node));
       const age = last === undefined ? undefined : Math.max(0, (now - last) / 1e6);
+      const lost = agent?.lost_samples;
       const state =
         agent?.end !== undefined
           ? 'ended'
@@ -48,7 +54,9 @@ export function recordingStatus(folder: string, now = Date.now() * 1000): Status
             ? 'missing'
             : age > tooLong(agent?.interval_seconds ?? job.interval_seconds) || (agent !== undefined && isGone(agent))
               ? 'silent'
-              : 'recording';
+              : lost?.some(({ waiting = 0 }) => waiting > 0)
+                ? 'blocked'
+                : 'recording';
       // the agent's own table is newer than its record
       const own = node?.tables.has('agent')
         ? readTable(node, 'agent', { columns: ['late_ticks', 'missed_ticks'] })
@@ -63,7 +71,7 @@ export function recordingStatus(folder: string, now = Date.now() * 1000): Status
         missed_ticks: newest('missed_ticks') ?? agent?.missed_ticks ?? 0,
         unmeasured: agent?.unmeasured.length ?? 0,
         ...(agent?.end_reason === undefined ? {} : { end_reason: agent.end_reason }),
-        ...(agent?.lost_samples === undefined ? {} : { trouble: agent.lost_samples[0]!.why }),
+        ...(lost === undefined ? {} : { trouble: lostWords(lost).join('; '), lost_samples: lost }),
       };
     }),
   };

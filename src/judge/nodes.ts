@@ -1,3 +1,4 @@
+import { formatMoment } from '../base/moment.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
 import { type EnergySource, energyOf } from './energy.ts';
@@ -200,16 +201,21 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
   if (agent?.end !== undefined) {
     // it said farewell: stopped by the user with all others, or before them
     if (silentAt(newestOf(material))) found.status = 'stopped early';
-    if (agent.end_reason !== undefined) found.reason = agent.end_reason;
+    const full = found.status === 'stopped early' ? refusedWords(agent) : undefined;
+    if ((full ?? agent.end_reason) !== undefined) found.reason = full ?? agent.end_reason!;
   } else if ((agent !== undefined && job.end !== undefined) || silentAt(job.end ?? material.now)) {
     found.status = 'stopped early';
-    const full = agent?.lost_samples?.[0]?.why;
-    found.reason =
-      full === undefined
-        ? 'its agent was killed or the node was lost: it wrote no farewell'
-        : `its samples could not be written: ${full}`;
+    found.reason = refusedWords(agent) ?? 'its agent was killed or the node was lost: it wrote no farewell';
   } else if (job.end === undefined) found.status = 'recording';
   return found;
+}
+
+/** Why a node is silent whose disk was full. */
+function refusedWords(agent: AgentRecord | undefined): string | undefined {
+  const first = agent?.lost_samples?.toSorted((a, b) => (a.since ?? Infinity) - (b.since ?? Infinity))[0];
+  if (first === undefined) return undefined;
+  const since = first.since === undefined ? '' : ` since ${formatMoment(first.since)}`;
+  return `its samples could not be written${since}: ${first.why}`;
 }
 
 /** A recording that was imported has records and no samples. */

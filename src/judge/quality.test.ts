@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentRecord } from '../recording/agent-record.ts';
+import { SPOOL_FULL } from './lost.ts';
 import type { Material } from './material.ts';
-import { qualityOf, SPOOL_FULL } from './quality.ts';
+import { qualityOf } from './quality.ts';
 
 test('what a full spool had to give up is lost, and said by table', () => {
   const span = (table: string, part: number, rows: number) => ({

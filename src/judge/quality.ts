@@ -1,4 +1,4 @@
-import type { AgentRecord } from '../recording/agent-record.ts';
+import { lostOf, type NodeLostSamples } from './lost.ts';
 import { columnOf, type Material, type NodeMaterial, sum } from './material.ts';
 import { nodeList } from './node-list.ts';
 import { type NodeReport, sampled } from './nodes.ts';
@@ -20,7 +20,7 @@ export interface QualityReport {
   late_ticks: number;
   missed_ticks: number;
   clock_jumps: { node: string; time: number; seconds: number }[];
-  lost_samples: { node: string; table: string; rows: number; why: string }[];
+  lost_samples: NodeLostSamples[];
   /** Files, or parts of them, that could not be read, in words. */
   damage: string[];
   nodes_missing: string[];
@@ -43,14 +43,13 @@ export function ticksOf(node: NodeMaterial): number {
   return counted > 0 ? counted : (node.agent?.ticks ?? 0);
 }
 
-/** Why samples are missing that were taken, but could not be sent for too long. */
-export const SPOOL_FULL = 'the node’s spool was full before they could be sent';
-
-/** What a full spool had to give up, a line a table. */
-function givenUp(agent: AgentRecord): { table: string; rows: number; why: string }[] {
-  const rows = new Map<string, number>();
-  for (const each of agent.dropped ?? []) rows.set(each.table, (rows.get(each.table) ?? 0) + each.rows);
-  return [...rows].flatMap(([table, lost]) => (lost > 0 ? [{ table, rows: lost, why: SPOOL_FULL }] : []));
+/** A tick counts for as much as could be written of it. */
+function writtenShare({ nodes, range }: Material, { lost_samples: lost }: QualityReport): number {
+  const missing = sum(lost.map(({ rows, waiting = 0 }) => rows + waiting)) ?? 0;
+  // of a part nobody knows how much of it was lost
+  if (missing === 0 || range !== undefined) return 1;
+  const written = sum(nodes.flatMap(({ tables }) => [...tables.values()].map(({ rows }) => rows))) ?? 0;
+  return written / (written + missing);
 }
 
 export function qualityOf(material: Material, nodes: readonly NodeReport[], wall: number): QualityReport {
@@ -66,9 +65,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     late_ticks: late,
     missed_ticks: missed,
     clock_jumps: agents.flatMap((a) => (a.clock_jumps ?? []).map((jump) => ({ node: a.node, ...jump }))),
-    lost_samples: agents.flatMap((a) =>
-      [...(a.lost_samples ?? []), ...givenUp(a)].map((lost) => ({ node: a.node, ...lost })),
-    ),
+    lost_samples: lostOf(material),
     damage: [...(material.damage ?? [])],
     nodes_missing: nodes.filter((n) => n.status === 'never recorded').map((n) => n.node),
     nodes_stopped_early: nodes.filter((n) => n.status === 'stopped early').map((n) => n.node),
@@ -87,7 +84,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const untouched = agents.length > 0 && !agents.some(sampled);
   quality.expected_ticks = untouched ? 0 : each * Math.max(1, nodes.length);
   if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, recorded / wall);
-  const reached = untouched ? 1 : Math.min(1, quality.ticks / quality.expected_ticks);
+  const reached = untouched ? 1 : Math.min(1, quality.ticks / quality.expected_ticks, writtenShare(material, quality));
   quality.grade = GRADES.find(([, least]) => reached >= least)?.[0] ?? 'D';
   const unread = material.unread ?? [];
   const left = quality.nodes_missing.length + quality.nodes_stopped_early.length;

@@ -288,7 +288,16 @@ const quality = z.strictObject({
   late_ticks: z.number(),
   missed_ticks: z.number(),
   clock_jumps: z.array(z.strictObject({ node: words, time: moment, seconds: z.number() })),
-  lost_samples: z.array(z.strictObject({ node: words, table: words, rows: z.number(), why: words })),
+  lost_samples: z.array(
+    z.strictObject({
+      node: words,
+      table: words,
+      rows: z.number(),
+      why: words,
+      since: optional(moment, 'When the first sample was refused.'),
+      waiting: optional(z.number(), 'Rows that are still in the agent’s memory.'),
+    }),
+  ),
   damage: z.array(words),
   nodes_missing: z.array(words),
   nodes_stopped_early: z.array(words),

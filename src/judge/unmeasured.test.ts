@@ -8,6 +8,7 @@ const told = (...nodes: Note[][]) =>
   unmeasuredOf(
     {
       path: 'r',
+      job: {},
       nodes: nodes.map((unmeasured, i) => ({ node: `c${i + 1}`, agent: { unmeasured }, tables: new Map() })),
     } as unknown as Material,
     [],

@@ -1,7 +1,9 @@
+import { lossesOf } from '../recording/lost-samples.ts';
 import type { Note } from '../sources/host.ts';
 import type { CheckResult } from './findings/finding.ts';
+import { lostOf } from './lost.ts';
 import type { Material } from './material.ts';
-import { listed } from './words.ts';
+import { count, listed } from './words.ts';
 
 /** Something that the report cannot say, and why. */
 export interface Unmeasured {
@@ -21,6 +23,12 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
     const known = found.get(id);
     if (known !== undefined) known.nodes!.push(node);
     else found.set(id, { what: `${table}: ${file} on ${node}`, why, hint, nodes: [node] });
+  }
+  for (const [node, lost] of Map.groupBy(lostOf(material), (each) => each.node)) {
+    for (const { why, samples, since, tables } of lossesOf(lost)) {
+      const what = `${count(samples, 'sample')} on ${node} (${tables})`;
+      found.set(`lost ${node} ${why}`, { what, why: since === '' ? why : `${why}, ${since}`, nodes: [node] });
+    }
   }
   for (const { node, agent } of material.nodes) {
     for (const note of once(agent?.unmeasured ?? [])) {

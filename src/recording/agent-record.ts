@@ -1,6 +1,7 @@
 import type { NodeFacts } from '../sources/facts.ts';
 import type { Note } from '../sources/host.ts';
 import type { Table } from '../table/table.ts';
+import type { LostSamples } from './lost-samples.ts';
 
 /**
  * node=<n>/agent.json: what the agent is, what it records, what it could not read and why, how it ended.
@@ -34,7 +35,7 @@ export interface AgentRecord {
   /** Jumps of the wall clock that the agent saw, in seconds. */
   clock_jumps?: { time: number; seconds: number }[];
   /** Samples that could not be written, and why. */
-  lost_samples?: { table: string; rows: number; why: string }[];
+  lost_samples?: LostSamples[];
   /** What a full spool had to give up before it was stored elsewhere: from where to where in a table, and how much. */
   dropped?: {
     table: string;

@@ -172,6 +172,7 @@ test('a full disk: no half line, samples wait in memory and are written when the
     assert.equal(writer.trouble?.why, 'no space left on the device');
     assert.ok((writer.trouble?.keptRows ?? 0) > 0);
     assert.equal(writer.trouble?.lostRows, 0);
+    assert.equal(writer.trouble?.since, 201 - writer.trouble!.keptRows, 'since the first that waits');
     assert.ok(fs.readFileSync(writer.file, 'utf8').endsWith('\n'), 'whole lines only');
     fs.rmSync(ballast);
     writer.append(frameOf(201, [['sda', 201, 'x'.repeat(100), 201]]));

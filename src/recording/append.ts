@@ -18,6 +18,8 @@ export interface WriterOptions {
 /** What a writer had to keep or give up because the disk refused it. */
 export interface Trouble {
   why: string;
+  /** When the first sample was refused, in epoch microseconds. */
+  since: number;
   keptRows: number;
   lostRows: number;
 }
@@ -48,6 +50,8 @@ export class TableWriter {
   private dirty = false;
   private waiting: { bytes: Buffer; rows: number }[] = [];
   private waitingBytes = 0;
+  /** Why the last write failed. */
+  private refused = '';
   private compressing: Promise<void> = Promise.resolve();
 
   constructor(folder: string, table: Table, options: WriterOptions = {}) {
@@ -75,10 +79,10 @@ export class TableWriter {
     }
     csv.frame(frame);
     if (this.waiting.length > 0) {
-      this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), frame.rows);
+      this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), frame);
       this.retry();
     } else if (this.write(csv.bytes, csv.length)) this.rowsWritten += frame.rows;
-    else this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), frame.rows);
+    else this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), frame);
   }
 
   /** Asks the system to bring what was written to the disk; the answer is not waited for. */
@@ -124,11 +128,7 @@ export class TableWriter {
       this.dirty = true;
       return true;
     } catch (error) {
-      this.trouble = {
-        lostRows: this.trouble?.lostRows ?? 0,
-        keptRows: this.trouble?.keptRows ?? 0,
-        why: reason(error),
-      };
+      this.refused = reason(error);
       if (this.fd >= 0) {
         try {
           fs.ftruncateSync(this.fd, this.size);
@@ -146,10 +146,11 @@ export class TableWriter {
     }
   }
 
-  private wait(bytes: Buffer, rows: number): void {
+  private wait(bytes: Buffer, { rows, time }: Frame): void {
     this.waiting.push({ bytes, rows });
     this.waitingBytes += bytes.length;
-    const trouble = this.trouble ?? { why: 'unknown', keptRows: 0, lostRows: 0 };
+    const trouble = this.trouble ?? { why: this.refused, since: time, keptRows: 0, lostRows: 0 };
+    trouble.why = this.refused;
     trouble.keptRows += rows;
     // the first chunk may hold the header: it stays
     while (this.waitingBytes > this.keepBytes && this.waiting.length > 2) {

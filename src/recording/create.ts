@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { code, Fault, reason, usage } from '../base/fault.ts';
+import { code, Fault, isFull, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import type { Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
@@ -39,7 +39,7 @@ export function createRecording(folder: string, job: Job, claimed = false): stri
     const hint =
       code(error) === 'EACCES' || code(error) === 'EROFS'
         ? '-o FOLDER or the setting "recordings" choose another place'
-        : code(error) === 'ENOSPC' || code(error) === 'EDQUOT'
+        : isFull(error)
           ? 'free some space, or choose another place with -o'
           : undefined;
     throw new Fault(`cannot write ${made}: ${reason(error)}`, hint === undefined ? {} : { hint });

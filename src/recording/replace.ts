@@ -1,9 +1,9 @@
 import * as fs from 'node:fs';
-import { code } from '../base/fault.ts';
+import { isFull } from '../base/fault.ts';
 
 /**
  * Writes a JSON file so that a reader sees the old one or the new one, never a part of one. With `room` (bytes left free
- * at its end) it can grow by so much even when the disk is full: then it is written in place.
+ * at its end) it can grow by so much, and by its indentation, even when the disk is full: then it is written in place.
  */
 export function replaceJson(file: string, value: unknown, room = 0): void {
   const text = `${JSON.stringify(value, null, 1)}\n`;
@@ -13,8 +13,7 @@ export function replaceJson(file: string, value: unknown, room = 0): void {
     fs.renameSync(temporary, file);
   } catch (error) {
     fs.rmSync(temporary, { force: true });
-    const full = code(error) === 'ENOSPC' || code(error) === 'EDQUOT';
-    if (room === 0 || !full || !writeInPlace(file, Buffer.from(text))) throw error;
+    if (room === 0 || !isFull(error) || !writeInPlace(file, Buffer.from(`${JSON.stringify(value)}\n`))) throw error;
   }
 }
 

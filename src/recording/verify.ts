@@ -7,6 +7,7 @@ import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
 import { headerOf, layoutOf, tableOf } from './describe.ts';
 import { type TableFiles, tableFiles } from './files.ts';
 import * as heal from './heal.ts';
+import { lostWords } from './lost-samples.ts';
 import { type NodeRecording, openRecording } from './open.ts';
 import { checkParquet } from './parquet/read.ts';
 import { readTable } from './read.ts';
@@ -114,6 +115,8 @@ class Verifier {
     if (!names.includes('agent.json')) {
       this.add(path.join(node.folder, 'agent.json'), 'is missing', 'note', 'tables are known from their files');
     }
+    for (const words of lostWords(node.agent?.lost_samples ?? []))
+      this.add(path.join(node.folder, 'agent.json'), `says: ${words}`, 'note', 'what was written is there');
     for (const table of node.lost ?? [])
       this.add(path.join(node.folder, `${table}.parquet`), 'is missing', 'left', 'a copy from a backup would help');
     for (const [table, files] of tableFiles(names)) this.table(node, table, files, alive);

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
-import { SPOOL_FULL } from '../quality.ts';
+import { lossesOf } from '../../recording/lost-samples.ts';
+import { SPOOL_FULL } from '../lost.ts';
 import { count, figure, listed, percent } from '../words.ts';
 import type { Check } from './finding.ts';
 
@@ -17,7 +18,6 @@ export const nodeLost: Check = {
     const bad = facts.nodes.filter((n) => n.status === 'stopped early' || n.status === 'never recorded');
     const died = facts.job.state === 'node_fail';
     if (bad.length === 0 && !died) return [];
-    const end = facts.job.end;
     const one = bad[0];
     if (one === undefined) {
       return [
@@ -32,10 +32,13 @@ export const nodeLost: Check = {
         },
       ];
     }
+    // how long after its last sample within the next interval it was killed nobody knows
+    const left = ((facts.job.end ?? Number.NaN) - (one.last_sample ?? Number.NaN)) / 1e6;
+    const early = left > facts.job.interval_seconds ? left : undefined;
     const single =
       one.status === 'never recorded'
         ? `${one.node} was never recorded`
-        : `${one.node} stopped ${when(one.last_sample, facts.job.start)}${end === undefined || one.last_sample === undefined ? '' : `, ${formatDuration((end - one.last_sample) / 1e6)} before the end`}`;
+        : `${one.node} stopped ${when(one.last_sample, facts.job.start)}${early === undefined ? '' : `, ${formatDuration(early)} before the end`}`;
     return [
       {
         id: 'node-lost',
@@ -89,7 +92,9 @@ export const recordingGaps: Check = {
     const share = expected > 0 ? ticks / expected : 1;
     const few = share < FEW_TICKS && silent === 0;
     if (!few && clock_jumps.length === 0 && lost_samples.length === 0) return [];
-    const lost = lost_samples.reduce((a, l) => a + l.rows, 0);
+    const losses = lossesOf(lost_samples);
+    const lost = losses.reduce((sum, { samples }) => sum + samples, 0);
+    const { since = '', why } = losses[0] ?? {};
     const full = lost_samples.every((each) => each.why === SPOOL_FULL);
     return [
       {
@@ -97,7 +102,9 @@ export const recordingGaps: Check = {
         severity: lost > 0 ? 'warning' : 'info',
         text:
           lost > 0
-            ? `${count(lost, 'sample')} could not be ${full ? 'kept' : 'written'}`
+            ? full
+              ? `${count(lost, 'sample')} could not be kept`
+              : `${count(lost, 'sample')} could not be written${since === '' ? '' : ` ${since}`}: ${why}`
             : few
               ? `${percent(share)} of the ticks were sampled`
               : 'The clock jumped while the job ran',
@@ -112,11 +119,13 @@ export const recordingGaps: Check = {
                 },
               ]
             : []),
-          ...lost_samples.slice(0, 4).map((l) => ({
-            text: `${l.node}: ${count(l.rows, 'row')} of ${l.table}: ${l.why}`,
-            from: 'agent.json',
-            node: l.node,
-          })),
+          ...[...Map.groupBy(lost_samples, ({ node }) => node)].slice(0, 4).flatMap(([node, own]) =>
+            lossesOf(own).map(({ why, since, tables }) => ({
+              text: `${node}: ${why}${since === '' ? '' : ` ${since}`}: ${tables}`,
+              from: 'agent.json',
+              node,
+            })),
+          ),
           ...clock_jumps.slice(0, 4).map((j) => ({
             text: `${j.node}: clock jumped by ${figure(j.seconds)} s`,
             from: 'agent.json',
