@@ -120,30 +120,6 @@ static void add_names(const char *first)
     add_within(ONE_NAME, "exename", name, strlen(name));
 }
 
-/* The arguments lie one behind the other, each ended by a zero: what is between them becomes a space. */
-struct arguments {
-    bool program; /* still at the first, which is the program itself */
-    bool gap;     /* a zero that becomes a space if anything follows */
-};
-
-/* Joins a piece of them; the text is at most one byte longer. Returns its length. */
-static size_t join(struct arguments *state, const char *bytes, size_t length, char *joined)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (state->program) {
-            state->program = bytes[i] != '\0';
-            continue;
-        }
-        if (state->gap)
-            joined[n++] = ' ';
-        state->gap = bytes[i] == '\0';
-        if (!state->gap)
-            joined[n++] = bytes[i];
-    }
-    return n;
-}
-
 /* Where the kernel has put the arguments, if we were told. */
 static struct {
     const char *bytes;
@@ -191,26 +167,34 @@ static size_t next_piece(struct source *source, char *buffer, size_t size)
     return length;
 }
 
-/* The scratch buffer takes a piece as it is in its first half, and joined in its second. */
+/* How much of a piece still belongs to the first argument, which is the program itself. */
+static size_t skip_program(bool *inside, const char *bytes, size_t length)
+{
+    const char *zero = *inside ? memchr(bytes, '\0', length) : NULL;
+    size_t skipped = !*inside ? 0 : zero == NULL ? length : (size_t)(zero - bytes) + 1;
+    *inside = *inside && zero == NULL;
+    return skipped;
+}
+
+/* They lie one behind the other, and keep the zeros that end them: so it remains known where each begins. */
 static void add_arguments(char *scratch, size_t size)
 {
-    struct arguments state = { .program = true };
+    bool inside = true;
     struct source source = open_arguments();
-    size_t half = size / 2, piece = half - 1;
-    size_t length = next_piece(&source, scratch, piece);
+    size_t piece = size - 1, length = next_piece(&source, scratch, piece);
     scratch[length] = '\0';
     add_names(scratch);
-    size_t joined = join(&state, scratch, length, scratch + half);
+    size_t skipped = skip_program(&inside, scratch, length);
     add_char(&made, '\t');
     struct text room = { made.at, identity + sizeof identity - 1 };
-    if (length < piece && add_escaped(&room, scratch + half, joined) == joined) {
+    if (length < piece && add_escaped(&room, scratch + skipped, length - skipped) == length - skipped) {
         made.at = room.at;
     } else {
         add_word(&made, continued);
         do {
-            send_piece("args", scratch + half, joined);
+            send_piece("args", scratch + skipped, length - skipped);
             length = next_piece(&source, scratch, piece);
-            joined = join(&state, scratch, length, scratch + half);
+            skipped = skip_program(&inside, scratch, length);
         } while (length > 0);
     }
     close_file(source.descriptor);

@@ -50,8 +50,8 @@ size_t add_escaped(struct text *text, const char *bytes, size_t length)
             continue;
         }
         *text->at++ = '\\';
-        if (c == '\\' || c == '\n' || c == '\t' || c == '\r') {
-            *text->at++ = c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : '\\';
+        if (c == '\\' || c == '\n' || c == '\t' || c == '\r' || c == '\0') {
+            *text->at++ = c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : c == '\0' ? '0' : '\\';
         } else {
             *text->at++ = 'x';
             *text->at++ = hex[c >> 4];

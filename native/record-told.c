@@ -76,7 +76,7 @@ static const char *first_of(char *const *environment, const char *const *names)
     return value;
 }
 
-/* All but the first, which is the program itself; joined by spaces. */
+/* All but the first, which is the program itself; each with the zero that ends it. */
 static void add_told_arguments(struct text *text, struct ahead *to, char *const *arguments)
 {
     bool fits = true;
@@ -84,22 +84,16 @@ static void add_told_arguments(struct text *text, struct ahead *to, char *const 
     struct text trial = *text;
     char *const *first = arguments == NULL || arguments[0] == NULL ? NULL : arguments + 1;
     for (char *const *each = first; fits && each != NULL && *each != NULL; each++) {
-        size_t length = strlen(*each);
-        if (each != first)
-            add_char(&trial, ' ');
+        size_t length = strlen(*each) + 1;
         fits = add_escaped(&trial, *each, length) == length;
     }
-    /* the last bytes of the line's room may be what a space found no more */
-    if (fits && trial.at + 4 < trial.end) {
+    if (fits) {
         *text = trial;
         return;
     }
     to->field = "args";
-    for (char *const *each = first; *each != NULL; each++) {
-        if (each != first)
-            send_ahead(to, " ", 1);
-        send_ahead(to, *each, strlen(*each));
-    }
+    for (char *const *each = first; *each != NULL; each++)
+        send_ahead(to, *each, strlen(*each) + 1);
     add_word(text, "\\c");
 }
 
@@ -112,7 +106,7 @@ static void tell(const char *how, int64_t time, pid_t pid, pid_t parent, const c
     struct ahead to = { pid, time, "rank" };
     struct text text;
     long length = syscall(SYS_getcwd, folder, sizeof folder);
-    begin_line(&text, line, sizeof line, "S2");
+    begin_line(&text, line, sizeof line, "S3");
     add_field(&text, time);
     add_field(&text, pid);
     add_field(&text, time);

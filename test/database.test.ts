@@ -31,7 +31,17 @@ import { type GivenProcess, makeProcessRecording } from './process-recording.ts'
 const JOB: Record<string, readonly GivenProcess[]> = {
   c1: [
     { pid: 100, start: 0, end: 50, exename: 'bash', cpu: 1, tags: 'op:all' },
-    { pid: 101, ppid: 100, start: 1, end: 20, exename: 'cc1', cpu: 18, tags: 'op:build;seq:1', threads: [10, 5, 3] },
+    {
+      pid: 101,
+      ppid: 100,
+      start: 1,
+      end: 20,
+      exename: 'cc1',
+      argv0: '/usr/bin/cc1',
+      cpu: 18,
+      tags: 'op:build;seq:1',
+      threads: [10, 5, 3],
+    },
     { pid: 102, ppid: 100, start: 21, exename: 'ld', tags: 'op:link' },
     {
       pid: 101,
@@ -94,6 +104,21 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     for (const other of others) await other.close();
     assert.equal(await schemaVersion(database), SCHEMA);
     await needSchema(database);
+  });
+
+  test('tables of an earlier schema are brought forward with what they hold', async () => {
+    const fresh = server.fresh();
+    const old = await connect(fresh);
+    await migrate(old, migrations.slice(0, 1));
+    await assert.rejects(needSchema(old), /are of an older Tacho \(schema 1; this one has 2\)/);
+    await old.query(
+      "insert into tacho.processes (job, process, node, source, depth, descendants) values (1, 0, 'c1', 'record', 0, 0)",
+    );
+    await migrate(old);
+    await needSchema(old);
+    const { rows } = await old.query<{ argv0: string | null }>('select argv0 from tacho.processes');
+    assert.deepEqual(rows, [{ argv0: null }]);
+    await old.close();
   });
 
   test('a step that fails leaves the tables as they were; the next one that works is taken', async () => {

@@ -14,6 +14,7 @@ export interface GivenProcess {
   /** Missing: it left no record of its end. */
   end?: number;
   exename?: string;
+  argv0?: string;
   args?: string;
   tags?: string;
   /** CPU seconds, half of them in the kernel. */
@@ -76,6 +77,7 @@ function startRow(one: GivenProcess): Row {
     sid: 1,
     uid: 1000,
     exename: one.exename ?? 'program',
+    argv0: one.argv0 ?? '',
     path: `/usr/bin/${one.exename ?? 'program'}`,
     args: one.args ?? '',
     tags: one.tags ?? '',

@@ -45,7 +45,7 @@ test('tacho run records every process, its end and its threads, and leaves nothi
     Array.from({ length: 300 }, (_, i) => String(i)),
   );
   const shell = ends.at(-1)!;
-  assert.deepEqual([shell.args, shell.exitcode], [`-c ${script}`, 5]);
+  assert.deepEqual([shell.args, shell.exitcode], [`-c '${script}'`, 5]);
   assert.ok(ends.every((row) => row === shell || row.ppid === Number(shell.pid)));
   assert.equal(ends.find((row) => row.exename === 'echo')!.tags, 'op:last');
   assert.equal(rows(recording, 'process_start').length, 302);
@@ -85,6 +85,24 @@ test('arguments, environment and the name of the program reach the command as th
   assert.equal(stdout, `a\xffb\xe9  ${utf8('ü')} \xc2 \n\xfe\xffz|${utf8('ä�')}`);
 });
 
+test('arguments come back from a recording as they were, one by one', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const hard = ['one two', 'three', '', 'new\nline', 'a:b', '%d %', "it's", '"q"', '\\', '€'.repeat(33_000), ''];
+  tacho(['run', '--no-report', '-o', 'r', '--', '/bin/true', ...hard], { cwd });
+  const [said] = JSON.parse(tacho(['processes', 'r', '--format', 'json'], { cwd }).out);
+  const shell = (text: string): string =>
+    spawnSync('sh', ['-s'], { input: `set -- ${text}\nprintf '<%s>' "$@"`, encoding: 'utf8' }).stdout;
+  const expected = hard.map((word) => `<${word}>`).join('');
+  assert.equal(shell(said.args), expected);
+  assert.equal(said.argv0, '/bin/true');
+  const csv = tacho(['processes', 'r', '--format', 'csv', '--columns', 'args'], { cwd }).out;
+  assert.equal(shell(csv.slice('args\n"'.length, -2).replaceAll('""', '"')), expected);
+  assert.equal(
+    JSON.parse(tacho(['processes', 'r', '--filter', 'argv0=true', '--format', 'json'], { cwd }).out).length,
+    1,
+  );
+});
+
 test('the first process is told by tacho run when it was killed or says nothing itself', { skip }, (t) => {
   const cwd = temporaryFolder(t);
   const killed = tacho(['run', '--no-report', '-o', 'k', '--', 'sh', '-c', '/bin/true; kill -9 $$'], { cwd });
@@ -100,7 +118,7 @@ test('the first process is told by tacho run when it was killed or says nothing 
   assert.equal(tacho(['run', '--no-report', '-o', 'm', '--', './mute', 'a b'], { cwd }).code, 6);
   const [only, ...more] = JSON.parse(tacho(['processes', 'm', '--format', 'json'], { cwd }).out);
   assert.deepEqual(more, []);
-  assert.deepEqual([only.exename, only.args, only.exitcode, only.source], ['mute', 'a b', 6, 'parent']);
+  assert.deepEqual([only.exename, only.args, only.exitcode, only.source], ['mute', "'a b'", 6, 'parent']);
   assert.ok(only.cpu_time > 20_000, `${only.cpu_time} µs`);
 });
 

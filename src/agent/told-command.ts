@@ -4,10 +4,11 @@ import * as path from 'node:path';
 import type { Records } from '../sources/scope.ts';
 import type { CommandEnding } from './command.ts';
 
-/** Bytes of a text in one line, before control characters are written out. */
+/** Characters of a text in one line, before control characters are written out. */
 const PIECE = 800;
+const PIECES = new RegExp(`.{1,${PIECE}}`, 'gsu');
 
-const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\t': '\\t', '\r': '\\r' };
+const ESCAPES: Readonly<Record<string, string>> = { '\0': '\\0', '\\': '\\\\', '\n': '\\n', '\t': '\\t', '\r': '\\r' };
 const escaped = (text: string): string =>
   text.replace(/[\\\0-\x1f\x7f]/g, (c) => ESCAPES[c] ?? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
@@ -28,9 +29,7 @@ export function tellStart(
   const lines: (string | number)[][] = [];
   const text = (field: string, value: string): string => {
     if (value.length <= PIECE) return escaped(value);
-    for (let from = 0; from < value.length; from += PIECE) {
-      lines.push(['A1', pid, start, field, escaped(value.slice(from, from + PIECE))]);
-    }
+    for (const piece of value.match(PIECES) ?? []) lines.push(['A1', pid, start, field, escaped(piece)]);
     return '\\c';
   };
   const [first = '', ...rest] = command;
@@ -41,9 +40,9 @@ export function tellStart(
     text('path', programOf(first, env.PATH)),
     text('argv0', first),
     '',
-    text('args', rest.join(' ')),
+    text('args', rest.map((word) => `${word}\0`).join('')),
   ];
-  lines.push(['S2', start, pid, start, '', '', '', process.getuid!(), 'spawn', ...texts]);
+  lines.push(['S3', start, pid, start, '', '', '', process.getuid!(), 'spawn', ...texts]);
   append(records, lines);
 }
 

@@ -10,7 +10,7 @@ const DOLLAR = 36;
  */
 export function textOf(bytes: Buffer): string {
   const marked = bytes[0] === DOLLAR && bytes[1] === QUOTE;
-  return !marked && isUtf8(bytes) ? bytes.toString('utf8') : quoted(bytes);
+  return !marked && isUtf8(bytes) ? bytes.toString('utf8') : quotedBytes(bytes);
 }
 
 /** The bytes that a text of `textOf` stands for. */
@@ -23,7 +23,8 @@ export function bytesOf(text: string): Buffer {
   return Buffer.concat(pieces);
 }
 
-function quoted(bytes: Buffer): string {
+/** Any bytes, as bash would quote them. */
+export function quotedBytes(bytes: Buffer): string {
   let out = "$'";
   for (let at = 0; at < bytes.length; ) {
     const first = bytes[at]!;

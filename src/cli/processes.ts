@@ -30,7 +30,7 @@ export function whole(value: string): number {
 /** What text shows; anything else may need every column. */
 function wantedColumns({ tree, filter, sort = 'cpu', columns, format }: Options): string[] | undefined {
   if (filter.length > 0 || format !== 'text') return undefined;
-  return [sort, ...(columns ?? ['command', ...(tree ? [] : ['rss', 'io'])])];
+  return [sort, ...(columns ?? ['command', ...(tree ? [] : ['rss', 'io', 'argv0'])])];
 }
 
 export function define(command: Command): void {
@@ -51,7 +51,7 @@ export function define(command: Command): void {
       `
 Filters are NAME=VALUE, !=, >, >=, <, <= or ~ (a regular expression); a name is that of a column, or tag:KEY:
   exename=cp  cpu>1s  rss>=2GiB  duration<10ms  exitcode!=0  user=ada
-  args~'\\.nc$'  node=c1  pid=4711  source=sample  tag:op=timavg
+  argv0=gcc  args~'\\.nc$'  node=c1  pid=4711  source=sample  tag:op=timavg
   at=2026-11-15T20:49Z (alive then)  tags= (missing)  tags!= (there)
 
 Examples:

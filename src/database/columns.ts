@@ -46,6 +46,7 @@ export const PROCESS_TEXTS = {
   node: 'node',
   user: 'user_name',
   exename: 'exename',
+  argv0: 'argv0',
   path: 'path',
   args: 'args',
   directory: 'directory',

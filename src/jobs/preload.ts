@@ -82,6 +82,15 @@ export function noteReader(folder: string, recording: string): void {
   fs.writeFileSync(path.join(folder, 'agent'), JSON.stringify(agent), { mode: 0o600 });
 }
 
+/** The recording for which it is read. */
+export function readsFor(folder: string): string | undefined {
+  try {
+    return (JSON.parse(fs.readFileSync(path.join(folder, 'agent'), 'utf8')) as { recording?: string }).recording;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Agents that were killed leave their file behind, and it lies in memory. */
 export function removeAbandoned(place: string): void {
   for (const name of fs.readdirSync(place)) {
@@ -124,7 +133,7 @@ export function tryLibrary(env: Environment, folder: string): Note | undefined {
       );
     }
     const lines = fs.existsSync(file) ? fs.readFileSync(file, 'latin1') : '';
-    if (!/^E2\t.*\t\.$/m.test(lines)) {
+    if (!/^E3\t.*\t\.$/m.test(lines)) {
       return note(said === '' ? `${command[0]} was started with it and has written nothing` : said);
     }
     return undefined;

@@ -1,17 +1,26 @@
+import { unquoted, wordsOf } from '../base/shell-words.ts';
+
 /**
  * A command without what differs from run to run: numbers, folders, names made up for the moment. Two processes with the
  * same shape did the same work, each on its own files.
  */
 export function shapeOf(exename: string, args: string): string {
-  const words = args.split(' ').filter((word) => word !== '');
   const shaped: string[] = [];
-  for (const word of words) {
+  for (const word of plainWords(args)) {
     const shape = wordShape(word);
     // twelve files or thirteen: still the same command
     if (shape !== shaped.at(-1)) shaped.push(shape);
   }
   return [exename, ...shaped].join(' ');
 }
+
+/** Words between blanks, those of a script in an argument too; so texts without quotes have the same ones. */
+const plainWords = (args: string): string[] =>
+  wordsOf(args).flatMap((word) =>
+    unquoted(word)
+      .split(' ')
+      .filter((part) => part !== ''),
+  );
 
 /** Folders of names that are made up for the moment. */
 const PASSING = /^\/(?:tmp|var\/tmp|dev\/shm)\//;
@@ -32,6 +41,6 @@ const INTERPRETERS = /^(?:(?:ba|da|tc|c|z|k|fi)?sh|perl|python|ruby|Rscript|R|ja
 /** What a command is to its user: the program, and for one that runs scripts also which. */
 export function programOf(exename: string, args: string): string {
   if (!INTERPRETERS.test(exename)) return exename;
-  const script = args.split(' ').find((word) => word !== '' && !word.startsWith('-'));
+  const script = plainWords(args).find((word) => !word.startsWith('-'));
   return script === undefined ? exename : `${exename} ${wordShape(script)}`;
 }

@@ -1,7 +1,7 @@
 import { usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
 import { jobCpuTime } from './operations.ts';
-import { durationOf, type ProcessSet } from './process-set.ts';
+import { durationOf, type ProcessSet, TEXTS } from './process-set.ts';
 import { tagReader } from './process-tags.ts';
 
 /** What the values of a column are: it decides how they are written and how a filter reads them. */
@@ -34,7 +34,6 @@ const ALIASES: Readonly<Record<string, string>> = {
   name: 'exename',
 };
 
-const TEXTS = ['node', 'user', 'exename', 'path', 'args', 'directory', 'tags', 'rank', 'ended', 'source'] as const;
 const NUMBERS = {
   pid: 'count',
   ppid: 'count',

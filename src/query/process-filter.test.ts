@@ -5,8 +5,29 @@ import { filterProcesses } from './process-filter.ts';
 import { BEGAN, testSet } from './test-processes.ts';
 
 const set = testSet([
-  { pid: 1, from: 0, to: 90, cpu: 2, exename: 'sh', args: '-c make', exitcode: 0, metrics: { rssmax: 1024 } },
-  { pid: 2, ppid: 1, from: 5, to: 6, cpu: 0.5, exename: 'cp', args: 'a b', exitcode: 1, tags: 'op:copy;seq:1' },
+  {
+    pid: 1,
+    from: 0,
+    to: 90,
+    cpu: 2,
+    exename: 'sh',
+    argv0: '/bin/sh',
+    args: '-c make',
+    exitcode: 0,
+    metrics: { rssmax: 1024 },
+  },
+  {
+    pid: 2,
+    ppid: 1,
+    from: 5,
+    to: 6,
+    cpu: 0.5,
+    exename: 'cp',
+    argv0: 'sh',
+    args: 'a b',
+    exitcode: 1,
+    tags: 'op:copy;seq:1',
+  },
   { pid: 3, ppid: 1, from: 50, cpu: 9, exename: 'cp', args: 'c=d e', node: 'c2', source: 'start' },
   { pid: 4, ppid: 1, from: 60, to: 61, exename: 'ls', metrics: { rssmax: 2 * 2 ** 20 } },
 ]);
@@ -30,6 +51,10 @@ const cases: [expressions: string[], pids: number[]][] = [
   [['args~^.=d'], [3]],
   [['args!~[ab]'], [3, 4]],
   [['args=c=d e'], [3]],
+  [['argv0=sh'], [1, 2]],
+  [['argv0=/bin/sh'], [1]],
+  [['argv0!=sh'], [3, 4]],
+  [['argv0~^sh'], [2]],
   [['source=start'], [3]],
   [['pid=4'], [4]],
   [

@@ -53,8 +53,11 @@ function patternTest(column: ProcessColumn, operator: string, value: string): Te
 }
 
 function textTest(column: ProcessColumn, operator: string, value: string): Test {
-  if (operator === '=') return (i) => column.text(i) === value;
-  if (operator === '!=') return (i) => column.text(i) !== value;
+  // who looks for gcc means /usr/bin/gcc, too
+  const short = column.name === 'argv0' && !value.includes('/');
+  const is = (i: number): boolean => (short ? column.text(i).replace(/.*\//s, '') : column.text(i)) === value;
+  if (operator === '=') return is;
+  if (operator === '!=') return (i) => !is(i);
   throw usage(`${column.name} is a text: it has no ${operator}`, 'use =, != or ~ (a regular expression)');
 }
 

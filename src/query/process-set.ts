@@ -27,6 +27,7 @@ export const TEXTS = [
   'node',
   'user',
   'exename',
+  'argv0',
   'path',
   'args',
   'directory',

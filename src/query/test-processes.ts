@@ -12,6 +12,7 @@ export interface Told {
   job?: number;
   node?: string;
   exename?: string;
+  argv0?: string;
   args?: string;
   tags?: string;
   source?: string;

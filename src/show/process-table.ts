@@ -62,12 +62,14 @@ function usual(set: ProcessSet, rows: readonly number[], width: number, pen: Pai
       right('I/O', 3),
       right('threads', 4),
       right('exit', 1),
+      { head: 'called', most: 16, spare: 5 },
       { head: 'node', most: 12, middle: true },
       { head: 'job', most: 14, middle: true },
     ],
     rows.map((i) => [
       ...figures.map((column) => columnCell(column, i)),
       endings ? endingOf(set, i) : '',
+      printable(calledBy(set, i)),
       nodes ? printable(set.node[i]!) : '',
       several ? printable(set.jobs[set.job[i]!]!.id) : '',
     ]),
@@ -76,6 +78,12 @@ function usual(set: ProcessSet, rows: readonly number[], width: number, pen: Pai
     width,
     pen,
   );
+}
+
+/** The name that it was called by, where the command does not say so. */
+function calledBy(set: ProcessSet, i: number): string {
+  const name = set.argv0[i]!.replace(/.*\//s, '');
+  return name === set.exename[i] ? '' : name;
 }
 
 function chosen(rows: readonly number[], columns: readonly ProcessColumn[], width: number, pen: Paint): string[] {

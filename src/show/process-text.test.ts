@@ -11,7 +11,7 @@ import { textWidth } from './text-table.ts';
 import { timelineText } from './timeline.ts';
 
 const set = testSet([
-  { pid: 10, ppid: 1, from: 0, to: 90, cpu: 1, exename: 'sh', args: 'job.sh', exitcode: 0 },
+  { pid: 10, ppid: 1, from: 0, to: 90, cpu: 1, exename: 'sh', argv0: '/bin/sh', args: 'job.sh', exitcode: 0 },
   { pid: 11, ppid: 10, from: 1, to: 50, cpu: 2, exename: 'sim', args: `${'x'.repeat(90)} end`, exitcode: 3 },
   {
     pid: 12,
@@ -51,6 +51,20 @@ test('only the columns that are asked for', () => {
     'no end: 1 process started, then killed or still running',
     '',
   ]);
+});
+
+test('the name that a process was called by is there where the command does not say it', () => {
+  const called = testSet([
+    { pid: 1, from: 0, to: 1, cpu: 1, exename: 'dash', argv0: '/bin/sh', args: '-c x' },
+    { pid: 2, from: 0, to: 1, cpu: 1, exename: 'cc1', argv0: '/usr/bin/cc1' },
+  ]);
+  const [head, first, second] = processTable(called, [0, 1], undefined, 0, { width: 120 }).split('\n');
+  assert.match(head!, / called +command$/);
+  assert.match(first!, / sh +dash -c x$/);
+  assert.match(second!, / {6,}cc1$/);
+  assert.match(processJson(called, [0], ['pid', 'argv0']), /"argv0":"\/bin\/sh"/);
+  assert.equal(processCsv(called, [1], ['argv0']), 'argv0\n/usr/bin/cc1\n');
+  assert.doesNotMatch(processTable(called, [1], undefined, 0, { width: 120 }), /called/);
 });
 
 test('control characters in commands do not reach the terminal', () => {

@@ -1,7 +1,7 @@
 import { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
 import { type Known, knownProcesses, NOTHING, type Written } from './process-record-known.ts';
-import { decoded, nameOf, placeOf } from './process-record-text.ts';
+import { decoded, decodedArguments, nameOf, placeOf } from './process-record-text.ts';
 
 /** The tables that the lines of native/record-*.c become, and the rows that are ready. */
 export interface RecordFrames {
@@ -31,7 +31,7 @@ const TEXT = 65;
 const WAITED = 87;
 const TAKEN_BACK = 78;
 const FIRST = 49;
-const SECOND = 50;
+const THIRD = 51;
 
 const METRICS = 28;
 /** Fields of each kind of line, the point included; events follow the metrics of ends. */
@@ -119,9 +119,10 @@ export function recordLines(
   function text(i: number, field: string, id: string): string {
     const from = at[i]!;
     const to = at[i + 1]! - 1;
-    if (to - from !== 2 || bytes[from] !== BACKSLASH || bytes[from + 1] !== LOWER_C) return decoded(bytes, from, to);
+    const decode = field === 'args' ? decodedArguments : decoded;
+    if (to - from !== 2 || bytes[from] !== BACKSLASH || bytes[from + 1] !== LOWER_C) return decode(bytes, from, to);
     const pieces = Buffer.concat(longTexts.get(id)?.get(field) ?? []);
-    return decoded(pieces, 0, pieces.length);
+    return decode(pieces, 0, pieces.length);
   }
 
   function split(from: number, to: number): void {
@@ -487,7 +488,7 @@ export function recordLines(
       bad = false;
       split(from, to);
       const kind = buffer[from]!;
-      const version = kind === START || kind === END ? SECOND : FIRST;
+      const version = kind === START || kind === END ? THIRD : FIRST;
       if (buffer[from + 1] !== version || buffer[from + 2] !== TAB) trouble.unknown++;
       else if (kind === START && fields === START_FIELDS) started();
       else if (kind === END && fields >= END_FIELDS) ended();

@@ -1,13 +1,23 @@
 import * as path from 'node:path';
 import { bytesOf, textOf } from '../base/byte-text.ts';
+import { shellText } from '../base/shell-words.ts';
 
 const BACKSLASH = 92;
+const ZERO = 48;
 const LOWER_N = 110;
 const LOWER_R = 114;
 const LOWER_T = 116;
 const LOWER_X = 120;
 const DOLLAR = 36;
 const SLASH = 47;
+
+/** The letters of control characters. */
+const LETTERS: ReadonlyMap<number, number> = new Map([
+  [ZERO, 0],
+  [LOWER_N, 10],
+  [LOWER_T, 9],
+  [LOWER_R, 13],
+]);
 
 /** A program's path; a relative one is meant from the folder. */
 export function placeOf(directory: string, program: string): string {
@@ -36,6 +46,12 @@ export function decoded(bytes: Buffer, from: number, to: number): string {
   return textOf(escapes ? unescaped(bytes.subarray(from, to)) : bytes.subarray(from, to));
 }
 
+/** Arguments, each ended by a zero, as one text. */
+export function decodedArguments(bytes: Buffer, from: number, to: number): string {
+  const text = bytes.subarray(from, to);
+  return shellText(text.includes(BACKSLASH) ? unescaped(text) : text);
+}
+
 /** A backslash is followed by another, by the letter of a control character or by the two digits of one. */
 function unescaped(text: Buffer): Buffer {
   const out = Buffer.allocUnsafe(text.length);
@@ -49,7 +65,7 @@ function unescaped(text: Buffer): Buffer {
     if (next === LOWER_X) {
       out[length++] = Number.parseInt(text.toString('latin1', p + 1, p + 3), 16);
       p += 2;
-    } else out[length++] = next === LOWER_N ? 10 : next === LOWER_T ? 9 : next === LOWER_R ? 13 : BACKSLASH;
+    } else out[length++] = next === undefined ? BACKSLASH : (LETTERS.get(next) ?? BACKSLASH);
   }
   return out.subarray(0, length);
 }

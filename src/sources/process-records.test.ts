@@ -28,8 +28,15 @@ interface Line {
   threads?: number;
 }
 
-const startLine = ({ pid = 10, start = 100, ppid = 1, began = 'exec', name = '', args = 'a b' }: Line = {}): string =>
-  ['S2', start, pid, start, ppid, 2, 3, 4, began, '7', 'op:x', '/dir', '/bin/prog', './call', name, args, '.'].join(
+const startLine = ({
+  pid = 10,
+  start = 100,
+  ppid = 1,
+  began = 'exec',
+  name = '',
+  args = 'a\\0b\\0',
+}: Line = {}): string =>
+  ['S3', start, pid, start, ppid, 2, 3, 4, began, '7', 'op:x', '/dir', '/bin/prog', './call', name, args, '.'].join(
     '\t',
   );
 
@@ -39,14 +46,14 @@ const endLine = ({
   time = 900,
   ended = 'exit',
   ppid = 1,
-  args = 'a b',
+  args = 'a\\0b\\0',
   name = '',
   threads = 1,
   code = '5',
 }: Line = {}): string => {
   const codes = ended === 'exec' ? ['', ''] : [code, '0'];
   const identity = [time, pid, start, ppid, 2, 3, 4, '7', 'op:x', '/dir', '/bin/prog', './call', name, args];
-  return ['E2', ...identity, ended, ...codes, threads, 0, ...METRICS, '.'].join('\t');
+  return ['E3', ...identity, ended, ...codes, threads, 0, ...METRICS, '.'].join('\t');
 };
 
 const threadLine = (pid: number, tid: number): string =>
@@ -246,8 +253,8 @@ test('texts that are too long for a line come in pieces', () => {
   take(Buffer.from(startLine({ args: '\\c' })));
   take(Buffer.from(endLine({ args: '\\c' })));
   const { start, end } = parser.frames;
-  assert.equal(start.texts[6], 'one € two');
-  assert.equal(end.texts[6], 'one € two');
+  assert.equal(start.texts[6], "'one € two'");
+  assert.equal(end.texts[6], "'one € two'");
 });
 
 test('arguments are left out of a redacted recording', () => {
@@ -286,7 +293,7 @@ test('damaged lines are counted and leave no row', () => {
   const found = read(wrong);
   assert.deepEqual([found.starts, found.ends, found.threads], [[], [], []]);
   assert.equal(found.torn, wrong.length);
-  assert.equal(read([whole.replace('E2', 'E1')]).unknown, 1);
+  assert.equal(read([whole.replace('E3', 'E2')]).unknown, 1);
 });
 
 test('no bytes at all make it fail, and a line that is cut off anywhere is none', () => {

@@ -19,7 +19,10 @@ const identity: Column[] = [
   text('tags', 'What TACHO_TAGS or PAPIEX_TAGS said when the image started: `op:build;seq:4`.'),
   text('directory', 'The working directory when the image started.'),
   text('path', 'The program.'),
-  text('args', "The arguments, joined by spaces; bytes that are no UTF-8 are quoted as bash does it: `$'a\\xff'`."),
+  text(
+    'args',
+    "The arguments, joined by spaces; those that a shell would read otherwise are quoted: `'a b' '' $'a\\xff'`.",
+  ),
   text('exename', 'The name that the program was called by, if it is one of its file; else the name of the file.'),
 ];
 

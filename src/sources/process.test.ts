@@ -169,6 +169,17 @@ test('a new program in the same process has a new name and command', (t) => {
   const [row] = m.at(1);
   assert.equal(row!.name, 'sim');
   assert.equal(row!.command, './sim');
+  // arguments stay apart, as in the records of processes
+});
+
+test('arguments stay apart, as in the records of processes', (t) => {
+  const m = machine(t, [{ ...WORK, command: ['./sim', 'one two', '', "it's", 'a\nb', ''] }]);
+  assert.equal(m.at(0)[0]!.command, "./sim 'one two' '' 'it'\\''s' 'a\nb' ''");
+  m.put({ ...WORK, name: 'sim', command: ['x'.repeat(5000), 'y'], schedule: [5, 5, 77] });
+  assert.equal(m.at(1)[0]!.command, `${'x'.repeat(4096)}…`);
+  // a title, and what was left of the arguments that it was written over
+  m.put({ ...WORK, name: 'title', command: ['nginx: worker', '', '', ''], schedule: [6, 6, 78] });
+  assert.equal(m.at(2)[0]!.command, "'nginx: worker'");
 });
 
 test('redacted: the name, never the arguments', (t) => {

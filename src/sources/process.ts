@@ -1,3 +1,4 @@
+import { shellText } from '../base/shell-words.ts';
 import { bootMilliseconds } from './boot-time.ts';
 import { lineEnd, number, scan, spells } from './digits.ts';
 import type { Host } from './host.ts';
@@ -324,7 +325,7 @@ function statusField(bytes: Buffer, from: number): (typeof STATUS_FIELDS)[number
   return undefined;
 }
 
-/** The arguments joined by blanks; empty when there are none (kernel threads, processes that have ended). */
+/** The program and its arguments, as `args` of process records has them; empty when there are none (kernel threads, processes that have ended). */
 function readCommand(host: Host, pid: number): string {
   const file = host.tryKeep(`/proc/${pid}/cmdline`, true);
   if (file === undefined) return '';
@@ -335,8 +336,10 @@ function readCommand(host: Host, pid: number): string {
     // it may be somebody else's now
   }
   file.close();
-  while (end > 0 && host.bytes[end - 1] === 0) end--;
-  if (end <= 0) return '';
-  const command = host.bytes.toString('utf8', 0, Math.min(end, LONGEST_COMMAND)).replaceAll('\0', ' ');
-  return printable(end > LONGEST_COMMAND ? `${command}…` : command);
+  const command = host.bytes.subarray(0, Math.min(end, LONGEST_COMMAND));
+  const first = command.indexOf(0);
+  // who writes a title over its arguments leaves zeros behind it
+  const titled = first >= 0 && command.subarray(first).every((byte) => byte === 0);
+  const text = shellText(titled ? command.subarray(0, first) : command);
+  return end > LONGEST_COMMAND && !titled ? `${text}…` : text;
 }

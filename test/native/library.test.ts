@@ -145,7 +145,7 @@ test('a static program says nothing, its children do', { skip }, (t) => {
   assert.equal(status, 0);
   assert.deepEqual(
     ends.map((row) => row.args),
-    ['child', '-c /bin/true child'],
+    ['child', "-c '/bin/true child'"],
   );
   assert.equal(starts.length, 2);
 });

@@ -169,9 +169,9 @@ test('fork and exec, vfork, spawn, system and popen: each program once, with its
     assert.equal(child!.ppid, Number(parent!.pid), name);
   }
   const system = run('system');
-  assert.deepEqual(system.ends.map((row) => row.args).slice(-2), ['-c /bin/true child', 'system']);
+  assert.deepEqual(system.ends.map((row) => row.args).slice(-2), ["-c '/bin/true child'", 'system']);
   const popen = run('popen');
-  assert.deepEqual(popen.ends.map((row) => row.args).slice(-2), ['-c /bin/echo child', 'popen']);
+  assert.deepEqual(popen.ends.map((row) => row.args).slice(-2), ["-c '/bin/echo child'", 'popen']);
   const borrowed = run('vfork_exit').ends;
   assert.deepEqual(
     borrowed.map((row) => [row.exitcode, row.told_by]),
@@ -284,7 +284,7 @@ test('programs that say nothing are told by whoever starts them and waits for th
     assert.equal(found.ends.length, 2, name);
     assert.deepEqual(
       [child.exename, child.argv0, child.args, child.directory],
-      [path.basename(mute), mute, `burn_and_exit 30 7 ${long}`, process.cwd()],
+      [path.basename(mute), mute, `burn_and_exit 30 7 '${long}'`, process.cwd()],
       name,
     );
     assert.deepEqual([child.ended, child.exitcode, child.exitsignal, child.told_by], ['exit', 7, 0, 'parent'], name);
@@ -451,13 +451,16 @@ test('arguments of any kind and length survive', { skip }, () => {
     '',
   ];
   const [end] = recorded([cases, 'exit', '0', ...hard]).ends;
-  assert.equal(end!.args, `exit 0  a b it's "q" new\nline tab\there back\\slash percent%d a:b;c ümläut € `);
+  assert.equal(
+    end!.args,
+    `exit 0 '' 'a b' 'it'\\''s' '"q"' 'new\nline' 'tab\there' 'back\\slash' percent%d 'a:b;c' 'ümläut €' ''`,
+  );
   for (const length of [1000, 2500, 4096, 100_000, 120_000]) {
     const long = 'x€y\n'.repeat(length).slice(0, length - 1);
     // one argument must not be longer than 128 KiB
     const words = [long.slice(0, 60_000), long.slice(60_000)].filter((word) => word !== '');
     const { starts, ends, lines } = recorded([cases, 'exit', '0', ...words]);
-    const expected = `exit 0 ${words.join(' ')}`;
+    const expected = `exit 0 ${words.map((word) => `'${word}'`).join(' ')}`;
     assert.equal(starts[0]!.args, expected, `start, ${length}`);
     assert.equal(ends[0]!.args, expected, `end, ${length}`);
     assert.ok(Math.max(...lines.map((line) => line.length)) < 4096);
@@ -466,7 +469,7 @@ test('arguments of any kind and length survive', { skip }, () => {
   const script = path.join(folder, 'binary.sh');
   fs.writeFileSync(script, Buffer.concat([Buffer.from(`exec ${cases} exit 0 '`), binary, Buffer.from("'\n")]));
   const found = recorded(['sh', script]);
-  assert.equal(found.ends.at(-1)!.args, "$'exit 0 f\\xff\\xfe\\x80g\x1b\x7f'");
+  assert.equal(found.ends.at(-1)!.args, "exit 0 $'f\\xff\\xfe\\x80g\x1b\x7f'");
 });
 
 test('long folders, tags and many empty arguments survive', { skip }, () => {
@@ -477,7 +480,17 @@ test('long folders, tags and many empty arguments survive', { skip }, () => {
   assert.equal(end!.directory, fs.realpathSync(deep));
   assert.equal(end!.tags, tags);
   const empty = recorded([cases, 'exit', '0', ...Array.from({ length: 9000 }, () => ''), 'x']).ends[0]!;
-  assert.equal(empty.args, `exit 0${' '.repeat(9001)}x`);
+  assert.equal(empty.args, `exit 0 ${"'' ".repeat(9000)}x`);
+  // where each begins is kept, from who executes and from who waits
+  for (const words of [['one two', 'three'], ['one', 'two', 'three'], ['one', ''], ['one']]) {
+    const quoted = words.map((word) => (/^\w+$/.test(word) ? word : `'${word}'`)).join(' ');
+    assert.deepEqual(
+      recorded(['sh', '-c', `${cases} raw_exit 0 "$@"; ${cases} exit 0 "$@"; :`, 'sh', ...words])
+        .ends.slice(0, 2)
+        .map((row) => row.args),
+      [`raw_exit 0 ${quoted}`, `exit 0 ${quoted}`],
+    );
+  }
 });
 
 test('six writers at once: every line is whole', { skip }, () => {

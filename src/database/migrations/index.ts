@@ -1,4 +1,5 @@
 import { jobs } from './0001-jobs.ts';
+import { argv0 } from './0002-argv0.ts';
 
 /** One step forward. A step that has been released is never changed again: a new one follows. */
 export interface Migration {
@@ -7,7 +8,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-export const migrations: readonly Migration[] = [jobs];
+export const migrations: readonly Migration[] = [jobs, argv0];
 
 /** The schema that this Tacho reads and writes. */
 export const SCHEMA = migrations.at(-1)!.version;
