@@ -251,10 +251,76 @@ test('a member that turns out to be Tacho is none, however long its script took'
   const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100 }]);
   const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [100, 101]);
-  assert.equal(watch.becameOwn(101), false);
+  assert.equal(watch.judgeAgain(101), 'job');
   change(m, 101, [{ pid: 101, parent: 100, environment: { TACHO_OWN: '1' } }]);
-  assert.deepEqual([watch.becameOwn(101), watch.becameOwn(100), [...watch.members.keys()]], [true, false, [100]]);
+  assert.deepEqual([watch.judgeAgain(101), watch.judgeAgain(100), [...watch.members.keys()]], ['own', 'job', [100]]);
   assert.deepEqual(pids(watch), [100]);
+  watch.close();
+});
+
+test("Tacho's own that has ended, and is not collected yet, does not become the job's", (t) => {
+  const own = { TACHO_OWN: '1' };
+  const m = machine(t, [
+    { pid: 100 },
+    { pid: 101, parent: 100, name: 'MainThread', environment: own },
+    { pid: 102, parent: 101, name: 'scancel', environment: own },
+  ]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  assert.deepEqual(pids(watch), [100]);
+  const ended = { command: [], state: 'Z' };
+  // 103 was never seen alive, 104 neither: its parent is Tacho, 105 is anybody's
+  change(m, 105, [
+    { pid: 102, parent: 101, name: 'scancel', ...ended },
+    { pid: 103, parent: 100, name: 'MainThread', ...ended },
+    { pid: 104, parent: 101, name: 'sacct', ...ended },
+    { pid: 105, parent: 100, name: 'sleep', ...ended },
+  ]);
+  // Linux does not even open it any more
+  for (const pid of [102, 103, 104, 105]) m.remove(`/proc/${pid}/environ`);
+  m.write('/proc/103/comm', 'MainThread\n');
+  for (const expected of [[100], [100, 105], [100, 105]]) assert.deepEqual(pids(watch), expected);
+  change(m, 106, [{ pid: 101, parent: 100, name: 'MainThread', ...ended }]);
+  for (const expected of [
+    [100, 105],
+    [100, 105],
+  ])
+    assert.deepEqual(pids(watch), expected);
+  watch.close();
+});
+
+test("a copy of a shell is examined again: it may become Tacho, or do the shell's work itself", (t) => {
+  const shell = { name: 'bash', command: ['bash', 'job.sh'] };
+  const m = machine(t, [{ pid: 100, ...shell }]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const born = Math.floor((Date.now() - 1_700_000_000_000) / 10);
+  const copy = (pid: number, more: Partial<FrozenProcess> = {}): FrozenProcess => {
+    return { pid, parent: 100, session: 100, start: born, ...shell, ...more };
+  };
+  change(m, 104, [copy(101), copy(102), copy(103), copy(104, { user: 3 })]);
+  assert.deepEqual(pids(watch), [100, 104]);
+  change(m, 104, [
+    copy(101, { environment: { TACHO_OWN: '1' } }),
+    copy(102, { command: ['sleep', '9'] }),
+    copy(103, { command: [] }),
+  ]);
+  assert.deepEqual(pids(watch), [100, 102, 104]);
+  // just becoming another program is no time to judge
+  assert.equal(watch.judgeAgain(103), 'between');
+  change(m, 104, [copy(103, { command: ['node', 'main.ts'], environment: { TACHO_OWN: '1' } })]);
+  assert.deepEqual(pids(watch), [100, 102, 104]);
+  watch.close();
+});
+
+test('a root that executes Tacho is no member any more', (t) => {
+  const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100 }]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  assert.deepEqual(pids(watch), [100, 101]);
+  change(m, 102, [
+    { pid: 100, environment: { TACHO_OWN: '1' } },
+    { pid: 102, parent: 100, group: 100, session: 100 },
+  ]);
+  assert.equal(watch.judgeAgain(100), 'own');
+  assert.deepEqual(pids(watch), [101, 102]);
   watch.close();
 });
 

@@ -1,10 +1,11 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { ours } from '../base/ours.ts';
+import { bootMilliseconds } from './boot-time.ts';
 import type { Host } from './host.ts';
 import { type Lister, listCgroup, listProcesses } from './member-lists.ts';
 import { pidCounter } from './pid-counter.ts';
-import { emptyStat, readStat } from './process-stat.ts';
+import { emptyStat, readStat, TICK_MS } from './process-stat.ts';
 import type { Scope } from './scope.ts';
 
 /** A process of the job. A pid is used again some day; with its start (clock ticks after boot) it is unique. */
@@ -23,8 +24,8 @@ export interface MemberWatch {
   update(): void;
   /** By pid. One that has just ended may stay until somebody forgets it or a new process appears on the node. */
   readonly members: ReadonlyMap<number, Member>;
-  /** It has become another program; true: that is Tacho's own, and no member any more. */
-  becameOwn(pid: number): boolean;
+  /** It has become another program: whose? Tacho's own is no member any more. */
+  judgeAgain(pid: number): 'job' | 'own' | 'between';
   /** This process has gone: whoever has its pid from now on is somebody else. */
   forget(pid: number): void;
   close(): void;
@@ -32,8 +33,14 @@ export interface MemberWatch {
 
 /** So long a process that is not the job's may still become it: a launcher changes its user and program after the fork. */
 const YOUNG_MS = 5000;
-/** So long the script that starts Tacho may take. */
+/** So long the script that starts Tacho may take, and a copy of a shell that is to become it. */
 const SCRIPT_MS = 500;
+/** A copy that has used so many clock ticks does something itself. */
+const WORKED = 2;
+/** What the kernel calls Tacho when nothing else is left of it. */
+const NAMES: readonly (string | undefined)[] = ['tacho', 'node', 'MainThread'];
+/** Z, the state of a process that has ended. */
+const ENDED = 90;
 /** Members that lead or led a session or a process group; of very many the oldest are let go. */
 const LEADERS_KEPT = 4096;
 
@@ -46,8 +53,10 @@ interface Known extends Member {
   excluded: boolean;
   /** Not the job's itself, but what it starts is: a command of Tacho's in the job, Slurm's own process of a step. */
   passes: boolean;
-  /** It was just becoming another program when it was first seen: nobody can say whose it is. */
+  /** It was just becoming another program, or may be about to: nobody can say whose it is. */
   between: boolean;
+  /** How often it was found without arguments and environment. */
+  wordless: number;
   seen: number;
 }
 
@@ -66,6 +75,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   const unsettled = new Set<Known>();
   const between = new Set<Known>();
   const stat = emptyStat();
+  const boot = bootMilliseconds(host);
   const counter = pidCounter(host);
   const lister: Lister = how.by === 'cgroup' ? listCgroup(host, how.path) : listProcesses(host, counter);
   let root = how.by === 'tree' ? how.pid : scope.root;
@@ -89,7 +99,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
 
   /** The script that starts Tacho is a shell at first. */
   function settle(entry: Known): void {
-    const own = isOwn(host, entry.pid);
+    const own = isOwn(host, entry.pid) || isLauncher(host, entry.pid);
     if (own || now - entry.since > SCRIPT_MS) unsettled.delete(entry);
     if (own) leave(entry);
   }
@@ -105,7 +115,8 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   /** A launcher's child becomes the user's program some time after the fork: Slurm's even after a prologue of any length. */
   function mayBecome({ pid, since, passes }: Known): boolean {
     if (how.by === 'environment' && now - since < YOUNG_MS) return true;
-    return passes && !isStepDaemon(host, pid) && !isOwn(host, pid);
+    // one that has ended has no words either: it stays what it was
+    return passes && !hasNoWords(host, pid) && !isStepDaemon(host, pid) && !isOwn(host, pid);
   }
 
   function examine(pid: number): Known | undefined {
@@ -122,6 +133,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       excluded: false,
       passes: false,
       between: false,
+      wordless: 0,
       seen: round,
     };
     known.set(pid, entry);
@@ -150,12 +162,13 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     // `tacho start` in a job script is in the job, but is not what the user ran; what it starts is told by itself
     entry.passes = pid !== root && (isOwn(host, pid) || isLauncher(host, pid) || isStepDaemon(host, pid));
     if (entry.passes) return;
-    // if it still has neither the second time, it never will: it has ended, or is the kernel's
-    entry.between = pid !== root && !entry.between && hasNoWords(host, pid);
+    entry.between = pid !== root && isBetween(entry);
     if (entry.between) {
       between.add(entry);
       return;
     }
+    entry.passes = entry.wordless > 1 && endedAsOwn(entry);
+    if (entry.passes) return;
     entry.belongs = true;
     if (byDescent && (entry.group === pid || entry.session === pid)) {
       leaders.add(pid);
@@ -164,6 +177,22 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     members.set(pid, entry);
     if (pid !== root) unsettled.add(entry);
     listener?.appeared(entry);
+  }
+
+  /** Whose it is shows only when it has become what it is to be: a shell makes a copy of itself for each command. */
+  function isBetween(entry: Known): boolean {
+    // if it still has no words the second time, it never will: it has ended, or is the kernel's
+    if (hasNoWords(host, entry.pid)) return ++entry.wordless === 1;
+    const age = Date.now() - (boot + entry.start * TICK_MS);
+    if (!(age >= 0 && age < SCRIPT_MS)) return false;
+    const words = host.text(`/proc/${entry.pid}/cmdline`);
+    if (words !== host.text(`/proc/${entry.parent}/cmdline`)) return false;
+    return look(entry.pid) && stat.state !== ENDED && stat.user + stat.system < WORKED;
+  }
+
+  /** It has ended before anybody saw what it was; its name and its parent are all that is left. */
+  function endedAsOwn({ pid, parent }: Known): boolean {
+    return isOwn(host, parent) || NAMES.includes(host.text(`/proc/${pid}/comm`));
   }
 
   /** The nearest ancestor that is Tacho's own or the job's root decides. */
@@ -220,11 +249,15 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       if (!lister.list(visit)) return;
       for (const entry of known.values()) if (entry.seen !== round) drop(entry);
     },
-    becameOwn(pid): boolean {
+    judgeAgain(pid) {
       const entry = known.get(pid);
-      if (entry === undefined || pid === root || !isOwn(host, pid)) return false;
+      // the kernel's own processes never have words
+      if (entry === undefined || entry.wordless > 1) return 'job';
+      const wordless = hasNoWords(host, pid);
+      if (wordless && look(pid) && stat.state !== ENDED) return 'between';
+      if (!(wordless ? endedAsOwn(entry) : isOwn(host, pid) || isLauncher(host, pid))) return 'job';
       leave(entry);
-      return true;
+      return 'own';
     },
     forget(pid): void {
       const entry = known.get(pid);
@@ -248,9 +281,9 @@ function owner(host: Host, pid: number): number | undefined {
 /** What Tacho starts for itself says so. */
 const isOwn = (host: Host, pid: number): boolean => variable(host, pid, 'TACHO_OWN') !== undefined;
 
-/** While a process becomes another program it has neither arguments nor environment for a moment. */
+/** While a process becomes another program it has neither arguments nor environment for a moment, and none when it has ended. */
 const hasNoWords = (host: Host, pid: number): boolean =>
-  host.text(`/proc/${pid}/environ`) === '' && host.text(`/proc/${pid}/cmdline`) === '';
+  host.text(`/proc/${pid}/cmdline`) === '' && !host.text(`/proc/${pid}/environ`);
 
 /** The script that starts Tacho, before it has said so. */
 function isLauncher(host: Host, pid: number): boolean {

@@ -248,13 +248,17 @@ export const process: SourceKind = {
       for (let i = stat.nameFrom; i < stat.nameEnd; i++) hash = (hash * 31 + bytes[i]!) | 0;
       if (hash === w.nameHash && !anyway) return false;
       const name = printable(bytes.toString('utf8', stat.nameFrom, stat.nameEnd));
-      w.nameHash = hash;
       const command = scope.redact ? '' : readCommand(host, w.pid) || w.command;
-      if (name === w.name && command === w.command) return false;
-      w.name = name;
-      w.command = command;
-      changed = true;
-      return members.becameOwn(w.pid);
+      if (name !== w.name || command !== w.command) {
+        // one that has its words a moment later is named at the next tick
+        const whose = members.judgeAgain(w.pid);
+        if (whose !== 'job') return whose === 'own';
+        w.name = name;
+        w.command = command;
+        changed = true;
+      }
+      w.nameHash = hash;
+      return false;
     }
 
     function noteDenied(): void {
