@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Command } from 'commander';
+import { wholeProgram } from '../src/cli/program.ts';
 import { verbs } from '../src/cli/verbs.ts';
 import { tacho } from './tacho.ts';
 
@@ -11,4 +13,36 @@ test('no line of any help is wider than 80 places', () => {
     assert.deepEqual(wide, [], args.join(' '));
     assert.doesNotMatch(out, /default: \[\]/);
   }
+});
+
+/** What is printed is no answer of Tacho's, or there is none: the command's own output, shell code, a script, a token, a log. */
+const OTHERS_WORDS =
+  /^(run|mark|fom|env|notebook|hub|agent|completion|slurm hooks|token (key|node|user|administrator))$/;
+/** Data, in formats of their own. */
+const DATA = /^(export|db table)$/;
+/** One answer, or a sentence about each thing; no table. */
+const SENTENCES =
+  /^(start|stop|report|seal|verify|annotate|submit|watch|check|demo|import \w+|model (create|enable|disable|delete)|db (status|migrate|retire|drop)|job (begin|end))$/;
+
+function* leaves(command: Command, words: readonly string[] = []): Generator<[name: string, command: Command]> {
+  if (command.commands.length === 0) yield [words.join(' '), command];
+  for (const each of command.commands) yield* leaves(each, [...words, each.name()]);
+}
+
+test('every verb has an example, and says what it prints as JSON, a table also as CSV', async () => {
+  const seen: string[] = [];
+  for (const [name, command] of leaves(await wholeProgram())) {
+    seen.push(name);
+    let help = '';
+    command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+    assert.match(help, new RegExp(`\\nExamples?:\\n(.*\\n)*.*tacho ${name}\\b`), name);
+    const formats = command.options.find(({ long }) => long === '--format')?.argChoices ?? [];
+    if (OTHERS_WORDS.test(name)) continue;
+    assert.match(help, /--format <\w+>/, name);
+    if (DATA.test(name)) continue;
+    assert.ok(formats.includes('json'), name);
+    assert.equal(formats.includes('csv'), !SENTENCES.test(name), `${name} --format csv`);
+  }
+  for (const name of ['run', 'db jobs', 'model list', 'outliers', 'import epmt', 'ls'])
+    assert.ok(seen.includes(name), name);
 });

@@ -128,6 +128,46 @@ test('processes within their program, threads of one process', () => {
   refused(['outliers', one, '--process', '900'], 2, /--process goes with --of threads/);
 });
 
+test('the same as CSV: a row a vote, a feature, a segment', () => {
+  const rows = (args: readonly string[]): string[][] => {
+    const answer = tacho([...args, '--format', 'csv'], { env: { ...process.env, TACHO_MODELS: models } });
+    assert.equal(answer.code, 0, answer.err);
+    return answer.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(','));
+  };
+  const found = json<Outliers>(['outliers', folder]);
+  const [heads, ...votes] = rows(['outliers', folder]);
+  assert.deepEqual(heads!.slice(-8), ['feature', 'value', 'median', 'apart', 'method', 'score', 'threshold', 'vote']);
+  const slow = found.groups[0]!.outliers.find(({ job }) => job === 'b7')!;
+  const expected = [...slow.features.flatMap((feature) => feature.votes), ...slow.together];
+  const mine = votes.filter((row) => row[2] === 'b7');
+  assert.deepEqual(
+    mine.map((row) => [row[14], row[17]]),
+    expected.map(({ method, vote }) => [method, String(vote)]),
+  );
+  tacho(['model', 'create', 'csv', folder], { env: { ...process.env, TACHO_MODELS: models } });
+  const job = path.join(folder, 'tacho-b7');
+  const cause = json<Cause>(['cause', job, '--model', 'csv']);
+  const features = [cause.whole, ...cause.operations].flatMap((part) => part.features.map((one) => [part.name, one]));
+  const [, ...causes] = rows(['cause', job, '--model', 'csv']);
+  assert.deepEqual(
+    causes.map((row) => [row[2], row[3], row[4]]),
+    features.map(([name, one]) => [
+      name,
+      (one as { feature: string }).feature,
+      String((one as { value: number }).value),
+    ]),
+  );
+  assert.deepEqual(rows(['model', 'list'])[1]!.slice(0, 2), ['csv', 'true']);
+  assert.equal(rows(['model', 'show', 'csv'])[1]![0], 'csv');
+  tacho(['model', 'delete', 'csv'], { env: { ...process.env, TACHO_MODELS: models } });
+  const [explored, ...segments] = rows(['explore', 'builds', folder, '--metric', 'cpu_time']);
+  assert.equal(explored!.join(), 'experiment,component,segment,jobs,metric,value,share,stars,votes');
+  assert.ok(segments.every((row) => row[0] === 'builds' && row[4] === 'cpu_time'));
+});
+
 test('a model: created once, used, disabled, deleted', () => {
   const create = ['model', 'create', 'usual', folder, '--job-tag', 'kind:usual', '--note', 'all but the slow one'];
   const model = json<Model>(create);

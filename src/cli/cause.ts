@@ -9,7 +9,7 @@ interface Options extends DatabaseOptions {
   model: string;
   models?: string;
   limit?: number;
-  format: 'text' | 'json';
+  format: 'text' | 'json' | 'csv';
 }
 
 export function define(command: Command): void {
@@ -19,7 +19,7 @@ export function define(command: Command): void {
     .requiredOption('-m, --model <name>', 'the reference model (tacho model create)')
     .option('--models <folder>', 'where models are kept')
     .option('-n, --limit <n>', 'so many features and operations at most; 0 is all (default: 10 as text)', whole)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `
@@ -43,6 +43,11 @@ Examples:
       const cause = causeOf(job.job.id, await jobFeatures(job, model.tag), model);
       if (options.format === 'json') {
         process.stdout.write(`${JSON.stringify(cause, null, 1)}\n`);
+        return;
+      }
+      if (options.format === 'csv') {
+        const { causeCsv } = await import('../show/judged-csv.ts');
+        process.stdout.write(causeCsv(cause));
         return;
       }
       const { causeText } = await import('../show/cause-text.ts');

@@ -22,7 +22,7 @@ const print = (text: string): void => void process.stdout.write(text);
 const json = (value: unknown): void => print(`${JSON.stringify(value, null, 1)}\n`);
 
 interface Options {
-  format: 'text' | 'json';
+  format: 'text' | 'json' | 'csv';
 }
 
 export function define(command: Command): void {
@@ -44,11 +44,22 @@ Examples:
   defineDrop(command.command('drop'));
 }
 
-function options(command: Command): Command {
+function options(command: Command, formats = ['text', 'json']): Command {
   return configFlags(command, ['db']).addOption(
-    new Option('-f, --format <format>', 'how the answer is printed').choices(['text', 'json']).default('text'),
+    new Option('-f, --format <format>', 'how the answer is printed').choices(formats).default('text'),
   );
 }
+
+async function csv(heads: readonly string[], rows: readonly object[]): Promise<string> {
+  const { objectCsv } = await import('../show/object-csv.ts');
+  return objectCsv(heads, rows);
+}
+
+// biome-ignore format: as in the table
+const JOB_COLUMNS = [
+  'job', 'id', 'restart', 'cluster', 'name', 'user', 'nodes', 'start', 'end', 'state', 'exit_code', 'tags', 'annotations',
+  'processes', 'threads', 'cpu_time',
+];
 
 async function open<T>(given: object, work: (database: Database) => Promise<T>): Promise<T> {
   const { withDatabase } = await import('../database/connect.ts');
@@ -136,6 +147,7 @@ function defineJobs(command: Command): void {
       .option('--since <time>', 'only those that began then or later (2026-11-15, -7d)', parseMoment)
       .option('--until <time>', 'only those that began before', parseMoment)
       .option('-n, --limit <n>', 'so many at most', limit, 50),
+    ['text', 'json', 'csv'],
   )
     .addHelpText(
       'after',
@@ -163,13 +175,14 @@ function defineJobs(command: Command): void {
         );
       });
       if (given.format === 'json') json(jobs.map(({ metrics, thread_metrics, troubles, ...job }) => job));
+      else if (given.format === 'csv') print(await csv(JOB_COLUMNS, jobs));
       else if (jobs.length === 0) process.stderr.write('no such jobs in the database; tacho submit stores some\n');
       else print(jobsText(jobs));
     });
 }
 
 function defineTables(command: Command): void {
-  options(command.description('List the tables in the database with their columns.'))
+  options(command.description('List the tables in the database with their columns.'), ['text', 'json', 'csv'])
     .addHelpText('after', '\nExamples:\n  tacho db tables\n')
     .action(async (given: Options) => {
       const { databaseTables } = await import('../database/tables.ts');
@@ -179,6 +192,12 @@ function defineTables(command: Command): void {
         return databaseTables(database);
       });
       if (given.format === 'json') return json(tables);
+      if (given.format === 'csv') {
+        const rows = tables.flatMap(({ name, columns }) =>
+          columns.map((column) => ({ table: name, column: column.name, type: column.type })),
+        );
+        return print(await csv(['table', 'column', 'type'], rows));
+      }
       const cells = tables.map(({ name, columns }) => [name, columns.map((column) => column.name).join(' ')]);
       const most = Math.max(...cells.map(([name]) => name!.length));
       for (const [name, columns] of cells) {

@@ -12,7 +12,7 @@ interface Options extends DatabaseOptions {
   experimentTag: string;
   componentTag: string;
   timeTag: string;
-  format: 'text' | 'json';
+  format: 'text' | 'json' | 'csv';
 }
 
 export function define(command: Command): void {
@@ -29,7 +29,7 @@ export function define(command: Command): void {
     .option('--experiment-tag <key>', 'the job tag with the experiment', EXPERIMENT_TAGS.experiment)
     .option('--component-tag <key>', 'the job tag with the component', EXPERIMENT_TAGS.component)
     .option('--time-tag <key>', 'the job tag with the time segment', EXPERIMENT_TAGS.time)
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `
@@ -40,6 +40,7 @@ are named.
 Examples:
   tacho explore ESM4_historical_D151 /archive/jobs
   tacho explore ESM4_historical_D151 --metric cpu_time --limit 3
+  tacho explore ESM4_historical_D151 /archive/jobs --format csv > segments.csv
   tacho explore sweep-7 runs/ --experiment-tag sweep --component-tag model
 `,
     )
@@ -53,14 +54,14 @@ Examples:
         progress: bar.advance,
       });
       bar.done();
-      if (options.format === 'json') {
-        const { limit = 0 } = options;
-        const components = limit === 0 ? found.components : found.components.slice(0, limit);
-        process.stdout.write(`${JSON.stringify({ ...found, components }, null, 1)}\n`);
+      const { format, limit } = options;
+      if (format !== 'text') {
+        const chosen = { ...found, components: found.components.slice(0, limit || undefined) };
+        const { exploreCsv } = await import('../show/judged-csv.ts');
+        process.stdout.write(format === 'csv' ? exploreCsv(chosen) : `${JSON.stringify(chosen, null, 1)}\n`);
         return;
       }
       const { exploreText } = await import('../show/explore-text.ts');
-      const { limit } = options;
       const page = { stream: process.stdout, width: tableWidth(), ...(limit === undefined ? {} : { limit }) };
       process.stdout.write(exploreText(found, page));
     });

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { parseDuration } from '../base/duration.ts';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
@@ -58,7 +58,7 @@ function common(command: Command): Command {
     .option('--job-id <id>', 'the job (default: SLURM_JOB_ID)')
     .option('--restart <number>', 'how often it was restarted (default: SLURM_RESTART_COUNT)', number)
     .option('--strict', 'exit with 1 when the agent cannot be told; else that is only said, and no job fails by it')
-    .option('--format <format>', 'text or json', 'text');
+    .addOption(new Option('--format <format>', 'what is printed').choices(['text', 'json']).default('text'));
 }
 
 /** A prolog that fails takes a node out of service: whoever cannot be told of a job must not keep it from running. */

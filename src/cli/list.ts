@@ -5,6 +5,8 @@ import { listText } from '../show/list-text.ts';
 import { tableWidth } from '../show/page-width.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
+const COLUMNS = ['job', 'name', 'user', 'start', 'end', 'nodes', 'bytes', 'state', 'job_state', 'trouble', 'path'];
+
 interface Options extends StoreOptions {
   format: string;
   tables?: boolean;
@@ -18,7 +20,7 @@ export function define(command: Command): void {
     .option('-t, --tables', 'the tables that were recorded, instead of the recordings')
     .option('--from <time>', 'only what ran then or later (2026-11-15, -7d)', (text) => parseMoment(text))
     .option('--to <time>', 'only what ran then or earlier', (text) => parseMoment(text))
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `
@@ -40,6 +42,7 @@ Examples:
         ({ start, end }) => !(start! > (options.to ?? Number.NaN)) && !(end! < (options.from ?? Number.NaN)),
       );
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
+      else if (options.format === 'csv') process.stdout.write(await csv(COLUMNS, found));
       else if (found.length > 0) process.stdout.write(listText(found, tableWidth()));
       else if (store === undefined) process.stderr.write('no recordings here; tacho run -- COMMAND makes one\n');
       else process.stderr.write('no jobs there; agents and hubs push them when victoria.url says where\n');
@@ -61,5 +64,21 @@ async function tablesOf(places: readonly string[], { format, store }: Options): 
   const recordings =
     store === undefined ? findRecordings(places) : (await storedJobs(store, places)).map(({ recording }) => recording);
   const tables = recordedTables(recordings);
+  if (format === 'csv') {
+    const rows = tables.map((table) => ({
+      ...table,
+      table: table.name,
+      keys: names(table.keys),
+      columns: names(table.columns),
+    }));
+    return csv(['table', 'nodes', 'keys', 'columns', 'help'], rows);
+  }
   return format === 'json' ? `${JSON.stringify(tables, null, 1)}\n` : tableListText(tables, tableWidth());
+}
+
+const names = (columns: readonly { name: string }[]): string => columns.map(({ name }) => name).join(' ');
+
+async function csv(heads: readonly string[], rows: readonly object[]): Promise<string> {
+  const { objectCsv } = await import('../show/object-csv.ts');
+  return objectCsv(heads, rows);
 }

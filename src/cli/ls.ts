@@ -12,6 +12,18 @@ import { tell } from './failure.ts';
 
 const KEYS = ['hub.addresses', ...CLIENT_TRUST] as const satisfies readonly SettingKey[];
 const DEFAULT_HUB = 'http://127.0.0.1:8471';
+const COLUMNS = [
+  'node',
+  'user',
+  'job',
+  'kind',
+  'table',
+  'newest',
+  'rows_per_second',
+  'bytes_per_second',
+  'bytes',
+  'state',
+];
 const AGAIN_MS = 2000;
 
 interface Options extends Wanted {
@@ -28,7 +40,7 @@ export function define(command: Command): void {
     .option('--user <name>', 'of this user only')
     .option('--job <id>', 'of this job only')
     .option('-w, --watch', 'again every 2 s, until Ctrl-C')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'));
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'));
   configFlags(command, KEYS)
     .addHelpText(
       'after',
@@ -87,6 +99,10 @@ async function print({ now, lines }: Answer, format: string, again = false): Pro
   const { lsText, sortLines } = await import('../show/ls-text.ts');
   const { stdout } = process;
   if (format === 'json') return void stdout.write(`${JSON.stringify(sortLines(lines), null, 1)}\n`);
+  if (format === 'csv') {
+    const { objectCsv } = await import('../show/object-csv.ts');
+    return void stdout.write(objectCsv(COLUMNS, sortLines(lines)));
+  }
   if (lines.length === 0) return void process.stderr.write('nothing has been received, or nothing that is yours\n');
   const height = again && stdout.isTTY ? (stdout.rows ?? 24) : undefined;
   const layout = { width: tableWidth(), ...(height === undefined ? {} : { height }) };

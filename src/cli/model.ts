@@ -10,7 +10,7 @@ import { warn } from './warn.ts';
 
 interface Options extends DatabaseOptions {
   models?: string;
-  format: 'text' | 'json';
+  format: 'text' | 'json' | 'csv';
 }
 
 interface CreateOptions extends Options {
@@ -41,12 +41,12 @@ Examples:
   tacho cause tacho-4711 --model nightly
 `,
   );
-  const verb = (name: string, summary: string): Command =>
+  const verb = (name: string, summary: string, formats = ['text', 'json']): Command =>
     databaseOption(command.command(name))
       .summary(summary)
       .description(`${summary[0]!.toUpperCase()}${summary.slice(1)}.`)
       .option('--models <folder>', 'where models are kept')
-      .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'));
+      .addOption(new Option('-f, --format <format>', 'how it looks').choices(formats).default('text'));
 
   verb('create', 'make a model of jobs')
     .usage('NAME [JOB…] [options]')
@@ -81,7 +81,7 @@ Examples:
       await tell([model], options, 'modelLine');
     });
 
-  verb('list', 'list models')
+  verb('list', 'list models', ['text', 'json', 'csv'])
     .addHelpText('after', '\nExample:\n  tacho model list --format json | jq ".[].name"\n')
     .action(async (options: Options) => {
       const store = await storeOf(options);
@@ -91,7 +91,7 @@ Examples:
       } else await tell(models, options, 'modelList');
     });
 
-  verb('show', 'show what a model holds')
+  verb('show', 'show what a model holds', ['text', 'json', 'csv'])
     .argument('<name>', 'the model')
     .addHelpText('after', '\nExample:\n  tacho model show nightly\n')
     .action(async (name: string, options: Options) => {
@@ -141,6 +141,11 @@ async function tell(
 ): Promise<void> {
   if (options.format === 'json') {
     process.stdout.write(`${JSON.stringify(how === 'modelList' ? models : models[0], null, 1)}\n`);
+    return;
+  }
+  if (options.format === 'csv') {
+    const { modelCsv, modelListCsv } = await import('../show/judged-csv.ts');
+    process.stdout.write(how === 'modelList' ? modelListCsv(models) : modelCsv(models[0]!));
     return;
   }
   const show = await import('../show/model-text.ts');

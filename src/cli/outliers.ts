@@ -30,7 +30,7 @@ interface Options extends DatabaseOptions {
   limit?: number;
   votes?: boolean;
   all?: boolean;
-  format: 'text' | 'json';
+  format: 'text' | 'json' | 'csv';
 }
 
 const slug = (method: string): string => method.replaceAll(' ', '-');
@@ -60,7 +60,7 @@ export function define(command: Command): void {
     .option('-n, --limit <n>', 'so many at most; 0 is all (default: 20 as text)', whole)
     .option('--votes', 'every vote on every outlier, also of processes')
     .option('-a, --all', 'also those that are no outliers')
-    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText(
       'after',
       `
@@ -77,6 +77,7 @@ Examples:
   tacho outliers tacho-4711 --of processes --votes
   tacho outliers tacho-4711 --of threads --process 812
   tacho outliers tacho-4711 --model nightly --format json | jq .groups
+  tacho outliers runs/ --format csv > votes.csv         a row a vote
 `,
     )
     .action(async (names: string[], options: Options) => {
@@ -97,6 +98,11 @@ Examples:
       checkVoted(found, options);
       if (options.format === 'json') {
         process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
+        return;
+      }
+      if (options.format === 'csv') {
+        const { outliersCsv } = await import('../show/judged-csv.ts');
+        process.stdout.write(outliersCsv(found));
         return;
       }
       const { outliersText } = await import('../show/outliers-text.ts');

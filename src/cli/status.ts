@@ -5,17 +5,25 @@ import type { NodeStatus } from '../jobs/status.ts';
 import { tableWidth } from '../show/page-width.ts';
 import { printable, textTable, wrap } from '../show/text-table.ts';
 
+// biome-ignore format: as in the table
+const COLUMNS = [
+  'node', 'state', 'last_sample_seconds', 'ticks', 'late_ticks', 'missed_ticks', 'lost_samples', 'unmeasured', 'end_reason', 'trouble',
+];
+
 export function define(command: Command): void {
   command
     .argument('[recording]', 'the recording to look at (default: the one of this job or session)')
-    .addOption(new Option('--format <format>', 'how it looks').choices(['text', 'json']).default('text'))
+    .addOption(new Option('--format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText('after', '\nExamples:\n  tacho status\n  tacho status tacho-4711 --format json\n')
     .action(async (folder: string | undefined, options: { format: string }) => {
       const { needActive } = await import('../jobs/active.ts');
       const { recordingStatus } = await import('../jobs/status.ts');
       const status = recordingStatus(folder ?? needActive(process.env, 'there is nothing to show').recording);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(status, null, 1)}\n`);
-      else {
+      else if (options.format === 'csv') {
+        const { objectCsv } = await import('../show/object-csv.ts');
+        process.stdout.write(objectCsv(COLUMNS, status.nodes));
+      } else {
         // an import of what was not sampled has no interval
         const every = status.interval_seconds > 0 ? `, every ${status.interval_seconds} s` : '';
         const head = `${status.recording}, job ${status.job}${every}`;

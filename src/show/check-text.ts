@@ -17,7 +17,7 @@ interface Page {
 /** The check for people, a line a thing and what to do below it; on a terminal in lines that fit. */
 export function checkText({ records, items }: MachineCheck, stream: Page): string {
   const colours = paint(stream);
-  const width = stream.isTTY ? Math.max(60, stream.columns ?? 80) : Number.POSITIVE_INFINITY;
+  const width = stream.isTTY ? Math.max(60, stream.columns ?? 80) : Number.MAX_SAFE_INTEGER;
   const names = Math.max(...items.map(({ name }) => name.length));
   const lines: string[] = [];
   for (const [area, title] of Object.entries(AREAS)) {
