@@ -68,3 +68,16 @@ test('wrong use and wrong folders: what, where, what to do', () => {
   assert.equal(tacho(['verify'], within).code, 2);
   assert.equal(tacho(['verify', 'nowhere'], within).code, 1);
 });
+
+test('a recording that would grow when it is sealed stays as it is, and seal says so', async () => {
+  const home = temporary();
+  await makeRecording({ folder: path.join(home, 'tiny'), seconds: 1 });
+  const within = { cwd: home, env };
+  const parts = fs.readdirSync(path.join(home, 'tiny/node=c1'));
+  const kept = tacho(['seal', 'tiny'], within);
+  assert.equal(kept.code, 0);
+  assert.match(kept.out, /^tiny: left live: sealed it would grow, [\d.]+ (?:B|KiB) -> [\d.]+ KiB\n$/);
+  assert.deepEqual(fs.readdirSync(path.join(home, 'tiny/node=c1')), parts);
+  assert.match(tacho(['seal', 'tiny', '--force'], within).out, /^tiny: 2 tables/);
+  assert.equal(tacho(['seal', 'tiny'], within).out, 'tiny: sealed already\n');
+});

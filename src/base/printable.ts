@@ -22,7 +22,7 @@ const PLAIN: Record<string, string> = {
   '·': ',',
 };
 
-/** Tacho's own punctuation in ASCII, for files, mails and terminals that have no more. */
+/** Tacho's own punctuation in ASCII, for files, mails and terminals that have no more; names keep their letters. */
 export function ascii(text: string): string {
   return text.replace(/[’–×…°→µ·]/g, (c) => PLAIN[c]!);
 }

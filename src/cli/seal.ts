@@ -9,14 +9,14 @@ import { ascii, printable } from '../show/text-table.ts';
 export function define(command: Command): void {
   command
     .argument('<recording...>', 'recordings, or folders that hold some')
-    .option('--force', 'also nodes whose agent seems to be recording still')
+    .option('--force', 'also nodes whose agent seems to be recording still, or that take more room sealed')
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
 Live files become one Parquet file a table, several times smaller, with statistics beside it from which the report
-card is made at once. Below about a megabyte it does not pay: a recording of some seconds becomes larger (and tacho run
-leaves such a one as it is). Interrupting it does no harm: do it again.
+card is made at once. Below about a megabyte it does not pay: a recording of some seconds would become larger and stays
+as it is. Interrupting it does no harm: do it again.
 
 Examples:
   tacho seal tacho-4711
@@ -28,6 +28,7 @@ Examples:
         const bar = progress(`sealing ${recording.path}`, liveBytes(recording));
         const nodes = sealRecording(recording, {
           force: options.force === true,
+          onlySmaller: options.force !== true,
           progress: (bytes) => bar.advance(bytes),
         });
         bar.done();
@@ -44,16 +45,23 @@ const say = (text: string): void => void process.stdout.write(process.stdout.isT
 function sealText(name: string, nodes: readonly SealedNode[]): string {
   const path = printable(name);
   const tables = nodes.flatMap((node) => node.tables);
-  const left = nodes
+  let left = nodes
     .filter(({ skipped }) => skipped !== undefined)
     .map(
       ({ node, skipped }) => `${path}: ${printable(node)} is not sealed: ${skipped} (--force seals it all the same)\n`,
     )
     .join('');
+  const larger = nodes.flatMap((node) => node.larger ?? []);
+  if (larger.length > 0) {
+    const [before, after] = (['bytes_before', 'bytes_after'] as const).map((key) => total(larger, (each) => each[key]));
+    const whose = larger.length === nodes.length ? '' : ` ${count(larger.length, 'node')}`;
+    left += `${path}:${whose} left live: sealed it would grow, ${formatBytes(before!)} → ${formatBytes(after!)}\n`;
+  }
   if (tables.length === 0) return left === '' ? `${path}: sealed already\n` : left;
-  const sum = (pick: (table: (typeof tables)[number]) => number): number =>
-    tables.reduce((total, t) => total + pick(t), 0);
-  const rows = sum((t) => t.rows);
-  const sizes = `${formatBytes(sum((t) => t.bytes_before))} → ${formatBytes(sum((t) => t.bytes_after))}`;
+  const rows = total(tables, (t) => t.rows);
+  const sizes = `${formatBytes(total(tables, (t) => t.bytes_before))} → ${formatBytes(total(tables, (t) => t.bytes_after))}`;
   return `${path}: ${count(tables.length, 'table')}, ${count(rows, 'row')}, ${sizes}\n${left}`;
 }
+
+const total = <T>(all: readonly T[], pick: (each: T) => number): number =>
+  all.reduce((sum, each) => sum + pick(each), 0);

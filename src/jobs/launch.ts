@@ -178,7 +178,8 @@ const complaints = (recording: string, node: string): string[] =>
 
 function linesOf(log: string): string[] {
   try {
-    return fs.readFileSync(log, 'utf8').split('\n').filter(Boolean);
+    // ssh ends its own lines as a terminal would
+    return fs.readFileSync(log, 'utf8').split(/\r*\n/).filter(Boolean);
   } catch {
     return [];
   }

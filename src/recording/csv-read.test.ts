@@ -172,6 +172,11 @@ test('a header of something else is not guessed at', () => {
   const { rows, damage } = readText('name,age\nada,36\n');
   assert.equal(rows.length, 0);
   assert.match(damage.unreadable ?? '', /first line is not the header of this table: name,age/);
+  for (const noise of ['PAR1\x15\x04', '\xef\xbb', 'a\x1b[31m,b']) {
+    const file = path.join(temporary(), 'disk.csv');
+    fs.writeFileSync(file, Buffer.from(`${noise}\n1,2\n`, 'latin1'));
+    assert.equal(read(file).damage.unreadable, 'its first line is not the header of this table: it is binary data');
+  }
 });
 
 test('of a compressed part that was cut off, the beginning is read', () => {

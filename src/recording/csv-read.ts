@@ -84,6 +84,9 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
   }
 }
 
+/** No header has control characters, or bytes that are no UTF-8. */
+const NO_TEXT = /[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]/;
+
 /** How long a compressed part will be, as its first frame says; else a guess. One buffer of that size is enough. */
 export function contentSize(packed: Buffer): number {
   const guess = Math.min(CHUNK, Math.max(1024, packed.length * 4));
@@ -211,7 +214,8 @@ class Parser {
     const uses = this.options.layout(this.names, next.slice(0, 20).map(splitLine));
     if (uses === undefined) {
       this.foreign = true;
-      this.damage.unreadable = `its first line is not the header of this table: ${this.names.join(',').slice(0, 80)}`;
+      const line = this.names.join(',').slice(0, 80);
+      this.damage.unreadable = `its first line is not the header of this table: ${NO_TEXT.test(line) ? 'it is binary data' : line}`;
       return end + 1;
     }
     this.uses = uses;

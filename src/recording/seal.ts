@@ -16,6 +16,8 @@ import { keepRejected, Rejected } from './torn.ts';
 export interface SealOptions {
   /** Seal nodes whose agent seems to be running, too: parts that still grow are kept. */
   force?: boolean;
+  /** Leave a node as it is that would take more room sealed. */
+  onlySmaller?: boolean;
   /** Called with the bytes of live parts that are done with. */
   progress?: (bytes: number) => void;
   /** How many values may be in memory at once (default 8 million). */
@@ -38,6 +40,8 @@ export interface SealedNode {
   tables: SealedTable[];
   /** Why the node was left as it is. */
   skipped?: string;
+  /** Or that sealing would have made it grow, from so many bytes to so many. */
+  larger?: { bytes_before: number; bytes_after: number };
 }
 
 /** What live parts and an earlier sealed file stand for, in bytes of CSV. */
@@ -53,9 +57,9 @@ export function sealRecording(recording: Recording, options: SealOptions = {}): 
     if (options.force !== true && isAlive(node, options.now)) {
       return { node: node.name, tables: [], skipped: 'its agent is still recording' };
     }
-    const tables = sealTables(node, options);
+    const sealed = sealTables(node, options);
     node.tables = tableFiles(fs.readdirSync(node.folder));
-    return { node: node.name, tables };
+    return { node: node.name, ...sealed };
   });
 }
 
@@ -75,7 +79,7 @@ export function liveBytes(recording: Recording): number {
 }
 
 /** All tables of a node or none: a disk that is too full for one of them leaves the node as it was. */
-function sealTables(node: NodeRecording, options: SealOptions): SealedTable[] {
+function sealTables(node: NodeRecording, options: SealOptions): Pick<SealedNode, 'tables' | 'larger'> {
   const ready: ReadyTable[] = [];
   try {
     for (const [name, files] of node.tables) {
@@ -85,11 +89,22 @@ function sealTables(node: NodeRecording, options: SealOptions): SealedTable[] {
     if (!(error instanceof Stopped)) for (const each of ready) each.abandon();
     throw error;
   }
-  return ready.map((each) => each.finish());
+  const [before, after] = [sum(ready, (each) => each.before), sum(ready, (each) => each.after)];
+  if (options.onlySmaller === true && after > before) {
+    for (const each of ready) each.abandon();
+    return { tables: [], larger: { bytes_before: before, bytes_after: after } };
+  }
+  return { tables: ready.map((each) => each.finish()) };
 }
+
+const sum = (tables: readonly ReadyTable[], pick: (table: ReadyTable) => number): number =>
+  tables.reduce((total, table) => total + pick(table), 0);
 
 /** A table whose sealed form is written, under names that nobody reads. */
 interface ReadyTable {
+  /** Its bytes, statistics included. */
+  before: number;
+  after: number;
   /** Puts it in the place of the live parts. */
   finish(): SealedTable;
   abandon(): void;
@@ -109,7 +124,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions): 
   const newStatistics = `${statistics}.${unique}`;
   const version = versionOf(sealed);
   const rejected = new Rejected();
-  const before = [...sizes.values()].reduce((a, b) => a + b, 0) + sizeOf(sealed);
+  const before = [...sizes.values()].reduce((a, b) => a + b, 0) + sizeOf(sealed) + sizeOf(statistics);
   const abandon = (): void => {
     fs.rmSync(newSealed, { force: true });
     fs.rmSync(newStatistics, { force: true });
@@ -133,6 +148,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions): 
     return { written, kept: keepRejected(folder, rejected, written.damage, step) };
   });
   for (const size of sizes.values()) options.progress?.(size);
+  const after = sizeOf(newSealed) + sizeOf(newStatistics);
   const finish = (): SealedTable =>
     orFault(() => {
       if (versionOf(sealed) !== version) {
@@ -153,9 +169,9 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions): 
         else fs.rmSync(file, { force: true });
         step(`${part} removed`);
       }
-      return { table: name, rows: written.statistics.rows, bytes_before: before, bytes_after: sizeOf(sealed) };
+      return { table: name, rows: written.statistics.rows, bytes_before: before, bytes_after: after };
     });
-  return { finish, abandon };
+  return { before, after, finish, abandon };
 }
 
 /** Thrown by tests in place of a crash: nothing is tidied up. */
