@@ -131,7 +131,7 @@ static const struct wanted of_threads[] = {
 };
 static const struct wanted others[] = {
     WANTED(execve), WANTED(execvpe), WANTED(fexecve), WANTED(posix_spawn), WANTED(posix_spawnp), WANTED(quick_exit),
-    WANTED(wait4),  WANTED(waitpid), WANTED(waitid),
+    WANTED(wait4),  WANTED(waitpid), WANTED(waitid),  WANTED(system),      WANTED(popen),        WANTED(pclose),
 };
 
 static void find(const struct wanted *wanted, size_t count, struct real *real)

@@ -141,6 +141,7 @@ static void begin_in_child(void)
     int kept = errno;
     if (process.on) {
         process.forked = true;
+        forget_system();
         /* it may have ended already: then the kernel names another one */
         begin(process.pid);
         write_start();

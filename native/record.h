@@ -19,6 +19,7 @@
  *   record-exec.c      a program takes the place of another, or is started in a child
  *   record-environment.c  the environment of other programs keeps the library
  *   record-wait.c      a child has ended
+ *   record-system.c    the shells of system and popen
  *   record-told.c      what is told of other processes
  *   record-signal.c    ends by a signal, if asked for
  *   record-next.c      the function that a wrapper stands in for
@@ -36,6 +37,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -160,7 +162,11 @@ bool turned_off(char *const *environment);
 size_t entries_needed(char *const *environment);
 char **complete_environment(char *const *environment, char **array, struct added *added);
 
+/* record-system.c */
+void forget_system(void);
+
 /* record-told.c */
+bool may_tell(void);
 bool tell_exec(const char *path, char *const *arguments, char *const *environment);
 void tell_spawn(int64_t time, pid_t child, const char *path, char *const *arguments, char *const *environment);
 void tell_end(pid_t child, int status, const struct rusage *used);
@@ -198,6 +204,9 @@ struct real {
     pid_t (*wait4)(pid_t, int *, int, struct rusage *);
     pid_t (*waitpid)(pid_t, int *, int);
     int (*waitid)(idtype_t, id_t, siginfo_t *, int);
+    int (*system)(const char *);
+    FILE *(*popen)(const char *, const char *);
+    int (*pclose)(FILE *);
 };
 const struct real *real_functions(void);
 

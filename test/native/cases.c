@@ -220,6 +220,52 @@ static int case_wait_for_killed(void)
     return found == child ? WTERMSIG(status) : 98;
 }
 static int case_system(void) { return system("/bin/true child"); }
+/* The shell kills itself. What did the caller see, of it and of the signals of keys? */
+static int case_killed_shells(void)
+{
+    int status[3];
+    struct sigaction now;
+    FILE *streams[2];
+    status[0] = system("kill -9 $$");
+    streams[0] = popen("read line; kill -9 $$", "w");
+    streams[1] = popen("read line; kill -15 $$", "w");
+    for (int i = 0; i < 2; i++) {
+        fputs("go\n", streams[i]);
+        status[1 + i] = pclose(streams[i]);
+    }
+    sigaction(SIGINT, NULL, &now);
+    printf("%d %d %d %s\n", status[0], status[1], status[2], now.sa_handler == SIG_DFL ? "default" : "changed");
+    return 0;
+}
+/* system as its users know it: exit codes, no such command, an option as a command, errno, SIGCHLD, the empty question. */
+static int case_system_answers(void)
+{
+    sigset_t before, after;
+    sigprocmask(SIG_SETMASK, NULL, &before);
+    errno = 77;
+    int asked = system(NULL) != 0, code = WEXITSTATUS(system("exit 5")), kept = errno;
+    int missing = WEXITSTATUS(system("no-such-command-at-all 2>/dev/null"));
+    int option = WEXITSTATUS(system("-x 2>/dev/null"));
+    sigprocmask(SIG_SETMASK, NULL, &after);
+    signal(SIGCHLD, SIG_IGN);
+    int reaped = system("exit 6"), why = errno;
+    printf("%d %d %d %d %d %d %d %d\n", asked, code, kept, missing, option, memcmp(&before, &after, 8), reaped, why == ECHILD);
+    return 0;
+}
+static void *call_system(void *unused) { return (void *)(long)WEXITSTATUS(system("sleep 0.05; kill -INT $PPID; exit 3")); }
+static int case_systems_at_once(void)
+{
+    pthread_t threads[4];
+    void *code;
+    int sum = 0;
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, call_system, NULL);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], &code);
+        sum += (int)(long)code;
+    }
+    return sum;
+}
 static int case_popen(void)
 {
     char line[100];
@@ -477,6 +523,8 @@ static const struct {
     { "fork_exit", case_fork_exit }, { "fork__exit", case_fork__exit }, { "fork_killed", case_fork_killed },
     { "fork_exec", case_fork_exec }, { "fork_work_exec", case_fork_work_exec }, { "vfork_exec", case_vfork_exec },
     { "vfork_exit", case_vfork_exit }, { "spawn", case_spawn }, { "system", case_system }, { "popen", case_popen },
+    { "killed_shells", case_killed_shells }, { "system_answers", case_system_answers },
+    { "systems_at_once", case_systems_at_once },
     { "fork_exec_this", case_fork_exec_this }, { "vfork_exec_this", case_vfork_exec_this },
     { "spawn_this", case_spawn_this }, { "spawnp_this", case_spawnp_this }, { "system_this", case_system_this },
     { "burn_and_exit", case_burn_and_exit }, { "wait_for_killed", case_wait_for_killed },

@@ -14,7 +14,7 @@ after(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 /** What programs may come to see of it. */
 const EXPORTS = `_Exit _exit daemon execl execle execlp execv execve execvp execvpe fexecve posix_spawn posix_spawnp
-  pthread_create quick_exit thrd_create wait wait3 wait4 waitid waitpid`.split(/\s+/);
+  pclose popen pthread_create quick_exit system thrd_create wait wait3 wait4 waitid waitpid`.split(/\s+/);
 
 interface Symbol {
   name: string;

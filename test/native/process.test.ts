@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -181,6 +182,38 @@ test('fork and exec, vfork, spawn, system and popen: each program once, with its
     ],
     'a child that borrows the memory leaves its parent alone',
   );
+});
+
+test('a shell that is killed under system or popen has its signal from who called them', { skip }, () => {
+  const found = run('killed_shells');
+  assert.equal(found.out, '9 9 15 default\n');
+  const shells = found.ends.filter((row) => row.exename !== path.basename(cases));
+  assert.deepEqual(
+    shells.map((row) => [row.args, row.ended, row.exitsignal, row.told_by]),
+    [
+      ["-c 'kill -9 $$'", 'signal', 9, 'parent'],
+      ["-c 'read line; kill -9 $$'", 'signal', 9, 'parent'],
+      ["-c 'read line; kill -15 $$'", 'signal', 15, 'parent'],
+    ],
+  );
+  assert.deepEqual([found.starts.length, found.ends.length], [4, 4]);
+  assert.ok(shells[0]!.usertime + shells[0]!.systemtime > 0, 'system waits with what was used');
+});
+
+test('system answers as that of the C library, from several threads too', { skip }, () => {
+  const bare = spawnSync(cases, ['system_answers'], { encoding: 'utf8' }).stdout;
+  const { out, ends } = run('system_answers');
+  assert.equal(out.split(' ').toSpliced(4, 1).join(' '), bare.split(' ').toSpliced(4, 1).join(' '));
+  assert.deepEqual(
+    ends
+      .filter((row) => row.told_by === 'itself' && row.exename === 'sh')
+      .map((row) => row.exitcode)
+      .slice(-4),
+    [5, 127, 127, 6],
+  );
+  // SIGINT reaches the process while one thread or another is in system: it is ignored until the last has left
+  const together = run('systems_at_once');
+  assert.deepEqual([together.status, together.ends.length], [12, 9]);
 });
 
 test('a child that worked before it became another program is told, too', { skip }, () => {

@@ -4,6 +4,5 @@ export const argv0 = {
   what: 'the names that processes were called by (argv0)',
   sql: `
 alter table tacho.processes add column argv0 text;
-
 `,
 };
