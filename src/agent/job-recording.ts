@@ -8,7 +8,7 @@ import type { CgroupJob } from '../jobs/cgroup-jobs.ts';
 import type { Run } from '../jobs/command.ts';
 import { keptEnvironment } from '../jobs/environment.ts';
 import { schedulerNamed } from '../jobs/job-facts.ts';
-import type { NodeJob, NodeJobEnd } from '../jobs/job-file.ts';
+import { jobName, type NodeJob, type NodeJobEnd } from '../jobs/job-file.ts';
 import { known, signalName } from '../jobs/scheduler.ts';
 import { allowance, jobScope } from '../jobs/scope.ts';
 import { AGENT_NEEDS, type AgentRecord } from '../recording/agent-record.ts';
@@ -84,6 +84,8 @@ export function recordJob(
   if (before === undefined) makeFolder(folder, 0o700);
   if (before === undefined || before.end !== undefined) saveJob(folder, job);
   const nodePath = path.join(folder, nodeFolder(common.node));
+  // as its tasks know it: of several runs of an id one runs
+  const recordsName = `job-${jobName(told)}`;
   const old = readAgent(nodePath);
   const facts: NodeFacts = { ...common.facts, gpus: [...common.facts.gpus] };
   const agent = new Agent({
@@ -176,7 +178,7 @@ export function recordJob(
     async end(end, why) {
       over = true;
       const ended = end.end ?? common.clock.now();
-      common.records?.forget(path.basename(folder));
+      common.records?.forget(recordsName);
       await agent.stop(why);
       agent.record.left_running = remembered.alive(common.redact);
       agent.save();
@@ -219,7 +221,7 @@ export function recordJob(
     const kinds = RECORD_KINDS.filter((kind) => common.isWanted(kind.table.name));
     if (common.records === undefined || kinds.length === 0 || job.uid < 0) return undefined;
     try {
-      const place = common.records.place(path.basename(folder), job, folder);
+      const place = common.records.place(recordsName, job, folder);
       agent.open(kinds, { ...WHOLE_NODE, redact: common.redact, records: place });
       return place;
     } catch (error) {

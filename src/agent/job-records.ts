@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
-import { noteReader, planRecords, removeAbandoned } from '../jobs/preload.ts';
+import { noteReader, planRecords, readsFor, removeAbandoned } from '../jobs/preload.ts';
 import type { Records } from '../sources/scope.ts';
 
 /**
@@ -36,7 +36,7 @@ export function jobRecords(pointers: string): JobRecords {
   return {
     place(name, job, recording) {
       const before = known(name);
-      if (before !== undefined && fs.existsSync(before)) {
+      if (before !== undefined && fs.existsSync(before) && readsFor(path.dirname(before)) === path.resolve(recording)) {
         noteReader(path.dirname(before), recording);
         return { file: before, events: [], owner: job.uid };
       }

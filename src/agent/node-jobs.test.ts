@@ -96,6 +96,33 @@ test('runs of one id stay apart: the next one ends the one before, a late end en
   assert.deepEqual(look(), ['ended 17r1 0: the job has ended'], 'an epilog that does not know the run');
 });
 
+test('an id that begins again while the first job of it is being closed keeps its own file', async (t) => {
+  const { look, write, left, time, close } = watched(t);
+  const at = (seconds: number): string => String(time.now / 1e6 + seconds);
+  write('17', `SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\nBEGIN=${at(0)}\n`);
+  assert.deepEqual(look(), ['begun 17 ada by file']);
+  // both come between two looks
+  write('17.end', `SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=0:0\nEND=${at(1)}\n`);
+  write('17', `SLURM_JOB_ID=17\nSLURM_JOB_USER=bob\nBEGIN=${at(2)}\n`);
+  assert.deepEqual(look(), ['ended 17 0: the job has ended']);
+  assert.deepEqual(look(), ['begun 17 bob by file']);
+  await close();
+  assert.deepEqual(left(), ['17']);
+  write('17.end', `SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=3:0\nEND=${at(3)}\n`);
+  assert.deepEqual(look(), ['ended 17 3: the job has ended']);
+  await close();
+  assert.deepEqual(left(), []);
+});
+
+test('an agent that starts does not take the end of a run before for that of the run that goes on', async (t) => {
+  const { look, write, left, time, close } = watched(t);
+  write('17', `SLURM_JOB_ID=17\nBEGIN=${time.now / 1e6 - 100}\n`);
+  write('17.end', `SLURM_JOB_ID=17\nEND=${time.now / 1e6 - 200}\n`);
+  assert.deepEqual(look(), ['missed 17', 'begun 17 ? by file']);
+  await close();
+  assert.deepEqual(left(), ['17']);
+});
+
 test('what began and ended before this agent was missed; what did so between two looks was not', async (t) => {
   const { look, write, left, time, close } = watched(t);
   write('16', `SLURM_JOB_ID=16\nBEGIN=${time.now / 1e6 - 100}\n`);

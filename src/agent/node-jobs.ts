@@ -37,6 +37,8 @@ interface Running {
   readonly job: NodeJob;
   /** Its file in the folder; undefined: it was found by its cgroup. */
   file: string | undefined;
+  /** Which file that was: another one may come by its name. */
+  identity: string | undefined;
   cgroup: boolean;
   /** Since when its cgroup has no process (epoch microseconds). */
   empty?: number;
@@ -56,8 +58,10 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
   const seen = new Map<string, number>();
   /** Jobs that have ended while their cgroup was still there. */
   const over = options.endedCgroups ?? endedCgroups();
-  /** Files of jobs that have ended and are being closed. */
-  const closing = new Set<string>();
+  /** Files of jobs that have ended and are being closed: which they were, by name. */
+  const closing = new Map<string, string | undefined>();
+  const isClosing = (name: string): boolean => closing.has(name) && closing.get(name) === identityOf(name);
+  const identityOf = (name: string): string | undefined => fileIdentity(path.join(options.folder, name));
 
   function read<T>(name: string, parse: (text: string) => T): T | undefined {
     const file = path.join(options.folder, name);
@@ -86,7 +90,13 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     }
   }
 
-  function begin(name: string, job: NodeJob, file: string | undefined, cgroup?: CgroupJob): boolean {
+  function begin(
+    name: string,
+    job: NodeJob,
+    file: string | undefined,
+    identity: string | undefined,
+    cgroup?: CgroupJob,
+  ): boolean {
     try {
       options.begun(name, job, file === undefined ? 'cgroup' : 'file', cgroup);
     } catch (error) {
@@ -94,29 +104,41 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       return false;
     }
     refused.delete(file ?? `cgroup of job ${name}`);
-    running.set(name, { job, file, cgroup: cgroup !== undefined });
+    running.set(name, { job, file, identity, cgroup: cgroup !== undefined });
     return true;
   }
 
-  function removeAfter(work: Promise<void>, ...names: (string | undefined)[]): void {
-    const files = names.filter((name) => name !== undefined);
-    for (const file of files) closing.add(file);
+  /** Files that have taken the place of these meanwhile stay: they are of another run. */
+  function removeAfter(work: Promise<void>, ...files: readonly (readonly [string | undefined, string | undefined])[]) {
+    for (const [file, identity] of files) if (file !== undefined) closing.set(file, identity);
     void work.finally(() => {
-      remove(...files);
-      for (const file of files) closing.delete(file);
+      for (const [file, identity] of files) {
+        if (file === undefined) continue;
+        if (identityOf(file) === identity) remove(file);
+        if (closing.get(file) === identity) closing.delete(file);
+      }
     });
   }
 
   function finish(name: string, end: NodeJobEnd, why: string, endFile?: string): void {
-    const { file, job } = running.get(name)!;
+    const { file, job, identity } = running.get(name)!;
     running.delete(name);
     over.add(job.id);
-    removeAfter(options.ended(name, end, why), file, endFile);
+    const own = file === undefined || isNextRun(file, identity, end) ? identity : identityOf(file);
+    const endIdentity = endFile === undefined ? undefined : identityOf(endFile);
+    removeAfter(options.ended(name, end, why), [file, own], [endFile, endIdentity]);
+  }
+
+  /** Whether a file is no longer the one that it was because the same id has begun again after this end. */
+  function isNextRun(file: string, identity: string | undefined, end: NodeJobEnd): boolean {
+    if (end.end === undefined || identityOf(file) === identity) return false;
+    return (read(file, parseJobFile)?.begin ?? 0) > end.end;
   }
 
   const withId = (id: string): string | undefined => [...running].find(([, { job }]) => job.id === id)?.[0];
 
   function takeFile(file: string, endFile: string | undefined): void {
+    const identity = identityOf(file);
     const job = read(file, parseJobFile);
     if (job === undefined) return;
     const name = jobName(job);
@@ -126,19 +148,27 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       // its cgroup was there first
       if (known.file === undefined && !((job.restart ?? 0) > (known.job.restart ?? 0))) {
         known.file = file;
+        known.identity = identity;
         return;
       }
       if (same !== name) finish(same, { id: job.id }, 'the scheduler started the job again');
     }
+    // between two looks of this agent a job may begin and end
     if (endFile !== undefined && !((job.begin ?? 0) >= since)) {
       const end = read(endFile, parseEndFile);
       if (end === undefined) return;
-      over.add(job.id);
-      removeAfter(options.missed(name, job, end), file, endFile);
-      return;
+      const ends = [endFile, identityOf(endFile)] as const;
+      if (!isEarlier(end, job)) {
+        over.add(job.id);
+        removeAfter(options.missed(name, job, end), [file, identity], ends);
+        return;
+      }
+      // that was the end of another run, whose file this one has replaced
+      const { begin: _, ...before } = job;
+      removeAfter(options.missed(name, before, end), ends);
     }
     over.delete(job.id);
-    begin(name, job, file);
+    begin(name, job, file, identity);
   }
 
   function takeEnd(file: string): void {
@@ -147,8 +177,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     const exact = jobName(end);
     const name = running.has(exact) && end.restart !== undefined ? exact : withId(end.id);
     // a node that comes back runs the epilog of what it has lost, perhaps after the prolog of the next run
-    const begin = name === undefined ? undefined : running.get(name)!.job.begin;
-    const earlier = begin !== undefined && end.end !== undefined && end.end < begin;
+    const earlier = name !== undefined && isEarlier(end, running.get(name)!.job);
     // a run that is named and does not run here has ended before
     if (name !== undefined && !earlier && (end.restart === undefined || name === exact)) {
       finish(name, end, 'the job has ended', file);
@@ -166,11 +195,12 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     const all = new Set(names);
     const files = new Set([...running.values()].map(({ file }) => file));
     for (const name of names) {
-      if (name.startsWith('.') || name.endsWith('.end') || files.has(name) || closing.has(name)) continue;
-      takeFile(name, all.has(`${name}.end`) ? `${name}.end` : undefined);
+      if (name.startsWith('.') || name.endsWith('.end') || files.has(name) || isClosing(name)) continue;
+      const end = `${name}.end`;
+      takeFile(name, all.has(end) && !isClosing(end) ? end : undefined);
     }
     for (const name of names) {
-      if (name.endsWith('.end') && !name.startsWith('.') && !closing.has(name)) takeEnd(name);
+      if (name.endsWith('.end') && !name.startsWith('.') && !isClosing(name)) takeEnd(name);
     }
     for (const name of refused) if (!all.has(name) && !name.includes(' ')) refused.delete(name);
   }
@@ -190,7 +220,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
         const first = seen.get(id) ?? now;
         seen.set(id, first);
         const job = cgroups.describe(cgroup) ?? (now - first >= PATIENCE ? cgroups.outline(cgroup) : undefined);
-        if (job === undefined || !begin(jobName(job), job, undefined, cgroup)) continue;
+        if (job === undefined || !begin(jobName(job), job, undefined, undefined, cgroup)) continue;
         name = withId(id)!;
       }
       seen.delete(id);
@@ -222,10 +252,20 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       else over.clear();
     },
     forget(name, closed) {
-      const { job, file } = running.get(name) ?? {};
+      const { job, file, identity } = running.get(name) ?? {};
       running.delete(name);
       if (job !== undefined) over.add(job.id);
-      removeAfter(closed, file);
+      removeAfter(closed, [file, identity]);
     },
   };
+}
+
+/** Whether this is the end of a run before this one. */
+const isEarlier = ({ end }: NodeJobEnd, { begin }: NodeJob): boolean =>
+  begin !== undefined && end !== undefined && end < begin;
+
+/** Whether a file is still the same one; undefined: it has gone. */
+function fileIdentity(file: string): string | undefined {
+  const stat = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? undefined : `${stat.ino} ${stat.mtimeNs}`;
 }

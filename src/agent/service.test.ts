@@ -140,6 +140,46 @@ test('the next agent goes on with a job in its recording, and closes what has en
   assert.deepEqual(fs.readdirSync(jobs), ['17']);
 });
 
+test('an id that is used again has a recording of its own, whatever became of the first', async (t) => {
+  const { options, jobs, recording, log } = setUp(t);
+  const begin = (id: string, when: number) => {
+    fs.writeFileSync(path.join(jobs, id), `SLURM_JOB_ID=${id}\nSLURM_JOB_USER=ada\nBEGIN=${1_700_000_000 + when}\n`);
+  };
+  const end = (id: string, code: number, when: number) => {
+    const text = `SLURM_JOB_ID=${id}\nSLURM_JOB_EXIT_CODE2=${code}:0\nEND=${1_700_000_000 + when}\n`;
+    fs.writeFileSync(path.join(jobs, `${id}.end`), text);
+  };
+  const service = startService(options);
+  begin('17', 0);
+  begin('18', 0);
+  service.look();
+  end('17', 1, 10);
+  service.look();
+  begin('17', 20);
+  service.look();
+  await service.stop('SIGTERM');
+  // 18 ended and began again while no agent was there
+  end('18', 4, 10);
+  begin('18', 20);
+  const next = startService(options);
+  assert.deepEqual([...next.jobs.keys()].sort(), ['17', '18']);
+  end('17', 0, 30);
+  next.look();
+  await next.stop('SIGTERM');
+  const seen = (name: string) => {
+    const { job } = recording(name);
+    return [job.id, job.restart, job.start / 1e6 - 1_700_000_000, job.state, job.exit_code];
+  };
+  assert.deepEqual(seen('job-17'), ['17', undefined, 0, 'failed', 1]);
+  assert.deepEqual(seen('job-17.2'), ['17', undefined, 20, 'completed', 0]);
+  assert.deepEqual(seen('job-18'), ['18', undefined, 0, 'failed', 4]);
+  assert.deepEqual(seen('job-18.2'), ['18', undefined, 20, 'running', undefined]);
+  assert.deepEqual(
+    log.filter((line) => line.startsWith('job 17 of ada')).map((line) => line.replace(/: .*\//, ': ')),
+    ['job 17 of ada begins: job-17', 'job 17 of ada begins: job-17.2', 'job 17 of ada goes on: job-17.2'],
+  );
+});
+
 test('the first node of a job asks the scheduler, the others do not', async (t) => {
   const asked: string[] = [];
   const { options, jobs, recording } = setUp(t, {

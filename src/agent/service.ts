@@ -6,7 +6,7 @@ import { trouble } from '../base/trouble.ts';
 import { type CgroupJob, cgroupJobs } from '../jobs/cgroup-jobs.ts';
 import type { Run } from '../jobs/command.ts';
 import { schedulerNamed, schedulerRunner } from '../jobs/job-facts.ts';
-import { jobName, type NodeJob, type NodeJobEnd } from '../jobs/job-file.ts';
+import type { NodeJob, NodeJobEnd } from '../jobs/job-file.ts';
 import { tryLibraryHere } from '../jobs/preload.ts';
 import { type ProcessId, processId, stillRuns } from '../jobs/process-id.ts';
 import type { WriterOptions } from '../recording/append.ts';
@@ -23,6 +23,7 @@ import { type Clock, wallClock } from './clock.ts';
 import { closeLeftOver } from './close-left-over.ts';
 import { endedCgroups } from './ended-cgroups.ts';
 import { dayOf, type FleetRecording, recordFleet } from './fleet-recording.ts';
+import { cgroupJobFolder, jobFolder } from './job-folder.ts';
 import { type Common, type JobRecording, recordJob } from './job-recording.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
 import { nodeJobs } from './node-jobs.ts';
@@ -97,6 +98,9 @@ export function startService(options: ServiceOptions): Service {
   /** Recordings that an agent before this one has left, and that are being closed. */
   const old = new Set<string>();
   const jobs = new Map<string, JobRecording>();
+  /** Recordings of jobs that have ended, while the rest of job.json is still to come. */
+  const ending = new Set<string>();
+  const isClosing = (folder: string): boolean => ending.has(folder);
   const common: Common = {
     node: options.node,
     root: options.root ?? '',
@@ -165,8 +169,8 @@ export function startService(options: ServiceOptions): Service {
   }
 
   function begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void {
-    const folder = folderFor(spool, job, by);
-    const goesOn = readJob(folder) !== undefined;
+    const find = by === 'file' ? jobFolder : cgroupJobFolder;
+    const { folder, known: goesOn } = find(spool, job, isClosing);
     const recording = recordJob(folder, job, job.intervalSeconds ?? options.intervalSeconds, common, cgroup);
     for (const [other, running] of jobs) {
       running.sharesWith(name);
@@ -183,12 +187,14 @@ export function startService(options: ServiceOptions): Service {
     const recording = jobs.get(name);
     if (recording === undefined) return;
     jobs.delete(name);
+    ending.add(recording.folder);
     const over = recording.end(end, why).then(() => {
       const left = recording.agent.record.left_running ?? [];
       const daemons = left.map(({ pid, command }) => `${pid} ${command}`).join(', ');
       say(`job ${name} has ended${left.length === 0 ? '' : `; still running: ${daemons}`}`);
     });
     await whenClosed(`job ${name}`, over);
+    ending.delete(recording.folder);
   }
 
   const watch = nodeJobs({
@@ -200,8 +206,8 @@ export function startService(options: ServiceOptions): Service {
     ended,
     inCgroup: (name, cgroup) => jobs.get(name)?.inCgroup(cgroup),
     async missed(name, job, end) {
-      const folder = path.join(spool, `job-${jobName(job)}`);
-      if (!fs.existsSync(folder)) say(`job ${name} has begun and ended while no agent was running: not recorded`);
+      const { folder, known } = jobFolder(spool, job, isClosing);
+      if (!known) say(`job ${name} has begun and ended while no agent was running: not recorded`);
       else await closeOld(folder, end);
     },
     refused: (file, why) => say(`${file}: ${why}`),
@@ -223,7 +229,7 @@ export function startService(options: ServiceOptions): Service {
       const found = await schedulerNamed(job.scheduler).state(common.run, job, () => {});
       if (found === undefined || found.state === 'running' || jobs.get(name) !== recording) continue;
       const why = 'the scheduler says that it has ended; its epilog did not';
-      watch.forget(name, ended(name, known(job.id, found.end), why));
+      watch.forget(name, ended(name, endOf(job.id, found.end), why));
     }
   }
 
@@ -238,7 +244,7 @@ export function startService(options: ServiceOptions): Service {
   ];
   const leftOver = setTimeout(() => {
     const current = new Set([fleet.folder, ...[...jobs.values()].map(({ folder }) => folder)]);
-    records?.tidy([...current].map((folder) => path.basename(folder)));
+    records?.tidy([...jobs.keys()].map((name) => `job-${name}`));
     for (const name of fs.readdirSync(spool)) {
       const folder = path.join(spool, name);
       if (!/^(job|fleet)-/.test(name) || current.has(folder) || readJob(folder)?.end !== undefined) continue;
@@ -284,15 +290,7 @@ function openRecords({ jobs, say }: ServiceOptions, isWanted: (table: string) =>
   }
 }
 
-const known = (id: string, end: number | undefined): NodeJobEnd => (end === undefined ? { id } : { id, end });
-
-/** Where a job is recorded. A cgroup does not say which run of an id it is: one that has ended already was another. */
-function folderFor(spool: string, job: NodeJob, by: 'file' | 'cgroup'): string {
-  const folder = path.join(spool, `job-${jobName(job)}`);
-  if (by === 'file' || readJob(folder)?.end === undefined) return folder;
-  job.restart = (job.restart ?? 0) + 1;
-  return folderFor(spool, job, by);
-}
+const endOf = (id: string, end: number | undefined): NodeJobEnd => (end === undefined ? { id } : { id, end });
 
 /** Tells at once that something came; a look now and then sees what this misses. */
 function watchFolder(folder: string, look: () => void): fs.FSWatcher | undefined {

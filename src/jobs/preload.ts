@@ -13,21 +13,20 @@ import { defined, type Environment } from './command.ts';
 import { plain } from './job-facts.ts';
 import { agentRecord } from './launch.ts';
 import { processId, stillRuns } from './process-id.ts';
+import { RECORD_PLACES } from './record-places.ts';
 
 /** The library that processes of a job are started with (native/record.h); a site may have put it on its nodes' disks. */
 export const libraryOf = (env: Environment): string =>
   env.TACHO_RECORD_LIBRARY || ours('native/build/libtacho-record.so');
 
 const WHAT = 'processes that record themselves';
-/** Memory file systems first: a line must never wait for a disk or a network. */
-const PLACES = ['/dev/shm', '/tmp'];
 const TEST_MS = 10_000;
 /** What an agent left behind that died is kept so long for `tacho verify`, as long as its recording is there. */
 const ABANDONED_MS = 7 * 24 * 3600 * 1000;
 
 /** The file that the job's processes write to: on every node another one, of the same name. Nothing is made yet. */
 export function planRecords(job: Pick<Job, 'id' | 'uid'>, env: Environment): Records {
-  const place = PLACES.find((folder) => writable(folder)) ?? PLACES[0]!;
+  const place = RECORD_PLACES.find((folder) => writable(folder)) ?? RECORD_PLACES[0]!;
   const name = `tacho-${job.uid}-${plain(job.id).slice(0, 60)}-${randomBytes(4).toString('hex')}`;
   const named = splitEvents(env.TACHO_RECORD_EVENTS);
   // what cannot be counted stays on the list: the agent says so
