@@ -47,8 +47,10 @@ describe('jobs that Slurm has cgroups for', { skip }, () => {
       assert.ok(seen.includes(`/bin/sleep ${own}`), `${seen}`);
       assert.ok(!seen.includes(`/bin/sleep ${other}`), `${seen}`);
       // made by Slurm a moment after the cgroup by which the job was found
-      const counted = readTable(node, 'cgroup', { columns: ['cpu_us'] });
-      assert.ok(counted.rows > 2, `${agentRecord(recording, 'c1')?.unmeasured.map(({ why }) => why)}`);
+      const { rows, numbers } = readTable(node, 'cgroup', { columns: ['usage_us'] });
+      assert.ok(rows > 2, `${agentRecord(recording, 'c1')?.unmeasured.map(({ why }) => why)}`);
+      const used = Math.max(...numbers.get('usage_us')!.filter((value) => !Number.isNaN(value)));
+      assert.ok(used > 100_000 && used < 60_000_000, `${used} µs for a checksum of 300 MB`);
       const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'report', recording);
       assert.equal(code, 0, stderr);
       assert.match(stdout, /COMPLETED/);
