@@ -120,6 +120,13 @@ test('the first process is told by tacho run when it was killed or says nothing 
   assert.deepEqual(more, []);
   assert.deepEqual([only.exename, only.args, only.exitcode, only.source], ['mute', "'a b'", 6, 'parent']);
   assert.ok(only.cpu_time > 20_000, `${only.cpu_time} µs`);
+  // nobody knows how many threads it had
+  assert.equal(only.threads, undefined);
+  const [{ records }] = [JSON.parse(tacho(['report', 'm', '--format', 'json'], { cwd }).out)].flat();
+  assert.deepEqual([records.records, records.told, records.threads], [1, 1, 0]);
+  const text = tacho(['report', 'm'], { cwd }).out;
+  assert.match(text, /1 process told by who waited for it/);
+  assert.doesNotMatch(text, /recorded to the end/);
 });
 
 test('short programs that say nothing are all there, from a shell that forks and one that does not', { skip }, (t) => {

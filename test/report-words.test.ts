@@ -60,7 +60,16 @@ test('CPUs of a process count from its beginning, and not at all when it was too
 
 test('the share of the CPU time that no record explains is always told, why only when it matters', () => {
   const card = report(sleep());
-  const records = { records: 0, starts: 1, samples: 0, threads: 1, failed: 0, cpu_seconds: 0, sampled_cpu_seconds: 0 };
+  const records = {
+    records: 0,
+    starts: 1,
+    samples: 0,
+    told: 0,
+    threads: 0,
+    failed: 0,
+    cpu_seconds: 0,
+    sampled_cpu_seconds: 0,
+  };
   const words = (cpu_seconds: number, unexplained: number, starts = 1) =>
     recordWords({ ...card, records: { ...records, starts, unexplained }, summary: { ...card.summary, cpu_seconds } });
   const left = (share: string): string => `no record explains ${share} of the job’s CPU time (wait4)`;
@@ -69,7 +78,7 @@ test('the share of the CPU time that no record explains is always told, why only
   assert.equal(words(1e7, 0.099), `1 process killed or still running; ${left('9.9 %')}`);
   assert.equal(
     words(100, 1, 0),
-    `${left('100 %')}: processes that were killed or cannot record themselves, the ends of those that did, Tacho’s own commands`,
+    `${left('100 %')}: processes that were killed or cannot record themselves, the ends of those that did`,
   );
 });
 

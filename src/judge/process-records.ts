@@ -8,6 +8,9 @@ export interface RecordsReport {
   records: number;
   starts: number;
   samples: number;
+  /** Of the first, those that who waited for them told of: killed, or unable to record themselves. */
+  told: number;
+  /** Of those that told of them. */
   threads: number;
   /** Ended with a code other than 0, or by a signal. */
   failed: number;
@@ -22,7 +25,8 @@ export interface RecordsReport {
 export interface OperationReport {
   name: string;
   processes: number;
-  threads: number;
+  /** Of those whose threads are known. */
+  threads?: number;
   cpu_seconds: number;
   /** Of the CPU time of all processes. */
   cpu_share?: number;
@@ -38,12 +42,13 @@ export interface OperationReport {
 }
 
 /** undefined when processes were not to record themselves. */
-export function recordsOf({ processes }: Material, nodes: readonly NodeReport[]): RecordsReport | undefined {
+export function recordsOf({ processes, job }: Material, nodes: readonly NodeReport[]): RecordsReport | undefined {
   if (processes === undefined) return undefined;
   const found: RecordsReport = {
     records: 0,
     starts: 0,
     samples: 0,
+    told: 0,
     threads: 0,
     failed: 0,
     cpu_seconds: 0,
@@ -52,7 +57,8 @@ export function recordsOf({ processes }: Material, nodes: readonly NodeReport[])
   for (let i = 0; i < processes.length; i++) {
     const source = processes.source[i];
     const spent = (processes.cpu_time[i]! || 0) / 1e6;
-    found.threads += processes.threads[i]! || 0;
+    if (source === 'record') found.threads += processes.threads[i]! || 0;
+    if (source === 'parent') found.told++;
     if (source === 'record' || source === 'parent') {
       found.records++;
       found.cpu_seconds += spent;
@@ -65,9 +71,14 @@ export function recordsOf({ processes }: Material, nodes: readonly NodeReport[])
   const counted = nodes.filter((node) => node.status !== 'never recorded');
   const known = counted.every((node) => node.cpu_source === 'cgroup' || node.cpu_source === 'wait4');
   const whole = counted.reduce((sum, node) => sum + (node.cpu_seconds ?? 0), 0);
-  if (known && whole > 0) found.unexplained = Math.max(0, 1 - found.cpu_seconds / whole);
+  const commands = Object.values(job.own_use ?? {}).reduce((sum, own) => sum + own.commands, 0);
+  const lost = whole - found.cpu_seconds - commands * OWN_END_SECONDS;
+  if (known && whole > 0) found.unexplained = Math.max(0, lost / whole);
   return found;
 }
+
+/** A command of Tacho's in the job uses up to so much to end, after it has noted what it used. */
+const OWN_END_SECONDS = 0.02;
 
 /** So many operations are told. */
 const MOST = 20;
@@ -83,7 +94,7 @@ export function operationReports({ processes }: Material): OperationReport[] | u
   return found.map((one) => ({
     name: one.name,
     processes: one.processes,
-    threads: one.threads,
+    ...(Number.isNaN(one.threads) ? {} : { threads: one.threads }),
     cpu_seconds: one.cpu_time / 1e6,
     ...(Number.isFinite(one.cpu_share) ? { cpu_share: one.cpu_share } : {}),
     seconds: one.duration / 1e6,

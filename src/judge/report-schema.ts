@@ -217,7 +217,10 @@ const records = z.strictObject({
   records: z.number().describe('Processes that told of their end.'),
   starts: z.number().describe('Those that only told of their start: killed, or still running.'),
   samples: z.number().describe('Those that only sampling saw.'),
-  threads: z.number(),
+  told: z
+    .number()
+    .describe('Of the first, those that who waited for them told of: killed, or unable to record themselves.'),
+  threads: z.number().describe('Of the first, but those that were told of: how many threads these had is not known.'),
   failed: z.number().describe('Ended with a code other than 0, or by a signal.'),
   cpu_seconds: seconds.describe('CPU time in records.'),
   sampled_cpu_seconds: seconds.describe('CPU time of the others, as far as sampling saw it.'),
@@ -227,7 +230,7 @@ const records = z.strictObject({
 const operation = z.strictObject({
   name: words.describe('The tag that its processes bear.'),
   processes: z.number(),
-  threads: z.number(),
+  threads: optional(z.number(), 'Of its processes whose threads are known.'),
   cpu_seconds: seconds,
   cpu_share: optional(share, 'Of the CPU time of all processes.'),
   seconds: seconds.describe('While at least one of its processes ran.'),
@@ -343,6 +346,12 @@ export const reportSchema = z
       allocation_share: optional(share, 'Of the CPUs that the job was given.'),
       max_rss_bytes: bytes.optional(),
       bytes_written: bytes.optional(),
+      commands: optional(
+        z.number().min(0),
+        'Of Tacho’s, run inside the job: what they used is not counted as the job’s.',
+      ),
+      commands_cpu_seconds: seconds.optional(),
+      in_memory_peak: optional(z.boolean(), 'The agents’ memory is in the peak of the job’s cgroup.'),
     }),
   })
   .describe('A report card. Shares are 0 to 1, times epoch microseconds UTC. What was not measured is not there.');

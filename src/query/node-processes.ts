@@ -221,9 +221,8 @@ function addSampled(into: Writer, i: number, sample: SampledProcess, before: num
   }
 }
 
-/** What a parent cannot know of its child. */
+/** What a parent cannot know of its child; how many threads it had in all, samples do not know either. */
 function fillFrom(columns: ProcessColumns, i: number, sample: SampledProcess): void {
-  if (Number.isNaN(columns.threads[i]!)) columns.threads[i] = sample.threads;
   for (const [name, value] of sample.metrics) {
     const values = columns.metrics.get(name)!;
     if (Number.isNaN(values[i]!)) values[i] = value;

@@ -79,3 +79,18 @@ test('without the tag op, operations go by the tag that most processes bear', ()
   assert.equal(tagKey(tagKeys(testSet([{ pid: 1 }]))), undefined);
   assert.deepEqual(operationsOf(testSet([{ pid: 1 }])), []);
 });
+
+test('threads that nobody counted are missing, not none', () => {
+  const told = testSet([
+    { pid: 1, from: 0, to: 1, tags: 'op:a', source: 'parent', threads: Number.NaN },
+    { pid: 2, from: 0, to: 1, tags: 'op:b', source: 'parent', threads: Number.NaN },
+    { pid: 3, from: 0, to: 1, tags: 'op:b', threads: 4 },
+  ]);
+  assert.deepEqual(
+    operationsOf(told).map(({ name, threads }) => [name, threads]),
+    [
+      ['op:a', Number.NaN],
+      ['op:b', 4],
+    ],
+  );
+});

@@ -123,9 +123,9 @@ export function operationOf(set: ProcessColumns, tags: Tags, members: number[]):
   const runs = union(starts, ends);
   const duration = lengthOf(runs);
   const known = ends.flatMap((end, k) => (end >= starts[k]! ? [end - starts[k]!] : []));
-  const total = (values: Float64Array): number => {
-    let sum = 0;
-    for (const i of members) if (!Number.isNaN(values[i])) sum += values[i]!;
+  const total = (values: Float64Array, nothing = 0): number => {
+    let sum = nothing;
+    for (const i of members) if (!Number.isNaN(values[i])) sum = (sum || 0) + values[i]!;
     return sum;
   };
   const start = starts.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
@@ -138,7 +138,7 @@ export function operationOf(set: ProcessColumns, tags: Tags, members: number[]):
     tags,
     members,
     processes: members.length,
-    threads: total(set.threads),
+    threads: total(set.threads, Number.NaN),
     cpu_time: cpu,
     duration_sum: known.reduce((a, b) => a + b, 0),
     duration,

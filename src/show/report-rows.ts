@@ -174,8 +174,11 @@ export function processRows(report: Report, most: number): Rows {
 export function recordWords({ records: r, summary }: Report): string | undefined {
   if (r === undefined) return undefined;
   const parts: string[] = [];
-  if (r.records > 0)
-    parts.push(`${count(r.records, 'process', 'processes')} recorded to the end, with ${count(r.threads, 'thread')}`);
+  const own = r.records - r.told;
+  if (own > 0)
+    parts.push(`${count(own, 'process', 'processes')} recorded to the end, with ${count(r.threads, 'thread')}`);
+  if (r.told > 0)
+    parts.push(`${count(r.told, 'process', 'processes')} told by who waited for ${r.told === 1 ? 'it' : 'them'}`);
   if (r.failed > 0) parts.push(`${figure(r.failed)} failed`);
   if (r.starts > 0) parts.push(`${count(r.starts, 'process', 'processes')} killed or still running`);
   if (r.samples > 0) parts.push(`${count(r.samples, 'process', 'processes')} only sampled`);
@@ -186,7 +189,7 @@ export function recordWords({ records: r, summary }: Report): string | undefined
   const why =
     lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE
       ? ''
-      : ': processes that were killed or cannot record themselves, the ends of those that did, Tacho’s own commands';
+      : ': processes that were killed or cannot record themselves, the ends of those that did';
   const share = `no record explains ${percent(r.unexplained)} of the job’s CPU time (${summary.cpu_source})${why}`;
   return parts.length === 0 ? share : `${parts.join(', ')}; ${share}`;
 }
