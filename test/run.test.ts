@@ -327,8 +327,31 @@ test('a recorder that was killed is said so at once, by report and list alike', 
   assert.equal(job.state, 'unknown');
   assert.match(job.reason, /the recorder was killed/);
   const [listed] = JSON.parse(tacho(['list', '.', '--format', 'json'], { cwd }).out);
-  assert.equal(listed.state, 'ended');
-  assert.ok(Math.abs((listed.end - listed.start) / 1e6 - summary.wall_seconds) < 0.01);
+  assert.deepEqual([listed.state, listed.job_state], ['ended', 'unknown']);
+  assert.equal((listed.end - listed.start) / 1e6, summary.wall_seconds);
+  assert.ok(Number.isInteger(job.end), `${job.end}`);
+});
+
+test('what processes have recorded after their recorder was killed goes into the recording with the next report or list', async (t) => {
+  const cwd = temporaryFolder(t);
+  const child = spawn(TACHO, ['run', '-o', 'r', '--interval', '0.2', '--', 'sleep', '2'], { cwd, stdio: 'ignore' });
+  const node = path.join(cwd, 'r', `node=${os.hostname().split('.')[0]}`);
+  while (!fs.existsSync(path.join(node, 'process_start.csv'))) await sleep(50);
+  const records = path.dirname(jobOf(path.join(cwd, 'r')).process_records!.file);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const list = () => JSON.parse(tacho(['list', '.', '--format', 'json'], { cwd }).out)[0];
+  const before = list();
+  assert.equal(before.job_state, 'unknown');
+  assert.ok(fs.existsSync(records), 'its process still runs, and will say its end there');
+  for (let n = 0; n < 100 && fs.existsSync(records); n++) {
+    await sleep(100);
+    assert.equal(list().end, before.end, 'what is written later is no sign of life');
+  }
+  assert.ok(!fs.existsSync(records));
+  const { processes, job } = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
+  assert.equal(processes[0].exit_code, 0, JSON.stringify(processes));
+  assert.equal(job.end, before.end);
 });
 
 test('a user whom no passwd file knows goes by the number', {

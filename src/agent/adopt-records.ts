@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type ProcessId, stillRuns } from '../jobs/process-id.ts';
+import { newestWrite } from '../recording/alive.ts';
 import { TableWriter } from '../recording/append.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import type { Check } from '../recording/verify.ts';
@@ -9,6 +10,7 @@ import { RECORD_KINDS } from '../sources/process-records.ts';
 import type { Records } from '../sources/scope.ts';
 import { Frame } from '../table/frame.ts';
 
+const STALE_MS = 60_000;
 const NODE = { members: { by: 'node' }, exclude: [] } as const;
 
 /**
@@ -26,8 +28,27 @@ export async function adoptRecords(recording: Recording, dryRun: boolean): Promi
   };
   const action = `taken over into ${path.basename(node.folder)}`;
   if (dryRun) return { ...found, outcome: 'would heal', action };
-  await takeOver(records, node.folder, redacted === true);
+  const release = claim(path.dirname(records.file));
+  if (release === undefined) return undefined;
+  try {
+    await takeOver(records, node, redacted === true);
+  } finally {
+    release();
+  }
   return { ...found, outcome: 'healed', action };
+}
+
+/** Two who come at once must not both take it over; one that was killed has not. Undefined: somebody else does. */
+function claim(folder: string): (() => void) | undefined {
+  const lock = path.join(folder, 'taken');
+  const since = fs.statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+  if (since !== undefined && Date.now() - since > STALE_MS) fs.rmSync(lock, { force: true });
+  try {
+    fs.closeSync(fs.openSync(lock, 'wx', 0o600));
+    return () => fs.rmSync(lock, { force: true });
+  } catch {
+    return undefined;
+  }
 }
 
 /** The node whose agent has made the file here and no longer runs. */
@@ -41,11 +62,12 @@ function nodeOf({ nodes }: Recording, records: Records): NodeRecording | undefin
   }
 }
 
-async function takeOver(records: Records, folder: string, redact: boolean): Promise<void> {
+async function takeOver(records: Records, node: NodeRecording, redact: boolean): Promise<void> {
   const host = new Host();
+  const lastSign = newestWrite(node);
   const readers = RECORD_KINDS.map((kind) => {
     const source = kind.open(host, { ...NODE, redact, records });
-    return { source, frame: new Frame(source.table), writer: new TableWriter(folder, source.table) };
+    return { source, frame: new Frame(source.table), writer: new TableWriter(node.folder, source.table) };
   });
   for (const { source } of readers) source.last?.();
   do {
@@ -56,6 +78,13 @@ async function takeOver(records: Records, folder: string, redact: boolean): Prom
     }
   } while (readers.some(({ source }) => source.behind?.() === true));
   await Promise.all(readers.map(({ writer }) => writer.close()));
+  // that it was written down now says nothing about how long the agent lived
+  for (const name of fs.readdirSync(node.folder)) {
+    const file = path.join(node.folder, name);
+    if (/\.csv(\.zst)?$/.test(name) && fs.statSync(file).mtimeMs > (lastSign ?? Infinity) / 1e3) {
+      fs.utimesSync(file, lastSign! / 1e6, lastSign! / 1e6);
+    }
+  }
   // only what is safely in the recording may go
   if (readers.every(({ writer }) => writer.trouble === undefined)) for (const { source } of readers) source.close();
 }

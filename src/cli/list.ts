@@ -24,6 +24,7 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
+Ended: how the job did, as its report says it.
 States: running (an agent writes), ended, sealed (small and fast), damaged (see tacho verify), newer
 version (recorded by a newer Tacho: update this one).
 
@@ -37,6 +38,7 @@ Examples:
     .action(async (folders: string[], options: Options) => {
       const { store } = options;
       const places = folders.length === 0 && store === undefined ? ['.'] : folders;
+      if (store === undefined) await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
       if (options.tables === true) return void process.stdout.write(await tablesOf(places, options));
       const found = (store === undefined ? listRecordings(places) : await inStore(store, places, options)).filter(
         ({ start, end }) => !(start! > (options.to ?? Number.NaN)) && !(end! < (options.from ?? Number.NaN)),

@@ -75,6 +75,7 @@ async function reportsOf(paths: readonly string[], options: ReportOptions): Prom
     for (const job of jobs) reports.push(report(await gatherStored(job, wanted)));
     return reports;
   }
+  await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
   const all = findRecordings(paths);
   const found = options.job === undefined ? all : all.filter((r) => r.job.id === options.job);
   if (found.length === 0) {

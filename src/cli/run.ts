@@ -81,7 +81,7 @@ async function finish(folder: string, report: boolean): Promise<void> {
       process.stderr.write(
         `${await reportCard([folder], { stream: process.stderr })}\nRecording ${printable(shown)}\n`,
       );
-    }
+    } else await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
     const { openRecording } = await import('../recording/open.ts');
     const { isWorthSealing, sealRecording } = await import('../recording/seal.ts');
     const recording = openRecording(folder);

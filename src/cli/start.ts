@@ -68,6 +68,7 @@ Examples:
           config: options.config,
         }),
       });
+      await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
       if (options.format === 'json') {
         process.stdout.write(`${JSON.stringify({ recording, job: job.id, nodes: job.nodes, missing })}\n`);
         return;

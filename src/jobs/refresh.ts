@@ -1,8 +1,9 @@
 import * as fs from 'node:fs';
-import { isAlive, isGone, lastSign } from '../recording/alive.ts';
+import { lastSign } from '../recording/alive.ts';
 import { saveJob } from '../recording/create.ts';
 import type { Job, Step } from '../recording/job.ts';
 import type { Recording } from '../recording/open.ts';
+import { silentEnd } from '../recording/silent-end.ts';
 import type { Run } from './command.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
 import type { Ending } from './scheduler.ts';
@@ -80,27 +81,6 @@ function endedWith(job: Job, end: number | undefined): boolean {
 /** A job may run several commands, each with its own recording. Schedulers' moments are cut to whole seconds. */
 const stepsMeanwhile = (job: Job, { steps = [] }: Ending): Step[] =>
   steps.filter(({ start, end }) => (start ?? 0) <= job.end! && (end ?? Infinity) + 1e6 > job.start);
-
-/** Nobody knows how it ended; that its agents are silent says that it did. */
-function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>): Job | undefined {
-  const { job, nodes } = recording;
-  const last = lastSign(recording);
-  if (last === undefined || nodes.length === 0) return undefined;
-  if (nodes.some((node) => isAlive(node))) return undefined;
-  const said = nodes.map(({ agent }) => agent?.end_reason).find((reason) => reason !== undefined);
-  const killed = nodes.every(({ agent }) => agent !== undefined && agent.end === undefined && isGone(agent));
-  return {
-    ...job,
-    state: 'unknown',
-    end: last,
-    reason:
-      said !== undefined
-        ? `recording ended: ${said}`
-        : killed
-          ? 'the recorder was killed: how the job ended is not known'
-          : 'recording ended without `tacho stop`',
-  };
-}
 
 function ownedByUs(folder: string): boolean {
   try {

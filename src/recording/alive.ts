@@ -16,7 +16,8 @@ export function newestWrite(node: NodeRecording): number | undefined {
     const live = files.parts.at(-1);
     if (live === undefined) continue;
     const stat = fs.statSync(path.join(node.folder, live), { throwIfNoEntry: false });
-    if (stat !== undefined && !(stat.mtimeMs * 1e3 <= (newest ?? 0))) newest = stat.mtimeMs * 1e3;
+    const written = stat === undefined ? 0 : Math.round(stat.mtimeMs * 1e3);
+    if (written > (newest ?? 0)) newest = written;
   }
   return newest;
 }

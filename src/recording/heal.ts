@@ -64,6 +64,9 @@ export function setAside(file: string): void {
 
 function replace(file: string, content: Buffer): void {
   writeSynced(`${file}.tmp`, content);
+  // when the newest sample was written is how long its agent lived
+  const before = fs.statSync(file, { throwIfNoEntry: false });
+  if (before !== undefined) fs.utimesSync(`${file}.tmp`, before.atime, before.mtime);
   fs.renameSync(`${file}.tmp`, file);
 }
 

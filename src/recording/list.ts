@@ -1,8 +1,9 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
-import { isAlive, lastSign } from './alive.ts';
+import { isAlive } from './alive.ts';
 import { openRecording, type Recording, recordingFolders } from './open.ts';
+import { silentEnd } from './silent-end.ts';
 
 /**
  * running: an agent writes. ended: nobody writes any more. sealed: ended, and small. damaged: something cannot be
@@ -22,7 +23,7 @@ export interface Listed {
   /** Missing when it is no folder but a job in a store. */
   bytes?: number;
   state: RecordingState;
-  /** How the job ended, as its job.json says. */
+  /** How the job ended, as its report says. */
   job_state: string;
   /** Why it is damaged. */
   trouble?: string;
@@ -60,15 +61,16 @@ function describe(folder: string, now: number): Listed {
       trouble: error.message,
     };
   }
-  const { job, nodes } = recording;
+  const { nodes } = recording;
+  // as the report says it, unless a scheduler has more to say
+  const job = (recording.job.end === undefined ? silentEnd(recording, now) : undefined) ?? recording.job;
   const { bytes, temporary } = folderBytes(folder);
   const alive = nodes.some((node) => isAlive(node, now));
   const trouble = recording.troubles[0] ?? (temporary > 0 && !alive ? 'something was interrupted here' : undefined);
   const sealed =
     nodes.length > 0 && nodes.every((node) => [...node.tables.values()].every((t) => t.parts.length === 0));
   const state = alive ? 'running' : trouble !== undefined ? 'damaged' : sealed ? 'sealed' : 'ended';
-  // without an end in job.json, the last that anybody wrote
-  const end = job.end ?? (alive ? undefined : lastSign(recording));
+  const { end } = job;
   return {
     path: folder,
     job: job.id,

@@ -14,14 +14,17 @@ const listed = (more: Partial<Listed>): Listed => ({
   nodes: 8,
   bytes: 123_456_789,
   state: 'sealed',
-  job_state: 'COMPLETED',
+  job_state: 'completed',
   ...more,
 });
 
 test('in a pipe every column is whole', () => {
   const [heads, line] = listText([listed({})]).split('\n');
-  assert.match(heads!, /^job +name +user +began +lasted +nodes +size +state +recording$/);
-  assert.match(line!, /train-a-rather-large-language-model {2}ada .* 118 MiB {2}sealed {2}tacho-20261115-204912-4711$/);
+  assert.match(heads!, /^job +name +user +began +lasted +ended +nodes +size +state +recording$/);
+  assert.match(
+    line!,
+    /train-a-rather-large-language-model {2}ada .*1 h 00 min {2}COMPLETED .* 118 MiB {2}sealed {2}tacho-20261115-204912-4711$/,
+  );
 });
 
 test('a terminal gets no line wider than it is, with the path whole', () => {

@@ -8,11 +8,12 @@ import { printable, type TextColumn, textTable, textWidth } from './text-table.t
 const COLUMNS: readonly TextColumn[] = [
   { head: 'job', spare: 1, middle: true },
   { head: 'name', spare: 2, shrinks: true },
-  { head: 'user', spare: 4 },
+  { head: 'user', spare: 5 },
   { head: 'began' },
-  { head: 'lasted', align: 'right', spare: 3 },
-  { head: 'nodes', align: 'right', spare: 5 },
-  { head: 'size', align: 'right', spare: 6 },
+  { head: 'lasted', align: 'right', spare: 4 },
+  { head: 'ended', spare: 3 },
+  { head: 'nodes', align: 'right', spare: 6 },
+  { head: 'size', align: 'right', spare: 7 },
   { head: 'state' },
   { head: 'recording', whole: true },
 ];
@@ -25,6 +26,8 @@ export function listText(found: readonly Listed[], width?: number, now = Date.no
     each.user,
     each.start === undefined ? 'unknown' : began(each.start, width),
     each.start === undefined ? '' : lasted(each, now),
+    // the same word as in the title of its report
+    each.job_state === 'running' ? '' : each.job_state.replaceAll('_', ' ').toUpperCase(),
     String(each.nodes),
     each.bytes === undefined ? '' : formatBytes(each.bytes),
     each.state,

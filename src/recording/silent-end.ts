@@ -1,0 +1,24 @@
+import { isAlive, isGone, lastSign } from './alive.ts';
+import type { Job } from './job.ts';
+import type { Recording } from './open.ts';
+
+/** A job of which nobody says how it ended: that its agents are silent says that it did. Undefined: they are not. */
+export function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>, now?: number): Job | undefined {
+  const { job, nodes } = recording;
+  const last = lastSign(recording);
+  if (last === undefined || nodes.length === 0) return undefined;
+  if (nodes.some((node) => isAlive(node, now))) return undefined;
+  const said = nodes.map(({ agent }) => agent?.end_reason).find((reason) => reason !== undefined);
+  const killed = nodes.every(({ agent }) => agent !== undefined && agent.end === undefined && isGone(agent));
+  return {
+    ...job,
+    state: 'unknown',
+    end: last,
+    reason:
+      said !== undefined
+        ? `recording ended: ${said}`
+        : killed
+          ? 'the recorder was killed: how the job ended is not known'
+          : 'recording ended without `tacho stop`',
+  };
+}
