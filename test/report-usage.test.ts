@@ -52,6 +52,35 @@ test('a cgroup that others share says nothing about the job', () => {
   assert.deepEqual(told.flows, []);
 });
 
+test('what Tacho’s own commands and its agent used is not the job’s, where all was counted together', () => {
+  const lived = span(100);
+  const own_use = { c1: { commands: 3, cpu_seconds: 6, max_rss_bytes: 60 * 2 ** 20 } };
+  const usage = { ...sleep().job.usage!, wall_seconds: 100, user_seconds: 9, system_seconds: 1 };
+  const ran = report(
+    material(job(100, { asked: { cpus: 4 }, own_use, usage: { ...usage, max_rss_bytes: 62 * 2 ** 20 } }), [
+      node('c1', agent('c1', lived), [
+        table('process', [
+          series(
+            lived,
+            { pid: '1', start: String(START / 1000) },
+            { user_ms: count(lived, 900), rss_bytes: level(lived, 2 ** 22) },
+          ),
+        ]),
+      ]),
+    ]),
+  );
+  assert.deepEqual([ran.summary.cpu_seconds, ran.summary.cpu_source], [4, 'wait4']);
+  // the largest process was one of Tacho's
+  assert.deepEqual([ran.summary.memory_peak_bytes, ran.summary.memory_source], [2 ** 22, 'process']);
+  assert.deepEqual([ran.cost.commands, ran.cost.commands_cpu_seconds], [3, 6]);
+  const scope = { members: 'cgroup', cgroup: '/job', cgroup_shared: false, cgroup_with_agent: true };
+  const cost = table('agent', [series(lived, {}, { cpu_us: count(lived, 2e6) })]);
+  const told = (changes: Partial<Parameters<typeof job>[1]>) =>
+    report(material(job(100, changes), [node('c1', agent('c1', lived, { scope }), [cgroup(lived, 3, 8 * GIB), cost])]));
+  assert.deepEqual([told({}).summary.cpu_seconds, told({ own_use }).summary.cpu_seconds], [298, 292]);
+  assert.equal(told({}).cost.in_memory_peak, true);
+});
+
 test('processes that never met are not added up', () => {
   const one = (start: number, end: number, peak: number) => ({ start, end, peak });
   assert.equal(peakTogether([one(0, 10, 5), one(20, 30, 7), one(25, 40, 2)]), 9);

@@ -146,6 +146,29 @@ test('run on this very machine, whatever it is called, records its command once 
   assert.ok(!fs.existsSync(path.join(folder, 'asked')));
 });
 
+test('what commands of Tacho used in a command is not the command’s, and a shell that became one has an end', (t) => {
+  const { folder, sh } = shell(t);
+  const { status, stdout, stderr } = sh(
+    `tacho run --no-report -o r -- bash -c 'tacho mark begin a; tacho status >status; tacho fom x=1; tacho mark end a'
+    tacho report r --format json`,
+  );
+  assert.equal(status, 0, stderr);
+  const { job } = openRecording(path.join(folder, 'r'));
+  const [own] = Object.values(job.own_use!);
+  const all = job.usage!.user_seconds + job.usage!.system_seconds;
+  assert.equal(own!.commands, 4);
+  const { summary, records, processes, cost } = JSON.parse(stdout);
+  assert.ok(summary.cpu_seconds < all / 2, `${summary.cpu_seconds} of ${all}`);
+  assert.ok(summary.memory_peak_bytes < 30 * 2 ** 20, `${summary.memory_peak_bytes}`);
+  assert.equal(cost.commands, 4);
+  assert.equal(records.starts, 0);
+  assert.deepEqual(
+    processes.map(({ command }: { command: string }) => command.split(' ')[0]),
+    ['bash'],
+  );
+  assert.ok(!fs.existsSync(path.join(folder, 'r/own.log')));
+});
+
 test('a recording that has ended takes no marks', (t) => {
   const { folder, sh } = shell(t);
   const { stderr } = sh(`tacho start -o r --interval 0.2s && tacho stop --no-report

@@ -4,6 +4,7 @@ import { warn } from '../base/warn.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
 import { firstSamples, lastWords, startAgents, stopAgents } from '../jobs/launch.ts';
 import { isHere } from '../jobs/local.ts';
+import { takeOwnUse } from '../jobs/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../jobs/preload.ts';
 import { known } from '../jobs/scheduler.ts';
 import { findScope } from '../jobs/scope.ts';
@@ -100,7 +101,7 @@ export async function recordCommand(
   // whatever the disk says now, the command's own end is what counts
   try {
     await recorder.stop('the command has ended');
-    saveJob(folder, job);
+    saveJob(folder, { ...job, ...known({ own_use: takeOwnUse(folder, job.nodes) }) });
   } catch (error) {
     say(`the end of the recording ${folder}`, reason(error));
   }

@@ -1,4 +1,5 @@
 import { VERSION } from '../base/version.ts';
+import { noteAtExit } from '../jobs/own-use.ts';
 
 // The launcher's compile cache is for Tacho, not for the programs that Tacho starts.
 if (process.env.NODE_COMPILE_CACHE?.endsWith('/tacho/compile')) delete process.env.NODE_COMPILE_CACHE;
@@ -19,6 +20,10 @@ if (process.argv[2] === '--isolated-sources') {
 } else void main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<void> {
+  const { TACHO_RECORDING: recording } = process.env;
+  // an agent tells by itself what it costs; what some start is the user's
+  if (recording && args[0] !== 'agent')
+    noteAtExit(recording, process.env, !['run', 'notebook'].includes(args[0] ?? ''));
   if (args.length === 1 && args[0] === '--version') {
     process.stdout.write(`${VERSION}\n`);
     return;

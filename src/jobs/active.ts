@@ -8,6 +8,7 @@ import { replaceJson } from '../recording/replace.ts';
 import type { Environment } from './command.ts';
 import { defaultFolder, plain, schedulerOf } from './job-facts.ts';
 import type { Launched } from './launch.ts';
+import { noteAtExit } from './own-use.ts';
 import { type ProcessId, processId, stillRuns } from './process-id.ts';
 import type { Tell } from './scheduler.ts';
 
@@ -184,7 +185,10 @@ export function forgetActive(env: Environment, recording: string): void {
 /** The recording in progress, or a fault that says what to do; `by` is how else a recording can be named. */
 export function needActive(env: Environment, what: string, by = ' or a folder on the command line'): Active {
   const active = findActive(env);
-  if (active !== undefined) return active;
+  if (active !== undefined) {
+    noteAtExit(active.recording, env);
+    return active;
+  }
   const where = schedulerOf(env).detect(env) === undefined ? 'in this session' : `in this job, on ${os.hostname()}`;
   throw new Fault(`nothing is being recorded ${where}: ${what}`, {
     hint: `tacho start begins a recording; TACHO_RECORDING=FOLDER${by} names one`,

@@ -36,7 +36,7 @@ test('a job’s cgroup is known by its name, from any step or task of it', (t) =
   ] as const) {
     const scope = findScope(v2(t, own), { ...REQUEST, jobId: '17', scheduler });
     assert.deepEqual(scope.members, { by: 'cgroup', path: job });
-    assert.deepEqual(scope.cgroup, { path: job, shared: false });
+    assert.deepEqual(scope.cgroup, { path: job, shared: false, agent: true });
   }
 });
 
@@ -44,7 +44,7 @@ test('version 1: the job is in some hierarchies only', () => {
   const scope = findScope(fixture('cgroup-v1'), { ...REQUEST, jobId: '17', scheduler: 'slurm', exclude: [5] });
   assert.deepEqual(scope, {
     members: { by: 'cgroup', path: '/slurm_c1/uid_1000/job_17' },
-    cgroup: { path: '/slurm_c1/uid_1000/job_17', shared: false },
+    cgroup: { path: '/slurm_c1/uid_1000/job_17', shared: false, agent: true },
     exclude: [5],
     redact: false,
   });
@@ -100,7 +100,7 @@ test('in a container its cgroup is the scope, whether it is seen as / or by its 
   const events = { '/sys/fs/cgroup/cgroup.events': 'populated 1\n' };
   assert.deepEqual(findScope(v2(t, '/', events), REQUEST).members, { by: 'cgroup', path: '/' });
   const pod = '/kubepods.slice/kubepods-burstable.slice/cri-containerd-0123456789abcdef.scope';
-  assert.deepEqual(findScope(v2(t, pod), REQUEST).cgroup, { path: pod, shared: false });
+  assert.deepEqual(findScope(v2(t, pod), REQUEST).cgroup, { path: pod, shared: false, agent: true });
   const named = frozen(t, {
     '/proc/self/mountinfo': V1_MOUNTS.replaceAll(' / /sys', ' /docker/0123456789abcdef /sys'),
     '/proc/self/cgroup': '4:memory:/docker/0123456789abcdef\n',
@@ -108,7 +108,7 @@ test('in a container its cgroup is the scope, whether it is seen as / or by its 
     '/proc/meminfo': 'MemTotal:       8000000 kB\n',
   }).host;
   const scope = findScope(named, REQUEST);
-  assert.deepEqual(scope.cgroup, { path: '/docker/0123456789abcdef', shared: false });
+  assert.deepEqual(scope.cgroup, { path: '/docker/0123456789abcdef', shared: false, agent: true });
   assert.equal(allowance(named, scope).memory_bytes, 1073741824);
 });
 

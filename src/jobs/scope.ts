@@ -45,11 +45,18 @@ export function findScope(host: Host, request: ScopeRequest): Scope {
   else if (cgroup !== undefined && cgroup.of !== 'other') members = { by: 'cgroup', path: cgroup.path };
   else members = { by: 'node' };
 
+  const inside = members.by === 'cgroup' && members.path === ownCgroup(host)?.path;
   return {
     members,
     ...(cgroup === undefined
       ? {}
-      : { cgroup: { path: cgroup.path, shared: isShared(host, cgroup, members, request) } }),
+      : {
+          cgroup: {
+            path: cgroup.path,
+            shared: isShared(host, cgroup, members, request),
+            ...(inside ? { agent: true } : {}),
+          },
+        }),
     exclude,
     ...(rootPid === undefined || members.by === 'tree' ? {} : { root: rootPid }),
     redact,

@@ -6,8 +6,9 @@ import { type Active, findActive, forgetActive, needActive } from './active.ts';
 import type { Environment, Run } from './command.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
 import { stopAgents } from './launch.ts';
+import { noteOwnUse, takeOwnUse } from './own-use.ts';
 import { stillRuns } from './process-id.ts';
-import type { Tell } from './scheduler.ts';
+import { known, type Tell } from './scheduler.ts';
 
 export interface Stopped {
   recording: string;
@@ -28,8 +29,10 @@ export async function stopRecording(
   const active = folder === undefined ? needActive(env, 'there is nothing to stop') : named(env, folder);
   const { recording, launched } = active;
   const { job } = openRecording(recording);
+  noteOwnUse(recording, env);
   const silent = await stopAgents({ recording, job, nodes: job.nodes, env }, launched, run);
-  const ended = { ...job, ...(await howItStands(job, run, tell)) };
+  const own_use = takeOwnUse(recording, job.nodes);
+  const ended = { ...job, ...(await howItStands(job, run, tell)), ...known({ own_use }) };
   saveJob(recording, ended);
   forgetActive(env, recording);
   const over = silent.length === 0 || (launched.length > 0 && !launched.some(stillRuns));

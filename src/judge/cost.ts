@@ -10,6 +10,11 @@ export interface CostReport {
   /** Of the agent that used most. */
   max_rss_bytes?: number;
   bytes_written?: number;
+  /** Of Tacho's commands that ran inside the job; what they used is not counted as the job's. */
+  commands?: number;
+  commands_cpu_seconds?: number;
+  /** The memory of agents is in the peak of the job's memory, which its cgroup counts. */
+  in_memory_peak?: boolean;
 }
 
 export function costOf(material: Material, cpus?: number): CostReport {
@@ -26,5 +31,12 @@ export function costOf(material: Material, cpus?: number): CostReport {
   }
   if (rss !== undefined) cost.max_rss_bytes = rss;
   if (bytes !== undefined) cost.bytes_written = bytes;
+  const own = Object.values(material.job.own_use ?? {});
+  if (own.length > 0) {
+    cost.commands = own.reduce((sum, { commands }) => sum + commands, 0);
+    cost.commands_cpu_seconds = own.reduce((sum, { cpu_seconds }) => sum + cpu_seconds, 0);
+  }
+  const inside = agents.some(({ scope }) => scope.cgroup_with_agent === true && scope.cgroup_shared === false);
+  if (inside && agents.some(({ scope }) => scope.members === 'cgroup')) cost.in_memory_peak = true;
   return cost;
 }

@@ -45,21 +45,23 @@ export function cgroupOf(node: NodeMaterial, column: string): Statistics | undef
 /** The job's CPU time on one node, from the best source there is. */
 export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefined {
   const found: CpuUse[] = [];
+  const recorded = recordedCpuSeconds(material, node);
+  const seen = sum(seriesOf(node, 'process').map((series) => processCpuSeconds(material, node, series)));
+  const least = recorded ?? seen ?? 0;
   const usage = cgroupOf(node, 'usage_us');
   const grown = known(usage?.increase);
   if (grown !== undefined) {
-    const use: CpuUse = { seconds: grown / 1e6, source: 'cgroup' };
+    const own = ownSeconds(material, node) + agentSeconds(node);
+    const use: CpuUse = { seconds: without(own, grown / 1e6, least), source: 'cgroup' };
     const most = known(usage?.rate?.max);
     if (most !== undefined) use.rate_max = most / 1e6;
     found.push(use);
   }
-  const recorded = recordedCpuSeconds(material, node);
   if (recorded !== undefined) {
     const { start, end } = material.job;
     const window = end === undefined ? {} : { window_seconds: (end - start) / 1e6 };
     found.push({ seconds: recorded, source: 'records', ...window });
   }
-  const seen = sum(seriesOf(node, 'process').map((series) => processCpuSeconds(material, node, series)));
   const processes = seen ?? (hadNoProcesses(material, node) ? 0 : undefined);
   if (processes !== undefined) found.push({ seconds: processes, source: 'processes' });
   if (node.agent?.scope.members === 'node') {
@@ -68,7 +70,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     if (grown !== undefined) found.push({ seconds: grown / 1000, source: 'node' });
   }
   const [best] = found;
-  const exact = wait4Of(material);
+  const exact = wait4Of(material, node, least);
   if (exact === undefined) return best;
   // work that was launched elsewhere (srun, a daemon) is in the samples, but the command never waited for it
   if (best !== undefined && best.source !== 'node' && best.seconds > exact.seconds * 1.1 + 1) return best;
@@ -96,11 +98,25 @@ function recordedCpuSeconds({ processes }: Material, { node }: NodeMaterial): nu
   return spent;
 }
 
-function wait4Of(material: Material): CpuUse | undefined {
+/** What commands of Tacho's used that ran inside the job. When they did is not known: not of a part of it. */
+function ownSeconds({ job, range }: Material, { node }: NodeMaterial): number {
+  return range === undefined ? (job.own_use?.[node]?.cpu_seconds ?? 0) : 0;
+}
+
+/** What the agent used in the cgroup of the job. */
+function agentSeconds(node: NodeMaterial): number {
+  if (node.agent?.scope.cgroup_with_agent !== true) return 0;
+  return (known(columnOf(node, 'agent', 'cpu_us')?.increase) ?? 0) / 1e6;
+}
+
+/** A count of everything without what was Tacho's own, which is known to some hundredths of a second: not less than the job's processes say. */
+const without = (own: number, all: number, least: number): number => Math.min(all, Math.max(all - own, least));
+
+function wait4Of(material: Material, node: NodeMaterial, least: number): CpuUse | undefined {
   const { usage, nodes } = material.job;
   if (usage === undefined || nodes.length > 1 || material.range !== undefined) return undefined;
   return {
-    seconds: usage.user_seconds + usage.system_seconds,
+    seconds: without(ownSeconds(material, node), usage.user_seconds + usage.system_seconds, least),
     source: 'wait4',
     window_seconds: usage.wall_seconds,
   };
@@ -136,13 +152,25 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
     return { start, end, peak: processPeak(material, node, all[i]!) };
   });
   set('process_peaks_sum', peakTogether(lives));
-  const exact =
-    material.job.nodes.length === 1 && material.range === undefined ? material.job.usage?.max_rss_bytes : undefined;
-  set('process_peak_max', largest([exact, recordedPeak(material, node), ...lives.map(({ peak }) => peak)]));
+  set(
+    'process_peak_max',
+    largest([exactPeak(material), recordedPeak(material, node), ...lives.map(({ peak }) => peak)]),
+  );
   const total = columnOf(node, 'meminfo', 'MemTotal_bytes');
   const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
   if (total !== undefined && free !== undefined) set('node_used_max', total.max - free.min);
   return truth;
+}
+
+/** A command of Tacho's grows a little after it has noted what it used. */
+const NOTED = 1.1;
+
+/** The largest process of the command by wait4, unless that was a command of Tacho's. */
+function exactPeak({ job, range }: Material): number | undefined {
+  const { usage, nodes, own_use } = job;
+  if (nodes.length !== 1 || range !== undefined || usage?.max_rss_bytes === undefined) return undefined;
+  const own = own_use?.[nodes[0]!]?.max_rss_bytes ?? 0;
+  return usage.max_rss_bytes > own * NOTED ? usage.max_rss_bytes : undefined;
 }
 
 /** The largest process by its own record. */

@@ -25,7 +25,13 @@ export interface AgentRecord {
   end_reason?: string;
   facts: NodeFacts;
   /** Whether the processes and cgroup values are the job's own or shared with others, and how that was told. */
-  scope: { members: string; cgroup?: string; cgroup_shared?: boolean };
+  scope: {
+    members: string;
+    cgroup?: string;
+    cgroup_shared?: boolean;
+    /** The agent is in that cgroup: what recording costs is counted there too. */
+    cgroup_with_agent?: boolean;
+  };
   /** The tables as this node writes them: columns, units and help travel with the data. */
   tables: (Table & { every?: number })[];
   unmeasured: Note[];

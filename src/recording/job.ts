@@ -48,6 +48,15 @@ export interface Usage {
   involuntary_switches: number;
 }
 
+/** What commands of Tacho's that ran inside the job used on a node (`tacho mark`, `status`…): it is none of the job's use. */
+export interface OwnUse {
+  commands: number;
+  /** With what the scheduler's commands used that they called. */
+  cpu_seconds: number;
+  /** Of the largest. */
+  max_rss_bytes: number;
+}
+
 /** job.json: who, what, when, where, what was asked for, how it ended. Times are epoch microseconds, UTC. */
 export interface Job {
   format: number;
@@ -86,6 +95,8 @@ export interface Job {
   annotations?: Record<string, string>;
   environment: Record<string, string>;
   usage?: Usage;
+  /** By node. */
+  own_use?: Record<string, OwnUse>;
   redacted?: boolean;
   /** Where its processes record themselves on each node while it runs, and the perf events that they count. */
   process_records?: { file: string; events: readonly string[] };

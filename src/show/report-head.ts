@@ -100,15 +100,22 @@ export function footer(report: Report): string[] {
         : ` (${percent(cost.core_share)} of a core${report.nodes.length > 1 ? ' on each node' : ''})`;
     parts.push(`${formatDuration(cost.cpu_seconds)} CPU time${share}`);
   }
-  if (cost.max_rss_bytes !== undefined) parts.push(`${formatBytes(cost.max_rss_bytes)} memory at its peak`);
+  const inside = cost.in_memory_peak === true ? ' (counted in the job’s by its cgroup)' : '';
+  if (cost.max_rss_bytes !== undefined) parts.push(`${formatBytes(cost.max_rss_bytes)} memory at its peak${inside}`);
   if (cost.bytes_written !== undefined) parts.push(`${formatBytes(cost.bytes_written)} written`);
   const ticks = `${figure(quality.ticks)} of ${figure(Math.max(quality.ticks, quality.expected_ticks))} ticks`;
   const late = quality.late_ticks > 0 ? `, ${figure(quality.late_ticks)} late` : '';
   const reasons = quality.reasons.length > 0 ? ` (${quality.reasons.join(', ')})` : '';
   return [
-    `Recording cost ${parts.length === 0 ? 'is not known' : parts.join(', ')}.`,
+    `Recording cost ${parts.length === 0 ? 'is not known' : parts.join(', ')}.${commandWords(cost)}`,
     `Quality ${quality.grade}: ${ticks}${late}${reasons}.`,
   ];
+}
+
+function commandWords({ commands = 0, commands_cpu_seconds = 0 }: Report['cost']): string {
+  if (commands === 0) return '';
+  const used = formatDuration(commands_cpu_seconds);
+  return ` ${count(commands, 'command')} of Tacho in the job used ${used} CPU time, not counted as the job’s.`;
 }
 
 /** What was not measured, one line each. */

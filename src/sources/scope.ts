@@ -27,7 +27,12 @@ export interface Records {
 export interface Scope {
   readonly members: Members;
   /** The job's cgroup, and whether other things run in it too. Undefined: there is none to speak of. */
-  readonly cgroup?: { readonly path: string; readonly shared: boolean };
+  readonly cgroup?: {
+    readonly path: string;
+    readonly shared: boolean;
+    /** The agent is in it: what recording costs is counted there too. */
+    readonly agent?: boolean;
+  };
   /** Processes that are Tacho's own and not the job's (agents, launchers), with what descends from them. */
   readonly exclude: readonly number[];
   /** The job's own process that an excluded one started (the command of `tacho run`): it and what descends from it stay in. */

@@ -1,0 +1,70 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import type { OwnUse } from '../recording/job.ts';
+import type { Environment } from './command.ts';
+
+/** In the recording's folder while it goes on: a line for each command of Tacho's that ran in the job. */
+const FILE = 'own.log';
+/** Linux tells user space about 100 clock ticks a second on every machine. */
+const TICKS = 100;
+
+/** What this process had used before the launcher began, as that says; main.ts takes the variable away. */
+const BEFORE = usedBy(process.env.TACHO_OWN ?? '');
+
+let noted = false;
+
+/** When this process ends, it notes what it used: it ran in the job, but is no part of it. `children`: they are Tacho's too. */
+export function noteAtExit(recording: string, env: Environment, children = true): void {
+  if (noted) return;
+  noted = true;
+  const folder = path.resolve(recording);
+  process.on('exit', () => noteOwnUse(folder, env, children));
+}
+
+/** Notes what this process has used so far, in a recording that goes on. */
+export function noteOwnUse(recording: string, env: Environment, children = true): void {
+  try {
+    const job = JSON.parse(fs.readFileSync(path.join(recording, 'job.json'), 'utf8')) as { end?: number };
+    if (job.end !== undefined) return;
+    const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
+    const now = usedBy(fs.readFileSync('/proc/self/stat', 'latin1'));
+    const alone = Math.max(0, (userCPUTime + systemCPUTime) / 1e6 - BEFORE.alone);
+    const seconds = alone + (children ? now.children - BEFORE.children : 0);
+    const node = env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
+    fs.appendFileSync(path.join(recording, FILE), `${node}\t${seconds.toFixed(6)}\t${maxRSS * 1024}\n`, {
+      mode: 0o600,
+    });
+  } catch {
+    // a command does its work, whether or not it can say what that cost
+  }
+}
+
+/** CPU time by /proc/PID/stat: of the process, and of children that it has waited for. */
+function usedBy(stat: string): { alone: number; children: number } {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const seconds = (place: number): number => (Number(fields[place]) + Number(fields[place + 1])) / TICKS || 0;
+  return { alone: seconds(11), children: seconds(13) };
+}
+
+/** What was noted, by node; the notes are taken away. Undefined: nothing was. */
+export function takeOwnUse(recording: string, nodes: readonly string[]): Record<string, OwnUse> | undefined {
+  const file = path.join(recording, FILE);
+  if (!fs.existsSync(file)) return undefined;
+  const found: Record<string, OwnUse> = {};
+  for (const line of fs.readFileSync(file, 'utf8').split('\n')) {
+    const [where = '', ...numbers] = line.split('\t');
+    const [seconds = Number.NaN, bytes = Number.NaN] = numbers.map(Number);
+    // the only node may go by another name
+    const node = nodes.length === 1 ? nodes[0]! : where;
+    if (!(seconds >= 0 && bytes >= 0) || !nodes.includes(node)) continue;
+    const { commands, cpu_seconds, max_rss_bytes } = found[node] ?? { commands: 0, cpu_seconds: 0, max_rss_bytes: 0 };
+    found[node] = {
+      commands: commands + 1,
+      cpu_seconds: cpu_seconds + seconds,
+      max_rss_bytes: Math.max(max_rss_bytes, bytes),
+    };
+  }
+  fs.rmSync(file, { force: true });
+  return Object.keys(found).length === 0 ? undefined : found;
+}
