@@ -407,6 +407,31 @@ test('a number that another cluster has, or that is used again later, is another
   );
 });
 
+test('a node that begins a job later than it recorded one of that number records another, ended or not', async (t) => {
+  const archive = temporaryFolder(t);
+  const hub = await startHubProcess(t, archive);
+  const client = connect(t, hub);
+  const open = async (id: string, start: number, facts: object = {}): Promise<void> => {
+    const job = jobOf(id, ['c1'], { start, ...facts });
+    const agent = agentOf('c1', { start: start + 1e3, ...(job.end === undefined ? {} : { end: job.end }) });
+    const { body, status } = await client.open({ node: 'c1', job, agent });
+    assert.equal(status, 200, body.error);
+    await client.append([body.stream, 'loadavg', 1, 0, FIRST]);
+  };
+  await open('7', BEGAN, { end: BEGAN + 10e6, state: 'completed' });
+  await open('7', BEGAN + 11e6);
+  await open('8', BEGAN);
+  await open('8', BEGAN + 90e6);
+  // the same runs, as agents that were restarted tell of them
+  await open('7', BEGAN + 11e6);
+  await open('8', BEGAN);
+  const found = fs.globSync('job=*', { cwd: path.join(archive, 'user=nobody') }).sort();
+  assert.deepEqual(found, ['job=7', 'job=7.2', 'job=8', 'job=8.2']);
+  await until('job.json', () => readJob(path.join(archive, 'user=nobody/job=8.2')) !== undefined);
+  assert.equal(readJob(path.join(archive, 'user=nobody/job=8'))!.start, BEGAN);
+  assert.equal(readJob(path.join(archive, 'user=nobody/job=8.2'))!.start, BEGAN + 90e6);
+});
+
 test('what the fleet records is filed by day', async (t) => {
   const archive = temporaryFolder(t);
   const hub = await startHubProcess(t, archive);

@@ -13,7 +13,7 @@ import { fullWords, isFull } from './full.ts';
 import { saveJobRecord } from './job-record.ts';
 import { mergeJobs } from './merge-job.ts';
 import { dayPart, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
-import { candidates, isSameJob } from './namesakes.ts';
+import { candidates, isNextRun, isSameJob } from './namesakes.ts';
 import { nodeFiles } from './node-files.ts';
 import { below, type Place, placeKey, readRecord, replaceRecord } from './place.ts';
 import { readReceived, writeReceived } from './received.ts';
@@ -93,7 +93,7 @@ export class Filing {
     const job = checkedJob(request.job);
     const agent = checkedAgent(request.agent, node);
     if (!mayWriteAs(identity, node)) throw new Forbidden(`you may not write as node ${node}`);
-    const recording = this.recordingOf(kind, job, identity);
+    const recording = this.recordingOf(kind, job, node, identity);
     let stream = recording.streams.get(node);
     if (stream === undefined) {
       this.makeRoom();
@@ -279,7 +279,7 @@ export class Filing {
     if (this.streams.size >= this.mostStreams) throw new Busy(`${this.streams.size} recordings are open already`);
   }
 
-  private recordingOf(kind: unknown, job: Job, identity: Identity): FiledRecording {
+  private recordingOf(kind: unknown, job: Job, node: string, identity: Identity): FiledRecording {
     if (kind === 'fleet') {
       if (identity.kind === 'user' || identity.kind === 'administrator')
         throw new Forbidden('only the agent of a node writes what the fleet records');
@@ -297,10 +297,16 @@ export class Filing {
     for (const each of candidates(name, job.cluster)) {
       const place = { way: [user, each], owner };
       const known = this.recordings.get(placeKey(place)) ?? this.findRecording(place, 'job', job.user, job);
-      if (isSameJob(known.job, job)) return known;
+      if (isSameJob(known.job, job) && !isNextRun(this.agentOf(known, node), job)) return known;
       if (known.streams.size === 0 && !known.finishing && !known.unsaved) this.recordings.delete(known.key);
     }
     throw new Unusable(`job ${job.id} of user ${job.user} is there too often`);
+  }
+
+  /** What a node has said of itself in a recording; undefined: nothing yet. */
+  private agentOf(recording: FiledRecording, node: string): AgentRecord | undefined {
+    const place = below(recording.place, nodePart(node));
+    return this.shelf.places.in(place, false, (folder) => readRecord<AgentRecord>(path.join(folder, 'agent.json')));
   }
 
   private findRecording(place: Place, kind: 'job' | 'fleet', user: string, job: Job): FiledRecording {

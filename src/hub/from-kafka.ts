@@ -6,13 +6,14 @@ import type { AgentRecord } from '../recording/agent-record.ts';
 import { isFleet } from '../sinks/fleet.ts';
 import type { NodeRecord } from '../sinks/kafka-batch.ts';
 import type { KafkaConnection } from '../sinks/kafka-client.ts';
-import { jobKey, topicHolds } from '../sinks/kafka-names.ts';
+import { jobKey, runOf, topicHolds } from '../sinks/kafka-names.ts';
 import type { Table } from '../table/table.ts';
 import type { Identity } from '../trust/identity.ts';
 import { type FiledStream, type Filing, Forbidden } from './filing.ts';
 import { type Following, follow, type TextMessage } from './kafka-follow.ts';
-import { KafkaLines } from './kafka-lines.ts';
+import { KafkaLines, type RowIdentity } from './kafka-lines.ts';
 import { dayPart, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
+import { candidates } from './namesakes.ts';
 import { readReceived } from './received.ts';
 
 export interface FromKafkaOptions extends KafkaConnection {
@@ -140,7 +141,7 @@ class Filer {
   takeNode({ value }: TextMessage): void {
     const record = parse<NodeRecord>(value);
     if (typeof record?.node !== 'string' || record.job === undefined || !Array.isArray(record.agent?.tables)) return;
-    const key = `${record.job.user}\n${jobKey(record.job)}\n${record.node}`;
+    const key = streamKey(record.job.user, record.job, record.node, runOf(record.agent));
     const known = this.nodes.get(key);
     this.nodes.set(key, { record, stream: known?.stream ?? -1 });
     if (record.end === undefined) this.ends.delete(key);
@@ -202,7 +203,7 @@ class Filer {
       throw new Unusable(error instanceof Error ? error.message : String(error));
     }
     const { identity, line } = row;
-    const stream = this.streamOf(identity);
+    const stream = this.streamOf(identity, message.headers.get('run') ?? '');
     const bytes = Buffer.byteLength(line);
     const key = `${stream.id} ${name}`;
     let run = runs.get(key);
@@ -253,20 +254,14 @@ class Filer {
     if (at !== from) table()!.moveTo({ part, bytes: end });
   }
 
-  private streamOf(identity: {
-    user: string;
-    job: string;
-    restart?: number;
-    cluster?: string;
-    node: string;
-  }): FiledStream {
-    const { restart, cluster } = identity;
+  private streamOf(identity: RowIdentity, run: string): FiledStream {
+    const { user, job: id, restart, cluster, node } = identity;
     const job = {
-      id: identity.job,
+      id,
       ...(restart === undefined ? {} : { restart }),
       ...(cluster === undefined ? {} : { cluster }),
     };
-    const key = `${identity.user}\n${jobKey(job)}\n${identity.node}`;
+    const key = streamKey(user, job, node, run);
     const known = this.nodes.get(key);
     if (known === undefined) throw new Later(`no record of node ${identity.node} of job ${identity.job}`);
     return this.filing.streams.get(known.stream) ?? this.openStream(known);
@@ -285,9 +280,18 @@ class Filer {
   /** The archive has something of the node, and does not know that there is no more. */
   private isWaiting({ node, job }: NodeRecord): boolean {
     try {
-      const way = isFleet(job) ? ['fleet', dayPart(job.id)] : [userPart(job.user), jobPart(job.id, job.restart)];
-      const folder = path.join(this.filing.shelf.places.root, ...way, nodePart(node));
-      return fs.existsSync(folder) && readReceived(folder).done !== true;
+      const { root } = this.filing.shelf.places;
+      const waits = (...way: string[]): boolean => {
+        const folder = path.join(root, ...way, nodePart(node));
+        return fs.existsSync(folder) && readReceived(folder).done !== true;
+      };
+      if (isFleet(job)) return waits('fleet', dayPart(job.id));
+      const user = userPart(job.user);
+      for (const name of candidates(jobPart(job.id, job.restart), job.cluster)) {
+        if (!fs.existsSync(path.join(root, user, name))) return false;
+        if (waits(user, name)) return true;
+      }
+      return false;
     } catch (error) {
       if (error instanceof Unusable) return false;
       throw error;
@@ -307,6 +311,9 @@ class Filer {
     return Date.now() - since > PATIENCE_MS && !what.includes('sealed');
   }
 }
+
+const streamKey = (user: string, job: Parameters<typeof jobKey>[0], node: string, run: string): string =>
+  `${user}\n${jobKey(job)}\n${node}\n${run}`;
 
 interface Run {
   stream: FiledStream;

@@ -1,3 +1,4 @@
+import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
 import { nodePart } from './names.ts';
 
@@ -17,4 +18,12 @@ export function* candidates(name: string, cluster: string | undefined): Generato
 export function isSameJob(known: Job, job: Job): boolean {
   if (known.cluster !== undefined && job.cluster !== undefined && known.cluster !== job.cluster) return false;
   return !(job.start > (known.end ?? Number.NaN) + CLOCKS_DIFFER_US);
+}
+
+/**
+ * A job that begins on a node, by the same clock, when the node's agent had recorded one of this id already is another run.
+ * Agents may be there a little before their job.
+ */
+export function isNextRun(known: Pick<AgentRecord, 'start' | 'end'> | undefined, job: Job): boolean {
+  return known !== undefined && job.start > (known.end ?? known.start + CLOCKS_DIFFER_US);
 }

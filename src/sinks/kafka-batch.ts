@@ -6,7 +6,7 @@ import type { Job } from '../recording/job.ts';
 import type { Table } from '../table/table.ts';
 import type { KafkaMessage } from './kafka-client.ts';
 import type { Reached } from './kafka-journal.ts';
-import { jobKey, type Naming, type RecordTopic, recordTopic, rowTopic } from './kafka-names.ts';
+import { jobKey, type Naming, type RecordTopic, recordTopic, rowTopic, runOf } from './kafka-names.ts';
 import { KafkaRows } from './kafka-rows.ts';
 import { liveName } from './parts.ts';
 import { BEGINNING, type Position } from './position.ts';
@@ -186,6 +186,7 @@ export class KafkaCollector {
     if (rows.length === 0) return;
     const topic = rowTopic(this.naming, stream.job.user, table);
     const { version } = reader;
+    const run = stream.agent === undefined ? {} : { run: runOf(stream.agent) };
     this.definition(reader.table!, batch, sizes);
     batch.topics.set(topic, { name: topic, compact: false });
     for (const { value, time, position } of rows) {
@@ -197,7 +198,7 @@ export class KafkaCollector {
         topic,
         key: stream.node,
         value,
-        headers: { table: version, position: `${position.part}:${position.bytes}` },
+        headers: { table: version, position: `${position.part}:${position.bytes}`, ...run },
         // brokers refuse what comes from the future
         timestamp: BigInt(Math.min(Math.floor(time / 1000), now)),
       });
@@ -210,11 +211,12 @@ export class KafkaCollector {
     const { job, agent, node } = stream;
     this.record(batch, sizes, 'jobs', job.user, jobKey(job), job);
     if (agent === undefined) return;
-    const told = this.agentTold.get(key) ?? 0;
+    const which = `${key} ${runOf(agent)}`;
+    const told = this.agentTold.get(which) ?? 0;
     if (told > 0 && agent.end === undefined && now - told < AGENT_EVERY) return;
-    this.agentTold.set(key, now);
+    this.agentTold.set(which, now);
     for (const table of agent.tables) this.definition(table, batch, sizes);
-    this.record(batch, sizes, 'nodes', job.user, nodeKey(job, node), nodeRecord(stream, agent));
+    this.record(batch, sizes, 'nodes', job.user, nodeKey(job, node, agent), nodeRecord(stream, agent));
   }
 
   /** The node writes no more, and this is where each table ends. */
@@ -232,7 +234,7 @@ export class KafkaCollector {
       const position = this.journal.position(key, table);
       if (position !== undefined) end[table] = position;
     }
-    const topicKey = nodeKey(stream.job, stream.node);
+    const topicKey = nodeKey(stream.job, stream.node, stream.agent);
     batch.told = batch.told.filter(([told]) => !told.endsWith(` ${topicKey}`));
     const said = { ...nodeRecord(stream, stream.agent), end };
     this.record(batch, sizes, 'nodes', stream.job.user, topicKey, said);
@@ -285,7 +287,7 @@ export class KafkaCollector {
       if (there.has(key)) continue;
       for (const { tail } of tails.values()) tail.close();
       this.followed.delete(key);
-      this.agentTold.delete(key);
+      for (const which of this.agentTold.keys()) if (which.startsWith(`${key} `)) this.agentTold.delete(which);
     }
   }
 }
@@ -299,7 +301,7 @@ export interface NodeRecord {
   end?: Record<string, Position>;
 }
 
-const nodeKey = (job: Job, node: string): string => `${jobKey(job)} ${node}`;
+const nodeKey = (job: Job, node: string, agent: AgentRecord): string => `${jobKey(job)} ${node} ${runOf(agent)}`;
 
 function nodeRecord({ node, job }: StreamState, agent: AgentRecord): NodeRecord {
   const tables = agent.tables.map((table) => ({ name: table.name, version: tableVersion(table) }));

@@ -1,3 +1,4 @@
+import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
 
 /** How the topics of one installation are called. */
@@ -48,3 +49,6 @@ export function jobKey(job: Pick<Job, 'id' | 'restart' | 'cluster'>): string {
   const restart = job.restart === undefined || job.restart === 0 ? '' : `r${job.restart}`;
   return `${job.cluster === undefined || job.cluster === '' ? '' : `${job.cluster}/`}${job.id}${restart}`;
 }
+
+/** Tells jobs apart that had the same id on a node: when the node began to record it, epoch microseconds. */
+export const runOf = ({ start }: Pick<AgentRecord, 'start'>): string => String(start);
