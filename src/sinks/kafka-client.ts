@@ -1,4 +1,6 @@
 import type { Admin, MessageToProduce, Producer, ResponseError } from '@platformatic/kafka';
+import { code } from '../base/fault.ts';
+import { type Advice, connectionWords } from '../trust/certificate-words.ts';
 
 /** Where the brokers are, and how they know us. */
 export interface KafkaConnection {
@@ -161,11 +163,25 @@ export function says(error: unknown, apiId: string): boolean {
   return [...within(error)].some((each) => (each as Partial<ResponseError> & { apiId?: string }).apiId === apiId);
 }
 
+const ADVICE: Advice = {
+  authority: 'kafka.ca names the file with those that are',
+  noTls: 'kafka.brokers may name a port without, or kafka.tls is not wanted',
+};
+const CLOSED = 'the broker closed the connection: does it want TLS (kafka.tls) or to know who we are (kafka.user)?';
+const NOT_ACCEPTED =
+  'the broker does not accept who we say we are: are kafka.user, kafka.password_file and kafka.mechanism right?';
+
 /** What went wrong, in the words that say most: those of the innermost error. */
 export function troubleOf(error: unknown): string {
   const all = [...within(error)];
+  if (all.some((each) => code(each) === 'PLT_KFK_AUTHENTICATION' || /^SASL_|_SASL_/.test(apiOf(each))))
+    return NOT_ACCEPTED;
   const system = all.find((each) => 'syscall' in each && each.message !== '');
   const broker = all.find((each) => 'apiId' in each);
   const best = broker ?? system ?? all.at(-1);
-  return best === undefined ? String(error) : best.message.replace(/\.$/, '');
+  // that is all that brokers say to whoever does not log in
+  if (/^Connection closed/.test(best?.message ?? '')) return CLOSED;
+  return best === undefined ? String(error) : connectionWords(best, false, ADVICE).replace(/\.$/, '');
 }
+
+const apiOf = (error: Error): string => (error as Error & { apiId?: string }).apiId ?? '';

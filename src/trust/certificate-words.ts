@@ -1,8 +1,15 @@
 import { code, reason } from '../base/fault.ts';
 
-const UNKNOWN =
-  'its certificate was not issued by an authority that is trusted here: give --trust-ca FILE (setting trust.ca)';
-const NO_TLS = 'it does not speak TLS: is its address http://…?';
+/** What to do about it, where the words alone do not say so. */
+export interface Advice {
+  /** Its certificate is the site's own. */
+  authority: string;
+  noTls: string;
+}
+
+const OF_A_HUB: Advice = { authority: 'give --trust-ca FILE (setting trust.ca)', noTls: 'is its address http://…?' };
+const UNKNOWN = 'its certificate was not issued by an authority that is trusted here';
+const NO_TLS = 'it does not speak TLS';
 /** To whoever speaks plain HTTP a server with TLS says nothing. */
 export const CLOSED_UNANSWERED = 'it closed the connection without an answer: does it speak TLS (https://…)?';
 const WORDS: Readonly<Record<string, string>> = {
@@ -19,7 +26,13 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Why a connection failed, in words; what TLS says of certificates is short and in words of its own. `plain`: without TLS. */
-export function connectionWords(error: unknown, plain = false): string {
+export function connectionWords(error: unknown, plain = false, advice: Advice = OF_A_HUB): string {
+  const words = fault(error, plain);
+  if (words === UNKNOWN) return `${words}: ${advice.authority}`;
+  return words === NO_TLS ? `${words}: ${advice.noTls}` : words;
+}
+
+function fault(error: unknown, plain: boolean): string {
   const known = code(error) ?? '';
   if (known === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const { cert } = error as { cert?: { subjectaltname?: string; subject?: { CN?: string } } };

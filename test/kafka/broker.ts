@@ -10,12 +10,26 @@ import { freePort } from '../../src/base/free-port.ts';
 export interface Broker {
   /** host:port for clients. */
   readonly address: string;
+  /** For those who prove who they are, where it was started with `access`: TLS alone, SASL within TLS, SASL without. */
+  readonly secure: Readonly<Record<Secure, string>>;
   /** Ends it as an administrator would, or (`SIGKILL`) as a power cut does. */
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Starts it again with what it had stored, on the same port. */
   start(): Promise<void>;
   /** Stops it and removes everything. */
   remove(): Promise<void>;
+}
+
+const SECURE = ['SSL', 'SASL_SSL', 'SASL_PLAINTEXT'] as const;
+type Secure = (typeof SECURE)[number];
+
+/** Who may connect, and what the broker shows them. */
+export interface Access {
+  user: string;
+  password: string;
+  /** PEM files. */
+  certificate: string;
+  key: string;
 }
 
 const HERE = import.meta.dirname;
@@ -66,15 +80,21 @@ function look(): string | false {
 
 const JAVA = ['-Xmx256m', '-Xms64m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', path.join(CACHE, '*')];
 
-export async function startBroker(): Promise<Broker> {
+export async function startBroker(access?: Access): Promise<Broker> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-'));
-  const [port, controller] = await Promise.all([freePort(), freePort()]);
+  const [port, controller, ...ports] = await Promise.all(Array.from({ length: 2 + SECURE.length }, freePort));
+  const secure = Object.fromEntries(SECURE.map((kind, i) => [kind, `127.0.0.1:${ports[i]}`])) as Broker['secure'];
   const properties = path.join(folder, 'server.properties');
-  fs.writeFileSync(properties, configuration(folder, port, controller));
+  const settings = configuration(folder, port!, controller!);
+  if (access !== undefined) addAccess(settings, folder, access, secure);
+  const lines = Object.entries(settings).map(([key, value]) => `${key}=${value}\n`);
+  // Java reads such a file as Latin 1
+  fs.writeFileSync(properties, lines.join(''), 'latin1');
   const cluster = randomBytes(16).toString('base64url');
-  execFileSync('java', [...JAVA, 'kafka.tools.StorageTool', 'format', `--cluster-id=${cluster}`, '-c', properties], {
-    stdio: 'pipe',
-  });
+  const format = ['format', `--cluster-id=${cluster}`, '-c', properties];
+  const known =
+    access === undefined ? [] : ['--add-scram', `SCRAM-SHA-512=[name=${access.user},password=${access.password}]`];
+  execFileSync('java', [...JAVA, 'kafka.tools.StorageTool', ...format, ...known], { stdio: 'pipe' });
   let child: ChildProcess | undefined;
   const address = `127.0.0.1:${port}`;
 
@@ -84,7 +104,7 @@ export async function startBroker(): Promise<Broker> {
     fs.closeSync(log);
     child = started;
     const deadline = Date.now() + START_SECONDS * 1000;
-    while (!(await answers(port))) {
+    while (!(await answers(port!))) {
       if (started.exitCode !== null || Date.now() > deadline) {
         const said = fs.readFileSync(path.join(folder, 'output.log'), 'utf8').slice(-2000);
         throw new Error(`Kafka did not start:\n${said}`);
@@ -105,6 +125,7 @@ export async function startBroker(): Promise<Broker> {
   await start();
   return {
     address,
+    secure,
     start,
     stop,
     async remove(): Promise<void> {
@@ -114,8 +135,29 @@ export async function startBroker(): Promise<Broker> {
   };
 }
 
-function configuration(folder: string, port: number, controller: number): string {
-  const settings = {
+type Settings = Record<string, string | number | boolean>;
+
+/** One more listener for each way in; the passwords of PLAIN are in the configuration, those of SCRAM with the data. */
+function addAccess(settings: Settings, folder: string, access: Access, secure: Broker['secure']): void {
+  const { user, password, certificate, key } = access;
+  const identity = path.join(folder, 'identity.pem');
+  fs.writeFileSync(identity, fs.readFileSync(key, 'utf8') + fs.readFileSync(certificate, 'utf8'), { mode: 0o600 });
+  for (const kind of SECURE) {
+    for (const list of ['listeners', 'advertised.listeners']) settings[list] += `,${kind}://${secure[kind]}`;
+    settings['listener.security.protocol.map'] += `,${kind}:${kind}`;
+    const listener = `listener.name.${kind.toLowerCase()}`;
+    const modules = 'org.apache.kafka.common.security';
+    settings[`${listener}.plain.sasl.jaas.config`] =
+      `${modules}.plain.PlainLoginModule required user_${user}="${password}";`;
+    settings[`${listener}.scram-sha-512.sasl.jaas.config`] = `${modules}.scram.ScramLoginModule required;`;
+  }
+  settings['sasl.enabled.mechanisms'] = 'PLAIN,SCRAM-SHA-512';
+  settings['ssl.keystore.type'] = 'PEM';
+  settings['ssl.keystore.location'] = identity;
+}
+
+function configuration(folder: string, port: number, controller: number): Settings {
+  return {
     'process.roles': 'broker,controller',
     'node.id': 1,
     'controller.quorum.voters': `1@127.0.0.1:${controller}`,
@@ -139,9 +181,6 @@ function configuration(folder: string, port: number, controller: number): string
     'broker.session.timeout.ms': 2000,
     'broker.heartbeat.interval.ms': 500,
   };
-  return Object.entries(settings)
-    .map(([key, value]) => `${key}=${value}\n`)
-    .join('');
 }
 
 /** Whether the broker says which requests it understands: then it serves clients. */

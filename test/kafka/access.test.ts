@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openRecording } from '../../src/recording/open.ts';
+import { readTable } from '../../src/recording/read.ts';
+import { issue, makeAuthority, whyNoCertificates } from '../hub/certificates.ts';
+import { TACHO } from '../tacho.ts';
+import { type Broker, startBroker, whyNoKafka, whyNoKcat } from './broker.ts';
+import { kcat } from './kcat.ts';
+
+const USER = 'tacho';
+const PASSWORD = 'p-s§ wörd';
+
+/** An agent that sends to Kafka, with settings as in a configuration file; it records this machine every 0.2 s. */
+class Agent {
+  said = '';
+  private readonly child: ChildProcess;
+  private readonly ended: Promise<unknown>;
+
+  constructor(t: TestContext, folder: string, kafka: Record<string, unknown>) {
+    const config = path.join(folder, 'config.toml');
+    const lines = Object.entries({ every: '0.2s', ...kafka }).map(
+      ([key, value]) => `${key} = ${JSON.stringify(value)}`,
+    );
+    fs.writeFileSync(config, `[kafka]\n${lines.join('\n')}\n`);
+    const places = ['--spool', path.join(folder, 'spool'), '--jobs', path.join(folder, 'jobs'), '--hooks-only'];
+    this.child = spawn(TACHO, ['agent', '--config', config, ...places, '--node', 'c1', '--idle-interval', '0.2s']);
+    for (const stream of [this.child.stdout!, this.child.stderr!])
+      stream.on('data', (chunk: Buffer) => {
+        this.said += chunk;
+      });
+    this.ended = new Promise((resolve) => this.child.once('close', resolve));
+    t.after(() => this.stop('SIGKILL'));
+  }
+
+  async says(words: RegExp): Promise<void> {
+    for (let i = 0; !words.test(this.said); i++) {
+      if (i > 400 || this.child.exitCode !== null) assert.fail(`it did not say ${words}: ${this.said}`);
+      await sleep(50);
+    }
+  }
+
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    this.child.kill(signal);
+    await this.ended;
+  }
+}
+
+/** When the samples of the load were taken, as they are in the spool. */
+function recorded(folder: string): number[] {
+  return fs
+    .globSync('spool/fleet-*/job.json', { cwd: folder })
+    .flatMap((file) => openRecording(path.join(folder, path.dirname(file))).nodes)
+    .filter(({ tables }) => tables.has('loadavg'))
+    .flatMap((node) => [...readTable(node, 'loadavg', { columns: [] }).time]);
+}
+
+describe('a Kafka that asks who is there', {
+  skip: whyNoKafka() || whyNoKcat() || whyNoCertificates(),
+  concurrency: true,
+}, () => {
+  let broker: Broker;
+  let folder: string;
+  let ca: string;
+  let password: string;
+  before(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-access-'));
+    ca = makeAuthority(folder, 'site');
+    makeAuthority(folder, 'other');
+    password = path.join(folder, 'password');
+    fs.writeFileSync(password, `${PASSWORD}\n`, { mode: 0o600 });
+    broker = await startBroker({ user: USER, password: PASSWORD, ...issue(folder, 'site', 'IP:127.0.0.1') });
+  });
+  after(async () => {
+    await broker?.remove();
+    if (folder !== undefined) fs.rmSync(folder, { recursive: true, force: true });
+  });
+  const place = (name: string): string => {
+    const made = path.join(folder, name);
+    fs.mkdirSync(made);
+    return made;
+  };
+  /** Waits until some transactions are over, ends the agent, and returns when the samples in Kafka were taken. */
+  const sent = async (agent: Agent, at: string, prefix: string): Promise<number[]> => {
+    const journal = path.join(at, 'spool/.sinks/kafka.jsonl');
+    for (let i = 0; !fs.existsSync(journal) || fs.readFileSync(journal, 'latin1').split('\n').length < 5; i++) {
+      if (i > 600) assert.fail(agent.said);
+      await sleep(50);
+    }
+    await agent.stop();
+    return kcat(broker.address, `${prefix}.loadavg`).map(({ value }) => value.time as number);
+  };
+  const rowsOf = async (at: string, least: number): Promise<void> => {
+    for (let i = 0; recorded(at).length < least; i++) {
+      if (i > 400) assert.fail(`${recorded(at).length} rows`);
+      await sleep(50);
+    }
+  };
+
+  const WAYS = {
+    tls: () => ({ brokers: [broker.secure.SSL], ca }),
+    'plain-in-tls': () => ({ brokers: [broker.secure.SASL_SSL], ca, ...by('PLAIN') }),
+    'scram-in-tls': () => ({ brokers: [broker.secure.SASL_SSL], ca, ...by('SCRAM-SHA-512') }),
+    'scram-alone': () => ({ brokers: [broker.secure.SASL_PLAINTEXT], ...by('SCRAM-SHA-512') }),
+  };
+  const by = (mechanism: string) => ({ user: USER, password_file: password, mechanism });
+  for (const [name, settings] of Object.entries(WAYS)) {
+    test(`${name}: every row arrives, once`, async (t) => {
+      const at = place(name);
+      const agent = new Agent(t, at, { ...settings(), prefix: name });
+      const there = await sent(agent, at, name);
+      assert.ok(there.length > 1);
+      assert.deepEqual(there, recorded(at).slice(0, there.length));
+    });
+  }
+
+  for (const mechanism of ['PLAIN', 'SCRAM-SHA-512']) {
+    test(`a wrong password (${mechanism}) is told, and samples wait for the right one`, async (t) => {
+      const name = `wrong-${mechanism}`;
+      const at = place(name);
+      const wrong = path.join(at, 'password');
+      fs.writeFileSync(wrong, 'guess', { mode: 0o600 });
+      const settings = { brokers: [broker.secure.SASL_SSL], ca, prefix: name, ...by(mechanism), password_file: wrong };
+      const first = new Agent(t, at, settings);
+      await first.says(/kafka \S+: the broker does not accept who we say we are: .*kafka.password_file.*\n/);
+      await rowsOf(at, 5);
+      await first.stop('SIGKILL');
+      t.diagnostic(first.said.split('\n')[1]!);
+      assert.doesNotMatch(first.said, /guess/);
+      const waiting = recorded(at);
+      fs.writeFileSync(wrong, PASSWORD);
+      const second = new Agent(t, at, settings);
+      const there = await sent(second, at, name);
+      assert.deepEqual(there.slice(0, waiting.length), waiting);
+      assert.deepEqual(there, recorded(at).slice(0, there.length));
+    });
+  }
+
+  test('an authority that is not trusted, and a port of another kind, are told', async (t) => {
+    const { SSL, SASL_SSL, SASL_PLAINTEXT } = broker.secure;
+    const cases: [string, Record<string, unknown>, RegExp][] = [
+      [
+        'strange',
+        { brokers: [SSL], ca: path.join(folder, 'other.pem') },
+        /.*not issued by an authority .*: kafka\.ca.*/,
+      ],
+      ['no-tls', { brokers: [broker.address], tls: true }, /it does not speak TLS: .*/],
+      ['not-tls', { brokers: [SSL] }, /.*TLS.*/],
+      ['nobody', { brokers: [SASL_PLAINTEXT] }, /.*kafka\.user.*/],
+      ['nobody-in-tls', { brokers: [SASL_SSL], ca }, /.*kafka\.user.*/],
+    ];
+    await Promise.all(
+      cases.map(async ([name, settings, words]) => {
+        const agent = new Agent(t, place(name), { ...settings, prefix: name });
+        await agent.says(new RegExp(`kafka \\S+: ${words.source}\\n`));
+        t.diagnostic(`${name}: ${agent.said.split('\n')[1]}`);
+        await agent.stop('SIGKILL');
+      }),
+    );
+  });
+});
