@@ -5,7 +5,8 @@ import { count } from '../base/figure.ts';
 import type { Table } from '../table/table.ts';
 import type { Host } from './host.ts';
 import { eventsNotCounted } from './perf-events.ts';
-import { type RecordFrames, recordLines } from './process-record-lines.ts';
+import { recordLines } from './process-record-lines.ts';
+import type { RecordFrames } from './process-record-rows.ts';
 import type { Records } from './scope.ts';
 
 /** Reads the file that the processes of a job on this node append their lines to, as it grows. */
