@@ -28,3 +28,11 @@ test('a program that runs scripts is named with the script', () => {
   assert.equal(programOf('python3.11', 'train.py --lr 1'), 'python3.11 train.py');
   assert.equal(programOf('sh', ''), 'sh');
 });
+
+test('a command has the same shape whether its arguments are quoted or, in older recordings, only joined', () => {
+  const quoted = shapeOf('sh', `-c 'cp /tmp/abc123/x.nc out-7.nc; echo '\\''done'\\''' '' 12`);
+  assert.equal(quoted, shapeOf('sh', `-c cp /tmp/zz9/x.nc out-8.nc; echo 'done' 13`));
+  assert.equal(quoted, 'sh -c cp #.nc out-#.nc; echo done #');
+  assert.notEqual(quoted, shapeOf('sh', `-c 'mv /tmp/abc123/x.nc out-7.nc'`));
+  assert.equal(programOf('sh', `-e 'run 7.sh' x`), programOf('sh', '-e run 7.sh x'));
+});

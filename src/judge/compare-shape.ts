@@ -14,13 +14,11 @@ export function shapeOf(exename: string, args: string): string {
   return [exename, ...shaped].join(' ');
 }
 
-/** Words between blanks, those of a script in an argument too; so texts without quotes have the same ones. */
+/** Words between blanks, those of a script in an argument too, without quotes: texts without any have the same ones. */
 const plainWords = (args: string): string[] =>
-  wordsOf(args).flatMap((word) =>
-    unquoted(word)
-      .split(' ')
-      .filter((part) => part !== ''),
-  );
+  wordsOf(args)
+    .flatMap((word) => unquoted(word).replaceAll("'", '').split(' '))
+    .filter((word) => word !== '');
 
 /** Folders of names that are made up for the moment. */
 const PASSING = /^\/(?:tmp|var\/tmp|dev\/shm)\//;
