@@ -16,6 +16,12 @@ const MOST_MEGABYTES = 500;
 const peakOf = ({ child }: HubProcess): number =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(fs.readFileSync(`/proc/${child.pid}/status`, 'latin1'))![1]) / 1000;
 
+/** The memory that it has now, in MB. */
+const memoryOf = ({ child }: HubProcess): number =>
+  Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(fs.readFileSync(`/proc/${child.pid}/status`, 'latin1'))![1]) / 1000);
+
+const descriptorsOf = ({ child }: HubProcess): number => fs.readdirSync(`/proc/${child.pid}/fd`).length;
+
 /** A well-behaved agent that sends a row now and then; `finish` checks that the hub has every one of them. */
 async function goodAgent(t: TestContext, hub: HubProcess, archive: string) {
   const client = new Client(hub.address);
@@ -161,30 +167,63 @@ test('thousands of connections that say nothing, come again and go', async (t) =
   assert.equal(await hub.kill('SIGTERM'), 0);
 });
 
-test('silent and slow connections are closed after a while, and their descriptors are free again', async (t) => {
+test('five thousand connections at once from many addresses: silent, slow, half-open, oversized, noise', async (t) => {
   const archive = temporaryFolder(t);
   const hub = await startHubProcess(t, archive);
   const good = await goodAgent(t, hub, archive);
-  const descriptors = (): number => fs.readdirSync(`/proc/${hub.child.pid}/fd`).length;
-  const before = descriptors();
-  const { port } = new URL(hub.address);
-  const sockets = Array.from({ length: 300 }, (_, i) => {
-    const socket = net.connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
-    socket.on('error', () => {});
-    socket.resume();
-    // a byte now and then of headers that never end; a half-open one; and one that says nothing
-    if (i % 3 === 0) {
-      socket.write('POST /v1/append HTTP/1.1\r\nX: ');
-      const drip = setInterval(() => socket.writable && socket.write('a'), 500);
+  await pause(500);
+  const [before, descriptors] = [memoryOf(hub), descriptorsOf(hub)];
+  const begun = 'POST /v1/append HTTP/1.1\r\nX: ';
+  const head = 'POST /v1/append HTTP/1.1\r\nHost: x\r\n';
+  // most say nothing or too little; the others are told so at once
+  const first = [
+    ...Array.from({ length: 5 }, () => () => {}),
+    ...Array.from({ length: 2 }, () => (socket: net.Socket) => void socket.write(begun)),
+    // a byte now and then of headers that never end
+    (socket: net.Socket) => {
+      socket.write(begun);
+      const drip = setInterval(() => socket.writable && socket.write('a'), 2000);
       socket.on('close', () => clearInterval(drip));
-    } else if (i % 3 === 1) socket.end('POST /v1/append HTTP/1.1\r\n');
-    return socket;
-  });
+    },
+    (socket: net.Socket) => void socket.end(begun),
+    (socket: net.Socket) => void socket.write(`${head}Content-Length: 4000000\r\n\r\n${'x'.repeat(1000)}`),
+    (socket: net.Socket) => void socket.write(`${head}X-Long: ${'a'.repeat(15_000)}`),
+    (socket: net.Socket) => void socket.write('\x16\x03\x01\x02\x00\x01\x00'),
+  ];
+  const port = Number(new URL(hub.address).port);
+  const sockets: net.Socket[] = [];
   t.after(() => sockets.forEach((socket) => void socket.destroy()));
-  for (let i = 0; i < 100 && descriptors() < before + 150; i++) await pause(20);
-  assert.ok(descriptors() >= before + 150, 'they are connected');
-  for (let i = 0; i < 600 && descriptors() > before + 5; i++) await pause(100);
-  assert.ok(descriptors() <= before + 5, `${descriptors()} descriptors, ${before} before`);
+  let open = 0;
+  for (let address = 1; address <= 100; address++) {
+    const connect = (i: number): Promise<void> =>
+      new Promise((resolve) => {
+        const socket = net.connect({
+          port,
+          host: '127.0.0.1',
+          localAddress: `127.1.0.${address}`,
+          allowHalfOpen: true,
+        });
+        sockets.push(socket);
+        socket.resume();
+        socket.on('error', () => resolve());
+        socket.on('connect', () => {
+          open++;
+          first[i % first.length]!(socket);
+          resolve();
+        });
+      });
+    // one address has at most 64
+    await Promise.all(Array.from({ length: 50 }, (_, i) => connect(i)));
+  }
+  assert.equal(open, 5000);
+  await pause(1000);
+  const [during, held] = [memoryOf(hub), descriptorsOf(hub) - descriptors];
+  assert.ok(held >= 3000, `${held} connections are held`);
+  for (let i = 0; i < 600 && descriptorsOf(hub) > descriptors + 5; i++) await pause(100);
+  const after = memoryOf(hub);
+  t.diagnostic(`${before} MB before, ${during} MB with ${held} connections, ${after} MB when they were cut off`);
+  assert.ok(descriptorsOf(hub) <= descriptors + 5, `${descriptorsOf(hub)} descriptors, ${descriptors} before`);
+  for (const now of [during, after]) assert.ok(now < before + 120, `${now} MB, ${before} MB before`);
   await good.finish();
 });
 
