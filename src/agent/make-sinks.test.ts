@@ -16,3 +16,14 @@ test('what keeps a sink from sending is said once, also when two hubs fail in tu
   look();
   assert.equal(said.at(-1), 'hub: samples go to b meanwhile');
 });
+
+test('of several things that are refused each is said', () => {
+  const sink = { name: 'hub', trouble: 'refuses a' };
+  const said: string[] = [];
+  const look = troubles([sink], (line) => void said.push(line));
+  for (const trouble of ['refuses a', 'refuses a\nrefuses b', 'refuses b', 'refuses b\nrefuses a']) {
+    sink.trouble = trouble;
+    look();
+  }
+  assert.deepEqual(said, ['hub: refuses a', 'hub: refuses b']);
+});

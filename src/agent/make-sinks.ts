@@ -74,9 +74,11 @@ export function troubles(
         said[i]!.clear();
         say(`${name}: all is well again`);
       }
-      if (words === undefined || said[i]!.has(words)) continue;
-      said[i]!.add(words);
-      say(`${name}: ${words}`);
+      for (const line of words?.split('\n') ?? []) {
+        if (said[i]!.has(line)) continue;
+        said[i]!.add(line);
+        say(`${name}: ${line}`);
+      }
     }
   };
 }

@@ -53,9 +53,10 @@ export class OneHub {
     this.link.close();
   }
 
+  /** What it refuses, a line each. */
   blockedWhy(): string | undefined {
-    for (const { blocked } of this.streams.values()) if (blocked !== undefined) return blocked.why;
-    return undefined;
+    const all = [...this.streams.values()].flatMap(({ blocked }) => (blocked === undefined ? [] : blocked.why));
+    return all.length === 0 ? undefined : all.join('\n');
   }
 
   /** Opens the first stream that there is; false: there is none to ask with. */

@@ -20,7 +20,7 @@ export interface Sink {
   readonly keepsUntilDone?: boolean;
   /** The recording is gone for good. */
   forget?(stream: Stream): void;
-  /** What keeps it from sending, in words; undefined while all is well. */
+  /** What keeps it from sending, in words, a line for each thing; undefined while all is well. */
   readonly trouble: string | undefined;
   /** Where samples go instead of where they should, while those who come first are away. */
   readonly instead?: string | undefined;
