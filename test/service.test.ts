@@ -206,6 +206,52 @@ test('with the TaskProlog every process of a job records itself, before and afte
   assert.deepEqual(fs.readdirSync(path.join(path.dirname(jobs), 'records')), []);
 });
 
+test('inside a job, mark, fom, annotate and env find its recording, although its user cannot write there', {
+  skip: lacks,
+}, async (t) => {
+  const { agent, job, spool, jobs } = node(t);
+  const marks = path.join(path.dirname(jobs), 'marks');
+  fs.chmodSync(path.dirname(spool), 0o711);
+  const uid = process.getuid!() === 0 ? 65534 : process.getuid!();
+  const as = process.getuid!() === 0 ? `setpriv --reuid=${uid} --clear-groups` : '';
+  const script = path.join(path.dirname(spool), 'script.sh');
+  fs.writeFileSync(
+    script,
+    `set -e
+    tacho() { ${TACHO} "$@"; }
+    tacho mark begin 'epoch 1'
+    tacho fom loss=2.31
+    eval "$(tacho env sh)"
+    /bin/true within
+    tacho mark end
+    tacho annotate note='slow disk' --tag case:base >/dev/null
+    ls -ld ${marks}/job-8 | grep -q '^drwx------'
+    ! ls ${spool} 2>/dev/null
+    ! tacho stop 2>/dev/null\n`,
+  );
+  const first = await agent();
+  const done = job('8', `sleep 0.3; ${as} sh ${script}`, { SLURM_JOB_UID: `${uid}` });
+  await until('marks come while it runs', () => fs.existsSync(path.join(spool, 'job-8/node=c1/marker.csv')));
+  // what it says while no agent is there is not lost
+  await first.kill('SIGKILL');
+  const second = await agent();
+  await done;
+  await until('the job has ended', ended(spool, 'job-8'));
+  await second.kill('SIGTERM');
+  const { job: facts, nodes } = openRecording(path.join(spool, 'job-8'));
+  assert.equal(facts.state, 'completed');
+  assert.deepEqual(column(nodes[0]!, 'marker', 'action').sort(), ['begin', 'end', 'fom']);
+  const { numbers } = readTable(nodes[0]!, 'marker', { columns: ['value'] });
+  assert.deepEqual(
+    [...numbers.get('value')!].filter((value) => !Number.isNaN(value)),
+    [2.31],
+  );
+  assert.deepEqual([facts.annotations, facts.tags], [{ note: 'slow disk' }, { case: 'base' }]);
+  assert.equal(column(nodes[0]!, 'process_end', 'args').filter((line) => line === 'within').length, 1);
+  assert.deepEqual(fs.readdirSync(marks), []);
+  assert.match(tacho(['report', path.join(spool, 'job-8')]).out, /epoch 1/);
+});
+
 test("the node's GPUs are read once, and each job's own are marked in its recording", {
   skip: hasCompiler() ? false : 'needs a C compiler for the stand-in GPU library',
 }, async (t) => {

@@ -4,6 +4,8 @@
 
 library=/opt/tacho/native/build/libtacho-record.so
 jobs=${TACHO_SERVICE_JOBS:-/run/tacho/jobs}
+# there tacho mark, fom, annotate and env find the recording
+[ "$jobs" = /run/tacho/jobs ] || echo "export TACHO_SERVICE_JOBS=$jobs"
 name=${SLURM_JOB_ID:-none}
 case ${SLURM_RESTART_COUNT:-0} in
 0 | *[!0-9]*) ;;

@@ -26,6 +26,7 @@ import type { Records, Scope } from '../sources/scope.ts';
 import { userNames } from '../sources/user-names.ts';
 import { Agent } from './agent.ts';
 import type { Clock } from './clock.ts';
+import { type JobMarks, jobMarks } from './job-marks.ts';
 import type { JobRecords } from './job-records.ts';
 import { rememberProcesses } from './left-running.ts';
 import { type SharedSources, WHOLE_NODE } from './shared-sources.ts';
@@ -46,6 +47,8 @@ export interface Common {
   run: Run;
   /** Where processes of jobs record themselves; undefined: they do not. */
   records?: JobRecords;
+  /** Where jobs leave marks and annotations (src/agent/job-marks.ts); undefined: nowhere. */
+  marks?: string;
 }
 
 export interface JobRecording {
@@ -64,6 +67,8 @@ export interface JobRecording {
   pause(why: string): Promise<void>;
 }
 
+/** How often it is looked what a job says of itself. */
+const MARKS_MS = 1000;
 /** The scheduler is asked again so much later while it still calls the job running: epilogs are a part of it. */
 const ASK_AGAIN_MS = [300, 700, 1500, 3000];
 /** Slurm makes a job's cgroup in one hierarchy after the other: those that count CPU time and memory may come later. */
@@ -125,6 +130,9 @@ export function recordJob(
     agent.note({ table: 'process', what: 'processes', why });
   }
   agent.start();
+  const marks = openMarks();
+  const marksTimer = setInterval(takeMarks, MARKS_MS);
+  marksTimer.unref();
 
   const isFirst = job.nodes.length === 0 || job.nodes[0] === common.node;
   const scheduler = job.scheduler === 'slurm' || job.scheduler === 'pbs' ? schedulerNamed(job.scheduler) : undefined;
@@ -179,7 +187,14 @@ export function recordJob(
       over = true;
       const ended = end.end ?? common.clock.now();
       common.records?.forget(recordsName);
+      clearInterval(marksTimer);
       await agent.stop(why);
+      takeMarks();
+      try {
+        marks?.remove();
+      } catch (error) {
+        agent.note({ table: 'marker', what: 'what the job left', why: reason(error) });
+      }
       agent.record.left_running = remembered.alive(common.redact);
       agent.save();
       await learned;
@@ -191,6 +206,8 @@ export function recordJob(
     pause(why) {
       over = true;
       if (records !== undefined) records.keep = true;
+      clearInterval(marksTimer);
+      takeMarks();
       return agent.stop(why);
     },
   };
@@ -227,6 +244,31 @@ export function recordJob(
     } catch (error) {
       agent.note({ table: 'process_end', what: 'processes that record themselves', why: reason(error) });
       return undefined;
+    }
+  }
+
+  /** What the job's own programs say of it (`tacho mark`, `tacho annotate`). */
+  function openMarks(): JobMarks | undefined {
+    if (common.marks === undefined || job.uid < 0) return undefined;
+    const place = path.join(common.marks, recordsName);
+    const shown = records === undefined ? job : { ...job, process_records: { file: records.file, events: [] } };
+    try {
+      return jobMarks(place, shown, folder, common.node, () => common.clock.now());
+    } catch (error) {
+      agent.note({ table: 'marker', what: 'marks and annotations by the job', why: reason(error) });
+      return undefined;
+    }
+  }
+
+  function takeMarks(): void {
+    try {
+      marks?.takeMarks();
+      const said = marks?.takeWords();
+      if (said === undefined) return;
+      job = { ...job, ...said, tags: { ...job.tags, ...said.tags } };
+      save();
+    } catch (error) {
+      agent.note({ table: 'marker', what: 'marks and annotations by the job', why: reason(error) });
     }
   }
 

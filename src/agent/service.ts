@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { trouble } from '../base/trouble.ts';
+import { marksFolder } from '../jobs/active.ts';
 import { type CgroupJob, cgroupJobs } from '../jobs/cgroup-jobs.ts';
 import type { Run } from '../jobs/command.ts';
 import { schedulerNamed, schedulerRunner } from '../jobs/job-facts.ts';
@@ -24,6 +25,7 @@ import { closeLeftOver } from './close-left-over.ts';
 import { endedCgroups } from './ended-cgroups.ts';
 import { dayOf, type FleetRecording, recordFleet } from './fleet-recording.ts';
 import { cgroupJobFolder, jobFolder } from './job-folder.ts';
+import { tidyMarks } from './job-marks.ts';
 import { type Common, type JobRecording, recordJob } from './job-recording.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
 import { nodeJobs } from './node-jobs.ts';
@@ -112,6 +114,7 @@ export function startService(options: ServiceOptions): Service {
     redact: options.redact,
     isWanted,
     run: options.run ?? schedulerRunner(),
+    marks: marksFolder(options.jobs),
   };
   const records = openRecords(options, isWanted);
   if (records !== undefined) common.records = records;
@@ -233,6 +236,18 @@ export function startService(options: ServiceOptions): Service {
     }
   }
 
+  /** Where jobs that nobody records any more could say something. */
+  function tidy(): void {
+    try {
+      tidyMarks(
+        marksFolder(options.jobs),
+        [...jobs.keys()].map((name) => `job-${name}`),
+      );
+    } catch (error) {
+      say(`${marksFolder(options.jobs)}: ${reason(error)}`);
+    }
+  }
+
   makeFolder(options.jobs, 0o755);
   const watcher = watchFolder(options.jobs, look);
   look();
@@ -250,6 +265,7 @@ export function startService(options: ServiceOptions): Service {
       if (!/^(job|fleet)-/.test(name) || current.has(folder) || readJob(folder)?.end !== undefined) continue;
       void closeOld(folder);
     }
+    void Promise.all(closing).then(tidy);
   }, LEFT_OVER_MS);
 
   return {

@@ -77,8 +77,8 @@ async function annotate(named: string | undefined, words: Words, options: Option
 }
 
 async function activeRecording(): Promise<string> {
-  const { needActive } = await import('../jobs/active.ts');
-  return needActive(process.env, 'name the recording or the job that is meant').recording;
+  const { needSpeakable } = await import('../jobs/active.ts');
+  return needSpeakable(process.env, 'name the recording or the job that is meant');
 }
 
 function wordsOf(given: readonly string[], options: Options): Words {

@@ -1,13 +1,13 @@
 import { Fault } from '../base/fault.ts';
 import { openRecording } from '../recording/open.ts';
 import type { Records } from '../sources/scope.ts';
-import { needActive } from './active.ts';
+import { needSpeakable } from './active.ts';
 import type { Environment } from './command.ts';
 import { refusal, tryLibraryHere } from './preload.ts';
 
 /** Where processes of the recording that goes on here record themselves; a fault when they cannot. */
 export function activeRecords(env: Environment): Records {
-  const { recording } = needActive(env, 'processes have nowhere to record themselves', '');
+  const recording = needSpeakable(env, 'processes have nowhere to record themselves', '');
   const { job } = openRecording(recording);
   if (job.process_records === undefined) {
     throw new Fault(`${recording} was started without the recording of processes`, {

@@ -7,10 +7,11 @@ import { readJob } from '../recording/open.ts';
 import { replaceJson } from '../recording/replace.ts';
 import type { Environment } from './command.ts';
 import { defaultFolder, plain, schedulerOf } from './job-facts.ts';
+import { jobName } from './job-file.ts';
 import type { Launched } from './launch.ts';
 import { noteAtExit } from './own-use.ts';
 import { type ProcessId, processId, stillRuns } from './process-id.ts';
-import type { Tell } from './scheduler.ts';
+import { type Tell, whole } from './scheduler.ts';
 
 /** A recording that goes on, as the next command finds it. */
 export interface Active {
@@ -114,6 +115,18 @@ function goesOn(recording: string): boolean {
   }
 }
 
+/** Beside the job files: where the agent of a node lets jobs say something of themselves (src/agent/job-marks.ts). */
+export const marksFolder = (jobs: string): string => path.join(path.dirname(path.resolve(jobs)), 'marks');
+
+/** The place of this job on a node whose agent is a service: the recording itself is out of its user's reach. */
+function atService(env: Environment): Active | undefined {
+  const id = schedulerOf(env).detect(env);
+  if (id === undefined) return undefined;
+  const name = jobName({ id, restart: whole(env.SLURM_RESTART_COUNT) ?? 0 });
+  const recording = path.join(marksFolder(env.TACHO_SERVICE_JOBS ?? '/run/tacho/jobs'), `job-${name}`);
+  return ownFolder(recording) === undefined && goesOn(recording) ? { recording, launched: [] } : undefined;
+}
+
 /** Refuses when this job or session is being recorded already by agents that live. */
 export function refuseSecond(env: Environment): void {
   const active = entry(path.join(registry(env), `${keyOf(env)}.json`));
@@ -184,7 +197,15 @@ export function forgetActive(env: Environment, recording: string): void {
 
 /** The recording in progress, or a fault that says what to do; `by` is how else a recording can be named. */
 export function needActive(env: Environment, what: string, by = ' or a folder on the command line'): Active {
-  const active = findActive(env);
+  return need(findActive(env), env, what, by);
+}
+
+/** The same for those who say something of the job: also where the agent of the node records it. */
+export function needSpeakable(env: Environment, what: string, by = ' or a folder on the command line'): string {
+  return need(findActive(env) ?? atService(env), env, what, by).recording;
+}
+
+function need(active: Active | undefined, env: Environment, what: string, by: string): Active {
   if (active !== undefined) {
     noteAtExit(active.recording, env);
     return active;
@@ -197,7 +218,7 @@ export function needActive(env: Environment, what: string, by = ' or a folder on
 
 /** The folder that marks are written to: a recording that has ended takes no more. */
 export function needMarkable(env: Environment, what: string): string {
-  const { recording } = needActive(env, what, '');
+  const recording = needSpeakable(env, what, '');
   if (!goesOn(recording)) {
     throw new Fault(`${recording} has ended: ${what}`, { hint: 'tacho start begins another recording' });
   }
