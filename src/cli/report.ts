@@ -70,9 +70,12 @@ export async function reportCard(recordingPaths: readonly string[], options: Rep
 async function reportsOf(paths: readonly string[], options: ReportOptions): Promise<Report[]> {
   const wanted = wantedOf(options);
   if (options.store !== undefined) {
-    const jobs = await storedJobs(options.store, options.job === undefined ? paths : [...paths, options.job]);
+    const ids = options.job === undefined ? paths : [...paths, options.job];
+    const timed = wanted.from !== undefined || wanted.to !== undefined;
+    const jobs = await storedJobs(options.store, ids, !timed);
+    const then = jobs.filter(({ recording }) => ranThen(recording, wanted));
     const reports: Report[] = [];
-    for (const job of jobs) reports.push(report(await gatherStored(job, wanted)));
+    for (const job of then.length > 0 ? then : jobs) reports.push(report(await gatherStored(job, wanted)));
     return reports;
   }
   await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
@@ -86,9 +89,13 @@ async function reportsOf(paths: readonly string[], options: ReportOptions): Prom
   const steps = options.step !== undefined || found.length === 1;
   await Promise.all(found.map((recording) => askHowItEnded(recording, steps)));
   // of several recordings those that ran at that time are meant; of one it is wrong use
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = wanted;
-  const then = found.filter(({ job }) => !(job.start > to || (job.end ?? Number.POSITIVE_INFINITY) < from));
+  const then = found.filter((recording) => ranThen(recording, wanted));
   return (then.length > 0 ? then : found).map((recording) => report(gather(recording, wanted)));
+}
+
+function ranThen({ job }: Recording, wanted: GatherOptions): boolean {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = wanted;
+  return !(job.start > to || (job.end ?? Number.POSITIVE_INFINITY) < from);
 }
 
 function wantedOf(options: ReportOptions): GatherOptions {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import type { StoredJob } from '../query/store/records.ts';
+import { warn } from './warn.ts';
 
 /** What a verb that can ask a VictoriaMetrics has among its options. */
 export interface StoreOptions {
@@ -13,8 +14,8 @@ export function storeOption(command: Command): Command {
 }
 
 /** The jobs of these ids, in their order; every restart of each. */
-export async function storedJobs(address: string, ids: readonly string[]): Promise<StoredJob[]> {
-  const [{ openStore }, { findJobs }] = await Promise.all([
+export async function storedJobs(address: string, ids: readonly string[], tellRuns = false): Promise<StoredJob[]> {
+  const [{ openStore }, { findJobs, runsOf }] = await Promise.all([
     import('../query/store/client.ts'),
     import('../query/store/records.ts'),
   ]);
@@ -23,6 +24,13 @@ export async function storedJobs(address: string, ids: readonly string[]): Promi
     throw usage('which job of the store?', `--job ID names one; tacho list --store ${store.name} shows what is there`);
   }
   const found: StoredJob[] = [];
-  for (const id of ids) found.push(...(await findJobs(store, id)));
+  for (const id of ids) {
+    const jobs = await findJobs(store, id);
+    found.push(...jobs);
+    if (jobs.length > 1 && tellRuns)
+      warn(
+        `job ${id} is there ${jobs.length} times: ${runsOf(jobs)}; name one of these, or its time with --from and --to`,
+      );
+  }
   return found;
 }

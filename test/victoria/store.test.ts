@@ -224,6 +224,31 @@ test('an id that was used again is two jobs, each with its own samples', { skip 
   assert.deepEqual(loads, [120, 60]);
   assert.equal(jobs[1]!.recording.job.start - jobs[0]!.recording.job.start, 130e6);
   assert.equal(jobs[1]!.recording.path, `${jobs[0]!.recording.path}.2`);
+  const listed = tacho(['list', '--store', own.url, '--format', 'json']);
+  assert.deepEqual(
+    (JSON.parse(listed.out) as { path: string; start: number; end: number; state: string }[]).map((each) => [
+      each.path.slice(each.path.indexOf('#')),
+      each.start,
+      each.end,
+      each.state,
+    ]),
+    jobs.map(({ recording: { job } }, i) => [`#${ID}${i === 0 ? '' : '.2'}`, job.start, job.end, 'ended']),
+  );
+  const report = (...words: string[]) => tacho(['report', '--store', own.url, '--format', 'json', '--job', ...words]);
+  const starts = (out: string) => [JSON.parse(out)].flat().map((each: { job: { start: number } }) => each.job.start);
+  const [one, two] = jobs.map(({ recording: { job } }) => job.start) as [number, number];
+  const both = report(ID);
+  assert.match(
+    both.err,
+    new RegExp(`job ${ID} is there 2 times: ${ID}\\.1 \\(.*\\), ${ID}\\.2 \\(.*; name one of these`),
+  );
+  assert.deepEqual(starts(both.out), [one, two]);
+  assert.deepEqual(starts(report(`${ID}.1`).out), [one]);
+  const chosen = report(`${ID}.2`);
+  assert.deepEqual([starts(chosen.out), chosen.err], [[two], '']);
+  assert.deepEqual(starts(report(ID, '--from', `@${two / 1e6}`).out), [two]);
+  const third = report(`${ID}.3`);
+  assert.deepEqual([third.code, /knows job .*, but not as .*\.3/.test(third.err)], [2, true], third.err);
   const done = tacho(['import', 'victoria', own.url, '--job', ID, '-o', path.join(place, 'imported')]);
   assert.equal(done.code, 0, done.err);
   assert.deepEqual(fs.readdirSync(path.join(place, 'imported')).sort(), [`tacho-${ID}`, `tacho-${ID}.2`]);

@@ -1,9 +1,13 @@
 import type { Listed } from '../../recording/list.ts';
 import { type Answer, EVER, type Labels, type Store } from './client.ts';
+import { findJobs } from './records.ts';
 import { duration } from './selector.ts';
 
 /** A job that says nothing for so long does not run any more: facts are said once a minute. */
 const SILENT_SECONDS = 180;
+
+/** Nodes of one job begin it within so long a time. */
+const SAME_SECONDS = 600;
 
 export interface ListOptions {
   /** Epoch microseconds: only what ran then. */
@@ -16,12 +20,17 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
   const to = options.to === undefined ? now : Math.min(now, Math.ceil(options.to / 1000));
   const window = duration(to - (options.from === undefined ? EVER : Math.floor(options.from / 1000)));
   const ask = (expression: string): Promise<Answer[]> => store.query(expression.replaceAll('$window', window), to);
-  const [infos, starts, ends, states, nodes] = await Promise.all([
+  const started = 'tacho_job_start_timestamp_seconds{job!=""}[$window]';
+  const [infos, starts, ends, states, nodes, changed, spread] = await Promise.all([
     ask('max by (job, restart, user, name) (tlast_over_time(tacho_job_info{job!=""}[$window]))'),
     ask('min by (job, restart) (last_over_time(tacho_job_start_timestamp_seconds{job!=""}[$window]))'),
     ask('max by (job, restart) (last_over_time(tacho_job_end_timestamp_seconds{job!=""}[$window]))'),
     ask('max by (job, restart, state) (tlast_over_time(tacho_job_state{job!=""}[$window]))'),
     ask('count by (job, restart) (last_over_time(tacho_job_start_timestamp_seconds{job!=""}[$window]))'),
+    ask(`max by (job, restart) (changes(${started})) > 0`),
+    ask(
+      `max by (job, restart) (max_over_time(${started})) - min by (job, restart) (min_over_time(${started})) > ${SAME_SECONDS}`,
+    ),
   ]);
   const newest = newestOf(infos);
   const [start, end, count] = [starts, ends, nodes].map((all) => new Map(all.map((a) => [keyOf(a.labels), a.value])));
@@ -46,7 +55,31 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
       job_state: state.get(key)?.labels.state ?? 'unknown',
     };
   });
-  return found.sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
+  const again = new Set([...changed, ...spread].flatMap(({ labels }) => labels.job ?? []));
+  const single = found.filter(({ job }) => !again.has(job));
+  // what these series say of an id that was used again is the newest job's: its records tell of all
+  for (const id of again) single.push(...(await runsInStore(store, id, now)));
+  return single.sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
+}
+
+/** Each job of an id. */
+async function runsInStore(store: Store, id: string, now: number): Promise<Listed[]> {
+  return (await findJobs(store, id, now)).map(({ recording, to }): Listed => {
+    const { job, path, nodes } = recording;
+    const silent = (now - to) / 1000 > SILENT_SECONDS;
+    const end = job.end ?? (silent ? to * 1000 : undefined);
+    return {
+      path,
+      job: job.id,
+      name: job.name,
+      user: job.user,
+      start: job.start,
+      ...(end === undefined ? {} : { end }),
+      nodes: nodes.length,
+      state: end === undefined ? 'running' : 'ended',
+      job_state: job.state,
+    };
+  });
 }
 
 const keyOf = (labels: Labels): string => `${labels.job}\n${labels.restart ?? ''}`;

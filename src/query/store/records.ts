@@ -1,4 +1,5 @@
 import { Fault } from '../../base/fault.ts';
+import { formatMoment } from '../../base/moment.ts';
 import { suggest } from '../../base/suggest.ts';
 import { AGENT_NEEDS, type AgentRecord } from '../../recording/agent-record.ts';
 import { JOB_NEEDS, type Job } from '../../recording/job.ts';
@@ -24,13 +25,40 @@ export interface StoredJob {
 /** A job that still runs may be a little ahead of this machine's clock. */
 const SLACK_MILLISECONDS = 60_000;
 
-/** Every job of this id that the store knows: more than one when it was restarted, or the id was used again. By start. */
+/**
+ * Every job of this id that the store knows: more than one when it was restarted, or the id was used again. By start.
+ * `4711r1` names one restart, `4711.2` the second job of an id that was used again, `4711.1` the first.
+ */
 export async function findJobs(store: Store, id: string, now = Date.now()): Promise<StoredJob[]> {
+  const [, base = '', restart, run] = /^(.+?)(?:r(\d+))?(?:\.(\d+))?$/.exec(id) ?? [];
+  const jobs = await jobsWithId(store, id, now);
+  if (jobs.length > 0) return jobs;
+  const all = base === id || base === '' ? [] : await jobsWithId(store, base, now);
+  if (all.length === 0) throw await noSuchJob(store, id, now);
+  const chosen = all.filter(
+    (job) =>
+      (job.recording.job.restart ?? 0) === Number(restart ?? 0) &&
+      (run === undefined || (job.run ?? 1) === Number(run)),
+  );
+  if (chosen.length > 0) return chosen;
+  throw new Fault(`${store.name} knows job ${base}, but not as ${id}`, { exit: 2, hint: `there are ${runsOf(all)}` });
+}
+
+/** How runs of one id are called, and when they began. */
+export function runsOf(jobs: readonly StoredJob[]): string {
+  const name = ({ recording, run }: StoredJob): string => {
+    const path = recording.path.slice(recording.path.lastIndexOf('#') + 1);
+    // what is called like the id itself would mean all of them
+    return path === recording.job.id ? `${path}${recording.job.restart ? '' : `.${run ?? 1}`}` : path;
+  };
+  return jobs.map((job) => `${name(job)} (${formatMoment(job.recording.job.start)})`).join(', ');
+}
+
+async function jobsWithId(store: Store, id: string, now: number): Promise<StoredJob[]> {
   const pieces = await store.query(`last_over_time(tacho_record{job=${quoted(id)}}[${duration(now - EVER)}])`, now);
   const jobs = jobsOf(store, pieces, now);
-  if (jobs.length > 0) return jobs;
-  if (pieces.length > 0) throw new Fault(`the record of job ${id} in ${store.name} is not whole`);
-  throw await noSuchJob(store, id, now);
+  if (jobs.length === 0 && pieces.length > 0) throw new Fault(`the record of job ${id} in ${store.name} is not whole`);
+  return jobs;
 }
 
 async function noSuchJob(store: Store, id: string, now: number): Promise<Fault> {
