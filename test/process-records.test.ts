@@ -125,8 +125,37 @@ test('the first process is told by tacho run when it was killed or says nothing 
   const [{ records }] = [JSON.parse(tacho(['report', 'm', '--format', 'json'], { cwd }).out)].flat();
   assert.deepEqual([records.records, records.told, records.threads], [1, 1, 0]);
   const text = tacho(['report', 'm'], { cwd }).out;
-  assert.match(text, /1 process told by who waited for it/);
+  assert.match(text, /1 process told by who waited for it, with what it started in\s+silence/);
   assert.doesNotMatch(text, /recorded to the end/);
+});
+
+test('what a silent program starts in silence is counted once, seen or not', { skip }, async (t) => {
+  const cwd = temporaryFolder(t);
+  const made = spawnSync('cc', ['-static', '-x', 'c', '-o', path.join(cwd, 'mute'), '-'], {
+    input: `#include <stdlib.h>
+      #include <unistd.h>
+      #include <sys/wait.h>
+      #include <time.h>
+      int main(int count, char **words) {
+        if (count > 1) { while (clock() < atol(words[1])) ; return 0; }
+        for (int i = 0; i < 3; i++) {
+          if (fork() == 0) return execl(words[0], words[0], i == 0 ? "1500000" : "30000", NULL);
+          wait(NULL);
+        }
+        return 0;
+      }`,
+  });
+  if (made.status !== 0) return t.skip('needs a static C library');
+  tacho(['run', '--no-report', '--interval', '200ms', '-o', 'r', '--', 'sh', '-c', './mute; exit 0'], { cwd });
+  const all = JSON.parse(tacho(['processes', 'r', '--limit', '0', '--format', 'json'], { cwd }).out);
+  const sum = all.reduce((total: number, row: { cpu_time?: number }) => total + (row.cpu_time ?? 0), 0);
+  const { usage } = openRecording(path.join(cwd, 'r')).job;
+  const whole = (usage!.user_seconds + usage!.system_seconds) * 1e6;
+  assert.ok(sum > whole * 0.9 && sum < whole * 1.05, `${sum} of ${whole} µs`);
+  const told = all.find((row: { source: string }) => row.source === 'parent');
+  const seen = all.find((row: { args?: string }) => row.args === '1500000');
+  assert.equal(seen.source, 'sample');
+  assert.ok(told.cpu_time < 700_000, `${told.cpu_time} µs are its own`);
 });
 
 test('short programs that say nothing are all there, from a shell that forks and one that does not', { skip }, (t) => {

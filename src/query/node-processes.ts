@@ -3,6 +3,7 @@ import type { Batch } from '../recording/batch.ts';
 import { birthOf, cumulative, type Images, imagesOf, isCopy, isTold } from './process-images.ts';
 import type { SampledProcess } from './process-samples.ts';
 import { makeColumns, type ProcessColumns, type ProcessJob } from './process-set.ts';
+import { takeSampledOut } from './process-told.ts';
 
 /** Everything that is known of the processes of one job on one node. */
 export interface NodeProcesses {
@@ -59,6 +60,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.start, sample.start, -1);
   columns.length = into.at;
   addRecorded(into);
+  takeSampledOut(columns);
   for (const [i, sample] of into.sampled) fillFrom(columns, i, sample);
   addCpuTime(columns);
   return trim(columns);

@@ -37,7 +37,8 @@ export function treeOf(columns: ProcessColumns): ProcessTree {
   return { parent, first, children, depth, descendants, inclusive_cpu_time: inclusive, order };
 }
 
-function parentsOf(columns: ProcessColumns): Int32Array {
+/** The parent of each, −1: none. */
+export function parentsOf(columns: ProcessColumns): Int32Array {
   const { length, job, node, pid, ppid, birth } = columns;
   const byPid = new Map<number, number[]>();
   for (let i = 0; i < length; i++) {

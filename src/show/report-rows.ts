@@ -178,7 +178,9 @@ export function recordWords({ records: r, summary }: Report): string | undefined
   if (own > 0)
     parts.push(`${count(own, 'process', 'processes')} recorded to the end, with ${count(r.threads, 'thread')}`);
   if (r.told > 0)
-    parts.push(`${count(r.told, 'process', 'processes')} told by who waited for ${r.told === 1 ? 'it' : 'them'}`);
+    parts.push(
+      `${count(r.told, 'process', 'processes')} told by who waited for ${r.told === 1 ? 'it, with what it started' : 'them, with what they started'} in silence`,
+    );
   if (r.failed > 0) parts.push(`${figure(r.failed)} failed`);
   if (r.starts > 0) parts.push(`${count(r.starts, 'process', 'processes')} killed or still running`);
   if (r.samples > 0) parts.push(`${count(r.samples, 'process', 'processes')} only sampled`);
