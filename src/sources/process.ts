@@ -329,7 +329,7 @@ function statusField(bytes: Buffer, from: number): (typeof STATUS_FIELDS)[number
   return undefined;
 }
 
-/** The program and its arguments, as `args` of process records has them; empty when there are none (kernel threads, processes that have ended). */
+/** Program and arguments, as in `args` of process records; empty: none (kernel threads, processes that have ended). */
 function readCommand(host: Host, pid: number): string {
   const file = host.tryKeep(`/proc/${pid}/cmdline`, true);
   if (file === undefined) return '';
