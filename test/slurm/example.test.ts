@@ -19,5 +19,9 @@ test('examples/slurm-cluster ends with each user’s report', { skip: whyNot() }
     ],
   );
   assert.match(stdout, /c2 +tacho-b +\d+ +meminfo .* live/);
+  for (const [i, user] of ['tacho-a', 'tacho-b', 'tacho-c'].entries()) {
+    const own = new RegExp(`^drwx------ ${user} +user=${user}/job=\\d+/node=c${i + 1}$`, 'm');
+    assert.match(stdout, own);
+  }
   assert.match(stderr, /permission denied/);
 });
