@@ -1,8 +1,12 @@
-import { Argument, type Command } from 'commander';
+import { Argument, type Command, Option } from 'commander';
+import type { Shell } from '../show/completion/completion.ts';
+
+const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish', 'csh', 'tcsh'];
 
 export function define(command: Command): void {
   command
-    .addArgument(new Argument('<shell>', 'which shell').choices(['bash', 'zsh', 'fish']))
+    .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
+    .addOption(new Option('--offer', 'what could stand at the end of COMMAND_LINE, as tcsh says it').hideHelp())
     .addHelpText(
       'after',
       `
@@ -10,21 +14,44 @@ Examples:
   eval "$(tacho completion bash)"                    for this shell; put it in ~/.bashrc for every one
   source <(tacho completion zsh)                     the same for zsh, in ~/.zshrc after compinit
   tacho completion fish > ~/.config/fish/completions/tacho.fish
+  tacho completion csh >> ~/.tcshrc                  csh and tcsh
 `,
     )
-    .action(async (shell: 'bash' | 'zsh' | 'fish') => {
-      const [{ completions }, { wholeProgram }] = await Promise.all([
-        import('../show/completion.ts'),
-        import('./program.ts'),
-      ]);
+    .action(async (shell: Shell, options: { offer?: boolean }) => {
+      const { wholeProgram } = await import('./program.ts');
       const program = await wholeProgram();
-      const { sources } = await import('../sources/index.ts');
-      const tables = [...sources.map(({ table }) => table.name), 'agent'];
-      // offered, not demanded: recordings may hold other tables, too
-      for (const option of program.commands.flatMap(({ options }) => options)) {
-        if (option.long === '--table' || option.long === '--only' || option.long === '--without')
-          option.argChoices = tables;
+      await offerNames(program);
+      if (options.offer === true) {
+        const [{ offersFor }, { treeOf }] = await Promise.all([
+          import('../show/completion/csh.ts'),
+          import('../show/completion/tree.ts'),
+        ]);
+        const words = offersFor(treeOf(program), process.env.COMMAND_LINE ?? '');
+        return void process.stdout.write(words.map((word) => `${word}\n`).join(''));
       }
-      process.stdout.write(completions[shell](program));
+      const { completion } = await import('../show/completion/completion.ts');
+      process.stdout.write(completion(shell, program));
     });
+}
+
+/** Names that are offered, not demanded: recordings may hold other tables and columns, too. */
+async function offerNames(program: Command): Promise<void> {
+  const { sources } = await import('../sources/index.ts');
+  const tables = [...sources.map(({ table }) => table.name), 'agent'];
+  const offered: Readonly<Record<string, string[]>> = {
+    '--table': tables,
+    '--only': tables,
+    '--without': tables,
+    '--sort': ['cpu', 'rss', 'io', 'duration', 'start', 'threads', 'pid'],
+  };
+  const stored = ['jobs', 'users', 'hosts', 'job_hosts', 'processes', 'threads', 'operations', 'models'];
+  const walk = (command: Command): void => {
+    for (const option of command.options) {
+      const words = offered[option.long ?? ''];
+      if (words !== undefined) option.argChoices ??= words;
+    }
+    for (const argument of command.registeredArguments) if (argument.name() === 'table') argument.argChoices ??= stored;
+    for (const child of command.commands) walk(child);
+  };
+  walk(program);
 }

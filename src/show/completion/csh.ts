@@ -1,0 +1,50 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { lastWord, type Part, type Takes } from './tree.ts';
+
+/**
+ * The script for csh and tcsh: their own rules know nothing of verbs, so that they ask tacho, which is told the line. One
+ * line, because eval makes one of several.
+ */
+export const csh = (): string => "complete tacho 'p@*@`tacho completion csh --offer`@'\n";
+
+/** What could stand where a line ends. */
+export function offersFor(tree: Part, line: string, cwd = process.cwd()): string[] {
+  const words = line.trimStart().split(/\s+/).slice(1);
+  const current = words.pop() ?? '';
+  let verb = tree;
+  let place = 0;
+  let flag: Part['flags'][number] | undefined;
+  for (const word of words) {
+    if (flag !== undefined) flag = undefined;
+    else if (word === '--') return [];
+    else if (word.startsWith('-')) {
+      flag = verb.flags.find(({ names, takes }) => names.includes(word) && takes.what !== 'nothing');
+    } else if (verb.parts.length > 0) verb = verb.parts.find(({ name }) => lastWord(name) === word) ?? tree;
+    else place++;
+  }
+  const found = flag === undefined ? offersAt(verb, place, current, cwd) : offers(flag.takes, current, cwd);
+  return found.filter((word) => word.startsWith(current));
+}
+
+function offersAt(verb: Part, place: number, current: string, cwd: string): string[] {
+  if (current.startsWith('-')) return verb.flags.flatMap(({ names }) => names);
+  if (verb.parts.length > 0) return verb.parts.map(({ name }) => lastWord(name));
+  const { places, variadic } = verb;
+  const takes = places[place] ?? (variadic ? places.at(-1) : undefined);
+  return takes === undefined ? [] : offers(takes, current, cwd);
+}
+
+function offers(takes: Takes, current: string, cwd: string): string[] {
+  if (takes.what === 'choice') return [...takes.words];
+  if (takes.what !== 'folder' && takes.what !== 'file') return [];
+  const folder = current.slice(0, current.lastIndexOf('/') + 1);
+  try {
+    return fs
+      .readdirSync(path.resolve(cwd, folder), { withFileTypes: true })
+      .filter((entry) => takes.what === 'file' || !entry.isFile())
+      .map(({ name }) => folder + name);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,54 @@
+import { type Flag, lastWord, type Part, quote, type Takes, verbsOf } from './tree.ts';
+
+/** The script for fish. */
+export function fish(tree: Part): string {
+  const lines = [
+    '# Completion of tacho for fish: tacho completion fish | source',
+    '# the words so far begin with these',
+    'function __tacho_in',
+    '  set -l words (commandline -opc)[2..]',
+    '  set -l number (count $argv)',
+    '  test (count $words) -ge $number; and test "$words[1..$number]" = "$argv"',
+    'end',
+    '# the words so far are these',
+    'function __tacho_at',
+    '  set -l words (commandline -opc)[2..]',
+    '  test "$words" = "$argv"',
+    'end',
+    'complete -c tacho -f',
+    ...tree.flags.map((flag) => flagLine('__tacho_at', flag)),
+    ...verbsOf(tree).flatMap(verbLines),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function verbLines(verb: Part): string[] {
+  const [word, above] = [lastWord(verb.name), verb.name.split(' ').slice(0, -1)];
+  const at = quote(['__tacho_at', ...above].join(' '));
+  const inside = `__tacho_in ${verb.name}`;
+  const lines = [`complete -c tacho -n ${at} -a ${word} -d ${quote(verb.help)}`];
+  // what has verbs of its own has flags of its own only before them
+  const flags = verb.parts.length > 0 ? `__tacho_at ${verb.name}` : inside;
+  lines.push(...verb.flags.map((flag) => flagLine(flags, flag)));
+  for (const takes of verb.places) {
+    const words = argumentWords(takes);
+    if (words !== '') lines.push(`complete -c tacho -n ${quote(inside)} ${words}`);
+  }
+  return lines;
+}
+
+function flagLine(condition: string, { names, takes, help }: Flag): string {
+  const words = ['complete -c tacho', '-n', quote(condition)];
+  for (const name of names) words.push(...(name.startsWith('--') ? ['-l', name.slice(2)] : ['-s', name.slice(1)]));
+  if (takes.what === 'text') words.push('-x');
+  else if (takes.what === 'file') words.push('-r', '-F');
+  else if (takes.what !== 'nothing') words.push('-x', argumentWords(takes));
+  return [...words, '-d', quote(help)].join(' ');
+}
+
+function argumentWords(takes: Takes): string {
+  if (takes.what === 'choice') return `-a ${quote(takes.words.join(' '))}`;
+  if (takes.what === 'folder') return `-a ${quote('(__fish_complete_directories (commandline -ct))')}`;
+  if (takes.what === 'command') return `-a ${quote('(__fish_complete_command)')}`;
+  return takes.what === 'file' ? '-F' : '';
+}

@@ -1,0 +1,74 @@
+import type { Argument, Command, Option } from 'commander';
+
+/** What a flag or an argument takes. */
+export type Takes =
+  | { readonly what: 'nothing' | 'text' | 'file' | 'folder' | 'command' }
+  | { readonly what: 'choice'; readonly words: readonly string[] };
+
+export interface Flag {
+  readonly names: readonly string[];
+  readonly takes: Takes;
+  readonly help: string;
+}
+
+/** A verb, or the whole program. */
+export interface Part {
+  /** Of a verb's own verb both words: "db jobs". */
+  readonly name: string;
+  readonly help: string;
+  readonly flags: readonly Flag[];
+  readonly parts: readonly Part[];
+  /** What stands where no flag does. */
+  readonly places: readonly Takes[];
+  /** The last of these may be given again and again. */
+  readonly variadic: boolean;
+}
+
+/** Recordings are folders; jobs may be named by them, too. */
+const FOLDERS = /recording|folder|dir|^jobs?$|^place$/i;
+const FILES = /file|path/i;
+
+function kindOf(name: string): Takes {
+  if (name === 'command') return { what: 'command' };
+  if (FOLDERS.test(name)) return { what: 'folder' };
+  return { what: FILES.test(name) ? 'file' : 'text' };
+}
+
+function optionTakes(option: Option): Takes {
+  if (option.argChoices !== undefined) return { what: 'choice', words: option.argChoices };
+  const placeholder = /[<[](.*?)[>\]]/.exec(option.flags)?.[1];
+  return placeholder === undefined ? { what: 'nothing' } : kindOf(placeholder);
+}
+
+const argumentTakes = (argument: Argument): Takes =>
+  argument.argChoices === undefined ? kindOf(argument.name()) : { what: 'choice', words: argument.argChoices };
+
+/** The commander tree, as far as completion is concerned. */
+export function treeOf(command: Command, above = ''): Part {
+  const help = command.createHelp();
+  const name = `${above}${command.name()}`;
+  return {
+    name,
+    help: command.summary() || command.description(),
+    flags: help.visibleOptions(command).map((option) => ({
+      names: [option.long, option.short].filter((each) => each !== undefined),
+      takes: optionTakes(option),
+      help: option.description,
+    })),
+    parts: help
+      .visibleCommands(command)
+      .filter((child) => child.name() !== 'help')
+      .map((child) => treeOf(child, command.parent === null || command.parent === undefined ? '' : `${name} `)),
+    places: command.registeredArguments.map(argumentTakes),
+    variadic: command.registeredArguments.at(-1)?.variadic === true,
+  };
+}
+
+/** Every verb, and the verbs that some of them have. */
+export const verbsOf = (tree: Part): Part[] => tree.parts.flatMap((verb) => [verb, ...verb.parts]);
+
+/** The last word of a verb's name. */
+export const lastWord = (name: string): string => name.slice(name.lastIndexOf(' ') + 1);
+
+/** For a POSIX shell and its relatives. */
+export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
