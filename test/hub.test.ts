@@ -569,6 +569,12 @@ test('tacho ls shows what a hub receives, and what lies in an archive', async (t
   const { out } = tacho(['ls', hub.address]);
   assert.match(out, /^c1 +nobody +8 +loadavg +.* live$/m);
   await hub.kill('SIGTERM');
+  const nowhere = tacho(['ls', 'tacho-hub.invalid:8471']);
+  assert.equal(nowhere.code, 1);
+  assert.match(
+    nowhere.err,
+    /cannot ask the hub http:\/\/tacho-hub.invalid:8471: (no machine of this name|its name cannot)/,
+  );
   const away = tacho(['ls', hub.address]);
   assert.equal(away.code, 1);
   assert.match(away.err, /nobody listens there/);

@@ -58,13 +58,15 @@ Examples:
     .action(async (hub: string | undefined, options: Options & Record<string, unknown>) => {
       const ask = await asker(hub, options);
       if (options.watch !== true) return print(await ask(), options.format);
-      for (;;) {
+      for (let said = ''; ; ) {
         try {
           await print(await ask(), options.format, true);
+          said = '';
         } catch (error) {
           // a hub that is being restarted is back in a moment
           if (!(error instanceof Fault)) throw error;
-          tell(error);
+          if (error.message !== said) tell(error);
+          said = error.message;
         }
         await pause(AGAIN_MS);
       }

@@ -17,6 +17,11 @@ export interface AskOptions {
   ca?: string | Buffer;
 }
 
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nobody listens there',
+  ENOTFOUND: 'no machine of this name is known',
+  EAI_AGAIN: 'its name cannot be looked up just now',
+};
 const SECONDS = 20;
 const LARGEST_ANSWER = 256 << 20;
 
@@ -82,9 +87,7 @@ function ask<T>(
       },
     );
     request.on('timeout', () => request.destroy(new Error(`no answer for ${SECONDS} s`)));
-    request.on('error', (error) =>
-      fail(code(error) === 'ECONNREFUSED' ? 'nobody listens there' : connectionWords(error, !secure)),
-    );
+    request.on('error', (error) => fail(WORDS[code(error) ?? ''] ?? connectionWords(error, !secure)));
     request.end(body);
   });
 }
