@@ -336,7 +336,9 @@ test('what processes have recorded after their recorder was killed goes into the
   const cwd = temporaryFolder(t);
   const child = spawn(TACHO, ['run', '-o', 'r', '--interval', '0.2', '--', 'sleep', '2'], { cwd, stdio: 'ignore' });
   const node = path.join(cwd, 'r', `node=${os.hostname().split('.')[0]}`);
-  while (!fs.existsSync(path.join(node, 'process_start.csv'))) await sleep(50);
+  const begun = (): boolean => fs.existsSync(path.join(node, 'process_start.csv'));
+  for (let n = 0; n < 100 && !begun(); n++) await sleep(50);
+  assert.ok(begun(), 'its processes record themselves');
   const records = path.dirname(jobOf(path.join(cwd, 'r')).process_records!.file);
   child.kill('SIGKILL');
   await once(child, 'exit');
