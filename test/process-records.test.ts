@@ -120,6 +120,9 @@ test('the first process is told by tacho run when it was killed or says nothing 
   assert.deepEqual(more, []);
   assert.deepEqual([only.exename, only.args, only.exitcode, only.source], ['mute', "'a b'", 6, 'parent']);
   assert.ok(only.cpu_time > 20_000, `${only.cpu_time} µs`);
+  spawnSync('sh', ['-c', `"${TACHO}" run --no-report -o bytes -- ./mute "$(printf 'a\\377b')" '' ü`], { cwd });
+  const [bytes] = JSON.parse(tacho(['processes', 'bytes', '--format', 'json'], { cwd }).out);
+  assert.equal(bytes.args, "$'a\\xffb' '' ü");
   // nobody knows how many threads it had
   assert.equal(only.threads, undefined);
   const [{ records }] = [JSON.parse(tacho(['report', 'm', '--format', 'json'], { cwd }).out)].flat();

@@ -4,18 +4,21 @@ import * as path from 'node:path';
 import type { Records } from '../sources/scope.ts';
 import type { CommandEnding } from './command.ts';
 
-/** Characters of a text in one line, before control characters are written out. */
+/** Bytes of a text in one line, before control characters are written out. */
 const PIECE = 800;
-const PIECES = new RegExp(`.{1,${PIECE}}`, 'gsu');
 
 const ESCAPES: Readonly<Record<string, string>> = { '\0': '\\0', '\\': '\\\\', '\n': '\\n', '\t': '\\t', '\r': '\\r' };
-const escaped = (text: string): string =>
-  text.replace(/[\\\0-\x1f\x7f]/g, (c) => ESCAPES[c] ?? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
+/** Bytes as a text of as many characters, in which lines are put together. */
+const escaped = (bytes: Buffer): string =>
+  bytes
+    .toString('latin1')
+    .replace(/[\\\0-\x1f\x7f]/g, (c) => ESCAPES[c] ?? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
 /** Lines as native/record-told.c writes them; nobody need read them where no agent has made the folder. */
 function append(records: Records, lines: readonly (readonly (string | number)[])[]): void {
   try {
-    fs.appendFileSync(records.file, lines.map((fields) => `\n${fields.join('\t')}\t.\n`).join(''), { mode: 0o600 });
+    const text = lines.map((fields) => `\n${fields.join('\t')}\t.\n`).join('');
+    fs.appendFileSync(records.file, Buffer.from(text, 'latin1'), { mode: 0o600 });
   } catch {
     // the command is recorded by itself, or not at all
   }
@@ -27,20 +30,22 @@ export function tellStart(
   { pid, start, command, env }: { pid: number; start: number; command: readonly string[]; env: NodeJS.ProcessEnv },
 ): void {
   const lines: (string | number)[][] = [];
-  const text = (field: string, value: string): string => {
-    if (value.length <= PIECE) return escaped(value);
-    for (const piece of value.match(PIECES) ?? []) lines.push(['A1', pid, start, field, escaped(piece)]);
+  const text = (field: string, value: string | Buffer): string => {
+    const bytes = typeof value === 'string' ? Buffer.from(value) : value;
+    if (bytes.length <= PIECE) return escaped(bytes);
+    for (let from = 0; from < bytes.length; from += PIECE)
+      lines.push(['A1', pid, start, field, escaped(bytes.subarray(from, from + PIECE))]);
     return '\\c';
   };
-  const [first = '', ...rest] = command;
+  const [first = Buffer.alloc(0), ...rest] = bytesOfCommand(command);
   const texts = [
     text('rank', env.PMIX_RANK || env.OMPI_COMM_WORLD_RANK || env.SLURM_PROCID || ''),
     text('tags', env.TACHO_TAGS || env.PAPIEX_TAGS || ''),
     text('directory', process.cwd()),
-    text('path', programOf(first, env.PATH)),
+    text('path', first.includes('/') ? first : programOf(first.toString(), env.PATH)),
     text('argv0', first),
     '',
-    text('args', rest.map((word) => `${word}\0`).join('')),
+    text('args', Buffer.concat(rest.flatMap((word) => [word, Buffer.of(0)]))),
   ];
   lines.push(['S3', start, pid, start, '', '', '', process.getuid!(), 'spawn', ...texts]);
   append(records, lines);
@@ -64,9 +69,19 @@ export function tellEnd(records: Records, pid: number, { exitCode, signal, usage
   append(records, [['W1', Date.now() * 1000, pid, '', status, ...times, ...counts]]);
 }
 
+/** What is no UTF-8 in the arguments that Node has read is whole in what the kernel keeps of them. */
+function bytesOfCommand(command: readonly string[]): Buffer[] {
+  const words = command.map((word) => Buffer.from(word));
+  if (!command.some((word) => word.includes('\ufffd'))) return words;
+  const given = fs.readFileSync('/proc/self/cmdline', 'latin1').split('\0').slice(0, -1).slice(-command.length);
+  return words.map((word, i) => {
+    const bytes = Buffer.from(given[i] ?? '', 'latin1');
+    return bytes.toString() === command[i] ? bytes : word;
+  });
+}
+
 /** Where the launcher finds it. */
 function programOf(name: string, folders = '/bin:/usr/bin'): string {
-  if (name.includes('/')) return name;
   for (const folder of folders.split(':')) {
     const file = path.join(folder || '.', name);
     try {
