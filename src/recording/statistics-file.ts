@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { Damage } from './csv-read.ts';
+import { restored, shortened } from './short-statistics.ts';
 import type { TableStatistics } from './statistics.ts';
 
 /** What the Parquet file was like when its statistics were written: whether it still is, is seen without taking it apart. */
@@ -24,13 +25,14 @@ export function writeStatistics(file: string, statistics: StatisticsFile, sealed
 }
 
 export function statisticsText({ series, ...rest }: StatisticsFile, sealed: string): string {
-  return JSON.stringify({ ...rest, sealed: fingerprint(sealed), series });
+  return JSON.stringify({ ...rest, sealed: fingerprint(sealed), series: series.map(shortened) });
 }
 
 /** The statistics that were left; undefined when there are none or they are damaged. */
 export function readStatistics(file: string): StatisticsFile | undefined {
   try {
     const found = JSON.parse(fs.readFileSync(file, 'utf8'));
+    found.series.forEach(restored);
     // JSON has no NaN: a table without rows has neither start nor end
     return { ...found, start: found.start ?? Number.NaN, end: found.end ?? Number.NaN };
   } catch {
