@@ -152,7 +152,7 @@ export const settings = [
   {
     key: 'trust.ca',
     kind: 'file',
-    help: "The certificates by which a hub's certificate is known, beside the system's.",
+    help: "The certificates by which a hub's certificate is known, instead of the system's.",
   },
   {
     key: 'trust.certificate',
@@ -207,7 +207,7 @@ export const settings = [
     key: 'kafka.ca',
     kind: 'file',
     rare: true,
-    help: "The certificates by which the brokers' certificates are known, beside the system's; with it, TLS is spoken.",
+    help: "The certificates by which the brokers' certificates are known, instead of the system's; with it, TLS is spoken.",
   },
   { key: 'kafka.user', kind: 'text', rare: true, help: 'Who we are to the brokers (SASL).' },
   {

@@ -5,7 +5,7 @@ import { type Advice, connectionWords } from '../trust/certificate-words.ts';
 /** Where the brokers are, and how they know us. */
 export interface KafkaConnection {
   readonly brokers: readonly string[];
-  /** TLS; `ca`: a file with the certificates to trust besides the system's. */
+  /** TLS; `ca`: a file with the certificates to trust instead of the system's. */
   readonly tls?: { readonly ca?: string };
   readonly sasl?: { readonly mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'; user: string; password: string };
 }

@@ -1,6 +1,6 @@
-import * as fs from 'node:fs';
-import { Fault, reason, usage } from '../base/fault.ts';
+import { usage } from '../base/fault.ts';
 import type { SettingKey, Values } from '../config/settings.ts';
+import { readSecret } from '../trust/token.ts';
 import type { KafkaConnection } from './kafka-client.ts';
 
 export const KAFKA_SETTINGS = [
@@ -45,9 +45,5 @@ export function kafkaOptions(
 function password(config: KafkaValues): string {
   const file = config['kafka.password_file'];
   if (file === undefined) throw usage('kafka.user needs kafka.password_file');
-  try {
-    return fs.readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-  } catch (error) {
-    throw new Fault(`cannot read ${file}: ${reason(error)}`, { hint: 'kafka.password_file names it' });
-  }
+  return readSecret(file, 'the password', 'kafka.password_file names it').replace(/\r?\n$/, '');
 }

@@ -52,15 +52,16 @@ export function makeKey(file: string): void {
 }
 
 export function readKey(file: string): Buffer {
-  const text = readSecret(file, 'the key of the hub', 'tacho token key FILE makes one');
+  const text = readSecret(file, 'the key of the hub', 'tacho token key FILE makes one').trim();
   if (!/^[0-9a-f]{64,}$/i.test(text)) throw new Fault(`${file} is no key: it should hold 64 hexadecimal digits`);
   return Buffer.from(text, 'hex');
 }
 
 export const readTokenFile = (file: string): string =>
-  readSecret(file, 'the token', 'tacho token node NAME --key FILE prints one, on the hub');
+  readSecret(file, 'the token', 'tacho token node NAME --key FILE prints one, on the hub').trim();
 
-function readSecret(file: string, what: string, hint: string): string {
+/** What is in a file that nobody else can read. */
+export function readSecret(file: string, what: string, hint: string): string {
   try {
     const fd = fs.openSync(file, 'r');
     try {
@@ -68,7 +69,7 @@ function readSecret(file: string, what: string, hint: string): string {
       if ((mode & 0o077) !== 0) {
         throw new Fault(`${what} in ${file} can be read by others`, { hint: `chmod 600 ${file}` });
       }
-      return fs.readFileSync(fd, 'utf8').trim();
+      return fs.readFileSync(fd, 'utf8');
     } finally {
       fs.closeSync(fd);
     }

@@ -18,6 +18,7 @@ const PASSWORD = 'p-s§ wörd';
 /** An agent that sends to Kafka, with settings as in a configuration file; it records this machine every 0.2 s. */
 class Agent {
   said = '';
+  private over = false;
   private readonly child: ChildProcess;
   private readonly ended: Promise<unknown>;
 
@@ -33,13 +34,15 @@ class Agent {
       stream.on('data', (chunk: Buffer) => {
         this.said += chunk;
       });
-    this.ended = new Promise((resolve) => this.child.once('close', resolve));
+    this.ended = new Promise((resolve) => this.child.once('close', resolve)).then(() => {
+      this.over = true;
+    });
     t.after(() => this.stop('SIGKILL'));
   }
 
   async says(words: RegExp): Promise<void> {
     for (let i = 0; !words.test(this.said); i++) {
-      if (i > 400 || this.child.exitCode !== null) assert.fail(`it did not say ${words}: ${this.said}`);
+      if (i > 400 || this.over) assert.fail(`it did not say ${words}: ${this.said}`);
       await sleep(50);
     }
   }
@@ -139,6 +142,14 @@ describe('a Kafka that asks who is there', {
       assert.deepEqual(there, recorded(at).slice(0, there.length));
     });
   }
+
+  test('a password that others can read is refused', async (t) => {
+    const at = place('open');
+    const file = path.join(at, 'password');
+    fs.writeFileSync(file, PASSWORD, { mode: 0o644 });
+    const agent = new Agent(t, at, { brokers: [broker.secure.SASL_SSL], ca, ...by('PLAIN'), password_file: file });
+    await agent.says(/the password in .* can be read by others/);
+  });
 
   test('an authority that is not trusted, and a port of another kind, are told', async (t) => {
     const { SSL, SASL_SSL, SASL_PLAINTEXT } = broker.secure;
