@@ -6,13 +6,16 @@ import { saveJob } from '../recording/create.ts';
 import type { Job } from '../recording/job.ts';
 import { openRecording } from '../recording/open.ts';
 import { replaceJson } from '../recording/replace.ts';
-import { leftMarks } from './job-marks.ts';
+import { isFleet } from '../sinks/fleet.ts';
+import { type JobMarks, leftMarks } from './job-marks.ts';
 import { type Common, outcome } from './job-recording.ts';
 
-/** Closes a recording that an agent before this one has left, and whose job (or day) is over. */
+/**
+ * Closes a recording that an agent before this one has left, and whose job (or day) is over. Whoever is killed meanwhile
+ * leaves it to the next one: job.json, which says that it has ended, is written last.
+ */
 export async function closeLeftOver(folder: string, common: Common, end?: NodeJobEnd): Promise<void> {
-  const { job: known, nodes } = openRecording(folder);
-  const job = { ...known, ...takeLeft(folder, known, common) };
+  const { job, nodes } = openRecording(folder);
   const node = nodes.find(({ name }) => name === common.node);
   const last = node === undefined ? undefined : (node.agent?.end ?? newestWrite(node));
   if (node?.agent !== undefined && node.agent.end === undefined) {
@@ -24,30 +27,34 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
     });
   }
   if (job.end !== undefined) return;
-  const over = end?.end ?? last ?? job.start;
-  if (job.scheduler === 'none') {
-    saveJob(folder, { ...job, state: job.uid === -1 ? 'completed' : 'unknown', end: over });
-    return;
-  }
-  const asks = job.nodes[0] === common.node;
-  const found = asks ? await schedulerNamed(job.scheduler).state(common.run, job, () => {}) : undefined;
-  const said: Partial<Job> = found === undefined || found.state === 'running' ? {} : found;
+  const left = leftBehind(folder, job, common);
+  left?.takeMarks();
+  const words = left?.takeWords();
+  const ended = await howItEnded(job, common, end);
   saveJob(folder, {
     ...job,
-    ...(end?.exitCode === undefined && end?.signal === undefined
-      ? { state: 'unknown', reason: 'it ended while no agent was running on this node' }
-      : outcome(end)),
-    ...said,
-    end: said.end ?? over,
+    ...words,
+    tags: { ...job.tags, ...words?.tags },
+    ...ended,
+    end: Math.max(ended.end ?? end?.end ?? last ?? job.start, job.start),
   });
+  left?.remove();
 }
 
-/** What the job said of itself when nobody listened any more. */
-function takeLeft(folder: string, job: Job, { marks, node, clock }: Common): Partial<Job> {
-  if (marks === undefined || job.uid < 0 || job.end !== undefined) return {};
-  const left = leftMarks(path.join(marks, `job-${jobName(job)}`), job, folder, node, () => clock.now());
-  left?.takeMarks();
-  const said = left?.takeWords();
-  left?.remove();
-  return said === undefined ? {} : { ...said, tags: { ...job.tags, ...said.tags } };
+/** What the epilog says, and what the scheduler says better. */
+async function howItEnded(job: Job, common: Common, end?: NodeJobEnd): Promise<Pick<Job, 'state'> & Partial<Job>> {
+  if (isFleet(job)) return { state: 'completed' };
+  const told =
+    end?.exitCode === undefined && end?.signal === undefined
+      ? { state: 'unknown' as const, reason: 'it ended while no agent was running on this node' }
+      : outcome(end);
+  if (job.scheduler === 'none' || job.nodes[0] !== common.node) return told;
+  const found = await schedulerNamed(job.scheduler).state(common.run, job, () => {});
+  return found === undefined || found.state === 'running' ? told : { ...told, ...found };
+}
+
+/** Where the job said something of itself when nobody listened any more. */
+function leftBehind(folder: string, job: Job, { marks, node, clock }: Common): JobMarks | undefined {
+  if (marks === undefined || job.uid < 0) return undefined;
+  return leftMarks(path.join(marks, `job-${jobName(job)}`), job, folder, node, () => clock.now());
 }

@@ -112,6 +112,7 @@ test('the next agent goes on with a job in its recording, and closes what has en
   const { options, jobs, recording } = setUp(t);
   fs.mkdirSync(jobs);
   for (const id of ['17', '18', '19']) fs.writeFileSync(path.join(jobs, id), `SLURM_JOB_ID=${id}\nBEGIN=1700000000\n`);
+  fs.writeFileSync(path.join(jobs, '20'), 'SLURM_JOB_ID=20\nTACHO_SCHEDULER=none\nBEGIN=1700000000\n');
   const service = startService(options);
   await service.stop('SIGTERM');
   const before = recording('job-17');
@@ -119,6 +120,7 @@ test('the next agent goes on with a job in its recording, and closes what has en
   // 18 has ended while nobody looked, and its epilog said so; 19's file was lost with the node
   fs.writeFileSync(path.join(jobs, '18.end'), 'SLURM_JOB_ID=18\nSLURM_JOB_EXIT_CODE2=0:9\nEND=1700000100\n');
   fs.rmSync(path.join(jobs, '19'));
+  fs.writeFileSync(path.join(jobs, '20.end'), 'SLURM_JOB_ID=20\nSLURM_JOB_EXIT_CODE2=3:0\nEND=1700000100\n');
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   const next = startService(options);
   t.mock.timers.tick(3000);
@@ -137,7 +139,48 @@ test('the next agent goes on with a job in its recording, and closes what has en
   assert.deepEqual([second.job.state, second.job.signal, second.job.end], ['failed', 'SIGKILL', 1_700_000_100e6]);
   assert.equal(third.job.state, 'unknown');
   assert.equal(third.job.reason, 'it ended while no agent was running on this node');
+  const { job: plain } = recording('job-20');
+  assert.deepEqual([plain.state, plain.exit_code], ['failed', 3], 'no scheduler is needed to know that');
   assert.deepEqual(fs.readdirSync(jobs), ['17']);
+});
+
+test('an agent that is killed while it closes what was left leaves it to the next one, at every stage', async (t) => {
+  const { options, jobs, spool, recording } = setUp(t);
+  fs.mkdirSync(jobs);
+  fs.writeFileSync(path.join(jobs, '17'), 'SLURM_JOB_ID=17\nSLURM_NODELIST=c1\nBEGIN=1700000000\n');
+  const service = startService(options);
+  await service.stop('SIGTERM');
+  const end = path.join(jobs, '17.end');
+  fs.writeFileSync(end, 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=0:15\nEND=1700000100\n');
+  const agentFile = path.join(spool, 'job-17/node=c1/agent.json');
+  const { end: _, end_reason: __, ...killed } = JSON.parse(fs.readFileSync(agentFile, 'utf8'));
+  fs.writeFileSync(agentFile, JSON.stringify(killed));
+  const [jobFile, before] = [path.join(spool, 'job-17/job.json'), fs.readFileSync(path.join(spool, 'job-17/job.json'))];
+  const closed = () => {
+    const { job, nodes } = recording('job-17');
+    return [job.state, job.signal, job.end, nodes[0]!.agent!.end_reason];
+  };
+  const wanted = ['failed', 'SIGTERM', 1_700_000_100e6, 'the agent was killed'];
+  // killed while it asked the scheduler: the agent's record is written, the job's is not
+  const asking = Promise.withResolvers<void>();
+  const stuck = startService({ ...options, run: () => asking.promise.then(() => NOT_INSTALLED) });
+  assert.equal(recording('job-17').nodes[0]!.agent!.end_reason, 'the agent was killed');
+  assert.equal(recording('job-17').job.end, undefined);
+  const files = new Map([jobFile, agentFile, end, path.join(jobs, '17')].map((file) => [file, fs.readFileSync(file)]));
+  asking.resolve();
+  await stuck.stop('SIGTERM');
+  assert.deepEqual(closed(), wanted);
+  const finished = fs.readFileSync(jobFile);
+  for (const [file, bytes] of files) fs.writeFileSync(file, bytes);
+  await startService(options).stop('SIGTERM');
+  assert.deepEqual([closed(), fs.readdirSync(jobs)], [wanted, []]);
+  // killed when all was written but the job's files not yet removed
+  for (const [file, bytes] of files) fs.writeFileSync(file, bytes);
+  fs.writeFileSync(jobFile, finished);
+  await startService(options).stop('SIGTERM');
+  assert.deepEqual([closed(), fs.readdirSync(jobs)], [wanted, []]);
+  assert.ok(!fs.existsSync(path.join(spool, 'job-17.2')));
+  assert.notDeepEqual(before, finished);
 });
 
 test('an id that is used again has a recording of its own, whatever became of the first', async (t) => {

@@ -283,12 +283,14 @@ export class KafkaCollector {
   private forget(streams: readonly StreamState[]): void {
     if (this.followed.size <= streams.length) return;
     const there = new Set(streams.map((stream) => this.key(stream)));
-    for (const [key, { tails }] of this.followed) {
-      if (there.has(key)) continue;
-      for (const { tail } of tails.values()) tail.close();
-      this.followed.delete(key);
-      for (const which of this.agentTold.keys()) if (which.startsWith(`${key} `)) this.agentTold.delete(which);
-    }
+    for (const key of this.followed.keys()) if (!there.has(key)) this.drop(key);
+  }
+
+  /** The recording has gone. */
+  drop(key: string): void {
+    for (const { tail } of this.followed.get(key)?.tails.values() ?? []) tail.close();
+    this.followed.delete(key);
+    for (const which of this.agentTold.keys()) if (which.startsWith(`${key} `)) this.agentTold.delete(which);
   }
 }
 

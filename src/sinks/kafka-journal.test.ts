@@ -85,3 +85,23 @@ test('recordings that are gone are forgotten', () =>
     journal.keep(path.dirname(file));
     assert.equal(bytes(journal), undefined);
   }));
+
+test('a recording that has gone is forgotten for good, whatever is in flight or half written', async (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-journal-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'kafka.jsonl');
+  const journal = new KafkaJournal(file);
+  journal.done(await journal.begin({ 'job-1/node=c1': { meminfo: [1, 10] }, 'job-2/node=c1': { meminfo: [1, 20] } }));
+  const number = await journal.begin({ 'job-2/node=c1': { meminfo: [1, 30] } });
+  journal.forgetAll(['job-1/node=c1']);
+  // killed here, then started again: a recording by the same name may be there
+  const next = new KafkaJournal(file);
+  next.settle(number);
+  assert.equal(next.position('job-1/node=c1', 'meminfo'), undefined);
+  assert.deepEqual(next.position('job-2/node=c1', 'meminfo'), { part: 1, bytes: 30 });
+  fs.appendFileSync(file, '{"number":3,"af');
+  next.keep(folder);
+  const last = new KafkaJournal(file);
+  last.settle(number);
+  assert.equal(last.position('job-2/node=c1', 'meminfo'), undefined, 'its folder is not there');
+});

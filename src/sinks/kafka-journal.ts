@@ -15,7 +15,7 @@ export type Reached = Record<string, Record<string, [part: number, bytes: number
  *     {"number":17,"after":16,"reached":{"job-4711/node=c1":{"meminfo":[1,4096]}}}
  *
  * `after` is the transaction before it that was committed: a line that no other one comes after, and that Kafka does not
- * know, came to nothing.
+ * know, came to nothing. `{"forget":["job-4711/node=c1"]}`: that recording has gone.
  */
 interface Line {
   number: number;
@@ -76,8 +76,25 @@ export class KafkaJournal {
 
   /** Forgets recordings that are not in the folder any more. */
   keep(folder: string): void {
-    for (const stream of Object.keys(this.reached)) {
-      if (!fs.existsSync(path.join(folder, stream))) delete this.reached[stream];
+    this.forgetAll(Object.keys(this.reached).filter((stream) => !fs.existsSync(path.join(folder, stream))));
+  }
+
+  /** Another recording may come by the name of one that has gone: on the disk, too, nothing may be left of that. */
+  forgetAll(streams: readonly string[]): void {
+    const known = streams.filter((stream) => this.reached[stream] !== undefined);
+    for (const stream of known) delete this.reached[stream];
+    if (known.length === 0 || !fs.existsSync(this.file)) return;
+    try {
+      const fd = fs.openSync(this.file, 'a');
+      try {
+        // half a line may be before it
+        fs.writeSync(fd, `\n${JSON.stringify({ forget: known })}\n`);
+        fs.fdatasyncSync(fd);
+      } finally {
+        fs.closeSync(fd);
+      }
+    } catch {
+      // a full disk: the next one that starts looks which are gone
     }
   }
 
@@ -131,7 +148,12 @@ export class KafkaJournal {
       throw new Fault(`cannot read ${this.file}: ${reason(error)}`, { cause: error });
     }
     for (const each of text.split('\n')) {
-      const line = parse(each);
+      const gone = parseForget(each);
+      for (const stream of gone) {
+        delete this.reached[stream];
+        delete this.pending?.reached[stream];
+      }
+      const line = gone.length > 0 ? undefined : parse(each);
       // a torn last line was never sent: it is on the disk before that
       if (line === undefined) continue;
       if (this.pending !== undefined && line.after >= this.pending.number) this.apply(this.pending);
@@ -140,6 +162,15 @@ export class KafkaJournal {
       else this.pending = line;
       this.last = Math.max(this.last, line.after);
     }
+  }
+}
+
+function parseForget(text: string): string[] {
+  if (!text.startsWith('{"forget":')) return [];
+  try {
+    return (JSON.parse(text) as { forget: string[] }).forget;
+  } catch {
+    return [];
   }
 }
 

@@ -37,6 +37,7 @@ export function openKafkaSink(options: KafkaSinkOptions): KafkaSink {
   const naming: Naming = { prefix: options.prefix ?? 'tacho', byUser: options.byUser ?? false };
   const file = path.resolve(options.positionsFile ?? path.join(options.folder, '.sinks/kafka.jsonl'));
   const journal = new KafkaJournal(file);
+  journal.keep(path.resolve(options.folder));
   const collector = new KafkaCollector(path.resolve(options.folder), naming, journal);
   const producer = producerName(naming.prefix, file);
   const every = (options.every ?? 1) * 1000;
@@ -124,6 +125,11 @@ export function openKafkaSink(options: KafkaSinkOptions): KafkaSink {
     wake() {
       woken = true;
       schedule();
+    },
+    forget(stream) {
+      const key = collector.key(stream);
+      journal.forgetAll([key]);
+      collector.drop(key);
     },
     stored: (stream, table) => journal.position(collector.key(stream), table),
     get trouble() {

@@ -26,14 +26,17 @@ test('positions are there again after a restart, and only those that were saved'
   assert.deepEqual(positions.get(stream('job-1'), 'meminfo'), { part: 3, bytes: 1 });
   const again = openPositions(file, spool);
   assert.deepEqual(again.get(stream('job-1'), 'meminfo'), { part: 2, bytes: 700 });
+  // whoever is killed now must not leave it to another recording by that name
   again.forget(stream('job-1'));
-  again.save();
   const third = openPositions(file, spool);
   assert.equal(third.get(stream('job-1'), 'meminfo'), undefined);
   assert.deepEqual(third.get(stream('job-2'), 'meminfo'), { part: 1, bytes: 30 });
   fs.rmSync(stream('job-2').recording, { recursive: true });
   const fourth = openPositions(file, spool);
   assert.equal(fourth.get(stream('job-2'), 'meminfo'), undefined, 'another job may come by that name');
+  fs.mkdirSync(stream('job-2').folder, { recursive: true });
+  const fifth = openPositions(file, spool);
+  assert.equal(fifth.get(stream('job-2'), 'meminfo'), undefined, 'also when nothing was saved since');
 });
 
 test('a damaged file is named: whether to send everything again is the administrator’s choice', () => {

@@ -16,7 +16,7 @@ import type { Stream } from './stream.ts';
 export interface Positions {
   get(stream: Stream, table: string): Position | undefined;
   set(stream: Stream, table: string, position: Position): void;
-  /** The recording is gone: nothing of it has to be known any more. */
+  /** The recording is gone: nothing of it may be known any more, on the disk too, as another one may come by its name. */
   forget(stream: Stream): void;
   /** Brings what has changed to the disk. Throws when the disk refuses it. */
   save(): void;
@@ -34,6 +34,7 @@ export function openPositions(file: string, spool: string): Positions {
     delete saved[name];
     changed = true;
   }
+  trySave();
   const key = (stream: Stream): string => path.relative(spool, stream.folder);
   return {
     get(stream, table) {
@@ -53,16 +54,27 @@ export function openPositions(file: string, spool: string): Positions {
       if (saved[name] === undefined) return;
       delete saved[name];
       changed = true;
+      trySave();
     },
-    save() {
-      if (!changed) return;
-      makeFolder(path.dirname(file), 0o700);
-      writeSynced(`${file}.tmp`, `${JSON.stringify(saved)}\n`);
-      fs.renameSync(`${file}.tmp`, file);
-      syncFolder(path.dirname(file));
-      changed = false;
-    },
+    save,
   };
+
+  function save(): void {
+    if (!changed) return;
+    makeFolder(path.dirname(file), 0o700);
+    writeSynced(`${file}.tmp`, `${JSON.stringify(saved)}\n`);
+    fs.renameSync(`${file}.tmp`, file);
+    syncFolder(path.dirname(file));
+    changed = false;
+  }
+
+  function trySave(): void {
+    try {
+      save();
+    } catch {
+      // a full disk: tried again with the next change
+    }
+  }
 }
 
 function load(file: string): Saved {

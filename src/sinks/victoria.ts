@@ -86,13 +86,15 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
     }
     before = undefined;
     const gone = [...known].filter(([key]) => !there.has(key));
-    for (const [key, stream] of gone) {
-      stream.rest();
-      positions.forget(stream.state);
-      known.delete(key);
-    }
-    if (gone.length > 0) positions.save();
+    for (const [, stream] of gone) forget(stream.state);
   };
+
+  /** Nothing that was sent of it counts for another one that comes by its name. */
+  function forget(stream: Stream): void {
+    known.get(streamKey(stream))?.rest();
+    known.delete(streamKey(stream));
+    positions.forget(stream);
+  }
 
   const goBack = (): void => {
     restarts = link.restarts;
@@ -197,6 +199,7 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
       }
       return positions.get(stream, table);
     },
+    forget,
     sent: (stream, table) => known.get(streamKey(stream))?.sentTo(table) ?? positions.get(stream, table),
     get trouble() {
       return trouble;
