@@ -6,7 +6,7 @@ import type { AgentRecord } from '../recording/agent-record.ts';
 import { TableWriter, type WriterOptions } from '../recording/append.ts';
 import { FORMAT } from '../recording/job.ts';
 import { allLost, lostSamples } from '../recording/lost-samples.ts';
-import { replaceJson } from '../recording/replace.ts';
+import { replaceJson, replaceLast } from '../recording/replace.ts';
 import { droppedSamples } from '../sinks/dropped.ts';
 import { agentTable } from '../sources/agent.ts';
 import { number, scan } from '../sources/digits.ts';
@@ -393,7 +393,9 @@ export class Agent {
 
   /** Takes the room on the disk for what it will have to say; throws when there is not even that much. */
   reserve(): void {
-    replaceJson(path.join(this.options.folder, 'agent.json'), this.record, ROOM_BYTES);
+    const file = path.join(this.options.folder, 'agent.json');
+    if (this.ended) replaceLast(file, this.record);
+    else replaceJson(file, this.record, ROOM_BYTES);
   }
 }
 

@@ -7,13 +7,24 @@ import { isFull } from '../base/fault.ts';
  */
 export function replaceJson(file: string, value: unknown, room = 0): void {
   const text = `${JSON.stringify(value, null, 1)}\n`;
+  replace(file, room === 0 ? text : `${text}${' '.repeat(room - 1)}\n`, room === 0 ? undefined : value);
+}
+
+/** As small as it can be, for a file with room that will not grow any more. */
+export function replaceLast(file: string, value: unknown): void {
+  replace(file, `${JSON.stringify(value)}\n`, value);
+}
+
+/** `again`: what can be written in place when the disk is full. */
+function replace(file: string, text: string, again: unknown): void {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
-    fs.writeFileSync(temporary, room === 0 ? text : `${text}${' '.repeat(room - 1)}\n`, { mode: 0o600 });
+    fs.writeFileSync(temporary, text, { mode: 0o600 });
     fs.renameSync(temporary, file);
   } catch (error) {
     fs.rmSync(temporary, { force: true });
-    if (room === 0 || !isFull(error) || !writeInPlace(file, Buffer.from(`${JSON.stringify(value)}\n`))) throw error;
+    if (again === undefined || !isFull(error)) throw error;
+    if (!writeInPlace(file, Buffer.from(`${JSON.stringify(again)}\n`))) throw error;
   }
 }
 
