@@ -1,6 +1,6 @@
 import { commandOf } from '../query/process-columns.ts';
 import type { ProcessOrigin, ProcessSet } from '../query/process-set.ts';
-import { counted, isOlder, peakMemory, recordingBegan } from '../recording/process-part.ts';
+import { counted, isOlder, lastSeen, peakMemory, recordedSpan } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 import { known, type Material, type NodeMaterial, seriesOf } from './material.ts';
 
@@ -61,7 +61,7 @@ function recordedOf(material: Material, set: ProcessSet, sampled: readonly Proce
   const leaking = places.filter((i) => growing.has(`${set.node[i]} ${set.pid[i]}`) && set.ended[i] !== 'exec');
   const kept = new Set([...first((i) => set.cpu_time[i]!), ...first((i) => memory?.[i] ?? -1), ...leaking]);
   const agents = new Map(material.nodes.map((node) => [node.node, node.agent]));
-  const began = (node: string): number => recordingBegan(agents.get(node), material.job);
+  const began = (node: string): number => recordedSpan(agents.get(node), material.job).began;
   return [...kept].map((i) => recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`), began(set.node[i]!)));
 }
 
@@ -96,18 +96,21 @@ function recordOf(set: ProcessSet, i: number, growth: number | undefined, began:
 
 function processOf(material: Material, node: NodeMaterial, series: SeriesStatistics): ProcessReport {
   const at = (column: string): Statistics | undefined => series.columns[column];
-  const seconds = (series.end - series.start) / 1e6;
+  const older = isEarlier(material, node, series);
+  // CPU time from before it was seen counts from its beginning
+  const started = Number(series.keys.start) * 1000;
+  const began = older || Number.isNaN(started) ? series.start : started;
+  const recorded = recordedSpan(node.agent, material.job);
+  const end = material.range === undefined ? lastSeen(series.end, series.texts.state, recorded) : series.end;
+  const seconds = (end - began) / 1e6;
   const found: ProcessReport = { node: node.node, pid: series.keys.pid ?? '', seconds };
   const { command, name, user } = series.texts;
   if (command || name) found.command = command || name!;
   if (user) found.user = user;
-  const older = isEarlier(material, node, series);
   const cpu = processCpuSeconds(material, node, series);
   if (cpu !== undefined) {
     found.cpu_seconds = cpu;
-    // CPU time from before it was seen counts from its beginning
-    const began = older ? series.start : Number(series.keys.start) * 1000;
-    const busy = busyCpus(cpu, (series.end - began) / 1e6);
+    const busy = busyCpus(cpu, seconds);
     if (busy !== undefined) found.cpus_busy = busy;
   }
   const rss = processPeak(material, node, series);
@@ -139,7 +142,7 @@ export function processCpuSeconds(
 
 /** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
 function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: SeriesStatistics): boolean {
-  return range !== undefined || isOlder(Number(keys.start) * 1000, recordingBegan(agent, job));
+  return range !== undefined || isOlder(Number(keys.start) * 1000, recordedSpan(agent, job).began);
 }
 
 /** Its highest resident set. */

@@ -20,7 +20,10 @@ export const processTable: Table = {
       'The command with its arguments, said when it is new and once a minute; never when arguments are hidden.',
     ),
     text('user', 'User name, or the uid where it has no name.'),
-    text('state', 'R running, S sleeping, D waiting for I/O, T stopped, Z ended but not yet collected, I idle.'),
+    text(
+      'state',
+      'R running, S sleeping, D waiting for I/O, T stopped, Z ended but not yet collected, I idle, X gone since the row before.',
+    ),
     gauge('ppid', 'count', 'Process id of the parent.'),
     gauge('uid', 'count', 'Real user id.'),
     gauge('threads', 'count', 'Threads.'),

@@ -249,7 +249,7 @@ test('every column has a place of its own in the order of the table', () => {
   assert.equal(frame.text('state'), 5);
 });
 
-test('real processes: one that dies between reads ends without a row, the other goes on', async (t) => {
+test('real processes: one that dies between reads has a last row that says so, the other goes on', async (t) => {
   const [first, second] = [spawn('sleep', ['60']), spawn('sleep', ['60'])];
   t.after(() => {
     for (const p of [first, second]) p.kill('SIGKILL');
@@ -266,7 +266,10 @@ test('real processes: one that dies between reads ends without a row, the other 
   assert.equal(sample(b).length, 1);
   first.kill('SIGKILL');
   await once(first, 'exit');
-  assert.deepEqual(sample(a, new Frame(a.table), 2e15), []);
+  const [last, ...more] = sample(a, new Frame(a.table), 2e15);
+  assert.deepEqual([last!.pid, last!.start, last!.state, more], [row.pid, row.start, 'X', []]);
+  assert.equal(last!.user_ms, row.user_ms);
+  assert.deepEqual(sample(a, new Frame(a.table), 3e15), [], 'once');
   assert.equal(sample(b, new Frame(b.table), 2e15).length, 1);
   a.close();
   b.close();

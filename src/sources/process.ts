@@ -1,4 +1,5 @@
 import { shellText } from '../base/shell-words.ts';
+import type { Frame } from '../table/frame.ts';
 import { bootMilliseconds } from './boot-time.ts';
 import { lineEnd, number, scan, spells } from './digits.ts';
 import type { Host } from './host.ts';
@@ -62,6 +63,8 @@ export const process: SourceKind = {
     const io = new Float64Array(IO.length);
     const watched = new Map<number, Watched>();
     const members = watchMembers(host, scope, { appeared: watch, vanished: (m) => unwatch(m.pid) });
+    /** Had rows, and has none at this tick: without a last one nobody knew how long it lived since it changed. */
+    const gone: Watched[] = [];
     let changed = false;
 
     function watch({ pid, start }: Member): void {
@@ -96,6 +99,7 @@ export const process: SourceKind = {
       const w = watched.get(pid);
       if (w === undefined) return;
       watched.delete(pid);
+      if (w.rowDue > 0) gone.push(w);
       w.stat.close();
       w.schedstat.close();
       w.io.close();
@@ -270,6 +274,18 @@ export const process: SourceKind = {
       });
     }
 
+    function write(frame: Frame, w: Watched, full: boolean): void {
+      const row = frame.row();
+      frame.numbers.set(w.numbers, row * at.NUMBERS);
+      const t = row * frame.textWidth;
+      frame.texts[t] = w.pidText;
+      frame.texts[t + 1] = w.startText;
+      frame.texts[t + 2] = w.name;
+      if (full) frame.texts[t + 3] = w.command;
+      frame.texts[t + 4] = w.user;
+      frame.texts[t + 5] = LETTERS[w.state]!;
+    }
+
     return {
       table: processTable,
       read(frame) {
@@ -288,15 +304,11 @@ export const process: SourceKind = {
             w.rowDue = time + ROW_MICROSECONDS - (w.looks === 1 ? (w.pid % 30) * 1e6 : 0);
             w.commandSaid = w.command;
           }
-          const row = frame.row();
-          frame.numbers.set(w.numbers, row * at.NUMBERS);
-          const t = row * frame.textWidth;
-          frame.texts[t] = w.pidText;
-          frame.texts[t + 1] = w.startText;
-          frame.texts[t + 2] = w.name;
-          if (full) frame.texts[t + 3] = w.command;
-          frame.texts[t + 4] = w.user;
-          frame.texts[t + 5] = LETTERS[w.state]!;
+          write(frame, w, full);
+        }
+        for (const w of gone.splice(0)) {
+          w.state = GONE_STATE;
+          write(frame, w, false);
         }
       },
       close() {
@@ -309,6 +321,7 @@ export const process: SourceKind = {
 
 const IO = [at.READ_CHARS, at.WRITTEN_CHARS, at.READ, at.WRITTEN];
 const MEMORY = [at.ANON, at.FILE, at.SHMEM, at.SWAP];
+const GONE_STATE = 'X'.charCodeAt(0);
 const LETTERS = Array.from({ length: 256 }, (_, c) => String.fromCharCode(c));
 
 const STATUS_FIELDS = (
