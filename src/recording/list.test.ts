@@ -59,3 +59,9 @@ test('a recording of a newer version is not damaged', async () => {
   assert.equal(listed!.state, 'newer version');
   assert.match(listed!.trouble!, /newer Tacho/);
 });
+
+test('a recording in which nothing was ever written is not sealed', async () => {
+  const folder = await makeRecording({ seconds: 2 });
+  for (const name of ['disk.csv', 'load.csv']) fs.rmSync(path.join(folder, 'node=c1', name));
+  assert.equal(listRecordings([folder])[0]!.state, 'ended');
+});

@@ -67,8 +67,8 @@ function describe(folder: string, now: number): Listed {
   const { bytes, temporary } = folderBytes(folder);
   const alive = nodes.some((node) => isAlive(node, now));
   const trouble = recording.troubles[0] ?? (temporary > 0 && !alive ? 'something was interrupted here' : undefined);
-  const sealed =
-    nodes.length > 0 && nodes.every((node) => [...node.tables.values()].every((t) => t.parts.length === 0));
+  const tables = nodes.flatMap((node) => [...node.tables.values()]);
+  const sealed = tables.length > 0 && tables.every(({ parts }) => parts.length === 0);
   const state = alive ? 'running' : trouble !== undefined ? 'damaged' : sealed ? 'sealed' : 'ended';
   const { end } = job;
   return {
