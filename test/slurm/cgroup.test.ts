@@ -14,7 +14,7 @@ const lab = new Lab();
 // one node: all nodes of a test cluster see the same cgroups
 describe('jobs that Slurm has cgroups for', { skip }, () => {
   before(() => {
-    lab.up(1, ['cgroup', 'hooks']);
+    lab.up(1, 'cgroup', 'hooks');
     // the second job is found by its cgroup alone: its prolog is the one that an administrator forgot
     const prolog = path.join(lab.folder, 'etc/prolog.d/50-tacho.sh');
     const forget = '#!/bin/sh\n[ "$SLURM_JOB_USER" != tacho-b ] || exit 0\n';

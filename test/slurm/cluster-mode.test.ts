@@ -21,6 +21,44 @@ const samples = (recording: string, node: string): number[] => [...readTable(nod
 const commands = (recording: string, node: string): string[] =>
   readTable(nodeOf(recording, node), 'process', { columns: ['command'] }).texts.get('command')?.values ?? [];
 
+/** Every row of every table of a node, each as one text. */
+function tablesIn(recording: string, node: string): Map<string, string[]> {
+  const found = nodeOf(recording, node);
+  return new Map(
+    [...found.tables.keys()].map((name) => {
+      const { rows, time, numbers, texts } = readTable(found, name);
+      const row = (at: number): string =>
+        [
+          time[at],
+          ...[...numbers].map(([column, values]) => `${column}=${values[at]}`),
+          ...[...texts].map(([column, { codes, values }]) => `${column}=${values[codes[at]!]}`),
+        ].join(' ');
+      return [name, Array.from({ length: rows }, (_, at) => row(at))];
+    }),
+  );
+}
+
+/** Of all processes of a job on a node: CPU time in seconds, memory in bytes, and whose they were. */
+function processesOf(recording: string, node: string): { cpu: number; memory: number; users: string[] } {
+  const { rows, numbers, texts, series } = readTable(nodeOf(recording, node), 'process');
+  let [cpu, memory] = [0, 0];
+  const most = (column: string, at: number): number =>
+    Math.max(
+      0,
+      ...numbers
+        .get(column)!
+        .subarray(series[at], series[at + 1])
+        .filter((value) => !Number.isNaN(value)),
+    );
+  for (let at = 0; at + 1 < series.length; at++) {
+    cpu += (most('user_ms', at) + most('system_ms', at)) / 1000;
+    memory += most('rss_bytes', at);
+  }
+  const { codes, values } = texts.get('user')!;
+  const users = new Set(Array.from(codes.subarray(0, rows), (code) => values[code]!).filter((user) => user !== ''));
+  return { cpu, memory, users: [...users] };
+}
+
 /** Waits until the hub has filed, completed and sealed what a job has left. */
 async function sealed(user: User, name: string): Promise<string> {
   const recording = lab.archived(user, name);
@@ -47,14 +85,22 @@ async function job(user: User, name: string, script: string, ...options: string[
   return { id, place, out: () => read(place, 'out') };
 }
 
+async function whileCut<T>(node: string, work: () => Promise<T>): Promise<T> {
+  lab.cut(node);
+  try {
+    return await work();
+  } finally {
+    lab.mend(node);
+  }
+}
+
 const startAgents = (): void => {
   for (const node of NODES) lab.agent(node, '--hooks-only', '--idle-interval', '2s');
 };
 
 describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () => {
   before(() => {
-    // programs that have the locale speak it, those that have not must not mind
-    lab.up(4, ['hooks'], { LANG: 'fr_FR.UTF-8', LC_ALL: 'fr_FR.UTF-8' });
+    lab.up(4, 'hooks', 'french');
     const hook = path.join(lab.folder, 'etc/prolog.d/50-tacho.sh');
     fs.renameSync(hook, path.join(lab.folder, 'etc/tacho-prolog.sh'));
     const timed = `a=$(/bin/date +%s.%N); ${lab.folder}/etc/tacho-prolog.sh; code=$?
@@ -69,29 +115,24 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
     for (const [i, user] of USERS.entries()) {
       const node = `c${i + 1}`;
       test(`sbatch of ${user} on ${node}: filed under user and job, and nobody else's`, async () => {
-        const script = `echo "langue $LANG"; (exec -a work-of-${user} sleep 5)`;
-        const { id, out } = await job(
-          user,
-          'own',
-          script,
-          '-w',
-          node,
-          '-J',
-          'déjà-vu',
-          '--export=ALL,LANG=fr_FR.UTF-8',
-        );
+        // a comma in numbers, names of months, and é before z
+        const french = `printf '%.2f ' 3,14; date -d 2026-08-01 +%B; printf 'z\\né\\n' | sort | paste -sd ' '`;
+        const script = `echo "$LANG"; ${french}; (exec -a work-of-${user} sleep 5)`;
+        const { id, out } = await job(user, 'own', script, '-w', node, '-J', 'déjà-vu');
         assert.equal(await lab.ended(id), 'COMPLETED', out());
         const recording = await sealed(user, id);
         const { name, state, nodes, uid, cluster } = readJob(recording);
         assert.deepEqual([name, state, nodes, uid, cluster], ['déjà-vu', 'completed', [node], 5001 + i, 'lab']);
-        assert.match(out(), /langue fr_FR/);
+        assert.deepEqual(out().split('\n'), ['fr_FR.UTF-8', '3,14 août', 'é z', '']);
         assert.ok(commands(recording, node).includes(`work-of-${user} 5`));
         assert.ok(samples(recording, node).length >= 4);
         for (const each of [path.dirname(recording), recording, path.join(recording, `node=${node}`)]) {
           const { uid: owner, mode } = fs.statSync(each);
           assert.deepEqual([owner, mode & 0o777], [5001 + i, 0o700], each);
         }
-        await report(user, recording);
+        const card = await report(user, recording);
+        assert.match(card, /\d\.\d/);
+        assert.doesNotMatch(card, /\d,\d\d? /);
         const other = USERS[(i + 1) % 3]!;
         const { code, stderr } = await lab.on('login', other, 'tacho', 'report', recording);
         assert.equal(code, 1);
@@ -100,23 +141,35 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
       });
     }
 
-    test('two users on one node stay apart; what is the node’s is said to be shared', async () => {
-      const script = (user: User) =>
-        `bash -c 'exec -a busy-${user} dd if=/dev/zero of=/dev/null count=2000000' 2>/dev/null; (exec -a idle-${user} sleep 6)`;
+    test('two users on one node: each has the processes, CPU time and memory of their own job, and is told what was shared', async () => {
+      // one works, the other holds memory
+      const scripts = {
+        'tacho-b': `timeout 4 bash -c 'exec -a busy-tacho-b dd if=/dev/zero of=/dev/null bs=64k'; (exec -a idle-tacho-b sleep 6)`,
+        'tacho-c': `held=$(head -c 100M /dev/zero | tr '\\0' x); (exec -a idle-tacho-c sleep 7); echo \${#held}`,
+      } as const;
       const pair = ['tacho-b', 'tacho-c'] as const;
       const jobs = await Promise.all(
-        pair.map(async (user) => ({ user, ...(await job(user, 'shared', script(user), '-w', 'c2')) })),
+        pair.map(async (user) => ({ user, ...(await job(user, 'shared', scripts[user], '-w', 'c2')) })),
       );
+      const used = { cpu: [] as number[], memory: [] as number[] };
       for (const [i, { user, id, out }] of jobs.entries()) {
         assert.equal(await lab.ended(id), 'COMPLETED', out());
         const recording = await sealed(user, id);
         const other = jobs[1 - i]!;
         const seen = commands(recording, 'c2');
-        assert.ok(seen.includes(`idle-${user} 6`), `${seen}`);
+        assert.ok(seen.includes(`idle-${user} ${i === 0 ? 6 : 7}`), `${seen}`);
         assert.ok(!seen.some((each) => each.includes(other.user)), `${seen}`);
+        const { cpu, memory, users } = processesOf(recording, 'c2');
+        assert.deepEqual(users, [user]);
+        used.cpu.push(cpu);
+        used.memory.push(memory);
         assert.ok(agentRecord(recording, 'c2')?.shared_with?.includes(other.id));
         assert.match(await report(user, recording), /shared|other jobs/i);
       }
+      const said = JSON.stringify(used);
+      const [[busy, still], [small, large]] = [used.cpu, used.memory] as [[number, number], [number, number]];
+      assert.ok(busy > 0.5 && busy < 60 && still < 60, said);
+      assert.ok(large > 100 << 20 && large < 600 << 20 && small < 50 << 20, said);
     });
 
     test('srun alone, on two nodes: both are in one recording', async () => {
@@ -240,55 +293,29 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
       await report('tacho-a', recording);
     });
 
-    test('a node crashes: the job comes again with the same id, and has two recordings', async () => {
-      const script =
-        'echo "run $SLURM_RESTART_COUNT"; if [ -z "$SLURM_RESTART_COUNT" ]; then sleep 600; else sleep 3; fi';
-      const { id, place } = await job(
-        'tacho-c',
-        'crash',
-        script,
-        '-p',
-        'all',
-        '-w',
-        'c4',
-        '--requeue',
-        '--open-mode=append',
-      );
-      const first = lab.archived('tacho-c', id);
-      const some = (): boolean => fs.existsSync(path.join(first, 'node=c4')) && samples(first, 'c4').length >= 3;
-      await eventually(some, 'samples of the first run');
-      lab.crash('c4');
-      const before = samples(first, 'c4').length;
-      const state = async (): Promise<string> =>
-        (await lab.on('login', 'root', 'squeue', '-h', '-j', id, '-o', '%T')).stdout.trim();
-      for (let i = 0; i < 120 && (await state()) !== 'PENDING'; i++) await sleep(500);
-      lab.boot('c4');
-      lab.agent('c4', '--hooks-only', '--idle-interval', '2s');
-      // Slurm would wait for two minutes; until then slurmd on the same node takes the job's prolog for done
-      await lab.on('login', 'root', 'scontrol', 'update', `JobId=${id}`, 'ReqNodeList=c1', 'StartTime=now');
-      assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
-      const again = await sealed('tacho-c', `${id}r1`);
-      await sealed('tacho-c', id);
-      assert.deepEqual([readJob(again).restart, readJob(again).state], [1, 'completed']);
-      assert.ok(samples(first, 'c4').length >= before);
-      assert.match(read(place, 'out'), /run 1/);
-      await report('tacho-c', again);
-      await report('tacho-c', first);
-    });
-
     test('the agent is killed and started again in mid-job: what was written is there, and it goes on', async () => {
       const { id, out } = await job('tacho-b', 'agent-killed', 'sleep 14', '-w', 'c3');
       const spool = path.join(lab.folder, 'spool/c3/var/tacho', `job-${id}`);
       const rows = (): string[] => read(spool, 'node=c3/loadavg.csv').split('\n').slice(1, -1);
       await eventually(() => rows().length >= 4, 'some samples');
       lab.signal('c3', 'KILL');
-      const written = rows().map((row) => Number(row.split(',')[0]));
+      const written = tablesIn(spool, 'c3');
       lab.agent('c3', '--hooks-only', '--idle-interval', '2s');
       assert.equal(await lab.ended(id), 'COMPLETED', out());
       const recording = await sealed('tacho-b', id);
-      const times = samples(recording, 'c3').map(Number);
-      assert.equal(new Set(times).size, times.length, 'nothing is there twice');
-      assert.ok(written.length >= 4 && times.length > written.length + 2, `${written.length} of ${times.length}`);
+      const stored = tablesIn(recording, 'c3');
+      for (const [table, before] of written) {
+        const after = stored.get(table)!;
+        const there = new Set(after);
+        assert.deepEqual(
+          before.filter((row) => !there.has(row)),
+          [],
+          `${table}: all that was written is there`,
+        );
+        assert.equal(there.size, after.length, `${table}: nothing is there twice`);
+      }
+      const [before, after] = [written, stored].map((tables) => tables.get('loadavg')!.length) as [number, number];
+      assert.ok(written.size > 8 && before >= 4 && after > before + 2, `${before} of ${after}`);
       await report('tacho-b', recording);
     });
 
@@ -307,6 +334,95 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
       assert.equal(times.length, agentRecord(recording, 'c2')!.ticks);
       assert.ok(times.length >= 12);
       await report('tacho-c', recording);
+    });
+
+    describe('on the last node, one after the other', { concurrency: 1 }, () => {
+      test('the network between agent and hub is cut while jobs begin and end: every row is there, once', async (t: TestContext) => {
+        const before = await job('tacho-a', 'cut-before', 'sleep 12', '-p', 'all', '-w', 'c4');
+        await eventually(
+          () => fs.existsSync(path.join(lab.archived('tacho-a', before.id), 'node=c4')),
+          'the first job',
+        );
+        const spool = (id: string): string => path.join(lab.folder, 'spool/c4/var/tacho', `job-${id}`);
+        const [inside, after, kept] = await whileCut('c4', async () => {
+          const inside = await job('tacho-a', 'cut-inside', 'sleep 3', '-p', 'all', '-w', 'c4');
+          assert.equal(await lab.ended(inside.id), 'COMPLETED');
+          const after = await job('tacho-a', 'cut-after', 'sleep 30', '-p', 'all', '-w', 'c4');
+          // a request that is under way is given up after 20 s: packets vanish, nobody says that they do
+          const said = (): boolean => /no (?:answer|connection) within/.test(read(lab.folder, 'log/agent-c4.out'));
+          await eventually(said, 'the agent notices');
+          assert.equal(await lab.ended(before.id), 'COMPLETED');
+          await eventually(() => fs.existsSync(path.join(spool(after.id), 'node=c4/loadavg.csv')), 'the third job');
+          assert.ok(!fs.existsSync(lab.archived('tacho-a', inside.id)));
+          return [inside, after, [before, inside, after].map(({ id }) => tablesIn(spool(id), 'c4'))] as const;
+        });
+        assert.equal(await lab.ended(after.id), 'COMPLETED');
+        let rows = 0;
+        for (const [i, { id }] of [before, inside, after].entries()) {
+          const recording = await sealed('tacho-a', id);
+          const stored = tablesIn(recording, 'c4');
+          for (const [table, written] of kept[i]!) {
+            const there = new Set(stored.get(table));
+            assert.deepEqual(
+              written.filter((row) => !there.has(row)),
+              [],
+              `${id} ${table}: what was in the spool`,
+            );
+            assert.equal(there.size, stored.get(table)!.length, `${id} ${table}: nothing is there twice`);
+            rows += written.length;
+          }
+          assert.equal(stored.get('loadavg')!.length, agentRecord(recording, 'c4')!.ticks);
+          await report('tacho-a', recording);
+        }
+        t.diagnostic(`${rows} rows waited in the spool`);
+      });
+
+      test('a node crashes: the job comes again with the same id, and has two recordings', async () => {
+        const script =
+          'echo "run $SLURM_RESTART_COUNT"; if [ -z "$SLURM_RESTART_COUNT" ]; then sleep 600; else sleep 3; fi';
+        const { id, place } = await job(
+          'tacho-c',
+          'crash',
+          script,
+          '-p',
+          'all',
+          '-w',
+          'c4',
+          '--requeue',
+          '--open-mode=append',
+        );
+        const first = lab.archived('tacho-c', id);
+        const some = (): boolean => fs.existsSync(path.join(first, 'node=c4')) && samples(first, 'c4').length >= 3;
+        await eventually(some, 'samples of the first run');
+        lab.crash('c4');
+        const before = samples(first, 'c4').length;
+        const state = async (): Promise<string> =>
+          (await lab.on('login', 'root', 'squeue', '-h', '-j', id, '-o', '%T')).stdout.trim();
+        for (let i = 0; i < 120 && (await state()) !== 'PENDING'; i++) await sleep(500);
+        lab.boot('c4');
+        lab.agent('c4', '--hooks-only', '--idle-interval', '2s');
+        assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+        const again = await sealed('tacho-c', `${id}r1`);
+        await sealed('tacho-c', id);
+        assert.deepEqual(
+          [first, again].map((each) => [readJob(each).id, readJob(each).restart ?? 0, readJob(each).nodes]),
+          [
+            [id, 0, ['c4']],
+            [id, 1, ['c4']],
+          ],
+        );
+        assert.equal(readJob(again).state, 'completed');
+        assert.notEqual(readJob(first).state, 'completed');
+        assert.deepEqual(read(place, 'out').match(/^run ?\d?$/gm), ['run ', 'run 1']);
+        // the first run has what had arrived and what lay on the node's disk; the second begins after it
+        const [one, two] = [samples(first, 'c4'), samples(again, 'c4')];
+        assert.ok(one.length >= before && two.length >= 3, `${one.length} of ${before}, ${two.length}`);
+        assert.ok(Math.max(...one) < Math.min(...two));
+        assert.ok(commands(first, 'c4').includes('sleep 600') && !commands(first, 'c4').includes('sleep 3'));
+        assert.ok(commands(again, 'c4').includes('sleep 3') && !commands(again, 'c4').includes('sleep 600'));
+        await report('tacho-c', again);
+        await report('tacho-c', first);
+      });
     });
 
     test('nobody writes as a node, as another node, or for another user', async () => {
@@ -339,10 +455,8 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         attack('c1', 'tacho-b', home),
         attack('c1', 'root', '/tmp/attack', '--node', 'c2'),
       ]);
-      assert.match(
-        user.stderr,
-        /refuses (job-99901: you may not write for user tacho-a|fleet-.*: only the agent of a node)/,
-      );
+      assert.match(user.stderr, /refuses job-99901: you may not write for user tacho-a/);
+      assert.match(user.stderr, /refuses fleet-.*: only the agent of a node/);
       assert.match(root.stderr, /c2 is neither at 10\.213\.0\.11/);
       assert.ok(!fs.existsSync(lab.archived('tacho-a', '99901')));
     });
@@ -352,7 +466,8 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         USERS.map(async (user) => ({ user, ...(await job(user, 'ls', 'sleep 8', '-w', 'c3')) })),
       );
       for (const { user, id } of jobs) {
-        const there = (): boolean => fs.existsSync(path.join(lab.archived(user, id), 'node=c3/loadavg.csv'));
+        // while the others are waited for it may have ended, and be sealed
+        const there = (): boolean => fs.existsSync(path.join(lab.archived(user, id), 'node=c3/agent.json'));
         await eventually(there, `the job of ${user}`);
       }
       const ls = async (user: User | 'root'): Promise<NodeLine[]> => {

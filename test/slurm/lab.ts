@@ -35,18 +35,23 @@ export interface Ran {
 export class Lab {
   folder = '';
 
-  /** `options`: cgroup, hooks (see cluster). `env`: what all daemons of the cluster have in their environment. */
-  up(nodes: number, options: ('cgroup' | 'hooks')[] = [], env: Record<string, string> = {}): void {
+  /** `options`: see cluster. */
+  up(nodes: number, ...options: ('cgroup' | 'hooks' | 'french')[]): void {
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-slurm-'));
-    this.env = env;
     this.cluster('up', String(nodes), ...options);
   }
 
-  private env: Record<string, string> = {};
-
   private cluster(command: string, ...args: string[]): void {
-    const env = { ...process.env, ...this.env };
-    execFileSync(CLUSTER, [command, this.folder, ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+    execFileSync(CLUSTER, [command, this.folder, ...args], { stdio: ['ignore', 'ignore', 'inherit'] });
+  }
+
+  /** What a node and the hub send each other vanishes. */
+  cut(node: string): void {
+    this.cluster('cut', node);
+  }
+
+  mend(node: string): void {
+    this.cluster('mend', node);
   }
 
   /** Tacho's hub on the login node. Returns when it receives. */
