@@ -7,7 +7,7 @@ import { TarReader } from './tar.ts';
 
 /** A job's files may have so many bytes, unpacked; the largest known has 70 MB. */
 const MOST_BYTES = 2 ** 30;
-const METADATA = 'job_metadata';
+export const METADATA = 'job_metadata';
 
 export interface DataFile {
   name: string;

@@ -1,13 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import type { DataFile } from './archive.ts';
 import { repaired } from './cell-text.ts';
-import { corrupted, lineAt, usableHeader } from './lines.ts';
+import { corrupted, lineAt, textBytes, usableHeader } from './lines.ts';
 import { NEEDED, type ProcessRows, TEXTS } from './rows.ts';
 
 const COMMA = 44;
 const NEWLINE = 10;
 const RETURN = 13;
 const BACKSLASH = 92;
+/** More than any kernel has numbers for. */
+const MOST_THREADS = 2 ** 32;
 
 /**
  * Reads a CSV file of papiex, whatever its columns: no quotes, a backslash escapes. A process is a row, and each further
@@ -16,7 +18,7 @@ const BACKSLASH = 92;
  */
 export function readCsv(file: DataFile, rows: ProcessRows): void {
   const { name } = file;
-  const bytes = endedByNewline(file.bytes);
+  const bytes = textBytes(file);
   let line = 1;
   let at = 0;
   let tags = '';
@@ -111,6 +113,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
     } else {
       if (expected > 0) throw corrupted(name, line, tooFew(rows, expected));
       if (announced < 1) throw corrupted(name, line, `numtids is ${announced}`);
+      if (announced > MOST_THREADS) throw corrupted(name, line, 'numtids is too large');
       if (!(targets[pid]![row]! > 0)) throw corrupted(name, line, 'pid is missing');
       if (!(targets[start]![row]! > 0) || !(targets[end]![row]! > 0))
         throw corrupted(name, line, 'start or end is missing');
@@ -172,8 +175,4 @@ function cellAt(bytes: Buffer, from: number): string {
   let to = from;
   while (bytes[to] !== COMMA && bytes[to] !== NEWLINE && to - from < 40) to++;
   return JSON.stringify(bytes.toString('utf8', from, to));
-}
-
-export function endedByNewline(bytes: Buffer): Buffer {
-  return bytes.length > 0 && bytes.at(-1) !== NEWLINE ? Buffer.concat([bytes, Buffer.of(NEWLINE)]) : bytes;
 }

@@ -204,10 +204,16 @@ const corrupted: [text: string, why: RegExp][] = [
   [change(3, 'numtids', '2'), /line 3: 1 more threads/],
   [change(3, 'pid', ''), /line 3: pid is missing/],
   [change(3, 'start', '0'), /line 3: start or end is missing/],
+  [change(3, 'args', 'a\0ffb'), /line 3: there is a NUL byte in it/],
+  [change(2, 'numtids', '9'.repeat(20)), /line 2: numtids is too large/],
 ];
 
 for (const [text, why] of corrupted)
   test(`a corrupted CSV file: ${why.source}`, () => assert.throws(() => csv(text), why));
+
+test('what editors put before a text does not matter', () => {
+  assert.equal(csv(`\ufeff${good}`).processes, csv(good).processes);
+});
 
 test('a corrupted TSV file', () => {
   const { header, data } = tsvTexts([madeProcess(7), madeProcess(8)]);
@@ -219,6 +225,7 @@ test('a corrupted TSV file', () => {
   wrong(data.replace('}\t', '}x\t'), /a tab should follow/);
   wrong(data.slice(0, data.lastIndexOf('\t')), /line 2: it has 15 columns, the header has 16/);
   wrong(data.replace('-c true', '-c\ttrue'), /line 1: it has more than the header's 16 columns/);
+  wrong(data.replace('-c true', '-c\0true'), /line 1: there is a NUL byte in it/);
   wrong(data.replace('\t8\t', '\tx8\t'), /line 2: pid is no whole number: "x8"/);
   wrong(data, /line 1: it does not begin with \{metric/, 'tags\tpid\n');
   wrong(data, /the header lacks systemtime/, header.replace('systemtime', 'stime'));

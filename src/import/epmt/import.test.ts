@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import * as fc from 'fast-check';
 import { temporaryFolder } from '../../../test/tacho.ts';
 import { type NodeRecording, openRecording } from '../../recording/open.ts';
 import { readTable } from '../../recording/read.ts';
@@ -18,6 +19,7 @@ import {
   pickle0,
   pickle3,
   type TarEntry,
+  tarOf,
   tgzOf,
   tsvTexts,
 } from './test-archive.ts';
@@ -328,6 +330,68 @@ test('one that cannot be imported does not keep the others back, and leaves noth
     ],
   );
   assert.deepEqual(fs.readdirSync(out).sort(), ['tacho-..-..-etc-4', 'tacho-1']);
+});
+
+test('numbers that no process can have are refused with the line', async (t) => {
+  const folder = temporaryFolder(t);
+  const out = path.join(folder, 'out');
+  const wrong: [column: string, value: string][] = [
+    ['usertime', '-5'],
+    ['systemtime', '9'.repeat(17)],
+    ['usertime', '9'.repeat(400)],
+    ['pid', '9'.repeat(20)],
+    ['start', '9'.repeat(20)],
+    ['hostname', 'h'.repeat(5000)],
+  ];
+  const inputs = wrong.map(([column, value], i) => {
+    const [head, first, second] = csvText([madeProcess(7), madeProcess(8)], CSV_COLUMNS[46]).split('\n');
+    const cells = second!.split(',');
+    cells[CSV_COLUMNS[46].indexOf(column)] = value;
+    const bytes = [head, first, cells.join(',')].join('\n');
+    return archive(folder, [metadata(), { name: 'c1-papiex-7-0.csv', bytes }], `${i}.tgz`);
+  });
+  const { refused } = await importEpmt(inputs, { folder: out });
+  assert.deepEqual(
+    refused.map(({ fault }) => /c1-papiex-7-0\.csv, line 3: (.*)/.exec(fault.message)?.[1]),
+    [
+      'usertime cannot be -5',
+      'systemtime is too large',
+      'usertime is too large',
+      'pid is too large',
+      'start is too large',
+      'no host has a name of 5000 characters',
+    ],
+  );
+  assert.equal(fs.existsSync(out), false);
+});
+
+test('whatever is cut off or changed, an archive is imported or refused in one line, and leaves nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const out = path.join(folder, 'out');
+  const entries = [metadata(), csv([madeProcess(7), madeProcess(8)])];
+  const file = path.join(folder, 'changed.tgz');
+  const check = async (bytes: Buffer): Promise<void> => {
+    fs.writeFileSync(file, bytes);
+    const { imported: done, refused } = await importEpmt([file], { folder: out });
+    assert.equal(done.length + refused.length, 1);
+    for (const { fault } of refused) {
+      assert.match(fault.message, /^[^\n]{1,1000}$/);
+      for (let cause: unknown = fault; cause instanceof Error; cause = cause.cause)
+        assert.ok(!(cause instanceof TypeError || cause instanceof RangeError), String(cause.stack));
+      assert.equal(fs.existsSync(out), false);
+    }
+    fs.rmSync(out, { recursive: true, force: true });
+  };
+  for (const whole of [tarOf(entries), tgzOf(entries)]) {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(whole.length - 1), fc.nat(255), fc.boolean(), async (at, byte, cut) => {
+        const changed = Buffer.from(whole);
+        changed[at] = byte;
+        await check(cut ? whole.subarray(0, at) : changed);
+      }),
+      { numRuns: 150 },
+    );
+  }
 });
 
 test('a process that is there twice, collated and not, is taken once', async (t) => {

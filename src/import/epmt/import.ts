@@ -3,8 +3,10 @@ import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { nodeFolder } from '../../recording/node-folder.ts';
 import type { Note } from '../../sources/host.ts';
-import { listInputs, readJobFiles } from './archive.ts';
+import { listInputs, METADATA, readJobFiles } from './archive.ts';
+import { checkRows } from './check-rows.ts';
 import { readCsv } from './csv.ts';
 import { jobOf } from './job.ts';
 import { checkTimes, jobTimes } from './job-times.ts';
@@ -14,6 +16,9 @@ import { ProcessRows } from './rows.ts';
 import { MISLABELLED, metricsOf, tablesOf } from './tables.ts';
 import { readTsv, readTsvHeader } from './tsv.ts';
 import { type ImportedNode, recordingName, writeRecording } from './write.ts';
+
+/** What a file system takes. */
+const LONGEST_NAME = 255;
 
 export interface ImportOptions {
   /** Where the recordings go, each as tacho-<job id>. */
@@ -102,7 +107,12 @@ async function importJob(input: string, options: ImportOptions): Promise<Importe
   if (rows.processes === 0) notes.push('no process was recorded');
   if (rows.empty > 0)
     notes.push(`${rows.empty} ${rows.empty === 1 ? 'number is' : 'numbers are'} empty in the data, and missing`);
-  const nodes = nodesOf(rows, metadata, notes);
+  let nodes: ImportedNode[];
+  try {
+    nodes = nodesOf(rows, metadata, notes);
+  } catch (error) {
+    throw within(input, error);
+  }
   const twins = rows.processes - nodes.reduce((sum, node) => sum + node.processes.rows, 0);
   if (twins > 0)
     notes.push(
@@ -140,6 +150,7 @@ function readData(data: readonly { name: string; bytes: Buffer }[], input: strin
         readTsv(file, readTsvHeader(header), rows);
       }
     }
+    checkRows(rows);
   } catch (error) {
     throw within(input, error);
   }
@@ -162,6 +173,12 @@ function nodesOf(rows: ProcessRows, metadata: Metadata, notes: string[]): Import
     else list.push(p);
   }
   if (chosen.size === 0) chosen.set(hosts[0], []);
+  for (const [host, [first]] of chosen) {
+    if (Buffer.byteLength(nodeFolder(host)) <= LONGEST_NAME) continue;
+    throw new Fault(
+      `${first === undefined ? METADATA : rows.where(first)}: no host has a name of ${host.length} characters`,
+    );
+  }
   const metrics = metricsOf(rows);
   const mislabelled = MISLABELLED.filter((column) => rows.numbers.has(column));
   const missing: Note[] = [];

@@ -106,7 +106,8 @@ export function checkTimes(rows: ProcessRows, times: JobTimes): number {
   let outside = 0;
   for (let p = 0; p < rows.processes; p++) {
     const t = rows.first[p]!;
-    if (start[t]! >= times.start && end[t]! <= times.stop) continue;
+    const [first, last] = [Math.min(start[t]!, end[t]!), Math.max(start[t]!, end[t]!)];
+    if (first >= times.start && last <= times.stop) continue;
     outside++;
     if (rows.files[rows.file[p]!]!.endsWith('.tsv')) continue;
     const { codes } = rows.texts.get('exename')!;

@@ -1,5 +1,8 @@
 import { Fault } from '../../base/fault.ts';
 
+const NEWLINE = 10;
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+
 export interface Line {
   text: string;
   /** Where the next one begins. */
@@ -12,6 +15,18 @@ export function lineAt(bytes: Buffer, at: number): Line | undefined {
   const end = bytes.indexOf(10, at);
   const stop = end < 0 ? bytes.length : end;
   return { text: bytes.toString('utf8', at, stop).replace(/\r$/, ''), next: stop + 1 };
+}
+
+/** The bytes of a file behind the mark that editors put before UTF-8, ended by a newline. No text has a NUL in it. */
+export function textBytes({ name, bytes }: { name: string; bytes: Buffer }): Buffer {
+  const nul = bytes.indexOf(0);
+  if (nul >= 0) {
+    let line = 1;
+    for (let at = bytes.indexOf(NEWLINE); at >= 0 && at < nul; at = bytes.indexOf(NEWLINE, at + 1)) line++;
+    throw corrupted(name, line, 'there is a NUL byte in it');
+  }
+  const text = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? bytes.subarray(3) : bytes;
+  return text.length > 0 && text.at(-1) !== NEWLINE ? Buffer.concat([text, Buffer.of(NEWLINE)]) : text;
 }
 
 /** Something is wrong with a line of a data file: nothing of the job is stored. */

@@ -90,6 +90,10 @@ test('limits: nesting, numbers, copies, size', () => {
   const many = `(${'K\x01'.repeat(1000)}lp0\n`;
   refused(`${many}${'c__builtin__\nset\n(g0\ntR'.repeat(2000)}.`, /multiplies/);
   assert.throws(() => readPickle(Buffer.alloc((1 << 24) + 1)), /more than any/);
+  // a byte each: dictionaries, sets, tuples in tuples, names for what is there
+  for (const most of ['}'.repeat(1 << 20), '\x8f'.repeat(1 << 20), `)${'\x85'.repeat(1 << 20)}`])
+    refused(`${most}.`, /more than 250000 values/);
+  refused(`N${'\x94'.repeat(1 << 20)}.`, /more than 250000 values/);
   // a list that contains itself is no reason to hang
   assert.ok(Array.isArray(read(']q\0h\0a.')));
 });

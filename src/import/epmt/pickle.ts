@@ -27,6 +27,8 @@ type Cell = Plain | Named;
 
 const MOST_BYTES = 1 << 24;
 const DEEPEST = 1000;
+/** The largest description known has 2,000; a byte can ask for a dictionary, which takes two hundred. */
+const MOST_VALUES = 250_000;
 /** Elements that may be copied from one collection into another: references to one list can multiply it. */
 const MOST_COPIES = 1e6;
 
@@ -50,7 +52,10 @@ export function readPickle(buffer: Buffer): Plain {
   const bytes = new PickleBytes(buffer);
   const stack = new PickleStack();
   const memo = new Map<number, Cell>();
-  const remember = (index: number): void => void memo.set(index, stack.top());
+  const remember = (index: number): void => {
+    if (memo.size >= MOST_VALUES) throw tooMany();
+    memo.set(index, stack.top());
+  };
   const recall = (index: number): Cell => (memo.has(index) ? memo.get(index)! : damaged());
   const text = (length: 1 | 4 | 8): string => bytes.take(bytes.uint(length)).toString('utf8');
 
@@ -134,6 +139,8 @@ export function readPickle(buffer: Buffer): Plain {
   return stack.only();
 }
 
+const tooMany = (): Error => new Error(`it has more than ${MOST_VALUES} values`);
+
 function damaged(): never {
   throw new Error('it is damaged');
 }
@@ -142,9 +149,11 @@ function damaged(): never {
 class PickleStack {
   private cells: Cell[] = [];
   private readonly below: Cell[][] = [];
+  private pushed = 0;
   copies = 0;
 
   push(value: Cell): void {
+    if (++this.pushed > MOST_VALUES) throw tooMany();
     this.cells.push(value);
   }
 

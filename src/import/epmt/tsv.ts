@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { DataFile } from './archive.ts';
 import { asCsvCell, repaired } from './cell-text.ts';
-import { endedByNewline } from './csv.ts';
-import { corrupted, lineAt, usableHeader } from './lines.ts';
+import { corrupted, lineAt, textBytes, usableHeader } from './lines.ts';
 import { NEEDED, type ProcessRows, TEXTS } from './rows.ts';
 
 const TAB = 9;
@@ -24,8 +23,9 @@ export interface TsvHeader {
 }
 
 /** The one line of `<host>-papiex-header.tsv`: `{usertime,systemtime,…}`, then the columns. */
-export function readTsvHeader({ name, bytes }: DataFile): TsvHeader {
-  const [braced = '', ...given] = (lineAt(bytes, 0)?.text ?? '').split('\t').map((word) => word.trim());
+export function readTsvHeader(file: DataFile): TsvHeader {
+  const { name } = file;
+  const [braced = '', ...given] = (lineAt(textBytes(file), 0)?.text ?? '').split('\t').map((word) => word.trim());
   const list = /^\{(.+)\}$/.exec(braced)?.[1];
   if (list === undefined) throw corrupted(name, 1, 'it does not begin with {metric,…}');
   const metrics = list.split(',').map((word) => word.trim());
@@ -40,7 +40,7 @@ export function readTsvHeader({ name, bytes }: DataFile): TsvHeader {
  */
 export function readTsv(file: DataFile, header: TsvHeader, rows: ProcessRows): void {
   const { name } = file;
-  const bytes = endedByNewline(file.bytes);
+  const bytes = textBytes(file);
   const { metrics, columns, converted } = header;
   rows.files.push(name);
   const firstThread = rows.threads;

@@ -1,0 +1,33 @@
+import { Fault } from '../../base/fault.ts';
+import type { ProcessRows } from './rows.ts';
+
+/** What a kernel can count processes, threads and users by. */
+const MOST_IDS = 2 ** 32;
+
+/** The least and the most that a column may hold where a wrong value would make the whole process wrong. */
+const LIMITS: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  pid: [1, MOST_IDS],
+  ppid: [-1, MOST_IDS],
+  pgid: [-1, MOST_IDS],
+  sid: [-1, MOST_IDS],
+  tid: [0, MOST_IDS],
+  start: [1, Number.MAX_SAFE_INTEGER],
+  end: [1, Number.MAX_SAFE_INTEGER],
+  usertime: [0, Number.MAX_SAFE_INTEGER],
+  systemtime: [0, Number.MAX_SAFE_INTEGER],
+};
+
+/** Numbers that no process can have are a line that is corrupted; what is missing is looked for where lines are read. */
+export function checkRows(rows: ProcessRows): void {
+  for (const [name, [least, most]] of Object.entries(LIMITS)) {
+    const column = rows.numbers.get(name);
+    if (column === undefined) continue;
+    for (let p = 0; p < rows.processes; p++) {
+      for (let row = rows.first[p]!; row < rows.first[p + 1]!; row++) {
+        const value = column[row]!;
+        if (value < least) throw new Fault(`${rows.where(p)}: ${name} cannot be ${value}`);
+        if (value > most) throw new Fault(`${rows.where(p)}: ${name} is too large`);
+      }
+    }
+  }
+}
