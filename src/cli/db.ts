@@ -10,6 +10,7 @@ import { configFlags } from '../config/flags.ts';
 import type { Database } from '../database/connect.ts';
 import type { StoredJob } from '../database/find-jobs.ts';
 import type { DatabaseStatus } from '../database/status.ts';
+import { began } from '../show/list-text.ts';
 import { pageWidth, tableWidth } from '../show/page-width.ts';
 import { paint } from '../show/paint.ts';
 import { progress } from '../show/progress.ts';
@@ -241,6 +242,7 @@ function limit(text: string): number {
 }
 
 function jobsText(jobs: readonly StoredJob[]): string {
+  const width = tableWidth();
   const columns = [
     { head: '#', align: 'right' },
     { head: 'job', most: 28, shrinks: true, middle: true },
@@ -259,7 +261,7 @@ function jobsText(jobs: readonly StoredJob[]): string {
     job.cluster,
     job.name,
     job.user,
-    formatMoment(job.start),
+    began(job.start, width),
     Number.isNaN(job.end) ? '' : formatDuration((job.end - job.start) / 1e6),
     job.state,
     String(job.processes),
@@ -267,7 +269,7 @@ function jobsText(jobs: readonly StoredJob[]): string {
       .map(([key, value]) => `${key}:${value}`)
       .join(' '),
   ]);
-  const [heads, ...lines] = textTable(columns, rows, tableWidth());
+  const [heads, ...lines] = textTable(columns, rows, width);
   return `${[paint(process.stdout).dim(heads!), ...lines].join('\n')}\n`;
 }
 

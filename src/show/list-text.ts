@@ -40,8 +40,8 @@ export function listText(found: readonly Listed[], width?: number, now = Date.no
   return `${[heads, ...short.flatMap((line, i) => [line, `  ${printable(found[i]!.path)}`])].join('\n')}\n`;
 }
 
-/** On a narrow page without seconds and zone. */
-function began(start: number, width = Number.POSITIVE_INFINITY): string {
+/** When a job began; on a narrow page without seconds and zone. */
+export function began(start: number, width = Number.POSITIVE_INFINITY): string {
   const text = formatMoment(start);
   return width < 120 ? text.slice(0, 'YYYY-MM-DD HH:MM'.length) : text;
 }
