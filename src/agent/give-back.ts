@@ -8,7 +8,7 @@ const AGAIN_MS = 60_000;
 /**
  * Gives back, a while after the start and then every minute, the parts of Node's own program file that are not
  * needed all the time: some 20 MB of an agent's memory that would stay with it for days. What is needed again comes back
- * from the file by itself.
+ * from the file by itself. Garbage goes, too: sinks make some with every message, and V8 would wait until there is more.
  */
 export function giveBackStart(): void {
   setTimeout(() => void giveBack(), FIRST_MS).unref();
@@ -18,7 +18,11 @@ export function giveBackStart(): void {
 async function giveBack(): Promise<void> {
   try {
     const { default: koffi } = await import('koffi');
-    const madvise = koffi.load('libc.so.6').func('int madvise(uintptr_t address, size_t length, int advice)');
+    const libc = koffi.load('libc.so.6');
+    // the launcher lets agents do this (--expose-gc)
+    globalThis.gc?.();
+    libc.func('int malloc_trim(size_t pad)')(0);
+    const madvise = libc.func('int madvise(uintptr_t address, size_t length, int advice)');
     for (const { from, to } of programParts(
       fs.readFileSync('/proc/self/smaps', 'latin1'),
       fs.realpathSync(process.execPath),
