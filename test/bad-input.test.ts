@@ -102,7 +102,7 @@ const cases: Case[] = [
   { args: 'verify nowhere', code: 1, says: ['cannot open nowhere'] },
   { args: 'demo --nodes 0 -o out', code: 2, says: ['--nodes must be at least 1'] },
   { args: 'demo --interval soon -o out', code: 2, says: ['--interval', '"soon" is not a duration'] },
-  { args: 'completion ksh', code: 2, says: ['tcsh', 'bash, zsh, fish'] },
+  { args: 'completion ksh', code: 2, says: ['ksh', 'bash, zsh, fish'] },
   { args: 'check --format yaml', code: 2, says: ['yaml', 'text, json'] },
   { args: 'check surplus', code: 2, says: ['too many arguments'] },
 ];

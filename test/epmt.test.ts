@@ -81,6 +81,8 @@ test('685000: the job', { skip }, () => {
   assert.equal(job.tags.exp_component, 'ocean_annual_rho2_1x1deg');
   assert.equal(job.environment.SLURM_JOB_PARTITION, 'batch');
   assert.equal(job.environment.USER, undefined);
+  // nothing was sampled: there is no interval to speak of
+  assert.match(tacho(['status', path.join(folder, 'tacho-685000')]).out, /, job 685000\n/);
 });
 
 test('685000: its processes and threads', { skip }, () => {
