@@ -23,7 +23,8 @@ function connect(t: TestContext, { address }: Pick<HubProcess, 'address'>): Clie
 }
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 300; i++) {
+  // what seals is a process that lets all others go first
+  for (let i = 0; i < 1200; i++) {
     if (await holds()) return;
     await pause(50);
   }
