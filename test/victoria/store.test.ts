@@ -254,6 +254,32 @@ test('an id that was used again is two jobs, each with its own samples', { skip 
   assert.deepEqual(fs.readdirSync(path.join(place, 'imported')).sort(), [`tacho-${ID}`, `tacho-${ID}.2`]);
 });
 
+test('an id that was used again is two jobs, also when nobody saw the first one end', { skip }, async (t) => {
+  const own = await startVictoria(['-dedup.minScrapeInterval=1ms']);
+  t.after(() => own.remove());
+  const place = temporaryFolder(t);
+  const first = await writeDemo({ folder: path.join(place, 'first'), nodes: 1, gpus: 1, seconds: 60, live: true });
+  for (const file of fs.globSync(['job.json', 'node=*/agent.json'], { cwd: first })) {
+    const { end: _, ...record } = JSON.parse(fs.readFileSync(path.join(first, file), 'utf8'));
+    fs.writeFileSync(path.join(first, file), JSON.stringify(record));
+  }
+  await pushRecordings(own.url, place);
+  fs.rmSync(first, { recursive: true });
+  const second = await writeDemo({ folder: path.join(place, 'second'), nodes: 1, gpus: 1, seconds: 30, live: true });
+  moveBy(second, 1000e6);
+  fs.rmSync(path.join(place, '.sinks'), { recursive: true, force: true });
+  await pushRecordings(own.url, place);
+  const jobs = await findJobs(openStore(own.url), ID);
+  assert.deepEqual(
+    jobs.map(({ recording: { job } }) => job.end === undefined),
+    [true, false],
+  );
+  const loads = await Promise.all(
+    jobs.map(async (job) => (await summariseStored(job, job.recording.nodes))[0]!.tables.get('loadavg')!.rows),
+  );
+  assert.deepEqual(loads, [60, 30]);
+});
+
 /** The same recording, later by some microseconds. */
 function moveBy(folder: string, more: number): void {
   for (const file of fs.readdirSync(folder, { recursive: true, encoding: 'utf8' })) {

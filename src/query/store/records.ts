@@ -136,8 +136,10 @@ function newestOfRuns(group: readonly Answer[]): Lasting[] {
   const runs: Lasting[] = [];
   for (const { texts } of tries.sort((a, b) => b.revision - a.revision)) {
     const value: Lasting | undefined = unpackRecord(texts);
-    if (value !== undefined && runs.every(({ start = Number.NaN }) => start > (value.end ?? Number.NaN)))
-      runs.push(value);
+    if (value === undefined) continue;
+    // what nobody saw end is another run when the next one began much later
+    const over = value.end ?? (value.start ?? Number.NaN) + SAME_MICROSECONDS;
+    if (runs.every(({ start = Number.NaN }) => start > over)) runs.push(value);
   }
   return runs;
 }
