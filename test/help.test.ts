@@ -15,14 +15,13 @@ test('no line of any help is wider than 80 places', () => {
   }
 });
 
-/** What is printed is no answer of Tacho's, or there is none: the command's own output, shell code, a script, a token, a log. */
-const OTHERS_WORDS =
-  /^(run|mark|fom|env|notebook|hub|agent|completion|slurm hooks|token (key|node|user|administrator))$/;
+/** What is printed is no answer of Tacho's, or there is none: shell code, a script, a token, a log. */
+const OTHERS_WORDS = /^(mark|fom|env|notebook|hub|agent|completion|slurm hooks|token (key|node|user|administrator))$/;
 /** Data, in formats of their own. */
 const DATA = /^(export|db table)$/;
 /** One answer, or a sentence about each thing; no table. */
 const SENTENCES =
-  /^(start|stop|report|seal|verify|annotate|submit|watch|check|demo|import \w+|model (create|enable|disable|delete)|db (status|migrate|retire|drop)|job (begin|end))$/;
+  /^(run|start|stop|report|seal|verify|annotate|submit|watch|check|demo|import \w+|model (create|enable|disable|delete)|db (status|migrate|retire|drop)|job (begin|end))$/;
 
 function* leaves(command: Command, words: readonly string[] = []): Generator<[name: string, command: Command]> {
   if (command.commands.length === 0) yield [words.join(' '), command];

@@ -30,6 +30,13 @@ function samples(recording: string, table: string): string[][] {
     .map((line) => line.split(','));
 }
 
+test('the card of a run as JSON is all that goes to stderr', (t) => {
+  const cwd = temporaryFolder(t);
+  const { code, err } = tacho(['run', '--format', 'json', '-o', 'rec', '--', 'sh', '-c', 'exit 3'], { cwd });
+  assert.equal(code, 3);
+  assert.equal(JSON.parse(err).job.exit_code, 3);
+});
+
 test('input, output and exit code are the command’s own; the report goes to stderr', (t) => {
   const cwd = temporaryFolder(t);
   const answer = tacho(['run', '--', 'sh', '-c', 'cat; echo to-stderr >&2; exit 41'], {

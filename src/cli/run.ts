@@ -1,5 +1,5 @@
 import * as os from 'node:os';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { CommandEnding } from '../agent/command.ts';
 import { usage } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
@@ -8,6 +8,7 @@ import { known } from '../jobs/scheduler.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
 import { near } from './near.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
+import type { ReportOptions } from './report.ts';
 import { parseTags } from './tags.ts';
 import { warn } from './warn.ts';
 
@@ -18,6 +19,7 @@ interface Options extends Record<string, unknown>, LaunchOptions {
   jobFile?: string;
   config?: string;
   report: boolean;
+  format: NonNullable<ReportOptions['format']>;
   processes: boolean;
 }
 
@@ -32,6 +34,9 @@ export function define(command: Command): void {
     .option('--job-file <file>', 'facts of the job from a file instead of a scheduler')
     .option('--no-processes', 'do not have every process and thread recorded, only sampled')
     .option('--no-report', 'do not print the report card')
+    .addOption(
+      new Option('--format <format>', 'of the report card').choices(['text', 'markdown', 'json']).default('text'),
+    )
     .passThroughOptions()
     .addHelpText(
       'after',
@@ -67,20 +72,19 @@ Examples:
       });
       // what the terminal shows of Ctrl-C stays on a line of its own
       if (ending.signal === 'SIGINT' && process.stderr.isTTY) process.stderr.write('\n');
-      await finish(folder, options.report);
+      await finish(folder, options.report ? options.format : undefined);
       endAs(ending);
     });
 }
 
 /** Whatever goes wrong here, the command's own end is what counts. */
-async function finish(folder: string, report: boolean): Promise<void> {
+async function finish(folder: string, format: Options['format'] | undefined): Promise<void> {
   const shown = near(folder);
   try {
-    if (report) {
+    if (format !== undefined) {
       const { reportCard } = await import('./report.ts');
-      process.stderr.write(
-        `${await reportCard([folder], { stream: process.stderr })}\nRecording ${printable(shown)}\n`,
-      );
+      const card = await reportCard([folder], { stream: process.stderr, format });
+      process.stderr.write(format === 'json' ? card : `${card}\nRecording ${printable(shown)}\n`);
     } else await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
     const { openRecording } = await import('../recording/open.ts');
     const { isWorthSealing, sealRecording } = await import('../recording/seal.ts');
