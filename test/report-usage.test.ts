@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { report } from '../src/judge/report.ts';
 import { peakTogether } from '../src/judge/usage.ts';
+import type { Job } from '../src/recording/job.ts';
 import { agent, blink, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
 import { count, level, series, table } from './report/statistics.ts';
 
@@ -30,6 +31,20 @@ test('work that the command did not wait for is taken from the samples', () => {
   assert.equal(summary.cpu_seconds, 300);
   assert.equal(summary.cpu_utilization, 0.75);
   assert.equal(summary.memory_peak_bytes, 8 * GIB);
+});
+
+test('what a command used on a machine that is not recorded is not the recorded one’s', () => {
+  const lived = span(100);
+  const used = { ...sleep().job.usage!, wall_seconds: 100, user_seconds: 40, max_rss_bytes: 9 * GIB };
+  const far = (usage: Job['usage']) =>
+    report(
+      material(job(100, { asked: { cpus: 4 }, usage: usage! }), [
+        node('c1', agent('c1', lived), [cgroup(lived, 0.1, GIB)]),
+      ]),
+    ).summary;
+  assert.deepEqual([far(used).cpu_source, far(used).cpu_seconds! >= 40], ['wait4', true]);
+  const { cpu_source, cpu_seconds, memory } = far({ ...used, elsewhere: true });
+  assert.deepEqual([cpu_source, cpu_seconds, memory?.process_peak_max], ['cgroup', 10, undefined]);
 });
 
 test('a cgroup that others share says nothing about the job', () => {

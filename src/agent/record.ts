@@ -98,6 +98,7 @@ export async function recordCommand(
   const ending = await command.ended;
   if (recorder.records !== undefined) tellEnd(recorder.records, command.pid, ending);
   finish(job, ending);
+  if (job.usage !== undefined && job.nodes.length === 1 && !here) job.usage.elsewhere = true;
   // whatever the disk says now, the command's own end is what counts
   try {
     await recorder.stop('the command has ended');
@@ -192,7 +193,7 @@ function agreedRecords(folder: string, job: Job): Records | undefined {
 function finish(job: Job, ending: CommandEnding): void {
   job.end = Date.now() * 1000;
   if (ending.usage !== undefined) {
-    job.usage = ending.usage;
+    job.usage = { ...ending.usage };
     job.end = job.start + Math.round(ending.usage.wall_seconds * 1e6);
   }
   if (ending.signal !== undefined) {

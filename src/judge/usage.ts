@@ -114,7 +114,7 @@ const without = (own: number, all: number, least: number): number => Math.min(al
 
 function wait4Of(material: Material, node: NodeMaterial, least: number): CpuUse | undefined {
   const { usage, nodes } = material.job;
-  if (usage === undefined || nodes.length > 1 || material.range !== undefined) return undefined;
+  if (usage === undefined || usage.elsewhere || nodes.length > 1 || material.range !== undefined) return undefined;
   return {
     seconds: without(ownSeconds(material, node), usage.user_seconds + usage.system_seconds, least),
     source: 'wait4',
@@ -168,7 +168,8 @@ const NOTED = 1.1;
 /** The largest process of the command by wait4, unless that was a command of Tacho's. */
 function exactPeak({ job, range }: Material): number | undefined {
   const { usage, nodes, own_use } = job;
-  if (nodes.length !== 1 || range !== undefined || usage?.max_rss_bytes === undefined) return undefined;
+  if (nodes.length !== 1 || range !== undefined || usage?.max_rss_bytes === undefined || usage.elsewhere)
+    return undefined;
   const own = own_use?.[nodes[0]!]?.max_rss_bytes ?? 0;
   return usage.max_rss_bytes > own * NOTED ? usage.max_rss_bytes : undefined;
 }

@@ -94,7 +94,8 @@ export interface Job {
   /** What people said of it afterwards (`tacho annotate`). */
   annotations?: Record<string, string>;
   environment: Record<string, string>;
-  usage?: Usage;
+  /** `elsewhere`: the command ran on a machine that is not the one recorded, and only started the work there. */
+  usage?: Usage & { elsewhere?: true };
   /** By node. */
   own_use?: Record<string, OwnUse>;
   redacted?: boolean;
