@@ -143,35 +143,6 @@ test('a process that is older than the recording counts only what it did in it, 
   assert.deepEqual(seen(), live);
 });
 
-test('a sampled process that did nothing lasted until it was seen to be gone, or to the end of the recording', async () => {
-  const folder = await recordingOf({
-    process: [
-      sampled(11, 0, 0, { state: 'S' }),
-      sampled(12, 0, 0, { state: 'S' }),
-      sampled(13, -500, 1, { state: 'S' }),
-      sampled(11, 0, 30, { state: 'X' }),
-    ],
-  });
-  const agent = path.join(folder, nodeFolder('c1'), 'agent.json');
-  const endAt = (end: number | undefined): void =>
-    fs.writeFileSync(agent, JSON.stringify({ ...JSON.parse(fs.readFileSync(agent, 'utf8')), end }));
-  const seconds = (): number[] => {
-    const { processes } = report(gather(openRecording(folder)));
-    const set = read(folder);
-    return [11, 12, 13].map((pid) => {
-      const found = processes.find((each) => each.pid === String(pid))!.seconds;
-      if (pid !== 13) assert.equal((set.end[set.pid.indexOf(pid)]! - at(0)) / 1e6, found);
-      return found;
-    });
-  };
-  endAt(at(50));
-  assert.deepEqual(seconds(), [30, 50, 49]);
-  endAt(at(500));
-  assert.deepEqual(seconds(), [30, 0, 0], 'one that is there has a row a minute');
-  endAt(undefined);
-  assert.deepEqual(seconds(), [30, 0, 0], 'nobody knows when it ended');
-});
-
 test('an end record is whole; one without an end is filled from sampling; one that nobody recorded is sampled', async () => {
   const folder = await recordingOf({
     process_start: [started(10, 1, { uid: 1000 }), started(11, 2, { ppid: 10, uid: 1001 }), started(12, 3)],

@@ -1,6 +1,6 @@
 import { commandOf } from '../query/process-columns.ts';
 import type { ProcessOrigin, ProcessSet } from '../query/process-set.ts';
-import { counted, isOlder, lastSeen, peakMemory, recordedSpan } from '../recording/process-part.ts';
+import { counted, isOlder, peakMemory, recordingBegan } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 import { known, type Material, type NodeMaterial, seriesOf } from './material.ts';
 
@@ -61,7 +61,7 @@ function recordedOf(material: Material, set: ProcessSet, sampled: readonly Proce
   const leaking = places.filter((i) => growing.has(`${set.node[i]} ${set.pid[i]}`) && set.ended[i] !== 'exec');
   const kept = new Set([...first((i) => set.cpu_time[i]!), ...first((i) => memory?.[i] ?? -1), ...leaking]);
   const agents = new Map(material.nodes.map((node) => [node.node, node.agent]));
-  const began = (node: string): number => recordedSpan(agents.get(node), material.job).began;
+  const began = (node: string): number => recordingBegan(agents.get(node), material.job);
   return [...kept].map((i) => recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`), began(set.node[i]!)));
 }
 
@@ -100,9 +100,7 @@ function processOf(material: Material, node: NodeMaterial, series: SeriesStatist
   // CPU time from before it was seen counts from its beginning
   const started = Number(series.keys.start) * 1000;
   const began = older || Number.isNaN(started) ? series.start : started;
-  const recorded = recordedSpan(node.agent, material.job);
-  const end = material.range === undefined ? lastSeen(series.end, series.texts.state, recorded) : series.end;
-  const seconds = (end - began) / 1e6;
+  const seconds = (series.end - began) / 1e6;
   const found: ProcessReport = { node: node.node, pid: series.keys.pid ?? '', seconds };
   const { command, name, user } = series.texts;
   if (command || name) found.command = command || name!;
@@ -142,7 +140,7 @@ export function processCpuSeconds(
 
 /** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
 function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: SeriesStatistics): boolean {
-  return range !== undefined || isOlder(Number(keys.start) * 1000, recordedSpan(agent, job).began);
+  return range !== undefined || isOlder(Number(keys.start) * 1000, recordingBegan(agent, job));
 }
 
 /** Its highest resident set. */

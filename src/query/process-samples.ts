@@ -1,5 +1,5 @@
 import type { Batch } from '../recording/batch.ts';
-import { counted, isOlder, lastSeen, peakMemory, type RecordedSpan } from '../recording/process-part.ts';
+import { counted, isOlder, peakMemory } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 
 /** What sampling saw of one process, at the end. */
@@ -40,7 +40,6 @@ export const SAMPLE_COLUMNS = [
   'name',
   'command',
   'user',
-  'state',
   'ppid',
   'uid',
   'threads',
@@ -53,8 +52,8 @@ export const SAMPLE_COLUMNS = [
 /** What is asked of a number column of one process. */
 type Seen = Pick<Statistics, 'first' | 'last' | 'max' | 'increase'>;
 
-/** From the rows of the table `process`. */
-export function samplesOfBatch(batch: Batch, recorded: RecordedSpan): SampledProcess[] {
+/** From the rows of the table `process`; `began` is when the node began to be recorded. */
+export function samplesOfBatch(batch: Batch, began: number): SampledProcess[] {
   const found: SampledProcess[] = [];
   for (let s = 0; s + 1 < batch.series.length; s++) {
     const from = batch.series[s]!;
@@ -66,7 +65,7 @@ export function samplesOfBatch(batch: Batch, recorded: RecordedSpan): SampledPro
       return '';
     };
     const seen = (column: string): Seen | undefined => seenIn(batch.numbers.get(column), from, to);
-    found.push(sampled(text, seen, batch.time[from]!, batch.time[to - 1]!, recorded));
+    found.push(sampled(text, seen, batch.time[from]!, batch.time[to - 1]!, began));
   }
   return found;
 }
@@ -89,14 +88,14 @@ function seenIn(values: Float64Array | undefined, from: number, to: number): See
 }
 
 /** From what `seal` left of the table `process`, or what was computed in its place. */
-export function samplesOfStatistics(all: readonly SeriesStatistics[], recorded: RecordedSpan): SampledProcess[] {
+export function samplesOfStatistics(all: readonly SeriesStatistics[], began: number): SampledProcess[] {
   return all.map((series) =>
     sampled(
       (column) => series.keys[column] ?? series.texts[column] ?? '',
       (column) => series.columns[column],
       series.start,
       series.end,
-      recorded,
+      began,
     ),
   );
 }
@@ -105,11 +104,11 @@ function sampled(
   text: (column: string) => string,
   seen: (column: string) => Seen | undefined,
   first: number,
-  lastRow: number,
-  recorded: RecordedSpan,
+  end: number,
+  began: number,
 ): SampledProcess {
   const start = Number(text('start')) * 1000;
-  const older = isOlder(start, recorded.began);
+  const older = isOlder(start, began);
   const metrics = new Map<string, number>();
   const earlier = new Map<string, number>();
   for (const [column, metric, factor] of COUNTERS) {
@@ -127,7 +126,7 @@ function sampled(
     pid: Number(text('pid')),
     start,
     first,
-    last: lastSeen(lastRow, text('state') || undefined, recorded),
+    last: end,
     name: text('name'),
     command: text('command'),
     user: text('user'),

@@ -2,7 +2,7 @@ import { count } from '../base/figure.ts';
 import type { Damage } from '../recording/csv-read.ts';
 import type { Job } from '../recording/job.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
-import { recordedSpan } from '../recording/process-part.ts';
+import { recordingBegan } from '../recording/process-part.ts';
 import { type ReadBatch, readTable } from '../recording/read.ts';
 import type { SeriesStatistics } from '../recording/statistics.ts';
 import { mergeProcesses, type NodeProcesses } from './node-processes.ts';
@@ -74,7 +74,7 @@ export function recordedProcesses(
   const job = processJob(recording.job, recording.path);
   const parts = recording.nodes.map((node) => {
     const troubles: string[] = [];
-    const samples = samplesOfStatistics(sampled(node.name), recordedSpan(node.agent, job));
+    const samples = samplesOfStatistics(sampled(node.name), recordingBegan(node.agent, job));
     return { ...mergeProcesses(nodeProcesses(node, job, recording.job, troubles, { samples, damaged })), troubles };
   });
   return linkProcesses(joinColumns(parts));
@@ -87,7 +87,7 @@ export function sampledProcesses(
 ): ProcessColumns {
   const job = processJob(recording.job, recording.path);
   const parts = recording.nodes.map((node) => {
-    const samples = samplesOfStatistics(sampled(node.name), recordedSpan(node.agent, job));
+    const samples = samplesOfStatistics(sampled(node.name), recordingBegan(node.agent, job));
     return mergeProcesses(nodeProcesses({ ...node, tables: new Map() }, job, recording.job, [], { samples }));
   });
   return joinColumns(parts.length === 0 ? [makeColumns(0, [], [job])] : parts);
@@ -130,7 +130,7 @@ function nodeProcesses(
   };
   const sampled = options.samples === undefined ? read('process', SAMPLE_COLUMNS) : undefined;
   const samples =
-    options.samples ?? (sampled === undefined ? [] : samplesOfBatch(sampled, recordedSpan(node.agent, job)));
+    options.samples ?? (sampled === undefined ? [] : samplesOfBatch(sampled, recordingBegan(node.agent, job)));
   const ends = read('process_end', options.wanted === undefined ? undefined : recordColumns(options.wanted));
   const starts = read('process_start');
   return {

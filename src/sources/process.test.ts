@@ -100,6 +100,9 @@ test('a row only when something changed, and one a minute', (t) => {
   assert.ok(seconds[0]! <= 60 && seconds[1]! - seconds[0]! <= 60, `rows at ${seconds}`);
   m.put({ ...WORK, user: 270, schedule: [3_000_000_000, 0, 50] });
   assert.equal(m.at(3)[0]!.user_ms, 2700, 'a clock that was set back stops nothing');
+  assert.deepEqual(m.at(4), []);
+  m.source.last!();
+  assert.equal(m.at(5)[0]!.user_ms, 2700, 'what is there at the end says so');
 });
 
 test('a process that did not run is not read: its schedstat stands still', (t) => {

@@ -38,8 +38,8 @@ interface Watched {
   name: string;
   nameHash: number;
   command: string;
-  /** The command that the last row with one had. */
-  commandSaid: string;
+  /** The command that the last row with one had; undefined: it had no row yet. */
+  commandSaid: string | undefined;
   user: string;
   state: number;
   /** Of the main thread, from schedstat: while they stand still it did not run. 0 slices: the kernel does not count. */
@@ -83,7 +83,7 @@ export const process: SourceKind = {
         name: '',
         nameHash: 0,
         command: '',
-        commandSaid: '',
+        commandSaid: undefined,
         user: '',
         state: 0,
         ranNanoseconds: 0,
@@ -99,7 +99,7 @@ export const process: SourceKind = {
       const w = watched.get(pid);
       if (w === undefined) return;
       watched.delete(pid);
-      if (w.rowDue > 0) gone.push(w);
+      if (w.commandSaid !== undefined) gone.push(w);
       w.stat.close();
       w.schedstat.close();
       w.io.close();
@@ -310,6 +310,9 @@ export const process: SourceKind = {
           w.state = GONE_STATE;
           write(frame, w, false);
         }
+      },
+      last() {
+        for (const w of watched.values()) w.rowDue = 0;
       },
       close() {
         for (const pid of [...watched.keys()]) unwatch(pid);
