@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
+import { isSettled } from '../jobs/is-settled.ts';
 import { type GatherOptions, gather, gatherStored } from '../judge/gather.ts';
 import { type Report, report } from '../judge/report.ts';
 import { findRecordings, type Recording } from '../recording/open.ts';
@@ -110,8 +111,7 @@ function wantedOf(options: ReportOptions): GatherOptions {
 
 /** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */
 async function askHowItEnded(recording: Recording, steps: boolean): Promise<void> {
-  const { job } = recording;
-  if (job.scheduler === 'none' && job.end !== undefined && job.state !== 'running') return;
+  if (isSettled(recording.job, steps)) return;
   const { refreshJob } = await import('../jobs/refresh.ts');
   recording.job = await refreshJob(recording, { steps });
 }

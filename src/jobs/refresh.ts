@@ -5,6 +5,7 @@ import type { Job, Step } from '../recording/job.ts';
 import type { Recording } from '../recording/open.ts';
 import { silentEnd } from '../recording/silent-end.ts';
 import type { Run } from './command.ts';
+import { isSettled, wasKilled } from './is-settled.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
 import type { Ending } from './scheduler.ts';
 
@@ -21,10 +22,8 @@ export async function refreshJob(
   { run = schedulerRunner(2), steps = false }: { run?: Run; steps?: boolean } = {},
 ): Promise<Job> {
   const { job } = recording;
+  if (isSettled(job, steps)) return job;
   const ended = job.end !== undefined && job.state !== 'running';
-  // somebody else's recording may come from anywhere, where the id means another job
-  const open = wasKilled(job) || (steps && job.uid === process.getuid!());
-  if (ended && (job.scheduler === 'none' || job.scheduler === 'file' || job.steps !== undefined || !open)) return job;
   const found = await schedulerNamed(job.scheduler).state(run, job, () => {});
   let known: Job = job;
   if (ended) {
@@ -48,10 +47,6 @@ export async function refreshJob(
   }
   return known;
 }
-
-/** The command was ended by a signal, or is a shell that says so of its own. */
-const wasKilled = ({ state, signal, exit_code }: Job): boolean =>
-  state === 'failed' && (signal !== undefined || (exit_code ?? 0) > 128);
 
 /** The scheduler's word on a command that was killed, when the job, or a step of it, ended with it. */
 function whoKilled(job: Job, found: Ending): Partial<Job> {
