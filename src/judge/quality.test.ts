@@ -28,7 +28,36 @@ test('what a full spool had to give up is lost, and said by table', () => {
     { node: 'c1', table: 'meminfo', rows: 1200, why: SPOOL_FULL },
     { node: 'c1', table: 'vmstat', rows: 599, why: SPOOL_FULL },
   ]);
-  assert.ok(quality.reasons.includes('samples lost'));
+  assert.ok(quality.reasons.includes('samples lost, 0 % written'));
+});
+
+test('the grade of lost samples is explained by how much was written, not by the ticks', () => {
+  const lost = (rows: number) => ({ table: 'vmstat', rows, why: 'no space left' });
+  const table = (rows: number) => ({ rows }) as never;
+  const graded = (missing: number, range?: Material['range']) => {
+    const agent = { node: 'c1', ticks: 100, interval_seconds: 1, lost_samples: [lost(missing)] };
+    const tables = new Map([
+      ['meminfo', table(100)],
+      ['vmstat', table(100)],
+    ]);
+    const nodes = [{ node: 'c1', agent, tables }];
+    const material = { job: { interval_seconds: 1 }, nodes, ...(range && { range }) } as unknown as Material;
+    const told = [{ node: 'c1', status: 'recorded', first_sample: 0, last_sample: 100e6 }] as const;
+    const { grade, ticks, expected_ticks, reasons } = qualityOf(material, told, 100);
+    return [grade, ticks, expected_ticks, ...reasons];
+  };
+  assert.deepEqual(graded(200), ['D', 100, 100, 'samples lost, 50 % written']);
+  assert.deepEqual(graded(1), ['A', 100, 100, 'samples lost, 99 % written']);
+  // of a part nobody knows how much was lost
+  assert.deepEqual(graded(200, { what: 'step 1' }), ['A', 100, 100, 'samples lost']);
+});
+
+test('ticks that were missed are missing: the first and the last sample do not make up for them', () => {
+  const agent = { node: 'c1', ticks: 121, late_ticks: 10, missed_ticks: 2, interval_seconds: 0.1 };
+  const material = { job: { interval_seconds: 0.1 }, nodes: [{ node: 'c1', agent, tables: new Map() }] };
+  const told = [{ node: 'c1', status: 'recorded', first_sample: 0, last_sample: 12.1e6 }] as const;
+  const { grade, ticks, expected_ticks, reasons } = qualityOf(material as unknown as Material, told, 12.1);
+  assert.deepEqual([grade, ticks, expected_ticks, reasons], ['B', 121, 123, ['ticks missed']]);
 });
 
 test('a node that never recorded has all of its ticks missing, also in a short job', () => {

@@ -52,6 +52,9 @@ function writtenShare({ nodes, range }: Material, { lost_samples: lost }: Qualit
   return written / (written + missing);
 }
 
+/** Not "100 %" of what is not whole. */
+const wholePercent = (share: number): number => Math.floor(share * 100) / 100;
+
 export function qualityOf(material: Material, nodes: readonly NodeReport[], wall: number): QualityReport {
   const agents = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [n.agent]));
   const late = sum(material.nodes.map((n) => columnOf(n, 'agent', 'late_ticks')?.increase ?? n.agent?.late_ticks)) ?? 0;
@@ -82,9 +85,11 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   // one that is silent would have taken as many as the others, the first and the last included
   const each = silent ? Math.max(due, ...material.nodes.map(ticksOf)) : due;
   const untouched = agents.length > 0 && !agents.some(sampled);
-  quality.expected_ticks = untouched ? 0 : each * Math.max(1, nodes.length);
+  // the first and the last sample lie beside the ticks: they do not make up for ticks that agents know they missed
+  quality.expected_ticks = untouched ? 0 : Math.max(each * Math.max(1, nodes.length), quality.ticks + missed);
   if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, recorded / wall);
-  const reached = untouched ? 1 : Math.min(1, quality.ticks / quality.expected_ticks, writtenShare(material, quality));
+  const written = writtenShare(material, quality);
+  const reached = untouched ? 1 : Math.min(1, quality.ticks / quality.expected_ticks, written);
   quality.grade = GRADES.find(([, least]) => reached >= least)?.[0] ?? 'D';
   const unread = material.unread ?? [];
   const left = quality.nodes_missing.length + quality.nodes_stopped_early.length;
@@ -96,7 +101,8 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   if (missing.length > 0) quality.reasons.push(`${nodeList(missing)} never recorded`);
   if (stopped.length > 0) quality.reasons.push(`${nodeList(stopped)} stopped early`);
   if (missed > 0) quality.reasons.push('ticks missed');
-  if (quality.lost_samples.length > 0) quality.reasons.push('samples lost');
+  if (quality.lost_samples.length > 0)
+    quality.reasons.push(written < 1 ? `samples lost, ${percent(wholePercent(written))} written` : 'samples lost');
   if (quality.damage.length > 0) quality.reasons.push('damaged files');
   if (quality.clock_jumps.length > 0) quality.reasons.push('clock jumped');
   if (quality.reasons.length === 0 && quality.grade !== 'A') quality.reasons.push('gaps');
