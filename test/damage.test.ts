@@ -4,10 +4,13 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { gather } from '../src/judge/gather.ts';
 import { report } from '../src/judge/report.ts';
+import { reportSchema } from '../src/judge/report-schema.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
 import { sealRecording } from '../src/recording/seal.ts';
 import { verifyRecording } from '../src/recording/verify.ts';
+import { reportJson } from '../src/show/report-json.ts';
+import { reportText } from '../src/show/report-text.ts';
 import { disk } from '../src/sources/disk.ts';
 import { loadavg } from '../src/sources/loadavg.ts';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';
@@ -42,6 +45,24 @@ test('a sound recording has grade A and nothing lost', async () => {
     assert.equal(quality.grade, 'A');
     assert.ok(!unmeasured.some((u) => u.hint?.includes('tacho verify')));
   }
+});
+
+test('a damaged job.json is told, whether anything else is there or not, and the report stays as its schema says', async () => {
+  const folder = await recorded(false);
+  const empty = path.join(temporary(), 'tacho-18');
+  fs.mkdirSync(empty);
+  for (const each of [folder, empty]) fs.writeFileSync(path.join(each, 'job.json'), '{ "format": 1, ');
+  const [partly, nothing] = [card(folder), card(empty)];
+  for (const told of [partly, nothing]) {
+    assert.match(told.unmeasured[0]!.why, /cannot read .*job\.json: it is damaged/);
+    reportSchema.parse(JSON.parse(reportJson([told])));
+  }
+  assert.deepEqual([partly.findings.length, nothing.findings.length], [0, 1]);
+  assert.deepEqual([nothing.quality.grade, nothing.quality.expected_ticks], ['D', 0]);
+  const text = reportText([nothing]);
+  assert.match(text, /^no nodes known$/m);
+  assert.match(text, /^Nothing of the job can be read: the recording is empty or damaged\.$/m);
+  assert.match(text, /^Quality D: nothing was sampled \(damaged files\)\.$/m);
 });
 
 test('a part that lost its header is read with the columns of agent.json, and verify writes it again', async () => {

@@ -145,6 +145,7 @@ function* collect(
     material.phaseTables = tables;
   }
   if (damage.length > 0) material.damage = damage;
+  if (recording.troubles.length > 0) material.troubles = recording.troubles;
   if (unread.length > 0) material.unread = unread;
   return material;
 }

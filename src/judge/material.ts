@@ -55,6 +55,8 @@ export interface Material {
   range?: Range;
   /** What could not be read of the recording's files, in words. */
   damage?: readonly string[];
+  /** Those among them that say who, what and when: job.json and agent.json. */
+  troubles?: readonly string[];
   /** The files among them whose loss may be felt: more than a torn last line. */
   unread?: readonly Unread[];
   /** Means of each phase, by the phase's place in the list, when somebody read them. */

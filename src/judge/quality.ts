@@ -84,12 +84,13 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const due = Math.max(1, Math.floor(window / interval) || 0);
   // one that is silent would have taken as many as the others, the first and the last included
   const each = silent ? Math.max(due, ...material.nodes.map(ticksOf)) : due;
+  const nobody = nodes.length === 0;
   const untouched = agents.length > 0 && !agents.some(sampled);
   // the first and the last sample lie beside the ticks: they do not make up for ticks that agents know they missed
-  quality.expected_ticks = untouched ? 0 : Math.max(each * Math.max(1, nodes.length), quality.ticks + missed);
+  quality.expected_ticks = untouched || nobody ? 0 : Math.max(each * nodes.length, quality.ticks + missed);
   if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, recorded / wall);
   const written = writtenShare(material, quality);
-  const reached = untouched ? 1 : Math.min(1, quality.ticks / quality.expected_ticks, written);
+  const reached = untouched ? 1 : nobody ? 0 : Math.min(1, quality.ticks / quality.expected_ticks, written);
   quality.grade = GRADES.find(([, least]) => reached >= least)?.[0] ?? 'D';
   const unread = material.unread ?? [];
   const left = quality.nodes_missing.length + quality.nodes_stopped_early.length;

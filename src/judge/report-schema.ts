@@ -77,7 +77,7 @@ const memory = z
   .describe('The memory of the fullest node, in every way that it could be measured.');
 
 const summary = z.strictObject({
-  wall_seconds: seconds,
+  wall_seconds: optional(seconds, 'How long it ran; not there when job.json cannot be read and nothing else tells.'),
   wall_source: z.enum(['wait4', 'scheduler', 'recording']),
   nodes: z.number(),
   nodes_recorded: z.number(),
@@ -106,7 +106,7 @@ const summary = z.strictObject({
   energy_source: optional(energySource, 'Counters, power added up over time, or both.'),
   energy_covers: optional(z.array(words), '"node", or the parts that are in it: "CPUs", "memory", "GPUs", "platform".'),
   energy_coverage: optional(share, 'Nodes whose energy is in it, of all nodes.'),
-  node_hours: z.number(),
+  node_hours: optional(z.number(), 'Not there when it is not known how long it ran.'),
   core_hours: z.number().optional(),
   gpu_hours: z.number().optional(),
   time_limit_seconds: seconds.optional(),

@@ -17,9 +17,10 @@ export interface Unmeasured {
 /** What is lost of the recording's files, what the agents could not read, each thing once with its nodes, then the checks that could not be made. */
 export function unmeasuredOf(material: Material, checks: readonly CheckResult[]): Unmeasured[] {
   const found = new Map<string, Unmeasured>();
+  const hint = `tacho verify ${material.path} says what can be saved`;
+  for (const why of material.troubles ?? []) found.set(why, { what: 'what the job and its nodes were', why, hint });
   for (const { node, table, file, why } of material.unread ?? []) {
     const id = `${table} ${file}\n${why}`;
-    const hint = `tacho verify ${material.path} says what can be saved`;
     const known = found.get(id);
     if (known !== undefined) known.nodes!.push(node);
     else found.set(id, { what: `${table}: ${file} on ${node}`, why, hint, nodes: [node] });

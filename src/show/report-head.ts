@@ -38,7 +38,9 @@ export function about(report: Report): string[] {
     job.account === undefined ? undefined : `account ${job.account}`,
     s.nodes === 1
       ? `node ${report.nodes[0]?.node}`
-      : `${count(s.nodes, 'node')} (${nodeList(report.nodes.map((n) => n.node))})`,
+      : s.nodes === 0
+        ? 'no nodes known'
+        : `${count(s.nodes, 'node')} (${nodeList(report.nodes.map((n) => n.node))})`,
     s.cpus === undefined ? undefined : count(s.cpus, 'CPU'),
     s.gpus === undefined ? undefined : gpuWords(report),
   ];
@@ -91,7 +93,8 @@ function judged({ findings, checks }: Report, else_ = ''): string {
 /** What recording cost and how complete it is. */
 export function footer(report: Report): string[] {
   const { cost, quality } = report;
-  if (quality.expected_ticks === 0) return ['Nothing was sampled: all figures are from records.'];
+  if (quality.expected_ticks === 0 && report.nodes.length > 0)
+    return ['Nothing was sampled: all figures are from records.'];
   const parts: string[] = [];
   if (cost.cpu_seconds !== undefined) {
     const share =
@@ -103,7 +106,10 @@ export function footer(report: Report): string[] {
   const inside = cost.in_memory_peak === true ? ' (counted in the job’s by its cgroup)' : '';
   if (cost.max_rss_bytes !== undefined) parts.push(`${formatBytes(cost.max_rss_bytes)} memory at its peak${inside}`);
   if (cost.bytes_written !== undefined) parts.push(`${formatBytes(cost.bytes_written)} written`);
-  const ticks = `${figure(quality.ticks)} of ${figure(Math.max(quality.ticks, quality.expected_ticks))} ticks`;
+  const ticks =
+    report.nodes.length === 0
+      ? 'nothing was sampled'
+      : `${figure(quality.ticks)} of ${figure(Math.max(quality.ticks, quality.expected_ticks))} ticks`;
   const late = quality.late_ticks > 0 ? `, ${figure(quality.late_ticks)} late` : '';
   const reasons = quality.reasons.length > 0 ? ` (${quality.reasons.join(', ')})` : '';
   return [

@@ -2,8 +2,9 @@ import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { lossesOf } from '../../recording/lost-samples.ts';
 import { SPOOL_FULL } from '../lost.ts';
+import type { Facts } from '../report.ts';
 import { count, figure, listed, percent } from '../words.ts';
-import type { Check } from './finding.ts';
+import type { Check, Finding } from './finding.ts';
 
 /** Fewer ticks than this share, and means and peaks may be wrong. */
 export const FEW_TICKS = 0.95;
@@ -73,10 +74,24 @@ function when(time: number | undefined, start: number): string {
   return time === undefined ? 'at an unknown time' : `after ${formatDuration(Math.max(0, time - start) / 1e6)}`;
 }
 
+/** Not even which nodes there were is known. */
+function nothingRecorded({ recording, quality }: Facts): Finding {
+  const none = 'it holds no folder node=NAME';
+  return {
+    id: 'recording-gaps',
+    severity: 'warning',
+    text: 'Nothing of the job can be read: the recording is empty or damaged',
+    evidence: [...quality.damage, none].map((text) => ({ text, from: 'recording' })),
+    advice: `tacho verify ${recording} says what can be saved.`,
+    confidence: 'high',
+    confidence_reason: 'looked for in its folder',
+  };
+}
+
 export const recordingGaps: Check = {
   id: 'recording-gaps',
   title: 'gaps in the recording',
-  help: 'Fewer than 95 % of the expected ticks were sampled, samples were lost, or the clock jumped.',
+  help: 'Fewer than 95 % of the expected ticks were sampled, samples were lost, the clock jumped, or nothing can be read.',
   needs: 'the agents’ records',
   kind: 'trouble',
   look(facts) {
@@ -88,6 +103,7 @@ export const recordingGaps: Check = {
       nodes_missing,
       nodes_stopped_early,
     } = facts.quality;
+    if (facts.nodes.length === 0) return [nothingRecorded(facts)];
     const silent = nodes_missing.length + nodes_stopped_early.length;
     const share = expected > 0 ? ticks / expected : 1;
     const few = share < FEW_TICKS && silent === 0;
