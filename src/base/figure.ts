@@ -12,6 +12,13 @@ export function figure(value: number | undefined): string {
   return Number(value.toPrecision(2)).toString();
 }
 
+/** A number with all the digits it was given: 0.98765432, 4 100.5. What binary fractions add behind them is left out. */
+export function allDigits(value: number | undefined): string {
+  if (value === undefined || !Number.isFinite(value)) return MISSING;
+  const [whole, ...rest] = String(Number(value.toPrecision(15))).split('.');
+  return [whole!.replace(/\B(?=(\d{3})+$)/g, ' '), ...rest].join('.');
+}
+
 /** '1 node', '3 nodes'. */
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${figure(number)} ${number === 1 ? one : many}`;

@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { allDigits } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
 import type { FlowReport } from '../judge/flows.ts';
 import type { GpuReport } from '../judge/gpus.ts';
@@ -295,9 +296,9 @@ export function figureRows(figures: readonly FigureReport[]): Rows {
       const several = numbers.length > 1;
       return [
         name,
-        typeof last === 'number' ? figure(last) : last,
-        several ? figure(Math.min(...numbers)) : '',
-        several ? figure(Math.max(...numbers)) : '',
+        typeof last === 'number' ? allDigits(last) : last,
+        several ? allDigits(Math.min(...numbers)) : '',
+        several ? allDigits(Math.max(...numbers)) : '',
         group.length > 1 ? String(group.length) : '',
       ];
     }),
