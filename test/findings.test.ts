@@ -223,6 +223,10 @@ test('nodes: idle ones, and two that differ', () => {
 test('the time limit: reached, nearly reached, far away', () => {
   const limit = (seconds: number) => ({ asked: { cpus: 16, memory_bytes: 64 * GIB, time_limit_seconds: seconds } });
   assert.equal(finding(single({}, { ...limit(3600), state: 'timeout' }), 'time-limit').severity, 'critical');
+  const ended = single({}, { ...limit(3600), state: 'timeout' });
+  assert.doesNotMatch(finding(ended, 'time-limit').advice, /phases/);
+  const marked = { ...ended, markers: [{ node: 'c1', time: START + 1e6, action: 'begin' as const, name: 'epoch 1' }] };
+  assert.match(finding(marked, 'time-limit').advice, /the phases below show how far it came/);
   assert.match(finding(single({}, limit(3660)), 'time-limit').text, /only 1 min 00 s before/);
   assert.match(finding(single({}, limit(2727)), 'time-limit').text, /had used up its time limit/);
   assert.match(finding(single({}, limit(86_400)), 'time-limit').advice, /#SBATCH --time=01:15:00/);

@@ -46,8 +46,9 @@ export const timeLimit: Check = {
               ? 'The time limit ended the job'
               : `The time limit of ${formatDuration(limit)} ended the job`,
           evidence: [{ text: job.reason ?? 'state TIMEOUT', from: 'scheduler' }],
-          advice:
-            'Ask for more time, or write checkpoints and continue from them; the phases below show how far it came.',
+          advice: `Ask for more time, or write checkpoints and continue from them${
+            facts.phases.length > 0 ? '; the phases below show how far it came' : ''
+          }.`,
           confidence: 'high',
           confidence_reason: 'said by the scheduler',
         },
