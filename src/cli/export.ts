@@ -83,7 +83,7 @@ Examples:
 `,
     )
     .action(async (paths: string[], options: Options) => {
-      const { findRecordings } = await import('../recording/open.ts');
+      const { findRecordings } = await import('./find-recordings.ts');
       const { exportRecordings } = await import('../show/export/export.ts');
       const { to: places = [], table: tables = [], columns = [] } = options;
       const times = places.filter(isTime);

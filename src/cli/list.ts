@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander';
+import type { Fault } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { type Listed, listRecordings } from '../recording/list.ts';
 import { listText } from '../show/list-text.ts';
 import { tableWidth } from '../show/page-width.ts';
+import { tell } from './failure.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
 const COLUMNS = ['job', 'name', 'user', 'start', 'end', 'nodes', 'bytes', 'state', 'job_state', 'trouble', 'path'];
@@ -40,7 +42,14 @@ Examples:
       const places = folders.length === 0 && store === undefined ? ['.'] : folders;
       if (store === undefined) await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
       if (options.tables === true) return void process.stdout.write(await tablesOf(places, options));
-      const found = (store === undefined ? listRecordings(places) : await inStore(store, places, options)).filter(
+      let unseen = 0;
+      const failed = (why: Fault): void => {
+        unseen++;
+        process.exitCode = tell(why);
+      };
+      const all = store === undefined ? listRecordings(places, { failed }) : await inStore(store, places, options);
+      if (unseen === places.length && unseen > 0) return;
+      const found = all.filter(
         ({ start, end }) => !(start! > (options.to ?? Number.NaN)) && !(end! < (options.from ?? Number.NaN)),
       );
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
@@ -61,7 +70,7 @@ async function inStore(address: string, ids: readonly string[], options: Options
 }
 
 async function tablesOf(places: readonly string[], { format, store }: Options): Promise<string> {
-  const { findRecordings } = await import('../recording/open.ts');
+  const { findRecordings } = await import('./find-recordings.ts');
   const { recordedTables, tableListText } = await import('../show/table-list.ts');
   const recordings =
     store === undefined ? findRecordings(places) : (await storedJobs(store, places)).map(({ recording }) => recording);

@@ -3,9 +3,10 @@ import { Fault, usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import type { Database } from '../database/connect.ts';
 import { type MeasuredJob, measuredRecordings } from '../judge/outliers/measured-job.ts';
-import { findRecordings, type Recording } from '../recording/open.ts';
+import type { Recording } from '../recording/open.ts';
 import { progress } from '../show/progress.ts';
 import { type DatabaseOptions, databaseFor } from './database-option.ts';
+import { findRecordings } from './find-recordings.ts';
 import { parseTags } from './tags.ts';
 import { warn } from './warn.ts';
 

@@ -71,7 +71,7 @@ async function subjectOf(
   const database = await databaseFor(names, options);
   if (database === undefined) {
     const recordings = names.length === 0 ? ['.'] : names;
-    const { findRecordings } = await import('../recording/open.ts');
+    const { findRecordings } = await import('./find-recordings.ts');
     findRecordings(recordings);
     return { subject: { recordings } };
   }

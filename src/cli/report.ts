@@ -4,8 +4,9 @@ import { parseMoment } from '../base/moment.ts';
 import { isSettled } from '../jobs/is-settled.ts';
 import { type GatherOptions, gather, gatherStored } from '../judge/gather.ts';
 import { type Report, report } from '../judge/report.ts';
-import { findRecordings, type Recording } from '../recording/open.ts';
+import type { Recording } from '../recording/open.ts';
 import { reportText } from '../show/report-text.ts';
+import { findRecordings } from './find-recordings.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
 const FORMATS = ['text', 'markdown', 'json', 'html'] as const;

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import { count } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
-import { findRecordings } from '../recording/open.ts';
 import { liveBytes, type SealedNode, sealRecording } from '../recording/seal.ts';
 import { progress } from '../show/progress.ts';
 import { ascii, printable } from '../show/text-table.ts';
+import { findRecordings } from './find-recordings.ts';
 
 export function define(command: Command): void {
   command

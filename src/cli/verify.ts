@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { adoptRecords } from '../agent/adopt-records.ts';
-import { findRecordings } from '../recording/open.ts';
 import { type Check, verifyRecording } from '../recording/verify.ts';
 import { paint } from '../show/paint.ts';
 import { printable } from '../show/text-table.ts';
+import { findRecordings } from './find-recordings.ts';
 
 export function define(command: Command): void {
   command

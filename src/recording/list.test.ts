@@ -51,6 +51,19 @@ test('a folder without recordings lists nothing', () => {
   assert.deepEqual(listRecordings([temporary()]), []);
 });
 
+test('a folder that cannot be looked into keeps no other from being listed', async () => {
+  const folder = await makeRecording({ seconds: 2 });
+  const missing = path.join(temporary(), 'gone');
+  const said: string[] = [];
+  const found = listRecordings([missing, folder], { failed: (why) => said.push(why.message) });
+  assert.deepEqual(
+    found.map(({ job }) => job),
+    ['17'],
+  );
+  assert.deepEqual(said, [`cannot open ${missing}: no such file or folder`]);
+  assert.throws(() => listRecordings([missing, folder]), /cannot open/);
+});
+
 test('a recording of a newer version is not damaged', async () => {
   const folder = await makeRecording({ seconds: 2 });
   const file = path.join(folder, 'job.json');

@@ -29,11 +29,27 @@ export interface Listed {
   trouble?: string;
 }
 
+export interface ListOptions {
+  now?: number;
+  /** Told of a folder that cannot be looked into; the others are listed all the same. */
+  failed?: (why: Fault) => void;
+}
+
 /** The recordings in some folders, oldest first, without reading their data. */
-export function listRecordings(folders: readonly string[], now = Date.now() * 1000): Listed[] {
+export function listRecordings(folders: readonly string[], options: ListOptions = {}): Listed[] {
+  const { now = Date.now() * 1000, failed } = options;
   const seen = new Map<string, Listed>();
+  const below = (folder: string): string[] => {
+    try {
+      return recordingFolders(folder);
+    } catch (error) {
+      if (failed === undefined || !(error instanceof Fault)) throw error;
+      failed(error);
+      return [];
+    }
+  };
   for (const folder of folders) {
-    for (const each of recordingFolders(folder)) {
+    for (const each of below(folder)) {
       const key = path.resolve(each);
       if (!seen.has(key)) seen.set(key, describe(each, now));
     }

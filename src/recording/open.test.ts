@@ -76,6 +76,23 @@ test('what is no recording, is newer, or is not there is refused with what to do
   assert.throws(() => openRecording(folder), fault(/newer Tacho \(format 99; this one reads up to 1\)/, /update/));
 });
 
+test('one recording of a newer version in a folder is left out; named itself, or alone, it is the answer', async () => {
+  const collection = temporary();
+  const newer = path.join(collection, 'newer');
+  await makeRecording({ folder: newer });
+  fs.writeFileSync(path.join(newer, 'job.json'), JSON.stringify({ ...jobOf(), format: 99 }));
+  const said: string[] = [];
+  const find = (...paths: string[]): string[] =>
+    findRecordings(paths, (why) => said.push(why.message)).map(({ job }) => job.id);
+  assert.throws(() => find(collection), fault(/newer Tacho/, /update/));
+  await makeRecording({ folder: path.join(collection, 'ours'), job: { id: '18' } });
+  await makeRecording({ folder: path.join(collection, 'z'), job: { id: '19' } });
+  assert.deepEqual(find(collection), ['18', '19']);
+  assert.equal(said.length, 1);
+  assert.match(said[0]!, /newer\/job.json was written by a newer Tacho/);
+  assert.throws(() => find(collection, newer), fault(/newer Tacho/, /update/));
+});
+
 test('names are ordered as people count', () => {
   assert.deepEqual(['n10', 'n2', 'n2a', 'm1', 'n02'].sort(byName), ['m1', 'n02', 'n2', 'n2a', 'n10']);
 });

@@ -57,18 +57,28 @@ export function readJob(folder: string): Job | undefined {
 
 /**
  * Opens every recording among the paths: a path is a recording, or a folder that holds some (at any depth, up to four
- * levels). What was added to a folder since is simply there the next time.
+ * levels). What was added to a folder since is simply there the next time. With `leftOut`, one among others in a folder
+ * that cannot be opened (written by a newer version, private) is told to it and keeps none of them from being opened.
  */
-export function findRecordings(paths: readonly string[]): Recording[] {
+export function findRecordings(paths: readonly string[], leftOut?: (why: Fault) => void): Recording[] {
   const found = new Map<string, Recording>();
   for (const start of paths) {
-    const before = found.size;
     const folders = recordingFolders(start);
+    const refused: Fault[] = [];
     for (const folder of folders) {
       const key = path.resolve(folder);
-      if (!found.has(key)) found.set(key, openRecording(folder));
+      if (found.has(key)) continue;
+      try {
+        found.set(key, openRecording(folder));
+      } catch (error) {
+        if (leftOut === undefined || !(error instanceof Fault)) throw error;
+        refused.push(error);
+      }
     }
-    if (found.size === before && folders.length === 0) {
+    // nothing else is there that could be the answer
+    if (refused.length > 0 && refused.length === folders.length) throw refused[0];
+    for (const why of refused) leftOut!(why);
+    if (folders.length === 0) {
       throw new Fault(`no recording in ${start}: looked for folders with job.json or node=NAME, four levels deep`, {
         hint: 'tacho run -o FOLDER -- COMMAND makes one; tacho demo makes one to look at',
       });
