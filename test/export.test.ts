@@ -128,7 +128,7 @@ test('markers confine the export to their phases, every one of that name', async
   await assert.rejects(exported([recording], { marker: 'stepp' }), /no marker "stepp"/);
 });
 
-test('several recordings: the job keeps them apart, also when both have the same id', async () => {
+test('several recordings: the job keeps them apart; recordings of one job have their folder in a column too', async () => {
   const parent = temporary();
   await makeRecording({ folder: path.join(parent, 'a'), seconds: 3, job: { id: '21' } });
   await makeRecording({ folder: path.join(parent, 'b'), seconds: 3, job: { id: '22' } });
@@ -147,7 +147,24 @@ test('several recordings: the job keeps them apart, also when both have the same
   ]);
   await makeRecording({ folder: path.join(parent, 'c'), seconds: 1, job: { id: '22' } });
   const three = rowsOf(path.join(await exported([parent], { tables: ['load'] }), 'load.csv'));
-  assert.deepEqual([...new Set(three.map((row) => row.job))], ['21', 'b', 'c']);
+  const whose = (row: Record<string, string>): string => `${row.job} ${row.recording}`;
+  assert.deepEqual([...new Set(three.map(whose))], ['21 a', '22 b', '22 c']);
+  const lines = await exported([parent], { tables: ['load'], format: 'ndjson' });
+  const objects = fs.readFileSync(path.join(lines, 'load.ndjson'), 'utf8').trimEnd().split('\n');
+  assert.deepEqual([...new Set(objects.map((line) => whose(JSON.parse(line))))], ['21 a', '22 b', '22 c']);
+  const wider = await exported([parent], { tables: ['load'], layout: 'wide' });
+  assert.deepEqual(parseCsv(fs.readFileSync(path.join(wider, 'load-wide.csv'), 'utf8')).slice(0, 5), [
+    ['metric', 'load1', 'load1', 'load1'],
+    ['job', '21', '22', '22'],
+    ['recording', 'a', 'b', 'c'],
+    ['node', 'c1', 'c1', 'c1'],
+    ['time', '', '', ''],
+  ]);
+  // folders of one name are told apart by those above them
+  await makeRecording({ folder: path.join(parent, 'again', 'c'), seconds: 1, job: { id: '22' } });
+  const four = rowsOf(path.join(await exported([parent], { tables: ['load'] }), 'load.csv'));
+  const top = path.basename(parent);
+  assert.deepEqual([...new Set(four.map(whose))], [`21 ${top}/a`, '22 again/c', `22 ${top}/b`, `22 ${top}/c`]);
 });
 
 test('Parquet opens, with the values of the CSV', async () => {
@@ -231,6 +248,8 @@ test('the command line: one table to standard output, several need a folder, and
     [[recording, '--columns', 'nothing', '--to', 'x'], 2, /no column "nothing" in disk, load/],
     [[recording, '--layout', 'wide', '--format', 'parquet', '--to', 'x'], 2, /wide layout is CSV only/],
     [[recording, '--layout', 'omnistat', '--to', temporary()], 1, /neither GPUs nor networks/],
+    [[recording, '--layout', 'omnistat', '--table', 'disk', '--to', temporary()], 2, /has no table "disk"/],
+    [[recording, '--layout', 'omnistat', '--columns', 'queue', '--to', temporary()], 2, /columns .* are fixed/],
     [[recording, '--format', 'parquet', '--table', 'load'], 2, /Parquet cannot go to standard output/],
     [[recording, '--interval', '0', '--table', 'load'], 2, /--interval/],
     [[recording, '--from', '2030-01-01T00:00Z', '--table', 'load'], 1, /nothing was recorded in that range/],
@@ -246,6 +265,36 @@ test('the command line: one table to standard output, several need a folder, and
   const both = tacho(['export', recording, '--to', folder, '--from', '@1794775753', '--to', '@1794775753']);
   assert.equal(both.code, 0, both.err);
   assert.match(both.err, /load\.csv: 1 row,/);
+});
+
+test('the omnistat layout writes the file of the table that is asked for', async () => {
+  const recording = await writeDemo({ folder: path.join(temporary(), 'demo'), nodes: 1, gpus: 1, seconds: 10 });
+  const folder = await exported([recording], { layout: 'omnistat', tables: ['gpu'] });
+  assert.deepEqual(fs.readdirSync(folder), ['omnistat-rocm.csv']);
+  const copy = path.join(temporary(), 'copy');
+  fs.cpSync(recording, copy, { recursive: true });
+  const both = await exported([recording, copy], { layout: 'omnistat', tables: ['gpu'] });
+  const { id } = openRecording(recording).job;
+  assert.deepEqual(fs.readdirSync(path.join(both, id)), ['copy', 'demo']);
+});
+
+test('a recording of a newer version among others is left out, said, and told by the exit code', async () => {
+  const parent = temporary();
+  await makeRecording({ folder: path.join(parent, 'a'), seconds: 3, job: { id: '21' } });
+  const newer = await makeRecording({ folder: path.join(parent, 'b'), seconds: 3 });
+  const file = path.join(newer, 'job.json');
+  fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), format: 99 }));
+  for (const [args, shown] of [
+    [['report', parent], /job 21|21/],
+    [['export', parent, '--table', 'load'], /,c1,21,/],
+    [['verify', parent], /a: sound/],
+    [['seal', parent], /a: /],
+  ] as const) {
+    const answer = tacho(args);
+    assert.match(answer.out, shown, args[0]);
+    assert.match(answer.err, /^tacho: left out: .*b\/job.json was written by a newer Tacho[^\n]*\n$/, args[0]);
+    assert.equal(answer.code, 1, args[0]);
+  }
 });
 
 test('a reader that has seen enough ends the export quietly', async () => {

@@ -138,7 +138,7 @@ class TableExport {
   }
 
   private async long(output: Output): Promise<number> {
-    const form = { epoch: this.options.epoch === true };
+    const form = { epoch: this.options.epoch === true, recordings: this.named() };
     const table = this.interval === undefined ? this.table : this.finer();
     if (this.options.format === 'ndjson') return writeNdjson(output, table, this.pieces(), form);
     return writeLong(output, table, this.pieces(), form);
@@ -155,12 +155,13 @@ class TableExport {
       columns.slice(g * size, (g + 1) * size),
     );
     const table = this.interval === undefined ? this.table : this.finer();
-    const written = writeLongParquet(file, table, groups, (some) => [...this.each(some)]);
+    const written = writeLongParquet(file, table, groups, (some) => [...this.each(some)], this.named());
     return { file, table: this.table.name, ...written };
   }
 
   private async wide(output: Output): Promise<number> {
     const several = this.selected.length > 1;
+    const named = this.named();
     const { table } = this;
     const metrics = (this.interval === undefined ? table : this.finer()).columns.filter(isNumber);
     const { lanes, windows } = this.windows();
@@ -169,8 +170,19 @@ class TableExport {
       metrics,
       lanes,
       interval: gridOf(this.selected, table, this.interval),
-      levels: ['metric', ...(several ? ['job'] : []), 'node', ...table.keys.map((k) => k.name)],
-      names: (lane) => [...(several ? [lane.job] : []), lane.node, ...lane.keys],
+      levels: [
+        'metric',
+        ...(several ? ['job'] : []),
+        ...(named ? ['recording'] : []),
+        'node',
+        ...table.keys.map((k) => k.name),
+      ],
+      names: (lane) => [
+        ...(several ? [lane.job] : []),
+        ...(named ? [lane.recording ?? ''] : []),
+        lane.node,
+        ...lane.keys,
+      ],
       index: 'time',
       time: this.options.epoch === true ? 'epoch' : 'iso',
     };
@@ -209,6 +221,11 @@ class TableExport {
     return { lanes, windows: windows() };
   }
 
+  /** Is the job's id not enough to tell which recording a row comes from? */
+  private named(): boolean {
+    return this.selected.some(({ name }) => name !== undefined);
+  }
+
   private async *pieces(): AsyncGenerator<Piece> {
     yield* this.each(this.table.columns.map((c) => c.name));
   }
@@ -222,10 +239,11 @@ class TableExport {
       if (lost) this.options.lost?.(file);
     };
     const interval = this.interval === undefined ? {} : { interval: this.interval };
-    for (const { recording, job, ranges } of this.selected) {
+    for (const one of this.selected) {
+      const { recording, ranges } = one;
       for (const node of recording.nodes) {
         const both = ranges.flatMap((range) => overlap(range, window) ?? []);
-        const piece = pieceOf(job, node, this.table.name, {
+        const piece = pieceOf(one, node, this.table.name, {
           columns,
           ranges: both,
           damaged,
@@ -286,15 +304,26 @@ async function finished(output: Output, table: string, write: () => Promise<numb
   }
 }
 
-/** Omnistat's files of each job; several jobs get a folder each, named after the job. */
+/** Omnistat's files of each job; several jobs get a folder each, named after the job, with one a recording below. */
 async function exportOmnistat(selected: readonly Selected[], options: ExportOptions): Promise<Written[]> {
   const folder = options.folder ?? '.';
   if (folder === '-')
     throw usage('the omnistat layout is two files', '--to DIR says where; the current folder is the default');
+  const { tables = [] } = options;
+  const other = tables.find((name) => !omnistatFiles.some(({ source }) => source === name));
+  if (other !== undefined) {
+    const known = omnistatFiles.map(({ source, file }) => `${source} (${file})`).join(' and ');
+    throw usage(`the omnistat layout has no table "${other}"`, `it is made of ${known}`);
+  }
+  if (options.columns !== undefined) {
+    throw usage('the columns of the omnistat layout are fixed', 'leave --columns out, or take --layout wide');
+  }
+  const wanted = omnistatFiles.filter(({ source }) => tables.length === 0 || tables.includes(source));
   const files: Written[] = [];
   for (const one of selected) {
-    const place = selected.length > 1 ? path.join(folder, encodeURIComponent(one.job)) : folder;
-    for (const file of omnistatFiles) {
+    const own = [one.job, ...(one.name === undefined ? [] : [one.name])].map(encodeURIComponent);
+    const place = selected.length > 1 ? path.join(folder, ...own) : folder;
+    for (const file of wanted) {
       const written = await omnistatFile(one, file, place, options);
       if (written === undefined) continue;
       files.push(written);
@@ -302,7 +331,9 @@ async function exportOmnistat(selected: readonly Selected[], options: ExportOpti
     }
   }
   if (files.length === 0)
-    throw new Fault('neither GPUs nor networks were recorded: there is nothing for the omnistat layout');
+    throw new Fault(
+      `${tables.length === 1 ? `no table ${tables[0]} was` : 'neither GPUs nor networks were'} recorded: there is nothing for the omnistat layout`,
+    );
   return files;
 }
 

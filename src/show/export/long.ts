@@ -11,9 +11,15 @@ export interface TimeForm {
   epoch?: boolean;
 }
 
+export interface LongForm extends TimeForm {
+  /** With a column that says which recording of the job a row comes from. */
+  recordings?: boolean;
+}
+
 /** The header of long files, whatever their format. */
-export function longHeader(table: Table): string[] {
-  return ['time', 'node', 'job', ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];
+export function longHeader(table: Table, recordings = false): string[] {
+  const about = ['time', 'node', 'job', ...(recordings ? ['recording'] : [])];
+  return [...about, ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];
 }
 
 /** A long CSV file: a row a sample, with the columns time, node, job, the keys and the table's columns. */
@@ -21,13 +27,13 @@ export async function writeLong(
   output: Output,
   table: Table,
   pieces: AsyncIterable<Piece>,
-  form: TimeForm = {},
+  form: LongForm = {},
 ): Promise<number> {
   const text = new TextBuffer(output);
-  text.put(line(longHeader(table)));
+  text.put(line(longHeader(table, form.recordings)));
   let rows = 0;
   for await (const piece of pieces) {
-    writePiece(text, table, piece, form.epoch === true);
+    writePiece(text, table, piece, form);
     rows += piece.batch.rows;
   }
   text.flush();
@@ -42,8 +48,10 @@ interface Source {
   cells: Buffer[];
 }
 
-function writePiece(text: TextBuffer, table: Table, piece: Piece, epoch: boolean): void {
+function writePiece(text: TextBuffer, table: Table, piece: Piece, form: LongForm): void {
   const { batch } = piece;
+  const epoch = form.epoch === true;
+  const whose = [piece.node, piece.job, ...(form.recordings === true ? [piece.recording ?? ''] : [])];
   const columns = table.columns.map((column): Source => {
     const texts = isNumber(column) ? undefined : batch.texts.get(column.name);
     return {
@@ -55,7 +63,7 @@ function writePiece(text: TextBuffer, table: Table, piece: Piece, epoch: boolean
   });
   const longest = columns.reduce((sum, c) => sum + c.cells.reduce((most, b) => Math.max(most, b.length), 0), 0);
   for (let s = 0; s + 1 < batch.series.length; s++) {
-    const about = Buffer.from([piece.node, piece.job, ...keysOf(batch, s)].map((word) => `,${cell(word)}`).join(''));
+    const about = Buffer.from([...whose, ...keysOf(batch, s)].map((word) => `,${cell(word)}`).join(''));
     const need = WIDEST + about.length + columns.length * (WIDEST + 1) + longest + 1;
     for (let r = batch.series[s]!; r < batch.series[s + 1]!; r++) {
       text.room(need);

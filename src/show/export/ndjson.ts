@@ -1,7 +1,7 @@
 import { isNumber } from '../../recording/batch.ts';
 import type { Table } from '../../table/table.ts';
 import { putIso, putNumber, putWhole, WIDEST } from './digits.ts';
-import type { TimeForm } from './long.ts';
+import type { LongForm } from './long.ts';
 import type { Output } from './output.ts';
 import { keysOf, type Piece } from './piece.ts';
 import { TextBuffer } from './text-buffer.ts';
@@ -14,20 +14,21 @@ export async function writeNdjson(
   output: Output,
   table: Table,
   pieces: AsyncIterable<Piece>,
-  form: TimeForm = {},
+  form: LongForm = {},
 ): Promise<number> {
   const text = new TextBuffer(output);
   let rows = 0;
   for await (const piece of pieces) {
-    writePiece(text, table, piece, form.epoch === true);
+    writePiece(text, table, piece, form);
     rows += piece.batch.rows;
   }
   text.flush();
   return rows;
 }
 
-function writePiece(text: TextBuffer, table: Table, piece: Piece, epoch: boolean): void {
+function writePiece(text: TextBuffer, table: Table, piece: Piece, form: LongForm): void {
   const { batch } = piece;
+  const epoch = form.epoch === true;
   const columns = table.columns.map((column) => {
     const texts = isNumber(column) ? undefined : batch.texts.get(column.name);
     return {
@@ -47,6 +48,7 @@ function writePiece(text: TextBuffer, table: Table, piece: Piece, epoch: boolean
     const facts = {
       node: piece.node,
       job: piece.job,
+      ...(form.recordings === true ? { recording: piece.recording ?? '' } : {}),
       ...Object.fromEntries(table.keys.map((k, i) => [k.name, keys[i]])),
     };
     const about = Buffer.from(`,${JSON.stringify(facts).slice(1, -1)}`);

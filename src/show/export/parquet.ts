@@ -9,9 +9,13 @@ import { attempt } from './output.ts';
 import type { Piece } from './piece.ts';
 
 /** A table whose keys are those of a long file: node and job come first. */
-function longTable(table: Table): Table {
-  const keys = [{ name: 'node', help: 'Name of the node.' }, { name: 'job', help: 'Id of the job.' }, ...table.keys];
-  return { ...table, keys };
+function longTable(table: Table, recordings: boolean): Table {
+  const about = [
+    { name: 'node', help: 'Name of the node.' },
+    { name: 'job', help: 'Id of the job.' },
+    ...(recordings ? [{ name: 'recording', help: 'Folder of the recording.' }] : []),
+  ];
+  return { ...table, keys: [...about, ...table.keys] };
 }
 
 /**
@@ -23,11 +27,12 @@ export function writeLongParquet(
   table: Table,
   groups: readonly (readonly string[])[],
   read: (columns: readonly string[]) => Piece[],
+  recordings = false,
 ): { rows: number; bytes: number } {
   const part = `${file}.part`;
   const first = read(groups[0] ?? []);
   const rows = first.reduce((sum, piece) => sum + piece.batch.rows, 0);
-  const described = longTable(table);
+  const described = longTable(table, recordings);
   const writer = attempt(file, 0, () => {
     makeFolder(path.dirname(file));
     return new ParquetWriter(part, parquetColumns(described), rows, { metadata: tableMetadata(described) });
@@ -46,6 +51,12 @@ export function writeLongParquet(
         'job',
         labels(first, rows, (piece) => piece.job),
       );
+      if (recordings) {
+        writer.column(
+          'recording',
+          labels(first, rows, (piece) => piece.recording ?? ''),
+        );
+      }
       for (const { name } of table.keys) writer.column(name, words(first, rows, name));
       for (const [g, group] of groups.entries()) {
         const pieces = g === 0 ? first : read(group);

@@ -3,7 +3,10 @@ import type { Column, Table } from '../../table/table.ts';
 
 /** What one node of one job recorded of a table: what every layout is made of. */
 export interface Piece {
+  /** The id of the job. */
   job: string;
+  /** Where jobs have several recordings: which of them. */
+  recording?: string;
   node: string;
   batch: Batch;
 }

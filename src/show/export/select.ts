@@ -16,10 +16,12 @@ export interface Range {
   to?: number;
 }
 
-/** One job of the export: its recording, the name that keeps it apart from the others, and which times are wanted. */
+/** One recording of the export, its job's id, and which times are wanted. */
 export interface Selected {
   recording: Recording;
   job: string;
+  /** Only when a job has several recordings in the export: a name that keeps this one apart from all others. */
+  name?: string;
   ranges: readonly Range[];
 }
 
@@ -30,21 +32,20 @@ export interface Selection {
   marker?: string;
 }
 
-/** Jobs by id; recordings whose jobs have the same id go by the names of their folders. */
+/** Jobs by id; when some have several recordings, each recording also goes by the name of its folder. */
 export function select(recordings: readonly Recording[], selection: Selection): Selected[] {
-  const ids = recordings.map(({ job }) => job.id);
+  const twins = new Set(recordings.map(({ job }) => job.id)).size < recordings.length;
+  const names = twins ? folderNames(recordings.map((recording) => path.resolve(recording.path))) : [];
   const range: Range = {
     ...(selection.from === undefined ? {} : { from: selection.from }),
     ...(selection.to === undefined ? {} : { to: selection.to }),
   };
-  const selected = recordings.map((recording, i) => {
-    const twin = ids.indexOf(ids[i]!) !== ids.lastIndexOf(ids[i]!);
-    return {
-      recording,
-      job: twin ? path.basename(path.resolve(recording.path)) : recording.job.id,
-      ranges: selection.marker === undefined ? [range] : phases(recording, selection.marker, range),
-    };
-  });
+  const selected = recordings.map((recording, i) => ({
+    recording,
+    job: recording.job.id,
+    ...(twins ? { name: names[i]! } : {}),
+    ranges: selection.marker === undefined ? [range] : phases(recording, selection.marker, range),
+  }));
   if (selection.marker === undefined || selected.some(({ ranges }) => ranges.length > 0)) return selected;
   const known = [...new Set(recordings.flatMap((recording) => marks(recording).map(({ name }) => name)))];
   const meant = suggest(selection.marker, known);
@@ -56,6 +57,14 @@ export function select(recordings: readonly Recording[], selection: Selection): 
         ? `there are: ${known.slice(0, 20).join(', ')}`
         : 'tacho mark begin NAME sets one while a job runs',
   );
+}
+
+/** The last folder of each path, or as many of the last ones as it takes to tell the paths apart. */
+function folderNames(paths: readonly string[]): string[] {
+  for (let depth = 1; ; depth++) {
+    const names = paths.map((each) => each.split(path.sep).slice(-depth).join('/'));
+    if (new Set(names).size === new Set(paths).size) return names;
+  }
 }
 
 interface Mark {
@@ -138,7 +147,12 @@ export interface PieceOptions {
 }
 
 /** What a node recorded of a table in some ranges; undefined when that is nothing. */
-export function pieceOf(job: string, node: NodeRecording, table: string, options: PieceOptions): Piece | undefined {
+export function pieceOf(
+  { job, name }: Pick<Selected, 'job' | 'name'>,
+  node: NodeRecording,
+  table: string,
+  options: PieceOptions,
+): Piece | undefined {
   const { ranges } = options;
   if (!node.tables.has(table) || ranges.length === 0) return undefined;
   const { from } = ranges[0]!;
@@ -157,6 +171,7 @@ export function pieceOf(job: string, node: NodeRecording, table: string, options
   if (wanted.rows === 0) return undefined;
   return {
     job,
+    ...(name === undefined ? {} : { recording: name }),
     node: node.name,
     batch: options.interval === undefined ? wanted : coarsen(wanted, options.interval, options.sampled),
   };

@@ -9,6 +9,7 @@ import { TextBuffer } from './text-buffer.ts';
 /** One series of the export: a GPU of a node, a disk, or a whole node when the table has no keys. */
 export interface Lane {
   job: string;
+  recording?: string;
   node: string;
   keys: string[];
 }
@@ -20,7 +21,7 @@ export interface WideForm {
   lanes: readonly Lane[];
   /** Microseconds between rows: samples that were taken in the same tick stand in the same row. */
   interval: number;
-  /** Names of the header's rows: metric, job where there are several, node, the keys. */
+  /** Names of the header's rows: metric, job where there are several, recording where a job has several, node, the keys. */
   levels: readonly string[];
   /** Which of a lane's names stand in the header below the metric. */
   names(lane: Lane): string[];
@@ -33,18 +34,18 @@ export interface WideForm {
 
 /** The series of some pieces, in the order people expect: node 2 before node 10. */
 export function lanesOf(pieces: readonly Piece[], known: readonly Lane[] = []): Lane[] {
-  const lanes = new Map<string, Lane>(known.map((lane) => [nameOf(lane.job, lane.node, lane.keys), lane]));
-  for (const { job, node, batch } of pieces) {
+  const lanes = new Map<string, Lane>(known.map((lane) => [nameOf(lane), lane]));
+  for (const { batch, ...whose } of pieces) {
     for (let s = 0; s + 1 < batch.series.length; s++) {
-      const keys = keysOf(batch, s);
-      lanes.set(nameOf(job, node, keys), { job, node, keys });
+      const lane: Lane = { ...whose, keys: keysOf(batch, s) };
+      lanes.set(nameOf(lane), lane);
     }
   }
   return [...lanes.values()].sort(compareLanes);
 }
 
 function compareLanes(a: Lane, b: Lane): number {
-  const order = byName(a.job, b.job) || byName(a.node, b.node);
+  const order = byName(a.job, b.job) || byName(a.recording ?? '', b.recording ?? '') || byName(a.node, b.node);
   if (order !== 0) return order;
   for (let k = 0; k < a.keys.length; k++) {
     const difference = byName(a.keys[k]!, b.keys[k] ?? '');
@@ -53,7 +54,7 @@ function compareLanes(a: Lane, b: Lane): number {
   return 0;
 }
 
-const nameOf = (job: string, node: string, keys: readonly string[]): string => [job, node, ...keys].join('\0');
+const nameOf = ({ job, recording = '', node, keys }: Lane): string => [job, recording, node, ...keys].join('\0');
 
 /** An agent may wake a little before its tick: such a sample still belongs to it. */
 const EARLY = 0.1;
@@ -112,10 +113,10 @@ function writeWindow(text: TextBuffer, form: WideForm, pieces: readonly Piece[])
   const width = lanes.length;
   const cursors: (Cursor | undefined)[] = new Array(width).fill(undefined);
   const values: (Float64Array | undefined)[] = new Array(width * metrics.length).fill(undefined);
-  const places = new Map(lanes.map((lane, i) => [nameOf(lane.job, lane.node, lane.keys), i]));
-  for (const { job, node, batch } of pieces) {
+  const places = new Map(lanes.map((lane, i) => [nameOf(lane), i]));
+  for (const { batch, ...whose } of pieces) {
     for (let s = 0; s + 1 < batch.series.length; s++) {
-      const lane = places.get(nameOf(job, node, keysOf(batch, s)));
+      const lane = places.get(nameOf({ ...whose, keys: keysOf(batch, s) }));
       if (lane === undefined) continue;
       cursors[lane] = { time: batch.time, next: batch.series[s]!, end: batch.series[s + 1]! };
       metrics.forEach((metric, m) => {
