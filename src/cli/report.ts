@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { isSettled } from '../jobs/is-settled.ts';
+import { idsText, isOfJob } from '../jobs/of-job.ts';
 import { type GatherOptions, gather, gatherStored } from '../judge/gather.ts';
 import { type Report, report } from '../judge/report.ts';
 import type { Recording } from '../recording/open.ts';
@@ -14,7 +15,7 @@ type Format = (typeof FORMATS)[number];
 
 export interface ReportOptions extends StoreOptions {
   format?: Format;
-  /** Only the job with this id. */
+  /** Only the job with this id, or the tasks of this array. */
   job?: string;
   step?: string;
   marker?: string;
@@ -33,7 +34,7 @@ export function define(command: Command): void {
   storeOption(command)
     .argument('[recording...]', 'recordings, or folders that hold some (default: the current folder)')
     .addOption(command.createOption('-f, --format <format>', 'how it looks').choices(FORMATS).default('text'))
-    .option('-j, --job <id>', 'only the job with this id')
+    .option('-j, --job <id>', 'only the job with this id (of an array: all of its tasks)')
     .option('--step <n>', 'only while this step of the scheduler ran')
     .option('--marker <name>', 'only while this phase lasted (tacho mark begin NAME)')
     .option('--from <time>', 'only from this time on (2026-11-15T20:49, -10m)')
@@ -82,10 +83,9 @@ async function reportsOf(paths: readonly string[], options: ReportOptions): Prom
   }
   await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
   const all = findRecordings(paths);
-  const found = options.job === undefined ? all : all.filter((r) => r.job.id === options.job);
+  const found = options.job === undefined ? all : all.filter((r) => isOfJob(r.job.id, options.job!));
   if (found.length === 0) {
-    const ids = all.map((r) => r.job.id).slice(0, 8);
-    throw usage(`no recording of job ${options.job} here`, `there are ${ids.join(', ')}`);
+    throw usage(`no recording of job ${options.job} here`, `there are ${idsText(all.map((r) => r.job.id))}`);
   }
   // of many recordings only what is wanted is asked for: a scheduler serves others too
   const steps = options.step !== undefined || found.length === 1;

@@ -1,0 +1,11 @@
+/** Whether an id is the wanted one, or a task of the array (Slurm's 4_1, PBS's 4[1]) that it names. */
+export const isOfJob = (id: string, wanted: string): boolean =>
+  id === wanted || (/^\d+$/.test(wanted) && (id.startsWith(`${wanted}_`) || id.startsWith(`${wanted}[`)));
+
+/** Ids for people: each once, in order, the first few of many. */
+export function idsText(ids: readonly string[], most = 12): string {
+  const order = new Intl.Collator('en', { numeric: true });
+  const all = [...new Set(ids)].sort(order.compare);
+  const rest = all.length - most;
+  return rest > 0 ? `${all.slice(0, most).join(', ')} and ${rest} more` : all.join(', ');
+}
