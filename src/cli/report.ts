@@ -112,7 +112,7 @@ function wantedOf(options: ReportOptions): GatherOptions {
 
 /** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */
 async function askHowItEnded(recording: Recording, steps: boolean): Promise<void> {
-  if (isSettled(recording.job, steps)) return;
+  if (isSettled(recording, steps)) return;
   const { refreshJob } = await import('../jobs/refresh.ts');
   recording.job = await refreshJob(recording, { steps });
 }

@@ -5,7 +5,7 @@ import type { Job, Step } from '../recording/job.ts';
 import type { Recording } from '../recording/open.ts';
 import { silentEnd } from '../recording/silent-end.ts';
 import type { Run } from './command.ts';
-import { isSettled, wasKilled } from './is-settled.ts';
+import { isSettled, lostNode, wasKilled } from './is-settled.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
 import type { Ending } from './scheduler.ts';
 
@@ -22,13 +22,16 @@ export async function refreshJob(
   { run = schedulerRunner(2), steps = false }: { run?: Run; steps?: boolean } = {},
 ): Promise<Job> {
   const { job } = recording;
-  if (isSettled(job, steps)) return job;
+  if (isSettled(recording, steps)) return job;
   const ended = job.end !== undefined && job.state !== 'running';
   const found = await schedulerNamed(job.scheduler).state(run, job, () => {});
   let known: Job = job;
   if (ended) {
     if (found === undefined) return job;
-    known = { ...job, ...(wasKilled(job) ? whoKilled(job, found) : {}), steps: stepsMeanwhile(job, found) };
+    const { waits, ...said } = job;
+    const killed = wasKilled(job) || (found.state === 'node_fail' && lostNode(recording));
+    const news = waits === true ? nextRun(found) : killed ? whoKilled(job, found) : {};
+    known = { ...said, ...news, steps: stepsMeanwhile(job, found) };
     // what still runs has no end yet: it is asked for again
     if (found.state === 'running') return known;
   } else if (found !== undefined && found.state !== 'running') {
@@ -48,16 +51,21 @@ export async function refreshJob(
   return known;
 }
 
-/** The scheduler's word on a command that was killed, when the job, or a step of it, ended with it. */
+/** The scheduler's word on a command that was killed or lost a node, when the job, or a step of it, ended with it. */
 function whoKilled(job: Job, found: Ending): Partial<Job> {
-  const { state, end, reason } = found;
+  const { state, end } = found;
   if (state === 'running' || state === 'completed' || state === 'failed' || state === 'unknown') {
     const step = (found.steps ?? []).findLast((each) => ENDED_STEP.has(each.state!) && endedWith(job, each.end));
     return step === undefined ? {} : { reason: `step ${step.id} ${ENDED_STEP.get(step.state!)}` };
   }
   if (!endedWith(job, end ?? job.end!)) return {};
-  return reason === undefined ? { state } : { state, reason };
+  return { state, ...nextRun(found) };
 }
+
+const nextRun = ({ reason, waits }: Ending): Partial<Job> => ({
+  ...(reason === undefined ? {} : { reason }),
+  ...(waits === true ? { waits } : {}),
+});
 
 /** How a scheduler may end a step of a job that goes on. */
 const ENDED_STEP = new Map([

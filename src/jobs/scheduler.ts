@@ -28,6 +28,8 @@ export interface Ending {
   exit_code?: number;
   signal?: string;
   reason?: string;
+  /** It was put back into the queue, and its next run has not started. */
+  waits?: true;
   steps?: Step[];
 }
 

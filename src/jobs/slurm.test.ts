@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Run } from './command.ts';
-import { accounted, repeated, slurm, slurmBytes, slurmSeconds } from './slurm.ts';
+import { repeated, slurm, slurmBytes, slurmSeconds } from './slurm.ts';
+import { accounted } from './slurm-ending.ts';
 import { answers, planFor } from './test-answers.ts';
 
 const ENVIRONMENT = {
@@ -258,4 +259,26 @@ test('a job that was put back into the queue is said to be started again only wh
   assert.equal(await reason('CANCELLED', '(null)'), 'put back into the queue by Slurm (restart 1)');
   assert.equal(await reason('RUNNING', 'c1'), 'put back into the queue; Slurm started it again (restart 1)');
   assert.equal(await reason('COMPLETED', 'c1'), 'put back into the queue; Slurm started it again (restart 1)');
+});
+
+test('what became of a requeued job is known from the accounting alone, too', async () => {
+  const first = '7|rq|NODE_FAIL|0:0|1700000000|1700000008|c1|\n';
+  const asked = async (lines: string) => {
+    const { run } = answers({ [`sacct -j 7 -D -P -n -o ${FIELDS}`]: { stdout: lines } });
+    const { reason, waits } = (await slurm.state(run, { id: '7', start: 1700000001e6 }, () => {}))!;
+    return [reason, waits];
+  };
+  const failed = 'a node of the job failed';
+  assert.deepEqual(await asked(first), [failed, undefined]);
+  assert.deepEqual(await asked(`${first}7|rq|PENDING|0:0|Unknown|Unknown|None assigned|\n`), [
+    `${failed}; put back into the queue by Slurm (restart 1)`,
+    true,
+  ]);
+  assert.deepEqual(await asked(`${first}7|rq|COMPLETED|0:0|1700000130|1700000133|c1|\n`), [
+    `${failed}; Slurm started it again (restart 1)`,
+    undefined,
+  ]);
+  // ids begin again some day: this one is somebody else's
+  const other = '7|old|COMPLETED|0:0|1700000000|1700000008|c1|\n7|new|COMPLETED|0:0|1790000130|1790000133|c1|\n';
+  assert.deepEqual(await asked(other), [undefined, undefined]);
 });

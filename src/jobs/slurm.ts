@@ -1,22 +1,9 @@
-import { formatDuration } from '../base/duration.ts';
-import type { Job, JobState, Step } from '../recording/job.ts';
+import type { Job } from '../recording/job.ts';
 import type { Environment } from './command.ts';
 import { expandHostlist } from './hostlist.ts';
-import {
-  type Ending,
-  known,
-  type Launcher,
-  type LaunchPlan,
-  type Scheduler,
-  type SchedulerFacts,
-  signalName,
-  whole,
-} from './scheduler.ts';
+import { known, type Launcher, type LaunchPlan, type Scheduler, type SchedulerFacts, whole } from './scheduler.ts';
+import { AGENT_STEP, accounted, again, endingFromScontrol, moment, nextWords, PUT_BACK, word } from './slurm-ending.ts';
 import { componentsOf, joinFacts } from './slurm-het.ts';
-
-/** Tacho's own step in a job has this name, so that it is told apart from the user's steps. */
-export const AGENT_STEP = 'tacho-agent';
-const PUT_BACK = 'put back into the queue';
 
 /** Slurm's commands print moments as epoch seconds when this is in their environment. */
 export const SLURM_TIMES = { SLURM_TIME_FORMAT: '%s' };
@@ -76,7 +63,7 @@ export const slurm: Scheduler = {
     const restart = whole(now.get('Restarts'));
     // the id may run again: then only the accounting still knows this run
     const same = restart === undefined || restart === (job.restart ?? 0);
-    const ending = now.size > 0 && same ? endingFromScontrol(now) : undefined;
+    const ending = now.size > 0 && same ? endingFromScontrol(now, slurmSeconds(now.get('TimeLimit'))) : undefined;
     const found = ending !== undefined && ending.state !== 'running' ? ending : (past?.ending ?? ending);
     if (found !== undefined) {
       const by = /^cancelled by uid (\d+)$/.exec(past?.ending.reason ?? '');
@@ -84,24 +71,23 @@ export const slurm: Scheduler = {
         const { stdout, trouble } = await run('id', ['-un', by[1]!]);
         found.reason = `cancelled by ${trouble === undefined ? stdout.trim() : `uid ${by[1]}`}`;
       }
-      if (!same) {
-        const next = again(now);
-        const said = next.startsWith(PUT_BACK) && found.reason === PUT_BACK ? undefined : found.reason;
-        found.reason = said === undefined ? next : `${said}; ${next}`;
+      const next = same ? past?.next : again(now);
+      if (next !== undefined) {
+        const words = nextWords(next, restart !== undefined && !same ? restart : (job.restart ?? 0) + 1);
+        const said = !next.started && found.reason === PUT_BACK ? undefined : found.reason;
+        found.reason = said === undefined ? words : `${said}; ${words}`;
+        if (next.waits) found.waits = true;
       }
       return steps === undefined ? found : { ...found, steps };
     }
-    if (!same) return { state: 'unknown', reason: again(now) };
+    if (!same) {
+      const next = again(now);
+      return { state: 'unknown', reason: nextWords(next, restart), ...(next.waits ? { waits: true } : {}) };
+    }
     tell('how the job ended', shown.trouble ?? account.trouble ?? `Slurm does not know job ${job.id} any more`);
     return undefined;
   },
 };
-
-/** A run that waits has no nodes yet. */
-const again = (shown: Map<string, string>): string =>
-  word(shown.get('NodeList')) === undefined
-    ? `${PUT_BACK} by Slurm (restart ${shown.get('Restarts')})`
-    : `Slurm started it again (restart ${shown.get('Restarts')})`;
 
 function srunAgents(plan: LaunchPlan, jobId: string, nodes: readonly string[], more: readonly string[]): Launcher {
   const args = [
@@ -297,112 +283,4 @@ function sharesFromScontrol(shown: Map<string, string>): NonNullable<Job['per_no
     for (const node of expandHostlist(found[1]!)) shares[node] = share;
   }
   return Object.keys(shares).length > 0 ? shares : undefined;
-}
-
-const word = (text: string | undefined): string | undefined =>
-  text === undefined || text === '(null)' || text === '' ? undefined : text;
-
-/** Epoch seconds (or a local ISO moment) as epoch microseconds; "Unknown" and "None" are undefined. */
-function moment(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d{9,}$/.test(text)) return Number(text) * 1e6;
-  const parsed = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(parsed) ? undefined : parsed * 1000;
-}
-
-const STATES: Record<string, JobState> = {
-  PENDING: 'running',
-  RUNNING: 'running',
-  SUSPENDED: 'running',
-  COMPLETING: 'running',
-  CONFIGURING: 'running',
-  STOPPED: 'running',
-  COMPLETED: 'completed',
-  FAILED: 'failed',
-  CANCELLED: 'cancelled',
-  TIMEOUT: 'timeout',
-  DEADLINE: 'timeout',
-  OUT_OF_MEMORY: 'out_of_memory',
-  NODE_FAIL: 'node_fail',
-  BOOT_FAIL: 'node_fail',
-  PREEMPTED: 'preempted',
-  REVOKED: 'cancelled',
-  REQUEUED: 'cancelled',
-};
-
-const stateOf = (text: string): JobState => STATES[text.split(/[ +]/)[0]!] ?? 'unknown';
-
-/** "3:0" is an exit code, "0:15" a signal; what Slurm itself ended has no exit code of its own. */
-function exitOf(state: JobState, text: string | undefined): { exit_code?: number; signal?: string } {
-  const found = /^(\d+):(\d+)$/.exec(text ?? '');
-  if (found === null) return {};
-  if (found[2] !== '0') return { signal: signalName(Number(found[2])) };
-  return state === 'completed' || found[1] !== '0' ? { exit_code: Number(found[1]) } : {};
-}
-
-function reasonOf(state: JobState, limit?: number): string | undefined {
-  if (state === 'timeout')
-    return limit === undefined ? 'time limit reached' : `time limit of ${formatDuration(limit)} reached`;
-  if (state === 'node_fail') return 'a node of the job failed';
-  if (state === 'out_of_memory') return 'it used more memory than it was given, and was killed';
-  if (state === 'preempted') return 'another job took its place';
-  return undefined;
-}
-
-function endingFromScontrol(shown: Map<string, string>): Ending {
-  const state = stateOf(shown.get('JobState') ?? '');
-  if (state === 'running') return { state };
-  return known({
-    state,
-    end: moment(shown.get('EndTime')),
-    ...exitOf(state, shown.get('ExitCode')),
-    reason: reasonOf(state, slurmSeconds(shown.get('TimeLimit'))),
-  }) as Ending;
-}
-
-/** What `sacct` holds of the run that was going on at `start`: how it ended, and its steps. */
-export function accounted(text: string, start: number): { ending: Ending; steps: Step[] } | undefined {
-  interface Run {
-    begun: number;
-    ending: Ending;
-    steps: Step[];
-  }
-  const runs: Run[] = [];
-  let resized = false;
-  for (const line of text.split('\n')) {
-    const [id, name, state, exit, from, to, nodes, tasks] = line.split('|');
-    if (state === undefined) continue;
-    const dot = id!.indexOf('.');
-    if (dot < 0) {
-      const by = /^CANCELLED by (\d+)/.exec(state)?.[1];
-      const word = stateOf(state);
-      const requeued = state.startsWith('REQUEUED') ? PUT_BACK : undefined;
-      const reason = by !== undefined ? `cancelled by uid ${by}` : (requeued ?? reasonOf(word));
-      const ended = word === 'running' ? {} : { end: moment(to), ...exitOf(word, exit) };
-      const ending = known({ state: word, ...ended, reason }) as Ending;
-      // a job that lost a node and went on has a line for each of its sizes: they are one run, which the last one ended
-      const before = resized ? runs.at(-1) : undefined;
-      if (before === undefined) runs.push({ begun: moment(from) ?? Infinity, ending, steps: [] });
-      else before.ending = ending;
-      resized = state.startsWith('RESIZING');
-      continue;
-    }
-    const step = id!.slice(dot + 1);
-    // slurmd's own step, and Tacho's, are not what the user ran
-    if (step === 'extern' || name === AGENT_STEP) continue;
-    runs.at(-1)?.steps.push(
-      known({
-        id: step,
-        name: name || undefined,
-        start: moment(from),
-        end: moment(to),
-        state: state.split(' ')[0]!.toLowerCase(),
-        nodes: expandHostlist(nodes ?? ''),
-        tasks: whole(tasks),
-        exit_code: exitOf(stateOf(state), exit).exit_code,
-      }) as Step,
-    );
-  }
-  // the newest run that had begun when recording began; Slurm's moments are whole seconds
-  return runs.filter((run) => run.begun <= start + 1e6).at(-1) ?? runs.at(-1);
 }

@@ -210,6 +210,49 @@ test('a command that the scheduler killed: who did it, and the steps that ran me
   assert.deepEqual([own.state, own.steps?.length], ['failed', 1]);
 });
 
+test('a command that ended well although a node of its job failed: the scheduler is asked, until the next run has begun', async (t) => {
+  const { env, options } = machine(t);
+  const { recording } = await startRecording(env, options);
+  await stopRecording(env, undefined, silently);
+  const opened = openRecording(recording);
+  const own = opened.job;
+  const first = `5|crash|NODE_FAIL|0:0|1794777907|1794777938|c[1,3]|
+5.batch|batch|CANCELLED||1794777907|1794777938|c1|1
+5.0|burn|NODE_FAIL|0:0|1794777908|1794777938|c[1,3]|2
+`;
+  const ran = { start: 1794777907_500000, end: 1794777938_400000, state: 'completed', exit_code: 0 } as const;
+  const fields = 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks';
+  const asked = (next: string) => {
+    const { run } = answers({ [`sacct -j 5 -D -P -n -o ${fields}`]: { stdout: first + next } });
+    return refreshJob(opened, { run });
+  };
+  // every agent has said its end: nobody has lost anything, and nobody is asked
+  opened.job = { ...own, ...ran, id: '5', scheduler: 'slurm' };
+  assert.equal((await asked('')).state, 'completed');
+
+  opened.job = { ...opened.job, nodes: [...own.nodes, 'c3'] };
+  const failed = await asked('5|crash|PENDING|0:0|Unknown|Unknown|None assigned|\n');
+  const why = 'a node of the job failed';
+  assert.deepEqual(
+    [failed.state, failed.reason, failed.end],
+    ['node_fail', `${why}; put back into the queue by Slurm (restart 1)`, ran.end],
+  );
+  opened.job = openRecording(recording).job;
+  assert.equal(opened.job.state, 'node_fail');
+
+  const again = await asked('5|crash|COMPLETED|0:0|1794778060|1794778090|c1|\n');
+  assert.deepEqual(
+    [again.state, again.reason, again.waits],
+    ['node_fail', `${why}; Slurm started it again (restart 1)`, undefined],
+  );
+  opened.job = openRecording(recording).job;
+  assert.equal((await refreshJob(opened, answers({}))).reason, again.reason);
+
+  // a node that failed long after the command had ended is none of its business
+  opened.job = { ...own, ...ran, id: '5', scheduler: 'slurm', end: 1794777810_000000, nodes: [...own.nodes, 'c3'] };
+  assert.equal((await asked('')).state, 'completed');
+});
+
 test('a registry that somebody else could write to is refused', (t) => {
   const { folder, env } = machine(t);
   fs.mkdirSync(path.join(folder, 'run/tacho'), { mode: 0o700 });

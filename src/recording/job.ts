@@ -89,6 +89,8 @@ export interface Job {
   signal?: string;
   /** In words, when more is known about how it ended ("time limit of 1 h reached"). */
   reason?: string;
+  /** This run was put back into the queue and waits there: what became of it is asked for again. */
+  waits?: true;
   steps?: Step[];
   tags: Record<string, string>;
   /** What people said of it afterwards (`tacho annotate`). */
