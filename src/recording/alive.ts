@@ -3,23 +3,32 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { code } from '../base/fault.ts';
 import type { AgentRecord } from './agent-record.ts';
+import { lastTime } from './last-time.ts';
 import type { NodeRecording } from './open.ts';
 
 /** So many intervals (and at least so many seconds) without a new sample mean that the agent is gone. */
 const INTERVALS = 5;
 const SECONDS = 30;
 
-/** When the newest sample of a node was written to its live files, in epoch microseconds; undefined: there are none. */
+/**
+ * When the newest sample of a node was taken and written to its live files, in epoch microseconds; undefined: there are
+ * none. The sample says so itself: the file may be a copy, and then its own time is that of copying.
+ */
 export function newestWrite(node: NodeRecording): number | undefined {
   let newest: number | undefined;
+  let withoutSample: number | undefined;
   for (const files of node.tables.values()) {
     const live = files.parts.at(-1);
     if (live === undefined) continue;
-    const stat = fs.statSync(path.join(node.folder, live), { throwIfNoEntry: false });
-    const written = stat === undefined ? 0 : Math.round(stat.mtimeMs * 1e3);
-    if (written > (newest ?? 0)) newest = written;
+    const file = path.join(node.folder, live);
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    if (stat === undefined) continue;
+    const written = Math.round(stat.mtimeMs * 1e3);
+    const taken = lastTime(file);
+    if (taken === undefined) withoutSample = Math.max(written, withoutSample ?? 0);
+    else newest = Math.max(Math.min(written, taken), newest ?? 0);
   }
-  return newest;
+  return newest ?? withoutSample;
 }
 
 /** When the newest sample was written, on any node. */
