@@ -1,6 +1,6 @@
 /*
  * Which process image this is: its rank, tags, working directory, program, names and arguments, as all of its lines have them.
- * A text that is too long for a line is sent ahead in lines of its own ("A"), and "\c" stands in its place.
+ * A text that is too long for a line is sent ahead, and "\c" stands in its place.
  */
 #include "record.h"
 #include <fcntl.h>
@@ -16,23 +16,13 @@ static const char continued[] = "\\c";
 /* Room that the arguments, which come last, leave to the others. */
 enum { ONE_TEXT = 480, ONE_NAME = 256 };
 
-static void send_piece(const char *field, const char *bytes, size_t length)
+static struct ahead begin_sending(const char *field)
 {
     /* only one thread runs when a process starts: no other can be using it, and stacks may be small */
     static char line[LINE_BYTES];
-    while (length > 0) {
-        struct text text;
-        begin_line(&text, line, sizeof line, "A1");
-        add_field(&text, process.pid);
-        add_field(&text, process.start);
-        add_char(&text, '\t');
-        add_word(&text, field);
-        add_char(&text, '\t');
-        size_t sent = add_escaped(&text, bytes, length);
-        append(line, end_line(&text, line));
-        bytes += sent;
-        length -= sent;
-    }
+    struct ahead to = { .pid = process.pid, .start = process.start, .line = line, .size = sizeof line };
+    begin_ahead(&to, field);
+    return to;
 }
 
 static void add_within(size_t room_for, const char *field, const char *bytes, size_t length)
@@ -43,7 +33,9 @@ static void add_within(size_t room_for, const char *field, const char *bytes, si
         made.at = room.at;
         return;
     }
-    send_piece(field, bytes, length);
+    struct ahead to = begin_sending(field);
+    add_ahead(&to, bytes, length);
+    end_ahead(&to);
     add_word(&made, continued);
 }
 
@@ -190,12 +182,14 @@ static void add_arguments(char *scratch, size_t size)
     if (length < piece && add_escaped(&room, scratch + skipped, length - skipped) == length - skipped) {
         made.at = room.at;
     } else {
-        add_word(&made, continued);
+        struct ahead to = begin_sending("args");
         do {
-            send_piece("args", scratch + skipped, length - skipped);
+            add_ahead(&to, scratch + skipped, length - skipped);
             length = next_piece(&source, scratch, piece);
             skipped = skip_program(&inside, scratch, length);
         } while (length > 0);
+        end_ahead(&to);
+        add_word(&made, continued);
     }
     close_file(source.descriptor);
 }

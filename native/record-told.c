@@ -19,32 +19,24 @@ bool may_tell(void)
     return process.on && syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) == process.seccomp;
 }
 
-/* A long text goes ahead in lines of its own. */
-struct ahead {
+/* Who a line is about; long texts go ahead of it. */
+struct about {
     pid_t pid;
     int64_t start;
-    const char *field;
 };
 
-static void send_ahead(const struct ahead *to, const char *bytes, size_t length)
+/* `zero` is 1 where the zeros that end the texts belong to them. */
+static void send_texts(const struct about *about, const char *field, char *const *texts, size_t zero)
 {
     char line[TOLD_BYTES];
-    while (length > 0) {
-        struct text text;
-        begin_line(&text, line, sizeof line, "A1");
-        add_field(&text, to->pid);
-        add_field(&text, to->start);
-        add_char(&text, '\t');
-        add_word(&text, to->field);
-        add_char(&text, '\t');
-        size_t sent = add_escaped(&text, bytes, length);
-        append(line, end_line(&text, line));
-        bytes += sent;
-        length -= sent;
-    }
+    struct ahead to = { .pid = about->pid, .start = about->start, .line = line, .size = sizeof line };
+    begin_ahead(&to, field);
+    for (; *texts != NULL; texts++)
+        add_ahead(&to, *texts, strlen(*texts) + zero);
+    end_ahead(&to);
 }
 
-static void add_told(struct text *text, const struct ahead *to, const char *bytes, size_t room)
+static void add_told(struct text *text, const struct about *about, const char *field, const char *bytes, size_t room)
 {
     add_char(text, '\t');
     if (bytes == NULL)
@@ -55,7 +47,8 @@ static void add_told(struct text *text, const struct ahead *to, const char *byte
         text->at = trial.at;
         return;
     }
-    send_ahead(to, bytes, length);
+    char *const texts[] = { (char *)bytes, NULL };
+    send_texts(about, field, texts, 0);
     add_word(text, "\\c");
 }
 
@@ -77,7 +70,7 @@ static const char *first_of(char *const *environment, const char *const *names)
 }
 
 /* All but the first, which is the program itself; each with the zero that ends it. */
-static void add_told_arguments(struct text *text, struct ahead *to, char *const *arguments)
+static void add_told_arguments(struct text *text, const struct about *about, char *const *arguments)
 {
     bool fits = true;
     add_char(text, '\t');
@@ -91,9 +84,7 @@ static void add_told_arguments(struct text *text, struct ahead *to, char *const 
         *text = trial;
         return;
     }
-    to->field = "args";
-    for (char *const *each = first; *each != NULL; each++)
-        send_ahead(to, *each, strlen(*each) + 1);
+    send_texts(about, "args", first, 1);
     add_word(text, "\\c");
 }
 
@@ -103,7 +94,7 @@ static void tell(const char *how, int64_t time, pid_t pid, pid_t parent, const c
 {
     static const char *const ranks[] = { RANK_VARIABLES, NULL }, *const tags[] = { TAG_VARIABLES, NULL };
     char line[TOLD_BYTES], folder[SHORT_BYTES];
-    struct ahead to = { pid, time, "rank" };
+    struct about about = { pid, time };
     struct text text;
     long length = syscall(SYS_getcwd, folder, sizeof folder);
     begin_line(&text, line, sizeof line, "S3");
@@ -115,17 +106,13 @@ static void tell(const char *how, int64_t time, pid_t pid, pid_t parent, const c
     add_field(&text, syscall(SYS_getsid, pid));
     add_field(&text, syscall(SYS_getuid));
     add_word(&text, how);
-    add_told(&text, &to, first_of(environment, ranks), 32);
-    to.field = "tags";
-    add_told(&text, &to, first_of(environment, tags), 256);
-    to.field = "directory";
-    add_told(&text, &to, length > 1 && folder[0] == '/' ? folder : NULL, 256);
-    to.field = "path";
-    add_told(&text, &to, path, 256);
-    to.field = "argv0";
-    add_told(&text, &to, arguments == NULL ? NULL : arguments[0], 128);
+    add_told(&text, &about, "rank", first_of(environment, ranks), 32);
+    add_told(&text, &about, "tags", first_of(environment, tags), 256);
+    add_told(&text, &about, "directory", length > 1 && folder[0] == '/' ? folder : NULL, 256);
+    add_told(&text, &about, "path", path, 256);
+    add_told(&text, &about, "argv0", arguments == NULL ? NULL : arguments[0], 128);
     add_char(&text, '\t');
-    add_told_arguments(&text, &to, arguments);
+    add_told_arguments(&text, &about, arguments);
     append(line, end_line(&text, line));
 }
 

@@ -9,6 +9,7 @@
  *
  *   record-text.c      a line is put together
  *   record-file.c      small files are read, a line is appended
+ *   record-ahead.c     a text that is too long for a line goes ahead of it
  *   record-counters.c  what the kernel counted for a process or a thread
  *   record-events.c    perf events
  *   record-identity.c  which program, with which arguments, where
@@ -125,6 +126,19 @@ long read_some(int descriptor, void *buffer, size_t size);
 int read_file(const char *path, char *buffer, size_t size);
 void close_file(int descriptor);
 bool append(const char *bytes, size_t length);
+
+/* record-ahead.c */
+struct ahead {
+    pid_t pid;
+    int64_t start;
+    char *line; /* to put a piece together in */
+    size_t size;
+    const char *field;
+    struct text text;
+};
+void begin_ahead(struct ahead *to, const char *field);
+void add_ahead(struct ahead *to, const char *bytes, size_t length);
+void end_ahead(struct ahead *to);
 
 /* record-counters.c */
 bool count_process(int64_t *metrics, char *scratch, size_t size);

@@ -88,6 +88,13 @@ export function recordLines(
     calls: calls + 1,
   });
 
+  /** And with the texts that went ahead of it. */
+  function withTexts(before?: Written): Written {
+    const { bytes, calls } = withThis(before);
+    const ahead = texts.written(`${word(2)}:${word(3)}`);
+    return { bytes: bytes + ahead.bytes, calls: calls + ahead.calls };
+  }
+
   /** The start that a line has, as it stands there. */
   function startOf(held: Buffer | undefined): string {
     let start = '';
@@ -114,7 +121,7 @@ export function recordLines(
     if (waiting.get(pid)?.exit !== undefined) letGo(pid);
     dropTold(waiting.get(pid), pid);
     wait('told', pid);
-    const wrote = is(8, 'told') ? withThis(before?.wrote) : (before?.wrote ?? NOTHING);
+    const wrote = is(8, 'told') ? withTexts(before?.wrote) : (before?.wrote ?? NOTHING);
     known.begin(pid, {
       start,
       ppid: number(4),
@@ -137,7 +144,7 @@ export function recordLines(
     if (is(8, 'fork')) {
       letGo(pid);
       wait('fork', pid);
-      known.begin(pid, { start, ppid: number(4), line: line(), told: false, wrote: withThis(), wroteBefore: NOTHING });
+      known.begin(pid, { start, ppid: number(4), line: line(), told: false, wrote: withTexts(), wroteBefore: NOTHING });
       return;
     }
     // a process that executes a program keeps the parent that it was started by, which may have ended since
@@ -154,7 +161,7 @@ export function recordLines(
       line: line(),
       told: false,
       before: undefined,
-      wrote: withThis(same?.wrote),
+      wrote: withTexts(same?.wrote),
       wroteBefore: same?.wrote ?? NOTHING,
     });
     rows.addStart(ppid);
@@ -251,7 +258,8 @@ export function recordLines(
       else if (kind === START && count === START_FIELDS) started();
       else if (kind === END && count >= END_FIELDS) ended();
       else if (kind === THREAD && count >= THREAD_FIELDS) rows.addThread();
-      else if (kind === TEXT && count === TEXT_FIELDS) texts.add(`${word(1)}:${word(2)}`, word(3), fields.bytes(4));
+      else if (kind === TEXT && count === TEXT_FIELDS)
+        texts.add(`${word(1)}:${word(2)}`, word(3), fields.bytes(4), fields.length());
       else if (kind === WAITED && count === WAITED_FIELDS) waited();
       else if (kind === TAKEN_BACK && count === TAKEN_BACK_FIELDS) takenBack();
       else trouble.torn++;

@@ -1,32 +1,51 @@
 import { decode } from './process-record-fields.ts';
+import { NOTHING, type Written } from './process-record-known.ts';
 
 /** Texts that are too long for a line, by the image that they belong to. */
 export interface LongTexts {
-  /** Adds a piece; a character may be divided between two. */
-  add(id: string, field: string, piece: Buffer): void;
+  /** Adds a piece, from a line of this length; a character may be divided between two. */
+  add(id: string, field: string, piece: Buffer, line: number): void;
   get(id: string, field: string): string;
+  /** The lines that they came in. */
+  written(id: string): Written;
   forget(id: string): void;
+}
+
+interface Text {
+  readonly pieces: Buffer[];
+  /** What they say together: a start and an end ask for it. */
+  whole?: string;
 }
 
 /** They are kept until their process has ended; of those that were killed the oldest are let go. */
 const MOST_BYTES = 16 << 20;
 
 export function longTexts(): LongTexts {
-  const texts = new Map<string, Map<string, Buffer[]>>();
+  const texts = new Map<string, Map<string, Text>>();
+  const lines = new Map<string, Written>();
   let kept = 0;
 
   function forget(id: string): void {
-    for (const pieces of texts.get(id)?.values() ?? []) for (const piece of pieces) kept -= piece.length;
+    for (const { pieces } of texts.get(id)?.values() ?? []) for (const piece of pieces) kept -= piece.length;
     texts.delete(id);
+    lines.delete(id);
   }
 
   return {
     forget,
-    get: (id, field) => decode(field, Buffer.concat(texts.get(id)?.get(field) ?? [])),
-    add(id, field, piece) {
-      const own = texts.get(id) ?? new Map<string, Buffer[]>();
-      const pieces = own.get(field) ?? [];
-      texts.set(id, own.set(field, pieces));
+    get(id, field) {
+      const text = texts.get(id)?.get(field);
+      if (text === undefined) return '';
+      text.whole ??= decode(field, Buffer.concat(text.pieces));
+      return text.whole;
+    },
+    written: (id) => lines.get(id) ?? NOTHING,
+    add(id, field, piece, line) {
+      const { bytes, calls } = lines.get(id) ?? NOTHING;
+      lines.set(id, { bytes: bytes + line, calls: calls + 1 });
+      const own = texts.get(id) ?? new Map<string, Text>();
+      const pieces = own.get(field)?.pieces ?? [];
+      texts.set(id, own.set(field, { pieces }));
       pieces.push(piece);
       kept += piece.length;
       for (const oldest of texts.keys()) {

@@ -526,6 +526,21 @@ test('long folders, tags and many empty arguments survive', { skip }, () => {
   }
 });
 
+test('many arguments go ahead in few lines, which are not what the program wrote', { skip }, () => {
+  const words = Array.from({ length: 9000 }, (_, i) => `${i}`);
+  const own = recorded([cases, 'exit', '0', ...words]);
+  assert.equal(own.ends[0]!.args, `exit 0 ${words.join(' ')}`);
+  assert.ok(own.lines.length < 20, `${own.lines.length} lines`);
+  for (const name of ['fork_exec_this', 'vfork_exec_this', 'spawn_this', 'spawnp_this']) {
+    const { starts, ends, lines } = run(name, cases, 'exit', '0', ...words);
+    const child = ends.find((row) => row.args.startsWith('exit 0 0 1 '))!;
+    assert.deepEqual([starts.length, ends.length, child.args], [2, 2, own.ends[0]!.args], name);
+    assert.deepEqual([child.wchar, child.syscw], [0, 0], name);
+    // as the parent's, as told, and as the child's own
+    assert.ok(lines.length < 100, `${name}: ${lines.length} lines`);
+  }
+});
+
 test('six writers at once: every line is whole', { skip }, () => {
   const loop = `i=0; while [ $i -lt 100 ]; do /bin/true $1 $i ${'x'.repeat(1500)}; i=$((i+1)); done`;
   const script = `for w in 1 2 3 4 5 6; do sh -c '${loop}' loop $w & done; wait`;
