@@ -1,7 +1,7 @@
 /*
- * launch FD [NAME=VALUE...] -- COMMAND [ARGUMENT...]
+ * launch FD[,CLOSED...] [NAME=VALUE...] -- COMMAND [ARGUMENT...]
  *
- * Runs COMMAND, with these variables added to its environment, and reports on descriptor FD what the kernel says of it:
+ * Runs COMMAND, with these variables added to its environment and without the descriptors CLOSED, and reports on descriptor FD what the kernel says of it:
  * its process id when it has started, and its exit status, wall time and resource usage when it has ended. One line each:
  *
  *     started PID
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
         first++;
     char **command = argv + first + 1;
     if (first + 1 >= argc) {
-        fprintf(stderr, "usage: launch FD [NAME=VALUE...] -- COMMAND [ARGUMENT...]\n");
+        fprintf(stderr, "usage: launch FD[,CLOSED...] [NAME=VALUE...] -- COMMAND [ARGUMENT...]\n");
         return 2;
     }
     int report = atoi(argv[1]);
@@ -156,6 +156,8 @@ int main(int argc, char **argv)
             sigaction(left_to_command[i], &kept[i], NULL);
         for (int i = 2; i < first; i++)
             putenv(argv[i]);
+        for (const char *at = strchr(argv[1], ','); at != NULL; at = strchr(at + 1, ','))
+            close(atoi(at + 1));
         execvp(command[0], command);
         int why = errno;
         if (write(gate[1], &why, sizeof why) < 0)

@@ -231,6 +231,17 @@ test('descriptors that were open stay open for the command: locks, logs, the job
   assert.equal(fs.readFileSync(path.join(cwd, 'nine'), 'utf8'), 'b\n');
 });
 
+test('an output that is closed is closed for the command, too', (t) => {
+  const cwd = temporaryFolder(t);
+  const done = spawnSync('bash', ['-c', `${TACHO} run --no-report -o rec -- sh -c 'echo x' >&-`], {
+    cwd,
+    encoding: 'utf8',
+  });
+  assert.notEqual(done.status, 0);
+  assert.match(done.stderr, /echo: /);
+  assert.equal(JSON.parse(fs.readFileSync(path.join(cwd, 'rec/job.json'), 'utf8')).state, 'failed');
+});
+
 test('two that begin at once get a folder each', async (t) => {
   const cwd = temporaryFolder(t);
   const codes = await Promise.all(

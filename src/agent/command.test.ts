@@ -17,6 +17,18 @@ test('exit codes and signals are those of the command', async () => {
   assert.equal(killed.exitCode, undefined);
 });
 
+test('what was closed when Tacho was started is closed for the command, and nothing else is', { skip }, async () => {
+  const look = 'for fd in 0 1 2; do [ -e /proc/$$/fd/$fd ] && open=$open$fd; done; exit "1$open"';
+  const open = async (named?: string): Promise<number | undefined> => {
+    const env = { ...process.env, ...(named === undefined ? {} : { TACHO_DESCRIPTORS: named }) };
+    return (await (await runCommand(['sh', '-c', look], env)).ended).exitCode;
+  };
+  // exit codes have eight bits
+  assert.equal(await open(), 1012 % 256);
+  assert.equal(await open(' -1'), 102);
+  assert.equal(await open(' -0 -1 -2 5'), 1);
+});
+
 test('CPU time and wall time of a short command are the kernel’s', async () => {
   const { usage } = await (await runCommand(['sh', '-c', 'sleep 0.05'], process.env)).ended;
   assert.ok(usage!.wall_seconds >= 0.05, `wall ${usage!.wall_seconds}`);

@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { constants } from 'node:os';
 import { Fault } from '../base/fault.ts';
 import { ours } from '../base/ours.ts';
+import { warn } from '../base/warn.ts';
 import type { Usage } from '../recording/job.ts';
 
 /** How a command ended. */
@@ -34,10 +35,14 @@ export async function runCommand(
   const launcher = ours('native/build/launch');
   const { TACHO_DESCRIPTORS: named, ...theirs } = env;
   const stdio = inherited(named);
+  const closed = closedOf(named);
   return fs.existsSync(launcher)
-    ? launched(launcher, command, theirs, more, stdio)
-    : plain(command, { ...theirs, ...more }, stdio);
+    ? launched(launcher, command, theirs, more, stdio, closed)
+    : plain(command, { ...theirs, ...more }, stdio, closed);
 }
+
+/** Those of the first three that were closed when Tacho was started: Node has put /dev/null in their place. */
+const closedOf = (named = ''): string[] => named.split(' ').flatMap((word) => /^-([012])$/.exec(word)?.[1] ?? []);
 
 /** What the command gets of our descriptors: the three, and those that the launcher script found open (make's, locks, logs). */
 function inherited(named = ''): (number | 'ignore')[] {
@@ -56,11 +61,12 @@ function launched(
   env: NodeJS.ProcessEnv,
   more: Readonly<Record<string, string>>,
   stdio: readonly (number | 'ignore')[],
+  closed: readonly string[],
 ): Promise<RunningCommand> {
   // a name without a value is taken away: the launcher is Tacho's own, the command is not
   const settings = ['TACHO_OWN', ...Object.entries(more).map(([name, value]) => `${name}=${value}`)];
   const report = stdio.length;
-  const child = spawn(launcher, [String(report), ...settings, '--', ...command], {
+  const child = spawn(launcher, [[report, ...closed].join(','), ...settings, '--', ...command], {
     stdio: [...stdio, 'pipe'],
     env: { ...env, TACHO_OWN: '1' },
   });
@@ -116,8 +122,11 @@ async function plain(
   command: readonly string[],
   env: NodeJS.ProcessEnv,
   stdio: readonly (number | 'ignore')[],
+  closed: readonly string[],
 ): Promise<RunningCommand> {
   sayWhatIsLost(command, env);
+  for (const fd of closed)
+    warn(`descriptor ${fd}, which is closed, is /dev/null for the command without native/build/launch`);
   const before = await childrenUsage();
   const own = process.resourceUsage().maxRSS * 1024;
   const begin = performance.now();
