@@ -36,7 +36,7 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
     ...words,
     tags: { ...job.tags, ...words?.tags },
     ...ended,
-    end: Math.max(ended.end ?? end?.end ?? last ?? job.start, job.start),
+    end: Math.max(end?.end ?? ended.end ?? last ?? job.start, job.start),
   });
   left?.remove();
 }

@@ -59,6 +59,8 @@ export interface JobRecording {
   hasProcesses(): boolean;
   /** Its processes are told by this cgroup from now on. */
   inCgroup(cgroup: CgroupJob): void;
+  /** What a prolog says of a job that was found by its cgroup. */
+  told(said: NodeJob): void;
   /** This job runs on the node too. */
   sharesWith(name: string): void;
   /** Takes the last sample, names what is left of the job, completes job.json. */
@@ -177,6 +179,15 @@ export function recordJob(
       agent.glance();
       lookAgain(found);
     },
+    told({ begin, cluster, account, partition, directory, tags }) {
+      job = {
+        ...known({ cluster, account, partition, directory }),
+        ...job,
+        start: Math.min(job.start, begin ?? job.start),
+        tags: { ...tags, ...job.tags },
+      };
+      save();
+    },
     sharesWith(name) {
       const others = agent.record.shared_with ?? [];
       if (others.includes(name)) return;
@@ -200,7 +211,9 @@ export function recordJob(
       await learned;
       job = { ...job, ...outcome(end), end: Math.max(ended, job.start) };
       const said = isFirst && scheduler !== undefined ? await ask() : undefined;
-      if (said !== undefined) job = { ...job, ...said, end: said.end ?? job.end! };
+      // Slurm has whole seconds
+      const exact = end.end !== undefined && end.guessed !== true;
+      if (said !== undefined) job = { ...job, ...said, end: exact ? job.end! : (said.end ?? job.end!) };
       save();
     },
     pause(why) {

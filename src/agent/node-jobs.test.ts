@@ -16,6 +16,9 @@ function watched(t: TestContext, failures = 0) {
   const folder = path.join(machine.host.root, 'jobs');
   fs.mkdirSync(folder);
   const events: string[] = [];
+  const expected: string[] = [];
+  /** What comes while a job is begun. */
+  const meanwhile = { come: (): void => {} };
   const time = { now: 1_800_000_000e6 };
   let failing = failures;
   const closing = Promise.withResolvers<void>();
@@ -25,12 +28,15 @@ function watched(t: TestContext, failures = 0) {
     nodeJobs({
       folder,
       endedCgroups: endedCgroups(memory),
-      cgroups: cgroupJobs(machine.host),
+      cgroups: cgroupJobs(machine.host, 'c1'),
       now: () => time.now,
       begun(name, job, by, cgroup) {
         if (failing-- > 0) throw new Error('no room');
         events.push(`begun ${name} ${job.user ?? '?'} by ${by}${cgroup === undefined ? '' : ` ${cgroup.path}`}`);
+        meanwhile.come();
       },
+      expected: (name) => void expected.push(name),
+      told: (name, job) => void events.push(`told ${name} ${job.begin ?? '?'}`),
       inCgroup: (name, { path }) => void events.push(`cgroup ${name} ${path}`),
       ended(name, end, why) {
         events.push(`ended ${name} ${end.exitCode ?? '?'}: ${why}`);
@@ -49,6 +55,8 @@ function watched(t: TestContext, failures = 0) {
     folder,
     time,
     write,
+    meanwhile,
+    expected,
     /** What a look sees. */
     look(): string[] {
       events.length = 0;
@@ -186,9 +194,9 @@ test('a job with a file is one job, also when its cgroup was there first or is t
   machine.write(`${CGROUP}/job_18/cgroup.procs`, '5\n');
   assert.deepEqual(look(), ['cgroup 17 /slurm/uid_1001/job_17']);
   assert.deepEqual(look(), ['begun 18 ada by cgroup /slurm/uid_1001/job_18']);
-  write('18', 'SLURM_JOB_ID=18\n');
+  write('18', 'SLURM_JOB_ID=18\nBEGIN=1799999999.5\n');
   write('17.end', 'SLURM_JOB_ID=17\n');
-  assert.deepEqual(look(), ['ended 17 ?: the job has ended']);
+  assert.deepEqual(look(), ['told 18 1799999999500000', 'ended 17 ?: the job has ended']);
   machine.remove(`${CGROUP}/job_18`);
   assert.deepEqual(look(), [], 'its epilog will say so');
   assert.deepEqual(look(), [], 'a cgroup that is cleaned up late is no new job');
@@ -196,13 +204,34 @@ test('a job with a file is one job, also when its cgroup was there first or is t
   assert.deepEqual(look(), ['ended 18 ?: the job has ended']);
 });
 
+test('the tasks of an array that come together all begin by their files, and have a place before the first begins', (t) => {
+  const { look, machine, write, expected, meanwhile } = watched(t);
+  write('17', 'SLURM_JOB_ID=17\n');
+  write('18', 'SLURM_JOB_ID=18\n');
+  const known: string[] = [];
+  meanwhile.come = () => {
+    known.push(expected.join(' '));
+    write('19', 'SLURM_JOB_ID=19\n');
+    for (const id of ['17', '18', '19']) machine.write(`${CGROUP}/job_${id}/cgroup.procs`, '5\n');
+  };
+  assert.deepEqual(look(), ['begun 17 ? by file', 'begun 18 ? by file']);
+  assert.deepEqual(known, ['17 18', '17 18 19']);
+  const second = look();
+  assert.equal(second[0], 'begun 19 ? by file');
+  assert.deepEqual(
+    second.slice(1).sort(),
+    ['17', '18', '19'].map((id) => `cgroup ${id} /slurm/uid_1001/job_${id}`),
+  );
+  assert.deepEqual(expected, ['17', '18', '19']);
+});
+
 test('a file that is no job file is said once, and a job that cannot be recorded is tried again', (t) => {
   const { look, write } = watched(t, 2);
   write('bad', 'hello\n');
   write('17', 'SLURM_JOB_ID=17\n');
   assert.deepEqual(look(), [
-    'refused 17: the job is not recorded yet: no room',
     'refused bad: it has no line SLURM_JOB_ID=',
+    'refused 17: the job is not recorded yet: no room',
   ]);
   assert.deepEqual(look(), []);
   assert.deepEqual(look(), ['begun 17 ? by file']);

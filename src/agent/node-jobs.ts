@@ -14,10 +14,14 @@ export interface NodeJobsOptions {
   endedCgroups?: EndedCgroups;
   /** Epoch microseconds. */
   now(): number;
+  /** A job file is new: the job is begun in a moment, after others perhaps. Its first task may look already. */
+  expected(name: string, job: NodeJob): void;
   /** A job runs here. When this throws, the job is offered again at the next look. */
   begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void;
   /** Slurm has a cgroup now for a job that has begun without. */
   inCgroup(name: string, cgroup: CgroupJob): void;
+  /** A job that was found by its cgroup has a file now, which knows more of it. */
+  told(name: string, job: NodeJob): void;
   /** Its files stay until this is done: what they say is lost with them. */
   ended(name: string, end: NodeJobEnd, why: string): Promise<void>;
   /** Both came while nobody looked: the job may have been recorded by an agent before this one. */
@@ -54,6 +58,8 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
   const since = options.now();
   const running = new Map<string, Running>();
   const refused = new Set<string>();
+  /** Job files that were told of by `expected`. */
+  const expected = new Set<string>();
   /** Cgroups of jobs that were not begun yet: since when they are there. */
   const seen = new Map<string, number>();
   /** Jobs that have ended while their cgroup was still there. */
@@ -110,7 +116,11 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
 
   /** Files that have taken the place of these meanwhile stay: they are of another run. */
   function removeAfter(work: Promise<void>, ...files: readonly (readonly [string | undefined, string | undefined])[]) {
-    for (const [file, identity] of files) if (file !== undefined) closing.set(file, identity);
+    for (const [file, identity] of files) {
+      if (file === undefined) continue;
+      closing.set(file, identity);
+      expected.delete(file);
+    }
     void work.finally(() => {
       for (const [file, identity] of files) {
         if (file === undefined) continue;
@@ -149,6 +159,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       if (known.file === undefined && !((job.restart ?? 0) > (known.job.restart ?? 0))) {
         known.file = file;
         known.identity = identity;
+        options.told(same, job);
         return;
       }
       if (same !== name) finish(same, { id: job.id }, 'the scheduler started the job again');
@@ -184,18 +195,33 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     } else remove(file);
   }
 
-  function lookAtFiles(): void {
-    let names: string[];
+  function list(): string[] {
     try {
-      names = fs.readdirSync(options.folder);
+      return fs.readdirSync(options.folder);
     } catch (error) {
       if (code(error) !== 'ENOENT') refuse('', reason(error));
-      return;
+      return [];
     }
+  }
+
+  /** Beginning a job takes some time, and the tasks of an array come together: each is expected before any is begun. */
+  function expectNew(names: readonly string[]): void {
+    for (const name of names) {
+      if (!isJobFile(name) || expected.has(name) || names.includes(`${name}.end`) || isClosing(name)) continue;
+      expected.add(name);
+      const job = read(name, parseJobFile);
+      if (job !== undefined && withId(job.id) === undefined) options.expected(jobName(job), job);
+    }
+  }
+
+  function lookAtFiles(): void {
+    const names = list();
     const all = new Set(names);
     const files = new Set([...running.values()].map(({ file }) => file));
+    for (const name of expected) if (!all.has(name)) expected.delete(name);
     for (const name of names) {
-      if (name.startsWith('.') || name.endsWith('.end') || files.has(name) || isClosing(name)) continue;
+      if (!isJobFile(name) || files.has(name) || isClosing(name)) continue;
+      expectNew(list());
       const end = `${name}.end`;
       takeFile(name, all.has(end) && !isClosing(end) ? end : undefined);
     }
@@ -205,9 +231,8 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     for (const name of refused) if (!all.has(name) && !name.includes(' ')) refused.delete(name);
   }
 
-  function lookAtCgroups(cgroups: CgroupJobs): void {
+  function lookAtCgroups(cgroups: CgroupJobs, found: ReadonlyMap<string, CgroupJob>): void {
     const now = options.now();
-    const found = cgroups.look();
     over.keep((id) => {
       const cgroup = found.get(id);
       return cgroup === undefined ? undefined : cgroups.identity(cgroup);
@@ -237,7 +262,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       else {
         known.empty ??= now;
         if (now - known.empty < EMPTY_FOR) continue;
-        finish(name, { id, end: known.empty }, 'its cgroup is empty');
+        finish(name, { id, end: known.empty, guessed: true }, 'its cgroup is empty');
         // should a process come into it again, the job goes on
         over.delete(id);
       }
@@ -247,8 +272,11 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
 
   return {
     look() {
+      // a prolog comes before the cgroup: whatever has one by now has its file, if there are hooks
+      const { cgroups } = options;
+      const found = cgroups?.look();
       lookAtFiles();
-      if (options.cgroups !== undefined) lookAtCgroups(options.cgroups);
+      if (cgroups !== undefined && found !== undefined) lookAtCgroups(cgroups, found);
       else over.clear();
     },
     forget(name, closed) {
@@ -259,6 +287,8 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     },
   };
 }
+
+const isJobFile = (name: string): boolean => !name.startsWith('.') && !name.endsWith('.end');
 
 /** Whether this is the end of a run before this one. */
 const isEarlier = ({ end }: NodeJobEnd, { begin }: NodeJob): boolean =>

@@ -234,11 +234,13 @@ test('the first node of a job asks the scheduler, the others do not', async (t) 
   const service = startService(options);
   fs.writeFileSync(
     path.join(jobs, '17'),
-    'SLURM_JOB_ID=17\nSLURM_NODELIST=c[1-2]\nSLURM_ARRAY_JOB_ID=15\nSLURM_ARRAY_TASK_ID=2\n',
+    'SLURM_JOB_ID=17\nSLURM_NODELIST=c[1-2]\nSLURM_ARRAY_JOB_ID=15\nSLURM_ARRAY_TASK_ID=2\nBEGIN=1700000000.25\n',
   );
   fs.writeFileSync(path.join(jobs, '18'), 'SLURM_JOB_ID=18\nSLURM_NODELIST=c[0-1]\n');
   service.look();
-  for (const id of ['17', '18']) fs.writeFileSync(path.join(jobs, `${id}.end`), `SLURM_JOB_ID=${id}\n`);
+  for (const id of ['17', '18']) {
+    fs.writeFileSync(path.join(jobs, `${id}.end`), `SLURM_JOB_ID=${id}\nEND=1700000003.75\n`);
+  }
   service.look();
   await service.stop('SIGTERM');
   assert.deepEqual(
@@ -248,6 +250,7 @@ test('the first node of a job asks the scheduler, the others do not', async (t) 
   const { job } = recording('job-17');
   assert.equal(job.id, '17');
   assert.equal(job.state, 'failed');
+  assert.deepEqual([job.start, job.end], [1_700_000_000_250_000, 1_700_000_003_750_000], "not Slurm's whole seconds");
   assert.notEqual(job.partition, undefined);
   assert.deepEqual(job.tags, { array_job: '15', array_task: '2' });
   assert.equal(recording('job-18').job.state, 'unknown');

@@ -171,6 +171,17 @@ export function startService(options: ServiceOptions): Service {
     whenClosed(yesterday.folder, yesterday.end());
   }
 
+  /** A place for what processes say of themselves: the job's first task looks for it a moment after the prolog. */
+  function expected(name: string, job: NodeJob): void {
+    const { id, uid } = job;
+    if (records === undefined || uid === undefined) return;
+    try {
+      records.place(`job-${name}`, { id, uid }, jobFolder(spool, job, isClosing).folder);
+    } catch {
+      // tried again when it begins, which says why
+    }
+  }
+
   function begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void {
     const find = by === 'file' ? jobFolder : cgroupJobFolder;
     const { folder, known: goesOn } = find(spool, job, isClosing);
@@ -202,12 +213,14 @@ export function startService(options: ServiceOptions): Service {
 
   const watch = nodeJobs({
     folder: options.jobs,
-    ...(options.watchCgroups === false ? {} : { cgroups: cgroupJobs(host) }),
+    ...(options.watchCgroups === false ? {} : { cgroups: cgroupJobs(host, options.node) }),
     endedCgroups: endedCgroups(path.join(spool, '.ended.json')),
     now: () => clock.now(),
+    expected,
     begun,
     ended,
     inCgroup: (name, cgroup) => jobs.get(name)?.inCgroup(cgroup),
+    told: (name, job) => jobs.get(name)?.told(job),
     async missed(name, job, end) {
       const { folder, known } = jobFolder(spool, job, isClosing);
       if (!known) say(`job ${name} has begun and ended while no agent was running: not recorded`);

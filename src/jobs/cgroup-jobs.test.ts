@@ -7,7 +7,7 @@ const V2_MOUNT = '34 25 0:29 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,n
 const SCOPE = '/sys/fs/cgroup/system.slice/slurmstepd.scope';
 
 test('version 1: the job, and its user by the path', () => {
-  const jobs = cgroupJobs(fixture('cgroup-v1'));
+  const jobs = cgroupJobs(fixture('cgroup-v1'), 'c1');
   const found = jobs.look();
   assert.deepEqual([...found.keys()], ['17']);
   const job = found.get('17')!;
@@ -16,7 +16,7 @@ test('version 1: the job, and its user by the path', () => {
 });
 
 test('version 2: the job without its user', () => {
-  const jobs = cgroupJobs(fixture('cgroup-v2'));
+  const jobs = cgroupJobs(fixture('cgroup-v2'), 'c1');
   const job = jobs.look().get('17')!;
   assert.equal(job.path, '/system.slice/slurmstepd.scope/job_17');
   assert.equal(jobs.outline(job).uid, undefined);
@@ -24,7 +24,7 @@ test('version 2: the job without its user', () => {
 
 test('jobs come and go, and their processes say more of them', (t) => {
   const machine = frozen(t, { '/proc/self/mountinfo': V2_MOUNT, '/etc/passwd': `ada:x:${process.getuid!()}:0::/:\n` });
-  const jobs = cgroupJobs(machine.host);
+  const jobs = cgroupJobs(machine.host, 'c1');
   assert.equal(jobs.look().size, 0);
   machine.write(`${SCOPE}/job_18/step_extern/user/task_special/cgroup.procs`, '5\n');
   machine.write('/proc/5/environ', 'HOME=/\0');
@@ -47,4 +47,16 @@ test('jobs come and go, and their processes say more of them', (t) => {
   );
   machine.remove(`${SCOPE}/job_18`);
   assert.deepEqual([...jobs.look().keys()], ['9']);
+});
+
+test('of several nodes on one machine only the cgroups of this one count', (t) => {
+  const machine = frozen(t, {
+    '/proc/self/mountinfo': `${V2_MOUNT}40 30 0:40 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n`,
+  });
+  for (const node of ['c1', 'c2']) {
+    machine.write(`/sys/fs/cgroup/system.slice/${node}_slurmstepd.scope/job_18/cgroup.procs`, '');
+    machine.write(`/sys/fs/cgroup/freezer/slurm_${node}/uid_1001/job_19/cgroup.procs`, '');
+  }
+  const paths = (node: string) => [...cgroupJobs(machine.host, node).look().values()].map(({ path }) => path).sort();
+  assert.deepEqual(paths('c2'), ['/slurm_c2/uid_1001/job_19', '/system.slice/c2_slurmstepd.scope/job_18']);
 });

@@ -32,9 +32,9 @@ export interface CgroupJobs {
 
 /**
  * The jobs on this node by the cgroups that Slurm has made: /slurm/uid_1000/job_17 (version 1; /slurm_c1 with several
- * nodes on a machine), /system.slice/slurmstepd.scope/job_17 (version 2).
+ * nodes on a machine), /system.slice/slurmstepd.scope/job_17 (version 2; c1_slurmstepd.scope).
  */
-export function cgroupJobs(host: Host): CgroupJobs {
+export function cgroupJobs(host: Host, node: string): CgroupJobs {
   const places = hierarchies(host).filter(
     ({ version, controllers }) => version === 2 || controllers.some((c) => TELLING.includes(c)),
   );
@@ -58,7 +58,7 @@ export function cgroupJobs(host: Host): CgroupJobs {
   return {
     look() {
       const found = new Map<string, CgroupJob>();
-      for (const place of places) for (const top of tops(host, list, place)) jobsBelow(host, place, top, found);
+      for (const place of places) for (const top of tops(host, list, place, node)) jobsBelow(host, place, top, found);
       return found;
     },
     outline,
@@ -88,14 +88,19 @@ const whose = ({ uid, user }: NodeJob): Partial<NodeJob> =>
   uid === undefined || user === undefined ? {} : { uid, user };
 
 /** The folders that hold the folders of jobs. */
-function tops(host: Host, list: List, { mount }: Hierarchy): string[] {
+function tops(host: Host, list: List, { mount }: Hierarchy, node: string): string[] {
   const found: string[] = [];
-  for (const name of list(mount, isSlurm)) {
+  for (const name of own(list(mount, isSlurm), `slurm_${node}`)) {
     for (const user of host.list(`${mount}/${name}`)) if (user.startsWith('uid_')) found.push(`/${name}/${user}`);
   }
-  for (const name of list(`${mount}/system.slice`, isStepDaemons)) found.push(`/system.slice/${name}`);
+  for (const name of own(list(`${mount}/system.slice`, isStepDaemons), `${node}_slurmstepd.scope`)) {
+    found.push(`/system.slice/${name}`);
+  }
   return found;
 }
+
+/** Of several nodes on a machine this one's alone: a job may run on two of them. */
+const own = (names: readonly string[], ours: string): readonly string[] => (names.includes(ours) ? [ours] : names);
 
 const isSlurm = (name: string): boolean => name.startsWith('slurm');
 const isStepDaemons = (name: string): boolean => name.endsWith('slurmstepd.scope');

@@ -71,6 +71,8 @@ export interface NodeJobEnd {
   restart?: number;
   /** Epoch microseconds. */
   end?: number;
+  /** The end is a guess: the scheduler knows better. */
+  guessed?: boolean;
   exitCode?: number;
   signal?: number;
 }
