@@ -373,7 +373,7 @@ test('the report: processes by their records, operations, and the CPU time that 
   assert.match(out, /Operations\n.*\n +op:sim/);
   const blind = report(gather(openRecording(await recordingOf(rows))));
   assert.equal(blind.records!.unexplained, undefined);
-  assert.equal(blind.summary.cpu_source, 'records');
+  assert.equal(blind.summary.cpu_source, 'records and samples');
   assert.ok(blind.unmeasured.some(({ what }) => what === 'CPU time that no process record explains'));
   const silent = { process: [sampled(11, 2, 40, { user_ms: 2000 })] };
   const none = report(

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Material } from '../src/judge/material.ts';
 import { report } from '../src/judge/report.ts';
 import { peakTogether } from '../src/judge/usage.ts';
+import { type Told, testSet } from '../src/query/test-processes.ts';
 import type { Job } from '../src/recording/job.ts';
 import { agent, blink, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
 import { count, level, series, table } from './report/statistics.ts';
@@ -31,6 +33,82 @@ test('work that the command did not wait for is taken from the samples', () => {
   assert.equal(summary.cpu_seconds, 300);
   assert.equal(summary.cpu_utilization, 0.75);
   assert.equal(summary.memory_peak_bytes, 8 * GIB);
+});
+
+/** `tacho run -- srun ./a.out` on one node: the command itself used 13 ms. */
+function launched(processes: readonly Told[], user_seconds = 0.013, more: Partial<Material> = {}) {
+  const lived = span(100);
+  const usage = { ...sleep().job.usage!, wall_seconds: 100, user_seconds, system_seconds: 0 };
+  const node1 = node('c1', agent('c1', lived, { scope: { members: 'tree' } }), []);
+  const facts = job(100, { asked: { cpus: 2 }, usage });
+  return report(material(facts, [node1], { processes: testSet(processes), ...more }));
+}
+
+test('work of less than a second that the command did not wait for is taken from the records', () => {
+  const srun = { pid: 10, from: 0, to: 100, cpu: 0.013 };
+  const { summary, records } = launched([srun, { pid: 20, ppid: 5, from: 1, to: 99, cpu: 1 }]);
+  assert.deepEqual([summary.cpu_seconds, summary.cpu_source, records!.unexplained], [1.013, 'records', undefined]);
+  // clocks of processes are coarse: a tick more for each of them is nothing
+  const near = launched([srun, { pid: 20, ppid: 10, from: 1, to: 99, cpu: 1 }], 0.999).summary;
+  assert.deepEqual([near.cpu_source, near.cpu_seconds], ['wait4', 0.999]);
+  const cgrouped = node('c1', agent('c1', span(100)), [cgroup(span(100), 0.0105, GIB)]);
+  const own = launched([srun, { pid: 20, ppid: 5, from: 1, to: 99, cpu: 1 }], 0.013, { nodes: [cgrouped] }).summary;
+  assert.deepEqual([own.cpu_source, own.cpu_seconds], ['cgroup', 1.05]);
+});
+
+test('records are of processes that recorded themselves to the end, and no other', () => {
+  const lived = span(100);
+  const ended = { pid: 10, from: 0, to: 100, cpu: 1 };
+  const sampled = { pid: 11, from: 0, to: 90, cpu: 2, source: 'sample' };
+  const killed = { pid: 12, from: 0, source: 'start' };
+  // it became another program, which recorded itself
+  const before = { pid: 10, from: 0, to: 1, source: 'start', ended: 'exec' };
+  const told = (processes: readonly Told[], end: number | undefined = lived.end) => {
+    const { end: _, ...record } = agent('c1', lived, { scope: { members: 'tree' } });
+    const load = table('loadavg', [series(span(10), {}, { load1: level(span(10), 1) })]);
+    const c1 = node('c1', end === undefined ? record : { ...record, end }, [load]);
+    return report(material(job(100, { asked: { cpus: 2 } }), [c1], { processes: testSet(processes) }));
+  };
+  const source = (...processes: Told[]) => told(processes).summary.cpu_source;
+  assert.equal(source(ended, before), 'records');
+  assert.equal(source(ended, sampled), 'records and samples');
+  assert.equal(source(ended, killed), 'records and samples');
+  assert.equal(source(sampled), 'processes');
+  const sure = (...processes: Told[]) => {
+    const { confidence, evidence } = told(processes).findings.find(({ id }) => id === 'cpu-underused')!;
+    return [confidence, evidence[0]!.from];
+  };
+  assert.deepEqual(sure(sampled), ['medium', 'process']);
+  assert.deepEqual(sure(ended, sampled), ['medium', 'process_end, process']);
+});
+
+test('what processes used on a node that fell silent is held against the time that it was seen', () => {
+  const lived = span(10);
+  const { end: _, ...silent } = agent('c1', lived, { scope: { members: 'tree' } });
+  const load = table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]);
+  for (const source of ['record', 'sample']) {
+    const processes = testSet([{ pid: 11, from: 0, to: 10, cpu: 1, source }]);
+    const { summary } = report(material(job(40, { asked: { cpus: 1 } }), [node('c1', silent, [load])], { processes }));
+    assert.equal(summary.cpu_utilization, 0.1);
+  }
+});
+
+test('the CPU time of several nodes is as exact as its least exact part', () => {
+  const lived = span(100);
+  const records = testSet([
+    { pid: 1, node: 'c1', from: 0, to: 100, cpu: 50 },
+    { pid: 2, node: 'c2', from: 0, to: 90, cpu: 5, source: 'sample' },
+  ]);
+  const nodes = ['c1', 'c2', 'c3'].map((name) => node(name, agent(name, lived, { scope: { members: 'tree' } }), []));
+  const of = (names: string[]) =>
+    report(
+      material(
+        job(100, { nodes: names }),
+        nodes.filter((n) => names.includes(n.node)),
+        { processes: records },
+      ),
+    ).summary.cpu_source;
+  assert.deepEqual([of(['c1']), of(['c2']), of(['c1', 'c2'])], ['records', 'processes', 'records and samples']);
 });
 
 test('what a command used on a machine that is not recorded is not the recorded one’s', () => {

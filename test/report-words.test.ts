@@ -74,12 +74,20 @@ test('the share of the CPU time that no record explains is always told, why only
     recordWords({ ...card, records: { ...records, starts, unexplained }, summary: { ...card.summary, cpu_seconds } });
   const left = (share: string): string => `no record explains ${share} of the job’s CPU time (wait4)`;
   assert.equal(words(100, 0), `1 process killed or still running; ${left('0 %')}`);
-  assert.equal(words(0.01, 0.18), `1 process killed or still running; ${left('18 %')}`);
+  assert.equal(words(0.01, 0.18), `1 process killed or still running; ${left('2 ms (18 %)')}`);
   assert.equal(words(1e7, 0.099), `1 process killed or still running; ${left('9.9 %')}`);
   assert.equal(
     words(100, 1, 0),
     `${left('100 %')}: processes that were killed or cannot record themselves, the ends of those that did`,
   );
+});
+
+test('what sampling saw is of the processes that left no record', () => {
+  const card = report(sleep());
+  const records = { records: 2, starts: 0, told: 0, threads: 2, failed: 0, cpu_seconds: 1, sampled_cpu_seconds: 6 };
+  const words = (samples: number) => recordWords({ ...card, records: { ...records, samples } });
+  assert.match(words(5)!, /, 5 processes only sampled, sampling saw 6\.0 s of their CPU time$/);
+  assert.match(words(1)!, /, 1 process only sampled, sampling saw 6\.0 s of its CPU time$/);
 });
 
 test('equal shares are not told as a range', () => {

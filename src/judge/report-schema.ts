@@ -14,7 +14,7 @@ const words = z.string();
 const optional = <T extends z.ZodType>(type: T, help: string) => type.describe(help).optional();
 
 const allocationSource = z.enum(['asked', 'limit', 'machine']);
-const cpuSource = z.enum(['wait4', 'cgroup', 'records', 'processes', 'node']);
+const cpuSource = z.enum(['wait4', 'cgroup', 'records', 'records and samples', 'processes', 'node']);
 const memorySource = z.enum(['cgroup', 'processes', 'process', 'node']);
 const energySource = z.enum(['counter', 'integrated power', 'both']);
 

@@ -103,9 +103,21 @@ function wallOf(material: Material, nodes: readonly NodeReport[]): Pick<SummaryR
   return { wall_seconds: Math.max(0, end - job.start) / 1e6, wall_source: told ? 'scheduler' : 'recording' };
 }
 
+/** From the most exact to the least. */
+const CPU_SOURCES: readonly CpuSource[] = ['wait4', 'cgroup', 'records', 'records and samples', 'processes', 'node'];
+
+/** What may be said of the sum: no more than of its least exact part; a node where nothing was used does not count. */
+function sourceOfAll(nodes: readonly NodeReport[]): CpuSource | undefined {
+  const known = nodes.filter((n) => n.cpu_source !== undefined);
+  const used = known.filter((n) => n.cpu_seconds! > 0);
+  const sources = new Set((used.length > 0 ? used : known).map((n) => n.cpu_source!));
+  if (sources.has('records') && sources.has('processes') && !sources.has('node')) return 'records and samples';
+  return CPU_SOURCES.findLast((source) => sources.has(source));
+}
+
 function setCpu(set: Set, nodes: readonly NodeReport[]): void {
   set('cpu_seconds', sum(nodes.map((n) => n.cpu_seconds)));
-  set('cpu_source', nodes.find((n) => n.cpu_source !== undefined)?.cpu_source);
+  set('cpu_source', sourceOfAll(nodes));
   // each node weighs as much as it had CPUs and was seen
   const measured = nodes.filter((n) => n.cpu_utilization !== undefined && n.cpus !== undefined);
   const busy = sum(measured.map((n) => n.cpu_utilization! * n.cpus!));

@@ -4,10 +4,11 @@ import { processCpuSeconds, processPeak } from './processes.ts';
 
 /**
  * Where a CPU figure comes from. wait4: the kernel's exact count for the command that `tacho run` started and all it
- * waited for. cgroup: the job's own cgroup. records: what processes recorded of themselves. processes: the job's processes as they were sampled; those that came and
- * went between two ticks are missing. node: everything on the node.
+ * waited for. cgroup: the job's own cgroup. records: what processes recorded of themselves, all of them to their end.
+ * records and samples: some did, others were killed, still run or were only sampled. processes: the job's processes as
+ * they were sampled; those that came and went between two ticks are missing. node: everything on the node.
  */
-export type CpuSource = 'wait4' | 'cgroup' | 'records' | 'processes' | 'node';
+export type CpuSource = 'wait4' | 'cgroup' | 'records' | 'records and samples' | 'processes' | 'node';
 
 export interface CpuUse {
   seconds: number;
@@ -45,9 +46,10 @@ export function cgroupOf(node: NodeMaterial, column: string): Statistics | undef
 /** The job's CPU time on one node, from the best source there is. */
 export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefined {
   const found: CpuUse[] = [];
-  const recorded = recordedCpuSeconds(material, node);
-  const seen = sum(seriesOf(node, 'process').map((series) => processCpuSeconds(material, node, series)));
-  const least = recorded ?? seen ?? 0;
+  const recorded = recordedCpu(material, node);
+  const sampled = seriesOf(node, 'process');
+  const seen = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
+  const least = recorded?.seconds ?? seen ?? 0;
   const usage = cgroupOf(node, 'usage_us');
   const grown = known(usage?.increase);
   if (grown !== undefined) {
@@ -57,11 +59,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     if (most !== undefined) use.rate_max = most / 1e6;
     found.push(use);
   }
-  if (recorded !== undefined) {
-    const { start, end } = material.job;
-    const window = end === undefined ? {} : { window_seconds: (end - start) / 1e6 };
-    found.push({ seconds: recorded, source: 'records', ...window });
-  }
+  if (recorded !== undefined) found.push(recorded);
   const processes = seen ?? (hadNoProcesses(material, node) ? 0 : undefined);
   if (processes !== undefined) found.push({ seconds: processes, source: 'processes' });
   if (node.agent?.scope.members === 'node') {
@@ -72,8 +70,15 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const [best] = found;
   const exact = wait4Of(material, node, least);
   if (exact === undefined) return best;
-  // work that was launched elsewhere (srun, a daemon) is in the samples, but the command never waited for it
-  if (best !== undefined && best.source !== 'node' && best.seconds > exact.seconds * 1.1 + 1) return best;
+  // work that was launched elsewhere (srun, a daemon) is in records and samples, but the command never waited for it
+  const all = found.filter(({ source }) => source !== 'node');
+  const many = exact.seconds * 0.1 + 1;
+  const told = Math.max(material.processes?.length ?? 0, sampled.length);
+  const launched =
+    all.some(({ seconds }) => seconds > exact.seconds + many) ||
+    least > spentOf(material) + Math.min(many, told * CLOCK_TICK);
+  const more = launched ? all.find(({ seconds }) => seconds > exact.seconds) : undefined;
+  if (more !== undefined) return more;
   return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
 }
 
@@ -88,14 +93,31 @@ function hadNoProcesses({ range, unread = [] }: Material, { node, agent, tables 
   return sought && !tables.has('process') && !failed.includes('process');
 }
 
-function recordedCpuSeconds({ processes }: Material, { node }: NodeMaterial): number | undefined {
-  if (processes === undefined) return undefined;
+/** Kernels tell the CPU time of a process in steps of this, in seconds. */
+const CLOCK_TICK = 0.01;
+
+/** From process records, and from samples for those that left none. */
+function recordedCpu({ processes, job, range }: Material, { node, agent }: NodeMaterial): CpuUse | undefined {
+  // records are of whole lives
+  if (processes === undefined || range !== undefined) return undefined;
   let spent: number | undefined;
+  let whole = 0;
+  let partly = 0;
   for (let i = 0; i < processes.length; i++) {
-    if (processes.node[i] === node && !Number.isNaN(processes.cpu_time[i]))
-      spent = (spent ?? 0) + processes.cpu_time[i]! / 1e6;
+    if (processes.node[i] !== node) continue;
+    const used = processes.cpu_time[i]!;
+    const ended = processes.source[i] === 'record' || processes.source[i] === 'parent';
+    if (!Number.isNaN(used)) spent = (spent ?? 0) + used / 1e6;
+    if (ended) whole++;
+    // what one used that became another program is in the numbers of that
+    else if (!Number.isNaN(used) || Number.isNaN(processes.end[i]!)) partly++;
   }
-  return spent;
+  if (spent === undefined) return undefined;
+  const source = partly === 0 ? 'records' : whole === 0 ? 'processes' : 'records and samples';
+  const until = Math.min(job.end ?? Number.NaN, agent?.end ?? Number.NaN);
+  // nobody knows what they used after the node fell silent
+  const window = source === 'processes' || Number.isNaN(until) ? {} : { window_seconds: (until - job.start) / 1e6 };
+  return { seconds: spent, source, ...window };
 }
 
 /** What commands of Tacho's used that ran inside the job. When they did is not known: not of a part of it. */
@@ -112,11 +134,14 @@ function agentSeconds(node: NodeMaterial): number {
 /** A count of everything without what was Tacho's own, which is known to some hundredths of a second: not less than the job's processes say. */
 const without = (own: number, all: number, least: number): number => Math.min(all, Math.max(all - own, least));
 
+/** All that wait4 counted. */
+const spentOf = ({ job: { usage } }: Material): number => (usage?.user_seconds ?? 0) + (usage?.system_seconds ?? 0);
+
 function wait4Of(material: Material, node: NodeMaterial, least: number): CpuUse | undefined {
   const { usage, nodes } = material.job;
   if (usage === undefined || usage.elsewhere || nodes.length > 1 || material.range !== undefined) return undefined;
   return {
-    seconds: without(ownSeconds(material, node), usage.user_seconds + usage.system_seconds, least),
+    seconds: without(ownSeconds(material, node), spentOf(material), least),
     source: 'wait4',
     window_seconds: usage.wall_seconds,
   };

@@ -186,14 +186,19 @@ export function recordWords({ records: r, summary }: Report): string | undefined
   if (r.starts > 0) parts.push(`${count(r.starts, 'process', 'processes')} killed or still running`);
   if (r.samples > 0) parts.push(`${count(r.samples, 'process', 'processes')} only sampled`);
   if (r.sampled_cpu_seconds >= WORTH_SECONDS)
-    parts.push(`sampling saw ${formatDuration(r.sampled_cpu_seconds)} of CPU time more`);
+    parts.push(
+      `sampling saw ${formatDuration(r.sampled_cpu_seconds)} of ${r.starts + r.samples === 1 ? 'its' : 'their'} CPU time`,
+    );
   if (r.unexplained === undefined) return parts.join(', ');
   const lost = r.unexplained * (summary.cpu_seconds ?? 0);
   const why =
     lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE
       ? ''
       : ': processes that were killed or cannot record themselves, the ends of those that did';
-  const share = `no record explains ${percent(r.unexplained)} of the job’s CPU time (${summary.cpu_source})${why}`;
+  // a large part of next to nothing is next to nothing
+  const some =
+    lost > 0 && lost < WORTH_SECONDS ? `${formatDuration(lost)} (${percent(r.unexplained)})` : percent(r.unexplained);
+  const share = `no record explains ${some} of the job’s CPU time (${summary.cpu_source})${why}`;
   return parts.length === 0 ? share : `${parts.join(', ')}; ${share}`;
 }
 

@@ -58,7 +58,7 @@ export const cpuUnderused: Check = {
   look(facts) {
     const missing = allocation(facts);
     if (missing !== undefined) return missing;
-    const { cpu_utilization: used, cpus_busy: busy, cpus, cpu_source } = facts.summary;
+    const { cpu_utilization: used, cpus_busy: busy, cpus } = facts.summary;
     if (isSerial(facts)) return { skipped: 'the job is serial, which is said apart' };
     if (used! >= (gpuJob(facts) ? VERY_LOW_UTILIZATION : LOW_UTILIZATION)) return [];
     const wanted = Math.max(1, Math.ceil(busy! * 1.1));
@@ -82,7 +82,7 @@ export const cpuUnderused: Check = {
         advice: gpuJob(facts)
           ? `The GPUs may need them for short bursts; if not, ${wanted} CPUs${each} would do.`
           : `Ask for ${count(wanted, 'CPU')}${each}${option}, or use them: more threads or ranks, and check that they are not all bound to the same CPUs.`,
-        ...exactly(facts, cpu_source === 'processes'),
+        ...exactly(facts),
       },
     ];
   },
@@ -121,7 +121,7 @@ export const cpuSerial: Check = {
         advice: slurm(facts)
           ? `Ask for one CPU (#SBATCH --ntasks=1 --cpus-per-task=1), or let the program use threads${told}.`
           : `Ask for one CPU, or let the program use threads${told}.`,
-        ...exactly(facts, facts.summary.cpu_source === 'processes'),
+        ...exactly(facts),
       },
     ];
   },
@@ -333,6 +333,7 @@ function cpuFrom(facts: Facts): string {
     wait4: 'wait4',
     cgroup: 'cgroup.usage_us',
     records: 'process_end',
+    'records and samples': 'process_end, process',
     processes: 'process',
     node: 'cpu.busy_ms',
   };
@@ -340,10 +341,11 @@ function cpuFrom(facts: Facts): string {
 }
 
 /** A counter of the kernel is exact; samples of processes miss those that came and went between two ticks. */
-function exactly(facts: Facts, fromProcesses: boolean): { confidence: Confidence; confidence_reason: string } {
-  if (fromProcesses) {
+function exactly(facts: Facts): { confidence: Confidence; confidence_reason: string } {
+  if (facts.summary.cpu_source === 'processes')
     return { confidence: 'medium', confidence_reason: 'added up from sampled processes: short-lived ones are missing' };
-  }
+  if (facts.summary.cpu_source === 'records and samples')
+    return { confidence: 'medium', confidence_reason: 'some processes left no record: they were only sampled' };
   if (facts.summary.cpu_source === 'wait4')
     return { confidence: 'high', confidence_reason: 'exact count by the kernel' };
   return sampled(facts, undefined);
