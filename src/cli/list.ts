@@ -47,7 +47,7 @@ Examples:
         unseen++;
         process.exitCode = tell(why);
       };
-      const all = store === undefined ? listRecordings(places, { failed }) : await inStore(store, places, options);
+      const all = store === undefined ? await here(places, failed) : await inStore(store, places, options);
       if (unseen === places.length && unseen > 0) return;
       const found = all.filter(
         ({ start, end }) => !(start! > (options.to ?? Number.NaN)) && !(end! < (options.from ?? Number.NaN)),
@@ -58,6 +58,12 @@ Examples:
       else if (store === undefined) process.stderr.write('no recordings here; tacho run -- COMMAND makes one\n');
       else process.stderr.write('no jobs there; agents and hubs push them when victoria.url says where\n');
     });
+}
+
+async function here(places: readonly string[], failed: (why: Fault) => void): Promise<Listed[]> {
+  const found = listRecordings(places, { failed });
+  if (found.every(({ job_state }) => job_state !== 'running' && job_state !== 'unknown')) return found;
+  return (await import('../jobs/refresh-listed.ts')).refreshListed(found);
 }
 
 async function inStore(address: string, ids: readonly string[], options: Options): Promise<Listed[]> {
