@@ -205,19 +205,21 @@ test('the straggler of a training job is named', () => {
 });
 
 test('nodes: idle ones, and two that differ', () => {
-  const pair = (first: number, second: number): Material => {
-    const lived = span(3600);
+  const pair = (first: number, second: number, wall = 3600): Material => {
+    const lived = span(wall);
     const nodes = [first, second].map((busy, i) =>
       node(`c${i + 1}`, agent(`c${i + 1}`, lived), [
         table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]),
         cgroup(lived, busy, 50 * GIB),
       ]),
     );
-    return material(job(3600, { nodes: ['c1', 'c2'], asked: { nodes: 2, cpus: 32, memory_bytes: 128 * GIB } }), nodes);
+    return material(job(wall, { nodes: ['c1', 'c2'], asked: { nodes: 2, cpus: 32, memory_bytes: 128 * GIB } }), nodes);
   };
   assert.equal(finding(pair(16, 0.01), 'node-idle').text, '1 of 2 nodes did nothing: c2');
   assert.equal(finding(pair(15, 9), 'node-imbalance').confidence, 'medium');
   assert.deepEqual(ids(pair(15, 14)), []);
+  // of seconds, most are those of starting it
+  assert.deepEqual(ids(pair(15, 9, 29)), []);
 });
 
 test('the time limit: reached, nearly reached, far away', () => {

@@ -14,7 +14,7 @@ export const nodeImbalance: Check = {
   title: 'nodes unlike the others',
   help: 'A node’s CPU or GPU utilisation lies far from the median of the nodes (3.5 robust deviations and at least 10 points).',
   needs: 'the job’s CPU time or GPU utilisation on each node; four nodes to name one, two to show a difference',
-  kind: 'trouble',
+  kind: 'waste',
   look(facts) {
     const nodes = facts.nodes.filter((n) => n.cpu_utilization !== undefined || n.gpu_utilization !== undefined);
     if (facts.summary.nodes < 2) return { skipped: 'the job has one node' };
@@ -69,7 +69,7 @@ export const gpuImbalance: Check = {
   title: 'GPUs unlike the others',
   help: 'A GPU’s utilisation, power or clock lies far from the median of the job’s GPUs. Idle GPUs, and those that heat slows down, are told apart.',
   needs: 'gpu.utilization_percent, power_watts or clock_mhz of at least four GPUs',
-  kind: 'trouble',
+  kind: 'waste',
   look(facts) {
     const cards = facts.gpus.filter((g) => g.own !== false && !isIdle(g));
     if (cards.length === 0) return { skipped: 'no GPU did any work' };
