@@ -92,7 +92,10 @@ async function reportsOf(paths: readonly string[], options: ReportOptions): Prom
   await Promise.all(found.map((recording) => askHowItEnded(recording, steps)));
   // of several recordings those that ran at that time are meant; of one it is wrong use
   const then = found.filter((recording) => ranThen(recording, wanted));
-  return (then.length > 0 ? then : found).map((recording) => report(gather(recording, wanted)));
+  const chosen = then.length > 0 ? then : found;
+  // what a folder holds comes by time, what is named one by one as it is named
+  if (paths.length === 1) chosen.sort((a, b) => a.job.start - b.job.start || 0);
+  return chosen.map((recording) => report(gather(recording, wanted)));
 }
 
 function ranThen({ job }: Recording, wanted: GatherOptions): boolean {

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { formatDuration } from '../base/duration.ts';
 import type { Report } from '../judge/report.ts';
 import { energy, percent } from '../judge/words.ts';
@@ -6,9 +7,13 @@ import type { Rows } from './report-rows.ts';
 
 /** Several jobs in one table, before their cards. */
 export function severalRows(reports: readonly Report[]): Rows {
+  const titles = reports.map(title);
+  const alike = new Set(titles).size < titles.length;
   return {
     columns: [
       { head: 'job', most: 32, shrinks: true, middle: true },
+      // jobs that look the same are told apart by their folders
+      ...(alike ? [{ head: 'recording', most: 32, shrinks: true, middle: true }] : []),
       { head: 'state' },
       { head: 'ran', align: 'right' },
       { head: 'nodes', align: 'right', spare: 2 },
@@ -18,14 +23,15 @@ export function severalRows(reports: readonly Report[]): Rows {
       { head: 'energy', align: 'right', spare: 1 },
       { head: 'findings', align: 'right' },
     ],
-    rows: reports.map((r) => {
+    rows: reports.map((r, i) => {
       const { summary: s } = r;
       const memory =
         s.memory_peak_bytes === undefined || s.memory_limit_bytes === undefined
           ? undefined
           : s.memory_peak_bytes / s.memory_limit_bytes;
       return [
-        title(r),
+        titles[i]!,
+        ...(alike ? [basename(r.recording)] : []),
         r.job.state.replaceAll('_', ' '),
         formatDuration(s.wall_seconds),
         String(s.nodes),
