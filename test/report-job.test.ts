@@ -16,3 +16,14 @@ test('report --job takes an array with its tasks, and names what is there in ord
     (error: Fault) => error.hint === 'there are 4_1, 4_2, 9, 41' && error.exit === 2,
   );
 });
+
+test('why a node never recorded is in the report card', async () => {
+  const why = 'there is no /scratch/run here; a recording must be in a folder that all nodes share';
+  const job = { scheduler: 'none', nodes: ['c1', 'c2'], not_recorded: { c2: why } } as const;
+  const folder = await makeRecording({ job: { ...job, nodes: [...job.nodes] } });
+  const card = (await reportCard([folder])).replaceAll(/\s+/g, ' ');
+  assert.ok(card.includes('c2 was never recorded'), card);
+  assert.ok(card.includes(why), card);
+  assert.ok(card.includes('What ran on it is not in this report.'), card);
+  assert.ok(!card.includes('killed while the node went on'), card);
+});

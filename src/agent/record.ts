@@ -2,7 +2,7 @@ import { reason } from '../base/fault.ts';
 import { VERSION } from '../base/version.ts';
 import { warn } from '../base/warn.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
-import { firstSamples, lastWords, startAgents, stopAgents } from '../jobs/launch.ts';
+import { agentRecord, firstSamples, keptWords, lastWords, startAgents, stopAgents } from '../jobs/launch.ts';
 import { isHere } from '../jobs/local.ts';
 import { takeOwnUse } from '../jobs/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../jobs/preload.ts';
@@ -167,6 +167,10 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
     saveJob(folder, { ...job, state: 'failed', end: Date.now() * 1000, reason });
     throw notEverywhere({ recording: folder, job, missing }, options.allowMissing!);
   }
+  if (missing.length > 0) {
+    job.not_recorded = keptWords(missing);
+    saveJob(folder, job);
+  }
   for (const { node, words } of missing) {
     say(`node ${node} is not recorded`, words.join(' / ') || 'its agent has not written a sample');
   }
@@ -175,7 +179,8 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
     follow() {},
     async stop() {
       for (const node of await stopAgents(agents, launched, schedulerRunner())) {
-        say(`node ${node}`, 'its agent did not say its end');
+        // of one that never began it was said already
+        if (agentRecord(folder, node) !== undefined) say(`node ${node}`, 'its agent did not say its end');
       }
     },
   };

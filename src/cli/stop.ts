@@ -18,11 +18,14 @@ export function define(command: Command): void {
     .addHelpText('after', '\nExamples:\n  tacho stop\n  tacho stop tacho-4711 --no-report\n')
     .action(async (folder: string | undefined, options: Options) => {
       const { stopRecording } = await import('../jobs/stop.ts');
-      const { recording, silent, over } = await stopRecording(process.env, folder, (what, why) => {
+      const { recording, job, silent, never, over } = await stopRecording(process.env, folder, (what, why) => {
         warn(`${what}: ${why}`);
       });
-      if (silent.length > 0) {
-        warn(`no word from the end of recording on ${silent.join(', ')}: what was written there is kept`);
+      for (const node of never)
+        warn(`${node} was not recorded: ${job.not_recorded?.[node] ?? 'its agent wrote nothing'}`);
+      const lost = silent.filter((node) => !never.includes(node));
+      if (lost.length > 0) {
+        warn(`no word from the end of recording on ${lost.join(', ')}: what was written there is kept`);
       }
       if (options.seal) {
         // whatever becomes of it, the report card is what the job waits for

@@ -172,6 +172,18 @@ export function lastWords(recording: string, node: string, lines = 3): string[] 
   return (named.length > 0 ? named : linesOf(path.join(recording, 'launch.log'))).slice(-lines);
 }
 
+/** The same as a text to keep, without who says it: that is Tacho, of that node. */
+export const keptWords = (missing: readonly { node: string; words: readonly string[] }[]): Record<string, string> =>
+  Object.fromEntries(
+    missing.flatMap(({ node, words }) => {
+      const text = words.map((line) => unsigned(line, node)).join(' / ');
+      return text === '' ? [] : [[node, text.slice(0, 1000)]];
+    }),
+  );
+
+const unsigned = (line: string, node: string): string =>
+  [`tacho: ${node}: `, 'tacho: '].reduce((text, by) => (text.startsWith(by) ? text.slice(by.length) : text), line);
+
 /** What a node itself has said through the launcher that it shares with others. */
 const complaints = (recording: string, node: string): string[] =>
   linesOf(path.join(recording, 'launch.log')).filter((line) => line.includes(`tacho: ${node}: `));

@@ -116,8 +116,10 @@ test('hosts by ssh: one that cannot be reached is named, and the others are not 
   process.kill(launched.pid, 'SIGKILL');
   while (agentRecord(recording, 'far1')?.end === undefined) await sleep(20);
   assert.equal(agentRecord(recording, 'far1')?.end_reason, 'the connection that started it has ended');
-  const { silent } = await stopRecording(env, undefined, silently);
-  assert.deepEqual(silent, ['bad']);
+  const { silent, never } = await stopRecording(env, undefined, silently);
+  assert.deepEqual([silent, never], [['bad'], ['bad']]);
+  const why = { bad: 'ssh: connect to host bad: no route to host' };
+  assert.deepEqual(openRecording(recording).job.not_recorded, why);
   assert.ok(agentRecord(recording, 'far2')!.end! > 0);
 });
 

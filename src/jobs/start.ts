@@ -7,7 +7,7 @@ import { FORMAT, type Job } from '../recording/job.ts';
 import { forgetActive, noteActive, refuseSecond, updateActive } from './active.ts';
 import type { Environment } from './command.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from './job-facts.ts';
-import { firstSamples, type Launched, lastWords, startAgents, stopAgents } from './launch.ts';
+import { firstSamples, keptWords, type Launched, lastWords, startAgents, stopAgents } from './launch.ts';
 import { isHere } from './local.ts';
 import { planRecords } from './preload.ts';
 import { known } from './scheduler.ts';
@@ -85,6 +85,10 @@ export async function startRecording(env: Environment, options: StartOptions): P
     });
     forgetActive(env, recording);
     throw notEverywhere(started, options.allowMissing);
+  }
+  if (missing.length > 0) {
+    job.not_recorded = keptWords(started.missing);
+    saveJob(recording, job);
   }
   return started;
 }

@@ -5,7 +5,7 @@ import { openRecording } from '../recording/open.ts';
 import { type Active, findActive, forgetActive, needActive } from './active.ts';
 import type { Environment, Run } from './command.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
-import { stopAgents } from './launch.ts';
+import { agentRecord, stopAgents } from './launch.ts';
 import { noteOwnUse, takeOwnUse } from './own-use.ts';
 import { stillRuns } from './process-id.ts';
 import { known, type Tell } from './scheduler.ts';
@@ -15,6 +15,8 @@ export interface Stopped {
   job: Job;
   /** Nodes whose agent did not say its end: it was killed, or its node has gone. */
   silent: string[];
+  /** Those of them that never began to record. */
+  never: string[];
   /** No agent can be writing any more. */
   over: boolean;
 }
@@ -36,7 +38,8 @@ export async function stopRecording(
   saveJob(recording, ended);
   forgetActive(env, recording);
   const over = silent.length === 0 || (launched.length > 0 && !launched.some(stillRuns));
-  return { recording, job: ended, silent, over };
+  const never = silent.filter((node) => agentRecord(recording, node) === undefined);
+  return { recording, job: ended, silent, never, over };
 }
 
 function named(env: Environment, folder: string): Active {

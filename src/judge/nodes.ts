@@ -83,7 +83,8 @@ export function nodesOf(material: Material, gpus: readonly GpuReport[]): NodeRep
   return names.map((name) => {
     const node = recorded.get(name);
     if (node === undefined || (node.agent === undefined && node.tables.size === 0)) {
-      return { node: name, status: 'never recorded', reason: 'no agent wrote anything on this node' };
+      const reason = material.job.not_recorded?.[name] ?? 'no agent wrote anything on this node';
+      return { node: name, status: 'never recorded', reason };
     }
     return nodeOf(material, node, gpus);
   });

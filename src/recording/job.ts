@@ -78,6 +78,8 @@ export interface Job {
   asked: Asked;
   /** The nodes that should have been recorded. */
   nodes: string[];
+  /** Why nodes of these did not begin to record, as far as they said so. */
+  not_recorded?: Record<string, string>;
   /** What the scheduler gave on each node, where it says so. */
   per_node?: Record<string, { cpus?: number; memory_bytes?: number; gpus?: number }>;
   interval_seconds: number;

@@ -20,6 +20,7 @@ export const nodeLost: Check = {
     const died = facts.job.state === 'node_fail';
     if (bad.length === 0 && !died) return [];
     const one = bad[0];
+    const never = bad.every((n) => n.status === 'never recorded');
     if (one === undefined) {
       return [
         {
@@ -62,9 +63,15 @@ export const nodeLost: Check = {
         ],
         advice: died
           ? 'The scheduler says that a node failed: run again, without it if it stays ill (--exclude).'
-          : 'Everything before that is in this report; what these nodes did afterwards is not known.',
-        confidence: died ? 'high' : 'medium',
-        confidence_reason: died ? 'the scheduler says so too' : 'the agent may have been killed while the node went on',
+          : never
+            ? `What ran on ${bad.length === 1 ? 'it' : 'them'} is not in this report.`
+            : 'Everything before that is in this report; what these nodes did afterwards is not known.',
+        confidence: died || never ? 'high' : 'medium',
+        confidence_reason: died
+          ? 'the scheduler says so too'
+          : never
+            ? 'there is nothing of it'
+            : 'the agent may have been killed while the node went on',
       },
     ];
   },
