@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { runner } from './command.ts';
+import { processId, stillRuns } from './process-id.ts';
 
 test("a scheduler's command is marked as none of the job's processes", async () => {
   const { stdout } = await runner({ EXTRA: 'x' })('sh', ['-c', 'echo "$TACHO_OWN $EXTRA"']);
   assert.equal(stdout, '1 x\n');
+});
+
+test('a command that gives no answer is ended with all that it started', async () => {
+  const { stdout, trouble } = await runner({}, 0.3)('sh', ['-c', 'sleep 60 & echo $!; wait']);
+  assert.equal(trouble, 'sh gave no answer within 0.3 s');
+  const left = processId(Number(stdout));
+  for (let i = 0; i < 100 && stillRuns(left); i++) await sleep(20);
+  assert.equal(stillRuns(left), false);
 });

@@ -15,7 +15,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The real one: the command gets this process's environment (or `env`) plus `extra`, is marked as none of the job's
- * processes, and is killed at the time limit.
+ * processes, and is killed at the time limit, with all that it started: at many sites it is a script.
  */
 export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Run {
   return (command, args, env = defined(process.env)) =>
@@ -23,6 +23,7 @@ export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Ru
       const child = spawn(command, args, {
         stdio: ['ignore', 'pipe', 'pipe'],
         env: { ...env, ...extra, TACHO_OWN: '1' },
+        detached: true,
       });
       let stdout = '';
       let stderr = '';
@@ -31,8 +32,8 @@ export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Ru
         resolve(trouble === undefined ? { stdout } : { stdout, trouble });
       };
       const timer = setTimeout(() => {
-        child.kill('SIGKILL');
-        // what the command itself started may still hold the pipes
+        if (child.pid !== undefined) endGroup(child.pid);
+        // who left the group may still hold the pipes
         child.stdout.destroy();
         child.stderr.destroy();
         child.unref();
@@ -52,6 +53,14 @@ export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Ru
         else finish(`${command} failed (${signal ?? `exit ${status}`})${firstLine(stderr)}`);
       });
     });
+}
+
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // it has just ended by itself
+  }
 }
 
 function firstLine(text: string): string {
