@@ -139,7 +139,7 @@ test('the same as CSV: a row a vote, a feature, a segment', () => {
   };
   const found = json<Outliers>(['outliers', folder]);
   const [heads, ...votes] = rows(['outliers', folder]);
-  assert.deepEqual(heads!.slice(-8), ['feature', 'value', 'median', 'apart', 'method', 'score', 'threshold', 'vote']);
+  assert.deepEqual(heads!.slice(-9).join(' '), 'feature value median apart method score threshold vote cannot');
   const slow = found.groups[0]!.outliers.find(({ job }) => job === 'b7')!;
   const expected = [...slow.features.flatMap((feature) => feature.votes), ...slow.together];
   const mine = votes.filter((row) => row[2] === 'b7');

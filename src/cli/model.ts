@@ -79,6 +79,8 @@ Examples:
       bar.done();
       await store.add(model);
       await tell([model], options, 'modelLine');
+      const { ENOUGH_REFERENCES, FEW } = await import('../judge/outliers/outliers.ts');
+      if (model.jobs.length < ENOUGH_REFERENCES) warn(`${ENOUGH_REFERENCES} or more jobs are wanted: ${FEW}`);
     });
 
   verb('list', 'list models', ['text', 'json', 'csv'])

@@ -7,7 +7,7 @@ import type { Vote } from '../judge/outliers/votes.ts';
 import { objectCsv } from './object-csv.ts';
 
 const OUTLIER = ['of', 'group', 'job', 'node', 'pid', 'tid', 'start', 'command', 'outlier', 'excess'];
-const VOTE = ['feature', 'value', 'median', 'apart', 'method', 'score', 'threshold', 'vote'];
+const VOTE = ['feature', 'value', 'median', 'apart', 'method', 'score', 'threshold', 'vote', 'cannot'];
 
 /** A row a vote; methods that look at features together name none. */
 export function outliersCsv(found: Outliers): string {

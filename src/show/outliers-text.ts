@@ -39,6 +39,8 @@ export function outliersText(found: Outliers, options: OutliersTextOptions = {})
   const shown = limit === 0 ? all : all.slice(0, limit);
   const lines = [...wrap(head(found, rows), width), ''];
   lines.push(...methodTable(found, pen.dim), '');
+  for (const note of found.notes) lines.push(...wrap(`! ${printable(note)}`, width));
+  if (found.notes.length > 0) lines.push('');
   lines.push(pen.bold(result(found.of, all.length, rows)));
   if (found.of === 'jobs' || options.votes === true) {
     for (const { group, outlier } of shown) lines.push('', ...detail(found, group, outlier, width, limit, pen));
@@ -169,11 +171,18 @@ function detail(
     lines.push(...wrap(`together: ${votes.join(', ')}`, Math.min(width, 80) - 2).map((line) => `  ${line}`));
   }
   if (rows.length > 0 || outlier.together.length > 0) lines.push(pen.dim('  * a vote'));
+  const cannot = new Set(shown.flatMap(({ votes }) => votes.flatMap((vote) => vote.cannot ?? [])));
+  if (cannot.size > 0)
+    lines.push(
+      ...wrap(`( ) not counted: ${[...cannot].join('; ')}`, Math.min(width, 80) - 2).map((l) => pen.dim(`  ${l}`)),
+    );
   return lines;
 }
 
-const voteCell = (vote: Vote | undefined): string =>
-  vote === undefined ? '' : `${scoreCell(vote.score)}${vote.vote ? '*' : ' '}`;
+function voteCell(vote: Vote | undefined): string {
+  if (vote === undefined) return '';
+  return vote.cannot === undefined ? `${scoreCell(vote.score)}${vote.vote ? '*' : ' '}` : `(${scoreCell(vote.score)})`;
+}
 
 function title(found: Outliers, group: Group, outlier: Outlier): string {
   const words = [found.of === 'jobs' ? '' : printable(group.name)];
@@ -210,7 +219,8 @@ function overview(
       { head: 'apart in', most: 34, spare: 4 },
     ],
     shown.map(({ group, outlier }) => {
-      const votes = [...outlier.features.flatMap((feature) => feature.votes), ...outlier.together];
+      const cast = [...outlier.features.flatMap((feature) => feature.votes), ...outlier.together];
+      const votes = cast.filter(({ cannot }) => cannot === undefined);
       const apart = outlier.features.filter((feature) => feature.apart).map(({ feature }) => feature);
       if (outlier.together_apart) apart.push('all together');
       return [

@@ -158,7 +158,7 @@ const total = (all: readonly Measured[]): number => all.reduce((sum, { value }) 
 /** A star for each method that says a value is out of line. */
 function starred(rows: { segment: string; ids: string[]; value: number }[]): Entry[] {
   const spread = spreadOf(rows.map(({ value }) => value));
-  const able = spread === undefined ? [] : univariateMethods.filter((method) => method.able(spread));
+  const able = spread === undefined ? [] : univariateMethods.filter((method) => method.unable(spread) === undefined);
   return rows.map(({ segment, ids, value }) => ({
     segment,
     jobs: ids,

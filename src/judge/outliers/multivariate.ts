@@ -1,5 +1,5 @@
 import { chiSquareQuantile } from './chi-square.ts';
-import type { FeatureTable } from './feature-table.ts';
+import { type FeatureTable, takeFeatures } from './feature-table.ts';
 import { isolationForest } from './isolation-forest.ts';
 import { squaredDistances } from './mahalanobis.ts';
 import type { Matrix } from './matrix.ts';
@@ -91,22 +91,52 @@ const FIRST = [
 /** Features that move together as closely as this tell the same. */
 const SAME = 0.995;
 
+/** Features that are taken together, in the order in which they are, and the rows of which all of them are known. */
+export interface Together {
+  features: string[];
+  rows: Uint32Array;
+}
+
 /**
- * The features that can be taken together: known everywhere, varying in more than half of the rows, none the double of
- * another. In the order in which they are taken.
+ * Features that vary in more than half of the rows, none the double of another. Where not every row has each of them,
+ * those features and rows that together hold most values.
  */
-export function togetherFeatures(table: FeatureTable, spreads: ReadonlyMap<string, Spread>): string[] {
+export function togetherFeatures(table: FeatureTable, spreads: ReadonlyMap<string, Spread>): Together {
   const rank = (name: string): number => (FIRST.indexOf(name) + FIRST.length + 1) % (FIRST.length + 1);
-  const usable = [...table.features.keys()].filter((name) => {
-    const spread = spreads.get(name);
-    return spread !== undefined && spread.count === table.rows && spread.median_distance > 0;
-  });
+  const varying = [...table.features.keys()].filter((name) => (spreads.get(name)?.median_distance ?? 0) > 0);
+  const { features, rows } = mostValues(table, varying);
   const chosen: { name: string; values: Float64Array }[] = [];
-  for (const name of usable.sort((a, b) => rank(a) - rank(b))) {
-    const values = clipped(table.features.get(name)!, spreads.get(name)!);
+  const known = takeFeatures(table, rows, features);
+  for (const name of features.sort((a, b) => rank(a) - rank(b))) {
+    const values = clipped(known.features.get(name)!, spreads.get(name)!);
     if (chosen.every((other) => Math.abs(correlation(values, other.values)) < SAME)) chosen.push({ name, values });
   }
-  return chosen.map(({ name }) => name);
+  return { features: chosen.map(({ name }) => name), rows };
+}
+
+/** More features than this, no method takes. */
+const MOST_FEATURES = Math.max(...multivariateMethods.map(({ mostFeatures }) => mostFeatures));
+
+/** Of these features, those that leave most values when rows that lack one of them are left out; of equals, most rows. */
+export function mostValues(table: FeatureTable, names: readonly string[]): Together {
+  const counts = new Map(names.map((name) => [name, table.features.get(name)!.filter(Number.isFinite).length]));
+  let best: Together = { features: [], rows: new Uint32Array() };
+  let most = -1;
+  for (const least of [...new Set(counts.values())].sort((a, b) => b - a)) {
+    const features = names.filter((name) => counts.get(name)! >= least);
+    const rows = completeRows(table, features);
+    // one feature alone is nothing to take together
+    const values = rows.length * (Math.min(features.length, MOST_FEATURES) - 1);
+    if (values > most) [best, most] = [{ features, rows }, values];
+  }
+  return best;
+}
+
+/** The rows of which all of these features are known. */
+export function completeRows(table: FeatureTable, names: readonly string[]): Uint32Array {
+  const columns = names.map((name) => table.features.get(name));
+  const complete = (row: number): boolean => columns.every((values) => Number.isFinite(values?.[row]));
+  return Uint32Array.from({ length: table.rows }, (_, row) => row).filter(complete);
 }
 
 /** Values as robust deviations from the median: features of every unit weigh the same. */

@@ -79,3 +79,27 @@ test('threads of one process', async () => {
   const one = await findOutliers('threads', [madeJob('1', processes)], { pid: 1003 });
   assert.equal(one.groups[0]!.rows, 1);
 });
+
+test('what weakens the answer is said', async () => {
+  const jobs = Array.from({ length: 30 }, (_, i) =>
+    madeJob(`${i}`, [{ cpu_time: 4e6 + ((i * 7) % 31) * 1e4 }], { duration: 1e7 + ((i * 11) % 29) * 1e4 }),
+  );
+  assert.deepEqual((await findOutliers('jobs', jobs)).notes, []);
+  const bare = madeJob('bare', [], { duration: 1e7 });
+  const among = await findOutliers('jobs', [...jobs, bare]);
+  assert.deepEqual(
+    among.groups[0]!.incomplete.map(({ job: id }) => id),
+    ['bare'],
+  );
+  assert.match(among.notes.join(), /^1 of 31 jobs was not judged by features together, lacking .*cpu_time.*: bare$/);
+  const reference = (rows: number) => ({
+    model: 'm',
+    tables: new Map([
+      ['', { rows, features: new Map([['duration', Float64Array.from({ length: rows }, () => 1e7)]]) }],
+    ]),
+  });
+  assert.deepEqual((await findOutliers('jobs', jobs, { reference: reference(3) })).notes, [
+    'the model has 3 jobs, of the 10 or more that are wanted: chance alone puts many jobs outside so few',
+  ]);
+  assert.deepEqual((await findOutliers('jobs', jobs, { reference: reference(10) })).notes, []);
+});

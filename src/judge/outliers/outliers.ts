@@ -1,6 +1,7 @@
 import { commandOf } from '../../query/process-columns.ts';
 import { joinColumns, type ProcessColumns, type ProcessJob } from '../../query/process-set.ts';
 import { largest, sum } from '../material.ts';
+import { count, listed } from '../words.ts';
 import { type FeatureTable, takeFeatures } from './feature-table.ts';
 import { type Features, featureTable, isLevel, jobFeatures, processFeatures, threadFeatures } from './features.ts';
 import type { MeasuredJob } from './measured-job.ts';
@@ -10,12 +11,14 @@ export const KINDS = ['jobs', 'operations', 'processes', 'threads'] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Rows that are compared with each other: all jobs, one operation in all jobs, the processes of one program. */
-export interface Group extends Omit<Ballot, 'verdicts'> {
+export interface Group extends Omit<Ballot, 'verdicts' | 'incomplete'> {
   /** The operation or program; '' for jobs. */
   name: string;
   outliers: Outlier[];
   /** Only when they were asked for. */
   others: Outlier[];
+  /** Those that were not judged by features together, as they lack some of them. */
+  incomplete: (Pick<Outlier, 'job' | 'node' | 'pid' | 'tid'> & { lacks: string[] })[];
 }
 
 /** One that was judged, and why. */
@@ -37,6 +40,8 @@ export interface Outliers {
   model?: string;
   jobs: { id: string; name: string; recording: string }[];
   groups: Group[];
+  /** What weakens the answer, in words. */
+  notes: string[];
 }
 
 /** What is usual, by the name of the group: '' for jobs, "op:build" for operations. */
@@ -84,7 +89,32 @@ export async function findOutliers(
     ...(options.reference === undefined ? {} : { model: options.reference.model }),
     jobs: jobs.map(({ job }) => ({ id: job.id, name: job.name, recording: job.origin })),
     groups,
+    notes: [...fewReferences(options.reference), ...groups.flatMap((group) => lacking(of, group))],
   };
+}
+
+/** So many jobs say well what is usual. */
+export const ENOUGH_REFERENCES = 10;
+
+export const FEW = 'chance alone puts many jobs outside so few';
+
+function fewReferences(reference: Reference | undefined): string[] {
+  const rows = reference?.tables.get('')?.rows ?? ENOUGH_REFERENCES;
+  if (rows >= ENOUGH_REFERENCES) return [];
+  return [`the model has ${count(rows, 'job')}, of the ${ENOUGH_REFERENCES} or more that are wanted: ${FEW}`];
+}
+
+/** Who was not judged by all methods. */
+function lacking(of: Kind, { name, rows, incomplete }: Group): string[] {
+  if (incomplete.length === 0) return [];
+  const who = new Set(incomplete.map(({ job, pid }) => (pid === undefined ? job : String(pid))));
+  const lacks = new Set(incomplete.flatMap((one) => one.lacks));
+  const where = name === '' ? '' : `${name}: `;
+  const verb = incomplete.length === 1 ? 'was' : 'were';
+  return [
+    `${where}${incomplete.length} of ${count(rows, of.slice(0, -1), of)} ${verb} not judged by features together, ` +
+      `lacking ${listed([...lacks], 4)}: ${listed([...who], 4)}`,
+  ];
 }
 
 async function ofJobs(
@@ -207,7 +237,7 @@ async function judge(
   options: OutlierOptions & Pick<VoteOptions, 'floors'>,
   reference?: FeatureTable,
 ): Promise<Group> {
-  const { verdicts, ...ballot } = await castVotes(table, {
+  const { verdicts, incomplete, ...ballot } = await castVotes(table, {
     ...(options.methods === undefined ? {} : { methods: options.methods }),
     ...(options.all === undefined ? {} : { all: options.all }),
     ...(options.floors === undefined ? {} : { floors: options.floors }),
@@ -216,7 +246,16 @@ async function judge(
   const judged = verdicts.map(({ row, ...verdict }) => ({ ...who(row), ...verdict, excess: excessOf(verdict) }));
   const score = (one: Outlier): number => one.features.filter(({ apart }) => apart).length;
   const outliers = judged.filter(({ outlier }) => outlier).sort((a, b) => score(b) - score(a) || b.excess - a.excess);
-  return { name, ...ballot, outliers, others: judged.filter(({ outlier }) => !outlier) };
+  return {
+    name,
+    ...ballot,
+    outliers,
+    others: judged.filter(({ outlier }) => !outlier),
+    incomplete: incomplete.map(({ row, lacks }) => {
+      const { start, command, ...one } = who(row);
+      return { ...one, lacks };
+    }),
+  };
 }
 
 function excessOf({ features }: Pick<Verdict, 'features'>): number {

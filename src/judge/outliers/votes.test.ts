@@ -101,6 +101,60 @@ test('a value that is missing is not judged', async () => {
   assert.deepEqual(all.verdicts[3]!.features, []);
 });
 
+test('a job that lacks features is not judged together; the others are', async () => {
+  const jobs = alike(38);
+  for (const name of ['cpu_time', 'rchar', 'processes']) jobs[name]![5] = Number.NaN;
+  for (const name of ['duration', 'cpu_time', 'rchar']) jobs[name]![7]! *= 3;
+  const { methods, incomplete, verdicts } = await castVotes(tableOf(jobs), { all: true });
+  for (const { method, left_out, features } of methods.slice(3))
+    assert.deepEqual([left_out, features], [undefined, ['duration', 'cpu_time', 'rchar']], method);
+  assert.deepEqual(incomplete, [{ row: 5, lacks: ['cpu_time', 'rchar'] }]);
+  assert.deepEqual([verdicts[5]!.together, verdicts[5]!.together_apart], [[], false]);
+  assert.deepEqual(
+    verdicts[7]!.together.map(({ vote }) => vote),
+    [true, true, true],
+  );
+  // it is the same as if that job were not there
+  const others = Object.fromEntries(Object.entries(jobs).map(([name, values]) => [name, values.toSpliced(5, 1)]));
+  const without = await castVotes(tableOf(others), { all: true });
+  assert.deepEqual(without.incomplete, []);
+  assert.deepEqual(
+    without.methods.slice(3).map(({ features }) => features),
+    methods.slice(3).map(({ features }) => features),
+  );
+});
+
+test('a feature that only some have takes nobody out of the vote', async () => {
+  const jobs = { ...alike(40), energy: alike(40, 9).duration!.map((value, i) => (i % 2 === 0 ? value : Number.NaN)) };
+  const { methods, incomplete } = await castVotes(tableOf(jobs), { all: true });
+  assert.deepEqual(methods.at(-1)!.features, ['duration', 'cpu_time', 'rchar']);
+  assert.deepEqual(incomplete, []);
+});
+
+test('against a reference a job is judged together by the features that it has', async () => {
+  const reference = tableOf(alike(40));
+  const one = tableOf({ duration: [9e9], cpu_time: [9e9], rchar: [Number.NaN] });
+  const { methods, incomplete, verdicts } = await castVotes(one, { reference });
+  assert.deepEqual(methods.at(-1)!.features, ['duration', 'cpu_time']);
+  assert.deepEqual([incomplete, verdicts[0]!.together.length], [[], 3]);
+});
+
+test('a method that cannot vote on a feature shows its score, and why it is not counted', async () => {
+  const { verdicts } = await castVotes(tableOf({ bytes: [5, 5, 5, 0], duration: [7, 8, 9, 10] }));
+  const bytes = verdicts[0]!.features.find(({ feature }) => feature === 'bytes')!;
+  assert.equal(bytes.apart, true);
+  assert.deepEqual(bytes.votes, [
+    {
+      method: 'modified z-score',
+      score: (0.6745 * 5) / 1.25,
+      threshold: 3.5,
+      vote: false,
+      cannot: 'most are alike: among 4 no other value can score above 3.5',
+    },
+    { method: 'interquartile range', score: 3, threshold: 1.5, vote: true },
+  ]);
+});
+
 test('the order of jobs does not matter', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 4, max: 50 }), fc.nat(1000), fc.nat(), async (number, seed, turn) => {

@@ -1,6 +1,6 @@
 import { type FeatureTable, takeFeatures } from './feature-table.ts';
 import { inOrder, type Matrix } from './matrix.ts';
-import { multivariateMethods, standardised, togetherFeatures } from './multivariate.ts';
+import { completeRows, mostValues, multivariateMethods, standardised, togetherFeatures } from './multivariate.ts';
 import { type Spread, spreadOf } from './spread.ts';
 import { FEWEST_REFERENCES, type UnivariateMethod, univariateMethods } from './univariate.ts';
 
@@ -10,6 +10,8 @@ export interface Vote {
   score: number;
   threshold: number;
   vote: boolean;
+  /** Why the method can tell nobody apart by this feature: then this is not counted. */
+  cannot?: string;
 }
 
 /** What was said of one feature of one row. */
@@ -54,6 +56,8 @@ export interface Ballot {
   /** Features that at least one row could be judged by. */
   features: string[];
   methods: MethodUse[];
+  /** Rows that lack features which the others were judged by together, so that these methods say nothing of them. */
+  incomplete: { row: number; lacks: string[] }[];
   verdicts: Verdict[];
 }
 
@@ -92,7 +96,8 @@ export async function castVotes(table: FeatureTable, options: VoteOptions = {}):
     const use: MethodUse = { method: method.name, looks_at: 'each feature', threshold: method.threshold, needs };
     uses.push(usual.rows >= needs ? use : { ...use, left_out: tooFew(needs, usual.rows) });
   }
-  const singles = voteOnFeatures(table, spreads, each, { against: reference !== undefined, ...options });
+  const taking = each.filter((_, i) => uses[i]!.left_out === undefined);
+  const singles = voteOnFeatures(table, spreads, taking, { against: reference !== undefined, ...options });
   const candidates =
     options.all === true ? allRows(table.rows) : allRows(table.rows).filter((row) => singles.matters(row));
   const together = await voteTogether(table, usual, spreads, wanted, candidates);
@@ -100,7 +105,8 @@ export async function castVotes(table: FeatureTable, options: VoteOptions = {}):
 
   const verdicts: Verdict[] = [];
   candidates.forEach((row, at) => {
-    const votes = together.groups.map(({ method, threshold, scores }) => {
+    const known = together.groups.filter(({ scores }) => !Number.isNaN(scores[at]));
+    const votes = known.map(({ method, threshold, scores }) => {
       return { method, score: scores[at]!, threshold, vote: scores[at]! > threshold };
     });
     const togetherApart = votes.filter(({ vote }) => vote).length * 2 > votes.length && singles.matters(row);
@@ -113,6 +119,7 @@ export async function castVotes(table: FeatureTable, options: VoteOptions = {}):
     ...(reference === undefined ? {} : { reference: reference.rows }),
     features: singles.judged,
     methods: uses,
+    incomplete: together.incomplete,
     verdicts,
   };
 }
@@ -121,10 +128,11 @@ const allRows = (rows: number): Uint32Array => Uint32Array.from({ length: rows }
 
 const tooFew = (needs: number, rows: number): string => `needs ${needs}, there ${rows === 1 ? 'is' : 'are'} ${rows}`;
 
-interface Together {
+interface VotesTogether {
   uses: MethodUse[];
-  /** Scores go along with the candidates. */
+  /** Scores go along with the candidates; NaN where one lacks a feature. */
   groups: { method: string; threshold: number; scores: Float64Array }[];
+  incomplete: Ballot['incomplete'];
 }
 
 /** Methods that take several features together: they learn from all rows and score those that could matter. */
@@ -134,40 +142,62 @@ async function voteTogether(
   spreads: ReadonlyMap<string, Spread>,
   wanted: (method: string) => boolean,
   candidates: Uint32Array,
-): Promise<Together> {
-  const found: Together = { uses: [], groups: [] };
-  let order: string[] | undefined;
-  /** Put in order once for all methods that take as many features. */
-  const known = new Map<number, Matrix>();
-  const learnedFrom = (features: readonly string[]): Matrix => {
-    const made = known.get(features.length) ?? inOrder(standardised(usual, features, spreads));
-    known.set(features.length, made);
-    return made;
-  };
+): Promise<VotesTogether> {
+  const found: VotesTogether = { uses: [], groups: [], incomplete: [] };
+  let chosen: ReturnType<typeof chooseTogether> | undefined;
   for (const method of multivariateMethods.filter(({ name }) => wanted(name))) {
     const use: MethodUse = { method: method.name, looks_at: 'features together', needs: method.needs };
     found.uses.push(use);
     if (usual.rows < method.needs) use.left_out = tooFew(method.needs, usual.rows);
     if (use.left_out !== undefined || candidates.length === 0) continue;
-    order ??= togetherFeatures(usual, spreads).filter((name) => table.features.get(name)?.every(Number.isFinite));
-    const many = Math.min(method.mostFeatures, Math.floor(usual.rows / method.rowsPerFeature), order.length);
-    if (many < 2) {
-      use.left_out = 'fewer than two features vary';
-      continue;
-    }
+    chosen ??= chooseTogether(table, usual, spreads);
+    const { order, learnFrom, rows } = chosen;
+    const many = Math.min(method.mostFeatures, Math.floor(rows / method.rowsPerFeature), order.length);
+    if (rows < method.needs && rows > 0) use.left_out = `${tooFew(method.needs, rows)} with the same features`;
+    else if (many < 2) use.left_out = 'fewer than two features vary by themselves';
+    if (use.left_out !== undefined) continue;
     const features = order.slice(0, many);
-    const learned = learnedFrom(features);
-    const fitted = await method.fit(learned);
+    const fitted = await method.fit(learnFrom(features));
     if (typeof fitted === 'string') {
       use.left_out = fitted;
       continue;
     }
     use.threshold = fitted.threshold;
     use.features = features;
-    const scores = fitted.scores(standardised(takeFeatures(table, candidates, features), features, spreads));
+    const places = allRows(candidates.length).filter((at) => chosen!.complete.has(candidates[at]!));
+    const known = places.map((at) => candidates[at]!);
+    const scores = new Float64Array(candidates.length).fill(Number.NaN);
+    const given = fitted.scores(standardised(takeFeatures(table, known, features), features, spreads));
+    places.forEach((at, i) => {
+      scores[at] = given[i]!;
+    });
     found.groups.push({ method: method.name, threshold: fitted.threshold, scores });
   }
+  if (found.groups.length > 0) found.incomplete = chosen!.incomplete();
   return found;
+}
+
+/** What can be taken together, of the rows that are learned from and of those that are judged. */
+function chooseTogether(table: FeatureTable, usual: FeatureTable, spreads: ReadonlyMap<string, Spread>) {
+  const { features, rows } = togetherFeatures(usual, spreads);
+  const judged = table === usual ? features : mostValues(table, features).features;
+  const order = features.filter((name) => judged.includes(name));
+  const complete = new Set(completeRows(table, order));
+  const lacks = (row: number): string[] => order.filter((name) => !Number.isFinite(table.features.get(name)![row]));
+  /** Put in order once for all methods that take as many features. */
+  const known = new Map<number, Matrix>();
+  return {
+    order,
+    rows: rows.length,
+    complete,
+    incomplete: () =>
+      [...allRows(table.rows)].filter((row) => !complete.has(row)).map((row) => ({ row, lacks: lacks(row) })),
+    learnFrom(names: readonly string[]): Matrix {
+      const made = known.get(names.length) ?? inOrder(standardised(takeFeatures(usual, rows, names), names, spreads));
+      known.set(names.length, made);
+      return made;
+    },
+  };
 }
 
 interface Judged {
@@ -175,6 +205,8 @@ interface Judged {
   values: Float64Array;
   spread: Spread;
   able: UnivariateMethod[];
+  /** By method, why it cannot vote on this feature. */
+  unable: ReadonlyMap<UnivariateMethod, string>;
   floor: number;
 }
 
@@ -197,8 +229,13 @@ function voteOnFeatures(
   for (const [feature, values] of table.features) {
     const spread = spreads.get(feature);
     if (spread === undefined) continue;
-    const able = methods.filter((method) => (against ? spread.count >= FEWEST_REFERENCES : method.able(spread)));
-    judged.push({ feature, values, spread, able, floor: floors?.get(feature) ?? 0 });
+    const unable = new Map<UnivariateMethod, string>();
+    for (const method of methods) {
+      const why = against ? tooFewReferences(spread.count) : method.unable(spread);
+      if (why !== undefined) unable.set(method, why);
+    }
+    const able = methods.filter((method) => !unable.has(method));
+    judged.push({ feature, values, spread, able, unable, floor: floors?.get(feature) ?? 0 });
   }
   const voted = judged.filter(({ able }) => able.length > 0);
   const of = (row: number): FeatureVotes[] =>
@@ -206,9 +243,11 @@ function voteOnFeatures(
       .filter(({ values }) => Number.isFinite(values[row]))
       .map((one) => {
         const value = one.values[row]!;
-        const votes = one.able.map((method) => {
+        const votes = methods.map((method): Vote => {
           const score = method.score(value, one.spread);
-          return { method: method.name, score, threshold: method.threshold, vote: score > method.threshold };
+          const cannot = one.unable.get(method);
+          const vote = cannot === undefined && score > method.threshold;
+          return { method: method.name, score, threshold: method.threshold, vote, ...(cannot && { cannot }) };
         });
         return { feature: one.feature, value, median: one.spread.median, votes, apart: isApart(one, row) };
       })
@@ -220,6 +259,9 @@ function voteOnFeatures(
     of,
   };
 }
+
+const tooFewReferences = (count: number): string | undefined =>
+  count >= FEWEST_REFERENCES ? undefined : tooFew(FEWEST_REFERENCES, count);
 
 function matters({ values, spread, floor }: Judged, row: number): boolean {
   const distance = Math.abs(values[row]! - spread.median);
@@ -233,8 +275,9 @@ function isApart(one: Judged, row: number): boolean {
   return votes * 2 > one.able.length;
 }
 
-/** The one with the higher score by the first method that both have. */
+/** The one with the higher score by the first method that can vote on it. */
 function byScore(a: readonly Vote[], b: readonly Vote[]): number {
-  const [x, y] = [a[0]?.score ?? 0, b[0]?.score ?? 0];
+  const first = (votes: readonly Vote[]): number => votes.find(({ cannot }) => cannot === undefined)?.score ?? 0;
+  const [x, y] = [first(a), first(b)];
   return x === y ? 0 : y - x;
 }
