@@ -288,6 +288,7 @@ test('a recording of a newer version among others is left out, said, and told by
     [['report', parent], /job 21|21/],
     [['export', parent, '--table', 'load'], /,c1,21,/],
     [['verify', parent], /a: sound/],
+    [['ls', parent], /c1 /],
     [['seal', parent], /a: /],
   ] as const) {
     const answer = tacho(args);

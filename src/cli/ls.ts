@@ -85,7 +85,8 @@ async function asker(
   };
   if (hub !== undefined && fs.existsSync(hub)) {
     const { archiveLines } = await import('../hub/archive-lines.ts');
-    return async () => ({ now: Date.now() * 1000, lines: archiveLines(hub, wanted) });
+    const { findRecordings } = await import('./find-recordings.ts');
+    return async () => ({ now: Date.now() * 1000, lines: archiveLines(findRecordings([hub]), wanted) });
   }
   const config = await configOf(options, KEYS);
   const { askNodes } = await import('../hub/ask-nodes.ts');

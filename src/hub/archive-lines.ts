@@ -1,5 +1,5 @@
 import { isAlive } from '../recording/alive.ts';
-import { findRecordings } from '../recording/open.ts';
+import type { Recording } from '../recording/open.ts';
 import type { NodeLine } from '../sinks/hub-protocol.ts';
 import type { Wanted } from './ask-nodes.ts';
 import { nodeFiles } from './node-files.ts';
@@ -8,9 +8,13 @@ import { readReceived } from './received.ts';
 const DAY = /^fleet-\d{4}-\d{2}-\d{2}$/;
 
 /** What a hub would say of an archive, from its files alone; rates are not known. */
-export function archiveLines(folder: string, wanted: Wanted = {}, now = Date.now() * 1000): NodeLine[] {
+export function archiveLines(
+  recordings: readonly Recording[],
+  wanted: Wanted = {},
+  now = Date.now() * 1000,
+): NodeLine[] {
   const lines: NodeLine[] = [];
-  for (const { job, nodes } of findRecordings([folder])) {
+  for (const { job, nodes } of recordings) {
     const kind = DAY.test(job.id) ? 'fleet' : 'job';
     if (wanted.job !== undefined && job.id !== wanted.job) continue;
     if (wanted.user !== undefined && job.user !== wanted.user) continue;
