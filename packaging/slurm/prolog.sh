@@ -21,6 +21,22 @@ esac
 
 [ -d "$jobs" ] || mkdir -p -m 755 "$jobs" 2>/dev/null || exit 0
 umask 077
+
+# Where the agent runs, processes of the job have a place to record themselves before the agent has begun with the job,
+# which takes longer when many jobs begin together (packaging/slurm/task-prolog.sh finds it by the pointer).
+make_place() {
+    read -r agent <"$records/.agent" && kill -0 "$agent" && read -r random </proc/sys/kernel/random/uuid || return
+    place=/dev/shm/tacho-$SLURM_JOB_UID-$name-${random%%-*}
+    mkdir -m 711 "$place" && : >"$place/events" && chown "$SLURM_JOB_UID" "$place/events" || return
+    printf '%s\n' "$place/events" >"$records/.job-$name.$$" && chmod 644 "$records/.job-$name.$$" &&
+        mv -f "$records/.job-$name.$$" "$records/job-$name"
+}
+records=$jobs/../records
+case ${SLURM_JOB_UID:-} in
+'' | *[!0-9]*) ;;
+*) [ -e "$jobs/$name" ] || [ ! -r "$records/.agent" ] || make_place 2>/dev/null ;;
+esac
+
 new=$jobs/.$name.$$
 {
     for key in SLURM_JOB_ID SLURM_JOB_UID SLURM_JOB_USER SLURM_RESTART_COUNT SLURM_CLUSTER_NAME SLURM_NODELIST \

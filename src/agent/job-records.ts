@@ -8,7 +8,8 @@ import type { Records } from '../sources/scope.ts';
 /**
  * Where processes of jobs record themselves, on a node whose agent is a service. The file lies in memory, in a folder of
  * ours with a name that nobody can guess; it belongs to the job's user, who can write to it and not replace it. A pointer
- * in a folder beside the job files says where it is (packaging/slurm/task-prolog.sh).
+ * in a folder beside the job files says where it is (packaging/slurm/task-prolog.sh). A prolog that sees this agent running
+ * makes both, so that no task has to wait for the agent.
  */
 export interface JobRecords {
   /** The place of a job: the one that it has, or a new one. Throws when it cannot be made. */
@@ -17,6 +18,8 @@ export interface JobRecords {
   forget(name: string): void;
   /** Removes what an agent left that was killed, but for these jobs. */
   tidy(names: Iterable<string>): void;
+  /** The agent ends: prologs make no places any more. */
+  close(): void;
 }
 
 const PLACE = /^\/(?:dev\/shm|tmp)\/tacho-[\w.+-]+\/events$/;
@@ -24,6 +27,9 @@ const PLACE = /^\/(?:dev\/shm|tmp)\/tacho-[\w.+-]+\/events$/;
 export function jobRecords(pointers: string): JobRecords {
   makeFolder(pointers, 0o711);
   fs.chmodSync(pointers, 0o711);
+  const agent = path.join(pointers, '.agent');
+  fs.writeFileSync(agent, `${process.pid}\n`, { mode: 0o644 });
+  const since = fs.statSync(agent).mtimeMs;
   const pointer = (name: string): string => path.join(pointers, name);
   const known = (name: string): string | undefined => {
     try {
@@ -36,7 +42,7 @@ export function jobRecords(pointers: string): JobRecords {
   return {
     place(name, job, recording) {
       const before = known(name);
-      if (before !== undefined && fs.existsSync(before) && readsFor(path.dirname(before)) === path.resolve(recording)) {
+      if (before !== undefined && isFor(before, job.uid, recording)) {
         noteReader(path.dirname(before), recording);
         return { file: before, events: [], owner: job.uid };
       }
@@ -55,14 +61,25 @@ export function jobRecords(pointers: string): JobRecords {
     tidy(names) {
       const kept = new Set(names);
       for (const name of fs.readdirSync(pointers)) {
-        if (kept.has(name)) continue;
+        // what came after this agent is of jobs that it records, or is about to
+        const at = fs.lstatSync(pointer(name), { throwIfNoEntry: false });
+        if (kept.has(name) || name === '.agent' || at === undefined || at.mtimeMs >= since) continue;
         const file = known(name);
         if (file !== undefined) fs.rmSync(path.dirname(file), { recursive: true, force: true });
         fs.rmSync(pointer(name), { force: true });
       }
       for (const place of ['/dev/shm', '/tmp']) if (fs.existsSync(place)) removeAbandoned(place);
     },
+    close: () => fs.rmSync(agent, { force: true }),
   };
+}
+
+/** Whether a place is this recording's already, or was made by the prolog of this very job and has no reader yet. */
+function isFor(file: string, uid: number, recording: string): boolean {
+  const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+  if (stat === undefined || !stat.isFile() || stat.uid !== uid) return false;
+  const reads = readsFor(path.dirname(file));
+  return reads === undefined || reads === path.resolve(recording);
 }
 
 function makeOwned(file: string, uid: number): void {

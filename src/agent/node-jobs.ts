@@ -14,8 +14,6 @@ export interface NodeJobsOptions {
   endedCgroups?: EndedCgroups;
   /** Epoch microseconds. */
   now(): number;
-  /** A job file is new: the job is begun in a moment, after others perhaps. Its first task may look already. */
-  expected(name: string, job: NodeJob): void;
   /** A job runs here. When this throws, the job is offered again at the next look. */
   begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void;
   /** Slurm has a cgroup now for a job that has begun without. */
@@ -58,8 +56,6 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
   const since = options.now();
   const running = new Map<string, Running>();
   const refused = new Set<string>();
-  /** Job files that were told of by `expected`. */
-  const expected = new Set<string>();
   /** Cgroups of jobs that were not begun yet: since when they are there. */
   const seen = new Map<string, number>();
   /** Jobs that have ended while their cgroup was still there. */
@@ -116,11 +112,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
 
   /** Files that have taken the place of these meanwhile stay: they are of another run. */
   function removeAfter(work: Promise<void>, ...files: readonly (readonly [string | undefined, string | undefined])[]) {
-    for (const [file, identity] of files) {
-      if (file === undefined) continue;
-      closing.set(file, identity);
-      expected.delete(file);
-    }
+    for (const [file, identity] of files) if (file !== undefined) closing.set(file, identity);
     void work.finally(() => {
       for (const [file, identity] of files) {
         if (file === undefined) continue;
@@ -195,33 +187,18 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     } else remove(file);
   }
 
-  function list(): string[] {
+  function lookAtFiles(): void {
+    let names: string[];
     try {
-      return fs.readdirSync(options.folder);
+      names = fs.readdirSync(options.folder);
     } catch (error) {
       if (code(error) !== 'ENOENT') refuse('', reason(error));
-      return [];
+      return;
     }
-  }
-
-  /** Beginning a job takes some time, and the tasks of an array come together: each is expected before any is begun. */
-  function expectNew(names: readonly string[]): void {
-    for (const name of names) {
-      if (!isJobFile(name) || expected.has(name) || names.includes(`${name}.end`) || isClosing(name)) continue;
-      expected.add(name);
-      const job = read(name, parseJobFile);
-      if (job !== undefined && withId(job.id) === undefined) options.expected(jobName(job), job);
-    }
-  }
-
-  function lookAtFiles(): void {
-    const names = list();
     const all = new Set(names);
     const files = new Set([...running.values()].map(({ file }) => file));
-    for (const name of expected) if (!all.has(name)) expected.delete(name);
     for (const name of names) {
-      if (!isJobFile(name) || files.has(name) || isClosing(name)) continue;
-      expectNew(list());
+      if (name.startsWith('.') || name.endsWith('.end') || files.has(name) || isClosing(name)) continue;
       const end = `${name}.end`;
       takeFile(name, all.has(end) && !isClosing(end) ? end : undefined);
     }
@@ -287,8 +264,6 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     },
   };
 }
-
-const isJobFile = (name: string): boolean => !name.startsWith('.') && !name.endsWith('.end');
 
 /** Whether this is the end of a run before this one. */
 const isEarlier = ({ end }: NodeJobEnd, { begin }: NodeJob): boolean =>

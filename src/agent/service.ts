@@ -171,17 +171,6 @@ export function startService(options: ServiceOptions): Service {
     whenClosed(yesterday.folder, yesterday.end());
   }
 
-  /** A place for what processes say of themselves: the job's first task looks for it a moment after the prolog. */
-  function expected(name: string, job: NodeJob): void {
-    const { id, uid } = job;
-    if (records === undefined || uid === undefined) return;
-    try {
-      records.place(`job-${name}`, { id, uid }, jobFolder(spool, job, isClosing).folder);
-    } catch {
-      // tried again when it begins, which says why
-    }
-  }
-
   function begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void {
     const find = by === 'file' ? jobFolder : cgroupJobFolder;
     const { folder, known: goesOn } = find(spool, job, isClosing);
@@ -216,7 +205,6 @@ export function startService(options: ServiceOptions): Service {
     ...(options.watchCgroups === false ? {} : { cgroups: cgroupJobs(host, options.node) }),
     endedCgroups: endedCgroups(path.join(spool, '.ended.json')),
     now: () => clock.now(),
-    expected,
     begun,
     ended,
     inCgroup: (name, cgroup) => jobs.get(name)?.inCgroup(cgroup),
@@ -299,6 +287,7 @@ export function startService(options: ServiceOptions): Service {
       await fleet.pause(why);
       await Promise.all(closing);
       await shared.close();
+      records?.close();
       options.outlet?.wake();
       await options.outlet?.close(LAST_SEND_SECONDS);
       release();
