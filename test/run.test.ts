@@ -242,6 +242,36 @@ test('an output that is closed is closed for the command, too', (t) => {
   assert.equal(JSON.parse(fs.readFileSync(path.join(cwd, 'rec/job.json'), 'utf8')).state, 'failed');
 });
 
+test('one of several tasks of a Slurm step records itself alone, and asks and starts nobody else', (t) => {
+  const cwd = temporaryFolder(t);
+  const called = path.join(cwd, 'called');
+  for (const name of ['srun', 'scontrol', 'sacct']) {
+    fs.mkdirSync(path.join(cwd, 'bin'), { recursive: true });
+    fs.writeFileSync(path.join(cwd, 'bin', name), `#!/bin/sh\necho "${name} $*" >>${called}\nexit 1\n`, {
+      mode: 0o755,
+    });
+  }
+  const step = { SLURM_JOB_ID: '21', SLURM_JOB_NODELIST: 'c[1-2]', SLURM_STEP_ID: '0', SLURM_STEP_NUM_TASKS: '4' };
+  const env = { ...process.env, PATH: `${cwd}/bin:${process.env.PATH}`, ...step, SLURMD_NODENAME: 'c2' };
+  const run = (rank: string) =>
+    tacho(['run', '--', 'sh', '-c', 'echo $SLURM_PROCID'], { cwd, env: { ...env, SLURM_PROCID: rank }, input: '' });
+  const last = run('3');
+  assert.deepEqual([last.code, last.out], [0, '3\n']);
+  assert.doesNotMatch(last.err, /records itself alone/);
+  const job = JSON.parse(fs.readFileSync(path.join(cwd, 'tacho-21-task3/job.json'), 'utf8'));
+  assert.deepEqual([job.id, job.nodes, job.tags, job.state], ['21', ['c2'], { step: '0', task: '3' }, 'completed']);
+  assert.deepEqual(
+    fs.readdirSync(path.join(cwd, 'tacho-21-task3')).filter((name) => name.startsWith('node=')),
+    ['node=c2'],
+  );
+  // said once, not by every task
+  assert.match(
+    run('0').err,
+    /each of these 4 tasks records itself alone; tacho run -- srun .* records the whole job, once/,
+  );
+  assert.equal(fs.existsSync(called), false);
+});
+
 test('two that begin at once get a folder each', async (t) => {
   const cwd = temporaryFolder(t);
   const codes = await Promise.all(

@@ -8,6 +8,7 @@ import { takeOwnUse } from '../jobs/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../jobs/preload.ts';
 import { known } from '../jobs/scheduler.ts';
 import { findScope } from '../jobs/scope.ts';
+import { taskOf } from '../jobs/slurm-task.ts';
 import { notEverywhere } from '../jobs/start.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import { claimFolder, createRecording, discardRecording, saveJob } from '../recording/create.ts';
@@ -56,8 +57,14 @@ const FIRST_SAMPLE_SECONDS = 15;
 export async function recordCommand(
   options: RecordOptions,
 ): Promise<{ folder: string; job: Job; ending: CommandEnding }> {
+  const task = options.jobFile === undefined && options.hosts === undefined ? ownTask() : undefined;
   // the command waits for this: a scheduler that is slow to answer gets little time
-  const facts = await jobFacts(process.env, { ...options, tell: say, run: schedulerRunner(2) });
+  const facts = await jobFacts(process.env, {
+    ...options,
+    tell: say,
+    run: schedulerRunner(2),
+    ...(task === undefined ? {} : { given: task.facts, tags: { ...task.tags, ...options.tags } }),
+  });
   const job: Job = {
     format: FORMAT,
     tacho: VERSION,
@@ -69,7 +76,7 @@ export async function recordCommand(
   };
   const folder =
     options.folder === undefined
-      ? createRecording(claimFolder(options.parent, defaultFolder(facts)), job, true)
+      ? createRecording(claimFolder(options.parent, `${defaultFolder(facts)}${task?.suffix ?? ''}`), job, true)
       : createRecording(options.folder, job);
   const here = job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
   const recorder = await (here ? recordHere : recordAll)(folder, job, options).catch((error: unknown) => {
@@ -108,6 +115,17 @@ export async function recordCommand(
   }
   release();
   return { folder, job, ending };
+}
+
+/** In one of many tasks of a step: each would record the whole job, with agents on all of its nodes. It records itself. */
+function ownTask() {
+  const task = taskOf(process.env, process.stdin.isTTY === true);
+  if (task === undefined) return undefined;
+  const { rank, tasks, step, facts } = task;
+  if (rank === 0) {
+    warn(`each of these ${tasks} tasks records itself alone; tacho run -- srun ... records the whole job, once`);
+  }
+  return { facts, tags: { step, task: String(rank) }, suffix: `-task${rank}` };
 }
 
 const say = (what: string, why: string): void => warn(`${what}: ${why}`);

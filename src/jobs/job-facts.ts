@@ -40,6 +40,8 @@ export interface JobOptions {
   hosts?: readonly string[];
   /** Facts from this file instead of a scheduler. */
   jobFile?: string;
+  /** What is known already: no scheduler is asked, and none has to do with it. */
+  given?: SchedulerFacts;
   redact?: boolean;
   /** Variables to keep besides those that are always kept. */
   keepEnvironment?: readonly string[];
@@ -64,11 +66,11 @@ export const schedulerRunner = (limitSeconds = 5): Run => runner(SLURM_TIMES, li
 /** Who runs what, where, and what was asked for: from the scheduler, a file or the command line. */
 export async function jobFacts(env: Environment, options: JobOptions = {}): Promise<JobFacts> {
   const { redact, hosts } = options;
-  const scheduler = options.jobFile === undefined ? schedulerOf(env) : local;
+  const scheduler = options.jobFile === undefined && options.given === undefined ? schedulerOf(env) : local;
   const tell = options.tell ?? (() => {});
   const found: SchedulerFacts =
     options.jobFile === undefined
-      ? await scheduler.facts(options.run ?? schedulerRunner(), env, tell)
+      ? (options.given ?? (await scheduler.facts(options.run ?? schedulerRunner(), env, tell)))
       : factsFromFile(options.jobFile);
   const command = options.command ?? found.command;
   const name = options.name ?? found.name ?? (command === undefined ? 'shell' : nameOf(command));
