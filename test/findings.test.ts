@@ -111,6 +111,24 @@ test('CPUs: idle ones, a serial program, and GPU jobs that need few', () => {
   assert.equal(finding(single({ busy: 2, gpus: [{ busy: 90 }] }), 'cpu-underused').severity, 'info');
 });
 
+test('CPUs of a node that was not measured are neither busy nor idle', () => {
+  const lived = span(3600);
+  const told = (busy: number): Material =>
+    material(job(3600, { nodes: ['c1', 'c2'], asked: { nodes: 2, cpus: 16 } }), [
+      node('c1', agent('c1', lived), [cgroup(lived, busy, GIB)]),
+      node('c2', agent('c2', lived), [table('loadavg', [series(lived, {}, { load1: level(lived, 8) })])]),
+    ]);
+  const { text, advice, evidence } = finding(told(2), 'cpu-underused');
+  assert.equal(text, '2 of 8 CPUs that were measured were busy on average (25 %)');
+  assert.deepEqual(
+    evidence.map((e) => e.text),
+    ['CPU utilisation 25 % of the CPUs that were measured', '6 core hours idle', 'not measured: c2'],
+  );
+  assert.match(advice, /^Ask for 3 CPUs for these nodes, or use them/);
+  // with 7 of 8 busy where it was measured there is nothing to give back
+  assert.equal(outcome(told(7), 'cpu-underused')?.outcome, 'fine');
+});
+
 test('nobody is told off for CPUs or memory of the own machine', () => {
   const own = single({ busy: 0.5, memory: 1 }, { asked: {} });
   assert.deepEqual(ids(own), []);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { report } from '../src/judge/report.ts';
-import { nodeRows, processRows, recordWords } from '../src/show/report-rows.ts';
+import { meters, nodeRows, processRows, recordWords } from '../src/show/report-rows.ts';
 import { reportText } from '../src/show/report-text.ts';
 import { processTable } from '../src/sources/process-table.ts';
 import { agent, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
@@ -58,7 +58,7 @@ test('CPUs of a process count from its beginning, and not at all when it was too
   ]);
 });
 
-test('the share of the CPU time that no record explains is always told, why only when it matters', () => {
+test('the share of the CPU time that no record explains is told, why only when it matters, and nothing of a job that used next to none', () => {
   const card = report(sleep());
   const records = {
     records: 0,
@@ -73,8 +73,11 @@ test('the share of the CPU time that no record explains is always told, why only
   const words = (cpu_seconds: number, unexplained: number, starts = 1) =>
     recordWords({ ...card, records: { ...records, starts, unexplained }, summary: { ...card.summary, cpu_seconds } });
   const left = (share: string): string => `no record explains ${share} of the job’s CPU time (wait4)`;
-  assert.equal(words(100, 0), `1 process killed or still running; ${left('0 %')}`);
-  assert.equal(words(0.01, 0.18), `1 process killed or still running; ${left('2 ms (18 %)')}`);
+  const all = 'records explain all of the job’s CPU time (wait4)';
+  assert.equal(words(100, 0), `1 process killed or still running; ${all}`);
+  assert.equal(words(0.06, 0.18), `1 process killed or still running; ${left('11 ms (18 %)')}`);
+  assert.equal(words(0.002, 0.18), '1 process killed or still running');
+  assert.equal(words(0.002, 1, 0), undefined);
   assert.equal(words(1e7, 0.099), `1 process killed or still running; ${left('9.9 %')}`);
   assert.equal(
     words(100, 1, 0),
@@ -121,6 +124,7 @@ test('nodes without a process of the job count with the CPUs that were asked for
   const record = told.nodes[2]!.agent!;
   record.unmeasured = [{ table: 'process', what: 'process', why: 'not allowed' }];
   assert.equal(report(told).summary.cpus_measured, 2);
+  assert.match(meters(report(told))[1]!.text, /^0\.5 of 2 CPUs, .*, 2 of 3 nodes measured$/);
 });
 
 test('little memory is told in MiB', () => {

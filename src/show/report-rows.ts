@@ -189,7 +189,7 @@ export function recordWords({ records: r, summary }: Report): string | undefined
     parts.push(
       `sampling saw ${formatDuration(r.sampled_cpu_seconds)} of ${r.starts + r.samples === 1 ? 'its' : 'their'} CPU time`,
     );
-  if (r.unexplained === undefined) return parts.join(', ');
+  if (r.unexplained === undefined || (summary.cpu_seconds ?? 0) < TELLING_SECONDS) return parts.join(', ') || undefined;
   const lost = r.unexplained * (summary.cpu_seconds ?? 0);
   const why =
     lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE
@@ -198,13 +198,17 @@ export function recordWords({ records: r, summary }: Report): string | undefined
   // a large part of next to nothing is next to nothing
   const some =
     lost > 0 && lost < WORTH_SECONDS ? `${formatDuration(lost)} (${percent(r.unexplained)})` : percent(r.unexplained);
-  const share = `no record explains ${some} of the job’s CPU time (${summary.cpu_source})${why}`;
+  const whole = `of the job’s CPU time (${summary.cpu_source})`;
+  const share = r.unexplained === 0 ? `records explain all ${whole}` : `no record explains ${some} ${whole}${why}`;
   return parts.length === 0 ? share : `${parts.join(', ')}; ${share}`;
 }
 
 /** From here on CPU time that no process told of is worth a word about why. */
 const WORTH_SECONDS = 1;
 const WORTH_SHARE = 0.1;
+
+/** Of less CPU time than this, starting and ending are most: what is in no record says nothing. */
+const TELLING_SECONDS = 0.05;
 
 export function operationRows({ operations = [] }: Report, most: number): Rows {
   return {
@@ -327,7 +331,7 @@ const MEMORY_WORDS = {
 
 /** Asked for against used, in the order that people care about. */
 export function meters(report: Report): Meter[] {
-  const { summary: s, job } = report;
+  const { summary: s, job, nodes } = report;
   const found: Meter[] = [];
   const wall = formatDuration(s.wall_seconds);
   if (s.time_used !== undefined)
@@ -341,9 +345,11 @@ export function meters(report: Report): Meter[] {
       s.cpu_utilization === undefined
         ? ''
         : `${s.cpus_busy!.toFixed(s.cpus_busy! < 10 ? 1 : 0)} of ${count(s.cpus_measured!, 'CPU')}, `;
+    const seen = nodes.filter((n) => n.cpu_seconds !== undefined).length;
+    const part = seen < nodes.length ? `, ${seen} of ${count(nodes.length, 'node')} measured` : '';
     found.push({
       name: 'CPU',
-      text: busy + spent,
+      text: busy + spent + part,
       ...(s.cpu_utilization === undefined ? {} : { share: s.cpu_utilization }),
     });
   }

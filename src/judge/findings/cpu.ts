@@ -58,26 +58,32 @@ export const cpuUnderused: Check = {
   look(facts) {
     const missing = allocation(facts);
     if (missing !== undefined) return missing;
-    const { cpu_utilization: used, cpus_busy: busy, cpus } = facts.summary;
+    const { cpu_utilization: used, cpus_busy: busy, cpus_measured: measured } = facts.summary;
     if (isSerial(facts)) return { skipped: 'the job is serial, which is said apart' };
     if (used! >= (gpuJob(facts) ? VERY_LOW_UTILIZATION : LOW_UTILIZATION)) return [];
+    // what was not measured may have been busy: nothing is said of it
+    const unseen = facts.nodes.filter((n) => n.cpu_utilization === undefined).map((n) => n.node);
+    const cpus = unseen.length === 0 ? facts.summary.cpus! : measured!;
     const wanted = Math.max(1, Math.ceil(busy! * 1.1));
-    if (wanted >= cpus!) return [];
-    const each = facts.summary.nodes > 1 ? ' in all' : '';
+    if (wanted >= cpus) return [];
+    const part = unseen.length === 0 ? '' : ' that were measured';
+    const each = unseen.length > 0 ? ' for these nodes' : facts.summary.nodes > 1 ? ' in all' : '';
     const option = slurm(facts) && facts.summary.nodes === 1 ? ` (#SBATCH --cpus-per-task=${wanted} for one task)` : '';
+    const idle = (cpus * facts.summary.wall_seconds * (1 - used!)) / 3600;
     return [
       {
         id: 'cpu-underused',
         severity: gpuJob(facts) ? 'info' : used! < VERY_LOW_UTILIZATION ? 'warning' : 'advice',
-        text: `${cpusFigure(busy!)} of ${figure(cpus)} CPUs were busy on average (${percent(used)})`,
+        text: `${cpusFigure(busy!)} of ${figure(cpus)} CPUs${part} were busy on average (${percent(used)})`,
         evidence: [
           {
-            text: `CPU utilisation ${percent(used)} of the allocation`,
+            text: `CPU utilisation ${percent(used)} of the ${part === '' ? 'allocation' : `CPUs${part}`}`,
             from: cpuFrom(facts),
             value: used!,
             threshold: LOW_UTILIZATION,
           },
-          { text: `${figure((facts.summary.core_hours ?? 0) * (1 - used!))} core hours idle`, from: 'job.json' },
+          { text: `${figure(idle)} core hours idle`, from: 'job.json' },
+          ...(part === '' ? [] : [{ text: `not measured: ${listed(unseen)}`, from: cpuFrom(facts) }]),
         ],
         advice: gpuJob(facts)
           ? `The GPUs may need them for short bursts; if not, ${wanted} CPUs${each} would do.`
