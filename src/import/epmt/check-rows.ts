@@ -30,4 +30,17 @@ export function checkRows(rows: ProcessRows): void {
       }
     }
   }
+  checkOrder(rows);
+}
+
+/** Nothing ends before it starts. */
+function checkOrder(rows: ProcessRows): void {
+  const [start, end] = [rows.numbers.get('start'), rows.numbers.get('end')];
+  if (start === undefined || end === undefined) return;
+  for (let p = 0; p < rows.processes; p++) {
+    for (let row = rows.first[p]!; row < rows.first[p + 1]!; row++) {
+      if (end[row]! < start[row]!)
+        throw new Fault(`${rows.where(p)}: end is before start (${end[row]}, ${start[row]})`);
+    }
+  }
 }

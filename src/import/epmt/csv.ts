@@ -51,7 +51,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   const utf8 = isUtf8(bytes);
   const place = (column: string): number => header.indexOf(column);
   const [numtids, pid, start, end, tid] = [place('numtids'), place('pid'), place('start'), place('end'), place('tid')];
-  const times = ['usertime', 'systemtime'].map(place).filter((c) => c >= 0);
+  const times = ['usertime', 'systemtime'].map(place);
   let expected = 0;
 
   while (at < bytes.length) {
@@ -103,7 +103,6 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
       else throw corrupted(name, line, columnsText(cells(bytes, begin), width));
     }
 
-    // without its CPU time a process would count for less than it used
     for (const c of times) if (Number.isNaN(targets[c]![row])) throw corrupted(name, line, `${header[c]} is empty`);
     const announced = targets[numtids]![row]!;
     if (Number.isNaN(announced)) {

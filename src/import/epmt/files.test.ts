@@ -189,6 +189,7 @@ const corrupted: [text: string, why: RegExp][] = [
   ['# only a comment\n', /no header/],
   ['a,b,c\n1,2,3\n', /line 1: the header lacks most columns/],
   [good.replace('numtids', 'numthreads'), /line 1: the header lacks numtids/],
+  [good.replace('usertime', 'user_time'), /line 1: the header lacks usertime/],
   [good.replace('minflt', 'majflt'), /the header has "majflt" twice/],
   [change(3, 'args', 'a,b'), /line 3: it has 42 columns, the header has 41/],
   [`${good}\n,,,\n`, /line 5: it has 4 columns/],

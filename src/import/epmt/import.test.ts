@@ -341,6 +341,7 @@ test('numbers that no process can have are refused with the line', async (t) => 
     ['usertime', '9'.repeat(400)],
     ['pid', '9'.repeat(20)],
     ['start', '9'.repeat(20)],
+    ['end', String(JOB_START + 1)],
     ['hostname', 'h'.repeat(5000)],
   ];
   const inputs = wrong.map(([column, value], i) => {
@@ -359,6 +360,7 @@ test('numbers that no process can have are refused with the line', async (t) => 
       'usertime is too large',
       'pid is too large',
       'start is too large',
+      `end is before start (${JOB_START + 1}, ${madeProcess(8).start})`,
       'no host has a name of 5000 characters',
     ],
   );
@@ -392,6 +394,15 @@ test('whatever is cut off or changed, an archive is imported or refused in one l
       { numRuns: 150 },
     );
   }
+});
+
+test('a last line without an end is told', async (t) => {
+  const whole = csv([madeProcess(7), madeProcess(8)]);
+  assert.deepEqual((await imported(t, [metadata(), whole])).notes, []);
+  const cut = { ...whole, bytes: (whole.bytes as string).slice(0, -2) };
+  assert.deepEqual((await imported(t, [metadata(), cut])).notes, [
+    'c1-collated-papiex-4711-0.csv, line 3: it has no end, and may have been cut off',
+  ]);
 });
 
 test('a process that is there twice, collated and not, is taken once', async (t) => {

@@ -10,6 +10,7 @@ import { checkRows } from './check-rows.ts';
 import { readCsv } from './csv.ts';
 import { jobOf } from './job.ts';
 import { checkTimes, jobTimes } from './job-times.ts';
+import { endlessLine } from './lines.ts';
 import type { Metadata } from './metadata.ts';
 import { readMetadata } from './metadata.ts';
 import { ProcessRows } from './rows.ts';
@@ -103,6 +104,10 @@ async function importJob(input: string, options: ImportOptions): Promise<Importe
     throw within(input, error);
   }
   const notes = times.note === undefined ? [] : [times.note];
+  for (const { name, bytes } of files.data) {
+    const line = endlessLine(bytes);
+    if (line !== undefined) notes.push(`${name}, line ${line}: it has no end, and may have been cut off`);
+  }
   if (outside > 0) notes.push(`${count(outside, 'process', 'processes')} ran before the job began or after it ended`);
   if (rows.processes === 0) notes.push('no process was recorded');
   if (rows.empty > 0)

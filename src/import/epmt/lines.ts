@@ -29,6 +29,14 @@ export function textBytes({ name, bytes }: { name: string; bytes: Buffer }): Buf
   return text.length > 0 && text.at(-1) !== NEWLINE ? Buffer.concat([text, Buffer.of(NEWLINE)]) : text;
 }
 
+/** The number of a last line that has no end, which papiex gives every line; undefined: all have one. */
+export function endlessLine(bytes: Buffer): number | undefined {
+  if (bytes.length === 0 || bytes.at(-1) === NEWLINE) return undefined;
+  let line = 1;
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) line++;
+  return line;
+}
+
 /** Something is wrong with a line of a data file: nothing of the job is stored. */
 export function corrupted(file: string, line: number, why: string): Fault {
   return new Fault(`${file}, line ${line}: ${why}`);

@@ -25,6 +25,9 @@ export const NEEDED: readonly string[] = [
   'numtids',
   'start',
   'end',
+  // without one of them a process would count for less than it used
+  'usertime',
+  'systemtime',
 ];
 
 /** Cells as a CSV file holds them, each once; `values` says what they mean. */

@@ -30,7 +30,7 @@ export function readTsvHeader(file: DataFile): TsvHeader {
   if (list === undefined) throw corrupted(name, 1, 'it does not begin with {metric,…}');
   const metrics = list.split(',').map((word) => word.trim());
   const columns = given.map((column) => (column === 'finish' ? 'end' : column));
-  usableHeader([...metrics, ...columns], ['usertime', 'systemtime', ...NEEDED], name, 1);
+  usableHeader([...metrics, ...columns], NEEDED, name, 1);
   return { metrics, columns, converted: given.includes('finish') };
 }
 
