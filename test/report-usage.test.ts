@@ -56,6 +56,21 @@ test('work of less than a second that the command did not wait for is taken from
   assert.deepEqual([own.cpu_source, own.cpu_seconds], ['cgroup', 1.05]);
 });
 
+test('of a cgroup that was not read to its end the records know more', () => {
+  const lived = span(100);
+  const told = (each: number, cpu: number) => {
+    const c1 = node('c1', agent('c1', lived), [cgroup(lived, each, GIB)]);
+    const processes = testSet([{ pid: 10, from: 0, to: 100, cpu }]);
+    const { summary, records, unmeasured } = report(material(job(100), [c1], { processes }));
+    const why = unmeasured.filter(({ what }) => what.startsWith('CPU time that no process record'));
+    return [summary.cpu_seconds, summary.cpu_source, records!.unexplained, why.length];
+  };
+  assert.deepEqual(told(0.00686, 1), [1, 'records', undefined, 1]);
+  assert.deepEqual(told(0, 0.007), [0.007, 'records', undefined, 1]);
+  assert.deepEqual(told(0.01, 1), [1, 'cgroup', 0, 0]);
+  assert.deepEqual(told(0.01, 1.001).slice(0, 2), [1, 'cgroup'], 'two clocks are not one');
+});
+
 test('records are of processes that recorded themselves to the end, and no other', () => {
   const lived = span(100);
   const ended = { pid: 10, from: 0, to: 100, cpu: 1 };

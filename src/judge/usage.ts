@@ -67,7 +67,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     const grown = known(busy?.increase);
     if (grown !== undefined) found.push({ seconds: grown / 1000, source: 'node' });
   }
-  const [best] = found;
+  const best = wholeOf(found[0], recorded);
   const exact = wait4Of(material, node, least);
   if (exact === undefined) return best;
   // work that was launched elsewhere (srun, a daemon) is in records and samples, but the command never waited for it
@@ -80,6 +80,12 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const more = launched ? all.find(({ seconds }) => seconds > exact.seconds) : undefined;
   if (more !== undefined) return more;
   return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
+}
+
+/** A cgroup may be gone before its last sample, or be there after the first processes: then records know more. */
+function wholeOf(best: CpuUse | undefined, recorded: CpuUse | undefined): CpuUse | undefined {
+  if (best?.source !== 'cgroup' || !((recorded?.seconds ?? 0) > best.seconds * 1.01)) return best;
+  return best.rate_max === undefined ? recorded : { ...recorded!, rate_max: best.rate_max };
 }
 
 /** Whether processes were looked for on this node in every tick, and the job had none there. */
