@@ -229,3 +229,17 @@ test('a divided card is not counted beside its parts', () => {
   assert.equal(summary.gpus, 3);
   assert.equal(summary.gpu_utilization?.toFixed(6), '0.700000');
 });
+
+test('the agent of a node may say its farewell some seconds after the scheduler knows of the end, but not much later', () => {
+  const lived = span(100);
+  const told = (service: { service?: true }, later: number) => {
+    const { end: _, ...record } = agent('c1', lived, service);
+    const facts = job(100);
+    const one = node('c1', record, [cgroup(lived, 1, GIB)]);
+    const { nodes, quality, findings } = report(material(facts, [one], { now: facts.end! + later * 1e6 }));
+    return [nodes[0]!.status, quality.grade, findings.some(({ id }) => id === 'node-lost')];
+  };
+  assert.deepEqual(told({ service: true }, 2), ['recording', 'A', false]);
+  assert.deepEqual(told({ service: true }, 60), ['stopped early', 'B', true]);
+  assert.deepEqual(told({}, 2), ['stopped early', 'B', true]);
+});

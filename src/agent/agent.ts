@@ -115,6 +115,7 @@ export class Agent {
       pid: process.pid,
       ...(options.step === undefined ? {} : { step: options.step }),
       interval_seconds: options.intervalSeconds,
+      ...(options.shared === true ? { service: true as const } : {}),
       start: this.clock.now(),
       facts: options.facts,
       scope: { members: 'none' },

@@ -71,6 +71,8 @@ export interface NodeReport {
 /** A node is late, and taken for lost, after so many intervals without a sample, but not before five seconds. */
 const SILENT_INTERVALS = 3;
 const SILENT_SECONDS = 5;
+/** So long after a job's end the farewell of a node's own agent may still be on its way. */
+const FAREWELL_SECONDS = 30;
 
 /** vmstat counts in pages of the machine; 4 kB on x86 and on most ARM servers. */
 const PAGE = 4096;
@@ -204,12 +206,19 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     if (silentAt(newestOf(material))) found.status = 'stopped early';
     const full = found.status === 'stopped early' ? refusedWords(agent) : undefined;
     if ((full ?? agent.end_reason) !== undefined) found.reason = full ?? agent.end_reason!;
-  } else if ((agent !== undefined && job.end !== undefined) || silentAt(job.end ?? material.now)) {
+  } else if (
+    (agent !== undefined && job.end !== undefined && !isClosing(material, agent)) ||
+    silentAt(job.end ?? material.now)
+  ) {
     found.status = 'stopped early';
     found.reason = refusedWords(agent) ?? 'its agent was killed or the node was lost: it wrote no farewell';
-  } else if (job.end === undefined) found.status = 'recording';
+  } else if (job.end === undefined || agent !== undefined) found.status = 'recording';
   return found;
 }
+
+/** The scheduler knows of the job's end before the agent of the node has said its own. */
+const isClosing = ({ job, now }: Material, agent: AgentRecord): boolean =>
+  agent.service === true && now - job.end! < FAREWELL_SECONDS * 1e6;
 
 /** Why a node is silent whose disk was full. */
 function refusedWords(agent: AgentRecord | undefined): string | undefined {

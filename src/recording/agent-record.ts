@@ -15,6 +15,8 @@ export interface AgentRecord {
   /** The scheduler's step the agent runs in, if any. */
   step?: string;
   interval_seconds: number;
+  /** It is the node's own, which learns of a job's end only a moment after the scheduler: so does its farewell come. */
+  service?: true;
   /** Epoch microseconds. */
   start: number;
   first_sample?: number;
