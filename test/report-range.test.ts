@@ -95,7 +95,10 @@ test('the whole job, a step, a phase and a time', async () => {
   assert.equal(step.summary.wall_seconds, 30);
   assert.equal(step.summary.cpu_seconds, 90);
   assert.equal(step.summary.cpu_utilization, 0.75);
-  assert.equal(step.confined?.what, 'step 1');
+  assert.equal(
+    step.confined?.what,
+    'step 1 (by the scheduler, in whole seconds, with all that the job did on its nodes meanwhile)',
+  );
 
   const solve = report(gather(recording, { marker: 'solve' }));
   assert.equal(solve.summary.cpu_seconds, 60);

@@ -5,6 +5,7 @@ import { report } from '../src/judge/report.ts';
 import { peakTogether } from '../src/judge/usage.ts';
 import { type Told, testSet } from '../src/query/test-processes.ts';
 import type { Job } from '../src/recording/job.ts';
+import { processTable } from '../src/sources/process-table.ts';
 import { agent, blink, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
 import { count, level, series, table } from './report/statistics.ts';
 
@@ -124,6 +125,27 @@ test('the CPU time of several nodes is as exact as its least exact part', () => 
       ),
     ).summary.cpu_source;
   assert.deepEqual([of(['c1']), of(['c2']), of(['c1', 'c2'])], ['records', 'processes', 'records and samples']);
+});
+
+test('of a part of the job the head and the line speak of the same CPUs, also where the job did nothing', () => {
+  const lived = span(600);
+  const busy = table('process', [series(lived, { pid: '5', start: '0' }, { user_ms: count(lived, 300_000) })]);
+  const names = ['c1', 'c2', 'c3'];
+  const nodes = names.map((name, i) =>
+    node(name, agent(name, lived, { scope: { members: 'tree' }, tables: [processTable] }), [
+      table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]),
+      ...(i === 0 ? [busy] : []),
+    ]),
+  );
+  const range = { what: 'step 1', from: START, to: lived.end, nodes: names };
+  const facts = job(600, { nodes: names, asked: { nodes: 3, cpus: 3 } });
+  const told = (more: Partial<Material>) => {
+    const { cpus, cpus_measured, cpus_busy } = report(material(facts, nodes, { range, ...more })).summary;
+    return [cpus, cpus_measured, cpus_busy];
+  };
+  assert.deepEqual(told({}), [3, 3, 0.5]);
+  // a store leaves out small processes: that none is there is not known
+  assert.deepEqual(told({ leftOut: [{ what: 'process', why: 'small' }] }), [3, 1, 0.5]);
 });
 
 test('what a command used on a machine that is not recorded is not the recorded one’s', () => {

@@ -247,19 +247,22 @@ function stepRange(recording: Recording, wanted: string): Range {
   if (step.start !== undefined) range.from = step.start;
   if (step.end !== undefined) range.to = step.end;
   if (step.nodes !== undefined && step.nodes.length > 0) range.nodes = step.nodes;
-  widen(range, recording.job.interval_seconds * 1e6);
+  // processes and what they use are known by their time, not by the step that started them
+  if (!widen(range, recording.job.interval_seconds * 1e6))
+    range.what += ' (by the scheduler, in whole seconds, with all that the job did on its nodes meanwhile)';
   return range;
 }
 
 /** A step that ended between two ticks has no samples of its own: those around it are all there is. */
-function widen(range: Range, interval: number): void {
+function widen(range: Range, interval: number): boolean {
   const { from, to } = range;
-  if (from === undefined || to === undefined || !(to - from < 2 * interval)) return;
+  if (from === undefined || to === undefined || !(to - from < 2 * interval)) return false;
   // schedulers' moments are cut to whole seconds
   const lasted = to - from < 1e6 ? 'less than a second' : `about ${formatDuration((to - from) / 1e6)}`;
   range.what += ` (too short to be sampled by itself: ${lasted}), with the samples around it`;
   range.from = from - interval;
   range.to = to + Math.max(1e6, interval);
+  return true;
 }
 
 function markerRange(recording: Recording, markers: readonly Marker[], wanted: string, now: number): Range {

@@ -88,15 +88,20 @@ function wholeOf(best: CpuUse | undefined, recorded: CpuUse | undefined): CpuUse
   return best.rate_max === undefined ? recorded : { ...recorded!, rate_max: best.rate_max };
 }
 
-/** Whether processes were looked for on this node in every tick, and the job had none there. */
-function hadNoProcesses({ range, unread = [] }: Material, { node, agent, tables }: NodeMaterial): boolean {
-  if (agent === undefined || agent.ticks === 0 || agent.scope.members === 'node' || range !== undefined) return false;
+/** Whether processes were looked for on this node in every tick, and the job had none there, or in this part none that did anything. */
+function hadNoProcesses(material: Material, { node, agent, tables }: NodeMaterial): boolean {
+  const { range, unread = [], leftOut } = material;
+  if (agent === undefined || agent.ticks === 0 || agent.scope.members === 'node') return false;
   const sought = agent.tables.some((table) => table.name === 'process');
   const failed = [
     ...agent.unmeasured.map((note) => note.table),
     ...unread.flatMap((u) => (u.node === node ? u.table : [])),
   ];
-  return sought && !tables.has('process') && !failed.includes('process');
+  if (!sought || failed.includes('process')) return false;
+  if (range === undefined) return !tables.has('process');
+  // a store leaves out small ones; a part without any sample says nothing
+  const ticked = leftOut === undefined && [...tables.values()].some(({ rows }) => rows > 0);
+  return ticked && (tables.get('process')?.rows ?? 0) === 0;
 }
 
 /** Kernels tell the CPU time of a process in steps of this, in seconds. */
