@@ -42,7 +42,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   rows.files.push(name);
   const firstThread = rows.threads;
   const firstProcess = rows.processes;
-  rows.reserve(rows.threads + Math.ceil(bytes.length / 400));
+  rows.room(Math.ceil(bytes.length / 400));
   const width = header.length;
   const texts = header.map((column) => (TEXTS.includes(column) ? rows.texts.get(column)! : undefined));
   const columns = (): Float64Array[] =>

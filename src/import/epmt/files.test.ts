@@ -261,3 +261,14 @@ test('columns grow with the file', () => {
     many.map((p) => p.threads[0]!.metrics.starttime),
   );
 });
+
+test('many files of one process each: columns are moved seldom, whatever their number', () => {
+  const rows = new ProcessRows();
+  const columns = new Set<Float64Array>();
+  for (let i = 1; i <= 5000; i++) {
+    readCsv({ name: `c1-papiex-${i}-0.csv`, bytes: Buffer.from(csvText([madeProcess(i)], COLUMNS)) }, rows);
+    columns.add(rows.numbers.get('pid')!);
+  }
+  assert.deepEqual(numbers(rows, 'pid').slice(-2), [4999, 5000]);
+  assert.ok(columns.size < 8, `${columns.size} times`);
+});

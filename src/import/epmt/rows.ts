@@ -64,15 +64,14 @@ export class ProcessRows {
     }
   }
 
-  /** Makes room for one more row; true when the columns moved. */
+  /** Makes room for more rows, for at least twice as many when there is none: then files add up. True: the columns moved. */
   room(rows = 1): boolean {
     if (this.threads + rows <= this.capacity) return false;
     this.reserve(Math.max(this.threads + rows, this.capacity * 2));
     return true;
   }
 
-  reserve(capacity: number): void {
-    if (capacity <= this.capacity) return;
+  private reserve(capacity: number): void {
     this.capacity = capacity;
     for (const [name, old] of this.numbers) this.numbers.set(name, grow(old, new Float64Array(capacity)));
     for (const text of this.texts.values()) text.codes = grow(text.codes, new Uint32Array(capacity));
