@@ -29,6 +29,22 @@ test('the spacing of segments is found in what they are named', () => {
   assert.deepEqual(spacingOf(['1854', '1864', '1859'])!.expected, ['1854', '1859', '1864']);
 });
 
+test('years below 100 and months without a dash are dates too', () => {
+  assert.deepEqual(spacingOf(['00010101', '00060101', '00110101', '00210101']), {
+    step: '5 years',
+    expected: ['00010101', '00060101', '00110101', '00160101', '00210101'],
+  });
+  assert.deepEqual(spacingOf(['00950101', '01000101', '01100101'])!.expected[2], '01050101');
+  assert.deepEqual(spacingOf(['0099-12-30', '0099-12-31', '0100-01-02'])!.expected[2], '0100-01-01');
+  assert.deepEqual(spacingOf(['185010', '185011', '185101', '185103', '185105']), {
+    step: '1 month',
+    expected: ['185010', '185011', '185012', '185101', '185102', '185103', '185104', '185105'],
+  });
+  // no months
+  assert.deepEqual(spacingOf(['000009', '000010', '000013'])!.expected.slice(2), ['000011', '000012', '000013']);
+  assert.equal(spacingOf(['185011', '185012', '185013'])!.step, '1');
+});
+
 test('where there is no spacing none is made up', () => {
   assert.equal(spacingOf(['18540101', '18590101']), undefined);
   assert.equal(spacingOf(['18540101', '18550101', '18560101', '18560601']), undefined);

@@ -7,6 +7,9 @@ interface Scale {
   write(at: number): string;
 }
 
+/** Epoch milliseconds; years below 100 are what they are, which Date.UTC takes for those of the last century. */
+const midnight = (year: number, month: number, day: number): number => new Date(0).setUTCFullYear(year, month, day);
+
 const two = (n: number): string => String(n).padStart(2, '0');
 
 /** Names that a pattern takes apart into year, month and day; `join` stands between them. */
@@ -16,15 +19,15 @@ function dates(pattern: RegExp, join: string, unit: 'months' | 'days'): Scale {
     read(name) {
       const [, year, month, day = '01'] = pattern.exec(name) ?? [];
       if (year === undefined || month === undefined) return undefined;
-      const time = Date.UTC(Number(year), Number(month) - 1, Number(day));
+      const time = midnight(Number(year), Number(month) - 1, Number(day));
       const date = new Date(time);
       if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
       if (unit === 'days') return time / 864e5;
       return Number(day) === 1 ? Number(year) * 12 + Number(month) - 1 : undefined;
     },
     write(at) {
-      const days = pattern.source.split('(').length > 3;
-      const date = unit === 'days' ? new Date(at * 864e5) : new Date(Date.UTC(Math.floor(at / 12), at % 12, 1));
+      const days = pattern.source.match(/\(\\d/g)!.length > 2;
+      const date = unit === 'days' ? new Date(at * 864e5) : new Date(midnight(Math.floor(at / 12), at % 12, 1));
       const parts = [String(date.getUTCFullYear()).padStart(4, '0'), two(date.getUTCMonth() + 1)];
       if (days) parts.push(two(date.getUTCDate()));
       return parts.join(join);
@@ -37,6 +40,8 @@ const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? ''
 const COMPACT = /^(\d{4})(\d{2})(\d{2})$/;
 const DASHED = /^(\d{4})-(\d{2})-(\d{2})$/;
 const MONTHS = /^(\d{4})-(\d{2})$/;
+/** Of a year that there is: numbers from 000001 on are not meant as months. */
+const COMPACT_MONTHS = /^(?!0000)(\d{4})(\d{2})$/;
 
 /** The first that can read all of them is theirs; months before days, because years and months differ in length. */
 const SCALES: readonly Scale[] = [
@@ -45,6 +50,7 @@ const SCALES: readonly Scale[] = [
   dates(DASHED, '-', 'months'),
   dates(DASHED, '-', 'days'),
   dates(MONTHS, '-', 'months'),
+  dates(COMPACT_MONTHS, '', 'months'),
   { step: String, read: (name) => (/^\d{1,15}$/.test(name) ? Number(name) : undefined), write: String },
 ];
 
@@ -68,8 +74,9 @@ export function spacingOf(names: Iterable<string>): Spacing | undefined {
     const order = (places as number[]).sort((a, b) => a - b);
     const step = usualStep(order);
     const first = order[0]!;
+    if (step === undefined) return undefined;
     const number = (order.at(-1)! - first) / step + 1;
-    if (order.some((place) => (place - first) % step !== 0) || number > MOST) return undefined;
+    if (number > MOST) return undefined;
     const width = Math.min(...all.map((name) => name.length));
     const expected = Array.from({ length: number }, (_, i) => scale.write(first + i * step).padStart(width, '0'));
     // what is written must be what was read
@@ -78,12 +85,11 @@ export function spacingOf(names: Iterable<string>): Spacing | undefined {
   return undefined;
 }
 
-/** The most frequent difference between neighbours; of several the smallest. */
-function usualStep(order: readonly number[]): number {
-  const counts = new Map<number, number>();
-  for (let i = 1; i < order.length; i++) {
-    const step = order[i]! - order[i - 1]!;
-    counts.set(step, (counts.get(step) ?? 0) + 1);
-  }
-  return [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0]![0];
+/** The most frequent difference between neighbours that all others are multiples of; of several the smallest. */
+function usualStep(order: readonly number[]): number | undefined {
+  const steps = order.slice(1).map((place, i) => place - order[i]!);
+  const counts = [...Map.groupBy(steps, (step) => step)].map(([step, same]) => [step, same.length] as const);
+  return counts
+    .filter(([step]) => steps.every((other) => other % step === 0))
+    .sort((a, b) => b[1] - a[1] || a[0] - b[0])[0]?.[0];
 }
