@@ -55,6 +55,10 @@ test('work of less than a second that the command did not wait for is taken from
   const cgrouped = node('c1', agent('c1', span(100)), [cgroup(span(100), 0.0105, GIB)]);
   const own = launched([srun, { pid: 20, ppid: 5, from: 1, to: 99, cpu: 1 }], 0.013, { nodes: [cgrouped] }).summary;
   assert.deepEqual([own.cpu_source, own.cpu_seconds], ['cgroup', 1.05]);
+  // it was gone before the end
+  const gone = node('c1', agent('c1', span(100)), [cgroup(span(100), 0.005, GIB)]);
+  const rest = launched([srun, { pid: 20, ppid: 5, from: 1, to: 99, cpu: 1 }], 0.013, { nodes: [gone] }).summary;
+  assert.deepEqual([rest.cpu_source, rest.cpu_seconds], ['records', 1.013]);
 });
 
 test('of a cgroup that was not read to its end the records know more', () => {

@@ -78,7 +78,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     all.some(({ seconds }) => seconds > exact.seconds + many) ||
     least > spentOf(material) + Math.min(many, told * CLOCK_TICK);
   const more = launched ? all.find(({ seconds }) => seconds > exact.seconds) : undefined;
-  if (more !== undefined) return more;
+  if (more !== undefined) return wholeOf(more, recorded);
   return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
 }
 
