@@ -96,3 +96,19 @@ test('one recording of a newer version in a folder is left out; named itself, or
 test('names are ordered as people count', () => {
   assert.deepEqual(['n10', 'n2', 'n2a', 'm1', 'n02'].sort(byName), ['m1', 'n02', 'n2', 'n2a', 'n10']);
 });
+
+test("one's own links are followed, those of other users are not", {
+  skip: process.getuid!() !== 0 && 'needs root',
+}, async () => {
+  const archive = temporary();
+  await makeRecording({ folder: path.join(archive, 'user=ada', 'job=1'), job: { id: '1' } });
+  await makeRecording({ folder: path.join(archive, 'user=bob', 'job=2'), job: { id: '2' } });
+  const links = ['user=bob/mine', 'user=bob/job=2/node=c9'].map((name) => path.join(archive, name));
+  fs.symlinkSync('../user=ada', links[0]!);
+  fs.symlinkSync('../../user=ada/job=1/node=c1', links[1]!);
+  const seen = () => findRecordings([archive]).map(({ job, nodes }) => `${job.id}: ${nodes.length}`);
+  const nodes = openRecording(path.join(archive, 'user=ada/job=1')).nodes.length;
+  assert.deepEqual(seen().sort(), [`1: ${nodes}`, `1: ${nodes}`, `2: ${nodes + 1}`]);
+  for (const link of links) fs.lchownSync(link, 1001, 1001);
+  assert.deepEqual(seen(), [`1: ${nodes}`, `2: ${nodes}`]);
+});

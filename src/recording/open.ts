@@ -57,8 +57,9 @@ export function readJob(folder: string): Job | undefined {
 
 /**
  * Opens every recording among the paths: a path is a recording, or a folder that holds some (at any depth, up to four
- * levels). What was added to a folder since is simply there the next time. With `leftOut`, one among others in a folder
- * that cannot be opened (written by a newer version, private) is told to it and keeps none of them from being opened.
+ * levels; other people's links are not followed). What was added to a folder since is simply there the next time. With
+ * `leftOut`, one among others in a folder that cannot be opened (written by a newer version, private) is told to it and
+ * keeps none of them from being opened.
  */
 export function findRecordings(paths: readonly string[], leftOut?: (why: Fault) => void): Recording[] {
   const found = new Map<string, Recording>();
@@ -98,6 +99,7 @@ export function recordingFolders(start: string, depth = 4): string[] {
       const child = path.join(folder, name);
       let names: string[];
       try {
+        if (isForeignLink(child)) continue;
         names = fs.readdirSync(child);
       } catch {
         // a file, or somebody else's folder
@@ -109,6 +111,12 @@ export function recordingFolders(start: string, depth = 4): string[] {
   };
   look(start, names.sort(byName), depth);
   return folders;
+}
+
+/** A link that somebody else has made leads where that one wants the reader to look: in an archive users own their folders. */
+function isForeignLink(file: string): boolean {
+  const stat = fs.lstatSync(file);
+  return stat.isSymbolicLink() && stat.uid !== 0 && stat.uid !== process.getuid!();
 }
 
 const isRecording = (names: readonly string[]): boolean =>
@@ -142,6 +150,7 @@ function listFolder(folder: string): string[] {
 function openNode(folder: string, name: string, troubles: string[]): NodeRecording | undefined {
   let names: string[];
   try {
+    if (isForeignLink(folder)) throw new Error('it is a link that somebody else has made');
     names = fs.readdirSync(folder);
   } catch (error) {
     if (code(error) !== 'ENOTDIR') troubles.push(`cannot open ${folder}: ${reason(error)}`);
