@@ -91,6 +91,8 @@ test('records are of processes that recorded themselves to the end, and no other
   };
   const source = (...processes: Told[]) => told(processes).summary.cpu_source;
   assert.equal(source(ended, before), 'records');
+  assert.equal(source(ended, { ...sampled, cpu: 0 }), 'records', 'a shell that only waited');
+  assert.equal(source({ ...sampled, cpu: 0 }), 'processes');
   assert.equal(source(ended, sampled), 'records and samples');
   assert.equal(source(ended, killed), 'records and samples');
   assert.equal(source(sampled), 'processes');

@@ -120,11 +120,11 @@ function recordedCpu({ processes, job, range }: Material, { node, agent }: NodeM
     const ended = processes.source[i] === 'record' || processes.source[i] === 'parent';
     if (!Number.isNaN(used)) spent = (spent ?? 0) + used / 1e6;
     if (ended) whole++;
-    // what one used that became another program is in the numbers of that
-    else if (!Number.isNaN(used) || Number.isNaN(processes.end[i]!)) partly++;
+    // a shell that only waited adds nothing; what one used that became another program is in the numbers of that
+    else if (used > 0 || Number.isNaN(processes.end[i]!)) partly++;
   }
   if (spent === undefined) return undefined;
-  const source = partly === 0 ? 'records' : whole === 0 ? 'processes' : 'records and samples';
+  const source = whole === 0 ? 'processes' : partly === 0 ? 'records' : 'records and samples';
   const until = Math.min(job.end ?? Number.NaN, agent?.end ?? Number.NaN);
   // nobody knows what they used after the node fell silent
   const window = source === 'processes' || Number.isNaN(until) ? {} : { window_seconds: (until - job.start) / 1e6 };
