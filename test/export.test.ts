@@ -167,6 +167,16 @@ test('several recordings: the job keeps them apart; recordings of one job have t
   assert.deepEqual([...new Set(four.map(whose))], [`21 ${top}/a`, '22 again/c', `22 ${top}/b`, `22 ${top}/c`]);
 });
 
+test('an array’s id means its tasks; another id is told what there is', async () => {
+  const parent = temporary();
+  for (const id of ['4_10', '4_2', '41'])
+    await makeRecording({ folder: path.join(parent, id), seconds: 1, job: { id } });
+  const jobs = (id: string) => tacho(['export', parent, '--job', id, '--table', 'load']);
+  const rows = jobs('4').out.trimEnd().split('\n').slice(1);
+  assert.deepEqual(new Set(rows.map((row) => row.split(',')[2])), new Set(['4_10', '4_2']));
+  assert.match(jobs('5').err, /no recording of job 5 here\n.*there are 4_2, 4_10, 41\n/);
+});
+
 test('Parquet opens, with the values of the CSV', async () => {
   const { parquetReadObjects } = await import('hyparquet');
   const { asyncBufferFromFile } = await import('hyparquet/src/node.js');

@@ -7,6 +7,7 @@ import { Fault, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { printable } from '../base/printable.ts';
 import { formatBytes } from '../base/size.ts';
+import { idsText, isOfJob } from '../jobs/of-job.ts';
 import type { Recording } from '../recording/open.ts';
 import type { ExportOptions } from '../show/export/export.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
@@ -131,10 +132,9 @@ Examples:
 
 function chosen(all: Recording[], ids: readonly string[] | undefined): Recording[] {
   if (ids === undefined) return all;
-  const found = all.filter(({ job }) => ids.includes(job.id));
+  const found = all.filter(({ job }) => ids.some((id) => isOfJob(job.id, id)));
   if (found.length > 0) return found;
-  const known = all.map(({ job }) => job.id).slice(0, 8);
-  throw usage(`no recording of job ${ids.join(', ')} here`, `there are ${known.join(', ')}`);
+  throw usage(`no recording of job ${ids.join(', ')} here`, `there are ${idsText(all.map(({ job }) => job.id))}`);
 }
 
 /** What a store has of some jobs, as recordings that last until they are exported. */
