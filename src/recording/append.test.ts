@@ -215,3 +215,25 @@ test('when memory for waiting samples runs out the oldest are given up, and coun
     execFileSync('umount', [at]);
   }
 });
+
+test('events that an agent had written before it was killed are not written again by the next one', async () => {
+  const place = folder();
+  const events: Table = { ...table, events: true };
+  const rows = (...labels: string[]) =>
+    frameOf(
+      7,
+      labels.map((label) => ['sda', 1, label, 0.5]),
+    );
+  new TableWriter(place, events, { plain: true }).append(rows('a', 'b', 'two words, "é"'));
+  fs.appendFileSync(path.join(place, 'sample.csv'), '7,sda,1,tor');
+  const next = new TableWriter(place, events, { plain: true });
+  next.append(rows('b', 'two words, "é"'));
+  assert.equal(fs.existsSync(next.file), false);
+  next.append(rows('two words, "é"', 'c'));
+  next.append(rows('d'));
+  next.append(rows('d'));
+  await next.close();
+  assert.equal(next.rowsWritten, 3);
+  const labels = parse(fs.readFileSync(next.file, 'utf8')).map((cells) => cells[3]);
+  assert.deepEqual(labels, ['label', 'c', 'd', 'd']);
+});

@@ -4,6 +4,7 @@ import { code, reason } from '../base/fault.ts';
 import type { Frame } from '../table/frame.ts';
 import { header, type Table } from '../table/table.ts';
 import { CsvText } from './csv-write.ts';
+import { takeOut, writtenBefore } from './written-before.ts';
 
 export interface WriterOptions {
   /** Start a new part after so many bytes (default 64 MiB) or seconds (default 600). */
@@ -52,6 +53,8 @@ export class TableWriter {
   private waitingBytes = 0;
   /** Why the last write failed. */
   private refused = '';
+  /** Rows of an agent that was killed: events that it had written may come again. */
+  private before: Set<string> | undefined;
   private compressing: Promise<void> = Promise.resolve();
 
   constructor(folder: string, table: Table, options: WriterOptions = {}) {
@@ -64,7 +67,9 @@ export class TableWriter {
     this.plain = options.plain ?? false;
     this.part = lastPart(folder, table.name);
     // an agent that was here before may have left a torn line: never append to its file
-    if (fs.existsSync(this.file)) this.setAside();
+    if (!fs.existsSync(this.file)) return;
+    if (table.events === true) this.before = writtenBefore(this.file);
+    this.setAside();
   }
 
   /** Writes the frame's rows. Never throws for a disk that refuses: see `trouble`. */
@@ -77,12 +82,23 @@ export class TableWriter {
       csv.line(header(this.table));
       this.since = frame.time;
     }
+    const from = csv.length;
     csv.frame(frame);
+    const rows = frame.rows - this.dropKnown(from);
+    if (rows === 0) return;
     if (this.waiting.length > 0) {
-      this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), frame);
+      this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), rows, frame.time);
       this.retry();
-    } else if (this.write(csv.bytes, csv.length)) this.rowsWritten += frame.rows;
-    else this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), frame);
+    } else if (this.write(csv.bytes, csv.length)) this.rowsWritten += rows;
+    else this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), rows, frame.time);
+  }
+
+  private dropKnown(from: number): number {
+    if (this.before === undefined) return 0;
+    const dropped = takeOut(this.csv, from, this.before);
+    // they come first
+    if (dropped === 0) this.before = undefined;
+    return dropped;
   }
 
   /** Asks the system to bring what was written to the disk; the answer is not waited for. */
@@ -146,7 +162,7 @@ export class TableWriter {
     }
   }
 
-  private wait(bytes: Buffer, { rows, time }: Frame): void {
+  private wait(bytes: Buffer, rows: number, time: number): void {
     this.waiting.push({ bytes, rows });
     this.waitingBytes += bytes.length;
     const trouble = this.trouble ?? { why: this.refused, since: time, keptRows: 0, lostRows: 0 };

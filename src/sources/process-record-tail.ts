@@ -55,7 +55,7 @@ function openTail(
   const progress = `${file}.read`;
   const old = `${file}.old`;
   const delays = host.text('/proc/sys/kernel/task_delayacct') !== '0';
-  const resumed = fs.existsSync(old) || savedOffset() > 0;
+  const resumed = fs.existsSync(old) || savedOffset(file) > 0;
   const lines = recordLines(tables, { redact, delays, resumed });
   const taken = new Set<keyof RecordFrames>();
   let buffer = Buffer.allocUnsafeSlow(2 * PORTION);
@@ -68,23 +68,21 @@ function openTail(
   let moved = false;
   let closed = false;
 
-  // an agent that was here before and died has said how far it came; of a file that it moved away it may have read a part
-  if (fs.existsSync(old)) takeWhole(old);
-  offset = savedOffset();
+  // an agent that was here before and died has said how far it came, perhaps in a file that it has moved away
+  if (fs.existsSync(old)) {
+    fd = fs.openSync(old, 'r');
+    moved = true;
+  }
+  offset = savedOffset(moved ? old : file);
 
-  function savedOffset(): number {
+  function savedOffset(name: string): number {
     try {
       const [inode, at] = fs.readFileSync(progress, 'latin1').split(' ').map(Number);
-      return inode === fs.statSync(file).ino && at! <= fs.statSync(file).size ? at! : 0;
+      const { ino, size } = fs.statSync(name);
+      return inode === ino && at! <= size ? at! : 0;
     } catch {
       return 0;
     }
-  }
-
-  function takeWhole(name: string): void {
-    fd = fs.openSync(name, 'r');
-    offset = 0;
-    moved = true;
   }
 
   function open(): boolean {
