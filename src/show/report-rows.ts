@@ -189,7 +189,7 @@ export function recordWords({ records: r, summary }: Report): string | undefined
     parts.push(
       `sampling saw ${formatDuration(r.sampled_cpu_seconds)} of ${r.starts + r.samples === 1 ? 'its' : 'their'} CPU time`,
     );
-  if (r.unexplained === undefined || (summary.cpu_seconds ?? 0) < TELLING_SECONDS) return parts.join(', ') || undefined;
+  if (r.unexplained === undefined) return parts.join(', ') || undefined;
   const lost = r.unexplained * (summary.cpu_seconds ?? 0);
   const why =
     lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE
@@ -206,9 +206,6 @@ export function recordWords({ records: r, summary }: Report): string | undefined
 /** From here on CPU time that no process told of is worth a word about why. */
 const WORTH_SECONDS = 1;
 const WORTH_SHARE = 0.1;
-
-/** Of less CPU time than this, starting and ending are most: what is in no record says nothing. */
-const TELLING_SECONDS = 0.05;
 
 export function operationRows({ operations = [] }: Report, most: number): Rows {
   return {
