@@ -42,7 +42,7 @@ test('MUNGE: no agent speaks for another node, and no user for a node', { skip }
   const { authorization } = await openCredentials(options);
   await assert.rejects(
     gate.identify(await authorization('tacho-c9.invalid'), 'tacho-c9.invalid', '127.0.0.1'),
-    /tacho-c9.invalid is neither at/,
+    /tacho-c9.invalid is (neither|not) at/,
   );
   await assert.rejects(gate.identify(await authorization('c1'), 'c2', '127.0.0.1'), /the credential is for node "c1"/);
   const user = await gate.identify(made(65534, `tacho-hub 1\n${os.hostname()}`), os.hostname(), '127.0.0.1');

@@ -75,6 +75,8 @@ Examples:
         ? 'recordings belong to their users'
         : `recordings belong to user number ${process.getuid?.()}`;
       process.stdout.write(`tacho hub: ${hub.address}, archive ${hub.archive}, ${trust}, ${whose}\n`);
+      if (reading !== undefined)
+        process.stdout.write(`tacho hub: samples come in from kafka ${config['kafka.brokers'].join(', ')}, too\n`);
       if (sinks !== undefined) process.stdout.write(`tacho hub: samples go on to ${sinks.names.join(', ')}\n`);
       process.on('SIGHUP', () => {});
       let ending = false;

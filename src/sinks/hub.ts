@@ -168,7 +168,8 @@ class HubSink implements Sink {
   }
 
   private failed(why: string): void {
-    this.trouble = `${this.hub.link.address}: ${why}`;
+    // of several it is said which
+    this.trouble = this.hubs.length === 1 ? why : `${this.hub.link.address}: ${why}`;
     // whatever fails next, this is how far everything had come
     if (this.backoff.count === 0) this.savePositions();
     const pause = this.backoff.next();

@@ -79,7 +79,11 @@ function mungeGatekeeper(
       const { uid } = made;
       if (node !== undefined && mayBeAgent(uid)) {
         if (await isAt(node, made.host, address)) return { kind: 'node', nodes: [node] };
-        throw new Refused(`${node} is neither at ${made.host}, where the credential was made, nor at ${address}`);
+        throw new Refused(
+          made.host === address
+            ? `${node} is not at ${address}, where the credential was made`
+            : `${node} is neither at ${made.host}, where the credential was made, nor at ${address}`,
+        );
       }
       const user = await userName(uid);
       if (uid === 0 || administratorUids.includes(uid)) return { kind: 'administrator', user };
