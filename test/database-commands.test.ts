@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../src/recording/job.ts';
+import { openRecording } from '../src/recording/open.ts';
+import { sealRecording } from '../src/recording/seal.ts';
 import { START, temporary } from './make-recording.ts';
 import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
 import { makeProcessRecording } from './process-recording.ts';
@@ -93,6 +96,9 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     // an agent is writing at this moment
     const agent = path.join(folder, 'tacho-2/node=c1/agent.json');
     fs.writeFileSync(agent, JSON.stringify({ ...JSON.parse(fs.readFileSync(agent, 'utf8')), end: undefined }));
+    const started = path.join(folder, 'tacho-2/node=c1/process_start.csv');
+    const line = fs.readFileSync(started, 'utf8').split('\n')[1]!;
+    fs.appendFileSync(started, `${line.replace(/^\d+/, String(Date.now() * 1000))}\n`);
     await make('3', {}, path.join(folder, 'tacho-3'));
     const answer = tacho(['submit', folder, '--db', url]);
     assertFault(answer, 1, 'job 2 still runs', 'tacho watch');
@@ -193,6 +199,14 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     const file = path.join(temporary(), 'pgpass');
     fs.writeFileSync(file, '*:*:*:guarded:right\n', { mode: 0o600 });
     assert.equal(tacho(['db', 'status', '--db', without], { env: { ...process.env, PGPASSFILE: file } }).code, 0);
+  });
+
+  test('the status of a database that is read-only says so', () => {
+    const url = fresh();
+    server.sql('postgres', `alter database ${nameOf(url)} set default_transaction_read_only = on`);
+    const { may_submit, read_only } = JSON.parse(tacho(['db', 'status', '--db', url, '--format', 'json']).out);
+    assert.deepEqual([may_submit, read_only], [false, true]);
+    assert.match(tacho(['db', 'status', '--db', url]).out, /submit +not possible: the database is read-only/);
   });
 
   test('who may only read can ask, and is told that submitting needs more', () => {
@@ -329,6 +343,19 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     assert.equal(server.sql(nameOf(url), "select to_regclass('tacho.jobs') is null"), 't');
   });
 
+  test('Ctrl-C at the question of drop removes nothing', async () => {
+    const url = fresh();
+    const child = spawn('script', ['-qec', `"${TACHO}" db drop --db ${url}`, '/dev/null']);
+    let text = '';
+    child.stdout.on('data', (chunk) => {
+      if (!text.includes('Type yes') && `${text}${chunk}`.includes('Type yes')) child.stdin.write('\x03');
+      text += chunk;
+    });
+    const [status] = await once(child, 'close');
+    assert.deepEqual([status, /nothing was removed\s+$/.test(text), /Abort/.test(text)], [130, true, false], text);
+    assert.equal(server.sql(nameOf(url), "select to_regclass('tacho.jobs') is not null"), 't');
+  });
+
   test('a repeated submit says that annotations differ', async () => {
     const url = fresh();
     const one = await make('1', { end: START + 1e6 });
@@ -425,7 +452,10 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
         'tacho-3',
         'tacho-3.reason.txt',
       ]);
-      assert.match(fs.readFileSync(path.join(folder, 'failed/tacho-2.reason.txt'), 'utf8'), /it is damaged/);
+      const why = fs.readFileSync(path.join(folder, 'failed/tacho-2.reason.txt'), 'utf8');
+      const moved = path.join(folder, 'failed/tacho-2');
+      assert.ok(why.includes(`${moved}/job.json: it is damaged`), why);
+      assert.ok(why.includes(`\ntacho verify ${moved} says more\n`), why);
       assert.equal(jobsIn(url), '1');
       const again = tacho(['watch', folder, '--once', '--settle', '0', '--db', url]);
       assert.deepEqual([again.code, again.out, again.err], [0, '', '']);
@@ -536,6 +566,28 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       fs.appendFileSync(path.join(await make('2', {}, path.join(folder, 'tacho-2')), 'node=c1/thread_end.csv'), 'x\n');
       assertFault(tacho(['submit', path.join(folder, 'tacho-2'), '--db', url]), 1, 'thread_end.csv: 1 line could not');
       assert.equal(jobsIn(url), '1');
+    });
+
+    test('a sealed file that is cut off is told, and neither stored nor put in the place of what is there', async () => {
+      const url = fresh();
+      const folder = temporary();
+      const recording = await make('1', {}, path.join(folder, 'tacho-1'));
+      assert.equal(tacho(['submit', recording, '--db', url]).code, 0);
+      sealRecording(openRecording(recording));
+      for (const table of ['process_end', 'thread_end']) {
+        const file = path.join(recording, `node=c1/${table}.parquet`);
+        const whole = fs.readFileSync(file);
+        fs.truncateSync(file, 100);
+        const why = `${table}.parquet: it is not a whole Parquet file`;
+        assertFault(tacho(['submit', recording, '--replace', '--db', url]), 1, why, 'is there a copy of the file?');
+        assert.equal(server.sql(nameOf(url), 'select processes > 0 and threads > 0 from tacho.jobs'), 't');
+        fs.writeFileSync(file, whole);
+      }
+      fs.truncateSync(path.join(recording, 'node=c1/process_end.parquet'), 100);
+      server.sql(nameOf(url), 'delete from tacho.jobs');
+      assertFault(tacho(['watch', folder, '--once', '--settle', '0', '--db', url]), 1, 'not a whole Parquet file');
+      assert.ok(fs.existsSync(path.join(folder, 'failed/tacho-1')));
+      assert.equal(jobsIn(url), '');
     });
   });
 });

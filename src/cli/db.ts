@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { type Command, Option } from 'commander';
 import { shownAddress } from '../base/address.ts';
 import { formatDuration, parseDuration } from '../base/duration.ts';
-import { Fault, usage } from '../base/fault.ts';
+import { code, Fault, usage } from '../base/fault.ts';
 import { count, figure } from '../base/figure.ts';
 import { formatMoment, parseMoment } from '../base/moment.ts';
 import { formatBytes } from '../base/size.ts';
@@ -103,7 +103,7 @@ function statusText(status: DatabaseStatus): string {
       ['processes', `${figure(status.processes)}, with ${count(status.threads!, 'thread')}`],
       ['models', String(status.models)],
       ['size', formatBytes(status.bytes ?? 0)],
-      ['submit', status.may_submit ? 'allowed' : 'not allowed: reading only'],
+      ['submit', submitText(status)],
     );
   }
   const room = pageWidth() - 11;
@@ -111,6 +111,11 @@ function statusText(status: DatabaseStatus): string {
     wrap(printable(value), room).map((line, i) => `${(i === 0 ? name : '').padEnd(10)} ${line}\n`),
   );
   return told.join('');
+}
+
+function submitText({ may_submit, read_only }: DatabaseStatus): string {
+  if (read_only) return 'not possible: the database is read-only (a standby, or set so)';
+  return may_submit ? 'allowed' : 'not allowed: reading only';
 }
 
 function defineMigrate(command: Command): void {
@@ -333,6 +338,10 @@ async function agreed(question: string, loss: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return (await terminal.question(question)).trim() === 'yes';
+  } catch (error) {
+    if (code(error) !== 'ABORT_ERR') throw error;
+    process.stderr.write('\n');
+    throw new Fault('nothing was removed', { exit: 130, cause: error });
   } finally {
     terminal.close();
   }

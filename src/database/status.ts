@@ -20,8 +20,10 @@ export interface DatabaseStatus {
   /** When the oldest and the newest job began, epoch microseconds. */
   oldest?: number;
   newest?: number;
-  /** May this user store jobs? */
+  /** Can this user store jobs? */
   may_submit?: boolean;
+  /** Nobody can: it is a standby, or set so. */
+  read_only?: boolean;
 }
 
 export async function databaseStatus(database: Database): Promise<DatabaseStatus> {
@@ -41,13 +43,14 @@ export async function databaseStatus(database: Database): Promise<DatabaseStatus
       (select count(*) from tacho.models) as models,
       (select sum(pg_total_relation_size(oid)) from pg_class
         where relnamespace = 'tacho'::regnamespace and relkind = 'r') as bytes,
-      not pg_is_in_recovery() and has_table_privilege('tacho.jobs', 'insert')
-        and has_table_privilege('tacho.processes', 'insert') as may_submit
+      has_table_privilege('tacho.jobs', 'insert') and has_table_privilege('tacho.processes', 'insert') as allowed,
+      current_setting('transaction_read_only')::boolean as read_only
     from tacho.jobs`);
-  const { may_submit, ...numbers } = found.rows[0]!;
+  const { allowed, read_only, ...numbers } = found.rows[0]!;
   for (const [name, value] of Object.entries(numbers)) {
     if (value !== null) Object.assign(status, { [name]: Number(value) });
   }
-  status.may_submit = may_submit === true;
+  status.read_only = read_only === true;
+  status.may_submit = allowed === true && !status.read_only;
   return status;
 }

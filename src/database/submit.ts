@@ -52,7 +52,7 @@ export async function submitRecording(
   needEnded(recording);
   const known = await presentJob(database, recording.job);
   if (known !== undefined && options.replace !== true) return known;
-  const set = readProcesses([recording], (_, damage) => needLines(recording, damage));
+  const set = readProcesses([recording], (_, damage) => needWhole(recording, damage));
   return database.transaction(async () => {
     await database.query('select pg_advisory_xact_lock_shared($1)', [SUBMITTING]);
     await database.query('select pg_advisory_xact_lock(hashtextextended($1, 7422411))', [
@@ -75,9 +75,9 @@ export async function submitRecording(
 /** A recording of which nobody knows the job could be stored twice, or as another one's. */
 export function needJob({ path: folder, job, troubles }: Recording): void {
   const file = path.join(folder, 'job.json');
-  const damaged = troubles.find((trouble) => trouble.includes(file));
-  if (damaged !== undefined || !fs.existsSync(file)) {
-    throw new Fault(damaged ?? `cannot submit ${folder}: it has no job.json, so nobody knows which job it is`, {
+  const unknown = troubles.find((trouble) => trouble.includes(file));
+  if (unknown !== undefined || !fs.existsSync(file)) {
+    throw new Fault(unknown ?? `cannot submit ${folder}: it has no job.json, so nobody knows which job it is`, {
       hint: `tacho verify ${folder} says more`,
     });
   }
@@ -86,15 +86,20 @@ export function needJob({ path: folder, job, troubles }: Recording): void {
   }
 }
 
-/** A line that is no row any more was one: what follows without it would be stored as the truth. */
-function needLines(recording: Recording, damage: Damage): void {
-  if (damage.bad_lines > 0) throw brokenLines(recording, damageWords(damage));
+/** What cannot be read any more was there: what follows without it would be stored as the truth. */
+function needWhole(recording: Recording, damage: Damage): void {
+  const lost = damage.unreadable !== undefined || damage.lost_columns !== undefined;
+  if (lost || damage.bad_lines > 0) throw damaged(recording, damageWords(damage), lost);
 }
 
-const brokenLines = ({ path: folder }: Recording, words: string): Fault =>
-  new Fault(`cannot submit ${folder}: ${words}`, {
-    hint: `tacho verify ${folder} sets aside what cannot be read; then it can be submitted without it`,
+/** Lines can be set aside; of a file that is damaged as a whole only whoever has it can say that it may go. */
+function damaged({ path: folder }: Recording, words: string, wholeFile: boolean): Fault {
+  return new Fault(`cannot submit ${folder}: ${words}`, {
+    hint: wholeFile
+      ? 'is there a copy of the file? Without it, moved out of the recording, the rest can be submitted'
+      : `tacho verify ${folder} sets aside what cannot be read; then it can be submitted without it`,
   });
+}
 
 /** A job that goes on would be stored by half, and the rest never. */
 function needEnded({ path: folder, job, nodes }: Recording): void {
@@ -145,7 +150,7 @@ interface Content {
 /** In steps, between which the database gets more of what it is to store. */
 async function contentOf(recording: Recording, set: ProcessSet): Promise<Content> {
   await breath();
-  const threads = readAllThreads(recording, set, (_, damage) => needLines(recording, damage));
+  const threads = readAllThreads(recording, set, (_, damage) => needWhole(recording, damage));
   await breath();
   const operations = [...tagKeys(set).keys()].flatMap((key) =>
     operationsOf(set, { tags: [key] }).flatMap((operation) => {
@@ -155,8 +160,8 @@ async function contentOf(recording: Recording, set: ProcessSet): Promise<Content
   );
   await breath();
   const material = gather(recording, canShare(recording, set) ? { processes: set } : {});
-  const broken = material.unread?.find(({ lines }) => lines > 0);
-  if (broken !== undefined) throw brokenLines(recording, `${broken.file} on ${broken.node}: ${broken.why}`);
+  const broken = material.unread?.find(({ lines, whole }) => lines > 0 || whole);
+  if (broken !== undefined) throw damaged(recording, `${broken.file} on ${broken.node}: ${broken.why}`, broken.whole);
   return {
     threads,
     operations,

@@ -180,10 +180,10 @@ async function submitOne(
   options.tell({ what: submitted.outcome === 'present' ? 'present' : 'stored', path: folder, id, submitted });
 }
 
-/** Moves a recording into `failed/` and says why in a text file beside it. Returns where it went. */
+/** Moves a recording into `failed/` and says why in a text file beside it, as it is to be found there. Returns where it went. */
 function moveAside(folder: string, watched: string, why: string): string {
   const moved = moveInto(folder, path.join(watched, FAILED));
-  fs.writeFileSync(`${moved}.reason.txt`, `${new Date().toISOString()} ${why}\n`);
+  fs.writeFileSync(`${moved}.reason.txt`, `${new Date().toISOString()} ${why.replaceAll(folder, () => moved)}\n`);
   return moved;
 }
 
