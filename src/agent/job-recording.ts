@@ -145,14 +145,18 @@ export function recordJob(
     const found = await scheduler.facts(common.run, environment, (what, why) => {
       agent.note({ table: 'job', what, why });
     });
-    const { name, account, partition, directory, asked, per_node, submit, nodes, command, array } = found;
+    const { name, account, partition, directory, asked, per_node, submit, nodes, command, array, het } = found;
     const more = known({ name, account, partition, directory, per_node, submit, command }) as Partial<Job>;
     if (common.redact) delete more.command;
     job = {
       ...job,
       ...more,
       asked: { ...job.asked, ...asked },
-      tags: { ...(array === undefined ? {} : { array_job: array.job, array_task: array.task }), ...job.tags },
+      tags: {
+        ...(array === undefined ? {} : { array_job: array.job, array_task: array.task }),
+        ...(het === undefined ? {} : { het_job: het.job, het_component: het.component }),
+        ...job.tags,
+      },
       nodes: nodes.length > job.nodes.length ? nodes : job.nodes,
     };
     save();

@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { Answer } from '../jobs/command.ts';
 import { recorded } from '../jobs/test-answers.ts';
 import { openRecording } from '../recording/open.ts';
@@ -254,6 +255,20 @@ test('the first node of a job asks the scheduler, the others do not', async (t) 
   assert.notEqual(job.partition, undefined);
   assert.deepEqual(job.tags, { array_job: '15', array_task: '2' });
   assert.equal(recording('job-18').job.state, 'unknown');
+});
+
+test('a component of a heterogeneous job says which it is, though its prolog does not know', async (t) => {
+  const answer = recorded('slurm-scontrol-het.txt');
+  const { options, jobs, recording } = setUp(t, {
+    node: 'c2',
+    run: async (command) => ({ stdout: command === 'scontrol' ? answer.slice(answer.indexOf('JobId=11')) : '' }),
+  });
+  const service = startService(options);
+  fs.writeFileSync(path.join(jobs, '11'), 'SLURM_JOB_ID=11\nSLURM_NODELIST=c2\nSLURM_HET_JOB_ID=10\n');
+  service.look();
+  await setImmediate();
+  await service.stop('SIGTERM');
+  assert.deepEqual(recording('job-11').job.tags, { het_job: '10', het_component: '1' });
 });
 
 test('two agents do not share a spool', async (t) => {

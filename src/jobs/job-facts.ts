@@ -81,8 +81,8 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
       hint: 'name them with --hosts a,b',
     });
   }
-  // the id of a task says already of which array it is
-  const { array: _, ...plainFacts } = found;
+  // the id of a task says already of which array it is; all components of a heterogeneous job are one here
+  const { array: _, het: __, ...plainFacts } = found;
   const facts: JobFacts = {
     ...plainFacts,
     id: found.id === '' ? localId(name) : found.id,

@@ -18,6 +18,8 @@ export interface SchedulerFacts {
   submit?: number;
   /** Of which array it is a task, where nothing else says so. */
   array?: { job: string; task: string };
+  /** Of which heterogeneous job it is a component, and which. */
+  het?: { job: string; component: string };
 }
 
 /** How a job stands or ended, as the scheduler says it. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Run } from './command.ts';
 import { repeated, slurm, slurmBytes, slurmSeconds } from './slurm.ts';
 import { accounted } from './slurm-ending.ts';
-import { answers, planFor } from './test-answers.ts';
+import { answers, planFor, recorded } from './test-answers.ts';
 
 const ENVIRONMENT = {
   PATH: '/usr/bin',
@@ -281,4 +281,19 @@ test('what became of a requeued job is known from the accounting alone, too', as
   // ids begin again some day: this one is somebody else's
   const other = '7|old|COMPLETED|0:0|1700000000|1700000008|c1|\n7|new|COMPLETED|0:0|1790000130|1790000133|c1|\n';
   assert.deepEqual(await asked(other), [undefined, undefined]);
+});
+
+test('a component of a heterogeneous job, as the agent of a node sees it, is a job of its own that says which it is', async () => {
+  const all = recorded('slurm-scontrol-het.txt');
+  const own = all.slice(all.indexOf('JobId=11'));
+  const { run } = answers({
+    'scontrol show job -d 10': { stdout: all },
+    'scontrol show job -d 11': { stdout: own },
+  });
+  const of = async (id: string) => {
+    const { het, nodes, per_node } = await slurm.facts(run, { SLURM_JOB_ID: id, SLURM_HET_JOB_ID: '10' }, () => {});
+    return [het, nodes, Object.keys(per_node ?? {})];
+  };
+  assert.deepEqual(await of('10'), [{ job: '10', component: '0' }, ['c1'], ['c1']]);
+  assert.deepEqual(await of('11'), [{ job: '10', component: '1' }, ['c2'], ['c2']]);
 });

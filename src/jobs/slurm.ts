@@ -23,8 +23,9 @@ export const slurm: Scheduler = {
     const { stdout, trouble } = await run('scontrol', ['show', 'job', '-d', id]);
     if (trouble !== undefined) tell('what Slurm gave to the job', `${trouble}; the environment alone was used`);
     const components = componentsOf(env);
-    if (components.length === 0) return fromScontrol(parseScontrol(stdout), fromEnvironment(env, id));
+    // of a heterogeneous job all components are shown, its own number's first
     const shown = stdout.split(/^(?=JobId=)/m).map(parseScontrol);
+    if (components.length === 0) return fromScontrol(shown[0]!, fromEnvironment(env, id));
     return joinFacts(
       components.map((component, n) => {
         const own = shown.find((each) => each.get('HetJobOffset') === String(n));
@@ -261,7 +262,13 @@ function fromScontrol(shown: Map<string, string>, base: SchedulerFacts): Schedul
     per_node: sharesFromScontrol(shown) ?? base.per_node,
     submit: moment(shown.get('SubmitTime')),
     array: arrayOf(shown),
+    het: hetOf(shown),
   }) as SchedulerFacts;
+}
+
+function hetOf(shown: Map<string, string>): SchedulerFacts['het'] {
+  const [job, component] = [shown.get('HetJobId'), shown.get('HetJobOffset')];
+  return job === undefined || component === undefined ? undefined : { job, component };
 }
 
 function arrayOf(shown: Map<string, string>): SchedulerFacts['array'] {
