@@ -63,6 +63,25 @@ test('a folder of a job, and a folder that holds jobs', async (t) => {
   assert.deepEqual(listInputs([path.join(folder, '4711')]), [path.join(folder, '4711')]);
 });
 
+test('jobs of users: <prefix>/<user>/<job id>, archives below it, and jobs that still run', (t) => {
+  const folder = temporaryFolder(t);
+  const put = (...parts: string[]): void => {
+    const file = path.join(folder, ...parts);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, '');
+  };
+  put('1.tgz');
+  put('ada', '2', 'job_metadata');
+  put('ada', '3', 'job_metadata.tmp');
+  put('ada', 'staged', '4.tgz');
+  put('ada', 'notes', 'README');
+  fs.symlinkSync('..', path.join(folder, 'ada', 'circle'));
+  fs.symlinkSync('ada/2', path.join(folder, 'linked'));
+  const found = (input: string): string[] => listInputs([input]).map((each) => path.relative(folder, each));
+  assert.deepEqual(found(folder), ['1.tgz', 'ada/2', 'ada/3', 'ada/staged/4.tgz', 'linked']);
+  assert.deepEqual(found(path.join(folder, 'ada', 'notes')), ['ada/notes'], 'named, for it is no job');
+});
+
 const hostile: [why: RegExp, entry: TarEntry][] = [
   [/leads out of it/, { name: '../job_metadata', bytes: 'x' }],
   [/leads out of it/, { name: './a/../../etc/x.csv', bytes: 'x' }],

@@ -8,6 +8,8 @@ import { TarReader } from './tar.ts';
 /** A job's files may have so many bytes, unpacked; the largest known has 70 MB. */
 const MOST_BYTES = 2 ** 30;
 export const METADATA = 'job_metadata';
+/** Of a job that has not ended. */
+const RUNNING = `${METADATA}.tmp`;
 
 export interface DataFile {
   name: string;
@@ -26,23 +28,32 @@ export interface JobFiles {
 const isData = (name: string): boolean => /\.[ct]sv$/.test(name);
 export const isArchive = (name: string): boolean => /\.(tgz|tar\.gz|tar)$/.test(name);
 
-/** A folder that is no job itself stands for the archives and the jobs' folders that lie in it. */
+/** A folder that is no job itself stands for the archives and the jobs' folders in it, also in folders of users there. */
 export function listInputs(paths: readonly string[]): string[] {
   return paths.flatMap((input) => {
-    let names: string[];
-    try {
-      if (!fs.statSync(input).isDirectory()) return [input];
-      names = fs.readdirSync(input).sort();
-    } catch {
-      // whoever reads it says why that fails
-      return [input];
-    }
-    if (names.includes(METADATA)) return [input];
-    const inside = names
-      .map((name) => path.join(input, name))
-      .filter((file) => isArchive(file) || fs.existsSync(path.join(file, METADATA)));
+    const inside = jobsIn(input);
     return inside.length > 0 ? inside : [input];
   });
+}
+
+function jobsIn(input: string): string[] {
+  let entries: fs.Dirent[];
+  try {
+    if (!fs.statSync(input).isDirectory()) return [input];
+    entries = fs.readdirSync(input, { withFileTypes: true });
+  } catch {
+    // whoever reads it says why that fails
+    return [input];
+  }
+  if (entries.some(({ name }) => name === METADATA || name === RUNNING)) return [input];
+  return entries
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const file = path.join(input, entry.name);
+      if (entry.isDirectory()) return jobsIn(file);
+      // a link may lead in a circle: what it leads to counts if it is a job itself
+      return isArchive(file) || fs.existsSync(path.join(file, METADATA)) ? [file] : [];
+    });
 }
 
 export async function readJobFiles(input: string, mostBytes = MOST_BYTES): Promise<JobFiles> {
@@ -55,7 +66,7 @@ export async function readJobFiles(input: string, mostBytes = MOST_BYTES): Promi
   }
   const found = [...files.keys()].filter((name) => path.posix.basename(name) === METADATA);
   if (found.length === 0) {
-    const running = files.has(`${METADATA}.tmp`);
+    const running = files.has(RUNNING);
     throw new Fault(
       running
         ? `${input} cannot be imported: the job has not ended (it has a job_metadata.tmp, but no job_metadata)`

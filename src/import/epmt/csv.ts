@@ -126,6 +126,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   }
   if (expected > 0) throw corrupted(name, line, tooFew(rows, expected));
   rows.fillMissing(firstThread, new Set(header));
+  if (!header.includes('tags')) rows.texts.get('tags')!.codes.fill(0, firstProcess, rows.processes);
   if (tags !== '') giveTags(rows, firstProcess, tags);
 }
 

@@ -161,6 +161,16 @@ test('comments hold the tags of processes without any; blank lines and line ends
   assert.deepEqual(numbers(csv(good), 'rdtsc_duration').length, 2);
 });
 
+test('a header without tags: those of the comment count, or none', () => {
+  const old = csvText(
+    [madeProcess(7), madeProcess(8)],
+    COLUMNS.filter((column) => column !== 'tags'),
+  );
+  assert.deepEqual(texts(csv(`# op:old;seq:1\n${old}`), 'tags'), ['op:old;seq:1', 'op:old;seq:1']);
+  assert.deepEqual(texts(csv(old), 'tags'), ['', '']);
+  assert.deepEqual(texts(csv(old), 'exename'), ['sh', 'sh']);
+});
+
 test('bytes that are no UTF-8 are quoted', () => {
   const bytes = Buffer.from(good.replace('-c true', 'caf\xe9 \xc3\xa9 \xff'), 'latin1');
   assert.deepEqual(texts(csv(bytes), 'args'), ["$'caf\\xe9 é \\xff'", '-c true']);

@@ -300,6 +300,16 @@ test('processes beside the job: CSV is refused with the line, TSV is told', asyn
   assert.match(notes.join(), /1 process ran before the job began/);
 });
 
+test('a process a microsecond beyond its job is refused with times that show it', async (t) => {
+  const late = madeProcess(9, { start: JOB_START + 5, end: JOB_START + 3_600_000_001 });
+  const folder = temporaryFolder(t);
+  const { refused } = await importEpmt([archive(folder, [metadata(), csv([late])])], { folder });
+  assert.match(
+    refused[0]!.fault.message,
+    /ran from \S+ \S+:20\.000005 .* to \S+ \S+:20\.000001 .*, the job from \S+ \S+:20\.000000 .* to \S+ \S+:20\.000000 /,
+  );
+});
+
 test('one that cannot be imported does not keep the others back, and leaves nothing', async (t) => {
   const folder = temporaryFolder(t);
   const out = path.join(folder, 'out');
@@ -330,6 +340,34 @@ test('one that cannot be imported does not keep the others back, and leaves noth
     ],
   );
   assert.deepEqual(fs.readdirSync(out).sort(), ['tacho-..-..-etc-4', 'tacho-1']);
+});
+
+test('another run of a job, another user and ids that make the same name are jobs of their own', async (t) => {
+  const folder = temporaryFolder(t);
+  const out = path.join(folder, 'out');
+  const later = new PickledMoment('2023-11-14T22:13:20', 1, 0);
+  const jobs = [
+    metadataOf({ id: 'a/b' }),
+    metadataOf({ id: 'a-b' }),
+    metadataOf({ id: 'a/b', start: later }),
+    metadataOf({ id: 'a/b', environment: { USER: 'eve' } }),
+    metadataOf({ id: `${'9'.repeat(80)}1` }),
+    metadataOf({ id: `${'9'.repeat(80)}2` }),
+  ];
+  const inputs = jobs.map((job, i) => archive(folder, [metadata(pickle3(job)), csv([madeProcess(9)])], `${i}.tgz`));
+  const { imported: done } = await importEpmt(inputs, { folder: out });
+  const long = `tacho-${'9'.repeat(80)}`;
+  assert.deepEqual(
+    done.map(({ recording }) => path.basename(recording)),
+    ['tacho-a-b', 'tacho-a-b-2', 'tacho-a-b-3', 'tacho-a-b-4', long, `${long}-2`],
+  );
+  assert.equal(openRecording(path.join(out, 'tacho-a-b-3')).job.start, JOB_START + 1);
+  const { imported: again, refused } = await importEpmt(inputs, { folder: out });
+  assert.deepEqual(again, []);
+  assert.deepEqual(
+    refused.map(({ fault }) => /job \S+ is there already, as .*\/(\S+)$/.exec(fault.message)?.[1]),
+    done.map(({ recording }) => path.basename(recording)),
+  );
 });
 
 test('numbers that no process can have are refused with the line', async (t) => {

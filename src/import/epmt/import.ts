@@ -1,5 +1,4 @@
 import * as fs from 'node:fs';
-import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
 import { makeFolder } from '../../base/folder.ts';
@@ -16,7 +15,7 @@ import { readMetadata } from './metadata.ts';
 import { ProcessRows } from './rows.ts';
 import { MISLABELLED, metricsOf, tablesOf } from './tables.ts';
 import { readTsv, readTsvHeader } from './tsv.ts';
-import { type ImportedNode, recordingName, writeRecording } from './write.ts';
+import { type ImportedNode, placeOf, writeRecording } from './write.ts';
 
 /** What a file system takes. */
 const LONGEST_NAME = 255;
@@ -88,15 +87,16 @@ async function importJob(input: string, options: ImportOptions): Promise<Importe
       hint: 'the files of papiex (*-papiex*.csv or .tsv) are missing: was it staged before they were written?',
     });
   }
-  const target = path.join(options.folder, recordingName(metadata));
-  if (fs.existsSync(target)) {
-    throw new Fault(`${input} was not imported: job ${metadata.id} is there already, as ${target}`, {
-      hint: 'choose another folder with -o, or move that one away',
-    });
-  }
   const rows = readData(files.data, input);
   const times = jobTimes(metadata, rows, options.env ?? process.env);
   if (times.stop < times.start) throw new Fault(`${input} cannot be imported: the job ended before it began`);
+  const { id, user } = metadata;
+  const { target, there } = placeOf(options.folder, { id, start: times.start, user });
+  if (there) {
+    throw new Fault(`${input} was not imported: job ${id} is there already, as ${target}`, {
+      hint: 'choose another folder with -o, or move that one away',
+    });
+  }
   let outside: number;
   try {
     outside = checkTimes(rows, times);
@@ -129,10 +129,10 @@ async function importJob(input: string, options: ImportOptions): Promise<Importe
     nodes.map((node) => node.name),
     rows,
   );
-  const recording = writeRecording(options.folder, job, nodes, input);
+  writeRecording(target, job, nodes, input);
   return {
     input,
-    recording,
+    recording: target,
     job: job.id,
     nodes: job.nodes,
     processes: nodes.reduce((sum, node) => sum + node.processes.rows, 0),

@@ -111,8 +111,8 @@ export function checkTimes(rows: ProcessRows, times: JobTimes): number {
     outside++;
     if (rows.files[rows.file[p]!]!.endsWith('.tsv')) continue;
     const { codes } = rows.texts.get('exename')!;
-    const ran = `${formatMoment(start[t]!)} to ${formatMoment(end[t]!)}`;
-    const job = `${formatMoment(times.start)} to ${formatMoment(times.stop)}`;
+    const ran = `${exactMoment(start[t]!)} to ${exactMoment(end[t]!)}`;
+    const job = `${exactMoment(times.start)} to ${exactMoment(times.stop)}`;
     throw new Fault(
       `${rows.where(p)}: ${rows.values('exename')[codes[p]!]} (pid ${rows.column('pid')[t]}) ran from ${ran}, the job from ${job}`,
       times.note === undefined ? {} : { hint: `${times.note}; EPMT_TZ=ZONE names another zone` },
@@ -120,3 +120,7 @@ export function checkTimes(rows: ProcessRows, times: JobTimes): number {
   }
   return outside;
 }
+
+/** A microsecond can make the difference: papiex and EPMT write times as exact as that. */
+const exactMoment = (at: number): string =>
+  formatMoment(at).replace(/:\d\d(?= )/, (seconds) => `${seconds}.${String(at % 1e6).padStart(6, '0')}`);

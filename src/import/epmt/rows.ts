@@ -14,9 +14,9 @@ export const PROCESS_NUMBERS: readonly string[] = [
   'numtids',
   'mpinumranks',
 ];
-/** What a file must say of a process. */
+/** What a file must say of a process. Tags need no column: old versions of papiex wrote them as a comment. */
 export const NEEDED: readonly string[] = [
-  ...TEXTS,
+  ...TEXTS.filter((column) => column !== 'tags'),
   'exitcode',
   'pid',
   'ppid',

@@ -6,6 +6,7 @@ import type { AgentRecord } from '../../recording/agent-record.ts';
 import type { Batch } from '../../recording/batch.ts';
 import { FORMAT, type Job } from '../../recording/job.ts';
 import { nodeFolder } from '../../recording/node-folder.ts';
+import { readJob } from '../../recording/open.ts';
 import { type Encoded, writeParquet } from '../../recording/parquet/write.ts';
 import { replaceJson } from '../../recording/replace.ts';
 import type { TableStatistics } from '../../recording/statistics.ts';
@@ -20,13 +21,21 @@ export interface ImportedNode {
   notes: Note[];
 }
 
-/** The folder that the recording of a job gets. */
-export const recordingName = (job: Pick<Job, 'id'>): string => `tacho-${plain(job.id)}`;
+/** The folder that the recording of a job gets; another run of the same id, or an id like it, may have the first name. */
+export function placeOf(folder: string, job: Pick<Job, 'id' | 'start' | 'user'>): { target: string; there: boolean } {
+  const name = path.join(folder, `tacho-${plain(job.id)}`);
+  for (let n = 1; ; n++) {
+    const target = n === 1 ? name : `${name}-${n}`;
+    if (!fs.existsSync(target)) return { target, there: false };
+    const found = readJob(target);
+    if (found?.id === job.id && found.start === job.start && found.user === job.user) return { target, there: true };
+  }
+}
 
 /** Writes a sealed recording under a name that nobody looks at, then gives it its own: it is there whole or not at all. */
-export function writeRecording(folder: string, job: Job, nodes: readonly ImportedNode[], from: string): string {
-  const target = path.join(folder, recordingName(job));
-  const temporary = path.join(folder, `.${recordingName(job)}.${process.pid}.tmp`);
+export function writeRecording(target: string, job: Job, nodes: readonly ImportedNode[], from: string): void {
+  const folder = path.dirname(target);
+  const temporary = path.join(folder, `.${path.basename(target)}.${process.pid}.tmp`);
   try {
     fs.mkdirSync(temporary, { mode: 0o700 });
     for (const node of nodes) writeNode(temporary, job, node, from);
@@ -37,7 +46,6 @@ export function writeRecording(folder: string, job: Job, nodes: readonly Importe
     fs.rmSync(temporary, { recursive: true, force: true });
     throw error;
   }
-  return target;
 }
 
 function writeNode(recording: string, job: Job, node: ImportedNode, from: string): void {
