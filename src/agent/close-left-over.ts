@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { schedulerNamed } from '../jobs/job-facts.ts';
 import { jobName, type NodeJobEnd } from '../jobs/job-file.ts';
 import { newestWrite } from '../recording/alive.ts';
@@ -31,6 +32,7 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
   left?.takeMarks();
   const words = left?.takeWords();
   const ended = await howItEnded(job, common, end);
+  if (ended === undefined) return;
   saveJob(folder, {
     ...job,
     ...words,
@@ -41,16 +43,38 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
   left?.remove();
 }
 
-/** What the epilog says, and what the scheduler says better. */
-async function howItEnded(job: Job, common: Common, end?: NodeJobEnd): Promise<Pick<Job, 'state'> & Partial<Job>> {
+/** Slurm finds out some time after a node is back that a job was lost with it: it is asked again so much later. */
+const ASK_AGAIN_MS = [1_000, 3_000, 10_000, 30_000, 60_000];
+
+/** What the epilog says, and what the scheduler says better. Undefined: the agent ends before anybody knows. */
+async function howItEnded(
+  job: Job,
+  common: Common,
+  end?: NodeJobEnd,
+): Promise<(Pick<Job, 'state'> & Partial<Job>) | undefined> {
   if (isFleet(job)) return { state: 'completed' };
   const told =
     end?.exitCode === undefined && end?.signal === undefined
       ? { state: 'unknown' as const, reason: 'it ended while no agent was running on this node' }
       : outcome(end);
   if (job.scheduler === 'none' || job.nodes[0] !== common.node) return told;
-  const found = await schedulerNamed(job.scheduler).state(common.run, job, () => {});
-  return found === undefined || found.state === 'running' ? told : { ...told, ...found };
+  for (const pause of ASK_AGAIN_MS) {
+    const found = await schedulerNamed(job.scheduler).state(common.run, job, () => {});
+    if (found === undefined) return told;
+    if (found.state !== 'running' && found.state !== 'unknown') return { ...plain(told), ...found };
+    if (told.state !== 'unknown') return told;
+    try {
+      await sleep(pause, undefined, { signal: common.ending, ref: false });
+    } catch {
+      return undefined;
+    }
+  }
+  return told;
+}
+
+/** Without the words for what nobody knew. */
+function plain({ reason, ...told }: Pick<Job, 'state'> & Partial<Job>): Partial<Job> {
+  return told.state === 'unknown' || reason === undefined ? told : { ...told, reason };
 }
 
 /** Where the job said something of itself when nobody listened any more. */

@@ -47,6 +47,8 @@ export interface Common {
   run: Run;
   /** Where processes of jobs record themselves; undefined: they do not. */
   records?: JobRecords;
+  /** The service ends: nobody waits for anything any more. */
+  ending: AbortSignal;
   /** Where jobs leave marks and annotations (src/agent/job-marks.ts); undefined: nowhere. */
   marks?: string;
 }

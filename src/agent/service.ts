@@ -103,6 +103,7 @@ export function startService(options: ServiceOptions): Service {
   /** Recordings of jobs that have ended, while the rest of job.json is still to come. */
   const ending = new Set<string>();
   const isClosing = (folder: string): boolean => ending.has(folder);
+  const stopping = new AbortController();
   const common: Common = {
     node: options.node,
     root: options.root ?? '',
@@ -114,6 +115,7 @@ export function startService(options: ServiceOptions): Service {
     redact: options.redact,
     isWanted,
     run: options.run ?? schedulerRunner(),
+    ending: stopping.signal,
     marks: marksFolder(options.jobs),
   };
   const records = openRecords(options, isWanted);
@@ -282,6 +284,7 @@ export function startService(options: ServiceOptions): Service {
     async stop(why) {
       watcher?.close();
       clearTimeout(leftOver);
+      stopping.abort();
       for (const timer of timers) clearInterval(timer);
       await Promise.all([...jobs.values()].map((job) => job.pause(why)));
       await fleet.pause(why);

@@ -8,7 +8,7 @@ export function isSettled(recording: Pick<Recording, 'job' | 'nodes'>, steps: bo
   if (job.scheduler === 'none' || job.scheduler === 'file') return true;
   // somebody else's recording may come from anywhere, where the id means another job
   const ours = job.uid === process.getuid!();
-  if (job.waits === true) return !ours;
+  if (job.waits === true || job.state === 'unknown') return !ours;
   return job.steps !== undefined || !(wasKilled(job) || (ours && (steps || lostNode(recording))));
 }
 

@@ -23,7 +23,7 @@ export async function refreshJob(
 ): Promise<Job> {
   const { job } = recording;
   if (isSettled(recording, steps)) return job;
-  const ended = job.end !== undefined && job.state !== 'running';
+  const ended = job.end !== undefined && job.state !== 'running' && job.state !== 'unknown';
   const found = await schedulerNamed(job.scheduler).state(run, job, () => {});
   let known: Job = job;
   if (ended) {
@@ -36,7 +36,8 @@ export async function refreshJob(
     if (found.state === 'running') return known;
   } else if (found !== undefined && found.state !== 'running') {
     // the recording's own end, where there is one, is what its figures refer to
-    known = { ...job, ...found, ...(job.end === undefined ? {} : { end: job.end }) };
+    const { waits: _, reason: __, ...said } = job;
+    known = { ...said, ...found, ...(job.end === undefined ? {} : { end: job.end }) };
     if (known.end === undefined) known.end = lastSign(recording) ?? job.start;
   } else if (found === undefined && job.end === undefined) known = silentEnd(recording) ?? job;
   // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
