@@ -411,7 +411,7 @@ test('operations, time line and comparison as they are typed', async () => {
   assert.equal(json.parts[0].name, 'op:copy');
   assert.match(
     tacho(['compare', a, b, '--by', 'metric', '--format', 'csv']).out,
-    /^figure,unit,17,18\nduration,seconds,35,55\n/,
+    /^figure,unit,17,18\nduration,microseconds,35000000,55000000\n/,
   );
   const one = tacho(['compare', a]);
   assert.equal(one.code, 2);

@@ -126,7 +126,7 @@ test('frames hold what the program says', { skip: noPandas }, async () => {
       .slice(1)
       .map((line) => ({ operation: line.split(',')[0], difference: Number(line.split(',')[1]) })),
   );
-  assert.deepEqual(given.metrics, ['seconds', 61, 65]);
+  assert.deepEqual(given.metrics, ['microseconds', 61e6, 65e6]);
   assert.deepEqual(given.asked, [[START, START + 50e6]]);
   const [message, hint, exit] = given.no_table as [string, string, number];
   assert.deepEqual([message, exit], ['no table "proces_end" was recorded', 2]);

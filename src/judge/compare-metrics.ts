@@ -2,7 +2,7 @@ import type { ProcessSet } from '../query/process-set.ts';
 import type { Report } from './report.ts';
 
 /** What the values of a metric are: it decides how they are written. */
-export type MetricKind = 'seconds' | 'bytes' | 'share' | 'joules' | 'watts' | 'celsius' | 'count';
+export type MetricKind = 'microseconds' | 'bytes' | 'share' | 'joules' | 'watts' | 'celsius' | 'count';
 
 /** One figure of every job, in their order; undefined where it was not measured. */
 export interface MetricRow {
@@ -13,9 +13,12 @@ export interface MetricRow {
 
 type Named = readonly [name: string, kind: MetricKind, value: (report: Report) => number | undefined];
 
+const microseconds = (seconds: number | undefined): number | undefined =>
+  seconds === undefined ? undefined : Math.round(seconds * 1e6);
+
 const FROM_REPORT: readonly Named[] = [
-  ['duration', 'seconds', (r) => r.summary.wall_seconds],
-  ['CPU time', 'seconds', (r) => r.summary.cpu_seconds],
+  ['duration', 'microseconds', (r) => microseconds(r.summary.wall_seconds)],
+  ['CPU time', 'microseconds', (r) => microseconds(r.summary.cpu_seconds)],
   ['CPUs', 'count', (r) => r.summary.cpus],
   ['CPU use', 'share', (r) => r.summary.cpu_utilization],
   ['memory peak', 'bytes', (r) => r.summary.memory_peak_bytes],
@@ -25,20 +28,24 @@ const FROM_REPORT: readonly Named[] = [
   ['GPU power', 'watts', (r) => r.summary.gpu_power_mean_watts],
   ['energy', 'joules', (r) => r.summary.energy_joules],
   ['nodes', 'count', (r) => r.summary.nodes],
-  ['queue wait', 'seconds', (r) => (r.job.submit === undefined ? undefined : (r.job.start - r.job.submit) / 1e6)],
+  [
+    'queue wait',
+    'microseconds',
+    (r) => (r.job.submit === undefined ? undefined : Math.round(r.job.start - r.job.submit)),
+  ],
 ];
 
 type Summed = readonly [name: string, kind: MetricKind, metric: string, factor: number];
 
 const FROM_PROCESSES: readonly Summed[] = [
-  ['user time', 'seconds', 'usertime', 1e-6],
-  ['system time', 'seconds', 'systemtime', 1e-6],
+  ['user time', 'microseconds', 'usertime', 1],
+  ['system time', 'microseconds', 'systemtime', 1],
   ['read by calls', 'bytes', 'rchar', 1],
   ['written by calls', 'bytes', 'wchar', 1],
   ['read from disk', 'bytes', 'read_bytes', 1],
   ['written to disk', 'bytes', 'write_bytes', 1],
   ['major page faults', 'count', 'majflt', 1],
-  ['waiting for a CPU', 'seconds', 'time_waiting', 1e-9],
+  ['waiting for a CPU', 'microseconds', 'time_waiting', 1e-3],
   ['involuntary switches', 'count', 'invol_ctxsw', 1],
 ];
 
@@ -74,7 +81,9 @@ function processRows(reports: readonly Report[], set: ProcessSet): MetricRow[] {
     { name: 'failed processes', kind: 'count', values: add((i) => Number(set.exitcode[i]! > 0)) },
     ...FROM_PROCESSES.flatMap(([name, kind, metric, factor]): MetricRow[] => {
       const column = set.metrics.get(metric);
-      return column === undefined ? [] : [{ name, kind, values: add((i) => column[i]! * factor) }];
+      if (column === undefined) return [];
+      const values = add((i) => column[i]! * factor);
+      return [{ name, kind, values: values.map((value) => (value === undefined ? value : Math.round(value))) }];
     }),
   ];
 }

@@ -49,17 +49,17 @@ const slow: Told[] = [
 test('what explains the difference comes first, and the parts add up to it', () => {
   const found = compare([card('17', 100), card('18', 130)], both(usual, slow));
   assert.equal(found.by, 'operation');
-  assert.deepEqual(found.differences, [0, 30]);
+  assert.deepEqual(found.differences, [0, 30e6]);
   assert.deepEqual(
-    found.parts.slice(0, 2).map(({ name, difference }) => [name, Math.round(difference)]),
+    found.parts.slice(0, 2).map(({ name, difference }) => [name, difference]),
     [
-      ['op:copy', 35],
-      ['op:run', -5],
+      ['op:copy', 35e6],
+      ['op:run', -5e6],
     ],
   );
   assert.equal(Math.round(found.parts[0]!.explains! * 100), 117);
   const sum = found.parts.reduce((total, row) => total + row.difference, 0);
-  assert.equal(Math.round(sum), 30);
+  assert.equal(sum, 30e6);
 });
 
 test('by command when nothing is tagged', () => {
@@ -67,7 +67,7 @@ test('by command when nothing is tagged', () => {
   const found = compare([card('17', 100), card('18', 130)], both(untagged(usual), untagged(slow)));
   assert.equal(found.by, 'process');
   assert.equal(found.parts[0]!.name, 'cp');
-  assert.deepEqual(found.parts[0]!.jobs[0], { processes: 1, cpu: 2, duration: 20, time: 20 });
+  assert.deepEqual(found.parts[0]!.jobs[0], { processes: 1, cpu: 2e6, duration: 20e6, time: 20e6 });
 });
 
 test('processes only in one job are told; the n-th of a command is the n-th elsewhere', () => {
@@ -78,8 +78,8 @@ test('processes only in one job are told; the n-th of a command is the n-th else
   ];
   const found = compare([card('17', 100), card('18', 130)], both(usual, more));
   assert.deepEqual(found.only, [
-    { command: 'fix', counts: [0, 1], cpu: 7, duration: 7 },
-    { command: 'cp in 3', counts: [1, 2], cpu: 1, duration: 1 },
+    { command: 'fix', counts: [0, 1], cpu: 7e6, duration: 7e6 },
+    { command: 'cp in 3', counts: [1, 2], cpu: 1e6, duration: 1e6 },
   ]);
   assert.deepEqual(compare([card('17', 100), card('18', 130)], both(usual, slow)).only, []);
 });
@@ -87,7 +87,7 @@ test('processes only in one job are told; the n-th of a command is the n-th else
 test('without processes the figures are compared, and what is missing is said', () => {
   const found = compare([card('17', 100, { case: 'a' }), card('18', 130, { case: 'b' })], undefined);
   assert.equal(found.by, 'metric');
-  assert.deepEqual(found.metrics.find(({ name }) => name === 'duration')!.values, [100, 130]);
+  assert.deepEqual(found.metrics.find(({ name }) => name === 'duration')!.values, [100e6, 130e6]);
   assert.deepEqual(found.facts, [{ name: 'tag case', values: ['a', 'b'] }]);
   assert.deepEqual(found.notes, ['no processes were recorded of 17, 18']);
   const half = compare([card('17', 100), card('18', 130)], testSet(usual, jobs));
@@ -101,6 +101,22 @@ test('more than two jobs are held against the first', () => {
     [testJob(), testJob({ id: '18' }), testJob({ id: '19', end: BEGAN + 130e6 })],
   );
   const found = compare([card('17', 100), card('18', 100), card('19', 130)], three);
-  assert.deepEqual(found.differences, [0, 0, 30]);
-  assert.equal(Math.round(found.parts[0]!.difference), 35);
+  assert.deepEqual(found.differences, [0, 0, 30e6]);
+  assert.equal(found.parts[0]!.difference, 35e6);
+});
+
+test('times are whole microseconds: what does not differ is no difference', () => {
+  // three run side by side, and each moment is divided by three
+  const beside = (shift: number): Told[] => [
+    { pid: 1, from: 0, to: 100, exename: 'sh' },
+    ...[2, 3, 4].map((pid) => ({ pid, ppid: 1, from: 10.1 + shift, to: 10.2 + shift, exename: `p${pid}` })),
+    { pid: 5, ppid: 1, from: 40, to: 40.000001, exename: 'p5' },
+  ];
+  const { parts, metrics } = compare([card('17', 100.000003), card('18', 100.000003)], both(beside(0), beside(0.7)));
+  for (const { name, difference, jobs: uses } of parts) {
+    assert.equal(difference, 0, name);
+    for (const use of uses) assert.ok(Number.isInteger(use!.time) && Number.isInteger(use!.duration), name);
+  }
+  for (const { name, kind, values } of metrics)
+    if (kind === 'microseconds') for (const value of values) assert.ok(Number.isInteger(value ?? 0), name);
 });

@@ -6,7 +6,7 @@ import { type MetricRow, metricRows } from './compare-metrics.ts';
 import { programOf, shapeOf } from './compare-shape.ts';
 import type { Report } from './report.ts';
 
-/** What an operation or command did in one job. Times are seconds. */
+/** What an operation or command did in one job. Times here are whole microseconds, as everywhere of processes. */
 export interface PartUse {
   processes: number;
   cpu: number;
@@ -21,7 +21,7 @@ export interface PartRow {
   name: string;
   /** undefined where it did not occur. */
   jobs: (PartUse | undefined)[];
-  /** Against the first job, in the job where that is largest: seconds that it took more (or less). */
+  /** Against the first job, in the job where that is largest: microseconds that it took more (or less). */
   difference: number;
   /** The part of that job's whole difference that it explains; undefined when there is none. */
   explains?: number;
@@ -31,7 +31,7 @@ export interface PartRow {
 export interface OnlyRow {
   command: string;
   counts: number[];
-  /** CPU seconds and lives added up, of those beyond what the other jobs have. */
+  /** CPU time and lives added up, of those beyond what the other jobs have, in microseconds. */
   cpu: number;
   duration: number;
 }
@@ -48,14 +48,15 @@ export interface ComparedJob {
   recording: string;
   state: string;
   start: number;
-  seconds: number;
+  /** Microseconds. */
+  duration: number;
 }
 
 export type CompareBy = 'operation' | 'process' | 'metric';
 
 export interface Comparison {
   jobs: ComparedJob[];
-  /** Seconds that each job took more than the first. */
+  /** Microseconds that each job took more than the first. */
   differences: number[];
   facts: FactRow[];
   metrics: MetricRow[];
@@ -79,10 +80,10 @@ export function compare(reports: readonly Report[], set: ProcessSet | undefined,
       recording,
       state: job.state,
       start: job.start,
-      seconds: summary.wall_seconds,
+      duration: Math.round(summary.wall_seconds * 1e6),
     }),
   );
-  const differences = jobs.map(({ seconds }) => seconds - jobs[0]!.seconds);
+  const differences = jobs.map(({ duration }) => duration - jobs[0]!.duration);
   const notes: string[] = [];
   const usable = set !== undefined && set.length > 0 ? set : undefined;
   const wanted = by ?? (usable === undefined ? 'metric' : tagged(usable) ? 'operation' : 'process');
@@ -120,13 +121,18 @@ function partsOf(
       if (own.length === 0) return undefined;
       const { cpu_time, duration } = operationOf(set, new Map(), own);
       const taken = own.reduce((sum, i) => sum + time[j]![i]!, 0);
-      return { processes: own.length, cpu: cpu_time / 1e6, duration: duration / 1e6, time: taken / 1e6 };
+      return {
+        processes: own.length,
+        cpu: Math.round(cpu_time),
+        duration: Math.round(duration),
+        time: Math.round(taken),
+      };
     });
     return ranked(name, uses, differences);
   });
   const rest = jobs.map((job, j): PartUse => {
     const ran = rows.reduce((sum, row) => sum + (row.jobs[j]?.time ?? 0), 0);
-    const idle = Math.max(0, job.seconds - ran);
+    const idle = Math.max(0, job.duration - ran);
     return { processes: 0, cpu: 0, duration: idle, time: idle };
   });
   rows.push(ranked('(no recorded process ran)', rest, differences));
@@ -192,7 +198,7 @@ function onlyRows(set: ProcessSet, jobs: number): OnlyRow[] {
     const alone = own.flatMap((group) => group.slice(least));
     if (alone.length === 0) continue;
     const add = (of: (i: number) => number): number =>
-      alone.reduce((sum, i) => sum + (Number.isNaN(of(i)) ? 0 : of(i)), 0) / 1e6;
+      Math.round(alone.reduce((sum, i) => sum + (Number.isNaN(of(i)) ? 0 : of(i)), 0));
     rows.push({
       command: commandOf(set, alone[0]!),
       counts: own.map((group) => group.length),

@@ -25,8 +25,8 @@ const right = (head: string, spare?: number): TextColumn => ({
 function metricCell(kind: MetricKind, value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return '-';
   switch (kind) {
-    case 'seconds':
-      return formatDuration(value);
+    case 'microseconds':
+      return lasting(value);
     case 'bytes':
       return formatBytes(value);
     case 'share':
@@ -54,8 +54,10 @@ function change(before: number | undefined, after: number | undefined): string {
   return `${share > 0 ? '+' : '-'}${percent(Math.abs(share))}`;
 }
 
-const signed = (seconds: number): string =>
-  seconds === 0 ? '0 s' : `${seconds > 0 ? '+' : '-'}${formatDuration(Math.abs(seconds))}`;
+const lasting = (microseconds: number): string => formatDuration(microseconds / 1e6);
+
+const signed = (microseconds: number): string =>
+  microseconds === 0 ? '0 s' : `${microseconds > 0 ? '+' : '-'}${lasting(Math.abs(microseconds))}`;
 
 /** Jobs side by side: what they were, their figures, and what explains the difference in duration. */
 export function compareText(comparison: Comparison, options: CompareTextOptions = {}): string {
@@ -90,7 +92,7 @@ function jobLines({ jobs, differences }: Comparison, pen: Paint, width: number):
     jobs.map((job, j) => [
       letter(j),
       printable(job.id),
-      formatDuration(job.seconds),
+      lasting(job.duration),
       j === 0 ? '' : `${signed(differences[j]!)}`,
       job.state,
       formatMoment(job.start),
@@ -140,7 +142,7 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
   const shown = differing.slice(0, most);
   const about =
     jobs.length === 2
-      ? `B took ${formatDuration(Math.abs(differences[1]!))} ${differences[1]! < 0 ? 'less' : 'more'} than A. `
+      ? `B took ${lasting(Math.abs(differences[1]!))} ${differences[1]! < 0 ? 'less' : 'more'} than A. `
       : '';
   const head = `${about}Where the time went, by ${by === 'operation' ? 'operation' : 'command'}: each moment is divided among the processes that ran and did not wait for children.`;
   const lines = withTail(
@@ -154,8 +156,8 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
     shown.map((row) => [
       signed(row.difference),
       jobs.length === 2 && row.explains !== undefined ? share(row.explains) : '',
-      ...row.jobs.map((use) => (use === undefined ? '-' : formatDuration(use.time))),
-      ...(wide ? row.jobs.map((use) => (use === undefined ? '-' : formatDuration(use.cpu))) : []),
+      ...row.jobs.map((use) => (use === undefined ? '-' : lasting(use.time))),
+      ...(wide ? row.jobs.map((use) => (use === undefined ? '-' : lasting(use.cpu))) : []),
     ]),
     by === 'operation' ? 'operation' : 'command',
     shown.map((row) => printable(row.name)),
@@ -167,14 +169,15 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
   return [...wrap(head, width).map(pen.bold), ...lines];
 }
 
-const share = (value: number): string => `${value < 0 ? '-' : ''}${percent(Math.abs(value))}`;
+/** Too little to be told has no direction either. */
+const share = (value: number): string => `${value <= -0.001 ? '-' : ''}${percent(Math.abs(value))}`;
 
 function onlyLines({ only, jobs }: Comparison, pen: Paint, width: number, most: number): string[] {
   if (only.length === 0) return [];
   const shown = only.slice(0, most);
   const lines = withTail(
     [...jobs.map((_, j) => right(letter(j))), right('CPU'), right('lasted')],
-    shown.map((row) => [...row.counts.map(figure), formatDuration(row.cpu), formatDuration(row.duration)]),
+    shown.map((row) => [...row.counts.map(figure), lasting(row.cpu), lasting(row.duration)]),
     'command',
     shown.map((row) => printable(row.command)),
     width,
