@@ -51,7 +51,7 @@ test('a gauge: extremes, when the maximum came first, mean, percentiles and the 
   });
 });
 
-test('samples closer than half an interval make no peak', () => {
+test('samples that happen to be close together make no peak', () => {
   const rate = (times: number[], total: number[]) =>
     column({ ...batchOf(times, { total }), interval_seconds: 1 }, 'total').rate;
   const late = rate([0, 1, 2, 2.125], [0, 10, 20, 27])!;
@@ -59,6 +59,9 @@ test('samples closer than half an interval make no peak', () => {
   const early = rate([0, 0.045, 1, 2], [0, 7, 7, 17])!;
   assert.deepEqual([early.max, early.min], [10, 0]);
   assert.equal(rate([0, 0.045], [0, 7]), undefined);
+  // a tick that came so late that the next was due: one rate for both, and the first sample just before a tick none
+  const busy = rate([0.73, 1, 2, 3.62, 4, 5], [0, 9, 19, 35.2, 59, 69])!;
+  assert.deepEqual([busy.max, busy.max_time, busy.min], [20, 4e6, 10]);
 });
 
 test('a counter: growth and rates, with a restart from zero in between', () => {

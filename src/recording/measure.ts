@@ -2,6 +2,7 @@ import type { Column, Table } from '../table/table.ts';
 import type { Batch } from './batch.ts';
 import { isOlder } from './process-part.ts';
 import { quantiles, sortedQuantiles, weightedQuantiles } from './quantiles.ts';
+import { cellOf } from './rate-cells.ts';
 import type { SeriesStatistics, Statistics, TableStatistics } from './statistics.ts';
 
 /** More processes than this are not described one by one: those with the most CPU time are. */
@@ -144,7 +145,7 @@ export function measureColumn(measured: Measured, batch: Batch, column: Column, 
   // how often something happened says nothing about a mean
   if (batch.table.events === true) return;
   const { series, time } = batch;
-  const shortest = ((batch.interval_seconds ?? 0) * 1e6) / 2;
+  const interval = Math.round((batch.interval_seconds ?? 0) * 1000);
   measured.places.forEach((s, i) => {
     const found = measureValues(
       values,
@@ -153,7 +154,7 @@ export function measureColumn(measured: Measured, batch: Batch, column: Column, 
       series[s + 1]!,
       column.kind === 'counter',
       batch.table.sparse,
-      shortest,
+      interval,
     );
     if (found !== undefined) measured.table.series[i]!.columns[column.name] = found;
   });
@@ -166,7 +167,7 @@ function measureValues(
   to: number,
   isCounter: boolean,
   sparse: boolean | undefined,
-  shortest: number,
+  interval: number,
 ): Statistics | undefined {
   space.room(to - from);
   const { values, times, weights } = space;
@@ -211,7 +212,7 @@ function measureValues(
   }
   const weighted = held > 0;
   const growth = isCounter
-    ? measureGrowth(count, sparse === true, shortest)
+    ? measureGrowth(count, sparse === true, interval)
     : { integral: measureArea(count, sparse === true) };
   let squares = 0;
   for (let i = 0; i < count; i++) {
@@ -262,20 +263,31 @@ function grownAt(values: Float64Array, i: number): number {
 }
 
 /**
- * How much the counter in `space` grew, and how fast. Rates are taken over at least `shortest` microseconds: a little
- * growth between two samples that happen to be close together is no peak.
+ * How much the counter in `space` grew, and how fast. Rates are taken from cell to cell of the interval in milliseconds; in
+ * a sparse table, where most cells have no sample, over at least half of it.
  */
-function measureGrowth(count: number, sparse: boolean, shortest: number): Pick<Statistics, 'increase' | 'rate'> {
+function measureGrowth(count: number, sparse: boolean, interval: number): Pick<Statistics, 'increase' | 'rate'> {
   const { values, times, rates, spare, weights } = space;
+  const shortest = sparse ? interval * 500 : 0;
+  const cells = !sparse && interval > 0;
   let increase = 0;
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
   let maxTime = Number.NaN;
   let found = 0;
-  for (let i = 1; i < count; i++) {
-    let grown = grownAt(values, i);
-    increase += grown;
-    let from = i - 1;
+  // the last sample of the cell before, and what was grown until then
+  let last = cells ? -1 : 0;
+  let until = 0;
+  for (let i = cells ? 0 : 1; i < count; i++) {
+    if (i > 0) increase += grownAt(values, i);
+    // another sample follows in the same cell
+    const near = cells && i + 1 < count && times[i + 1]! - times[i]! < interval * 1000;
+    if (near && cellOf(times[i + 1]!, interval) === cellOf(times[i]!, interval)) continue;
+    let from = last;
+    let grown = increase - until;
+    last = i;
+    until = increase;
+    if (from < 0) continue;
     for (; from > 0 && times[i]! - times[from]! < shortest; from--) grown += grownAt(values, from);
     const span = times[i]! - times[from]!;
     if (span < shortest) continue;

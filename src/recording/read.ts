@@ -122,7 +122,8 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   const columns = orderColumns(seen, described);
   for (const key of table.keys) rows.addText(key.name);
   const batch = arrange(rows, { ...table, columns }, distinct);
-  const every = node.agent?.interval_seconds ?? Number.NaN;
+  const seldom = node.agent?.tables.find((each) => each.name === name)?.every ?? 0;
+  const every = Math.max(seldom, node.agent?.interval_seconds ?? Number.NaN);
   const began = node.agent?.start ?? Number.NaN;
   return {
     ...clip(batch, options),

@@ -1,3 +1,4 @@
+import { cellEnd } from '../../recording/rate-cells.ts';
 import type { Table } from '../../table/table.ts';
 import type { Labels, Store } from './client.ts';
 import { columnsByMetric } from './columns.ts';
@@ -47,6 +48,9 @@ const PLAIN = [
 /** A query is at most 16 KiB long; the names of metrics are most of it. */
 const NAMES_IN_QUERY = 100;
 
+/** A calculation names them three times. */
+const NAMES_IN_CALCULATION = 40;
+
 /** Points of a subquery that every store allows for a series, and that one with little memory has room for at once. */
 const MOST_POINTS = 50_000;
 const POINTS_AT_ONCE = 1e6;
@@ -78,7 +82,7 @@ export async function askTable(asked: Asked): Promise<Told[]> {
     first: Math.round(Math.min(...[...told.values()].map(({ values }) => values.get('tfirst_over_time')!)) * 1000),
     last: Math.round(Math.max(...[...told.values()].map(({ values }) => values.get('tlast_over_time')!)) * 1000),
   };
-  for (const names of chunks(counters, NAMES_IN_QUERY)) await askCounters(asked, names, span, told);
+  for (const names of chunks(counters, NAMES_IN_CALCULATION)) await askCounters(asked, names, span, told);
   if (asked.table.sparse === true) {
     for (const names of chunks(
       there.map(([name]) => name),
@@ -144,24 +148,56 @@ function heldBefore(every: number): number {
 }
 
 async function askCounters(asked: Asked, names: readonly string[], span: Span, told: Map<string, Told>): Promise<void> {
-  const { from, to, every, confined } = asked;
+  const { from, to, confined, table } = asked;
   const series = seriesOf(asked, names);
   const window = duration(to - from + 1);
   await ask(asked, `increase_prometheus(${series}[${window}])`, to, 'increase', told);
-  if (!confined) await ask(asked, `rollup_rate(${series}[${window}])`, to, 'rollup', told, 'rate_');
-  const { grid, end, ahead, nodes } = gridOf(asked, names, span, told);
+  const cells = table.sparse === true ? undefined : cellsOf(asked, names, span, told);
+  const neighbours = async () => ask(asked, `rollup_rate(${series}[${window}])`, to, 'rollup', told, 'rate_');
+  // of more cells than can be looked at the highest is that of any two neighbours
+  if (cells === undefined ? !confined : !cells.all) await neighbours();
+  const { grid, end, nodes, ahead } = cells ?? gridOf(asked, names, span, told);
   for (const some of nodes) {
     const part = { ...asked, nodes: some };
-    // the two newest samples at each point of a grid whose points lie between ticks: every step of the counter once
-    const newest = `irate(${seriesOf(part, names)}[${duration(every)}] offset -${duration(ahead)})`;
-    const rates = `(${newest} keep_metric_names)${grid}`;
-    await ask(part, `tmax_over_time(${rates})`, end, 'rate_tmax', told);
-    await ask(part, `quantiles_over_time("phi", 0.05, 0.5, 0.95, ${rates})`, end, 'phi', told, 'rate_');
-    if (!confined) continue;
-    // rollup_rate() would count the step into the window, too
-    await ask(part, `min_over_time(${rates})`, end, 'rate_min', told);
-    await ask(part, `max_over_time(${rates})`, end, 'rate_max', told);
+    const rates = cells === undefined ? newestRates(part, names, ahead) : cellRates(part, names, ahead, span);
+    const highest = ['tmax_over_time', ...(confined || cells?.all ? ['min_over_time', 'max_over_time'] : [])];
+    for (const name of highest) await ask(part, `${name}((${rates})${grid})`, end, `rate_${name.split('_')[0]}`, told);
+    await ask(part, `quantiles_over_time("phi", 0.05, 0.5, 0.95, (${rates})${grid})`, end, 'phi', told, 'rate_');
   }
+}
+
+/** By the two newest samples at each point of a grid whose points lie between ticks: every step of the counter once. */
+function newestRates(asked: Asked, names: readonly string[], ahead: number): string {
+  return `irate(${seriesOf(asked, names)}[${duration(asked.every)}] offset -${duration(ahead)}) keep_metric_names`;
+}
+
+/** From the last sample of a cell to that of the next, as in recordings. Sums of series of several names need these as a label. */
+function cellRates(asked: Asked, names: readonly string[], ahead: number, { first, last }: Span): string {
+  const { every } = asked;
+  const series = seriesOf(asked, names);
+  const named = (expression: string): string => `label_copy(${expression} keep_metric_names, "__name__", "${NAME}")`;
+  const cell = `${series}[${duration(every)}] offset -${duration(ahead)}`;
+  const before = `${series}[${duration(last - first + every)}] offset ${duration(every - ahead)}`;
+  const seconds = `(${named(`tlast_over_time(${cell})`)} - ${named(`tlast_over_time(${before})`)})`;
+  return `${named(`increase(${cell})`)} / ${seconds}`;
+}
+
+/** The label that holds the name of a metric in a calculation. */
+const NAME = 'tacho_metric';
+
+/** A grid whose points are the multiples in the middles of cells: of those that another one with samples precedes. */
+function cellsOf(
+  asked: Asked,
+  names: readonly string[],
+  { first, last }: Span,
+  told: ReadonlyMap<string, Told>,
+): Grid & { all: boolean } {
+  const { every } = asked;
+  const { step, nodes } = roomFor(asked, names, { first, last }, told);
+  const middle = (time: number): number => Math.ceil((time - cellEnd(every)) / every) * every;
+  const end = Math.floor(middle(last) / step) * step;
+  const grid = `[${duration(Math.max(step / 2, end - middle(first + every) + step / 2))}:${duration(step)}]`;
+  return { grid, end, nodes, ahead: cellEnd(every), all: step === every };
 }
 
 /** In a sparse table a value counts for as long as it held: it is looked at on a grid. */
@@ -192,32 +228,43 @@ interface Grid {
   grid: string;
   /** Its last point: the moment of the query. */
   end: number;
-  /** How far ahead of each point the middle between two ticks lies. */
+  /** How far ahead of each point the moment lies that is looked at, between two ticks. */
   ahead: number;
   /** The nodes, as many at a time as there is room for. */
   nodes: string[][];
 }
 
-/** A grid with a point for each tick, or each but the first. Points of a subquery are whole multiples of its step since 1970. */
-function gridOf(
+/** Steps of a grid that are not too many, and as many nodes at a time as there is room for. */
+function roomFor(
   { every, nodes }: Asked,
   names: readonly string[],
   { first, last }: Span,
   told: ReadonlyMap<string, Told>,
-  all = false,
-): Grid {
+): { step: number; nodes: string[][] } {
   const wanted = new Set(names);
   let series = 0;
   for (const { labels } of told.values()) if (wanted.has(labels.__name__!)) series++;
   const ticks = (last - first) / every + 1;
   const step = every * Math.max(1, Math.ceil(ticks / MOST_POINTS), Math.ceil((ticks * series) / POINTS_IN_ALL));
-  const phase = last % step;
   const points = ((last - first) / step + 1) * Math.max(1, series / nodes.length);
+  return { step, nodes: chunks(nodes, Math.max(1, Math.floor(POINTS_AT_ONCE / points))) };
+}
+
+/** A grid with a point for each tick, or each but the first. Points of a subquery are whole multiples of its step since 1970. */
+function gridOf(
+  asked: Asked,
+  names: readonly string[],
+  { first, last }: Span,
+  told: ReadonlyMap<string, Told>,
+  all = false,
+): Grid {
+  const { step, nodes } = roomFor(asked, names, { first, last }, told);
+  const phase = last % step;
   return {
     grid: `[${duration(Math.max(step / 2, last - first + (all ? step / 2 : -step / 2)))}:${duration(step)}]`,
     end: last - phase,
-    ahead: phase + every / 2,
-    nodes: chunks(nodes, Math.max(1, Math.floor(POINTS_AT_ONCE / points))),
+    ahead: phase + asked.every / 2,
+    nodes,
   };
 }
 
@@ -230,7 +277,10 @@ async function ask(
   told: Map<string, Told>,
   prefix = '',
 ): Promise<void> {
-  for (const { labels, value } of await store.query(`${expression} keep_metric_names`, time)) {
+  for (const answer of await store.query(`${expression} keep_metric_names`, time)) {
+    const { value } = answer;
+    const { [NAME]: name, ...others } = answer.labels;
+    const labels = name === undefined ? others : { ...others, __name__: name };
     const key = seriesKey(labels, added);
     let series = told.get(key);
     if (series === undefined) {

@@ -1,0 +1,13 @@
+/**
+ * Ticks are whole multiples of their interval; the first and the last sample, and ticks that are late, lie beside them.
+ * Time is cut into cells, each with one such multiple in its middle, and rates are taken from the last sample of a cell to
+ * that of the next one that has any: a little growth between two samples that happen to be close together is no peak. A
+ * store is asked the same way, so all of this is in its whole milliseconds.
+ */
+
+/** How far behind the multiple in its middle a cell ends; that moment is the last in it. */
+export const cellEnd = (interval: number): number => Math.max(1, Math.floor(interval / 2) - 1);
+
+/** The number of the cell that a moment, in epoch microseconds, lies in: the multiple in its middle. */
+export const cellOf = (time: number, interval: number): number =>
+  Math.ceil((Math.floor(time / 1000) - cellEnd(interval)) / interval);
