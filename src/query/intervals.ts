@@ -15,4 +15,8 @@ export function union(starts: readonly number[], ends: readonly number[]): Inter
   return joined;
 }
 
+/** The parts of them between two times. */
+export const within = (intervals: Intervals, start: number, end: number): Intervals =>
+  intervals.map(([from, to]) => [Math.max(from, start), Math.min(to, end)] as const).filter(([from, to]) => from < to);
+
 export const lengthOf = (intervals: Intervals): number => intervals.reduce((sum, [from, to]) => sum + to - from, 0);

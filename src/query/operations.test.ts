@@ -31,6 +31,19 @@ test('durations three ways, runs, threads and shares', () => {
   assert.deepEqual(rest!.members, [0]);
 });
 
+test('of a process that is older than the job, or outlives it, the part inside counts as a share', () => {
+  const [, rest] = operationsOf(
+    testSet([
+      { pid: 1, from: -20, to: 130 },
+      { pid: 2, from: 0, to: 1, tags: 'op:a' },
+      { pid: 3, from: -30, to: -25 },
+    ]),
+  );
+  assert.deepEqual([rest!.duration, rest!.time_share], [155e6, 1]);
+  const running = testSet([{ pid: 2, from: 0, to: 1, tags: 'op:a' }], [testJob({ end: Number.NaN })]);
+  assert.ok(Number.isNaN(operationsOf(running)[0]!.time_share));
+});
+
 test('by another tag, by a value, by two tags at once', () => {
   assert.deepEqual(
     operationsOf(set, { tags: ['seq'] }).map(({ name, processes }) => [name, processes]),

@@ -1,5 +1,5 @@
 import { usage } from '../base/fault.ts';
-import { type Intervals, lengthOf, union } from './intervals.ts';
+import { type Intervals, lengthOf, union, within } from './intervals.ts';
 import type { ProcessColumns } from './process-set.ts';
 import { parseTags, type Tags, tagReader, tagWords } from './process-tags.ts';
 
@@ -132,6 +132,8 @@ export function operationOf(set: ProcessColumns, tags: Tags, members: number[]):
   const end = runs.reduce((latest, [, to]) => Math.max(latest, to), start);
   const cpu = total(set.cpu_time);
   const facts = set.jobs[job]!;
+  // the shell of a script is older than a job that begins with `tacho start`
+  const inside = within(runs, facts.start, facts.end);
   return {
     job,
     name: tagWords(tags),
@@ -147,7 +149,7 @@ export function operationOf(set: ProcessColumns, tags: Tags, members: number[]):
     start,
     end,
     cpu_share: cpu / jobCpuTime(set, job),
-    time_share: duration / (facts.end - facts.start),
+    time_share: lengthOf(inside) / (facts.end - facts.start),
     endless: members.length - known.length,
   };
 }
