@@ -87,10 +87,13 @@ Examples:
     .addHelpText('after', '\nExample:\n  tacho model list --format json | jq ".[].name"\n')
     .action(async (options: Options) => {
       const store = await storeOf(options);
-      const models = await store.list();
-      if (models.length === 0 && options.format === 'text') {
-        warn(`no models in ${store.place}; tacho model create NAME JOB… makes one`);
-      } else await tell(models, options, 'modelList');
+      let bad = 0;
+      const models = await store.list(({ message, hint }) => {
+        bad++;
+        warn(hint === undefined ? message : `${message}; ${hint}`);
+      });
+      if (models.length > 0 || options.format !== 'text') await tell(models, options, 'modelList');
+      else if (bad === 0) warn(`no models in ${store.place}; tacho model create NAME JOB… makes one`);
     });
 
   verb('show', 'show what a model holds', ['text', 'json', 'csv'])
@@ -121,12 +124,13 @@ Examples:
     .argument('<names...>', 'the models')
     .addHelpText('after', '\nExample:\n  tacho model delete nightly\n')
     .action(async (names: string[], options: Options) => {
-      const { needModel } = await import('../judge/models/store.ts');
+      const { noModel } = await import('../judge/models/store.ts');
       const store = await storeOf(options);
-      // all or none
-      const models = await Promise.all([...new Set(names)].map((name) => needModel(store, name)));
-      for (const { name } of models) await store.delete(name);
-      const said = { deleted: models.map(({ name }) => name) };
+      const models = [...new Set(names)];
+      // all or none; one that is damaged can go as well
+      for (const name of models) if (!(await store.has(name))) throw await noModel(store, name);
+      for (const name of models) await store.delete(name);
+      const said = { deleted: models };
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(said, null, 1)}\n`);
       else process.stdout.write(`deleted ${said.deleted.join(', ')}\n`);
     });

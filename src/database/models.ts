@@ -1,6 +1,6 @@
 import { shownAddress } from '../base/address.ts';
 import { checkModelName, type Model } from '../judge/models/model.ts';
-import { existsAlready, type ModelStore, parseModel } from '../judge/models/store.ts';
+import { existsAlready, type ModelStore, parseModel, readable } from '../judge/models/store.ts';
 import type { Database } from './connect.ts';
 import { storableJson } from './copy-write.ts';
 
@@ -21,9 +21,15 @@ export function databaseModels(database: Database): ModelStore {
   });
   return {
     place,
-    async list() {
+    async list(unreadable) {
       const { rows } = await database.query<ModelRow>(`${SELECT} order by name collate "C"`);
-      return rows.map(modelOf);
+      const models = await Promise.all(rows.map((row) => readable(async () => modelOf(row), unreadable)));
+      return models.filter((model) => model !== undefined);
+    },
+    async has(name) {
+      checkModelName(name);
+      const { rowCount } = await database.query('select 1 from tacho.models where name = $1', [name]);
+      return rowCount === 1;
     },
     async load(name) {
       checkModelName(name);

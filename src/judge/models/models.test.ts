@@ -84,6 +84,21 @@ test('names that are no names of files, and files that are no models, are refuse
   await assert.rejects(store.load('newer'), /newer Tacho/);
 });
 
+test('one that is damaged does not hide the others, and can be deleted', async () => {
+  const place = path.join(folder, 'one-bad');
+  const store = folderStore(place);
+  await store.add(await reference('good'));
+  fs.writeFileSync(path.join(place, 'bad.json'), 'broken');
+  const told: string[] = [];
+  const models = await store.list(({ message }) => told.push(message));
+  assert.deepEqual([models.map(({ name }) => name), told.length], [['good'], 1]);
+  assert.match(told[0]!, /bad\.json is not a model: it is damaged/);
+  await assert.rejects(needModel(store, 'goo'), (error: Fault) => error.hint === 'did you mean good?');
+  assert.deepEqual([await store.has('bad'), await store.has('none')], [true, false]);
+  assert.equal(await store.delete('bad'), true);
+  assert.deepEqual(fs.readdirSync(place), ['good.json']);
+});
+
 test('they lie where data of programs lies', () => {
   assert.equal(modelsFolder({ XDG_DATA_HOME: '/data' }), '/data/tacho/models');
   assert.equal(modelsFolder({ HOME: '/home/ada' }), '/home/ada/.local/share/tacho/models');

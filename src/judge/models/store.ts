@@ -11,7 +11,10 @@ import { checkModelName, MODEL_FORMAT, type Model } from './model.ts';
 export interface ModelStore {
   /** In words, for people. */
   place: string;
-  list(): Promise<Model[]>;
+  /** All that can be read; `unreadable` is told of the others. */
+  list(unreadable?: (fault: Fault) => void): Promise<Model[]>;
+  /** Is there one of this name, readable or not? */
+  has(name: string): Promise<boolean>;
   /** Undefined when there is none of this name. */
   load(name: string): Promise<Model | undefined>;
   /** Keeps a new model; refuses when there is one of its name already. */
@@ -47,7 +50,10 @@ export function folderStore(folder: string): ModelStore {
   return {
     place: folder,
     load,
-    async list() {
+    async has(name) {
+      return fs.existsSync(fileOf(name));
+    },
+    async list(unreadable) {
       let names: string[];
       try {
         names = fs.readdirSync(folder);
@@ -55,10 +61,12 @@ export function folderStore(folder: string): ModelStore {
         if (code(error) === 'ENOENT') return [];
         throw new Fault(`cannot open ${folder}: ${reason(error)}`, { cause: error });
       }
-      const models = names.filter((name) => name.endsWith('.json')).map((name) => load(name.slice(0, -5)));
-      return (await Promise.all(models))
-        .filter((model) => model !== undefined)
-        .sort((a, b) => (a.name < b.name ? -1 : 1));
+      const models: Model[] = [];
+      for (const name of names.filter((each) => each.endsWith('.json')).sort()) {
+        const model = await readable(() => load(name.slice(0, -5)), unreadable);
+        if (model !== undefined) models.push(model);
+      }
+      return models;
     },
     async add(model) {
       const file = fileOf(model.name);
@@ -96,6 +104,20 @@ export function folderStore(folder: string): ModelStore {
   };
 }
 
+/** One model that cannot be read does not hide the others. */
+export async function readable(
+  read: () => Promise<Model | undefined>,
+  unreadable: ((fault: Fault) => void) | undefined,
+): Promise<Model | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    unreadable?.(error);
+    return undefined;
+  }
+}
+
 export function existsAlready(name: string, place: string): Fault {
   return new Fault(`there is a model "${name}" already in ${place}`, {
     hint: `take another name, or remove it first: tacho model delete ${name}`,
@@ -106,9 +128,13 @@ export function existsAlready(name: string, place: string): Fault {
 export async function needModel(store: ModelStore, name: string): Promise<Model> {
   const found = await store.load(name);
   if (found !== undefined) return found;
+  throw await noModel(store, name);
+}
+
+export async function noModel(store: ModelStore, name: string): Promise<Fault> {
   const names = (await store.list()).map((model) => model.name);
   const near = suggest(name, names);
-  throw usage(
+  return usage(
     `there is no model "${name}" in ${store.place}`,
     near !== undefined
       ? `did you mean ${near}?`
@@ -128,7 +154,9 @@ export async function usableModel(store: ModelStore, name: string): Promise<Mode
 /** Checks what a file says: somebody may have written it by hand. */
 export function parseModel(file: string, text: string): Model {
   const bad = (why: string): Fault =>
-    new Fault(`${file} is not a model: ${why}`, { hint: 'remove it, or create it again: tacho model create' });
+    new Fault(`${file} is not a model: ${why}`, {
+      hint: 'tacho model delete removes it; then tacho model create can make it again',
+    });
   let value: unknown;
   try {
     value = JSON.parse(text);
