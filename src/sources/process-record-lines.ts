@@ -52,7 +52,7 @@ export function recordLines(
   tables: { start: Table; end: Table; thread: Table },
   { redact = false, delays = true, resumed = false }: { redact?: boolean; delays?: boolean; resumed?: boolean } = {},
 ): RecordLines {
-  const trouble: LineTrouble = { torn: 0, unknown: 0, events: new Set<string>() };
+  const trouble: LineTrouble = { torn: 0, unknown: 0, events: new Set(), ended: 0, counted: new Set() };
   const waiting = new Map<string, Waiting>();
   const known = knownProcesses(resumed);
   const fields = lineFields();

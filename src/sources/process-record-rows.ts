@@ -13,11 +13,14 @@ export interface RecordFrames {
   readonly thread: Frame;
 }
 
-/** Lines that were cut off or that nobody understands, and events that no column is there for. */
+/** Lines that were cut off or that nobody understands, events that no column is there for, and those that came. */
 export interface LineTrouble {
   torn: number;
   unknown: number;
   readonly events: Set<string>;
+  /** Processes that told of their own end, and the events that any of them has counted. */
+  ended: number;
+  readonly counted: Set<string>;
 }
 
 /** Each makes a row of the current line. */
@@ -109,7 +112,10 @@ export function recordRows(
       const known = name === undefined ? undefined : eventPlaces.get(name);
       if (name === undefined) bad = true;
       else if (known === undefined) trouble.events.add(name);
-      else frame.numbers[place + known] = value!;
+      else {
+        frame.numbers[place + known] = value!;
+        trouble.counted.add(name);
+      }
     }
   }
 
@@ -151,7 +157,10 @@ export function recordRows(
       metrics(frame, n + END_METRICS, 20);
       frame.numbers[n + END_METRICS + WCHAR]! -= wrote.bytes;
       frame.numbers[n + END_METRICS + SYSCW]! -= wrote.calls;
-      if (finish(frame) && line.number(18) === 1) addOnlyThread(row);
+      if (finish(frame)) {
+        trouble.ended++;
+        if (line.number(18) === 1) addOnlyThread(row);
+      }
       texts.forget(`${line.word(2)}:${line.word(3)}`);
     },
     addThread() {

@@ -4,7 +4,7 @@ import { code } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import type { Table } from '../table/table.ts';
 import type { Host } from './host.ts';
-import { eventsNotCounted } from './perf-events.ts';
+import { eventsNamed, eventsNotCounted, PERF_EVENTS } from './perf-events.ts';
 import { recordLines } from './process-record-lines.ts';
 import type { RecordFrames } from './process-record-rows.ts';
 import type { Records } from './scope.ts';
@@ -188,7 +188,7 @@ function openTail(
   }
 
   function tell(): void {
-    const { torn, unknown, events } = lines.trouble;
+    const { torn, unknown, events, ended, counted } = lines.trouble;
     const note = (what: string, why: string, hint?: string): void =>
       host.note({ table: 'process_end', what, why, ...(hint === undefined ? {} : { hint }) });
     if (torn > 0)
@@ -198,6 +198,14 @@ function openTail(
       );
     if (unknown > 0) note('lines', `${count(unknown, 'line is', 'lines are')} not of this version of Tacho`);
     for (const { name, why, hint } of eventsNotCounted(records.events)) note(name, why, hint);
+    for (const event of ended === 0 ? [] : eventsNamed(records.events)) {
+      if (counted.has(event)) continue;
+      const level = host.text('/proc/sys/kernel/perf_event_paranoid')?.trim() ?? 'unknown';
+      note(
+        PERF_EVENTS.get(event)!.alias,
+        `no process could count it: this machine has no such counter (many virtual ones have none) or does not allow it (kernel.perf_event_paranoid is ${level})`,
+      );
+    }
     for (const event of events)
       note(event, 'it was not named when the recording began', 'set TACHO_RECORD_EVENTS before');
   }

@@ -353,7 +353,12 @@ test('programs whose path is no UTF-8 keep it, relative and removed ones too', (
   );
 });
 
-function tailed(t: TestContext): { file: string; host: Host; open(): Source[]; take(sources: Source[]): number[] } {
+function tailed(t: TestContext): {
+  file: string;
+  host: Host;
+  open(events?: string[]): Source[];
+  take(sources: Source[]): number[];
+} {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-records-'));
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
   const file = path.join(folder, 'own', 'events');
@@ -362,8 +367,8 @@ function tailed(t: TestContext): { file: string; host: Host; open(): Source[]; t
   return {
     file,
     host,
-    open() {
-      const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false, records: { file, events: [] } };
+    open(events = []) {
+      const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false, records: { file, events } };
       return RECORD_KINDS.map((kind) => kind.open(host, scope));
     },
     take: (sources) =>
@@ -461,6 +466,21 @@ test('at the end nothing waits, and what was cut off is noted', (t) => {
   for (const source of sources) source.close();
   assert.equal(host.notes.length, 1);
   assert.match(host.notes[0]!.why, /^1 line was cut off/);
+});
+
+test('an event that was asked for and that no process could count is named', (t) => {
+  const counting = endLine().replace(/\.$/, 'PERF_COUNT_SW_PAGE_FAULTS=3\t.');
+  const notes = (...lines: string[]): string[] => {
+    const { file, host, open, take } = tailed(t);
+    const sources = open(['instructions', 'page-faults']);
+    append(file, ...lines);
+    for (const source of sources) source.last!();
+    take(sources);
+    for (const source of sources) source.close();
+    return host.notes.map(({ table, what, why }) => `${table}: ${what}: ${why.split(':')[0]}`);
+  };
+  assert.deepEqual(notes(startLine(), counting), ['process_end: instructions: no process could count it']);
+  assert.deepEqual(notes(startLine()), [], 'nobody knows, as no process has told of its end');
 });
 
 test('a table that is not wanted does not fill the memory', (t) => {
