@@ -322,6 +322,33 @@ test('an id that was used again is two jobs, also when nobody saw the first one 
   assert.deepEqual(loads, [60, 30]);
 });
 
+test('of what the nodes of a job say of it, the earliest start and the latest end count', { skip }, async (t) => {
+  const own = await startVictoria(['-dedup.minScrapeInterval=1ms']);
+  t.after(() => own.remove());
+  const place = temporaryFolder(t);
+  const whole = await writeDemo({ folder: path.join(place, 'whole'), nodes: 2, gpus: 1, seconds: 60, live: true });
+  const { job } = openRecording(whole);
+  const nodes = fs.readdirSync(whole).filter((name) => name.startsWith('node='));
+  // each agent pushes the job as it knows it: the first asked the scheduler, which tells whole seconds
+  const told = [
+    { ...job, end: job.end! - 540_000, reason: 'as the scheduler says' },
+    { ...job, start: job.start - 20_000 },
+  ];
+  for (const [n, node] of nodes.entries()) {
+    const spool = path.join(place, `agent${n}`, 'job');
+    fs.mkdirSync(spool, { recursive: true });
+    fs.writeFileSync(path.join(spool, 'job.json'), JSON.stringify(told[n]));
+    fs.renameSync(path.join(whole, node), path.join(spool, node));
+    await pushRecordings(own.url, path.dirname(spool));
+  }
+  fs.rmSync(whole, { recursive: true });
+  const [found] = (await findJobs(openStore(own.url), ID)) as [StoredJob];
+  const { start, end, reason } = found.recording.job;
+  assert.deepEqual([start, end, reason], [job.start - 20_000, job.end, 'as the scheduler says']);
+  const [listed] = JSON.parse(tacho(['list', '--store', own.url, '--format', 'json']).out) as Record<string, unknown>[];
+  assert.deepEqual([listed!.start, listed!.end], [start, end]);
+});
+
 /** The same recording, later by some microseconds. */
 function moveBy(folder: string, more: number): void {
   for (const file of fs.readdirSync(folder, { recursive: true, encoding: 'utf8' })) {

@@ -1,6 +1,7 @@
 import { Fault } from '../../base/fault.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { suggest } from '../../base/suggest.ts';
+import { mergeJobs } from '../../hub/merge-job.ts';
 import { AGENT_NEEDS, type AgentRecord } from '../../recording/agent-record.ts';
 import { JOB_NEEDS, type Job } from '../../recording/job.ts';
 import { byName, type NodeRecording, type Recording } from '../../recording/open.ts';
@@ -158,7 +159,7 @@ function jobsOf(store: Store, answers: readonly Answer[], now: number): StoredJo
       .sort((a, b) => Math.abs(a.job.start - job.start) - Math.abs(b.job.start - job.start));
     const entry = known ?? { job, nodes: [], restart, labels };
     if (known === undefined) jobs.push(entry);
-    else entry.job = richer(entry.job, job);
+    else entry.job = mergeJobs(entry.job, job);
     const agent = records.find(
       (r) => r.record === 'agent' && r.node === node && alike(r) && overlap(r.value, job),
     )?.value;
@@ -194,13 +195,6 @@ const SAME_MICROSECONDS = 600e6;
 
 const sameJob = (a: Job, b: Job): boolean =>
   (a.cluster ?? '') === (b.cluster ?? '') && Math.abs(a.start - b.start) < SAME_MICROSECONDS;
-
-/** Of what two nodes say of a job, the one that knows how it ended, and more of it. */
-function richer(a: Job, b: Job): Job {
-  const worth = (job: Job): number => (job.end === undefined ? 0 : 1e6) + JSON.stringify(job).length;
-  const [best, other] = worth(b) > worth(a) ? [b, a] : [a, b];
-  return { ...best, nodes: [...new Set([...best.nodes, ...other.nodes])] };
-}
 
 function storedJob(
   store: Store,
