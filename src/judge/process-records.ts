@@ -42,7 +42,7 @@ export interface OperationReport {
 }
 
 /** undefined when processes were not to record themselves. */
-export function recordsOf({ processes, job }: Material, nodes: readonly NodeReport[]): RecordsReport | undefined {
+export function recordsOf({ processes }: Material, nodes: readonly NodeReport[]): RecordsReport | undefined {
   if (processes === undefined) return undefined;
   const found: RecordsReport = {
     records: 0,
@@ -71,14 +71,11 @@ export function recordsOf({ processes, job }: Material, nodes: readonly NodeRepo
   const counted = nodes.filter((node) => node.status !== 'never recorded');
   const known = counted.every((node) => node.cpu_source === 'cgroup' || node.cpu_source === 'wait4');
   const whole = counted.reduce((sum, node) => sum + (node.cpu_seconds ?? 0), 0);
-  const commands = Object.values(job.own_use ?? {}).reduce((sum, own) => sum + own.commands, 0);
-  const lost = whole - found.cpu_seconds - commands * OWN_END_SECONDS;
+  // sums in another order differ in their last digits
+  const lost = Math.round((whole - found.cpu_seconds) * 1e6) / 1e6;
   if (known && whole > 0) found.unexplained = Math.max(0, lost / whole);
   return found;
 }
-
-/** A command of Tacho's in the job uses up to so much to end, after it has noted what it used. */
-const OWN_END_SECONDS = 0.02;
 
 /** So many operations are told. */
 const MOST = 20;

@@ -50,11 +50,12 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const sampled = seriesOf(node, 'process');
   const seen = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
   const least = recorded?.seconds ?? seen ?? 0;
+  const ends = recorded === undefined || recorded.source === 'processes' ? 0 : ownEnds(material, node);
   const usage = cgroupOf(node, 'usage_us');
   const grown = known(usage?.increase);
   if (grown !== undefined) {
     const own = ownSeconds(material, node) + agentSeconds(node);
-    const use: CpuUse = { seconds: without(own, grown / 1e6, least), source: 'cgroup' };
+    const use: CpuUse = { seconds: without(own, grown / 1e6, least, ends), source: 'cgroup' };
     const most = known(usage?.rate?.max);
     if (most !== undefined) use.rate_max = most / 1e6;
     found.push(use);
@@ -68,7 +69,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     if (grown !== undefined) found.push({ seconds: grown / 1000, source: 'node' });
   }
   const best = wholeOf(found[0], recorded);
-  const exact = wait4Of(material, node, least);
+  const exact = wait4Of(material, node, least, ends);
   if (exact === undefined) return best;
   // work that was launched elsewhere (srun, a daemon) is in records and samples, but the command never waited for it
   const all = found.filter(({ source }) => source !== 'node');
@@ -142,17 +143,31 @@ function agentSeconds(node: NodeMaterial): number {
   return (known(columnOf(node, 'agent', 'cpu_us')?.increase) ?? 0) / 1e6;
 }
 
-/** A count of everything without what was Tacho's own, which is known to some hundredths of a second: not less than the job's processes say. */
-const without = (own: number, all: number, least: number): number => Math.min(all, Math.max(all - own, least));
+/** A command of Tacho's in the job uses up to so much to end, after it has noted what it used. */
+const OWN_END_SECONDS = 0.02;
+
+/** What ends of Tacho's own commands may have used that nobody noted. */
+function ownEnds({ job, range }: Material, { node }: NodeMaterial): number {
+  return range === undefined ? (job.own_use?.[node]?.commands ?? 0) * OWN_END_SECONDS : 0;
+}
+
+/**
+ * A count of everything without what was Tacho's own, which is known to some hundredths of a second: not less than the
+ * job's processes say, and not more where the ends of Tacho's commands explain the rest.
+ */
+function without(own: number, all: number, least: number, ends: number): number {
+  const rest = Math.min(all, Math.max(all - own, least));
+  return rest - least <= ends ? Math.min(rest, least) : rest;
+}
 
 /** All that wait4 counted. */
 const spentOf = ({ job: { usage } }: Material): number => (usage?.user_seconds ?? 0) + (usage?.system_seconds ?? 0);
 
-function wait4Of(material: Material, node: NodeMaterial, least: number): CpuUse | undefined {
+function wait4Of(material: Material, node: NodeMaterial, least: number, ends: number): CpuUse | undefined {
   const { usage, nodes } = material.job;
   if (usage === undefined || usage.elsewhere || nodes.length > 1 || material.range !== undefined) return undefined;
   return {
-    seconds: without(ownSeconds(material, node), spentOf(material), least),
+    seconds: without(ownSeconds(material, node), spentOf(material), least, ends),
     source: 'wait4',
     window_seconds: usage.wall_seconds,
   };
@@ -187,7 +202,8 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   const lives = seriesOf(node, 'process').map(({ start, end }, i, all) => {
     return { start, end, peak: processPeak(material, node, all[i]!) };
   });
-  set('process_peaks_sum', peakTogether(lives));
+  // each may lack processes: sampling those that come and go, records those that were killed
+  set('process_peaks_sum', largest([peakTogether(recordedLives(material, node)), peakTogether(lives)]));
   set(
     'process_peak_max',
     largest([exactPeak(material), recordedPeak(material, node), ...lives.map(({ peak }) => peak)]),
@@ -220,10 +236,25 @@ function recordedPeak({ processes }: Material, { node }: NodeMaterial): number |
   return most;
 }
 
+/** What is known of processes by their records, and by samples of those that left none. */
+function recordedLives({ processes }: Material, { node }: NodeMaterial): Life[] {
+  const lives: Life[] = [];
+  const peaks = processes?.metrics.get('rssmax');
+  for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
+    const [start, end, peak] = [processes!.start[i]!, processes!.end[i]!, peaks[i]! * 1024];
+    if (processes!.node[i] === node && end >= start && peak > 0) lives.push({ start, end, peak });
+  }
+  return lives;
+}
+
+interface Life {
+  start: number;
+  end: number;
+  peak: number | undefined;
+}
+
 /** The most that the peaks of processes which lived at the same time add up to. */
-export function peakTogether(
-  lives: readonly { start: number; end: number; peak: number | undefined }[],
-): number | undefined {
+export function peakTogether(lives: readonly Life[]): number | undefined {
   const changes: { time: number; bytes: number }[] = [];
   for (const { start, end, peak } of lives) {
     if (peak === undefined) continue;
