@@ -100,6 +100,21 @@ test('a stream that the hub refuses is named, and the others go on', async () =>
   assert.match(sink.trouble!, /refuses job-1: not yours/);
 });
 
+test('all parts that are there go at once, also beside a stream that the hub refuses', async () => {
+  hub.instead = (at, body) =>
+    at === '/v1/open' && body.includes('"id":"1"') ? [403, '{"error":"not yours"}'] : undefined;
+  new TableWriter(recording('1'), COUNTED).append(countedRows('c1', 0, 10));
+  const writer = new TableWriter(recording('2'), COUNTED, { plain: true });
+  for (let part = 0; part < 6; part++) {
+    writer.append(countedRows('c1', part * 10, part * 10 + 10));
+    writer.roll();
+  }
+  const sink = openSink();
+  sink.wake();
+  for (let i = 0; i < 400 && numbers('2').length < 60; i++) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual(numbers('2'), upTo(60));
+});
+
 test('a spool that was lost: what is written afterwards is added to what the hub has', async () => {
   const before = new TableWriter(recording('1'), COUNTED);
   before.append(countedRows('c1', 0, 10));

@@ -107,6 +107,7 @@ export class OneHub {
     // what did not fit in last time comes first this time
     const first = open.length === 0 ? 0 : this.turn % open.length;
     let gaps = false;
+    let older = false;
     for (let i = 0; i < open.length && left > 0; i++) {
       const stream = open[(first + i) % open.length]!;
       for (const table of stream.state.parts.keys()) {
@@ -124,6 +125,7 @@ export class OneHub {
         from.push({ stream, table });
         stream.sent.set(table, { part: run.part, bytes: run.from + run.bytes.length });
         left -= run.bytes.length;
+        older ||= run.part <= (stream.state.parts.get(table)?.newest ?? 0);
       }
     }
     if (left <= 0) this.turn++;
@@ -150,7 +152,8 @@ export class OneHub {
       await this.open(stream);
     }
     if (reply.trouble !== undefined) return { more: true, trouble: reply.trouble, progress };
-    return { more: left <= 0 || short || (reply.unknown?.length ?? 0) > 0, progress };
+    // behind an older part there is another: nobody wakes us for what is there already
+    return { more: left <= 0 || short || older || (reply.unknown?.length ?? 0) > 0, progress };
   }
 
   /** Undefined: the hub did not know what we spoke of; all streams were opened again. */
