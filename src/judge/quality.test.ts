@@ -60,6 +60,19 @@ test('ticks that were missed are missing: the first and the last sample do not m
   assert.deepEqual([grade, ticks, expected_ticks, reasons], ['B', 121, 123, ['ticks missed']]);
 });
 
+test('the ticks of one node do not make up for those of another', () => {
+  const recorded = (node: string, ticks: number) => ({
+    node,
+    agent: { node, ticks, interval_seconds: 1 },
+    tables: new Map(),
+  });
+  const nodes = [recorded('c1', 146), recorded('c2', 153)];
+  const material = { job: { interval_seconds: 1 }, nodes } as unknown as Material;
+  const told = nodes.map(({ node }) => ({ node, status: 'recorded', first_sample: 0, last_sample: 151.2e6 }) as const);
+  const { ticks, expected_ticks, grade, reasons } = qualityOf(material, told, 151.5);
+  assert.deepEqual([ticks, expected_ticks, grade, reasons], [299, 151 + 153, 'B', ['gaps']]);
+});
+
 test('a node that never recorded has all of its ticks missing, also in a short job', () => {
   const node = { node: 'c1', agent: { node: 'c1', ticks: 2, interval_seconds: 1 }, tables: new Map() };
   const material = { job: { interval_seconds: 1 }, nodes: [node] } as unknown as Material;

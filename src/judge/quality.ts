@@ -57,9 +57,10 @@ const wholePercent = (share: number): number => Math.floor(share * 100) / 100;
 
 export function qualityOf(material: Material, nodes: readonly NodeReport[], wall: number): QualityReport {
   const agents = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [n.agent]));
-  const late = sum(material.nodes.map((n) => columnOf(n, 'agent', 'late_ticks')?.increase ?? n.agent?.late_ticks)) ?? 0;
-  const missed =
-    sum(material.nodes.map((n) => columnOf(n, 'agent', 'missed_ticks')?.increase ?? n.agent?.missed_ticks)) ?? 0;
+  const told = (n: NodeMaterial, what: 'late_ticks' | 'missed_ticks'): number =>
+    columnOf(n, 'agent', what)?.increase ?? n.agent?.[what] ?? 0;
+  const late = sum(material.nodes.map((n) => told(n, 'late_ticks'))) ?? 0;
+  const missed = sum(material.nodes.map((n) => told(n, 'missed_ticks'))) ?? 0;
   const quality: QualityReport = {
     grade: 'D',
     reasons: [],
@@ -86,8 +87,14 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const each = silent ? Math.max(due, ...material.nodes.map(ticksOf)) : due;
   const nobody = nodes.length === 0;
   const untouched = agents.length > 0 && !agents.some(sampled);
-  // the first and the last sample lie beside the ticks: they do not make up for ticks that agents know they missed
-  quality.expected_ticks = untouched || nobody ? 0 : Math.max(each * nodes.length, quality.ticks + missed);
+  const recordings = new Map(material.nodes.map((n) => [n.node, n]));
+  for (const { node } of untouched ? [] : nodes) {
+    const own = recordings.get(node);
+    // the first and the last sample lie beside the ticks: they make up neither for ticks that the agent knows it missed,
+    // nor for those of another node
+    const taken = own === undefined ? 0 : ticksOf(own) + told(own, 'missed_ticks');
+    quality.expected_ticks += Math.max(each, taken);
+  }
   if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, recorded / wall);
   const written = writtenShare(material, quality);
   const reached = untouched ? 1 : nobody ? 0 : Math.min(1, quality.ticks / quality.expected_ticks, written);
