@@ -229,6 +229,13 @@ test('a file that is no job file is said once, and a job that cannot be recorded
   assert.deepEqual(look(), ['begun 17 ? by file']);
 });
 
+test('a line of a job file that makes no sense is said, and the job begins', (t) => {
+  const { look, write } = watched(t);
+  write('17', 'SLURM_JOB_ID=17\nTACHO_INTERVAL=often\n');
+  assert.deepEqual(look(), ['begun 17 ? by file', 'refused 17: TACHO_INTERVAL=often cannot be used']);
+  assert.deepEqual(look(), []);
+});
+
 test('a folder that is not there, or comes later, is no trouble', (t) => {
   const { look, folder, write } = watched(t);
   fs.rmdirSync(folder);

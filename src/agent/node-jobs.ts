@@ -171,7 +171,8 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       removeAfter(options.missed(name, before, end), ends);
     }
     over.delete(job.id);
-    begin(name, job, file, identity);
+    if (!begin(name, job, file, identity)) return;
+    for (const line of job.unused ?? []) options.refused(path.join(options.folder, file), `${line} cannot be used`);
   }
 
   function takeEnd(file: string): void {

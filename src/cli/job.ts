@@ -35,7 +35,7 @@ Examples:
     .option('--cluster <name>', 'the cluster (default: SLURM_CLUSTER_NAME)')
     .option('--directory <folder>', 'where the job runs (default: SLURM_JOB_WORK_DIR)')
     .option('--scheduler <name>', 'slurm, pbs, flux or none (default: slurm)')
-    .option('-i, --interval <duration>', 'time between samples of this job', parseDuration)
+    .option('-i, --interval <duration>', 'time between samples of this job, at least 100ms', interval)
     .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
     .addHelpText('after', '\nExample:\n  tacho job begin --job-id 4711 --user ada --uid 1001\n')
     .action(async (options: Options) => {
@@ -73,6 +73,12 @@ async function tell(options: Options, write: (folder: string) => string): Promis
     if (options.strict === true || isWrongUse || !(error instanceof Error)) throw error;
     warn(`the agent is not told of the job: ${reason(error)}`);
   }
+}
+
+function interval(text: string): number {
+  const seconds = parseDuration(text);
+  if (!(seconds >= 0.1 && seconds <= 86_400)) throw usage(`"${text}": samples are 100 ms to a day apart`);
+  return seconds;
 }
 
 function number(text: string): string {

@@ -105,7 +105,8 @@ test('what is no job file is refused with a reason, and a wrong detail is left o
   const job = parseJobFile(
     'SLURM_JOB_ID=5\nSLURM_JOB_UID=minus\nTACHO_INTERVAL=never\nBEGIN=soon\nTACHO_SCHEDULER=?\n',
   );
-  assert.deepEqual(job, { id: '5', scheduler: 'slurm', nodes: [], tags: {}, environment: job.environment });
+  const unused = ['BEGIN=soon', 'TACHO_INTERVAL=never', 'TACHO_SCHEDULER=?'];
+  assert.deepEqual(job, { id: '5', scheduler: 'slurm', nodes: [], tags: {}, environment: job.environment, unused });
   assert.equal(parseJobFile('SLURM_JOB_ID=5\nTACHO_INTERVAL=10s\n').intervalSeconds, 10);
   fc.assert(
     fc.property(fc.string(), (text) => {
@@ -132,4 +133,8 @@ test('runs of one id have names of their own', () => {
     [jobName({ id: '5' }), jobName({ id: '5', restart: 0 }), jobName({ id: '5', restart: 2 })],
     ['5', '5', '5r2'],
   );
+});
+
+test('a folder that cannot be made is told at once, also where the kernel says "no such file" for ever', () => {
+  assert.throws(() => writeJobFile('/proc/nope/jobs', { SLURM_JOB_ID: '8' }, JOB_KEYS), /cannot write \/proc\/nope/);
 });

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { parseDuration } from '../base/duration.ts';
 import { Fault, reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
 import type { Job } from '../recording/job.ts';
 import type { Environment } from './command.ts';
 import { expandHostlist } from './hostlist.ts';
@@ -64,6 +65,8 @@ export interface NodeJob {
   tags: Record<string, string>;
   /** As the scheduler's commands and the list of kept variables know it. */
   environment: Record<string, string>;
+  /** Lines of its file that make no sense. */
+  unused?: string[];
 }
 
 export interface NodeJobEnd {
@@ -102,6 +105,13 @@ export function parseJobFile(text: string): NodeJob {
   const env = pairs(text, JOB_KEYS);
   const id = idOf(env);
   const { BEGIN: begin, TACHO_INTERVAL: interval, TACHO_SCHEDULER: scheduler = 'slurm', ...environment } = env;
+  const unused = [
+    ...(begin !== undefined && moment(begin) === undefined ? [`BEGIN=${begin.slice(0, 40)}`] : []),
+    ...(interval !== undefined && intervalOf(interval) === undefined
+      ? [`TACHO_INTERVAL=${interval.slice(0, 40)}`]
+      : []),
+    ...(SCHEDULERS.includes(scheduler) ? [] : [`TACHO_SCHEDULER=${scheduler.slice(0, 40)}`]),
+  ];
   return known({
     id,
     restart: whole(env.SLURM_RESTART_COUNT),
@@ -123,6 +133,7 @@ export function parseJobFile(text: string): NodeJob {
       het_component: env.SLURM_HET_JOB_OFFSET,
     }) as Record<string, string>,
     environment,
+    unused: unused.length === 0 ? undefined : unused,
   }) as NodeJob;
 }
 
@@ -203,7 +214,7 @@ export function writeJobFile(folder: string, env: Environment, keys: readonly st
   const file = path.join(folder, name);
   const temporary = path.join(folder, `.${name}.${process.pid}`);
   try {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o755 });
+    makeFolder(folder, 0o755);
     fs.writeFileSync(temporary, lines.join(''), { mode: 0o600 });
     fs.renameSync(temporary, file);
   } catch (error) {
