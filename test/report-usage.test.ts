@@ -241,6 +241,20 @@ test('processes that never met are not added up', () => {
   assert.equal(peakTogether([]), undefined);
 });
 
+test('peaks are added up of processes that were recorded, not only of those that sampling saw', () => {
+  const peak = (mib: number) => ({ metrics: { rssmax: mib * 1024 } });
+  const { memory, memory_peak_bytes, memory_source } = launched([
+    { pid: 10, from: 0, to: 100, ...peak(2) },
+    { pid: 11, from: 10, to: 10.1, ...peak(200) },
+    { pid: 12, from: 10.2, to: 10.3, ...peak(100) },
+    { pid: 13, from: 20, to: 30, ...peak(150) },
+    { pid: 14, from: 25, source: 'start' },
+    { pid: 15, from: 0, to: 100, node: 'c2', ...peak(999) },
+  ]).summary;
+  assert.deepEqual(memory, { process_peaks_sum: 202 * 2 ** 20, process_peak_max: 200 * 2 ** 20 });
+  assert.deepEqual([memory_peak_bytes, memory_source], [202 * 2 ** 20, 'processes']);
+});
+
 test('the ways to count memory stay apart', () => {
   assert.deepEqual(report(training()).summary.memory, {
     cgroup_peak: 180 * GIB,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { report } from '../src/judge/report.ts';
+import { memoryLines } from '../src/show/report-head.ts';
 import { meters, nodeRows, processRows, recordWords } from '../src/show/report-rows.ts';
 import { reportText } from '../src/show/report-text.ts';
 import { processTable } from '../src/sources/process-table.ts';
@@ -140,4 +141,18 @@ test('the card is ASCII also where only a part of the job was recorded', () => {
   assert.match(card, /of the job's time recorded/);
   assert.match(card, /^[\n\x20-\x7e]*$/);
   assert.match(card, /MiB memory at its peak/);
+});
+
+test('peaks of which the largest is missing are not called those of all processes', () => {
+  const told = report(nodes(600, [1]));
+  const words = (process_peaks_sum: number) =>
+    memoryLines({ ...told, summary: { ...told.summary, memory: { process_peaks_sum, process_peak_max: 201 } } })[0]![0];
+  assert.deepEqual([words(8), words(210)], ['peaks of processes seen, added', 'peaks of all processes added']);
+});
+
+test('the line of the CPU time fits, whoever counted', () => {
+  const told = report(nodes(600, [1.9]));
+  const summary = { ...told.summary, cpu_source: 'records and samples' as const, cpus_measured: 128 };
+  const card = reportText([{ ...told, summary }]).split('\n');
+  assert.match(card.find((line) => line.startsWith('  CPU '))!, / 1\.9 of 128 CPUs, 19 min 00 s \(mixed\)$/);
 });

@@ -136,11 +136,13 @@ export function unmeasuredLines(report: Report): string[] {
 export function memoryLines({ summary: s }: Report): [string, number][] {
   const m = s.memory;
   if (m === undefined) return [];
+  // sampling alone may miss the largest, which wait4 knows of
+  const partly = (m.process_peaks_sum ?? 0) < (m.process_peak_max ?? 0);
   const all: [string, number | undefined][] = [
     ['cgroup peak, file cache included', m.cgroup_peak],
     ['of it programs’ own, at most', m.cgroup_anon_max],
     ['of it file cache, at most', m.cgroup_file_max],
-    ['peaks of all processes added', m.process_peaks_sum],
+    [partly ? 'peaks of processes seen, added' : 'peaks of all processes added', m.process_peaks_sum],
     ['largest process', m.process_peak_max],
     ['used on the node by everybody', m.node_used_max],
   ];

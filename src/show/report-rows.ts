@@ -337,7 +337,9 @@ export function meters(report: Report): Meter[] {
   if (s.cpu_seconds === undefined) found.push({ name: 'CPU', text: 'not measured' });
   else {
     const hours = s.cpu_seconds / 3600;
-    const spent = `${hours >= 24 ? `${figure(hours)} CPU h` : formatDuration(s.cpu_seconds)} (${s.cpu_source})`;
+    // the line has no room for more
+    const who = s.cpu_source === 'records and samples' ? 'mixed' : s.cpu_source;
+    const spent = `${hours >= 24 ? `${figure(hours)} CPU h` : formatDuration(s.cpu_seconds)} (${who})`;
     const busy =
       s.cpu_utilization === undefined
         ? ''
