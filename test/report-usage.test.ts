@@ -238,6 +238,7 @@ test('what Tacho’s commands used to end is neither in the job’s CPU time nor
 test('processes that never met are not added up', () => {
   const one = (start: number, end: number, peak: number) => ({ start, end, peak });
   assert.equal(peakTogether([one(0, 10, 5), one(20, 30, 7), one(25, 40, 2)]), 9);
+  assert.equal(peakTogether([one(10, 20, 7), one(0, 10, 5)]), 12, 'both were seen');
   assert.equal(peakTogether([]), undefined);
 });
 

@@ -255,17 +255,15 @@ interface Life {
 
 /** The most that the peaks of processes which lived at the same time add up to. */
 export function peakTogether(lives: readonly Life[]): number | undefined {
-  const changes: { time: number; bytes: number }[] = [];
-  for (const { start, end, peak } of lives) {
-    if (peak === undefined) continue;
-    changes.push({ time: start, bytes: peak }, { time: end, bytes: -peak });
-  }
-  // at the same moment those that begin count first: they were both seen
-  changes.sort((a, b) => a.time - b.time || b.bytes - a.bytes);
+  const begun = lives.filter(({ peak }) => peak !== undefined).sort((a, b) => a.start - b.start);
+  const ended = begun.toSorted((a, b) => a.end - b.end);
   let now = 0;
+  let gone = 0;
   let most: number | undefined;
-  for (const { bytes } of changes) {
-    now += bytes;
+  for (const { start, peak } of begun) {
+    // what ends at that very moment counts: they were both seen
+    while (gone < ended.length && ended[gone]!.end < start) now -= ended[gone++]!.peak!;
+    now += peak!;
     if (most === undefined || now > most) most = now;
   }
   return most;
