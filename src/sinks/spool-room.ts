@@ -44,26 +44,31 @@ export function spoolParts(states: readonly StreamState[]): FoundPart[] {
 /**
  * Gives up the oldest finished parts until so many bytes are free: first those that every sink has stored, then others,
  * and notes what was lost to which sink. A part in the middle of which a sink stands stays: how much of it is over there
- * is known only when the sink says so. Returns how much is free.
+ * is known only when the sink says so. Returns how much is free, and how many rows some sink will never have.
  */
-export function makeRoom(parts: readonly FoundPart[], bytes: number, sinks: readonly Sink[]): number {
+export function makeRoom(
+  parts: readonly FoundPart[],
+  bytes: number,
+  sinks: readonly Sink[],
+): { free: number; lost: number } {
   const finished = parts.filter((each) => !each.live && each.size > 0).sort((a, b) => a.modified - b.modified);
   let free = 0;
+  let lost = 0;
   for (const each of finished) {
-    if (free >= bytes) return free;
+    if (free >= bytes) return { free, lost };
     if (sinks.length === 0 || !sinks.every((sink) => holds(sink, each) === 'stored')) continue;
     free += remove(each);
   }
   for (const each of finished) {
-    if (free >= bytes) return free;
+    if (free >= bytes) return { free, lost };
     const held = sinks.map((sink) => holds(sink, each));
     if (held.includes('partly') || (sinks.length > 0 && held.every((how) => how === 'stored'))) continue;
     // first noted, then removed: whatever happens between, nothing is lost without a word
     const without = sinks.length === 0 ? [''] : sinks.filter((_, i) => held[i] === 'nothing').map(kindOf);
-    note(each, without);
+    lost += note(each, without);
     free += remove(each);
   }
-  return free;
+  return { free, lost };
 }
 
 const kindOf = (sink: Sink): string => sink.name.split(' ', 1)[0]!;
@@ -75,7 +80,8 @@ function holds(sink: Sink, { state, table, part }: FoundPart): 'stored' | 'partl
   return sent === undefined || sent.part < part || (sent.part === part && sent.bytes === 0) ? 'nothing' : 'partly';
 }
 
-function note({ state, table, part, file }: FoundPart, sinks: readonly string[]): void {
+/** Returns how many rows it has. */
+function note({ state, table, part, file }: FoundPart, sinks: readonly string[]): number {
   const known = readDropped(state.folder);
   const rows = partRows(file);
   const from = { part, bytes: 0 };
@@ -84,6 +90,7 @@ function note({ state, table, part, file }: FoundPart, sinks: readonly string[])
     .filter((sink) => !known.some((each) => each.sink === sink && each.table === table && each.from.part === part))
     .map((sink): Dropped => ({ sink, table, from, to, ...rows }));
   addDropped(state.folder, more);
+  return rows.rows;
 }
 
 function remove({ state, table, part, newest, file, packed, size }: FoundPart): number {

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
+import { count } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
 import { compressPart } from '../recording/append.ts';
 import { isStored } from './is-stored.ts';
@@ -51,6 +52,8 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
   let compressing: Promise<void> = Promise.resolve();
   let busy = 0;
   let said = '';
+  /** Rows that were given up since there was room last. */
+  let lost = 0;
   /** Streams of which nothing is missing in a sink that does not say so itself. */
   const complete = new WeakMap<Sink, WeakSet<StreamState>>();
 
@@ -111,6 +114,14 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
     }
   };
 
+  const giveUp = (parts: readonly FoundPart[]): void => {
+    const made = makeRoom(parts, bytes - limitBytes, sinks);
+    bytes -= made.free;
+    if (made.lost > 0 && lost === 0)
+      tell(`${folder} is full (${formatBytes(limitBytes)}): its oldest samples are given up before they are stored`);
+    lost += made.lost;
+  };
+
   const tidy = (): void => {
     const states = streams.list();
     if (sinks.length > 0) {
@@ -127,7 +138,11 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
     const waiting = parts.some(({ packed, live, size, modified }) => {
       return !packed && !live && size > 0 && Date.now() - modified < LEFT_SECONDS * 1000;
     });
-    if (bytes > limitBytes && busy === 0 && !waiting) bytes -= makeRoom(parts, bytes - limitBytes, sinks);
+    if (bytes > limitBytes && busy === 0 && !waiting) giveUp(parts);
+    if (bytes <= limitBytes * EARLY && lost > 0) {
+      tell(`${folder} has room again; ${count(lost, 'row was', 'rows were')} given up`);
+      lost = 0;
+    }
     const words =
       bytes > limitBytes
         ? `${folder} holds ${formatBytes(bytes)}, more than ${formatBytes(limitBytes)}: nothing more of it can be given up`
