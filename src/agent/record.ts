@@ -2,7 +2,7 @@ import { reason } from '../base/fault.ts';
 import { VERSION } from '../base/version.ts';
 import { warn } from '../base/warn.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
-import { agentRecord, firstSamples, keptWords, lastWords, startAgents, stopAgents } from '../jobs/launch.ts';
+import { agentRecord, firstSamples, keptWords, startAgents, stopAgents, whyMissing } from '../jobs/launch.ts';
 import { isHere } from '../jobs/local.ts';
 import { takeOwnUse } from '../jobs/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../jobs/preload.ts';
@@ -177,8 +177,9 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
   const { without, only, config } = options;
   const agents = { recording: folder, job, nodes: job.nodes, env: process.env, without, only, ...known({ config }) };
   const launched = startAgents(agents);
-  const silent = await firstSamples(folder, job.nodes, launched, options.limitSeconds ?? FIRST_SAMPLE_SECONDS);
-  const missing = silent.map((node) => ({ node, words: lastWords(folder, node) }));
+  const limit = options.limitSeconds ?? FIRST_SAMPLE_SECONDS;
+  const silent = await firstSamples(folder, job.nodes, launched, limit);
+  const missing = silent.map((node) => ({ node, words: whyMissing(folder, node, launched, limit) }));
   if (missing.length > (options.allowMissing ?? Number.POSITIVE_INFINITY)) {
     await stopAgents(agents, launched, schedulerRunner(), 5);
     const reason = 'recording could not be started on every node';

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { formatDuration } from '../base/duration.ts';
 import { Fault, reason } from '../base/fault.ts';
 import { ours } from '../base/ours.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
@@ -40,6 +41,8 @@ export interface AgentsOptions {
 /** A launcher that runs: `srun`, `ssh`… or the agent itself. */
 export interface Launched extends ProcessId {
   nodes: string[];
+  /** Its name. */
+  command?: string;
   /** Its end is noticed by what it started, a moment later. */
   lifeline?: boolean;
 }
@@ -113,7 +116,7 @@ function launchDetached(launcher: Launcher, log: string): Launched {
     child.on('error', (error) => fs.appendFileSync(log, `${launcher.command}: ${reason(error)}\n`));
     child.unref();
     if (child.pid === undefined) return { pid: 0, started: '', nodes: launcher.nodes };
-    const launched = { ...processId(child.pid), nodes: launcher.nodes };
+    const launched = { ...processId(child.pid), nodes: launcher.nodes, command: path.basename(launcher.command) };
     return launcher.lifeline ? { ...launched, lifeline: true } : launched;
   } finally {
     fs.closeSync(output);
@@ -172,6 +175,21 @@ export function lastWords(recording: string, node: string, lines = 3): string[] 
   return (named.length > 0 ? named : linesOf(path.join(recording, 'launch.log'))).slice(-lines);
 }
 
+/** Why a node has not begun to record: its last words, or that what was to start its agent gives no answer. */
+export function whyMissing(
+  recording: string,
+  node: string,
+  launched: readonly Launched[],
+  limitSeconds: number,
+): string[] {
+  const words = lastWords(recording, node);
+  const waits = launched.find((each) => each.nodes.includes(node) && stillRuns(each));
+  if (words.length > 0 || waits?.command === undefined) return words;
+  return [
+    `${waits.command} gave no answer within ${formatDuration(limitSeconds)}: try it by hand, or wait longer (--timeout)`,
+  ];
+}
+
 /** The same as a text to keep, without who says it: that is Tacho, of that node. */
 export const keptWords = (missing: readonly { node: string; words: readonly string[] }[]): Record<string, string> =>
   Object.fromEntries(
@@ -223,7 +241,7 @@ export async function stopAgents(
   // a launcher may wait for a node that has vanished, or that never came
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (await until(() => !launched.some(stillRuns), GRACE_SECONDS)) break;
-    for (const each of launched) signalProcess(each, signal);
+    for (const each of launched) signalProcess(each, signal, 'group');
   }
   return silent();
 }

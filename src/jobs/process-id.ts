@@ -30,12 +30,12 @@ export function stillRuns(id: ProcessId): boolean {
   return id.started !== '' && startTime(id.pid) === id.started;
 }
 
-/** Signals it if it is still the same process, on this machine. */
-export function signalProcess(id: ProcessId, signal: NodeJS.Signals): void {
+/** Signals it if it is still the same process, on this machine; with all that it started when it leads a group of its own. */
+export function signalProcess(id: ProcessId, signal: NodeJS.Signals, whom: 'alone' | 'group' = 'alone'): void {
   if (id.host !== undefined && id.host !== os.hostname()) return;
   if (!stillRuns(id)) return;
   try {
-    process.kill(id.pid, signal);
+    process.kill(whom === 'group' ? -id.pid : id.pid, signal);
   } catch {
     // it has gone in this very moment
   }

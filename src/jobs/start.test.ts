@@ -18,11 +18,16 @@ import { recordingStatus } from './status.ts';
 import { stopRecording } from './stop.ts';
 import { answers } from './test-answers.ts';
 
-/** A stand-in for ssh: what it starts gets a pipe that ends with it. The host "bad" cannot be reached. */
+/** A stand-in for ssh: what it starts gets a pipe that ends with it. The host "bad" cannot be reached, "mute" says nothing. */
 const SSH = `#!${process.execPath}
 const { spawn } = require('node:child_process');
 const [host, command] = process.argv.slice(-2);
 if (host === 'bad') { console.error('ssh: connect to host bad: no route to host\\r'); process.exit(255); }
+if (host === 'mute') {
+  const waits = spawn('sleep', ['60']);
+  require('node:fs').writeFileSync(process.env.HOME + '/mute', String(waits.pid));
+  return;
+}
 const child = spawn('sh', ['-c', command], { stdio: ['pipe', 'inherit', 'inherit'] });
 process.stdin.pipe(child.stdin);
 child.on('exit', () => process.exit());
@@ -121,6 +126,22 @@ test('hosts by ssh: one that cannot be reached is named, and the others are not 
   const why = { bad: 'ssh: connect to host bad: no route to host' };
   assert.deepEqual(openRecording(recording).job.not_recorded, why);
   assert.ok(agentRecord(recording, 'far2')!.end! > 0);
+});
+
+test('what gives no answer is named, and ended with all that it started', async (t) => {
+  const { folder, env, options } = machine(t);
+  await assert.rejects(
+    startRecording(env, { ...options, hosts: ['mute'], folder: path.join(folder, 'r'), limitSeconds: 2 }),
+    (error: Fault) => {
+      assert.equal(error.message, '1 of 1 node did not begin to record: mute');
+      // there is no log to look into, and nobody else to be recorded
+      assert.equal(error.hint, 'mute: ssh gave no answer within 2.0 s: try it by hand, or wait longer (--timeout)');
+      return true;
+    },
+  );
+  const left = processId(Number(fs.readFileSync(path.join(folder, 'mute'), 'utf8')));
+  for (let i = 0; i < 100 && stillRuns(left); i++) await sleep(20);
+  assert.equal(stillRuns(left), false);
 });
 
 test('an agent that was killed is named by stop, and does not hold it up', async (t) => {

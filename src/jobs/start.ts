@@ -1,13 +1,15 @@
 import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { VERSION } from '../base/version.ts';
 import { claimFolder, createRecording, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
+import { nodeFolder } from '../recording/node-folder.ts';
 import { forgetActive, noteActive, refuseSecond, updateActive } from './active.ts';
 import type { Environment } from './command.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from './job-facts.ts';
-import { firstSamples, keptWords, type Launched, lastWords, startAgents, stopAgents } from './launch.ts';
+import { firstSamples, keptWords, type Launched, startAgents, stopAgents, whyMissing } from './launch.ts';
 import { isHere } from './local.ts';
 import { planRecords } from './preload.ts';
 import { known } from './scheduler.ts';
@@ -73,7 +75,8 @@ export async function startRecording(env: Environment, options: StartOptions): P
     throw error;
   }
   const missing = await firstSamples(recording, job.nodes, launched, options.limitSeconds);
-  const started = { recording, job, missing: missing.map((node) => ({ node, words: lastWords(recording, node) })) };
+  const why = (node: string): string[] => whyMissing(recording, node, launched, options.limitSeconds);
+  const started = { recording, job, missing: missing.map((node) => ({ node, words: why(node) })) };
   if (missing.length > options.allowMissing) {
     // a recording that the user did not accept must not go on behind his back
     await stopAgents({ recording, job, nodes: job.nodes, env }, launched, schedulerRunner(), 5);
@@ -95,14 +98,20 @@ export async function startRecording(env: Environment, options: StartOptions): P
 
 /** More nodes than the user allows do not record. */
 export function notEverywhere({ recording, job, missing }: Started, allowed: number): Fault {
-  const nodes = missing.map(({ node }) => node).join(', ');
-  const words = missing.flatMap(({ node, words }) =>
-    words.map((line) => (line.includes(node) ? line : `${node}: ${line}`)),
+  const all = missing.flatMap(({ node, words }) => words.map((line) => ({ node, line })));
+  // one launcher for several nodes says the same of each
+  const words = [...Map.groupBy(all, ({ line }) => line)].map(([line, said]) =>
+    said.some(({ node }) => line.includes(node)) ? line : `${said.map(({ node }) => node).join(', ')}: ${line}`,
   );
+  const log = (node: string): string => path.join(recording, nodeFolder(node), 'agent.log');
+  const hasLog = missing.some(({ node }) => (fs.statSync(log(node), { throwIfNoEntry: false })?.size ?? 0) > 0);
+  const allow = `--allow-missing ${Math.max(missing.length, allowed + 1)} records the others`;
+  const more = [
+    ...(hasLog ? [`logs are in ${recording}/node=*/agent.log`] : []),
+    ...(missing.length < job.nodes.length ? [allow] : []),
+  ];
+  const nodes = missing.map(({ node }) => node).join(', ');
   return new Fault(`${missing.length} of ${count(job.nodes.length, 'node')} did not begin to record: ${nodes}`, {
-    hint: [
-      ...words.slice(0, 12),
-      `logs are in ${recording}/node=*/agent.log; --allow-missing ${Math.max(missing.length, allowed + 1)} records the others`,
-    ].join('\n'),
+    hint: [...words.slice(0, 12), ...(more.length > 0 ? [more.join('; ')] : [])].join('\n'),
   });
 }
