@@ -304,3 +304,14 @@ test('the agent of a node may say its farewell some seconds after the scheduler 
   assert.deepEqual(told({ service: true }, 60), ['stopped early', 'B', true]);
   assert.deepEqual(told({}, 2), ['stopped early', 'B', true]);
 });
+
+test('a job without processes used no CPU time, but not one whose processes nobody can find', () => {
+  const lived = span(100);
+  const load = table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]);
+  const told = (scheduler: Job['scheduler']) => {
+    const sought = agent('c1', lived, { service: true, scope: { members: 'environment' }, ticks: 100 });
+    const c1 = node('c1', { ...sought, tables: [processTable] }, [load]);
+    return report(material(job(100, { scheduler }), [c1])).summary.cpu_seconds;
+  };
+  assert.deepEqual([told('slurm'), told('none')], [0, undefined]);
+});

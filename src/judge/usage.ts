@@ -91,8 +91,10 @@ function wholeOf(best: CpuUse | undefined, recorded: CpuUse | undefined): CpuUse
 
 /** Whether processes were looked for on this node in every tick, and the job had none there, or in this part none that did anything. */
 function hadNoProcesses(material: Material, { node, agent, tables }: NodeMaterial): boolean {
-  const { range, unread = [], leftOut } = material;
+  const { job, range, unread = [], leftOut } = material;
   if (agent === undefined || agent.ticks === 0 || agent.scope.members === 'node') return false;
+  // somebody told the agent of the job, and there is no scheduler whose variable its processes would have
+  if (agent.service === true && job.scheduler === 'none') return false;
   const sought = agent.tables.some((table) => table.name === 'process');
   const failed = [
     ...agent.unmeasured.map((note) => note.table),
