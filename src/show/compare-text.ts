@@ -51,7 +51,7 @@ function change(before: number | undefined, after: number | undefined): string {
   if (ratio >= 10) return `x ${figure(Math.round(ratio))}`;
   const share = ratio - 1;
   if (Math.abs(share) < 0.0005) return 'same';
-  return `${share > 0 ? '+' : '-'}${percent(Math.abs(share))}`;
+  return `${share >= 0.001 ? '+' : share <= -0.001 ? '-' : ''}${percent(Math.abs(share))}`;
 }
 
 const lasting = (microseconds: number): string => formatDuration(microseconds / 1e6);
