@@ -127,6 +127,24 @@ test('nodes without a process of the job count with the CPUs that were asked for
   assert.match(meters(report(told))[1]!.text, /^0\.5 of 2 CPUs, .*, 2 of 3 nodes measured$/);
 });
 
+test('where nothing of the work was measured, what the command itself used is told as its own', () => {
+  const lived = span(100);
+  const usage = { ...sleep().job.usage!, user_seconds: 0.25, system_seconds: 0.05, max_rss_bytes: 3 * MIB };
+  const told = (nodes: string[], elsewhere?: true) => {
+    const facts = job(100, { nodes, asked: { cpus: 4 }, usage: { ...usage, ...(elsewhere && { elsewhere }) } });
+    const loads = table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]);
+    const recorded = nodes.map((name) => node(name, agent(name, lived, { scope: { members: 'tree' } }), [loads]));
+    return meters(report(material(facts, recorded)))
+      .slice(1)
+      .map(({ text }) => text);
+  };
+  const own = [
+    'not measured; the command itself used 300 ms (wait4)',
+    'not measured; the command’s own largest process had 3.0 MiB (wait4)',
+  ];
+  assert.deepEqual([told(['c1', 'c2']), told(['c1'], true)], [own, own]);
+});
+
 test('little memory is told in MiB', () => {
   const [told] = report(nodes(600, [1], { memory_bytes: 100 * MIB })).nodes;
   const { columns, rows } = nodeRows([told!]);

@@ -56,6 +56,10 @@ const job = z.strictObject({
   exit_code: z.number().optional(),
   signal: words.optional(),
   reason: words.optional(),
+  command_use: optional(
+    z.strictObject({ cpu_seconds: seconds, max_rss_bytes: bytes.optional() }),
+    'What the command of `tacho run` used itself, by wait4, where that is not the job’s use: it only started the work on other nodes.',
+  ),
   steps: optional(z.number(), 'How many steps the scheduler knows.'),
   failed_steps: optional(
     z.array(z.strictObject({ id: words, name: words.optional(), state: words, exit_code: z.number().optional() })),

@@ -1,4 +1,4 @@
-import type { Asked, JobState } from '../recording/job.ts';
+import type { Asked, Job, JobState } from '../recording/job.ts';
 import type { CostReport } from './cost.ts';
 import { costOf } from './cost.ts';
 import { failedSteps } from './findings/ended.ts';
@@ -57,6 +57,8 @@ export interface JobReport {
   exit_code?: number;
   signal?: string;
   reason?: string;
+  /** What the command of `tacho run` used itself, by wait4, where that is not the job's use: it only started the work on other nodes. */
+  command_use?: { cpu_seconds: number; max_rss_bytes?: number };
   steps?: number;
   /** Those that failed, reached their limit or lost a node. */
   failed_steps?: FailedStep[];
@@ -190,13 +192,21 @@ const JOB_FIELDS = [
   'environment',
 ] as const;
 
-function jobOf({ job }: Material): JobReport {
+function jobOf({ job, range }: Material): JobReport {
   const known = JOB_FIELDS.filter((field) => job[field] !== undefined).map((field) => [field, job[field]]);
   const failed = failedSteps(job.steps ?? []);
   const steps = job.steps === undefined ? {} : { steps: job.steps.length };
   return {
     ...Object.fromEntries(known),
+    ...(range === undefined ? commandUse(job) : {}),
     ...steps,
     ...(failed.length === 0 ? {} : { failed_steps: failed }),
   } as JobReport;
+}
+
+function commandUse({ usage, nodes }: Job): Pick<JobReport, 'command_use'> {
+  if (usage === undefined || (nodes.length <= 1 && usage.elsewhere !== true)) return {};
+  const { user_seconds, system_seconds, max_rss_bytes } = usage;
+  const most = max_rss_bytes === undefined ? {} : { max_rss_bytes };
+  return { command_use: { cpu_seconds: user_seconds + system_seconds, ...most } };
 }

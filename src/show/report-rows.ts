@@ -334,8 +334,11 @@ export function meters(report: Report): Meter[] {
   if (s.time_used !== undefined)
     found.push({ name: 'time', share: s.time_used, text: `${wall} of ${formatDuration(s.time_limit_seconds!)}` });
   else found.push({ name: 'time', text: `${wall}${job.state === 'running' ? ' so far' : ''}` });
-  if (s.cpu_seconds === undefined) found.push({ name: 'CPU', text: 'not measured' });
-  else {
+  const own = job.command_use;
+  if (s.cpu_seconds === undefined) {
+    const only = own === undefined ? '' : `; the command itself used ${formatDuration(own.cpu_seconds)} (wait4)`;
+    found.push({ name: 'CPU', text: `not measured${only}` });
+  } else {
     const hours = s.cpu_seconds / 3600;
     // the line has no room for more
     const who = s.cpu_source === 'records and samples' ? 'mixed' : s.cpu_source;
@@ -370,8 +373,12 @@ export function meters(report: Report): Meter[] {
   return found;
 }
 
-function memoryMeter({ summary: s }: Report): Meter {
-  if (s.memory_peak_bytes === undefined) return { name: 'memory', text: 'not measured' };
+function memoryMeter({ summary: s, job }: Report): Meter {
+  if (s.memory_peak_bytes === undefined) {
+    const own = job.command_use?.max_rss_bytes;
+    const only = own === undefined ? '' : `; the command’s own largest process had ${formatBytes(own)} (wait4)`;
+    return { name: 'memory', text: `not measured${only}` };
+  }
   const where = s.nodes > 1 ? ` on ${s.memory_peak_node}` : '';
   const how = MEMORY_WORDS[s.memory_source!];
   const used = formatBytes(s.memory_peak_bytes);
