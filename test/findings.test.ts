@@ -111,6 +111,20 @@ test('CPUs: idle ones, a serial program, and GPU jobs that need few', () => {
   assert.equal(finding(single({ busy: 2, gpus: [{ busy: 90 }] }), 'cpu-underused').severity, 'info');
 });
 
+test('a node that the scheduler took out of a job that went on', () => {
+  const told = killedNode();
+  told.job = { ...told.job, state: 'completed', exit_code: 0, nodes: ['c1', 'c2', 'c3'] };
+  assert.equal(finding(told, 'node-lost').confidence, 'medium');
+  told.job.taken_nodes = { c2: START + 1215e6 };
+  const { severity, confidence, evidence, advice } = finding(told, 'node-lost');
+  assert.deepEqual([severity, confidence], ['warning', 'high']);
+  assert.match(
+    evidence[0]!.text,
+    /^c2: last sample .*; the scheduler took it out of the job at 2026-11-15 21:09:27 UTC$/,
+  );
+  assert.match(advice, /^The job went on without it/);
+});
+
 test('CPUs of a node that was not measured are neither busy nor idle', () => {
   const lived = span(3600);
   const told = (busy: number): Material =>

@@ -31,7 +31,8 @@ export async function refreshJob(
     const { waits, ...said } = job;
     const killed = wasKilled(job) || (found.state === 'node_fail' && lostNode(recording));
     const news = waits === true ? nextRun(found) : killed ? whoKilled(job, found) : {};
-    known = { ...said, ...news, steps: stepsMeanwhile(job, found) };
+    const taken = found.taken_nodes === undefined ? {} : { taken_nodes: found.taken_nodes };
+    known = { ...said, ...news, ...taken, steps: stepsMeanwhile(job, found) };
     // what still runs has no end yet: it is asked for again
     if (found.state === 'running') return known;
   } else if (found !== undefined && found.state !== 'running') {

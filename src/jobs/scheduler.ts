@@ -33,6 +33,8 @@ export interface Ending {
   /** It was put back into the queue, and its next run has not started. */
   waits?: true;
   steps?: Step[];
+  /** Nodes that were taken out of the job while it went on, and when. */
+  taken_nodes?: Record<string, number>;
 }
 
 /** One process that starts others: `srun …`, `ssh node …`, or the agent itself. */

@@ -73,11 +73,13 @@ export function endingFromScontrol(shown: Map<string, string>, limit: number | u
 export function accounted(text: string, start: number): { ending: Ending; steps: Step[]; next?: NextRun } | undefined {
   interface Run {
     begun: number;
+    /** Those that it has now. */
+    nodes: string[];
     ending: Ending;
     steps: Step[];
   }
   const runs: Run[] = [];
-  let resized = false;
+  let resized: number | undefined;
   for (const line of text.split('\n')) {
     const [id, name, state, exit, from, to, nodes, tasks] = line.split('|');
     if (state === undefined) continue;
@@ -90,10 +92,16 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
       const ended = word === 'running' ? {} : { end: moment(to), ...exitOf(word, exit) };
       const ending = known({ state: word, ...ended, reason }) as Ending;
       // a job that lost a node and went on has a line for each of its sizes: they are one run, which the last one ended
-      const before = resized ? runs.at(-1) : undefined;
-      if (before === undefined) runs.push({ begun: moment(from) ?? Infinity, ending, steps: [] });
-      else before.ending = ending;
-      resized = state.startsWith('RESIZING');
+      const before = resized === undefined ? undefined : runs.at(-1);
+      const has = expandHostlist(nodes ?? '');
+      if (before === undefined) runs.push({ begun: moment(from) ?? Infinity, nodes: has, ending, steps: [] });
+      else {
+        const gone = before.nodes.filter((node) => !has.includes(node)).map((node) => [node, resized!]);
+        const taken = { ...before.ending.taken_nodes, ...Object.fromEntries(gone) };
+        before.ending = Object.keys(taken).length === 0 ? ending : { ...ending, taken_nodes: taken };
+        before.nodes = has;
+      }
+      resized = state.startsWith('RESIZING') ? (moment(to) ?? Number.NaN) : undefined;
       continue;
     }
     const step = id!.slice(dot + 1);

@@ -174,6 +174,7 @@ test('a job that lost a node and went on (--no-kill) ended as its last line says
   const { run } = answers({ [`sacct -j 21 -D -P -n -o ${FIELDS}`]: sacct });
   const ending = await slurm.state(run, { id: '21', start: 1794777908_000000 }, () => {});
   assert.deepEqual([ending?.state, ending?.exit_code, ending?.end], ['completed', 0, 1794777990_000000]);
+  assert.deepEqual(ending?.taken_nodes, { c4: 1794777950_000000 });
   assert.deepEqual(
     ending?.steps?.map(({ id }) => id),
     ['batch', '0'],

@@ -1,7 +1,15 @@
 import type { Job } from '../recording/job.ts';
 import type { Environment } from './command.ts';
 import { expandHostlist } from './hostlist.ts';
-import { known, type Launcher, type LaunchPlan, type Scheduler, type SchedulerFacts, whole } from './scheduler.ts';
+import {
+  type Ending,
+  known,
+  type Launcher,
+  type LaunchPlan,
+  type Scheduler,
+  type SchedulerFacts,
+  whole,
+} from './scheduler.ts';
 import { AGENT_STEP, accounted, again, endingFromScontrol, moment, nextWords, PUT_BACK, word } from './slurm-ending.ts';
 import { componentsOf, joinFacts } from './slurm-het.ts';
 
@@ -79,7 +87,8 @@ export const slurm: Scheduler = {
         found.reason = said === undefined ? words : `${said}; ${words}`;
         if (next.waits) found.waits = true;
       }
-      return steps === undefined ? found : { ...found, steps };
+      const taken = past?.ending.taken_nodes;
+      return known({ ...found, taken_nodes: taken, steps }) as Ending;
     }
     if (!same) {
       const next = again(now);

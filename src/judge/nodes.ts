@@ -14,6 +14,8 @@ export interface NodeReport {
   status: NodeStatus;
   /** Why and when it stopped, as far as that is known. */
   reason?: string;
+  /** When the scheduler took it out of the job, which went on. */
+  taken?: number;
   first_sample?: number;
   last_sample?: number;
   recorded_seconds?: number;
@@ -211,10 +213,15 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     silentAt(job.end ?? material.now)
   ) {
     found.status = 'stopped early';
-    found.reason = refusedWords(agent) ?? 'its agent was killed or the node was lost: it wrote no farewell';
+    const taken = job.taken_nodes?.[node.node];
+    if (taken !== undefined) found.taken = taken;
+    const words = taken === undefined ? LOST : `the scheduler took it out of the job at ${formatMoment(taken)}`;
+    found.reason = refusedWords(agent) ?? words;
   } else if (job.end === undefined || agent !== undefined) found.status = 'recording';
   return found;
 }
+
+const LOST = 'its agent was killed or the node was lost: it wrote no farewell';
 
 /** The scheduler knows of the job's end before the agent of the node has said its own. */
 const isClosing = ({ job, now }: Material, agent: AgentRecord): boolean =>

@@ -122,6 +122,7 @@ const node = z.strictObject({
   node: words,
   status: z.enum(['recorded', 'recording', 'stopped early', 'never recorded']),
   reason: optional(words, 'Why it stopped, as far as that is known.'),
+  taken: optional(moment, 'When the scheduler took it out of the job, which went on.'),
   first_sample: moment.optional(),
   last_sample: moment.optional(),
   recorded_seconds: seconds.optional(),

@@ -80,6 +80,8 @@ export interface Job {
   nodes: string[];
   /** Why nodes of these did not begin to record, as far as they said so. */
   not_recorded?: Record<string, string>;
+  /** Those that the scheduler took out of the job while it went on, because they failed or it gave them back, and when. */
+  taken_nodes?: Record<string, number>;
   /** What the scheduler gave on each node, where it says so. */
   per_node?: Record<string, { cpus?: number; memory_bytes?: number; gpus?: number }>;
   interval_seconds: number;

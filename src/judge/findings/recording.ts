@@ -21,6 +21,7 @@ export const nodeLost: Check = {
     if (bad.length === 0 && !died) return [];
     const one = bad[0];
     const never = bad.every((n) => n.status === 'never recorded');
+    const taken = bad.length > 0 && bad.every((n) => n.taken !== undefined);
     if (one === undefined) {
       return [
         {
@@ -63,15 +64,18 @@ export const nodeLost: Check = {
         ],
         advice: died
           ? 'The scheduler says that a node failed: run again, without it if it stays ill (--exclude).'
-          : never
-            ? `What ran on ${bad.length === 1 ? 'it' : 'them'} is not in this report.`
-            : 'Everything before that is in this report; what these nodes did afterwards is not known.',
-        confidence: died || never ? 'high' : 'medium',
-        confidence_reason: died
-          ? 'the scheduler says so too'
-          : never
-            ? 'there is nothing of it'
-            : 'the agent may have been killed while the node went on',
+          : taken
+            ? `The job went on without ${bad.length === 1 ? 'it' : 'them'}: whether the node failed the scheduler knows (sinfo, sacct).`
+            : never
+              ? `What ran on ${bad.length === 1 ? 'it' : 'them'} is not in this report.`
+              : 'Everything before that is in this report; what these nodes did afterwards is not known.',
+        confidence: died || taken || never ? 'high' : 'medium',
+        confidence_reason:
+          died || taken
+            ? 'the scheduler says so too'
+            : never
+              ? 'there is nothing of it'
+              : 'the agent may have been killed while the node went on',
       },
     ];
   },
