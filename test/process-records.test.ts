@@ -83,6 +83,9 @@ test('arguments, environment and the name of the program reach the command as th
   assert.equal(stderr, '');
   const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
   assert.equal(stdout, `a\xffb\xe9  ${utf8('ü')} \xc2 \n\xfe\xffz|${utf8('ä�')}`);
+  const { name, command } = openRecording(path.join(cwd, 'r')).job;
+  assert.deepEqual(command, ["$'./tr\\xffue'", "$'a\\xffb\\xe9'", '', 'ü', "$'\\xc2'", '']);
+  assert.equal(name, 'tr\\xffue');
 });
 
 test('arguments come back from a recording as they were, one by one', { skip }, (t) => {

@@ -18,7 +18,7 @@ import type { CustomSource } from '../sources/custom.ts';
 import type { Records } from '../sources/scope.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
 import { startNodeAgent } from './node-agent.ts';
-import { tellEnd, tellStart } from './told-command.ts';
+import { commandTexts, tellEnd, tellStart } from './told-command.ts';
 
 export interface RecordOptions {
   command: readonly string[];
@@ -61,6 +61,7 @@ export async function recordCommand(
   // the command waits for this: a scheduler that is slow to answer gets little time
   const facts = await jobFacts(process.env, {
     ...options,
+    command: commandTexts(options.command),
     tell: say,
     run: schedulerRunner(2),
     ...(task === undefined ? {} : { given: task.facts, tags: { ...task.tags, ...options.tags } }),

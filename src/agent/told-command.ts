@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import * as fs from 'node:fs';
 import { constants } from 'node:os';
 import * as path from 'node:path';
+import { textOf } from '../base/byte-text.ts';
 import type { Records } from '../sources/scope.ts';
 import type { CommandEnding } from './command.ts';
 
@@ -79,6 +81,10 @@ function bytesOfCommand(command: readonly string[]): Buffer[] {
     return bytes.toString() === command[i] ? bytes : word;
   });
 }
+
+/** The words of a command, those that are no UTF-8 as bash would quote them. */
+export const commandTexts = (command: readonly string[]): string[] =>
+  bytesOfCommand(command).map((bytes, i) => (isUtf8(bytes) ? command[i]! : textOf(bytes)));
 
 /** Where the launcher finds it. */
 function programOf(name: string, folders = '/bin:/usr/bin'): string {

@@ -111,7 +111,9 @@ function machines(hosts: readonly string[]): string[] {
   return [...new Set(hosts.map((host) => (here !== undefined && isHere(host) ? here : host)))];
 }
 
-const nameOf = (command: readonly string[]): string => command[0]!.replace(/.*\//, '') || 'command';
+/** What is no UTF-8 stands in `$'…'`. */
+const nameOf = (command: readonly string[]): string =>
+  command[0]!.replace(/^\$'(.*)'$/s, '$1').replace(/.*\//, '') || 'command';
 
 /** Outside of any scheduler: date and name, as "20261115-204912-train". */
 function localId(name: string): string {
