@@ -19,6 +19,8 @@ export function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>, now?: num
         ? `recording ended: ${said}`
         : killed
           ? 'the recorder was killed: how the job ended is not known'
-          : 'recording ended without `tacho stop`',
+          : nodes.some(({ agent }) => agent?.service === true)
+            ? 'nothing more came to this hub; another hub may have the rest'
+            : 'recording ended without `tacho stop`',
   };
 }
