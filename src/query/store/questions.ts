@@ -153,15 +153,15 @@ async function askCounters(asked: Asked, names: readonly string[], span: Span, t
   const window = duration(to - from + 1);
   await ask(asked, `increase_prometheus(${series}[${window}])`, to, 'increase', told);
   const cells = table.sparse === true ? undefined : cellsOf(asked, names, span, told);
-  const neighbours = async () => ask(asked, `rollup_rate(${series}[${window}])`, to, 'rollup', told, 'rate_');
-  // of more cells than can be looked at the highest is that of any two neighbours
-  if (cells === undefined ? !confined : !cells.all) await neighbours();
+  // a part would get the step into it, too
+  const byNeighbours = !confined && cells?.all !== true;
+  if (byNeighbours) await ask(asked, `rollup_rate(${series}[${window}])`, to, 'rollup', told, 'rate_');
   const { grid, end, nodes, ahead } = cells ?? gridOf(asked, names, span, told);
   for (const some of nodes) {
     const part = { ...asked, nodes: some };
     const rates = cells === undefined ? newestRates(part, names, ahead) : cellRates(part, names, ahead, span);
-    const highest = ['tmax_over_time', ...(confined || cells?.all ? ['min_over_time', 'max_over_time'] : [])];
-    for (const name of highest) await ask(part, `${name}((${rates})${grid})`, end, `rate_${name.split('_')[0]}`, told);
+    const extremes = `"tmax_over_time"${byNeighbours ? '' : ', "min_over_time", "max_over_time"'}`;
+    await ask(part, `aggr_over_time((${extremes}), (${rates})${grid})`, end, 'rollup', told, 'rate_');
     await ask(part, `quantiles_over_time("phi", 0.05, 0.5, 0.95, (${rates})${grid})`, end, 'phi', told, 'rate_');
   }
 }
@@ -287,6 +287,7 @@ async function ask(
       series = { labels, values: new Map() };
       told.set(key, series);
     }
-    series.values.set(prefix + (labels[added] ?? added), value);
+    const what = labels[added] ?? added;
+    series.values.set(prefix === '' ? what : prefix + what.replace(/_over_time$/, ''), value);
   }
 }
