@@ -63,14 +63,20 @@ test('who runs what, and what was asked for', () => {
   ]);
 });
 
-test('a label of the site stands back behind one of the same name', () => {
+test('a label of the site stands back behind one of the same name, except for the cluster', () => {
   const labels = [
     ['cluster', 'alps'],
     ['disk', 'x'],
   ] as const;
   const exposed = { job: jobOf({ cluster: 'daint' }), agent: agentOf('c1', []), frames: [frameOf(diskTable, rows)] };
   const text = exposition([exposed], { labels });
-  assert.match(samples(text, 'tacho_job_info')[0]!, /^[^{]*\{node="c1",job="17",disk="x",user=.*,cluster="daint"\} 1$/);
+  assert.match(
+    samples(text, 'tacho_job_info')[0]!,
+    /^[^{]*\{node="c1",job="17",cluster="alps",disk="x",user=[^}]*\} 1$/,
+  );
+  assert.doesNotMatch(text, /daint/);
+  const [nameless] = samples(exposition([{ ...exposed, job: jobOf() }], { labels }), 'tacho_job_info');
+  assert.match(nameless!, /cluster="alps"/);
   assert.deepEqual(
     samples(text, 'read_bytes')[0],
     'tacho_disk_read_bytes_total{node="c1",job="17",cluster="alps",disk="sda"} 4096',

@@ -6,7 +6,7 @@ import { hasOmnistatNames, omnistatMetrics, omnistatName } from '../table/omnist
 import type { Table } from '../table/table.ts';
 import { isFleet } from './fleet.ts';
 import { type Fact, jobFacts, nodeFactSeries, omnistatJobLabels } from './job-series.ts';
-import { type Labels, labelsBeside, recordingLabels } from './series-labels.ts';
+import { factLabels, type Labels, labelsBeside, recordingLabels } from './series-labels.ts';
 
 /** One recording that is being written, and the newest samples of its tables. */
 export interface Exposed {
@@ -71,7 +71,7 @@ type FamilyOf = (name: string, type: Type, unit: string, help: string) => Family
 function addFact(family: FamilyOf, { name, help, labels, value }: Fact, common: Labels): void {
   const type = name.endsWith('_info') ? 'info' : 'gauge';
   const unit = /_(seconds|bytes)$/.exec(name)?.[1] ?? '';
-  const all = labelText([...labelsBeside(common, Object.keys(labels)), ...Object.entries(labels)]);
+  const all = labelText(factLabels(common, labels));
   family(name, type, unit, help).lines += `${name}{${all}} ${value}\n`;
 }
 

@@ -2,7 +2,7 @@ import { type ImportBody, labelJson } from './import-body.ts';
 import { type Fact, jobFacts, nodeFactSeries, omnistatJobLabels } from './job-series.ts';
 import { BEGINNING, type Position } from './position.ts';
 import { packRecord } from './record-labels.ts';
-import { type Labels, labelsBeside, recordingLabels } from './series-labels.ts';
+import { factLabels, type Labels, recordingLabels } from './series-labels.ts';
 import type { StreamState } from './streams.ts';
 import { Tail } from './tail.ts';
 import { type RowOptions, VictoriaRows } from './victoria-rows.ts';
@@ -165,8 +165,7 @@ export class VictoriaStream {
       this.series = { state, facts, labels: recordingLabels(state.node, state.job, this.options.labels) };
     }
     for (const { name, labels, value } of this.series.facts) {
-      const all = [...labelsBeside(this.series.labels, Object.keys(labels)), ...Object.entries(labels)];
-      body.single(name, labelJson(all), value, time);
+      body.single(name, labelJson(factLabels(this.series.labels, labels)), value, time);
     }
     if (this.options.omnistat === true && state.kind === 'job') {
       const labels = labelJson(Object.entries(omnistatJobLabels(state.job, state.node)));
