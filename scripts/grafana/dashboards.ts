@@ -1,6 +1,6 @@
 import * as path from 'node:path';
 import { fleetRows } from './fleet-rows.ts';
-import { jobRows } from './job-rows.ts';
+import { jobRows, RUN } from './job-rows.ts';
 import { DATASOURCE, type Panel, type Row } from './panel.ts';
 
 /** The version of the form in which Grafana 11 writes dashboards; newer ones bring it up to date when they import it. */
@@ -36,28 +36,56 @@ function choice(name: string, label: string, query: string, all: boolean): objec
   };
 }
 
+/**
+ * One value of a label, which may also be missing; Grafana's own way lists only values that are there. `missing`: what that
+ * choice is called, and the regular expression by which it is found.
+ */
+function one(name: string, of: string, series: string, missing: readonly [name: string, expression: string]): object {
+  const found = `count by (${of}) (last_over_time(${series}[$__range]))`;
+  const nameless = `label_replace(${found}, "choice", "${missing.join(' = ')}", "${of}", "")`;
+  const query = `query_result(label_replace(${nameless}, "choice", "$1 = $1", "${of}", "(.+)"))`;
+  return {
+    ...choice(name, name, query, false),
+    regex: '/choice="(?<text>.+) = (?<value>[^"]+)"/',
+    // by number, the highest first: the newest run
+    sort: 4,
+  };
+}
+
 const source = { name: 'datasource', label: 'data source', type: 'datasource', query: 'prometheus', refresh: 1 };
-const cluster = choice('cluster', 'cluster', 'label_values(tacho_job_info, cluster)', true);
-const user = choice('user', 'user', 'label_values(tacho_job_info{cluster=~"$cluster"}, user)', true);
+const user = (clusters: string): object =>
+  choice('user', 'user', `label_values(tacho_job_info{cluster=~"${clusters}"}, user)`, true);
 
 function jobDashboard(): object {
+  // a store of one cluster may do without its name
+  const cluster = one('cluster', 'cluster', 'tacho_node_info{job!=""}', ['any', '.*']);
   const job = choice('job', 'job', 'label_values(tacho_job_info{cluster=~"$cluster",user=~"$user"}, job)', false);
-  const node = choice('node', 'node', 'label_values(tacho_node_info{job="$job"}, node)', true);
+  const run = one('run', 'restart', 'tacho_node_info{cluster=~"$cluster",job="$job"}', ['first', '()']);
+  const node = choice('node', 'node', `label_values(tacho_node_info{${RUN}}, node)`, true);
   const phases = {
     name: 'phases',
     datasource: DATASOURCE,
     enable: true,
     iconColor: 'blue',
-    expr: 'tacho_marker_phase{job="$job"} == 1',
+    expr: `tacho_marker_phase{${RUN}} == 1`,
     titleFormat: '{{name}}',
     step: '1s',
   };
-  return dashboard('tacho-job', 'Tacho: a job', jobRows(), [source, cluster, user, job, node], [phases]);
+  return dashboard(
+    'tacho-job',
+    'Tacho: a job',
+    jobRows(),
+    [source, cluster, user('$cluster'), job, run, node],
+    [phases],
+  );
 }
 
 function fleetDashboard(): object {
-  const node = choice('node', 'node', 'label_values(tacho_node_info, node)', true);
-  return dashboard('tacho-fleet', 'Tacho: all nodes', fleetRows(), [source, cluster, user, node], []);
+  // not called "cluster": links hand choices on, and the other page has one at a time
+  const clusters = choice('clusters', 'clusters', 'label_values(tacho_node_info, cluster)', true);
+  const node = choice('node', 'node', 'label_values(tacho_node_info{cluster=~"$clusters"}, node)', true);
+  const choices = [source, clusters, user('$clusters'), node];
+  return dashboard('tacho-fleet', 'Tacho: all nodes', fleetRows(), choices, []);
 }
 
 function dashboard(

@@ -1,12 +1,12 @@
 import { columnOf, expressionOf, type Panel, type Row, unitOf, wordsOf } from './panel.ts';
 
-const NODE = 'node=~"$node"';
-const JOBS = 'job!="",cluster=~"$cluster",user=~"$user"';
+const NODE = 'cluster=~"$clusters",node=~"$node"';
+const JOBS = 'job!="",cluster=~"$clusters",user=~"$user"';
 
 /** Each thing once: a node has samples of its own and of every job that runs there. */
 function once(name: string, more = ''): string {
   const { table } = columnOf(name);
-  const keys = ['node', ...table.keys.map((key) => key.name)].join(', ');
+  const keys = ['cluster', 'node', ...table.keys.map((key) => key.name)].join(', ');
   const conditions = [NODE, more].filter((part) => part !== '').join(',');
   return `max by (${keys}) (${expressionOf(name, conditions)})`;
 }
@@ -28,7 +28,7 @@ function both(name: string, how: 'sum' | 'avg' | 'max', more = ''): Panel[] {
       ...shared,
       title: `${what}, the ten highest nodes`,
       description: column.help,
-      targets: [{ expr: `topk(10, ${how} by (node) (${once(name, more)}))`, legend: '{{node}}' }],
+      targets: [{ expr: `topk(10, ${how} by (cluster, node) (${once(name, more)}))`, legend: '{{node}} {{cluster}}' }],
     },
   ];
 }
@@ -43,11 +43,11 @@ export function fleetRows(): Row[] {
     {
       title: 'All nodes',
       panels: [
-        stat('nodes', 'Nodes that are recorded now.', `count(count by (node) (tacho_node_info{${NODE}}))`),
-        stat('jobs', 'Jobs that are recorded now.', `count(count by (job) (tacho_job_info{${JOBS}}))`),
+        stat('nodes', 'Nodes that are recorded now.', `count(count by (cluster, node) (tacho_node_info{${NODE}}))`),
+        stat('jobs', 'Jobs that are recorded now.', `count(count by (cluster, job) (tacho_job_info{${JOBS}}))`),
         stat('users', 'Users whose jobs are recorded now.', `count(count by (user) (tacho_job_info{${JOBS}}))`),
-        stat('CPUs', 'CPUs of all nodes.', `sum(max by (node) (tacho_node_cpus{${NODE}}))`),
-        stat('GPUs', 'GPUs of all nodes.', `sum(max by (node) (tacho_node_gpus{${NODE}}))`),
+        stat('CPUs', 'CPUs of all nodes.', `sum(max by (cluster, node) (tacho_node_cpus{${NODE}}))`),
+        stat('GPUs', 'GPUs of all nodes.', `sum(max by (cluster, node) (tacho_node_gpus{${NODE}}))`),
         stat('power', 'Of all meters of whole nodes.', `sum(${once('power.power_watts', 'domain="node"')})`, 'watt'),
         {
           title: 'jobs',

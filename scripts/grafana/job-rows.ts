@@ -1,6 +1,8 @@
 import { columnOf, expressionOf, type Panel, type Row, unitOf, wordsOf } from './panel.ts';
 
-const JOB = 'job="$job",node=~"$node"';
+/** One run of one job: the same number may be there of another cluster, and again when the scheduler has restarted it. */
+export const RUN = 'cluster=~"$cluster",job="$job",restart=~"$run"';
+const JOB = `${RUN},node=~"$node"`;
 
 /** A column over time, a line for each node (and GPU, disk …). */
 function over(name: string, more = '', keys = columnOf(name).table.keys.map((key) => key.name)): Panel {
@@ -57,13 +59,13 @@ export function jobRows(): Row[] {
           'nodes',
           'Nodes of the job that are recorded.',
           'short',
-          'count(count by (node) (last_over_time(tacho_node_info{job="$job"}[$__range])))',
+          `count(count by (node) (last_over_time(tacho_node_info{${RUN}}[$__range])))`,
         ),
         stat(
           'ran for',
           'From the start of the job to its end or the newest sample.',
           's',
-          'max(max_over_time(timestamp(tacho_node_info{job="$job"})[$__range:1m])) - min(min_over_time(tacho_job_start_timestamp_seconds{job="$job"}[$__range]))',
+          `max(max_over_time(timestamp(tacho_node_info{${RUN}})[$__range:1m])) - min(min_over_time(tacho_job_start_timestamp_seconds{${RUN}}[$__range]))`,
         ),
         stat(
           'GPU use',
@@ -96,7 +98,7 @@ export function jobRows(): Row[] {
           unit: 'short',
           targets: [
             {
-              expr: 'group by (job, user, name, cluster, partition, account) (last_over_time(tacho_job_info{job="$job"}[$__range]))',
+              expr: `group by (job, restart, user, name, cluster, partition, account) (last_over_time(tacho_job_info{${RUN}}[$__range]))`,
               legend: '',
             },
           ],
