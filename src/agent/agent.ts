@@ -278,6 +278,11 @@ export class Agent {
     this.tickMicroseconds = Math.round((performance.now() - begin) * 1000);
   }
 
+  /** The record has changed: it is written at the next tick, once for all that has. */
+  saveSoon(): void {
+    this.nextRecord = 0;
+  }
+
   /** Events may have gathered faster than one read takes them. A source that fails is not asked again in this tick. */
   private catchUp(time: number): void {
     const late = (reader: Reader): boolean => reader.failures === 0 && reader.source.behind?.() === true;

@@ -198,7 +198,8 @@ export function recordJob(
       const others = agent.record.shared_with ?? [];
       if (others.includes(name)) return;
       agent.record.shared_with = [...others, name];
-      agent.save();
+      // of many jobs that begin together each would be written as often as there are others
+      agent.saveSoon();
     },
     async end(end, why) {
       over = true;

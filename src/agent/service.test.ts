@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
+import rawFs, * as fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -107,6 +108,24 @@ test('two jobs on one node have recordings of their own, which say so', async (t
   assert.equal(second.nodes[0]!.agent!.end_reason, 'SIGTERM');
   assert.ok(times(first).length >= 2, 'a sample at once and one at the end');
   assert.equal(log.filter((line) => line.startsWith('job 17 has ended')).length, 1);
+});
+
+test('jobs that begin together are written down once each, not once for each of the others', async (t) => {
+  const { options, jobs, recording } = setUp(t);
+  const service = startService(options);
+  const ids = Array.from({ length: 8 }, (_, i) => String(100 + i));
+  for (const id of ids) fs.writeFileSync(path.join(jobs, id), `SLURM_JOB_ID=${id}\nTACHO_SCHEDULER=none\n`);
+  const renamed = t.mock.method(rawFs, 'renameSync');
+  syncBuiltinESMExports();
+  service.look();
+  const records = renamed.mock.calls.filter((call) => String(call.arguments[1]).endsWith('/agent.json'));
+  renamed.mock.restore();
+  syncBuiltinESMExports();
+  const begun = service.jobs.size;
+  await service.stop('SIGTERM');
+  assert.equal(begun, 8);
+  assert.ok(records.length <= 4 * ids.length, `${records.length} times`);
+  assert.equal(recording('job-100').nodes[0]!.agent!.shared_with?.length, 7);
 });
 
 test('the next agent goes on with a job in its recording, and closes what has ended meanwhile', async (t) => {
