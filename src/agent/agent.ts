@@ -213,8 +213,11 @@ export class Agent {
   /** Takes the first sample at once, then one at every tick. */
   start(): void {
     this.save();
+    // and once more right after the first sample
+    this.nextRecord = Number.POSITIVE_INFINITY;
     this.sample(this.clock.now(), 0, true);
     this.record.first_sample ??= this.own.time;
+    this.nextRecord = this.own.time + RECORD_SECONDS * 1e6;
     this.save();
     const ticks = this.options.ticker ?? ticker(this.clock);
     this.endTicks = ticks.every(this.interval, (now, due) => this.tick(now, due));

@@ -124,7 +124,7 @@ test('jobs that begin together are written down once each, not once for each of 
   const begun = service.jobs.size;
   await service.stop('SIGTERM');
   assert.equal(begun, 8);
-  assert.ok(records.length <= 4 * ids.length, `${records.length} times`);
+  assert.ok(records.length <= 3 * ids.length, `${records.length} times`);
   assert.equal(recording('job-100').nodes[0]!.agent!.shared_with?.length, 7);
 });
 
