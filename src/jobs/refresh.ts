@@ -43,7 +43,7 @@ export async function refreshJob(
   } else if (found === undefined && job.end === undefined) known = silentEnd(recording) ?? job;
   // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
   const guessed = job.user === '' && job.uid < 0;
-  if (known !== job && !guessed && ownedByUs(recording.path)) {
+  if (known !== job && !guessed && !isClosing(recording, known) && ownedByUs(recording.path)) {
     try {
       saveJob(recording.path, known);
     } catch {
@@ -52,6 +52,11 @@ export async function refreshJob(
   }
   return known;
 }
+
+/** The agent of a node, which knows the end more exactly, has its word still to say. */
+const isClosing = ({ nodes }: Pick<Recording, 'nodes'>, { end }: Job): boolean =>
+  nodes.some(({ agent }) => agent?.service === true && agent.end === undefined) &&
+  Date.now() * 1000 - (end ?? 0) < KILL_SECONDS * 1e6;
 
 /** The scheduler's word on a command that was killed or lost a node, when the job, or a step of it, ended with it. */
 function whoKilled(job: Job, found: Ending): Partial<Job> {

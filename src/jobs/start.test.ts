@@ -170,6 +170,18 @@ test('how a job ended that could not say so is asked of the scheduler, and kept'
   const job = await refreshJob(opened, { run });
   assert.deepEqual([job.state, job.end, job.reason], ['timeout', 1794777996000000, 'time limit of 1 min 00 s reached']);
   assert.equal(openRecording(recording).job.state, 'timeout');
+  // the agent of a node says it more exactly in a moment
+  const { agent } = opened.nodes[0]!;
+  const { end: _, ...open } = agent!;
+  opened.nodes[0]!.agent = { ...open, service: true };
+  const now = Math.floor(Date.now() / 1000);
+  const over = answers({
+    'scontrol show job 5': { stdout: `JobId=5 JobState=COMPLETED EndTime=${now} ExitCode=0:0\n` },
+  });
+  opened.job = { ...opened.job, id: '5' };
+  assert.equal((await refreshJob(opened, over)).state, 'completed');
+  assert.equal(openRecording(recording).job.state, 'timeout');
+  opened.nodes[0]!.agent = agent!;
   // nobody knows: that every agent has ended says when
   opened.job = { ...opened.job, scheduler: 'none' };
   const unknown = await refreshJob(opened, answers({}));

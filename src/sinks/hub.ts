@@ -158,7 +158,7 @@ class HubSink implements Sink {
       const trouble = await this.hub.sendAll();
       if (trouble !== undefined) return this.failed(trouble);
       this.backoff.reset();
-      this.trouble = this.hub.blockedWhy();
+      this.trouble = this.saidOf(this.hub.blockedWhy());
       if (Date.now() >= this.nextSave) this.savePositions();
     } catch (error) {
       this.failed(
@@ -167,9 +167,13 @@ class HubSink implements Sink {
     }
   }
 
+  /** Of several it is said which. */
+  private saidOf(why: string | undefined): string | undefined {
+    return this.hubs.length === 1 ? why : why?.replace(/^/gm, `${this.hub.link.address}: `);
+  }
+
   private failed(why: string): void {
-    // of several it is said which
-    this.trouble = this.hubs.length === 1 ? why : `${this.hub.link.address}: ${why}`;
+    this.trouble = this.saidOf(why);
     // whatever fails next, this is how far everything had come
     if (this.backoff.count === 0) this.savePositions();
     const pause = this.backoff.next();

@@ -206,7 +206,7 @@ export class OneHub {
       if (!(error instanceof HubRefusal)) throw error;
       stream.id = undefined;
       if (error.status !== 404 && error.status !== 409) {
-        const why = `${this.link.address} refuses ${path.basename(stream.state.recording)}: ${error.message}`;
+        const why = `it refuses ${path.basename(stream.state.recording)}: ${error.message}`;
         stream.blocked = { until: Date.now() + REFUSED_SECONDS * 1000, why };
       }
       return undefined;
