@@ -143,6 +143,26 @@ test('a process that is older than the recording counts only what it did in it, 
   assert.deepEqual(seen(), live);
 });
 
+test('sampled one after the other: peaks of memory are not added up; in a part a process that began there counts whole', async () => {
+  const one = (pid: number, from: number): Row[] => [
+    sampled(pid, from + 0.2, from + 1, { state: 'S', user_ms: 400, rss_bytes: 64 << 20, rss_peak_bytes: 64 << 20 }),
+    // gone at the tick at which the next one is seen first
+    sampled(pid, from + 0.2, from + 2, { state: 'X', user_ms: 400, rss_bytes: 64 << 20, rss_peak_bytes: 64 << 20 }),
+  ];
+  const folder = await recordingOf({
+    process: [...one(11, 0), ...one(12, 1), ...one(13, 2)].sort((a, b) => a.time - b.time),
+  });
+  const part = (from?: number) =>
+    report(gather(openRecording(folder), from === undefined ? {} : { from: at(from), to: at(60) }));
+  assert.equal(part().summary.memory!.process_peaks_sum, 64 << 20);
+  assert.equal(part().summary.cpu_seconds!.toFixed(6), '1.200000');
+  const cpu = part(2.1).processes.map(({ pid, cpu_seconds }) => [pid, cpu_seconds]);
+  assert.deepEqual(cpu.sort(), [
+    ['12', 0],
+    ['13', 0.4],
+  ]);
+});
+
 test('an end record is whole; one without an end is filled from sampling; one that nobody recorded is sampled', async () => {
   const folder = await recordingOf({
     process_start: [started(10, 1, { uid: 1000 }), started(11, 2, { ppid: 10, uid: 1001 }), started(12, 3)],

@@ -3,7 +3,6 @@ import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ours } from '../src/base/ours.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
@@ -243,7 +242,8 @@ test('a library for another architecture: the job runs, and the report says why'
 
 test('what was recorded after tacho run was killed is taken over by verify', { skip }, async (t) => {
   const cwd = temporaryFolder(t);
-  const script = 'echo begun; read go; /bin/echo late >/dev/null; /bin/true last; echo done';
+  // as long as it is there, other commands leave what its processes recorded to `verify`
+  const script = 'echo begun; read go; /bin/echo late >/dev/null; /bin/true last; echo done; read end';
   const child = spawn(TACHO, ['run', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
   const said = (word: string) =>
     new Promise<void>((resolve) => child.stdout.on('data', (data) => String(data).includes(word) && resolve()));
@@ -252,9 +252,9 @@ test('what was recorded after tacho run was killed is taken over by verify', { s
   // the launcher ends with its channel; the command goes on
   process.kill(child.pid!, 'SIGKILL');
   const done = said('done');
-  child.stdin.end('go\n');
+  child.stdin.write('go\n');
   await done;
-  await sleep(200);
+  t.after(() => child.stdin.end());
   const folder = recordsOf(recording);
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
   assert.match(

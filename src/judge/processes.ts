@@ -138,9 +138,14 @@ export function processCpuSeconds(
   return ((user ?? 0) + (system ?? 0)) / 1000;
 }
 
+/** The kernel's start of a process is known to some hundredths of a second. */
+const KERNEL_CLOCK = 50_000;
+
 /** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
 function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: SeriesStatistics): boolean {
-  return range !== undefined || isOlder(Number(keys.start) * 1000, recordingBegan(agent, job));
+  const start = Number(keys.start) * 1000;
+  if (range?.from !== undefined) return !(start > range.from - KERNEL_CLOCK);
+  return isOlder(start, recordingBegan(agent, job));
 }
 
 /** Its highest resident set. */

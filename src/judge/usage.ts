@@ -201,8 +201,9 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, mark]));
   set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
   set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
-  const lives = seriesOf(node, 'process').map(({ start, end }, i, all) => {
-    return { start, end, peak: processPeak(material, node, all[i]!) };
+  const lives = seriesOf(node, 'process').map((series): Life => {
+    const { start, end } = series;
+    return { start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) };
   });
   // each may lack processes: sampling those that come and go, records those that were killed
   set('process_peaks_sum', largest([peakTogether(recordedLives(material, node)), peakTogether(lives)]));
@@ -239,15 +240,22 @@ function recordedPeak({ processes }: Material, { node }: NodeMaterial): number |
 }
 
 /** What is known of processes by their records, and by samples of those that left none. */
-function recordedLives({ processes }: Material, { node }: NodeMaterial): Life[] {
+function recordedLives(material: Material, { node }: NodeMaterial): Life[] {
+  const { processes } = material;
   const lives: Life[] = [];
   const peaks = processes?.metrics.get('rssmax');
   for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
-    const [start, end, peak] = [processes!.start[i]!, processes!.end[i]!, peaks[i]! * 1024];
+    const [start, last, peak] = [processes!.start[i]!, processes!.end[i]!, peaks[i]! * 1024];
+    const exact = processes!.source[i] === 'record' || processes!.source[i] === 'parent';
+    const end = exact ? last : seenAlive(material, start, last);
     if (processes!.node[i] === node && end >= start && peak > 0) lives.push({ start, end, peak });
   }
   return lives;
 }
+
+/** The last row of a sampled process is of the tick at which it had gone: when it was seen alive, one tick earlier at least. */
+const seenAlive = ({ job }: Material, start: number, lastRow: number): number =>
+  Math.max(start, lastRow - (job.interval_seconds || 0) * 1e6);
 
 interface Life {
   start: number;

@@ -324,6 +324,21 @@ test('a root that executes Tacho is no member any more', (t) => {
   watch.close();
 });
 
+test('the command is a copy of what starts it, which is Tacho’s, until it has become itself', (t) => {
+  const launcher = { command: ['launch', 'sleep', '9'], environment: { TACHO_OWN: '1' } };
+  const m = machine(t, [
+    { pid: 99, ...launcher },
+    { pid: 100, parent: 99, ...launcher },
+  ]);
+  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }, { exclude: [99] }));
+  assert.deepEqual(pids(watch), [100]);
+  assert.equal(watch.judgeAgain(100), 'between');
+  change(m, 100, [{ pid: 100, parent: 99, command: ['sleep', '9'], environment: {} }]);
+  assert.equal(watch.judgeAgain(100), 'job');
+  assert.deepEqual(pids(watch), [100]);
+  watch.close();
+});
+
 test('the script that starts Tacho is known before it has said so', (t) => {
   const m = machine(t, [
     { pid: 100 },

@@ -185,9 +185,13 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     if (hasNoWords(host, entry.pid)) return ++entry.wordless === 1;
     const age = Date.now() - (boot + entry.start * TICK_MS);
     if (!(age >= 0 && age < SCRIPT_MS)) return false;
-    const words = host.text(`/proc/${entry.pid}/cmdline`);
-    if (words !== host.text(`/proc/${entry.parent}/cmdline`)) return false;
+    if (!isCopy(entry)) return false;
     return look(entry.pid) && stat.state !== ENDED && stat.user + stat.system < WORKED;
+  }
+
+  /** A fork that has not executed anything has the words of its parent. */
+  function isCopy({ pid, parent }: Known): boolean {
+    return host.text(`/proc/${pid}/cmdline`) === host.text(`/proc/${parent}/cmdline`);
   }
 
   /** It has ended before anybody saw what it was; its name and its parent are all that is left. */
@@ -253,6 +257,8 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       const entry = known.get(pid);
       // the kernel's own processes never have words
       if (entry === undefined || entry.wordless > 1) return 'job';
+      // the command that is recorded is a copy of what starts it, which is Tacho's, until it has become itself
+      if (pid === root && isCopy(entry)) return 'between';
       const wordless = hasNoWords(host, pid);
       if (wordless && look(pid) && stat.state !== ENDED) return 'between';
       if (!(wordless ? endedAsOwn(entry) : isOwn(host, pid) || isLauncher(host, pid))) return 'job';

@@ -203,6 +203,9 @@ test('a process that has ended but was not collected keeps its counters and has 
   assert.equal(row!.rss_anon_bytes, 0);
   assert.equal(row!.rss_peak_bytes, 4104192);
   assert.equal('command' in row!, false, 'an empty command line is not a new command');
+  assert.deepEqual(m.at(100), [], 'it has ended, however long nobody collects it');
+  m.source.last!();
+  assert.deepEqual(m.at(101), []);
 });
 
 test('the same pid with another start is another process', (t) => {

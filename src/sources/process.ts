@@ -99,7 +99,7 @@ export const process: SourceKind = {
       const w = watched.get(pid);
       if (w === undefined) return;
       watched.delete(pid);
-      if (w.commandSaid !== undefined) gone.push(w);
+      if (w.commandSaid !== undefined && w.state !== ENDED) gone.push(w);
       w.stat.close();
       w.schedstat.close();
       w.io.close();
@@ -297,7 +297,8 @@ export const process: SourceKind = {
             continue;
           }
           const due = time >= w.rowDue || w.rowDue - time > ROW_MICROSECONDS;
-          if (!changed && !due) continue;
+          // what has ended has said so, even if nobody collects it
+          if (!changed && (!due || w.state === ENDED)) continue;
           // commands may be long: they are said when they are new, and once a minute
           const full = due || w.command !== w.commandSaid;
           if (full) {
@@ -324,7 +325,9 @@ export const process: SourceKind = {
 
 const IO = [at.READ_CHARS, at.WRITTEN_CHARS, at.READ, at.WRITTEN];
 const MEMORY = [at.ANON, at.FILE, at.SHMEM, at.SWAP];
-const GONE_STATE = 'X'.charCodeAt(0);
+/** X and Z, the states of a process that has gone, and of one that nobody has collected. */
+const GONE_STATE = 88;
+const ENDED = 90;
 const LETTERS = Array.from({ length: 256 }, (_, c) => String.fromCharCode(c));
 
 const STATUS_FIELDS = (
