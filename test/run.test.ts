@@ -253,8 +253,12 @@ test('one of several tasks of a Slurm step records itself alone, and asks and st
   }
   const step = { SLURM_JOB_ID: '21', SLURM_JOB_NODELIST: 'c[1-2]', SLURM_STEP_ID: '0', SLURM_STEP_NUM_TASKS: '4' };
   const env = { ...process.env, PATH: `${cwd}/bin:${process.env.PATH}`, ...step, SLURMD_NODENAME: 'c2' };
-  const run = (rank: string) =>
-    tacho(['run', '--', 'sh', '-c', 'echo $SLURM_PROCID'], { cwd, env: { ...env, SLURM_PROCID: rank }, input: '' });
+  const run = (rank: string, ...more: string[]) =>
+    tacho(['run', ...more, '--', 'sh', '-c', 'echo $SLURM_PROCID'], {
+      cwd,
+      env: { ...env, SLURM_PROCID: rank },
+      input: '',
+    });
   const last = run('3');
   assert.deepEqual([last.code, last.out], [0, '3\n']);
   assert.doesNotMatch(last.err, /records itself alone/);
@@ -263,6 +267,11 @@ test('one of several tasks of a Slurm step records itself alone, and asks and st
   assert.deepEqual(
     fs.readdirSync(path.join(cwd, 'tacho-21-task3')).filter((name) => name.startsWith('node=')),
     ['node=c2'],
+  );
+  for (const rank of ['1', '2']) assert.equal(run(rank, '-o', 'same').code, 0);
+  assert.deepEqual(
+    fs.readdirSync(cwd).filter((name) => name.startsWith('same')),
+    ['same-task1', 'same-task2'],
   );
   // said once, not by every task
   assert.match(

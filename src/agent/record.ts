@@ -78,7 +78,7 @@ export async function recordCommand(
   const folder =
     options.folder === undefined
       ? createRecording(claimFolder(options.parent, `${defaultFolder(facts)}${task?.suffix ?? ''}`), job, true)
-      : createRecording(options.folder, job);
+      : createRecording(`${options.folder}${task?.suffix ?? ''}`, job);
   const here = job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
   const recorder = await (here ? recordHere : recordAll)(folder, job, options).catch((error: unknown) => {
     // on other nodes agents may have begun
