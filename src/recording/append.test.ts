@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { Frame } from '../table/frame.ts';
 import { counter, gauge, type Table, text } from '../table/table.ts';
 import { TableWriter } from './append.ts';
+import { writtenBefore } from './written-before.ts';
 
 const table: Table = {
   name: 'sample',
@@ -236,4 +237,32 @@ test('events that an agent had written before it was killed are not written agai
   assert.equal(next.rowsWritten, 3);
   const labels = parse(fs.readFileSync(next.file, 'utf8')).map((cells) => cells[3]);
   assert.deepEqual(labels, ['label', 'c', 'd', 'd']);
+});
+
+test('rows whose texts have newlines are told apart as rows, wherever the end of a long file is looked at', async () => {
+  const place = folder();
+  const events: Table = { ...table, events: true };
+  const rows = (...labels: string[]) =>
+    frameOf(
+      7,
+      labels.map((label) => ['sda', 1, label, 0.5]),
+    );
+  const script = (n: number) => `true "${n}"\nx=1\ndone`;
+  const first = new TableWriter(place, events, { plain: true });
+  for (let n = 0; n < 9; n++) first.append(rows(script(n)));
+  await first.close();
+  const { size } = fs.statSync(first.file);
+  const all = [...writtenBefore(first.file)].slice(1);
+  assert.equal(all.length, 9);
+  for (let tail = 1; tail < size; tail++) {
+    const found = [...writtenBefore(first.file, tail)];
+    assert.deepEqual(found, all.slice(all.length - found.length), `the last ${tail} bytes`);
+  }
+  const next = new TableWriter(place, events, { plain: true });
+  next.append(rows(script(8), script(9)));
+  next.append(rows(script(10), script(8)));
+  next.append(rows(script(11)));
+  await next.close();
+  const labels = parse(fs.readFileSync(next.file, 'utf8')).map((cells) => cells[3]);
+  assert.deepEqual(labels, ['label', script(9), script(10), script(11)]);
 });

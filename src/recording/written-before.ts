@@ -4,26 +4,38 @@ import type { CsvText } from './csv-write.ts';
 /** More than the records that are read between two notes of how far that was. */
 const TAIL = 4 << 20;
 
-/** The last lines of a file of an agent that was killed: what it has not noted as read comes to the next one once more. */
-export function writtenBefore(file: string): Set<string> {
+const NEWLINE = 10;
+const QUOTE = 34;
+
+/** The last rows of a file of an agent that was killed: what it has not noted as read comes to the next one once more. */
+export function writtenBefore(file: string, tail = TAIL): Set<string> {
   const fd = fs.openSync(file, 'r');
   try {
     const { size } = fs.fstatSync(fd);
-    const bytes = Buffer.alloc(Math.min(size, TAIL));
-    const length = fs.readSync(fd, bytes, 0, bytes.length, size - bytes.length);
-    return new Set(bytes.toString('latin1', 0, length).split('\n'));
+    const bytes = Buffer.alloc(Math.min(size, tail));
+    const from = size - bytes.length;
+    const quoted = isQuoted(fd, from);
+    const length = fs.readSync(fd, bytes, 0, bytes.length, from);
+    const rows = new Set<string>();
+    // where the tail begins in a row, the next one is the first
+    let at = from === 0 ? 0 : rowEnd(bytes, 0, length, quoted);
+    for (let next = at; at < length; at = next) {
+      next = rowEnd(bytes, at, length);
+      rows.add(bytes.toString('latin1', at, next));
+    }
+    return rows;
   } finally {
     fs.closeSync(fd);
   }
 }
 
-/** Takes the lines from `from` on that are known out of the text; returns how many. */
+/** Takes the rows from `from` on that are known out of the text; returns how many. */
 export function takeOut(csv: CsvText, from: number, known: ReadonlySet<string>): number {
   let dropped = 0;
   let to = from;
   for (let at = from; at < csv.length; ) {
-    const next = csv.bytes.indexOf(10, at) + 1;
-    if (known.has(csv.bytes.toString('latin1', at, next - 1))) dropped++;
+    const next = rowEnd(csv.bytes, at, csv.length);
+    if (known.has(csv.bytes.toString('latin1', at, next))) dropped++;
     else {
       csv.bytes.copyWithin(to, at, next);
       to += next - at;
@@ -32,4 +44,27 @@ export function takeOut(csv: CsvText, from: number, known: ReadonlySet<string>):
   }
   csv.length = to;
   return dropped;
+}
+
+/** Where the row ends that holds the byte at `at`: arguments may have newlines, which are inside quotes. */
+function rowEnd(bytes: Buffer, at: number, length: number, quoted = false): number {
+  let inside = quoted;
+  for (let i = at; i < length; i++) {
+    if (bytes[i] === QUOTE) inside = !inside;
+    else if (bytes[i] === NEWLINE && !inside) return i + 1;
+  }
+  return length;
+}
+
+/** Whether a place in a file is inside quotes. */
+function isQuoted(fd: number, place: number): boolean {
+  const bytes = Buffer.alloc(Math.min(place, 1 << 16));
+  let quotes = 0;
+  for (let at = 0; at < place; ) {
+    const read = fs.readSync(fd, bytes, 0, Math.min(bytes.length, place - at), at);
+    if (read === 0) break;
+    for (let i = 0; i < read; i++) if (bytes[i] === QUOTE) quotes++;
+    at += read;
+  }
+  return quotes % 2 === 1;
 }
