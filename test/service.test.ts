@@ -206,6 +206,36 @@ test('with the TaskProlog every process of a job records itself, before and afte
   assert.deepEqual(fs.readdirSync(path.join(path.dirname(jobs), 'records')), []);
 });
 
+test('what processes record when the agent is dead is not lost, also when the job has ended before the next agent', {
+  skip: lacks,
+}, async (t) => {
+  const { agent, job, spool, jobs } = node(t);
+  const hook = path.join(path.dirname(spool), 'task-prolog.sh');
+  fs.writeFileSync(hook, tacho(['slurm', 'hooks', '--task-prolog']).out);
+  const first = await agent();
+  const done = job('7', `eval "$(sh ${hook})"; /bin/true first; sleep 1.5; /bin/true second; sleep 4; /bin/true third`);
+  await until('the first process is recorded', () => {
+    const file = path.join(spool, 'job-7', 'node=c1', 'process_end.csv');
+    return fs.existsSync(file) && fs.readFileSync(file, 'utf8').includes(',first,');
+  });
+  await first.kill('SIGKILL');
+  await done;
+  const second = await agent();
+  await until('the job is closed', ended(spool, 'job-7'));
+  await until('its place is gone', () => !fs.readdirSync(path.join(path.dirname(jobs), 'records')).includes('job-7'));
+  await second.kill('SIGTERM');
+  const { nodes } = openRecording(path.join(spool, 'job-7'));
+  const args = column(nodes[0]!, 'process_end', 'args');
+  for (const each of ['first', 'second', 'third'])
+    assert.equal(args.filter((line) => line === each).length, 1, `${each} in ${args}`);
+  const card = tacho(['report', path.join(spool, 'job-7')]).out;
+  assert.match(
+    card.replace(/\s+/g, ' '),
+    /c1: last sample .* its agent was killed, and the next one came after the job/,
+  );
+  assert.doesNotMatch(card, /Quality A/);
+});
+
 test('inside a job, mark, fom, annotate and env find its recording, although its user cannot write there', {
   skip: lacks,
 }, async (t) => {

@@ -62,7 +62,8 @@ function nodeOf({ nodes }: Recording, records: Records): NodeRecording | undefin
   }
 }
 
-async function takeOver(records: Records, node: NodeRecording, redact: boolean): Promise<void> {
+/** Reads what processes have recorded to its end, into the recording; then the place goes. */
+export async function takeOver(records: Records, node: NodeRecording, redact: boolean): Promise<void> {
   const host = new Host();
   const lastSign = newestWrite(node);
   const readers = RECORD_KINDS.map((kind) => {

@@ -2,12 +2,14 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { schedulerNamed } from '../jobs/job-facts.ts';
 import { jobName, type NodeJobEnd } from '../jobs/job-file.ts';
+import { KILLED } from '../recording/agent-record.ts';
 import { newestWrite } from '../recording/alive.ts';
 import { saveJob } from '../recording/create.ts';
 import type { Job } from '../recording/job.ts';
-import { openRecording } from '../recording/open.ts';
+import { type NodeRecording, openRecording } from '../recording/open.ts';
 import { replaceJson } from '../recording/replace.ts';
 import { isFleet } from '../sinks/fleet.ts';
+import { takeOver } from './adopt-records.ts';
 import { type JobMarks, leftMarks } from './job-marks.ts';
 import { type Common, outcome } from './job-recording.ts';
 
@@ -20,14 +22,14 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
   const node = nodes.find(({ name }) => name === common.node);
   const last = node === undefined ? undefined : (node.agent?.end ?? newestWrite(node));
   if (node?.agent !== undefined && node.agent.end === undefined) {
-    const why = 'the agent was killed';
     replaceJson(path.join(node.folder, 'agent.json'), {
       ...node.agent,
       end: last ?? node.agent.start,
-      end_reason: why,
+      end_reason: KILLED,
     });
   }
   if (job.end !== undefined) return;
+  if (node !== undefined) await takeRecords(folder, job, node, common);
   const left = leftBehind(folder, job, common);
   left?.takeMarks();
   const words = left?.takeWords();
@@ -41,6 +43,14 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
     end: Math.max(end?.end ?? ended.end ?? last ?? job.start, job.start),
   });
   left?.remove();
+}
+
+/** What processes said of themselves when nobody listened any more. */
+async function takeRecords(folder: string, job: Job, node: NodeRecording, { records, redact }: Common): Promise<void> {
+  const name = `job-${jobName(job)}`;
+  const place = job.uid < 0 ? undefined : records?.left(name, job, folder);
+  if (place !== undefined) await takeOver(place, node, redact);
+  records?.forget(name);
 }
 
 /** Slurm finds out some time after a node is back that a job was lost with it: it is asked again so much later. */

@@ -14,6 +14,8 @@ import type { Records } from '../sources/scope.ts';
 export interface JobRecords {
   /** The place of a job: the one that it has, or a new one. Throws when it cannot be made. */
   place(name: string, job: { id: string; uid: number }, recording: string): Records;
+  /** The place that an agent before this one has left; undefined: there is none. */
+  left(name: string, job: { uid: number }, recording: string): Records | undefined;
   /** The job has ended: its tasks find nothing any more. */
   forget(name: string): void;
   /** Removes what an agent left that was killed, but for these jobs. */
@@ -56,6 +58,10 @@ export function jobRecords(pointers: string): JobRecords {
       fs.chmodSync(temporary, 0o644);
       fs.renameSync(temporary, pointer(name));
       return { file, events: [], owner: job.uid };
+    },
+    left(name, { uid }, recording) {
+      const file = known(name);
+      return file !== undefined && isFor(file, uid, recording) ? { file, events: [], owner: uid } : undefined;
     },
     forget: (name) => fs.rmSync(pointer(name), { force: true }),
     tidy(names) {

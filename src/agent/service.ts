@@ -262,13 +262,16 @@ export function startService(options: ServiceOptions): Service {
   ];
   const leftOver = setTimeout(() => {
     const current = new Set([fleet.folder, ...[...jobs.values()].map(({ folder }) => folder)]);
-    records?.tidy([...jobs.keys()].map((name) => `job-${name}`));
     for (const name of fs.readdirSync(spool)) {
       const folder = path.join(spool, name);
       if (!/^(job|fleet)-/.test(name) || current.has(folder) || readJob(folder)?.end !== undefined) continue;
       void closeOld(folder);
     }
-    void Promise.all(closing).then(tidy);
+    // only what was taken over may go
+    void Promise.all(closing).then(() => {
+      records?.tidy([...jobs.keys()].map((name) => `job-${name}`));
+      tidy();
+    });
   }, LEFT_OVER_MS);
 
   return {

@@ -1,5 +1,5 @@
 import { formatMoment } from '../base/moment.ts';
-import type { AgentRecord } from '../recording/agent-record.ts';
+import { type AgentRecord, KILLED } from '../recording/agent-record.ts';
 import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
 import { type EnergySource, energyOf } from './energy.ts';
 import type { GpuReport } from './gpus.ts';
@@ -203,21 +203,22 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     const newest = range === undefined ? last : (agent?.last_sample ?? last);
     return newest === undefined || (until !== undefined && until - newest > patience);
   };
-  if (agent?.end !== undefined) {
+  if (agent?.end !== undefined && agent.end_reason !== KILLED) {
     // it said farewell: stopped by the user with all others, or before them
     if (silentAt(newestOf(material))) found.status = 'stopped early';
     const full = found.status === 'stopped early' ? refusedWords(agent) : undefined;
     if ((full ?? agent.end_reason) !== undefined) found.reason = full ?? agent.end_reason!;
   } else if (
-    (agent !== undefined && job.end !== undefined && !isClosing(material, agent)) ||
+    (agent !== undefined && agent.end === undefined && job.end !== undefined && !isClosing(material, agent)) ||
     silentAt(job.end ?? material.now)
   ) {
     found.status = 'stopped early';
     const taken = job.taken_nodes?.[node.node];
     if (taken !== undefined) found.taken = taken;
-    const words = taken === undefined ? LOST : `the scheduler took it out of the job at ${formatMoment(taken)}`;
+    const lost = agent?.end_reason === KILLED ? 'its agent was killed, and the next one came after the job' : LOST;
+    const words = taken === undefined ? lost : `the scheduler took it out of the job at ${formatMoment(taken)}`;
     found.reason = refusedWords(agent) ?? words;
-  } else if (job.end === undefined || agent !== undefined) found.status = 'recording';
+  } else if (agent?.end === undefined && (job.end === undefined || agent !== undefined)) found.status = 'recording';
   return found;
 }
 

@@ -1,3 +1,4 @@
+import { KILLED } from '../recording/agent-record.ts';
 import type { Statistics } from '../recording/statistics.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
 import { processCpuSeconds, processPeak } from './processes.ts';
@@ -128,7 +129,9 @@ function recordedCpu({ processes, job, range }: Material, { node, agent }: NodeM
   }
   if (spent === undefined) return undefined;
   const source = whole === 0 ? 'processes' : partly === 0 ? 'records' : 'records and samples';
-  const until = Math.min(job.end ?? Number.NaN, agent?.end ?? Number.NaN);
+  // what they recorded after their agent was killed, the next one has taken over
+  const all = source === 'records' && agent?.end_reason === KILLED;
+  const until = Math.min(job.end ?? Number.NaN, all ? Number.POSITIVE_INFINITY : (agent?.end ?? Number.NaN));
   // nobody knows what they used after the node fell silent
   const window = source === 'processes' || Number.isNaN(until) ? {} : { window_seconds: (until - job.start) / 1e6 };
   return { seconds: spent, source, ...window };

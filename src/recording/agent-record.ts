@@ -3,6 +3,9 @@ import type { Note } from '../sources/host.ts';
 import type { Table } from '../table/table.ts';
 import type { LostSamples } from './lost-samples.ts';
 
+/** Why an agent ended that could not say so itself: the next one of the node has written it down. */
+export const KILLED = 'the agent was killed';
+
 /**
  * node=<n>/agent.json: what the agent is, what it records, what it could not read and why, how it ended.
  * Written when the agent starts, replaced (by rename) now and then, and once more at its end.
