@@ -152,6 +152,8 @@ test('of a part of the job the head and the line speak of the same CPUs, also wh
   assert.deepEqual(told({}), [3, 3, 0.5]);
   // a store leaves out small processes: that none is there is not known
   assert.deepEqual(told({ leftOut: [{ what: 'process', why: 'small' }] }), [3, 1, 0.5]);
+  const whole = (more: Partial<Material>) => report(material(facts, nodes.slice(1), more)).summary.cpu_seconds;
+  assert.deepEqual([whole({}), whole({ leftOut: [{ what: 'process', why: 'small' }] })], [0, undefined]);
 });
 
 test('what a command used on a machine that is not recorded is not the recorded one’s', () => {

@@ -96,7 +96,9 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
   while (next.done !== true) {
     next = collected.next(await summariseStored(stored, next.value.nodes, next.value.options));
   }
-  const recorded = stored.recording.nodes.some(({ tables }) => tables.has('process'));
+  const recorded = stored.recording.nodes.some(
+    ({ tables, agent }) => tables.has('process') || agent?.tables.some(({ name }) => name === 'process'),
+  );
   return recorded ? { ...next.value, leftOut: [NOT_IN_STORES] } : next.value;
 }
 

@@ -94,6 +94,8 @@ function wholeOf(best: CpuUse | undefined, recorded: CpuUse | undefined): CpuUse
 function hadNoProcesses(material: Material, { node, agent, tables }: NodeMaterial): boolean {
   const { job, range, unread = [], leftOut } = material;
   if (agent === undefined || agent.ticks === 0 || agent.scope.members === 'node') return false;
+  // a store leaves out small ones
+  if (leftOut !== undefined) return false;
   // somebody told the agent of the job, and there is no scheduler whose variable its processes would have
   if (agent.service === true && job.scheduler === 'none') return false;
   const sought = agent.tables.some((table) => table.name === 'process');
@@ -103,8 +105,8 @@ function hadNoProcesses(material: Material, { node, agent, tables }: NodeMateria
   ];
   if (!sought || failed.includes('process')) return false;
   if (range === undefined) return !tables.has('process');
-  // a store leaves out small ones; a part without any sample says nothing
-  const ticked = leftOut === undefined && [...tables.values()].some(({ rows }) => rows > 0);
+  // a part without any sample says nothing
+  const ticked = [...tables.values()].some(({ rows }) => rows > 0);
   return ticked && (tables.get('process')?.rows ?? 0) === 0;
 }
 

@@ -59,6 +59,11 @@ test('samples that happen to be close together make no peak', () => {
   const early = rate([0, 0.045, 1, 2], [0, 7, 7, 17])!;
   assert.deepEqual([early.max, early.min], [10, 0]);
   assert.equal(rate([0, 0.045], [0, 7]), undefined);
+  // what grew in the first cell is in no rate between cells: the peak is not below the mean all the same
+  const burst = rate([0.6, 1.4, 2], [0, 80, 82])!;
+  assert.deepEqual([burst.max, burst.mean, burst.min], [82 / 1.4, 82 / 1.4, 2 / 0.6]);
+  const short = rate([0.6, 1.3], [0, 7])!;
+  assert.deepEqual([short.max, short.min, short.p50], [10, 10, 10]);
   // a tick that came so late that the next was due: one rate for both, and the first sample just before a tick none
   const busy = rate([0.73, 1, 2, 3.62, 4, 5], [0, 9, 19, 35.2, 59, 69])!;
   assert.deepEqual([busy.max, busy.max_time, busy.min], [20, 4e6, 10]);

@@ -301,7 +301,16 @@ function measureGrowth(count: number, sparse: boolean, interval: number): Pick<S
       maxTime = times[i]!;
     }
   }
-  if (found === 0) return { increase };
+  const seconds = (times[count - 1]! - times[0]!) / 1e6;
+  const mean = increase / seconds;
+  if (found === 0) {
+    // all samples are in one cell: one rate over all of them, if they are not too close together
+    if (!cells || !(seconds * 2000 >= interval)) return { increase };
+    return {
+      increase,
+      rate: { min: mean, max: mean, max_time: times[count - 1]!, mean, p05: mean, p50: mean, p95: mean },
+    };
+  }
   const [p05, p50, p95] = (
     min === max
       ? [min, min, min]
@@ -309,6 +318,9 @@ function measureGrowth(count: number, sparse: boolean, interval: number): Pick<S
         ? weightedQuantiles(rates, spare, found, THREE)
         : quantiles(rates, found, THREE)
   ) as [number, number, number];
-  const mean = increase / ((times[count - 1]! - times[0]!) / 1e6);
-  return { increase, rate: { min, max, max_time: maxTime, mean, p05, p50, p95 } };
+  // what grew in the first cell is in no rate between cells, but in the mean, and no peak is below that
+  return {
+    increase,
+    rate: { min: Math.min(min, mean), max: Math.max(max, mean), max_time: maxTime, mean, p05, p50, p95 },
+  };
 }

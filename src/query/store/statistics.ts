@@ -106,7 +106,7 @@ function columnOf(asked: Asked, column: Column, values: Values, series: SeriesSt
     ...(quantilesOf(values, real) ?? { p05: first, p25: first, p50: first, p75: first, p95: first }),
   };
   if (column.kind !== 'counter') return { ...found, integral: unstored(column, integral) };
-  return { ...found, ...growthOf(column, values) };
+  return { ...found, ...growthOf(column, values, asked) };
 }
 
 /** undefined: too short for a grid, so there was one value. */
@@ -144,22 +144,29 @@ function heldArea(values: Values, series: SeriesStatistics, area: number): numbe
   return Math.abs(more - about) < Math.abs(area - about) ? more : area;
 }
 
-function growthOf(column: Column, values: Values): Pick<Statistics, 'increase' | 'rate'> {
+/** As `measureGrowth` has it of a recording. */
+function growthOf(
+  column: Column,
+  values: Values,
+  { every, table: { sparse } }: Asked,
+): Pick<Statistics, 'increase' | 'rate'> {
   const at = (what: string): number => values.get(what) ?? Number.NaN;
   const real = (what: string): number => unstored(column, at(what));
   const grown = (values.get('increase') ?? 0) + (values.get('increase_before') ?? 0);
   const increase = at('count_over_time') > 1 ? sampleOf(column, grown) : 0;
   const seconds = at('tlast_over_time') - at('tfirst_over_time');
-  if (!(seconds > 0) || !values.has('rate_max')) return { increase };
-  const [min, max] = [real('rate_min'), real('rate_max')];
+  const mean = increase / seconds;
+  const one = !values.has('rate_max');
+  if (!(seconds > 0) || (one && (sparse || !(seconds * 2000 >= every)))) return { increase };
+  const [min, max] = one ? [mean, mean] : [real('rate_min'), real('rate_max')];
   const between = (what: string): number => (values.has(what) ? Math.min(max, Math.max(min, real(what))) : max);
   return {
     increase,
     rate: {
-      min,
-      max,
-      max_time: Math.round(at('rate_tmax') * 1e6),
-      mean: increase / seconds,
+      min: Math.min(min, mean),
+      max: Math.max(max, mean),
+      max_time: Math.round(at(one ? 'tlast_over_time' : 'rate_tmax') * 1e6),
+      mean,
       p05: between('rate_0.05'),
       p50: between('rate_0.5'),
       p95: between('rate_0.95'),
