@@ -68,7 +68,7 @@ export class TableWriter {
     this.part = lastPart(folder, table.name);
     // an agent that was here before may have left a torn line: never append to its file
     if (!fs.existsSync(this.file)) return;
-    if (table.events === true) this.before = writtenBefore(this.file);
+    if (table.events === true) this.before = writtenBefore(this.file, table.keys.length);
     this.setAside();
   }
 
@@ -95,7 +95,7 @@ export class TableWriter {
 
   private dropKnown(from: number): number {
     if (this.before === undefined) return 0;
-    const dropped = takeOut(this.csv, from, this.before);
+    const dropped = takeOut(this.csv, from, this.before, this.table.keys.length);
     // they come first
     if (dropped === 0) this.before = undefined;
     return dropped;

@@ -6,9 +6,13 @@ const TAIL = 4 << 20;
 
 const NEWLINE = 10;
 const QUOTE = 34;
+const COMMA = 44;
 
-/** The last rows of a file of an agent that was killed: what it has not noted as read comes to the next one once more. */
-export function writtenBefore(file: string, tail = TAIL): Set<string> {
+/**
+ * The last rows of a file of an agent that was killed: what it has not noted as read comes to the next one once more, but
+ * the next one may know less about it. Events with keys are told apart by these and their time, others by all they say.
+ */
+export function writtenBefore(file: string, keys: number, tail = TAIL): Set<string> {
   const fd = fs.openSync(file, 'r');
   try {
     const { size } = fs.fstatSync(fd);
@@ -21,7 +25,7 @@ export function writtenBefore(file: string, tail = TAIL): Set<string> {
     let at = from === 0 ? 0 : rowEnd(bytes, 0, length, quoted);
     for (let next = at; at < length; at = next) {
       next = rowEnd(bytes, at, length);
-      rows.add(bytes.toString('latin1', at, next));
+      rows.add(identity(bytes, at, next, keys));
     }
     return rows;
   } finally {
@@ -30,12 +34,12 @@ export function writtenBefore(file: string, tail = TAIL): Set<string> {
 }
 
 /** Takes the rows from `from` on that are known out of the text; returns how many. */
-export function takeOut(csv: CsvText, from: number, known: ReadonlySet<string>): number {
+export function takeOut(csv: CsvText, from: number, known: ReadonlySet<string>, keys: number): number {
   let dropped = 0;
   let to = from;
   for (let at = from; at < csv.length; ) {
     const next = rowEnd(csv.bytes, at, csv.length);
-    if (known.has(csv.bytes.toString('latin1', at, next))) dropped++;
+    if (known.has(identity(csv.bytes, at, next, keys))) dropped++;
     else {
       csv.bytes.copyWithin(to, at, next);
       to += next - at;
@@ -44,6 +48,15 @@ export function takeOut(csv: CsvText, from: number, known: ReadonlySet<string>):
   }
   csv.length = to;
   return dropped;
+}
+
+/** The time of a row and its keys, which are never quoted; the whole row where there are no keys. */
+function identity(bytes: Buffer, at: number, end: number, keys: number): string {
+  let commas = 0;
+  for (let i = at; keys > 0 && i < end; i++) {
+    if (bytes[i] === COMMA && ++commas > keys) return bytes.toString('latin1', at, i);
+  }
+  return bytes.toString('latin1', at, end);
 }
 
 /** Where the row ends that holds the byte at `at`: arguments may have newlines, which are inside quotes. */
