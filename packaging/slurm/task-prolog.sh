@@ -17,6 +17,10 @@ place=$jobs/../records/job-$name
 for wait in 0.01 0.04 0.1; do
     [ -r "$place" ] || sleep $wait 2>/dev/null
 done
+# a task in a later component of a heterogeneous job has the id of the first, which is on other nodes
+for id in $(env 2>/dev/null | sed -n 's/^SLURM_JOB_ID_HET_GROUP_[0-9]*=\([0-9]*\)$/\1/p' 2>/dev/null); do
+    [ -r "$place" ] || place=$jobs/../records/job-$id
+done
 [ -r "$place" ] && IFS= read -r events <"$place" || exit 0
 [ -w "$events" ] || exit 0
 echo "export TACHO_RECORD=$events"

@@ -25,3 +25,27 @@ test('an epilog ends the run that its prolog has begun, though Slurm names it th
   assert.equal(parseJobFile(text('17r1')).restart, 1);
   assert.equal(parseEndFile(text('17r1.end')).restart, 1);
 });
+
+test('a task finds the place of its job, also in a later component of a heterogeneous job', (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-hooks-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const [jobs, records] = [path.join(folder, 'jobs'), path.join(folder, 'records')];
+  for (const each of [jobs, records]) fs.mkdirSync(each);
+  const library = path.join(folder, 'library.so');
+  fs.writeFileSync(library, '');
+  for (const name of ['job-21', 'job-7r2']) {
+    fs.writeFileSync(path.join(folder, `events-${name}`), '');
+    fs.writeFileSync(path.join(records, name), `${path.join(folder, `events-${name}`)}\n`);
+  }
+  const script = hooks()['task-prolog'].replace(/^library=.*$/m, `library=${library}`);
+  const recordOf = (more: Record<string, string>): string | undefined => {
+    const env = { PATH: process.env.PATH, TACHO_SERVICE_JOBS: jobs, ...more };
+    const { stdout } = spawnSync('/bin/sh', ['-s'], { encoding: 'utf8', env, input: script });
+    return stdout.match(/^export TACHO_RECORD=.*events-(.*)$/m)?.[1];
+  };
+  const groups = { SLURM_JOB_ID_HET_GROUP_0: '20', SLURM_JOB_ID_HET_GROUP_1: '21' };
+  assert.equal(recordOf({ SLURM_JOB_ID: '21' }), 'job-21');
+  assert.equal(recordOf({ SLURM_JOB_ID: '20', ...groups }), 'job-21');
+  assert.equal(recordOf({ SLURM_JOB_ID: '20' }), undefined);
+  assert.equal(recordOf({ SLURM_JOB_ID: '7', SLURM_RESTART_COUNT: '2' }), 'job-7r2');
+});
