@@ -163,6 +163,29 @@ test('sampled one after the other: peaks of memory are not added up; in a part a
   ]);
 });
 
+test('a part of the job: what began and ended in it by its records, the rest as it was sampled there', async () => {
+  const folder = await recordingOf({
+    process_end: [
+      ended(11, 1, 1.5, { usertime: 0.4e6 }),
+      ended(12, 2, 2.5, { usertime: 0.3e6 }),
+      ended(13, 9, 20, { usertime: 7e6 }),
+    ],
+    process_start: [started(11, 1), started(12, 2), started(13, 9)],
+    process: [
+      // sampling saw a tenth of one of them, and one that reaches into the part
+      sampled(12, 2, 2.1, { state: 'R', user_ms: 30 }),
+      sampled(13, 9, 9.5, { state: 'R', user_ms: 200 }),
+      sampled(13, 9, 10, { state: 'R', user_ms: 500 }),
+    ],
+  });
+  const part = (from: number, to: number) => {
+    const { cpu_seconds, cpu_source } = report(gather(openRecording(folder), { from: at(from), to: at(to) })).summary;
+    return [cpu_seconds?.toFixed(3), cpu_source];
+  };
+  assert.deepEqual(part(0, 5), ['0.700', 'records']);
+  assert.deepEqual(part(1.9, 10), ['0.800', 'records and samples']);
+});
+
 test('an end record is whole; one without an end is filled from sampling; one that nobody recorded is sampled', async () => {
   const folder = await recordingOf({
     process_start: [started(10, 1, { uid: 1000 }), started(11, 2, { ppid: 10, uid: 1001 }), started(12, 3)],

@@ -128,8 +128,11 @@ function* collect(
   const nodes = (yield question(chosen, range, REPORT_TABLES)).map((found) => nodeMaterial(found, tell));
   const material: Material = { path: recording.path, job: recording.job, nodes, markers: confine(markers, range), now };
   if (range !== undefined) material.range = range;
-  // records are of whole lives: they say nothing about a part of the job
-  if (range === undefined) {
+  // records are of whole lives: of a part of the job they tell what began and ended in it
+  if (range !== undefined) {
+    const lives = readProcesses(recording, () => [], tell);
+    if (lives !== undefined) material.lives = lives;
+  } else {
     const sampled = (name: string) => seriesOf(nodes.find((n) => n.node === name)!, 'process');
     const processes = options.processes ?? readProcesses(recording, sampled, tell);
     if (processes !== undefined) {

@@ -53,6 +53,8 @@ export interface Material {
   /** By time. */
   markers: readonly Marker[];
   range?: Range;
+  /** Of a part of the job: what processes recorded in all of it. */
+  lives?: ProcessSet;
   /** What could not be read of the recording's files, in words. */
   damage?: readonly string[];
   /** Those among them that say who, what and when: job.json and agent.json. */

@@ -47,7 +47,7 @@ export function cgroupOf(node: NodeMaterial, column: string): Statistics | undef
 /** The job's CPU time on one node, from the best source there is. */
 export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefined {
   const found: CpuUse[] = [];
-  const recorded = recordedCpu(material, node);
+  const recorded = recordedCpu(material, node) ?? partCpu(material, node);
   const sampled = seriesOf(node, 'process');
   const seen = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
   const least = recorded?.seconds ?? seen ?? 0;
@@ -108,6 +108,35 @@ function hadNoProcesses(material: Material, { node, agent, tables }: NodeMateria
   // a part without any sample says nothing
   const ticked = [...tables.values()].some(({ rows }) => rows > 0);
   return ticked && (tables.get('process')?.rows ?? 0) === 0;
+}
+
+/** Of a part of the job: what processes recorded that began and ended in it, and of the others what was sampled there. */
+function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
+  const { lives, range, job } = material;
+  if (lives === undefined || range === undefined) return undefined;
+  const from = Math.max(range.from ?? job.start, job.start);
+  const to = Math.min(range.to ?? Number.POSITIVE_INFINITY, job.end ?? material.now);
+  const told = new Map<number, { start: number; end: number }[]>();
+  let seconds = 0;
+  for (let i = 0; i < lives.length; i++) {
+    const [start, end, used] = [lives.start[i]!, lives.end[i]!, lives.cpu_time[i]!];
+    const exact = lives.source[i] === 'record' || lives.source[i] === 'parent';
+    if (lives.node[i] !== node.node || !exact || !(start >= from && end <= to && used >= 0)) continue;
+    seconds += used / 1e6;
+    const pid = lives.pid[i]!;
+    told.set(pid, [...(told.get(pid) ?? []), { start, end }]);
+  }
+  if (told.size === 0) return undefined;
+  let source: CpuSource = 'records';
+  for (const series of seriesOf(node, 'process')) {
+    const began = Number(series.keys.start) * 1000;
+    const own = told.get(Number(series.keys.pid)) ?? [];
+    if (own.some(({ start, end }) => began > start - 1e6 && began < end + 1e6)) continue;
+    const used = processCpuSeconds(material, node, series) ?? 0;
+    seconds += used;
+    if (used > 0) source = 'records and samples';
+  }
+  return { seconds, source, window_seconds: (to - from) / 1e6 };
 }
 
 /** Kernels tell the CPU time of a process in steps of this, in seconds. */
