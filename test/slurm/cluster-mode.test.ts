@@ -142,9 +142,9 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
     }
 
     test('two users on one node: each has the processes, CPU time and memory of their own job, and is told what was shared', async () => {
-      // one works, the other holds memory
+      // one works for three seconds of CPU time, the other holds memory
       const scripts = {
-        'tacho-b': `bash -c 'exec -a busy-tacho-b dd if=/dev/zero of=/dev/null bs=64k count=300000'; (exec -a idle-tacho-b sleep 6)`,
+        'tacho-b': `bash -c 'ulimit -t 3; exec -a busy-tacho-b dd if=/dev/zero of=/dev/null bs=64k'; (exec -a idle-tacho-b sleep 6)`,
         'tacho-c': `held=$(head -c 100M /dev/zero | tr '\\0' x); (exec -a idle-tacho-c sleep 7); echo \${#held}`,
       } as const;
       const pair = ['tacho-b', 'tacho-c'] as const;
