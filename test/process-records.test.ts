@@ -249,8 +249,10 @@ test('what was recorded after tacho run was killed is taken over by verify', { s
     new Promise<void>((resolve) => child.stdout.on('data', (data) => String(data).includes(word) && resolve()));
   const recording = path.join(cwd, 'r');
   await said('begun');
-  // the launcher ends with its channel; the command goes on
+  // the launcher ends with its channel; the command goes on. A process that waits for the disk dies later than it is killed
+  const killed = new Promise((resolve) => child.once('exit', resolve));
   process.kill(child.pid!, 'SIGKILL');
+  await killed;
   const done = said('done');
   child.stdin.write('go\n');
   await done;
