@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { report } from '../src/judge/report.ts';
-import { memoryLines } from '../src/show/report-head.ts';
-import { meters, nodeRows, processRows, recordWords } from '../src/show/report-rows.ts';
+import { memoryLines, verdict } from '../src/show/report-head.ts';
+import { meters } from '../src/show/report-meters.ts';
+import { nodeRows, processRows, recordWords } from '../src/show/report-rows.ts';
 import { reportText } from '../src/show/report-text.ts';
 import { processTable } from '../src/sources/process-table.ts';
 import { agent, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
@@ -43,6 +44,11 @@ test('a job of some seconds gets no word about its time limit', () => {
   const short = nodes(5, [1], { time_limit_seconds: 86400 });
   assert.equal(found(short, 'time-limit'), undefined);
   assert.equal(found(nodes(600, [1], { time_limit_seconds: 86400 }), 'time-limit')?.severity, 'info');
+});
+
+test('only a job of less than half a minute is too short to judge waste', () => {
+  assert.match(verdict(report(nodes(29, [1.9]))), /; too short to judge waste/);
+  assert.doesNotMatch(verdict(report(nodes(56, [1.9]))), /too short/);
 });
 
 test('CPUs of a process count from its beginning, and not at all when it was too short', () => {

@@ -1,6 +1,7 @@
 import { formatDuration } from '../base/duration.ts';
 import { formatMoment } from '../base/moment.ts';
 import { formatBytes } from '../base/size.ts';
+import { SHORT_JOB_SECONDS } from '../judge/findings/finding.ts';
 import { nodeList } from '../judge/node-list.ts';
 import type { Report } from '../judge/report.ts';
 import { count, figure, percent } from '../judge/words.ts';
@@ -75,7 +76,7 @@ export function verdict(report: Report): string {
   return ended === undefined ? judged(report) : `${ended.text}. ${judged(report, ' else')}`;
 }
 
-function judged({ findings, checks }: Report, else_ = ''): string {
+function judged({ findings, checks, summary }: Report, else_ = ''): string {
   const told = findings.filter((f) => f.severity !== 'info');
   const unmeasurable = checks.filter((c) => c.outcome === 'unmeasurable').length;
   const blind = unmeasurable === 0 ? '' : `; ${count(unmeasurable, 'check')} could not be made`;
@@ -84,9 +85,8 @@ function judged({ findings, checks }: Report, else_ = ''): string {
     const more = told.length - 1;
     return `${worst.text}${more === 0 ? '' : `, and ${more === 1 ? 'one more finding' : `${more} more findings`}`}.`;
   }
-  const short = checks.some((c) => c.outcome === 'skipped' && c.why?.includes('too short'));
   const fine = checks.filter((c) => c.outcome === 'fine').length;
-  const waste = short ? '; too short to judge waste' : '';
+  const waste = summary.wall_seconds < SHORT_JOB_SECONDS ? '; too short to judge waste' : '';
   return `Nothing${else_} wrong found by ${count(fine, 'check')}${waste}${blind}.`;
 }
 

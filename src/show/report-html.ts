@@ -4,13 +4,11 @@ import type { Report } from '../judge/report.ts';
 import { percent } from '../judge/words.ts';
 import { gpuMap, meterBar } from './report-drawings.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
+import { energyWords, hoursWords, meters } from './report-meters.ts';
 import {
-  energyWords,
   figureRows,
   flowRows,
   gpuRows,
-  hoursWords,
-  meters,
   nodeRows,
   operationRows,
   phaseRows,

@@ -3,14 +3,12 @@ import type { Report } from '../judge/report.ts';
 import { percent } from '../judge/words.ts';
 import { foldRows } from './fold-rows.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
+import { energyWords, hoursWords, meters } from './report-meters.ts';
 import {
-  energyWords,
   figureRows,
   flowRows,
   gpuMark,
   gpuRows,
-  hoursWords,
-  meters,
   nodeRows,
   operationRows,
   phaseRows,

@@ -5,14 +5,12 @@ import { count, percent } from '../judge/words.ts';
 import { foldRows, MOST_ROWS } from './fold-rows.ts';
 import { type Paint, paint } from './paint.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './report-head.ts';
+import { energyWords, hoursWords, meters } from './report-meters.ts';
 import {
-  energyWords,
   figureRows,
   flowRows,
   gpuMark,
   gpuRows,
-  hoursWords,
-  meters,
   nodeMark,
   nodeRows,
   operationRows,

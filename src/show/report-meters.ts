@@ -1,0 +1,100 @@
+import { formatDuration } from '../base/duration.ts';
+import { formatBytes } from '../base/size.ts';
+import type { Report } from '../judge/report.ts';
+import { count, energy, figure, percent } from '../judge/words.ts';
+
+/** A meter of the part "asked for and used". */
+export interface Meter {
+  name: string;
+  /** 0 to 1; undefined: nothing to hold it against. */
+  share?: number;
+  text: string;
+}
+
+const MEMORY_WORDS = {
+  cgroup: 'cgroup',
+  processes: 'processes',
+  process: 'largest process',
+  node: 'whole node',
+};
+
+/** Asked for against used, in the order that people care about. */
+export function meters(report: Report): Meter[] {
+  const { summary: s, job, nodes } = report;
+  const found: Meter[] = [];
+  const wall = formatDuration(s.wall_seconds);
+  if (s.time_used !== undefined)
+    found.push({ name: 'time', share: s.time_used, text: `${wall} of ${formatDuration(s.time_limit_seconds!)}` });
+  else found.push({ name: 'time', text: `${wall}${job.state === 'running' ? ' so far' : ''}` });
+  const own = job.command_use;
+  if (s.cpu_seconds === undefined) {
+    const only = own === undefined ? '' : `; the command itself used ${formatDuration(own.cpu_seconds)} (wait4)`;
+    found.push({ name: 'CPU', text: `not measured${only}` });
+  } else {
+    const hours = s.cpu_seconds / 3600;
+    // the line has no room for more
+    const who = s.cpu_source === 'records and samples' ? 'mixed' : s.cpu_source;
+    const spent = `${hours >= 24 ? `${figure(hours)} CPU h` : formatDuration(s.cpu_seconds)} (${who})`;
+    const busy =
+      s.cpu_utilization === undefined
+        ? ''
+        : `${s.cpus_busy!.toFixed(s.cpus_busy! < 10 ? 1 : 0)} of ${count(s.cpus_measured!, 'CPU')}, `;
+    const seen = nodes.filter((n) => n.cpu_seconds !== undefined).length;
+    const part = seen < nodes.length ? `, ${seen} of ${count(nodes.length, 'node')} measured` : '';
+    found.push({
+      name: 'CPU',
+      text: busy + spent + part,
+      ...(s.cpu_utilization === undefined ? {} : { share: s.cpu_utilization }),
+    });
+  }
+  found.push(memoryMeter(report));
+  if (s.gpu_utilization !== undefined) {
+    found.push({
+      name: 'GPU',
+      share: s.gpu_utilization,
+      text: `${figure(Number((s.gpu_utilization * s.gpus!).toFixed(1)))} of ${count(s.gpus!, 'GPU')} on average`,
+    });
+  } else if ((s.gpus ?? 0) > 0) found.push({ name: 'GPU', text: `${count(s.gpus!, 'GPU')}, use not measured` });
+  if (s.gpu_memory_peak_bytes !== undefined && s.gpu_memory_total_bytes !== undefined) {
+    found.push({
+      name: 'GPU memory',
+      share: s.gpu_memory_peak_bytes / s.gpu_memory_total_bytes,
+      text: `${formatBytes(s.gpu_memory_peak_bytes)} of ${formatBytes(s.gpu_memory_total_bytes)} on the fullest card`,
+    });
+  }
+  return found;
+}
+
+function memoryMeter({ summary: s, job }: Report): Meter {
+  if (s.memory_peak_bytes === undefined) {
+    const own = job.command_use?.max_rss_bytes;
+    const only = own === undefined ? '' : `; the command’s own largest process had ${formatBytes(own)} (wait4)`;
+    return { name: 'memory', text: `not measured${only}` };
+  }
+  const where = s.nodes > 1 ? ` on ${s.memory_peak_node}` : '';
+  const how = MEMORY_WORDS[s.memory_source!];
+  const used = formatBytes(s.memory_peak_bytes);
+  if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${where} (${how})` };
+  return {
+    name: 'memory',
+    share: s.memory_peak_bytes / s.memory_limit_bytes,
+    text: `${used} of ${formatBytes(s.memory_limit_bytes)}${where} (${how})`,
+  };
+}
+
+/** "41.2 kWh by counters (CPUs, memory, GPUs)". */
+export function energyWords({ summary: s }: Report): string | undefined {
+  if (s.energy_joules === undefined) return undefined;
+  const how = { counter: 'by counters', 'integrated power': 'from sampled power', both: 'counters and sampled power' };
+  const part = (s.energy_coverage ?? 1) < 1 ? `, ${percent(s.energy_coverage)} of the nodes` : '';
+  const parts = s.energy_covers!.join(', ');
+  const covers = parts === 'node' ? 'whole nodes' : parts === 'GPUs' ? 'GPUs only' : parts;
+  return `${energy(s.energy_joules)} ${how[s.energy_source!]} (${covers}${part})`;
+}
+
+export function hoursWords({ summary: s }: Report): string {
+  const parts = [`${figure(s.node_hours)} node`];
+  if (s.core_hours !== undefined) parts.push(`${figure(s.core_hours)} core`);
+  if (s.gpu_hours !== undefined) parts.push(`${figure(s.gpu_hours)} GPU`);
+  return parts.join(', ');
+}
