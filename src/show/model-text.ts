@@ -17,7 +17,7 @@ const operationsOf = (model: Model): string[] => [...modelTables(model).keys()].
 export function modelLine(models: readonly Model[]): string {
   return models
     .map((model) => {
-      const features = Object.keys(model.jobs[0]?.features ?? {}).length;
+      const features = modelTables(model).get('')!.features.size;
       const parts = [
         count(model.jobs.length, 'job'),
         count(features, 'feature'),

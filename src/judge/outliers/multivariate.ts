@@ -4,7 +4,7 @@ import { isolationForest } from './isolation-forest.ts';
 import { squaredDistances } from './mahalanobis.ts';
 import type { Matrix } from './matrix.ts';
 import { robustCovariance } from './robust-covariance.ts';
-import type { Spread } from './spread.ts';
+import { type Spread, spreadOf } from './spread.ts';
 
 export interface Fitted {
   /** A score above this is a vote. */
@@ -98,20 +98,48 @@ export interface Together {
 }
 
 /**
- * Features that vary in more than half of the rows, none the double of another. Where not every row has each of them,
- * those features and rows that together hold most values.
+ * Features that vary in more than half of the rows, none the double of another, and how they spread. Where not every
+ * row has each of them, those features and rows that together hold most values: the others say nothing of what is usual.
  */
-export function togetherFeatures(table: FeatureTable, spreads: ReadonlyMap<string, Spread>): Together {
+export function togetherFeatures(
+  table: FeatureTable,
+  all: ReadonlyMap<string, Spread>,
+): Together & { spreads: ReadonlyMap<string, Spread> } {
   const rank = (name: string): number => (FIRST.indexOf(name) + FIRST.length + 1) % (FIRST.length + 1);
-  const varying = [...table.features.keys()].filter((name) => (spreads.get(name)?.median_distance ?? 0) > 0);
-  const { features, rows } = mostValues(table, varying);
+  const names = [...table.features.keys()];
+  const varies = (spreads: ReadonlyMap<string, Spread>, name: string): boolean =>
+    (spreads.get(name)?.median_distance ?? 0) > 0;
+  let spreads = all;
+  let found = mostValues(
+    table,
+    names.filter((name) => varies(spreads, name)),
+  );
+  if (found.rows.length < table.rows) {
+    // a feature may vary among these alone, and not among all
+    spreads = spreadsOf(table, found.rows, names);
+    found = mostValues(
+      table,
+      names.filter((name) => varies(spreads, name)),
+    );
+    spreads = spreadsOf(table, found.rows, found.features);
+  }
+  const { features, rows } = found;
   const chosen: { name: string; values: Float64Array }[] = [];
   const known = takeFeatures(table, rows, features);
-  for (const name of features.sort((a, b) => rank(a) - rank(b))) {
+  for (const name of features.filter((each) => varies(spreads, each)).sort((a, b) => rank(a) - rank(b))) {
     const values = clipped(known.features.get(name)!, spreads.get(name)!);
     if (chosen.every((other) => Math.abs(correlation(values, other.values)) < SAME)) chosen.push({ name, values });
   }
-  return { features: chosen.map(({ name }) => name), rows };
+  return { features: chosen.map(({ name }) => name), rows, spreads };
+}
+
+function spreadsOf(table: FeatureTable, rows: Uint32Array, names: readonly string[]): Map<string, Spread> {
+  const spreads = new Map<string, Spread>();
+  for (const [name, values] of takeFeatures(table, rows, names).features) {
+    const spread = spreadOf(values);
+    if (spread !== undefined) spreads.set(name, spread);
+  }
+  return spreads;
 }
 
 /** More features than this, no method takes. */

@@ -122,6 +122,13 @@ test('a job that lacks features is not judged together; the others are', async (
     without.methods.slice(3).map(({ features }) => features),
     methods.slice(3).map(({ features }) => features),
   );
+  // however far off it is in what is known of it
+  const far = await castVotes(tableOf({ ...jobs, duration: jobs.duration!.with(5, 9e12) }), { all: true });
+  for (const ballot of [{ verdicts }, far])
+    assert.deepEqual(
+      ballot.verdicts.toSpliced(5, 1).map(({ together }) => together),
+      without.verdicts.map(({ together }) => together),
+    );
 });
 
 test('a feature that only some have takes nobody out of the vote', async () => {

@@ -151,7 +151,7 @@ async function voteTogether(
     if (usual.rows < method.needs) use.left_out = tooFew(method.needs, usual.rows);
     if (use.left_out !== undefined || candidates.length === 0) continue;
     chosen ??= chooseTogether(table, usual, spreads);
-    const { order, learnFrom, rows } = chosen;
+    const { order, learnFrom, rows, standard } = chosen;
     const many = Math.min(method.mostFeatures, Math.floor(rows / method.rowsPerFeature), order.length);
     if (rows < method.needs && rows > 0) use.left_out = `${tooFew(method.needs, rows)} with the same features`;
     else if (many < 2) use.left_out = 'fewer than two features vary by themselves';
@@ -167,7 +167,7 @@ async function voteTogether(
     const places = allRows(candidates.length).filter((at) => chosen!.complete.has(candidates[at]!));
     const known = places.map((at) => candidates[at]!);
     const scores = new Float64Array(candidates.length).fill(Number.NaN);
-    const given = fitted.scores(standardised(takeFeatures(table, known, features), features, spreads));
+    const given = fitted.scores(standard(table, known, features));
     places.forEach((at, i) => {
       scores[at] = given[i]!;
     });
@@ -178,22 +178,25 @@ async function voteTogether(
 }
 
 /** What can be taken together, of the rows that are learned from and of those that are judged. */
-function chooseTogether(table: FeatureTable, usual: FeatureTable, spreads: ReadonlyMap<string, Spread>) {
-  const { features, rows } = togetherFeatures(usual, spreads);
+function chooseTogether(table: FeatureTable, usual: FeatureTable, all: ReadonlyMap<string, Spread>) {
+  const { features, rows, spreads } = togetherFeatures(usual, all);
   const judged = table === usual ? features : mostValues(table, features).features;
   const order = features.filter((name) => judged.includes(name));
   const complete = new Set(completeRows(table, order));
   const lacks = (row: number): string[] => order.filter((name) => !Number.isFinite(table.features.get(name)![row]));
+  const standard = (from: FeatureTable, which: Uint32Array, names: readonly string[]): Matrix =>
+    standardised(takeFeatures(from, which, names), names, spreads);
   /** Put in order once for all methods that take as many features. */
   const known = new Map<number, Matrix>();
   return {
     order,
     rows: rows.length,
     complete,
+    standard,
     incomplete: () =>
       [...allRows(table.rows)].filter((row) => !complete.has(row)).map((row) => ({ row, lacks: lacks(row) })),
     learnFrom(names: readonly string[]): Matrix {
-      const made = known.get(names.length) ?? inOrder(standardised(takeFeatures(usual, rows, names), names, spreads));
+      const made = known.get(names.length) ?? inOrder(standard(usual, rows, names));
       known.set(names.length, made);
       return made;
     },
