@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
 import { VERSION } from '../base/version.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { TableWriter, type WriterOptions } from '../recording/append.ts';
@@ -102,7 +103,7 @@ export class Agent {
     this.jumpsBefore = this.clock.jumps.length;
     this.cpuBefore = options.shared === true ? usedCpu() : 0;
     this.interval = Math.round(options.intervalSeconds * 1e6);
-    fs.mkdirSync(options.folder, { recursive: true, mode: 0o700 });
+    makeFolder(options.folder, 0o700);
     const live = new Host();
     this.statm = live.tryKeep('/proc/self/statm', true);
     this.page = pageBytes(live);

@@ -17,6 +17,16 @@ test('a folder is made with those above it, and may be there already', (t) => {
   assert.throws(() => makeFolder(path.join(folder, 'file', 'below')), { code: 'ENOTDIR' });
 });
 
+test('nobody makes folders by Node\'s own "recursive"', () => {
+  const src = path.join(import.meta.dirname, '..');
+  const files = fs.globSync('**/*.ts', { cwd: src }).filter((file) => !/(^|\/)test-|\.test\.ts$/.test(file));
+  const loops = /mkdir(Sync)?\([^;]*recursive: true/;
+  assert.deepEqual(
+    files.filter((file) => loops.test(fs.readFileSync(path.join(src, file), 'utf8'))),
+    [],
+  );
+});
+
 test('where no folder can be made, that is said', () => {
   assert.throws(() => makeFolder('/proc/tacho/deep'), { code: 'ENOENT' });
 });

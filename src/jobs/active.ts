@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
 import type { Job } from '../recording/job.ts';
 import { readJob } from '../recording/open.ts';
 import { replaceJson } from '../recording/replace.ts';
@@ -31,14 +32,23 @@ function registry(env: Environment): string {
   const run = env.XDG_RUNTIME_DIR;
   // jobs often inherit the variable from a login node whose folder is not here
   const folder = run !== undefined && ownFolder(run) === undefined ? path.join(run, 'tacho') : `/tmp/tacho-${uid}`;
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const wrong = ownFolder(folder);
+  const wrong = cannotMake(folder) ?? ownFolder(folder);
   if (wrong !== undefined) {
     throw new Fault(`cannot use ${folder} to note which recordings go on: ${wrong}`, {
       hint: 'set TACHO_RECORDING to the recording, or XDG_RUNTIME_DIR to a folder of your own',
     });
   }
   return folder;
+}
+
+function cannotMake(folder: string): string | undefined {
+  try {
+    makeFolder(folder, 0o700);
+  } catch (error) {
+    // what is there in its place is looked at next
+    return code(error) === 'EEXIST' ? undefined : reason(error);
+  }
+  return undefined;
 }
 
 /** Undefined, or why the folder is not this user's alone. */

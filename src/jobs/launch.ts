@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatDuration } from '../base/duration.ts';
 import { Fault, reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
 import { ours } from '../base/ours.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
@@ -50,7 +51,7 @@ export interface Launched extends ProcessId {
 /** Starts one agent on each node, and leaves them running when this process ends. */
 export function startAgents(options: AgentsOptions): Launched[] {
   const { recording, job, nodes } = options;
-  for (const node of nodes) fs.mkdirSync(path.join(recording, nodeFolder(node)), { recursive: true, mode: 0o700 });
+  for (const node of nodes) makeFolder(path.join(recording, nodeFolder(node)), 0o700);
   const launchers = schedulerOf(options).launch(plan(options, agentCommand(options)), job.id);
   return launchers.map((launcher) => launchDetached(launcher, logOf(recording, launcher)));
 }

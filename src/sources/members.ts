@@ -5,7 +5,7 @@ import { bootMilliseconds } from './boot-time.ts';
 import type { Host } from './host.ts';
 import { type Lister, listCgroup, listProcesses } from './member-lists.ts';
 import { pidCounter } from './pid-counter.ts';
-import { emptyStat, readStat, TICK_MS } from './process-stat.ts';
+import { ENDED, emptyStat, readStat, TICK_MS } from './process-stat.ts';
 import type { Scope } from './scope.ts';
 
 /** A process of the job. A pid is used again some day; with its start (clock ticks after boot) it is unique. */
@@ -39,8 +39,6 @@ const SCRIPT_MS = 500;
 const WORKED = 2;
 /** What the kernel calls Tacho when nothing else is left of it. */
 const NAMES: readonly (string | undefined)[] = ['tacho', 'node', 'MainThread'];
-/** Z, the state of a process that has ended. */
-const ENDED = 90;
 /** Members that lead or led a session or a process group; of very many the oldest are let go. */
 const LEADERS_KEPT = 4096;
 

@@ -22,6 +22,9 @@ export interface ProcessStat {
   nameEnd: number;
 }
 
+/** Z, the state of a process that has ended and that nobody has collected. */
+export const ENDED = 90;
+
 /** Linux tells user space about 100 ticks a second on every machine, whatever the kernel's own rate is. */
 export const TICK_MS = 10;
 

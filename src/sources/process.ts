@@ -7,7 +7,7 @@ import { type Member, watchMembers } from './members.ts';
 import { pageBytes } from './page-bytes.ts';
 import { printable } from './printable.ts';
 import { DENIED, GONE, type ProcessFile, processFiles } from './process-files.ts';
-import { emptyStat, readStat, TICK_MS } from './process-stat.ts';
+import { ENDED, emptyStat, readStat, TICK_MS } from './process-stat.ts';
 import * as at from './process-table.ts';
 import { processTable } from './process-table.ts';
 import type { SourceKind } from './source.ts';
@@ -325,9 +325,8 @@ export const process: SourceKind = {
 
 const IO = [at.READ_CHARS, at.WRITTEN_CHARS, at.READ, at.WRITTEN];
 const MEMORY = [at.ANON, at.FILE, at.SHMEM, at.SWAP];
-/** X and Z, the states of a process that has gone, and of one that nobody has collected. */
+/** X, the state of a process that has gone. */
 const GONE_STATE = 88;
-const ENDED = 90;
 const LETTERS = Array.from({ length: 256 }, (_, c) => String.fromCharCode(c));
 
 const STATUS_FIELDS = (

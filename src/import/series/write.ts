@@ -65,7 +65,7 @@ export class SealedRecording {
 
   private node(name: string): string {
     const folder = path.join(this.temporary, nodeFolder(name));
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     return folder;
   }
 }
