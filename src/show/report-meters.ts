@@ -73,7 +73,7 @@ function memoryMeter({ summary: s, job }: Report): Meter {
   }
   const where = s.nodes > 1 ? ` on ${s.memory_peak_node}` : '';
   const how = MEMORY_WORDS[s.memory_source!];
-  const used = formatBytes(s.memory_peak_bytes);
+  const used = `${s.memory_source === 'processes' ? 'at most ' : ''}${formatBytes(s.memory_peak_bytes)}`;
   if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${where} (${how})` };
   return {
     name: 'memory',

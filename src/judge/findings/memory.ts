@@ -4,7 +4,7 @@ import { nodeList } from '../node-list.ts';
 import type { NodeReport } from '../nodes.ts';
 import type { Facts } from '../report.ts';
 import { count, listed, percent } from '../words.ts';
-import { type Answer, type Check, sampled } from './finding.ts';
+import { type Answer, type Check, type Finding, sampled } from './finding.ts';
 
 /** Less than this share of what was asked for leaves memory that others wait for. */
 export const UNUSED_BELOW = 0.5;
@@ -59,6 +59,12 @@ const WHERE = {
 
 const fill = (n: NodeReport): number => n.memory_peak_bytes! / n.memory_limit_bytes!;
 
+/** What was used at least: peaks of processes that are added up count pages that they share several times. */
+function least({ summary }: Facts, n: NodeReport): number {
+  if (n.memory_source !== 'processes') return n.memory_peak_bytes!;
+  return (summary.memory_peak_node === n.node ? summary.memory?.process_peak_max : undefined) ?? 0;
+}
+
 export const memoryUnused: Check = {
   id: 'memory-unused',
   title: 'memory that was asked for and not used',
@@ -102,30 +108,33 @@ export const memoryUnused: Check = {
 export const memoryNearLimit: Check = {
   id: 'memory-near-limit',
   title: 'memory close to its limit',
-  help: 'A node used more than 90 % of the memory the job may have there.',
+  help: 'A node used more than 90 % of the memory the job may have there. Where only the peaks of its processes added up come so far, it is advice: pages that processes share count several times in them.',
   needs: 'the job’s memory and its limit',
   kind: 'trouble',
   look(facts) {
     const nodes = measured(facts);
     if (!Array.isArray(nodes)) return nodes;
     const full = (nodes as NodeReport[]).filter((n) => fill(n) > NEAR_LIMIT);
-    if (full.length === 0) return [];
-    const fullest = full.reduce((a, b) => (fill(b) > fill(a) ? b : a));
+    const sure = full.filter((n) => least(facts, n) > NEAR_LIMIT * n.memory_limit_bytes!);
+    if (sure.length === 0) return full.length === 0 ? [] : [perhapsFull(facts, full)];
+    const fullest = sure.reduce((a, b) => (fill(b) > fill(a) ? b : a));
+    const used = least(facts, fullest);
     // page cache fills what is free and is given back when it is needed
     const anon = facts.summary.memory_peak_node === fullest.node ? facts.summary.memory?.cgroup_anon_max : undefined;
     const cache = anon !== undefined && anon < fullest.memory_limit_bytes! * NEAR_LIMIT;
     const more = roundedUp(fullest.memory_peak_bytes! * MARGIN);
+    const exact = fullest.memory_source === 'cgroup' || fullest.memory_source === 'node';
     return [
       {
         id: 'memory-near-limit',
         severity: cache ? 'info' : 'warning',
-        text: `Memory reached ${percent(fill(fullest))} of its limit on ${listed(full.map((n) => n.node))}${cache ? ', much of it file cache' : ''}`,
+        text: `Memory reached ${exact ? '' : 'at least '}${percent(used / fullest.memory_limit_bytes!)} of its limit on ${listed(sure.map((n) => n.node))}${cache ? ', much of it file cache' : ''}`,
         evidence: [
-          ...full.slice(0, 8).map((n) => ({
-            text: `${n.node}: ${formatBytes(n.memory_peak_bytes!)} of ${formatBytes(n.memory_limit_bytes!)} (${words(n)})`,
+          ...sure.slice(0, 8).map((n) => ({
+            text: `${n.node}: ${formatBytes(least(facts, n))} of ${formatBytes(n.memory_limit_bytes!)} (${n.memory_source === 'processes' ? 'largest process' : words(n)})`,
             from: WHERE[n.memory_source!],
             node: n.node,
-            value: n.memory_peak_bytes!,
+            value: least(facts, n),
             threshold: n.memory_limit_bytes! * NEAR_LIMIT,
           })),
           ...(anon === undefined
@@ -145,14 +154,52 @@ export const memoryNearLimit: Check = {
             ? 'Run on a machine with more memory, or on more nodes.'
             : `Ask for more, e.g. ${memoryRequest(facts, more)}, or use more nodes.`,
         confidence: fullest.memory_source === 'cgroup' ? 'high' : 'medium',
-        confidence_reason:
-          fullest.memory_source === 'cgroup'
-            ? 'peak counted by the kernel'
-            : 'shared pages are counted once for each process',
+        confidence_reason: sureBecause(fullest),
       },
     ];
   },
 };
+
+function sureBecause({ memory_source }: NodeReport): string {
+  if (memory_source === 'cgroup') return 'peak counted by the kernel';
+  return memory_source === 'node' ? 'counted for the whole node, also for others on it' : 'one process had so much';
+}
+
+/** Of nodes of which only an upper bound lies near the limit. */
+function perhapsFull(facts: Facts, full: readonly NodeReport[]): Finding {
+  const fullest = full.reduce((a, b) => (fill(b) > fill(a) ? b : a));
+  const largest = least(facts, fullest);
+  const evidence = (n: NodeReport, text: string, value: number) => ({
+    text: `${n.node}: ${text}`,
+    from: WHERE.processes,
+    node: n.node,
+    value,
+    threshold: n.memory_limit_bytes! * NEAR_LIMIT,
+  });
+  return {
+    id: 'memory-near-limit',
+    severity: 'advice',
+    text: `Memory may have come near its limit on ${listed(full.map((n) => n.node))}: the peaks of all processes add up to ${percent(fill(fullest))}`,
+    evidence: [
+      ...full
+        .slice(0, 8)
+        .map((n) =>
+          evidence(
+            n,
+            `at most ${formatBytes(n.memory_peak_bytes!)} of ${formatBytes(n.memory_limit_bytes!)} (${words(n)})`,
+            n.memory_peak_bytes!,
+          ),
+        ),
+      ...(largest > 0
+        ? [evidence(fullest, `at least ${formatBytes(largest)} (largest process of the fullest node)`, largest)]
+        : []),
+    ],
+    advice:
+      'Nothing to do where processes share their memory, as forked ones do; where each has its own, ask for more. In a cgroup of its own a job’s memory is counted exactly.',
+    confidence: 'low',
+    confidence_reason: 'an upper bound: pages that processes share count once for each of them',
+  };
+}
 
 export const outOfMemory: Check = {
   id: 'out-of-memory',
