@@ -294,17 +294,28 @@ test('a recording of a newer version among others is left out, said, and told by
   const newer = await makeRecording({ folder: path.join(parent, 'b'), seconds: 3 });
   const file = path.join(newer, 'job.json');
   fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), format: 99 }));
+  const each = fs.readdirSync(parent).map((name) => path.join(parent, name));
   for (const [args, shown] of [
     [['report', parent], /job 21|21/],
+    [['report', ...each], /job 21|21/],
     [['export', parent, '--table', 'load'], /,c1,21,/],
+    [['export', ...each, '--table', 'load'], /,c1,21,/],
     [['verify', parent], /a: sound/],
+    [['verify', ...each], /a: sound/],
+    [['list', '--tables', ...each], /load/],
     [['ls', parent], /c1 /],
     [['seal', parent], /a: /],
+    [['seal', ...each], /a: /],
   ] as const) {
     const answer = tacho(args);
-    assert.match(answer.out, shown, args[0]);
-    assert.match(answer.err, /^tacho: left out: .*b\/job.json was written by a newer Tacho[^\n]*\n$/, args[0]);
-    assert.equal(answer.code, 1, args[0]);
+    assert.match(answer.out, shown, args.join(' '));
+    assert.match(answer.err, /^tacho: left out: .*b\/job.json was written by a newer Tacho[^\n]*\n$/, args.join(' '));
+    assert.equal(answer.code, 1, args.join(' '));
+  }
+  for (const names of [each, each.toReversed()]) {
+    const compared = tacho(['compare', ...names]);
+    assert.match(compared.err, /^tacho: .*b\/job.json was written by a newer Tacho[^\n]*\n +update Tacho/);
+    assert.equal(compared.code, 1);
   }
 });
 

@@ -51,13 +51,10 @@ async function jobsThere(
 
 function jobsHere(names: readonly string[], tags: readonly string[]): MeasuredJob[] {
   const wanted = Object.entries(parseTags(tags));
-  const found = new Map<string, Recording>();
-  for (const name of names.length === 0 ? ['.'] : names) {
-    for (const recording of recordingsNamed(name)) found.set(recording.path, recording);
-  }
-  const jobs = [...found.values()].filter(({ job }) => wanted.every(([key, value]) => job.tags[key] === value));
+  const found = findRecordings(names.length === 0 ? ['.'] : names.flatMap(pathsNamed));
+  const jobs = found.filter(({ job }) => wanted.every(([key, value]) => job.tags[key] === value));
   if (jobs.length === 0) {
-    throw new Fault(`none of ${count(found.size, 'job')} has the tag ${tags.join(', ')}`, {
+    throw new Fault(`none of ${count(found.length, 'job')} has the tag ${tags.join(', ')}`, {
       hint: 'tacho report FOLDER --format json has the tags of jobs, as job.tags',
     });
   }
@@ -65,8 +62,8 @@ function jobsHere(names: readonly string[], tags: readonly string[]): MeasuredJo
   return measuredRecordings(jobs);
 }
 
-function recordingsNamed(name: string): Recording[] {
-  if (fs.existsSync(name) || name.includes('/')) return findRecordings([name]);
+function pathsNamed(name: string): string[] {
+  if (fs.existsSync(name) || name.includes('/')) return [name];
   // an id, perhaps: of a job that lies here
   let here: Recording[] = [];
   try {
@@ -74,7 +71,7 @@ function recordingsNamed(name: string): Recording[] {
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
   }
-  return here.length > 0 ? here : findRecordings([name]);
+  return here.length > 0 ? here.map(({ path }) => path) : [name];
 }
 
 /** One job by its name. */

@@ -76,7 +76,7 @@ test('what is no recording, is newer, or is not there is refused with what to do
   assert.throws(() => openRecording(folder), fault(/newer Tacho \(format 99; this one reads up to 1\)/, /update/));
 });
 
-test('one recording of a newer version in a folder is left out; named itself, or alone, it is the answer', async () => {
+test('a recording of a newer version is left out, in a folder or named; alone, it is the answer', async () => {
   const collection = temporary();
   const newer = path.join(collection, 'newer');
   await makeRecording({ folder: newer });
@@ -90,7 +90,13 @@ test('one recording of a newer version in a folder is left out; named itself, or
   assert.deepEqual(find(collection), ['18', '19']);
   assert.equal(said.length, 1);
   assert.match(said[0]!, /newer\/job.json was written by a newer Tacho/);
-  assert.throws(() => find(collection, newer), fault(/newer Tacho/, /update/));
+  assert.deepEqual(find(newer, path.join(collection, 'z'), '/nowhere', path.join(collection, 'ours')), ['19', '18']);
+  assert.deepEqual(
+    said.slice(1).map((why) => /newer Tacho|cannot open/.exec(why)![0]),
+    ['newer Tacho', 'cannot open'],
+  );
+  assert.throws(() => find(newer, newer), fault(/newer Tacho/, /update/));
+  assert.throws(() => findRecordings([collection, newer]), fault(/newer Tacho/, /update/));
 });
 
 test('names are ordered as people count', () => {

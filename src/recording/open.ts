@@ -58,34 +58,39 @@ export function readJob(folder: string): Job | undefined {
 /**
  * Opens every recording among the paths: a path is a recording, or a folder that holds some (at any depth, up to four
  * levels; other people's links are not followed). What was added to a folder since is simply there the next time. With
- * `leftOut`, one among others in a folder that cannot be opened (written by a newer version, private) is told to it and
- * keeps none of them from being opened.
+ * `leftOut`, what cannot be opened (written by a newer version, private, no recording) is told to it and keeps none of
+ * the others from being opened; fewer than `least` are no answer.
  */
-export function findRecordings(paths: readonly string[], leftOut?: (why: Fault) => void): Recording[] {
+export function findRecordings(paths: readonly string[], leftOut?: (why: Fault) => void, least = 1): Recording[] {
   const found = new Map<string, Recording>();
+  const refused: Fault[] = [];
+  const orRefused = (open: () => void): void => {
+    try {
+      open();
+    } catch (error) {
+      if (leftOut === undefined || !(error instanceof Fault)) throw error;
+      refused.push(error);
+    }
+  };
   for (const start of paths) {
-    const folders = recordingFolders(start);
-    const refused: Fault[] = [];
-    for (const folder of folders) {
-      const key = path.resolve(folder);
-      if (found.has(key)) continue;
-      try {
-        found.set(key, openRecording(folder));
-      } catch (error) {
-        if (leftOut === undefined || !(error instanceof Fault)) throw error;
-        refused.push(error);
+    orRefused(() => {
+      for (const folder of someFolders(start)) {
+        const key = path.resolve(folder);
+        if (!found.has(key)) orRefused(() => found.set(key, openRecording(folder)));
       }
-    }
-    // nothing else is there that could be the answer
-    if (refused.length > 0 && refused.length === folders.length) throw refused[0];
-    for (const why of refused) leftOut!(why);
-    if (folders.length === 0) {
-      throw new Fault(`no recording in ${start}: looked for folders with job.json or node=NAME, four levels deep`, {
-        hint: 'tacho run -o FOLDER -- COMMAND makes one; tacho demo makes one to look at',
-      });
-    }
+    });
   }
+  if (refused.length > 0 && found.size < least) throw refused[0];
+  for (const why of refused) leftOut!(why);
   return [...found.values()];
+}
+
+function someFolders(start: string): string[] {
+  const folders = recordingFolders(start);
+  if (folders.length > 0) return folders;
+  throw new Fault(`no recording in ${start}: looked for folders with job.json or node=NAME, four levels deep`, {
+    hint: 'tacho run -o FOLDER -- COMMAND makes one; tacho demo makes one to look at',
+  });
 }
 
 /** The folders below `start` (or `start` itself) that are recordings, by name. */
