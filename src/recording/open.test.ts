@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { jobOf, makeRecording, temporary } from '../../test/make-recording.ts';
 import { Fault } from '../base/fault.ts';
-import { byName, findRecordings, openRecording } from './open.ts';
+import { byName, findRecordings, openRecording, recordingFolders } from './open.ts';
 
 const fault = (message: RegExp, hint: RegExp) => (error: unknown) => {
   assert.ok(error instanceof Fault);
@@ -97,6 +97,29 @@ test('a recording of a newer version is left out, in a folder or named; alone, i
   );
   assert.throws(() => find(newer, newer), fault(/newer Tacho/, /update/));
   assert.throws(() => findRecordings([collection, newer]), fault(/newer Tacho/, /update/));
+});
+
+test("a folder with another program's job.json is no recording, one with a damaged job.json is", async () => {
+  const collection = temporary();
+  const put = (name: string, text: string): string => {
+    fs.mkdirSync(path.join(collection, name));
+    fs.writeFileSync(path.join(collection, name, 'job.json'), text);
+    return path.join(collection, name);
+  };
+  const foreign = put('grafana', '{"uid": "tacho-job", "schemaVersion": 39}');
+  put('list', '[1, 2]');
+  put('nothing', 'null');
+  const torn = put('torn', '{"format": 1, "id": "4');
+  // what lies below is looked for all the same
+  const below = path.join(foreign, 'runs', '1');
+  await makeRecording({ folder: below });
+  assert.deepEqual(recordingFolders(collection), [below, torn]);
+  assert.throws(
+    () => openRecording(foreign),
+    fault(/grafana is not a recording: its job.json is none of Tacho's/, /tacho list/),
+  );
+  fs.mkdirSync(path.join(foreign, 'node=c1'));
+  assert.deepEqual(recordingFolders(collection), [foreign, torn]);
 });
 
 test('names are ordered as people count', () => {

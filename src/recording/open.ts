@@ -16,8 +16,8 @@ export interface NodeRecording {
   agent?: AgentRecord;
   /** What there is of each table, by name. */
   tables: Map<string, TableFiles>;
-  /** Tables of which only the statistics are left. */
-  lost?: string[];
+  /** Tables that were written, or of which the statistics are left, and whose files are not there; with the file that is missing. */
+  lost?: { table: string; file: string }[];
 }
 
 export interface Recording {
@@ -32,8 +32,11 @@ export interface Recording {
 /** Opens one recording. */
 export function openRecording(folder: string): Recording {
   const names = listFolder(folder);
-  if (!isRecording(names)) {
-    throw new Fault(`${folder} is not a recording: it has neither job.json nor a folder node=NAME`, {
+  if (!isRecording(folder, names)) {
+    const why = names.includes('job.json')
+      ? "its job.json is none of Tacho's, and it has no folder node=NAME"
+      : 'it has neither job.json nor a folder node=NAME';
+    throw new Fault(`${folder} is not a recording: ${why}`, {
       hint: 'tacho list FOLDER shows the recordings in a folder',
     });
   }
@@ -96,7 +99,7 @@ function someFolders(start: string): string[] {
 /** The folders below `start` (or `start` itself) that are recordings, by name. */
 export function recordingFolders(start: string, depth = 4): string[] {
   const names = listFolder(start);
-  if (isRecording(names)) return [start];
+  if (isRecording(start, names)) return [start];
   const folders: string[] = [];
   const look = (folder: string, below: readonly string[], left: number): void => {
     for (const name of below) {
@@ -110,7 +113,7 @@ export function recordingFolders(start: string, depth = 4): string[] {
         // a file, or somebody else's folder
         continue;
       }
-      if (isRecording(names)) folders.push(child);
+      if (isRecording(child, names)) folders.push(child);
       else if (left > 1) look(child, names.sort(byName), left - 1);
     }
   };
@@ -124,8 +127,18 @@ function isForeignLink(file: string): boolean {
   return stat.isSymbolicLink() && stat.uid !== 0 && stat.uid !== process.getuid!();
 }
 
-const isRecording = (names: readonly string[]): boolean =>
-  names.includes('job.json') || names.some((name) => nodeName(name) !== undefined);
+const isRecording = (folder: string, names: readonly string[]): boolean =>
+  names.some((name) => nodeName(name) !== undefined) ||
+  (names.includes('job.json') && !isForeignJob(path.join(folder, 'job.json')));
+
+/** Other programs have a job.json, too. One that is damaged or private may well be ours. */
+function isForeignJob(file: string): boolean {
+  try {
+    return typeof (JSON.parse(fs.readFileSync(file, 'utf8')) as Partial<Job> | null)?.format !== 'number';
+  } catch {
+    return false;
+  }
+}
 
 /** "c2" before "c10". */
 export function byName(a: string, b: string): number {
@@ -165,9 +178,12 @@ function openNode(folder: string, name: string, troubles: string[]): NodeRecordi
     ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), AGENT_NEEDS, troubles)
     : undefined;
   const node: NodeRecording = { name, folder, tables: tableFiles(names) };
-  const known = names.filter((each) => each.endsWith('.stats.json')).map((each) => each.slice(0, -11));
-  const lost = known.filter((table) => !node.tables.has(table));
-  if (lost.length > 0) node.lost = lost;
+  const sealed = names.filter((each) => each.endsWith('.stats.json')).map((each) => each.slice(0, -11));
+  const dropped = new Set(agent?.dropped?.map(({ table }) => table));
+  const written = (agent?.written ?? []).filter((table) => !dropped.has(table));
+  const lost = [...new Set([...sealed, ...written])].filter((table) => !node.tables.has(table));
+  if (lost.length > 0)
+    node.lost = lost.map((table) => ({ table, file: `${table}.${sealed.length > 0 ? 'parquet' : 'csv'}` }));
   return agent === undefined ? node : { ...node, agent };
 }
 
