@@ -30,6 +30,27 @@ function samples(recording: string, table: string): string[][] {
     .map((line) => line.split(','));
 }
 
+/** A command that goes on for as long as this file is there, at most as long as the test's folder. */
+function hold(cwd: string): { command: string[]; release: () => void } {
+  const file = path.join(cwd, 'hold');
+  fs.writeFileSync(file, '');
+  return {
+    command: ['sh', '-c', `while [ -e ${file} ]; do sleep 0.1; done; echo done >${path.join(cwd, 'finished')}`],
+    release: () => fs.rmSync(file),
+  };
+}
+
+/** Waits for what another process does, however slow the machine is. */
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (const limit = Date.now() + 120_000; !holds(); ) {
+    assert.ok(Date.now() < limit, `${what} did not come true`);
+    await sleep(20);
+  }
+}
+
+const lineCount = (file: string): number =>
+  fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n').length - 1 : 0;
+
 test('the card of a run as JSON is all that goes to stderr', (t) => {
   const cwd = temporaryFolder(t);
   const { code, err } = tacho(['run', '--format', 'json', '-o', 'rec', '--', 'sh', '-c', 'exit 3'], { cwd });
@@ -102,12 +123,10 @@ test('a command of 50 ms has true wall time, CPU time and memory', (t) => {
 
 test('a recording is private, and complete: first and last sample, processes, how it ended', (t) => {
   const cwd = temporaryFolder(t);
-  assert.equal(
-    tacho(['run', '--no-report', '--interval', '0.1s', '--tag', 'case:a', '--name', 'nap', '--', 'sleep', '0.35'], {
-      cwd,
-    }).code,
-    0,
-  );
+  const seen = 'cat tacho-*/node=*/loadavg.csv | wc -l';
+  const script = `until [ $(${seen}) -gt 4 ] && grep -q ',sleep,' tacho-*/node=*/process.csv; do sleep 0.1; done`;
+  const words = ['--interval', '0.1s', '--tag', 'case:a', '--name', 'nap', '--', 'sh', '-c', script];
+  assert.equal(tacho(['run', '--no-report', ...words], { cwd }).code, 0);
   const recording = only(cwd);
   assert.match(path.basename(recording), /^tacho-\d{8}-\d{6}-nap$/);
   assert.equal(fs.statSync(recording).mode & 0o777, 0o700);
@@ -154,26 +173,19 @@ test('a command that cannot be run leaves nothing behind, not even in a folder t
 
 test('kill -9 of tacho run: the command goes on, and what was written is readable', async (t) => {
   const cwd = temporaryFolder(t);
-  const child = spawn(TACHO, ['run', '-i', '0.1s', '-o', 'rec', '--', 'sh', '-c', 'sleep 1.5; echo done > finished'], {
-    cwd,
-    stdio: 'ignore',
-  });
+  const { command, release } = hold(cwd);
+  const child = spawn(TACHO, ['run', '-i', '0.1s', '-o', 'rec', '--', ...command], { cwd, stdio: 'ignore' });
   const gone = new Promise((resolve) => child.once('close', resolve));
-  const file = path.join(
-    cwd,
-    'rec',
-    `node=${spawnSync('hostname', { encoding: 'utf8' }).stdout.trim()}`,
-    'loadavg.csv',
-  );
-  for (let i = 0; i < 200 && !(fs.existsSync(file) && fs.readFileSync(file, 'utf8').split('\n').length > 4); i++)
-    await sleep(20);
+  const node = `node=${spawnSync('hostname', { encoding: 'utf8' }).stdout.trim()}`;
+  await until('four samples', () => lineCount(path.join(cwd, 'rec', node, 'loadavg.csv')) > 4);
   child.kill('SIGKILL');
   await gone;
   const written = samples(path.join(cwd, 'rec'), 'loadavg').length;
   assert.ok(written > 3);
   const report = tacho(['report', 'rec', '--format', 'json'], { cwd });
   assert.equal(report.code, 0, report.err);
-  for (let i = 0; i < 200 && !fs.existsSync(path.join(cwd, 'finished')); i++) await sleep(20);
+  release();
+  await until('the command ends', () => lineCount(path.join(cwd, 'finished')) === 1);
   assert.equal(fs.readFileSync(path.join(cwd, 'finished'), 'utf8'), 'done\n');
 });
 
@@ -332,7 +344,9 @@ test('a disk that is full before the job’s tables are described: everybody nam
   fs.mkdirSync(cwd);
   spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=160k', 'tmpfs', cwd]);
   try {
-    const ran = tacho(['run', '-i', '0.1s', '-o', 'rec', '--', 'sleep', '3.5'], { cwd });
+    // some ticks more than it takes to fill the disk
+    const script = 'until [ "$(stat -f -c %a .)" = 0 ]; do sleep 0.1; done; sleep 2';
+    const ran = tacho(['run', '-i', '0.1s', '-o', 'rec', '--', 'sh', '-c', script], { cwd });
     assert.match(ran.err, /samples could not be written since .+: no\s+space left on\s+the device\.\n/);
     assert.doesNotMatch(ran.err, /agent was killed/);
     const { quality, unmeasured, job } = JSON.parse(tacho(['report', 'rec', '--format', 'json'], { cwd }).out);
@@ -372,14 +386,16 @@ test('a disk with too little room for the agent’s record: nothing is begun', {
 
 test('a recorder that was killed is said so at once, by report and list alike', async (t) => {
   const cwd = temporaryFolder(t);
-  const child = spawn(TACHO, ['run', '-o', 'r', '--no-processes', '--interval', '0.2', '--', 'sleep', '1.5'], {
+  const { command } = hold(cwd);
+  const child = spawn(TACHO, ['run', '-o', 'r', '--no-processes', '--interval', '0.2', '--', ...command], {
     cwd,
     stdio: 'ignore',
   });
+  const gone = once(child, 'exit');
   const parts = path.join(cwd, 'r', `node=${os.hostname().split('.')[0]}`, 'loadavg.csv');
-  while (!fs.existsSync(parts) || fs.readFileSync(parts, 'utf8').split('\n').length < 5) await sleep(50);
+  await until('some samples', () => lineCount(parts) > 3);
   child.kill('SIGKILL');
-  await once(child, 'exit');
+  await gone;
   const { summary, job } = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
   assert.equal(job.state, 'unknown');
   assert.match(job.reason, /the recorder was killed/);
@@ -396,23 +412,23 @@ test('what processes have recorded after their recorder was killed goes into the
   skip: unbuilt,
 }, async (t) => {
   const cwd = temporaryFolder(t);
-  const child = spawn(TACHO, ['run', '-o', 'r', '--interval', '0.2', '--', 'sleep', '2'], { cwd, stdio: 'ignore' });
+  const { command, release } = hold(cwd);
+  const child = spawn(TACHO, ['run', '-o', 'r', '--interval', '0.2', '--', ...command], { cwd, stdio: 'ignore' });
+  const gone = once(child, 'exit');
   const node = path.join(cwd, 'r', `node=${os.hostname().split('.')[0]}`);
-  const begun = (): boolean => fs.existsSync(path.join(node, 'process_start.csv'));
-  for (let n = 0; n < 100 && !begun(); n++) await sleep(50);
-  assert.ok(begun(), 'its processes record themselves');
+  await until('its processes record themselves', () => fs.existsSync(path.join(node, 'process_start.csv')));
   const records = path.dirname(jobOf(path.join(cwd, 'r')).process_records!.file);
   child.kill('SIGKILL');
-  await once(child, 'exit');
+  await gone;
   const list = () => JSON.parse(tacho(['list', '.', '--format', 'json'], { cwd }).out)[0];
   const before = list();
   assert.equal(before.job_state, 'unknown');
   assert.ok(fs.existsSync(records), 'its process still runs, and will say its end there');
-  for (let n = 0; n < 100 && fs.existsSync(records); n++) {
-    await sleep(100);
+  release();
+  await until('what they have recorded is taken over', () => {
     assert.equal(list().end, before.end, 'what is written later is no sign of life');
-  }
-  assert.ok(!fs.existsSync(records));
+    return !fs.existsSync(records);
+  });
   const { processes, job } = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
   assert.equal(processes[0].exit_code, 0, JSON.stringify(processes));
   assert.equal(job.end, before.end);
