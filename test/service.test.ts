@@ -37,6 +37,11 @@ function node(t: TestContext) {
   return {
     spool: at('spool'),
     jobs: at('jobs'),
+    /** The line of a script that does what Slurm does with the TaskProlog. */
+    taskProlog(): string {
+      fs.writeFileSync(at('task-prolog.sh'), tacho(['slurm', 'hooks', '--task-prolog']).out);
+      return `eval "$(sh ${at('task-prolog.sh')})"`;
+    },
     /** Resolves when it records. */
     async agent(): Promise<{ kill(signal: NodeJS.Signals): Promise<number | null> }> {
       const child = spawn(
@@ -184,11 +189,9 @@ const lacks = fs.existsSync(LIBRARY) ? false : 'needs gcc';
 test('with the TaskProlog every process of a job records itself, before and after the agent is restarted', {
   skip: lacks,
 }, async (t) => {
-  const { agent, job, spool, jobs } = node(t);
-  const hook = path.join(path.dirname(spool), 'task-prolog.sh');
-  fs.writeFileSync(hook, tacho(['slurm', 'hooks', '--task-prolog']).out);
+  const { agent, job, spool, jobs, taskProlog } = node(t);
   const first = await agent();
-  const done = job('6', `eval "$(sh ${hook})"; /bin/true first; sleep 2.5; /bin/true second`);
+  const done = job('6', `${taskProlog()}; /bin/true first; sleep 2.5; /bin/true second`);
   await until('the first process is recorded', () => {
     const file = path.join(spool, 'job-6', 'node=c1', 'process_end.csv');
     return fs.existsSync(file) && fs.readFileSync(file, 'utf8').includes(',first,');
@@ -209,11 +212,9 @@ test('with the TaskProlog every process of a job records itself, before and afte
 test('what processes record when the agent is dead is not lost, also when the job has ended before the next agent', {
   skip: lacks,
 }, async (t) => {
-  const { agent, job, spool, jobs } = node(t);
-  const hook = path.join(path.dirname(spool), 'task-prolog.sh');
-  fs.writeFileSync(hook, tacho(['slurm', 'hooks', '--task-prolog']).out);
+  const { agent, job, spool, jobs, taskProlog } = node(t);
   const first = await agent();
-  const done = job('7', `eval "$(sh ${hook})"; /bin/true first; sleep 1.5; /bin/true second; sleep 4; /bin/true third`);
+  const done = job('7', `${taskProlog()}; /bin/true first; sleep 1.5; /bin/true second; sleep 4; /bin/true third`);
   await until('the first process is recorded', () => {
     const file = path.join(spool, 'job-7', 'node=c1', 'process_end.csv');
     return fs.existsSync(file) && fs.readFileSync(file, 'utf8').includes(',first,');

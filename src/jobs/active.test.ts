@@ -4,7 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { Fault } from '../base/fault.ts';
-import { findActive } from './active.ts';
+import { findActive, needSpeakable } from './active.ts';
 
 test('where recordings in progress cannot be noted, that is said with what to do', (t) => {
   const run = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-active-'));
@@ -29,4 +29,17 @@ test('where recordings in progress cannot be noted, that is said with what to do
   fs.rmdirSync(place);
   assert.equal(findActive({ XDG_RUNTIME_DIR: run }), undefined);
   assert.equal(fs.statSync(place).mode & 0o777, 0o700);
+});
+
+test('on a node whose agent is a service, tasks of arrays and of heterogeneous jobs find their own place', (t) => {
+  const run = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-active-'));
+  t.after(() => fs.rmSync(run, { recursive: true }));
+  const env = { XDG_RUNTIME_DIR: run, TACHO_SERVICE_JOBS: path.join(run, 'jobs') };
+  const place = path.join(run, 'marks/job-18');
+  fs.mkdirSync(place, { recursive: true, mode: 0o700 });
+  fs.writeFileSync(path.join(place, 'job.json'), '{}');
+  const array = { SLURM_JOB_ID: '18', SLURM_ARRAY_JOB_ID: '17', SLURM_ARRAY_TASK_ID: '1' };
+  const component = { SLURM_JOB_ID: '17', SLURM_JOB_ID_HET_GROUP_0: '17', SLURM_JOB_ID_HET_GROUP_1: '18' };
+  for (const job of [array, component]) assert.equal(needSpeakable({ ...env, ...job }, 'a mark'), place);
+  assert.throws(() => needSpeakable({ ...env, SLURM_JOB_ID: '17' }, 'a mark'), /nothing is being recorded/);
 });

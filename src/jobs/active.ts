@@ -132,9 +132,16 @@ export const marksFolder = (jobs: string): string => path.join(path.dirname(path
 function atService(env: Environment): Active | undefined {
   const id = schedulerOf(env).detect(env);
   if (id === undefined) return undefined;
-  const name = jobName({ id, restart: whole(env.SLURM_RESTART_COUNT) ?? 0 });
-  const recording = path.join(marksFolder(env.TACHO_SERVICE_JOBS ?? '/run/tacho/jobs'), `job-${name}`);
-  return ownFolder(recording) === undefined && goesOn(recording) ? { recording, launched: [] } : undefined;
+  const folder = marksFolder(env.TACHO_SERVICE_JOBS ?? '/run/tacho/jobs');
+  // a task in a later component of a heterogeneous job has the id of the first, which is on other nodes;
+  const components = Object.keys(env).filter((key) => /^SLURM_JOB_ID_HET_GROUP_\d+$/.test(key));
+  // and one of an array has a number of its own
+  for (const each of [env.SLURM_JOB_ID ?? id, id, ...components.map((key) => env[key]!)]) {
+    const name = jobName({ id: each, restart: whole(env.SLURM_RESTART_COUNT) ?? 0 });
+    const recording = path.join(folder, `job-${name}`);
+    if (ownFolder(recording) === undefined && goesOn(recording)) return { recording, launched: [] };
+  }
+  return undefined;
 }
 
 /** Refuses when this job or session is being recorded already by agents that live. */

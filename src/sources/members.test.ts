@@ -365,3 +365,32 @@ test("slurmstepd is not the job's, the program that it becomes is", { skip: OWN 
   assert.deepEqual(pids(watch), [101]);
   watch.close();
 });
+
+test('components of a heterogeneous job are told by their steps', { skip: OWN !== 0 && 'needs root' }, (t) => {
+  const environment = { SLURM_JOB_ID: '17', SLURM_HET_SIZE: '2' };
+  const m = machine(t, [
+    { pid: 100, command: ['slurmstepd: [17.batch]'] },
+    { pid: 101, parent: 100, environment },
+    { pid: 110, command: ['slurmstepd: [18.0]'] },
+    { pid: 111, parent: 110, environment },
+    { pid: 112, parent: 111, environment },
+  ]);
+  for (const pid of [100, 110]) m.write(`/proc/${pid}/comm`, 'slurmstepd\n');
+  const component = (value: string) =>
+    watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value }));
+  const [first, second] = [component('17'), component('18')];
+  assert.deepEqual([pids(first), pids(second)], [[101], [111, 112]]);
+  // what an orphan starts stays where the orphan was
+  change(
+    m,
+    113,
+    [
+      { pid: 112, environment },
+      { pid: 113, parent: 112, environment },
+    ],
+    [110, 111],
+  );
+  assert.deepEqual(pids(second), [112, 113]);
+  first.close();
+  second.close();
+});

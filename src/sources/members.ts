@@ -220,10 +220,22 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     );
   }
 
+  /** All tasks of a step over several components of a heterogeneous job have the id of the first; Slurm's own process knows. */
+  function jobOfStep({ parent }: Known): string | undefined {
+    for (let pid = parent; pid > 1 && look(pid); pid = stat.parent) {
+      if (isStepDaemon(host, pid)) return /^slurmstepd: \[(\d+)[.+]/.exec(host.text(`/proc/${pid}/cmdline`) ?? '')?.[1];
+    }
+    return undefined;
+  }
+
   function isOfTheJob(entry: Known): boolean {
     if (how.by === 'environment' && owner(host, entry.pid) === how.uid) {
       const value = variable(host, entry.pid, how.variable);
-      if (value !== undefined) return value === how.value;
+      const isHet = value !== undefined && variable(host, entry.pid, 'SLURM_HET_SIZE') !== undefined;
+      const step = isHet ? jobOfStep(entry) : undefined;
+      if (value !== undefined && (!isHet || step !== undefined)) return (step ?? value) === how.value;
+      // an orphan of a later component still has the id of the first
+      if (value === how.value) return true;
     }
     if (inherits(entry)) return true;
     const mark = how.by === 'tree' ? how.mark : undefined;
