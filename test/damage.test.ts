@@ -11,8 +11,10 @@ import { sealRecording } from '../src/recording/seal.ts';
 import { verifyRecording } from '../src/recording/verify.ts';
 import { reportJson } from '../src/show/report-json.ts';
 import { reportText } from '../src/show/report-text.ts';
+import { cgroupTable } from '../src/sources/cgroup-table.ts';
 import { disk } from '../src/sources/disk.ts';
 import { loadavg } from '../src/sources/loadavg.ts';
+import { processTable } from '../src/sources/process-table.ts';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';
 import { tacho } from './tacho.ts';
 
@@ -130,6 +132,50 @@ test('an empty part, and a sealed file that is gone, are told', async () => {
     verifyRecording(sealed).map((c) => [c.file, c.outcome]),
     [['node=c1/disk.parquet', 'left']],
   );
+});
+
+test('a node whose processes or cgroup are lost did not do nothing: it was not measured', async () => {
+  for (const [table, by] of [
+    [processTable, 'tree'],
+    [cgroupTable, 'cgroup'],
+  ] as const) {
+    const folder = await recorded(false);
+    const job = jobOf({ nodes: ['c1', 'c2'], asked: { nodes: 2, cpus: 4 } });
+    fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
+    for (const name of job.nodes) {
+      const node = path.join(folder, `node=${name}`);
+      const record = agentOf(name, [loadavg.table, disk.table, processTable, table], {
+        last_sample: START + 60e6,
+        scope: { members: by, cgroup_shared: false },
+        written: ['loadavg', table.name],
+      });
+      await appendRows(
+        node,
+        table,
+        Array.from({ length: 61 }, (_, t): Row => {
+          const time = START + t * 1e6;
+          return by === 'tree'
+            ? { time, pid: '5', start: String(START / 1000), user_ms: t * 1000 }
+            : { time, cgroup: '.', usage_us: t * 1e6 };
+        }),
+      );
+      await appendRows(node, loadavg.table, [
+        { time: START, load1: 1 },
+        { time: START + 60e6, load1: 1 },
+      ]);
+      fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(record));
+    }
+    fs.rmSync(path.join(folder, `node=c1/${table.name}.csv`));
+    const { nodes, summary, findings, unmeasured } = card(folder);
+    assert.deepEqual([nodes[0]!.cpu_utilization, nodes[1]!.cpu_utilization], [undefined, 0.5]);
+    assert.equal(summary.cpus_measured, 2);
+    assert.ok(!findings.some(({ id }) => id === 'node-idle'));
+    assert.deepEqual(
+      [unmeasured[0]!.what, unmeasured[0]!.why],
+      [`${table.name}: ${table.name}.csv on c1`, 'it is missing'],
+    );
+    assert.ok(verifyRecording(folder).some((c) => c.file === `node=c1/${table.name}.csv` && c.outcome === 'left'));
+  }
 });
 
 test('records of processes that cannot be read are told, too', async () => {

@@ -107,6 +107,7 @@ test('a source that fails is noted, its rows are missing, and the others go on',
       ['shaky', 'every other time'],
     ],
   );
+  assert.deepEqual(agent.written?.toSorted(), ['agent', 'shaky', 'sound'], 'tables of which there are rows');
 });
 
 test('what is absent is not mentioned; what is denied is, with what would help', async () => {

@@ -390,6 +390,8 @@ export class Agent {
     const lost = lostSamples(this.writers);
     if (lost.length > 0) record.lost_samples = this.ended ? allLost(lost) : lost;
     else delete record.lost_samples;
+    const written = [...this.writers].flatMap(([name, { rowsWritten }]) => (rowsWritten > 0 ? name : []));
+    record.written = [...new Set([...(this.options.before?.written ?? []), ...written])];
     const dropped = droppedSamples(this.options.folder);
     if (dropped !== undefined) record.dropped = dropped;
     try {

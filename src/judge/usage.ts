@@ -91,7 +91,8 @@ function wholeOf(best: CpuUse | undefined, recorded: CpuUse | undefined): CpuUse
 }
 
 /** Whether processes were looked for on this node in every tick, and the job had none there, or in this part none that did anything. */
-function hadNoProcesses(material: Material, { node, agent, tables }: NodeMaterial): boolean {
+function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
+  const { node, agent, tables } = seen;
   const { job, range, unread = [], leftOut } = material;
   if (agent === undefined || agent.ticks === 0 || agent.scope.members === 'node') return false;
   // a store leaves out small ones
@@ -99,11 +100,12 @@ function hadNoProcesses(material: Material, { node, agent, tables }: NodeMateria
   // somebody told the agent of the job, and there is no scheduler whose variable its processes would have
   if (agent.service === true && job.scheduler === 'none') return false;
   const sought = agent.tables.some((table) => table.name === 'process');
-  const failed = [
-    ...agent.unmeasured.map((note) => note.table),
-    ...unread.flatMap((u) => (u.node === node ? u.table : [])),
-  ];
-  if (!sought || failed.includes('process')) return false;
+  const lost = unread.flatMap((u) => (u.node === node ? u.table : []));
+  const failed = [...agent.unmeasured.map((note) => note.table), ...lost];
+  if (!sought || failed.includes('process') || (hasOwnCgroup(seen) && lost.includes('cgroup'))) return false;
+  // an agent that died may have written rows which its last record does not know of
+  const newest = largest([...tables.values()].map(({ end }) => end));
+  if (agent.end === undefined && job.end !== undefined && newest! > agent.last_sample!) return false;
   if (range === undefined) return !tables.has('process');
   // a part without any sample says nothing
   const ticked = [...tables.values()].some(({ rows }) => rows > 0);

@@ -65,12 +65,12 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
     tables.set(name, measure(batch));
     damage.push(...batch.damage.map((each) => ({ ...each, table: name })));
   }
-  for (const name of node.lost ?? []) damage.push(lostFile(node, name, 'it is missing'));
+  for (const { table, file } of node.lost ?? []) damage.push(lostFile(node, table, file, 'it is missing'));
   return { node, tables, damage };
 }
 
-function lostFile(node: NodeRecording, table: string, unreadable: string): TableDamage {
-  const file = path.join(node.folder, `${table}.parquet`);
+function lostFile(node: NodeRecording, table: string, name: string, unreadable: string): TableDamage {
+  const file = path.join(node.folder, name);
   return { table, file, torn_bytes: 0, bad_lines: 0, first_bad: [], unreadable };
 }
 
@@ -88,7 +88,7 @@ function sealedStatistics(
   const file = path.join(node.folder, files.sealed!);
   if (sealed !== undefined && isAsSealed(file, sealed)) return { statistics, damage };
   const why = quickCheck(file, name);
-  if (why !== undefined) damage.push(lostFile(node, name, `${why}; only its statistics are left`));
+  if (why !== undefined) damage.push(lostFile(node, name, files.sealed!, `${why}; only its statistics are left`));
   // a sound file that is not the one which was measured
   else if (sealed !== undefined) return undefined;
   return { statistics, damage };

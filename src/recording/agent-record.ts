@@ -40,6 +40,8 @@ export interface AgentRecord {
   /** The tables as this node writes them: columns, units and help travel with the data. */
   tables: (Table & { every?: number })[];
   unmeasured: Note[];
+  /** Tables of which rows were written: one of these whose files are not there is lost. */
+  written?: string[];
   ticks: number;
   late_ticks: number;
   missed_ticks: number;
@@ -75,6 +77,7 @@ export const AGENT_NEEDS = {
   scope: { members: '' },
   tables: [],
   unmeasured: [],
+  written: [],
   ticks: 0,
   late_ticks: 0,
   missed_ticks: 0,

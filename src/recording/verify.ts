@@ -117,8 +117,8 @@ class Verifier {
     }
     for (const words of lostWords(node.agent?.lost_samples ?? []))
       this.add(path.join(node.folder, 'agent.json'), `says: ${words}`, 'note', 'what was written is there');
-    for (const table of node.lost ?? [])
-      this.add(path.join(node.folder, `${table}.parquet`), 'is missing', 'left', 'a copy from a backup would help');
+    for (const { file } of node.lost ?? [])
+      this.add(path.join(node.folder, file), 'is missing', 'left', 'a copy from a backup would help');
     for (const [table, files] of tableFiles(names)) this.table(node, table, files, alive);
     this.hands = hands;
   }
