@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Comparison } from '../judge/compare.ts';
-import { compareText } from './compare-text.ts';
+import { compareCsv, compareText } from './compare-text.ts';
 
 const job = (id: string, duration: number) => ({
   id,
@@ -38,4 +38,22 @@ test('times are microseconds; what differs by next to nothing has no direction, 
   assert.match(text, /\n +\+10\.0 s +100 % .* sim\n/);
   assert.match(text, /\n +-0\.005 ms +< 0\.1 % .* cp\n/);
   assert.doesNotMatch(text, / sh\n|-</);
+});
+
+test('jobs that took equally long have no table of differences, and two runs of one id columns of their own', () => {
+  const same: Comparison = {
+    jobs: [job('17', 100e6), { ...job('17', 100e6), recording: 'tacho-17-2' }, job('18', 100e6)],
+    differences: [0, 0, 0],
+    facts: [],
+    metrics: [{ name: 'user time', kind: 'microseconds', values: [1, 2, 3] }],
+    by: 'process',
+    parts: [{ name: 'sim', jobs: [use(90e6), use(90e6), use(90e6)], difference: 0 }],
+    only: [],
+    notes: [],
+  };
+  assert.match(compareText(same), /\n\nNo command took more or less time\.\n$/);
+  const two = { ...same, jobs: same.jobs.slice(0, 2), by: 'operation' as const };
+  assert.match(compareText(two), /\n\nB took as long as A\. No operation took more or less time\.\n$/);
+  assert.match(compareCsv(same), /^process,difference,explains,time 17 \(A\),time 17 \(B\),time 18,/);
+  assert.equal(compareCsv({ ...same, by: 'metric' }), 'figure,unit,17 (A),17 (B),18\nuser time,microseconds,1,2,3\n');
 });

@@ -140,11 +140,10 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
   const wide = width >= 60 + 30 * jobs.length;
   const differing = parts.filter((row) => row.difference !== 0);
   const shown = differing.slice(0, most);
-  const about =
-    jobs.length === 2
-      ? `B took ${lasting(Math.abs(differences[1]!))} ${differences[1]! < 0 ? 'less' : 'more'} than A. `
-      : '';
-  const head = `${about}Where the time went, by ${by === 'operation' ? 'operation' : 'command'}: each moment is divided among the processes that ran and did not wait for children.`;
+  const what = by === 'operation' ? 'operation' : 'command';
+  const about = jobs.length === 2 ? `B took ${longer(differences[1]!)} A. ` : '';
+  if (differing.length === 0) return wrap(`${about}No ${what} took more or less time.`, width).map(pen.bold);
+  const head = `${about}Where the time went, by ${what}: each moment is divided among the processes that ran and did not wait for children.`;
   const lines = withTail(
     [
       right('difference'),
@@ -159,7 +158,7 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
       ...row.jobs.map((use) => (use === undefined ? '-' : lasting(use.time))),
       ...(wide ? row.jobs.map((use) => (use === undefined ? '-' : lasting(use.cpu))) : []),
     ]),
-    by === 'operation' ? 'operation' : 'command',
+    what,
     shown.map((row) => printable(row.name)),
     width,
     pen,
@@ -168,6 +167,9 @@ function partLines(comparison: Comparison, pen: Paint, width: number, most: numb
   if (hidden > 0) lines.push(pen.dim(`${count(hidden, 'more row')} with less of a difference; --limit 0 shows all`));
   return [...wrap(head, width).map(pen.bold), ...lines];
 }
+
+const longer = (microseconds: number): string =>
+  microseconds === 0 ? 'as long as' : `${lasting(Math.abs(microseconds))} ${microseconds < 0 ? 'less' : 'more'} than`;
 
 /** Too little to be told has no direction either. */
 const share = (value: number): string => `${value <= -0.001 ? '-' : ''}${percent(Math.abs(value))}`;
@@ -214,13 +216,16 @@ export function compareJson(comparison: Comparison): string {
 
 /** One table: the parts, or the figures where there are none. */
 export function compareCsv({ by, parts, metrics, jobs }: Comparison): string {
+  const ids = jobs.map(({ id }) => id);
+  // two runs of one id are told apart by their letters, as in the text
+  const names = ids.map((id, j) => (ids.indexOf(id) === ids.lastIndexOf(id) ? id : `${id} (${letter(j)})`));
   if (by === 'metric') {
     return listCsv(
-      ['figure', 'unit', ...jobs.map((job) => job.id)],
+      ['figure', 'unit', ...names],
       metrics.map(({ name, kind, values }) => [name, kind, ...values.map((value) => value ?? '')]),
     );
   }
-  const each = (name: string): string[] => jobs.map((job) => `${name} ${job.id}`);
+  const each = (name: string): string[] => names.map((job) => `${name} ${job}`);
   const cells = (row: PartRow, of: 'processes' | 'cpu' | 'duration' | 'time'): (number | string)[] =>
     row.jobs.map((use) => use?.[of] ?? '');
   return listCsv(

@@ -113,9 +113,11 @@ async function readArchive(archive: string, mostBytes: number): Promise<Map<stri
   const all = async (pieces: AsyncIterable<Buffer>): Promise<void> => {
     for await (const piece of pieces) take(piece);
   };
+  // asked first: a stream that nobody reads from would go on alone
+  const packed = isGzip(archive);
   const source = fs.createReadStream(archive, { highWaterMark: 1 << 20 });
   try {
-    if (isGzip(archive)) await pipeline(source, createGunzip({ chunkSize: 1 << 20 }), all);
+    if (packed) await pipeline(source, createGunzip({ chunkSize: 1 << 20 }), all);
     else await pipeline(source, all);
     tar.end();
   } catch (error) {

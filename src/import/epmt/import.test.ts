@@ -370,6 +370,22 @@ test('another run of a job, another user and ids that make the same name are job
   );
 });
 
+test('imports at the same time: ids that make the same name are both there, the same job once', async (t) => {
+  const folder = temporaryFolder(t);
+  const out = path.join(folder, 'out');
+  const bring = (id: string, i: number) =>
+    importEpmt([archive(folder, [metadata(pickle3(metadataOf({ id }))), csv([madeProcess(9)])], `${i}.tgz`)], {
+      folder: out,
+    });
+  const broken = importEpmt([archive(folder, [metadata()], 'broken.tgz')], { folder: out });
+  const results = await Promise.all([broken, ...['a/b', 'a-b', 'a b', 'a b'].map(bring)]);
+  assert.deepEqual(fs.readdirSync(out).sort(), ['tacho-a-b', 'tacho-a-b-2', 'tacho-a-b-3']);
+  const refused = results.flatMap((each) => each.refused.map(({ fault }) => fault.message));
+  assert.match(refused[0]!, /holds no data of its processes/);
+  assert.match(refused[1]!, /job a b is there already/);
+  assert.equal(refused.length, 2);
+});
+
 test('numbers that no process can have are refused with the line', async (t) => {
   const folder = temporaryFolder(t);
   const out = path.join(folder, 'out');

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs';
-import { Fault, reason } from '../../base/fault.ts';
+import { code, Fault, reason } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
 import { makeFolder } from '../../base/folder.ts';
 import { nodeFolder } from '../../recording/node-folder.ts';
@@ -65,7 +65,7 @@ export async function importEpmt(
       options.progress?.();
     }
   } finally {
-    for (const folder of imported.length === 0 ? made : []) fs.rmdirSync(folder);
+    if (imported.length === 0) removeEmpty(made);
   }
   return { imported, refused };
 }
@@ -76,6 +76,18 @@ function place(folder: string): string[] {
     return makeFolder(folder);
   } catch (error) {
     throw new Fault(`cannot write ${folder}: ${reason(error)}`, { hint: 'choose another folder with -o' });
+  }
+}
+
+/** Unless somebody else has put something into them meanwhile. */
+function removeEmpty(folders: readonly string[]): void {
+  for (const folder of folders) {
+    try {
+      fs.rmdirSync(folder);
+    } catch (error) {
+      if (code(error) === 'ENOTEMPTY' || code(error) === 'EEXIST') return;
+      throw error;
+    }
   }
 }
 
@@ -91,12 +103,14 @@ async function importJob(input: string, options: ImportOptions): Promise<Importe
   const times = jobTimes(metadata, rows, options.env ?? process.env);
   if (times.stop < times.start) throw new Fault(`${input} cannot be imported: the job ended before it began`);
   const { id, user } = metadata;
-  const { target, there } = placeOf(options.folder, { id, start: times.start, user });
-  if (there) {
+  const place = (): string => {
+    const { target, there } = placeOf(options.folder, { id, start: times.start, user });
+    if (!there) return target;
     throw new Fault(`${input} was not imported: job ${id} is there already, as ${target}`, {
       hint: 'choose another folder with -o, or move that one away',
     });
-  }
+  };
+  place();
   let outside: number;
   try {
     outside = checkTimes(rows, times);
@@ -129,10 +143,9 @@ async function importJob(input: string, options: ImportOptions): Promise<Importe
     nodes.map((node) => node.name),
     rows,
   );
-  writeRecording(target, job, nodes, input);
   return {
     input,
-    recording: target,
+    recording: writeRecording(place, job, nodes, input),
     job: job.id,
     nodes: job.nodes,
     processes: nodes.reduce((sum, node) => sum + node.processes.rows, 0),

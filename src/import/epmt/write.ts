@@ -1,5 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { code } from '../../base/fault.ts';
+import { makeFolder } from '../../base/folder.ts';
 import { VERSION } from '../../base/version.ts';
 import { plain } from '../../jobs/job-facts.ts';
 import type { AgentRecord } from '../../recording/agent-record.ts';
@@ -32,19 +34,38 @@ export function placeOf(folder: string, job: Pick<Job, 'id' | 'start' | 'user'>)
   }
 }
 
-/** Writes a sealed recording under a name that nobody looks at, then gives it its own: it is there whole or not at all. */
-export function writeRecording(target: string, job: Job, nodes: readonly ImportedNode[], from: string): void {
-  const folder = path.dirname(target);
-  const temporary = path.join(folder, `.${path.basename(target)}.${process.pid}.tmp`);
+/**
+ * Writes a sealed recording under a name that nobody looks at, then gives it its own, which `place` says: it is there
+ * whole or not at all. Returns where.
+ */
+export function writeRecording(place: () => string, job: Job, nodes: readonly ImportedNode[], from: string): string {
+  const first = place();
+  const folder = path.dirname(first);
+  // an import beside this one that came to nothing may have removed it
+  makeFolder(folder);
+  const temporary = fs.mkdtempSync(path.join(folder, `.${path.basename(first)}.tmp-`));
   try {
-    fs.mkdirSync(temporary, { mode: 0o700 });
     for (const node of nodes) writeNode(temporary, job, node, from);
     replaceJson(path.join(temporary, 'job.json'), job);
-    fs.renameSync(temporary, target);
+    const target = rename(temporary, place);
     syncFolder(folder);
+    return target;
   } catch (error) {
     fs.rmSync(temporary, { recursive: true, force: true });
     throw error;
+  }
+}
+
+/** Another import may have taken the name meanwhile: then there is a next one. */
+function rename(temporary: string, place: () => string): string {
+  for (;;) {
+    const target = place();
+    try {
+      fs.renameSync(temporary, target);
+      return target;
+    } catch (error) {
+      if (code(error) !== 'ENOTEMPTY' && code(error) !== 'EEXIST') throw error;
+    }
   }
 }
 
