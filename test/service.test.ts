@@ -277,6 +277,7 @@ test('inside a job, mark, fom, annotate and env find its recording, although its
     [...numbers.get('value')!].filter((value) => !Number.isNaN(value)),
     [2.31],
   );
+  assert.ok(facts.own_use!.c1!.commands >= 5 && facts.own_use!.c1!.cpu_seconds > 0, JSON.stringify(facts.own_use));
   assert.deepEqual([facts.annotations, facts.tags], [{ note: 'slow disk' }, { case: 'base' }]);
   assert.equal(column(nodes[0]!, 'process_end', 'args').filter((line) => line === 'within').length, 1);
   assert.deepEqual(fs.readdirSync(marks), []);

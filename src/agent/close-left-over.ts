@@ -2,6 +2,7 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { schedulerNamed } from '../jobs/job-facts.ts';
 import { jobName, type NodeJobEnd } from '../jobs/job-file.ts';
+import { known } from '../jobs/scheduler.ts';
 import { KILLED } from '../recording/agent-record.ts';
 import { newestWrite } from '../recording/alive.ts';
 import { saveJob } from '../recording/create.ts';
@@ -39,6 +40,7 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
     ...job,
     ...words,
     tags: { ...job.tags, ...words?.tags },
+    ...known({ own_use: left?.ownUse() }),
     ...ended,
     end: Math.max(end?.end ?? ended.end ?? last ?? job.start, job.start),
   });

@@ -95,3 +95,15 @@ test('links lead nowhere, and what is removed is what is there', (t) => {
   assert.deepEqual(fs.readdirSync(path.dirname(place)), []);
   assert.deepEqual(fs.readdirSync(other), before);
 });
+
+test("what Tacho's own commands used in a job is told, and nothing by way of a link", (t) => {
+  const { open, place } = setUp(t);
+  const marks = open();
+  assert.equal(marks.ownUse(), undefined);
+  const notes = path.join(place, 'own.log');
+  fs.writeFileSync(notes, 'c1\t0.25\t1000\nc1\t0.5\t3000\nrubbish\n');
+  assert.deepEqual(marks.ownUse(), { c1: { commands: 2, cpu_seconds: 0.75, max_rss_bytes: 3000 } });
+  fs.renameSync(notes, `${notes}.real`);
+  fs.symlinkSync(`${notes}.real`, notes);
+  assert.equal(marks.ownUse(), undefined);
+});

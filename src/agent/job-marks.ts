@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { code } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { type Mark, writeMarks } from '../jobs/mark.ts';
+import { OWN_USE, ownUse } from '../jobs/own-use.ts';
 import { splitLine } from '../recording/csv-read.ts';
 import type { Job } from '../recording/job.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
@@ -20,6 +21,8 @@ export interface JobMarks {
   takeMarks(): void;
   /** Annotations and tags, when they have changed. */
   takeWords(): Pick<Job, 'annotations' | 'tags'> | undefined;
+  /** What Tacho's own commands have used in the job, on this node. */
+  ownUse(): Job['own_use'];
   /** The job has ended: there is nothing to say any more. */
   remove(): void;
 }
@@ -72,6 +75,10 @@ export function jobMarks(folder: string, job: Job, recording: string, node: stri
       } catch {
         return undefined;
       }
+    },
+    ownUse() {
+      const notes = readOwned(path.join(folder, OWN_USE), job.uid, MOST_BYTES)?.toString('utf8');
+      return notes === undefined ? undefined : ownUse(notes, [node]);
     },
     remove: () => removeOwned(folder),
   };

@@ -209,6 +209,7 @@ export function recordJob(
       await agent.stop(why);
       takeMarks();
       try {
+        job = { ...job, ...known({ own_use: marks?.ownUse() }) };
         marks?.remove();
       } catch (error) {
         agent.note({ table: 'marker', what: 'what the job left', why: reason(error) });

@@ -65,3 +65,10 @@ test('what people have said stays', () => {
   const merged = mergeJobs(have, job({ tags: { model: 'theirs', other: '1' } }));
   assert.deepEqual([merged.tags, merged.annotations], [{ model: 'mine', other: '1' }, { note: 'mine' }]);
 });
+
+test("what Tacho's own commands used is told by each node for itself", () => {
+  const used = (cpu_seconds: number) => ({ commands: 1, cpu_seconds, max_rss_bytes: 1 });
+  const merged = mergeJobs(job({ own_use: { c1: used(1) } }), job({ state: 'failed', own_use: { c2: used(2) } }));
+  assert.deepEqual(merged.own_use, { c1: used(1), c2: used(2) });
+  assert.deepEqual(mergeJobs(merged, job({})).own_use, merged.own_use);
+});

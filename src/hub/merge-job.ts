@@ -35,6 +35,7 @@ export function mergeJobs(have: Job, said: Job): Job {
     // what is written here already, perhaps by people, stays
     if (have[key] !== undefined || said[key] !== undefined) merged[key] = { ...said[key], ...have[key] };
   }
+  if (said.own_use !== undefined) merged.own_use = { ...have.own_use, ...said.own_use };
   for (const key of ['steps', 'command'] as const) {
     if (extent(said[key]) > extent(have[key])) merged[key] = said[key];
     else if (have[key] !== undefined) merged[key] = have[key];

@@ -5,7 +5,7 @@ import type { OwnUse } from '../recording/job.ts';
 import type { Environment } from './command.ts';
 
 /** In the recording's folder while it goes on: a line for each command of Tacho's that ran in the job. */
-const FILE = 'own.log';
+export const OWN_USE = 'own.log';
 /** Linux tells user space about 100 clock ticks a second on every machine. */
 const TICKS = 100;
 
@@ -32,7 +32,7 @@ export function noteOwnUse(recording: string, env: Environment, children = true)
     const alone = Math.max(0, (userCPUTime + systemCPUTime) / 1e6 - BEFORE.alone);
     const seconds = alone + (children ? now.children - BEFORE.children : 0);
     const node = env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
-    fs.appendFileSync(path.join(recording, FILE), `${node}\t${seconds.toFixed(6)}\t${maxRSS * 1024}\n`, {
+    fs.appendFileSync(path.join(recording, OWN_USE), `${node}\t${seconds.toFixed(6)}\t${maxRSS * 1024}\n`, {
       mode: 0o600,
     });
   } catch {
@@ -49,10 +49,17 @@ function usedBy(stat: string): { alone: number; children: number } {
 
 /** What was noted, by node; the notes are taken away. Undefined: nothing was. */
 export function takeOwnUse(recording: string, nodes: readonly string[]): Record<string, OwnUse> | undefined {
-  const file = path.join(recording, FILE);
+  const file = path.join(recording, OWN_USE);
   if (!fs.existsSync(file)) return undefined;
+  const found = ownUse(fs.readFileSync(file, 'utf8'), nodes);
+  fs.rmSync(file, { force: true });
+  return found;
+}
+
+/** What notes say, by node. Undefined: nothing. */
+export function ownUse(notes: string, nodes: readonly string[]): Record<string, OwnUse> | undefined {
   const found: Record<string, OwnUse> = {};
-  for (const line of fs.readFileSync(file, 'utf8').split('\n')) {
+  for (const line of notes.split('\n')) {
     const [where = '', ...numbers] = line.split('\t');
     const [seconds = Number.NaN, bytes = Number.NaN] = numbers.map(Number);
     // the only node may go by another name
@@ -65,6 +72,5 @@ export function takeOwnUse(recording: string, nodes: readonly string[]): Record<
       max_rss_bytes: Math.max(max_rss_bytes, bytes),
     };
   }
-  fs.rmSync(file, { force: true });
   return Object.keys(found).length === 0 ? undefined : found;
 }
