@@ -1,3 +1,5 @@
+import { isAscii } from 'node:buffer';
+
 /** Distinct texts, found again by their bytes: reading a file makes one string a distinct value, not one a cell. */
 export class TextPool {
   /** Number of distinct texts. */
@@ -35,7 +37,14 @@ export class TextPool {
 
   /** All texts, by code. */
   values(): string[] {
-    return Array.from({ length: this.size }, (_, i) => this.bytes.toString('utf8', this.ends[i], this.ends[i + 1]));
+    const { ends } = this;
+    const used = this.bytes.subarray(0, ends[this.size]);
+    // one string, of which the others are parts, costs a third of many
+    const all = isAscii(used) ? used.toString('latin1') : undefined;
+    const values = new Array<string>(this.size);
+    for (let i = 0; i < this.size; i++)
+      values[i] = all?.slice(ends[i], ends[i + 1]) ?? used.toString('utf8', ends[i], ends[i + 1]);
+    return values;
   }
 
   private equals(code: number, bytes: Uint8Array, from: number, to: number): boolean {

@@ -27,9 +27,12 @@ export interface Chunk {
 }
 
 /** Higher levels cost much and gain nothing: what is left is noise. */
-const LEVEL = { [constants.ZSTD_c_compressionLevel]: 3 };
+const USUAL = { [constants.ZSTD_c_compressionLevel]: 3 };
+/** Half the time; of encoded pages it makes some tenths of a percent. */
+const QUICK = { [constants.ZSTD_c_compressionLevel]: 1 };
 /** One output buffer that is large enough: zlib would collect small ones. */
-const pack = (bytes: Buffer): Buffer => zstdCompressSync(bytes, { params: LEVEL, chunkSize: bytes.length + 1024 });
+const pack = (bytes: Buffer, quick: boolean): Buffer =>
+  zstdCompressSync(bytes, { params: quick ? QUICK : USUAL, chunkSize: bytes.length + 1024 });
 const PAGE_ROWS = 131_072;
 const SAMPLE_ROWS = 8192;
 const LARGEST_DICTIONARY = 1 << 16;
@@ -38,22 +41,25 @@ const scratch = new Bytes();
 /** Values without the missing ones, and how many come before each page. */
 interface Dense {
   values: Float64Array;
+  /** Bounds of the values; the wrong way round when there are none. */
+  min: number;
+  max: number;
   /** 1 where there is a value; undefined when there is one everywhere. */
   present: Uint8Array | undefined;
   rows: number;
 }
 
+interface Form {
+  type: 'int' | 'float';
+  optional: boolean;
+  quick: boolean;
+}
+
 /** Numbers, NaN = null. Every encoding that could win is tried and the smallest is taken; `quick` tries the likeliest. */
 export function numberChunk(column: Float64Array, type: 'int' | 'float', optional: boolean, quick = false): Chunk {
+  const form: Form = { type, optional, quick };
   const dense = dropMissing(column);
-  const { values } = dense;
-  let min = Number.POSITIVE_INFINITY;
-  let max = Number.NEGATIVE_INFINITY;
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i]!;
-    if (value < min) min = value;
-    if (value > max) max = value;
-  }
+  const { values, min, max } = dense;
   const constant = values.length > 0 && min === max;
   let tries = constant
     ? [dictionary]
@@ -65,18 +71,16 @@ export function numberChunk(column: Float64Array, type: 'int' | 'float', optiona
   if (quick && tries.length > 2) tries = [tries[likeliest(values, max - min)]!];
   if (values.length > 4 * SAMPLE_ROWS && tries.length > 1) {
     const sample = column.subarray(0, SAMPLE_ROWS * 2);
-    const sizes = tries.map(
-      (attempt) => attempt(dropMissing(sample), optional, type)?.bytes ?? Number.POSITIVE_INFINITY,
-    );
+    const sizes = tries.map((attempt) => attempt(dropMissing(sample), form)?.bytes ?? Number.POSITIVE_INFINITY);
     const best = Math.min(...sizes);
     tries = tries.filter((_, i) => sizes[i]! <= best * 1.25);
   }
   let chosen: Chunk | undefined;
   for (const attempt of tries) {
-    const chunk = attempt(dense, optional, type);
+    const chunk = attempt(dense, form);
     if (chunk !== undefined && (chosen === undefined || chunk.bytes < chosen.bytes)) chosen = chunk;
   }
-  chosen ??= (type === 'int' ? plainInt : plainFloat)(dense, optional);
+  chosen ??= (type === 'int' ? plainInt : plainFloat)(dense, form);
   if (values.length > 0) {
     scratch.length = 0;
     // zero has two signs: bounds must include both
@@ -90,7 +94,7 @@ export function numberChunk(column: Float64Array, type: 'int' | 'float', optiona
 }
 
 /** Texts as a dictionary; '' is null when the column is optional. */
-export function textChunk(codes: Uint32Array, texts: readonly string[], optional: boolean): Chunk {
+export function textChunk(codes: Uint32Array, texts: readonly string[], optional: boolean, quick = false): Chunk {
   const used: string[] = [];
   const place = new Int32Array(texts.length).fill(-1);
   const indexes = new Uint32Array(codes.length);
@@ -105,12 +109,13 @@ export function textChunk(codes: Uint32Array, texts: readonly string[], optional
   }
   scratch.length = 0;
   plainTexts(scratch, used);
-  const head = dictionaryPage(scratch.view(), used.length);
+  const head = dictionaryPage(scratch.view(), used.length, quick);
   const all = count === codes.length;
   const chunk = dictionaryPages(head, scratch.length, indexes.subarray(0, count), used.length, {
     present: all ? undefined : present,
     rows: codes.length,
     optional,
+    quick,
   });
   if (used.length > 0 && used.every((text) => text.length < 64)) {
     [chunk.min, chunk.max] = textBounds(used);
@@ -134,40 +139,87 @@ function textBounds(texts: readonly string[]): [min: Buffer, max: Buffer] {
 }
 
 function dropMissing(column: Float64Array): Dense {
-  let missing = 0;
-  for (let i = 0; i < column.length; i++) if (Number.isNaN(column[i])) missing++;
-  if (missing === 0) return { values: column, present: undefined, rows: column.length };
-  const values = new Float64Array(column.length - missing);
-  const present = new Uint8Array(column.length);
-  for (let i = 0, at = 0; i < column.length; i++) {
+  let min = Number.POSITIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  for (let i = 0; i < column.length; i++) {
+    const value = column[i]!;
+    if (value >= min && value <= max) count++;
+    else if (!Number.isNaN(value)) {
+      count++;
+      if (value < min) min = value;
+      if (value > max) max = value;
+    }
+  }
+  const rows = column.length;
+  if (count === rows) return { values: column, min, max, present: undefined, rows };
+  const values = new Float64Array(count);
+  const present = new Uint8Array(rows);
+  for (let i = 0, at = 0; i < rows; i++) {
     const value = column[i]!;
     if (Number.isNaN(value)) continue;
     values[at++] = value;
     present[i] = 1;
   }
-  return { values, present, rows: column.length };
+  return { values, min, max, present, rows };
 }
 
-const plainInt = (dense: Dense, optional: boolean) => valuePages(dense, optional, Encoding.PLAIN, plainInt64);
-const plainFloat = (dense: Dense, optional: boolean) => valuePages(dense, optional, Encoding.PLAIN, plainDouble);
-const delta = (dense: Dense, optional: boolean) =>
-  valuePages(dense, optional, Encoding.DELTA_BINARY_PACKED, deltaInt64);
-const split = (dense: Dense, optional: boolean) => valuePages(dense, optional, Encoding.BYTE_STREAM_SPLIT, splitDouble);
+const plainInt = (dense: Dense, form: Form) => valuePages(dense, form, Encoding.PLAIN, plainInt64);
+const plainFloat = (dense: Dense, form: Form) => valuePages(dense, form, Encoding.PLAIN, plainDouble);
+const delta = (dense: Dense, form: Form) => valuePages(dense, form, Encoding.DELTA_BINARY_PACKED, deltaInt64);
+const split = (dense: Dense, form: Form) => valuePages(dense, form, Encoding.BYTE_STREAM_SPLIT, splitDouble);
 
 function valuePages(
   dense: Dense,
-  optional: boolean,
+  { optional, quick }: Form,
   encoding: number,
   encode: (out: Bytes, values: Float64Array) => void,
 ): Chunk {
-  return dataPages({ ...dense, optional }, encoding, (out, from, to) => encode(out, dense.values.subarray(from, to)));
+  return dataPages({ present: dense.present, rows: dense.rows, optional, quick }, encoding, (out, from, to) =>
+    encode(out, dense.values.subarray(from, to)),
+  );
 }
 
 /** Undefined when there are so many distinct values that a dictionary cannot pay. */
-function dictionary(dense: Dense, optional: boolean, type: 'int' | 'float'): Chunk | undefined {
-  const { values } = dense;
-  if (mostlyDistinct(values)) return undefined;
+function dictionary(dense: Dense, { type, optional, quick }: Form): Chunk | undefined {
+  const { values, min, max, present, rows } = dense;
+  // whoever is quick has looked already
+  if (!quick && mostlyDistinct(values)) return undefined;
   const most = Math.min(LARGEST_DICTIONARY, Math.max(16, values.length >> 1));
+  const coded = type === 'int' && max - min < LARGEST_DICTIONARY ? codedNear(values, min, max) : codedAny(values, most);
+  if (coded === undefined || coded.distinct.length > most) return undefined;
+  const { distinct, indexes } = coded;
+  scratch.length = 0;
+  if (type === 'int') plainInt64(scratch, distinct);
+  else plainDouble(scratch, distinct);
+  const page = dictionaryPage(scratch.view(), distinct.length, quick);
+  return dictionaryPages(page, scratch.length, indexes, distinct.length, { present, rows, optional, quick });
+}
+
+interface Coded {
+  /** In order. */
+  distinct: Float64Array;
+  indexes: Uint32Array;
+}
+
+/** Whole numbers that lie near each other: a list of what could come serves instead of a map. */
+function codedNear(values: Float64Array, min: number, max: number): Coded {
+  const place = new Uint32Array(max - min + 1);
+  for (let i = 0; i < values.length; i++) place[values[i]! - min] = 1;
+  let count = 0;
+  for (let i = 0; i < place.length; i++) if (place[i] === 1) place[i] = count++;
+  const distinct = new Float64Array(count);
+  const indexes = new Uint32Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    const code = place[values[i]! - min]!;
+    indexes[i] = code;
+    distinct[code] = values[i]!;
+  }
+  return { distinct, indexes };
+}
+
+/** Undefined when more than `most` are distinct. */
+function codedAny(values: Float64Array, most: number): Coded | undefined {
   const codes = new Map<number, number>();
   const indexes = new Uint32Array(values.length);
   let previous = Number.NaN;
@@ -189,14 +241,7 @@ function dictionary(dense: Dense, optional: boolean, type: 'int' | 'float'): Chu
   const place = new Uint32Array(distinct.length);
   for (let i = 0; i < distinct.length; i++) place[codes.get(distinct[i]!)!] = i;
   for (let i = 0; i < indexes.length; i++) indexes[i] = place[indexes[i]!]!;
-  scratch.length = 0;
-  if (type === 'int') plainInt64(scratch, distinct);
-  else plainDouble(scratch, distinct);
-  return dictionaryPages(dictionaryPage(scratch.view(), distinct.length), scratch.length, indexes, distinct.length, {
-    present: dense.present,
-    rows: dense.rows,
-    optional,
-  });
+  return { distinct, indexes };
 }
 
 /** A look at some values spread over the column. */
@@ -222,8 +267,8 @@ function likeliest(values: Float64Array, range: number): 0 | 1 | 2 {
   return steps / looks < range / 256 ? 0 : 1;
 }
 
-function dictionaryPage(plain: Buffer, count: number): Buffer {
-  const packed = pack(plain);
+function dictionaryPage(plain: Buffer, count: number, quick: boolean): Buffer {
+  const packed = pack(plain, quick);
   const head = encodeStruct(
     struct(
       [1, i32(PageType.DICTIONARY)],
@@ -240,6 +285,7 @@ interface Shape {
   present: Uint8Array | undefined;
   rows: number;
   optional: boolean;
+  quick: boolean;
 }
 
 function dictionaryPages(page: Buffer, plainBytes: number, indexes: Uint32Array, count: number, shape: Shape): Chunk {
@@ -279,7 +325,7 @@ function dataPages(shape: Shape, encoding: number, encode: (out: Bytes, from: nu
     const levels = shape.optional ? definitionLevels(present, end - row) : Buffer.alloc(0);
     scratch.length = 0;
     encode(scratch, from, from + count);
-    const packed = pack(scratch.view());
+    const packed = pack(scratch.view(), shape.quick);
     const nulls = end - row - count;
     const head = encodeStruct(
       struct(

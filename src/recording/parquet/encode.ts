@@ -60,9 +60,11 @@ export function plainDouble(out: Bytes, values: Float64Array): void {
 }
 
 export function plainTexts(out: Bytes, values: readonly string[]): void {
+  // a unit of a text has three bytes at most
+  let most = 0;
+  for (const value of values) most += value.length * 3 + 4;
+  out.room(most);
   for (const value of values) {
-    // a unit of a text has three bytes at most
-    out.room(value.length * 3 + 4);
     const length = out.data.write(value, out.length + 4);
     out.data.writeUInt32LE(length, out.length);
     out.length += length + 4;
@@ -176,43 +178,49 @@ export function runsAndBits(out: Bytes, values: Uint8Array | Uint32Array, width:
   const count = values.length;
   let packedFrom = 0;
   let i = 0;
-  const flush = (to: number): void => {
-    const groups = Math.ceil((to - packedFrom) / 8);
-    if (groups === 0) return;
-    const head: number[] = [];
-    writeVarint(head, groups * 2 + 1);
-    out.push(head);
-    out.room(groups * width + 8);
-    const { data } = out;
-    let at = out.length;
-    let pending = 0;
-    let bits = 0;
-    for (let v = packedFrom; v < packedFrom + groups * 8; v++) {
-      pending |= (v < count ? values[v]! : 0) << bits;
-      bits += width;
-      while (bits >= 8) {
-        data[at++] = pending;
-        pending >>>= 8;
-        bits -= 8;
-      }
-    }
-    out.length += groups * width;
-  };
   while (i < count) {
     const value = values[i]!;
     let end = i + 1;
     while (end < count && values[end] === value) end++;
-    // a packed group holds eight: a run may begin only where one ends
-    const start = packedFrom + Math.ceil((i - packedFrom) / 8) * 8;
-    if (end - start >= 8) {
-      flush(start);
-      const head: number[] = [];
-      writeVarint(head, (end - start) * 2);
-      for (let b = 0; b < width; b += 8) head.push((value >>> b) & 255);
-      out.push(head);
-      packedFrom = end;
+    if (end - i >= 8) {
+      // a packed group holds eight: a run may begin only where one ends
+      const start = packedFrom + Math.ceil((i - packedFrom) / 8) * 8;
+      if (end - start >= 8) {
+        packGroups(out, values, packedFrom, start, width);
+        const head: number[] = [];
+        writeVarint(head, (end - start) * 2);
+        for (let b = 0; b < width; b += 8) head.push((value >>> b) & 255);
+        out.push(head);
+        packedFrom = end;
+      }
     }
     i = end;
   }
-  if (packedFrom < count) flush(count);
+  packGroups(out, values, packedFrom, count, width);
+}
+
+/** Groups of eight; what the last one lacks is 0. */
+function packGroups(out: Bytes, values: Uint8Array | Uint32Array, from: number, to: number, width: number): void {
+  const groups = Math.ceil((to - from) / 8);
+  if (groups === 0) return;
+  const head: number[] = [];
+  writeVarint(head, groups * 2 + 1);
+  out.push(head);
+  out.room(groups * width + 8);
+  const { data } = out;
+  const end = Math.min(values.length, from + groups * 8);
+  let at = out.length;
+  let pending = 0;
+  let bits = 0;
+  for (let v = from; v < end; v++) {
+    pending |= values[v]! << bits;
+    bits += width;
+    while (bits >= 8) {
+      data[at++] = pending;
+      pending >>>= 8;
+      bits -= 8;
+    }
+  }
+  out.length += groups * width;
+  for (; at < out.length; pending >>>= 8) data[at++] = pending;
 }

@@ -84,7 +84,7 @@ export class ParquetWriter {
     const end = Math.min(this.rows, row + this.rowsPerGroup);
     return data instanceof Float64Array
       ? numberChunk(data.subarray(row, end), type === 'float' ? 'float' : 'int', type !== 'time', this.quick)
-      : textChunk(data.codes.subarray(row, end), data.values, type === 'text');
+      : textChunk(data.codes.subarray(row, end), data.values, type === 'text', this.quick);
   }
 
   /** Returns the file's size. */
@@ -196,6 +196,8 @@ function columnChunk(name: string, { chunk, offset, type }: Placed, rows: number
 function isWhole(values: Float64Array): boolean {
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
+    // most are small, which is seen without a call
+    if (value === (value | 0)) continue;
     if (!Number.isNaN(value) && !Number.isSafeInteger(value)) return false;
   }
   return true;
