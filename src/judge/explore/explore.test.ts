@@ -45,6 +45,39 @@ test('years below 100 and months without a dash are dates too', () => {
   assert.equal(spacingOf(['185011', '185012', '185013'])!.step, '1');
 });
 
+test('calendars of models are found in the days that they have', () => {
+  // every month has 30 days
+  assert.deepEqual(spacingOf(['18500228', '18500229', '18500230', '18500302', '18501230']), {
+    step: '1 day',
+    expected: [
+      ...['18500228', '18500229', '18500230'],
+      ...Array.from(
+        { length: 300 },
+        (_, i) => `1850${String(3 + Math.floor(i / 30)).padStart(2, '0')}${String((i % 30) + 1).padStart(2, '0')}`,
+      ),
+    ],
+  });
+  assert.deepEqual(spacingOf(['0001-12-25', '0001-12-30', '0002-01-10', '0002-02-30'])!.expected.slice(1, 5), [
+    '0001-12-30',
+    '0002-01-05',
+    '0002-01-10',
+    '0002-01-15',
+  ]);
+  // no leap years: five days divide them
+  assert.deepEqual(spacingOf(['20240225', '20240302', '20240307', '20240317'])!.expected, [
+    '20240225',
+    '20240302',
+    '20240307',
+    '20240312',
+    '20240317',
+  ]);
+  // one leap day may be missing, all of them are not
+  assert.ok(spacingOf(['20240227', '20240228', '20240301'])!.expected.includes('20240229'));
+  const years = spacingOf(['20240227', '20240228', '20240301', '20280228', '20280301'])!;
+  assert.deepEqual([years.expected.length, years.expected.includes('20240229')], [2 + 4 * 365 + 1, false]);
+  assert.equal(spacingOf(['18500228', '18500230', '18500331']), undefined);
+});
+
 test('where there is no spacing none is made up', () => {
   assert.equal(spacingOf(['18540101', '18590101']), undefined);
   assert.equal(spacingOf(['18540101', '18550101', '18560101', '18560601']), undefined);

@@ -7,29 +7,65 @@ interface Scale {
   write(at: number): string;
 }
 
+/** Days since some day; undefined: there is no such day. Models of the climate have calendars of their own. */
+interface Calendar {
+  number(year: number, month: number, day: number): number | undefined;
+  date(number: number): [year: number, month: number, day: number];
+}
+
 /** Epoch milliseconds; years below 100 are what they are, which Date.UTC takes for those of the last century. */
-const midnight = (year: number, month: number, day: number): number => new Date(0).setUTCFullYear(year, month, day);
+const midnight = (year: number, month: number, day: number): number => new Date(0).setUTCFullYear(year, month - 1, day);
+
+const USUAL: Calendar = {
+  number(year, month, day) {
+    const time = midnight(year, month, day);
+    const date = new Date(time);
+    return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? time / 864e5 : undefined;
+  },
+  date(number) {
+    const date = new Date(number * 864e5);
+    return [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()];
+  },
+};
+
+/** Every year is a common one. */
+const NO_LEAP: Calendar = {
+  number(year, month, day) {
+    const inYear = USUAL.number(2001, month, day);
+    return inYear === undefined ? undefined : year * 365 + inYear - USUAL.number(2001, 1, 1)!;
+  },
+  date(number) {
+    const year = Math.floor(number / 365);
+    const [, month, day] = USUAL.date(USUAL.number(2001, 1, 1)! + number - year * 365);
+    return [year, month, day];
+  },
+};
+
+/** Every month has 30 days. */
+const EVEN: Calendar = {
+  number: (year, month, day) =>
+    month < 1 || month > 12 || day < 1 || day > 30 ? undefined : year * 360 + (month - 1) * 30 + day - 1,
+  date: (number) => [Math.floor(number / 360), Math.floor((number % 360) / 30) + 1, (number % 30) + 1],
+};
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
 /** Names that a pattern takes apart into year, month and day; `join` stands between them. */
-function dates(pattern: RegExp, join: string, unit: 'months' | 'days'): Scale {
+function dates(pattern: RegExp, join: string, unit: 'months' | 'days', calendar = USUAL): Scale {
   return {
     step: (n) => (unit === 'days' ? counted(n, 'day') : n % 12 === 0 ? counted(n / 12, 'year') : counted(n, 'month')),
     read(name) {
       const [, year, month, day = '01'] = pattern.exec(name) ?? [];
       if (year === undefined || month === undefined) return undefined;
-      const time = midnight(Number(year), Number(month) - 1, Number(day));
-      const date = new Date(time);
-      if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
-      if (unit === 'days') return time / 864e5;
+      const number = calendar.number(Number(year), Number(month), Number(day));
+      if (unit === 'days' || number === undefined) return number;
       return Number(day) === 1 ? Number(year) * 12 + Number(month) - 1 : undefined;
     },
     write(at) {
       const days = pattern.source.match(/\(\\d/g)!.length > 2;
-      const date = unit === 'days' ? new Date(at * 864e5) : new Date(midnight(Math.floor(at / 12), at % 12, 1));
-      const parts = [String(date.getUTCFullYear()).padStart(4, '0'), two(date.getUTCMonth() + 1)];
-      if (days) parts.push(two(date.getUTCDate()));
+      const [year, month, day] = unit === 'days' ? calendar.date(at) : [Math.floor(at / 12), (at % 12) + 1, 1];
+      const parts = [String(year).padStart(4, '0'), two(month)];
+      if (days) parts.push(two(day));
       return parts.join(join);
     },
   };
@@ -43,16 +79,25 @@ const MONTHS = /^(\d{4})-(\d{2})$/;
 /** Of a year that there is: numbers from 000001 on are not meant as months. */
 const COMPACT_MONTHS = /^(?!0000)(\d{4})(\d{2})$/;
 
-/** The first that can read all of them is theirs; months before days, because years and months differ in length. */
-const SCALES: readonly Scale[] = [
+/** Dates, of which years and months come before days, because they differ in length; rarer calendars come last. */
+const DATES: readonly Scale[] = [
   dates(COMPACT, '', 'months'),
-  dates(COMPACT, '', 'days'),
   dates(DASHED, '-', 'months'),
-  dates(DASHED, '-', 'days'),
   dates(MONTHS, '-', 'months'),
   dates(COMPACT_MONTHS, '', 'months'),
-  { step: String, read: (name) => (/^\d{1,15}$/.test(name) ? Number(name) : undefined), write: String },
+  ...[USUAL, NO_LEAP, EVEN].flatMap((calendar) => [
+    dates(COMPACT, '', 'days', calendar),
+    dates(DASHED, '-', 'days', calendar),
+  ]),
 ];
+const NUMBERS: Scale = {
+  step: String,
+  read: (name) => (/^\d{1,15}$/.test(name) ? Number(name) : undefined),
+  write: String,
+};
+/** Meant as a day, whether or not a calendar has it. */
+const DAY = /^\d{4}-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])$/;
+const LEAP_DAY = /^\d{4}-?02-?29$/;
 
 export interface Spacing {
   /** In words: "5 years". */
@@ -68,21 +113,34 @@ const MOST = 10_000;
 export function spacingOf(names: Iterable<string>): Spacing | undefined {
   const all = [...new Set(names)];
   if (all.length < 3) return undefined;
-  for (const scale of SCALES) {
-    const places = all.map((name) => scale.read(name));
-    if (places.some((place) => place === undefined)) continue;
-    const order = (places as number[]).sort((a, b) => a - b);
-    const step = usualStep(order);
-    const first = order[0]!;
-    if (step === undefined) return undefined;
-    const number = (order.at(-1)! - first) / step + 1;
-    if (number > MOST) return undefined;
-    const width = Math.min(...all.map((name) => name.length));
-    const expected = Array.from({ length: number }, (_, i) => scale.write(first + i * step).padStart(width, '0'));
-    // what is written must be what was read
-    return all.every((name) => expected.includes(name)) ? { step: scale.step(step), expected } : undefined;
+  const scales = DATES.filter((scale) => all.every((name) => scale.read(name) !== undefined));
+  // what can be a date is no number
+  if (scales.length === 0 && !all.every((name) => DAY.test(name))) return onScale(NUMBERS, all);
+  for (const scale of scales) {
+    const found = onScale(scale, all);
+    if (found !== undefined && !lacksLeapDays(found, all)) return found;
   }
   return undefined;
+}
+
+/** One leap day may be missing; without several, years have none. */
+function lacksLeapDays({ expected }: Spacing, all: readonly string[]): boolean {
+  return expected.filter((name) => LEAP_DAY.test(name)).length > 1 && !all.some((name) => LEAP_DAY.test(name));
+}
+
+function onScale(scale: Scale, all: readonly string[]): Spacing | undefined {
+  const places = all.map((name) => scale.read(name));
+  if (places.some((place) => place === undefined)) return undefined;
+  const order = (places as number[]).sort((a, b) => a - b);
+  const step = usualStep(order);
+  const first = order[0]!;
+  if (step === undefined) return undefined;
+  const number = (order.at(-1)! - first) / step + 1;
+  if (number > MOST) return undefined;
+  const width = Math.min(...all.map((name) => name.length));
+  const expected = Array.from({ length: number }, (_, i) => scale.write(first + i * step).padStart(width, '0'));
+  // what is written must be what was read
+  return all.every((name) => expected.includes(name)) ? { step: scale.step(step), expected } : undefined;
 }
 
 /** The most frequent difference between neighbours that all others are multiples of; of several the smallest. */
