@@ -162,36 +162,6 @@ test('memory near its limit is a danger, file cache is none', () => {
   assert.equal(finding(single({ memory: 62 }), 'memory-near-limit').severity, 'info');
 });
 
-test('memory that processes may share is held against the limit as what it is: an upper bound', () => {
-  // forked processes of 24 GiB each, which may be the same 24 GiB
-  const forked = (each: number, count = 3): Material => {
-    const told = single();
-    const lived = span(3600);
-    const process = (pid: number) =>
-      series(lived, { pid: String(pid), start: String(START / 1000) }, { rss_bytes: level(lived, each * GIB) });
-    told.nodes[0]!.agent!.scope = { members: 'tree' };
-    told.nodes[0]!.tables = new Map([
-      table(
-        'process',
-        Array.from({ length: count }, (_, i) => process(5 + i)),
-      ),
-    ]);
-    return told;
-  };
-  const maybe = finding(forked(24), 'memory-near-limit');
-  assert.equal(maybe.severity, 'advice');
-  assert.equal(maybe.confidence, 'low');
-  assert.equal(maybe.text, 'Memory may have come near its limit on c1: the peaks of all processes add up to 113 %');
-  assert.match(maybe.evidence[0]!.text, /^c1: at most 72\.0 GiB of 64\.0 GiB/);
-  assert.match(maybe.evidence[1]!.text, /^c1: at least 24\.0 GiB/);
-  assert.doesNotMatch(maybe.advice, /--mem/);
-  // one process alone is no bound from above
-  const sure = finding(forked(60), 'memory-near-limit');
-  assert.equal(sure.severity, 'warning');
-  assert.equal(sure.text, 'Memory reached at least 94 % of its limit on c1');
-  assert.equal(finding(forked(60, 1), 'memory-near-limit').severity, 'warning');
-});
-
 test('kills for want of memory are critical', () => {
   const killed = single({ more: { oom_kills: count(span(3600), 2) } });
   assert.equal(finding(killed, 'out-of-memory').text, 'Memory ran out: 2 processes killed on c1');

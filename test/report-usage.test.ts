@@ -258,6 +258,34 @@ test('peaks are added up of processes that were recorded, not only of those that
   assert.deepEqual([memory_peak_bytes, memory_source], [202 * 2 ** 20, 'processes']);
 });
 
+test('memory that processes may share is held against the limit as what it is: an upper bound', () => {
+  // forked processes of 24 GiB each, which may be the same 24 GiB
+  const finding = (each: number, count = 3) => {
+    const lived = span(3600);
+    const process = (pid: number) =>
+      series(lived, { pid: String(pid), start: String(START / 1000) }, { rss_bytes: level(lived, each * GIB) });
+    const all = table(
+      'process',
+      Array.from({ length: count }, (_, i) => process(5 + i)),
+    );
+    const c1 = node('c1', agent('c1', lived, { scope: { members: 'tree' } }), [all]);
+    const { findings } = report(material(job(3600, { asked: { memory_bytes: 64 * GIB } }), [c1]));
+    return findings.find(({ id }) => id === 'memory-near-limit')!;
+  };
+  const maybe = finding(24);
+  assert.equal(maybe.severity, 'advice');
+  assert.equal(maybe.confidence, 'low');
+  assert.equal(maybe.text, 'Memory may have come near its limit on c1: the peaks of all processes add up to 113 %');
+  assert.match(maybe.evidence[0]!.text, /^c1: at most 72\.0 GiB of 64\.0 GiB/);
+  assert.match(maybe.evidence[1]!.text, /^c1: at least 24\.0 GiB/);
+  assert.doesNotMatch(maybe.advice, /--mem/);
+  // one process alone is no bound from above
+  const sure = finding(60);
+  assert.equal(sure.severity, 'warning');
+  assert.equal(sure.text, 'Memory reached at least 94 % of its limit on c1');
+  assert.equal(finding(60, 1).severity, 'warning');
+});
+
 test('the ways to count memory stay apart', () => {
   assert.deepEqual(report(training()).summary.memory, {
     cgroup_peak: 180 * GIB,

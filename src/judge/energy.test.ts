@@ -28,6 +28,7 @@ const gpu = (joules: number, source: 'counter' | 'integrated power'): GpuReport 
   node: 'c1',
   gpu: '0',
   samples: 10,
+  recorded_seconds: 10,
   energy_joules: joules,
   energy_source: source,
 });

@@ -10,6 +10,8 @@ export interface GpuReport {
   /** Whether the job's own processes were seen on it; not there when that could not be told. */
   own?: boolean;
   samples: number;
+  /** From its first to its last sample. */
+  recorded_seconds: number;
   utilization_mean?: number;
   utilization_p50?: number;
   utilization_p95?: number;
@@ -59,6 +61,7 @@ function gpuOf(material: Material, node: NodeMaterial, series: SeriesStatistics)
     model: facts?.model ?? series.texts.model,
     own: ownership(node, series),
     samples: series.samples,
+    recorded_seconds: (series.end - series.start) / 1e6,
     utilization_mean: share(at('utilization_percent')?.mean),
     utilization_p50: share(at('utilization_percent')?.p50),
     utilization_p95: share(at('utilization_percent')?.p95),

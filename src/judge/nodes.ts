@@ -3,7 +3,8 @@ import { type AgentRecord, KILLED } from '../recording/agent-record.ts';
 import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
 import { type EnergySource, energyOf } from './energy.ts';
 import type { GpuReport } from './gpus.ts';
-import { columnOf, known, largest, type Material, mean, type NodeMaterial, sum } from './material.ts';
+import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
+import { gpuMean } from './seen.ts';
 import { type CpuSource, cgroupOf, cpuOf, type MemorySource, memoryOf } from './usage.ts';
 
 export type NodeStatus = 'recorded' | 'recording' | 'stopped early' | 'never recorded';
@@ -25,7 +26,9 @@ export interface NodeReport {
   cpus_source?: AllocationSource;
   cpu_seconds?: number;
   cpu_source?: CpuSource;
-  /** Of the job's CPUs. */
+  /** The time that `cpu_seconds` was gathered in. */
+  cpu_window_seconds?: number;
+  /** Of the job's CPUs, in that time. */
   cpu_utilization?: number;
   cpu_utilization_max?: number;
   /** Of all CPUs of the node, everybody's work. */
@@ -109,7 +112,10 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   set('cpu_source', cpu?.source);
   if (cpu !== undefined && cpus !== undefined && cpus.value > 0) {
     const window = cpu.window_seconds ?? seconds;
-    if (window > 0) set('cpu_utilization', cpu.seconds / window / cpus.value);
+    if (window > 0) {
+      set('cpu_window_seconds', window);
+      set('cpu_utilization', cpu.seconds / window / cpus.value);
+    }
     if (cpu.rate_max !== undefined) set('cpu_utilization_max', cpu.rate_max / cpus.value);
   }
   set('node_cpus', node.agent?.facts.cpus);
@@ -136,7 +142,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
 
   const own = gpus.filter((g) => g.node === node.node && g.own !== false);
   if (own.length > 0) set('gpus', own.length);
-  set('gpu_utilization', mean(own.map((g) => g.utilization_mean)));
+  set('gpu_utilization', gpuMean(own, 'utilization_mean'));
   set('gpu_power_watts', sum(own.map((g) => g.power_mean_watts)));
   const energy = energyOf(node, gpus);
   set('energy_joules', energy?.joules);

@@ -1,7 +1,8 @@
 import type { GpuReport } from './gpus.ts';
-import { mean, median } from './material.ts';
+import { median } from './material.ts';
 import type { NodeReport } from './nodes.ts';
 import { outliers } from './outliers/peers.ts';
+import { comparable, gpuMean, seenSeconds } from './seen.ts';
 import { figure, percent } from './words.ts';
 
 /** Ten points of utilisation: less is ordinary variation between the ranks of one program. */
@@ -23,8 +24,10 @@ export function isIdle(gpu: GpuReport): boolean {
 }
 
 /** Writes into nodes and GPUs why they are unlike their peers. */
-export function markStragglers(nodes: NodeReport[], gpus: GpuReport[]): void {
-  const working = gpus.filter((g) => g.own !== false && !isIdle(g));
+export function markStragglers(all: NodeReport[], gpus: GpuReport[]): void {
+  const nodes = comparable(all, seenSeconds);
+  const active = gpus.filter((g) => g.own !== false && !isIdle(g));
+  const working = comparable(active, (g) => g.recorded_seconds);
   const middlePower = working.map((g) => g.power_mean_watts);
   const middleClock = working.map((g) => g.clock_mean_mhz);
   const apart = (
@@ -57,7 +60,12 @@ export function markStragglers(nodes: NodeReport[], gpus: GpuReport[]): void {
     (v, m) => `CPU ${percent(v)}, others ${percent(m)}`,
   );
   mark(
-    nodes.map((n) => mean(working.filter((g) => g.node === n.node).map((g) => g.utilization_mean))),
+    nodes.map((n) =>
+      gpuMean(
+        working.filter((g) => g.node === n.node),
+        'utilization_mean',
+      ),
+    ),
     (v, m) => `GPU ${percent(v)}, others ${percent(m)}`,
   );
   mark(
@@ -68,7 +76,7 @@ export function markStragglers(nodes: NodeReport[], gpus: GpuReport[]): void {
     ),
     (v, m) => `memory ${percent(v)}, others ${percent(m)}`,
   );
-  for (const node of nodes) {
+  for (const node of all) {
     const here = working.filter((g) => g.node === node.node);
     const slow = here.filter((g) => g.straggler !== undefined);
     if (slow.length > 0) node.unlike_gpus = slow.length;

@@ -2,8 +2,9 @@ import type { AllocationSource } from './allocation.ts';
 import { cpusOfJob } from './allocation.ts';
 import type { EnergySource } from './energy.ts';
 import { type GpuReport, undivided } from './gpus.ts';
-import { largest, type Material, mean, sum } from './material.ts';
+import { largest, type Material, sum } from './material.ts';
 import type { NodeReport } from './nodes.ts';
+import { gpuMean, weightedMean } from './seen.ts';
 import { type CpuSource, type MemorySource, type MemoryTruth, memoryTruthOf } from './usage.ts';
 
 /** The job in a few numbers. Shares are 0 to 1. A value that was not measured is not there. */
@@ -17,7 +18,7 @@ export interface SummaryReport {
   cpus_source?: AllocationSource;
   cpu_seconds?: number;
   cpu_source?: CpuSource;
-  /** Of the CPUs that the job had. */
+  /** Of the CPUs that the job had, while they were seen. */
   cpu_utilization?: number;
   /** CPUs that were busy, mean, and how many were looked at: not all when nodes are missing. */
   cpus_busy?: number;
@@ -44,7 +45,7 @@ export interface SummaryReport {
   energy_source?: EnergySource;
   /** What the energy includes: "node", or "CPUs", "memory", "GPUs". */
   energy_covers?: string[];
-  /** Nodes whose energy is in it, of all the job's nodes. */
+  /** The part of the nodes' time whose energy is in it. */
   energy_coverage?: number;
   node_hours: number;
   core_hours?: number;
@@ -118,14 +119,13 @@ function sourceOfAll(nodes: readonly NodeReport[]): CpuSource | undefined {
 function setCpu(set: Set, nodes: readonly NodeReport[]): void {
   set('cpu_seconds', sum(nodes.map((n) => n.cpu_seconds)));
   set('cpu_source', sourceOfAll(nodes));
-  // each node weighs as much as it had CPUs and was seen
   const measured = nodes.filter((n) => n.cpu_utilization !== undefined && n.cpus !== undefined);
-  const busy = sum(measured.map((n) => n.cpu_utilization! * n.cpus!));
+  const used = weightedMean(measured.map((n) => [n.cpu_utilization, n.cpus! * n.cpu_window_seconds!]));
   const had = sum(measured.map((n) => n.cpus));
-  if (busy === undefined || had === undefined || had === 0) return;
-  set('cpus_busy', busy);
+  if (used === undefined || had === undefined || had === 0) return;
+  set('cpus_busy', used * had);
   set('cpus_measured', had);
-  set('cpu_utilization', busy / had);
+  set('cpu_utilization', used);
 }
 
 function setMemory(set: Set, material: Material, nodes: readonly NodeReport[]): void {
@@ -153,7 +153,7 @@ function setGpus(set: Set, asked: number | undefined, gpus: readonly GpuReport[]
     set('gpus', number);
     set('gpu_hours', number * hours);
   }
-  set('gpu_utilization', mean(own.map((g) => g.utilization_mean)));
+  set('gpu_utilization', gpuMean(own, 'utilization_mean'));
   set('gpu_utilization_max', largest(own.map((g) => g.utilization_max)));
   const fullest = own
     .filter((g) => g.memory_max_bytes !== undefined)
@@ -162,7 +162,9 @@ function setGpus(set: Set, asked: number | undefined, gpus: readonly GpuReport[]
     )[0];
   set('gpu_memory_peak_bytes', fullest?.memory_max_bytes);
   set('gpu_memory_total_bytes', fullest?.memory_total_bytes);
-  set('gpu_power_mean_watts', sum(own.map((g) => g.power_mean_watts)));
+  const watts = gpuMean(own, 'power_mean_watts');
+  const metered = own.filter((g) => g.power_mean_watts !== undefined).length;
+  set('gpu_power_mean_watts', watts === undefined ? undefined : watts * metered);
   set('gpu_temperature_max_celsius', largest(own.map((g) => g.temperature_max_celsius)));
 }
 
@@ -173,5 +175,8 @@ function setEnergy(set: Set, nodes: readonly NodeReport[]): void {
   const sources = new Set(measured.map((n) => n.energy_source!));
   set('energy_source', sources.size === 1 ? [...sources][0] : 'both');
   set('energy_covers', [...new Set(measured.flatMap((n) => n.energy_covers ?? []))]);
-  set('energy_coverage', measured.length / nodes.length);
+  const wall = largest(nodes.map((n) => n.recorded_seconds)) ?? 0;
+  const part = (n: NodeReport): number =>
+    n.status === 'stopped early' && wall > 0 ? (n.recorded_seconds ?? 0) / wall : 1;
+  set('energy_coverage', measured.reduce((parts, n) => parts + part(n), 0) / nodes.length);
 }

@@ -86,7 +86,7 @@ function memoryMeter({ summary: s, job }: Report): Meter {
 export function energyWords({ summary: s }: Report): string | undefined {
   if (s.energy_joules === undefined) return undefined;
   const how = { counter: 'by counters', 'integrated power': 'from sampled power', both: 'counters and sampled power' };
-  const part = (s.energy_coverage ?? 1) < 1 ? `, ${percent(s.energy_coverage)} of the nodes` : '';
+  const part = (s.energy_coverage ?? 1) < 1 ? `, ${percent(s.energy_coverage)} of node time` : '';
   const parts = s.energy_covers!.join(', ');
   const covers = parts === 'node' ? 'whole nodes' : parts === 'GPUs' ? 'GPUs only' : parts;
   return `${energy(s.energy_joules)} ${how[s.energy_source!]} (${covers}${part})`;

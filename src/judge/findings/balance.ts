@@ -1,6 +1,7 @@
 import type { GpuReport } from '../gpus.ts';
 import type { NodeReport } from '../nodes.ts';
 import { FEWEST_PEERS } from '../outliers/peers.ts';
+import { comparable, seenSeconds, UNLIKE_TIMES } from '../seen.ts';
 import { isIdle } from '../stragglers.ts';
 import { count, listed, percent } from '../words.ts';
 import { type Check, sampled } from './finding.ts';
@@ -19,6 +20,8 @@ export const nodeImbalance: Check = {
     const nodes = facts.nodes.filter((n) => n.cpu_utilization !== undefined || n.gpu_utilization !== undefined);
     if (facts.summary.nodes < 2) return { skipped: 'the job has one node' };
     if (nodes.length < 2) return { unmeasurable: 'fewer than two nodes have values to compare' };
+    const peers = comparable(nodes, seenSeconds);
+    if (peers.length < 2) return { unmeasurable: UNLIKE_TIMES };
     // a process that fills its node's memory is said apart
     const filled = new Set(facts.processes.filter((p) => p.rss_growth !== undefined).map((p) => p.node));
     const onlyMemory = (n: NodeReport): boolean => n.straggler!.every((why) => why.startsWith('memory'));
@@ -28,7 +31,7 @@ export const nodeImbalance: Check = {
         {
           id: 'node-imbalance',
           severity: 'advice',
-          text: `${count(apart.length, 'node')} unlike the other ${nodes.length - apart.length}: ${listed(apart.map((n) => `${n.node} has ${n.straggler![0]}`))}`,
+          text: `${count(apart.length, 'node')} unlike the other ${peers.length - apart.length}: ${listed(apart.map((n) => `${n.node} has ${n.straggler![0]}`))}`,
           evidence: apart.slice(0, 8).map((n) => ({
             text: `${n.node}: ${n.straggler!.join('; ')}`,
             from: n.gpu_utilization === undefined ? 'the job’s CPU time' : 'gpu.utilization_percent',
@@ -41,16 +44,16 @@ export const nodeImbalance: Check = {
         },
       ];
     }
-    if (nodes.length >= FEWEST_PEERS) return [];
-    const used = nodes.map((n) => n.gpu_utilization ?? n.cpu_utilization!);
+    if (peers.length >= FEWEST_PEERS) return [];
+    const used = peers.map((n) => n.gpu_utilization ?? n.cpu_utilization!);
     const [least, most] = [Math.min(...used), Math.max(...used)];
     if (most - least < PAIR_APART) return [];
     return [
       {
         id: 'node-imbalance',
         severity: 'advice',
-        text: `The nodes differ: ${nodes.map((n, i) => `${n.node} ${percent(used[i])}`).join(', ')} busy`,
-        evidence: nodes.map((n, i) => ({
+        text: `The nodes differ: ${peers.map((n, i) => `${n.node} ${percent(used[i])}`).join(', ')} busy`,
+        evidence: peers.map((n, i) => ({
           text: `${n.node}: ${percent(used[i])}`,
           from: 'utilisation',
           node: n.node,
@@ -71,9 +74,11 @@ export const gpuImbalance: Check = {
   needs: 'gpu.utilization_percent, power_watts or clock_mhz of at least four GPUs',
   kind: 'waste',
   look(facts) {
-    const cards = facts.gpus.filter((g) => g.own !== false && !isIdle(g));
-    if (cards.length === 0) return { skipped: 'no GPU did any work' };
-    if (cards.length < 2) return { skipped: 'the job used one GPU' };
+    const active = facts.gpus.filter((g) => g.own !== false && !isIdle(g));
+    if (active.length === 0) return { skipped: 'no GPU did any work' };
+    if (active.length < 2) return { skipped: 'the job used one GPU' };
+    const cards = comparable(active, (g) => g.recorded_seconds);
+    if (cards.length < 2) return { unmeasurable: 'the GPUs were recorded for different times' };
     const apart = cards.filter((g) => g.straggler !== undefined && (g.throttled_thermal ?? 0) <= THROTTLED);
     if (apart.length > 0) {
       const nodes = [...new Set(apart.map((g) => g.node))];

@@ -1,8 +1,8 @@
-import { mean } from '../material.ts';
 import type { NodeReport } from '../nodes.ts';
 import type { Facts } from '../report.ts';
+import { seenSeconds, UNLIKE_TIMES, weightedMean } from '../seen.ts';
 import { count, cpusFigure, figure, listed, percent } from '../words.ts';
-import { type Answer, type Check, type Confidence, sampled } from './finding.ts';
+import { type Answer, type Check, type Confidence, type Evidence, sampled } from './finding.ts';
 
 /** Below this share of the allocation most of the CPUs stood idle. */
 export const LOW_UTILIZATION = 0.65;
@@ -69,7 +69,6 @@ export const cpuUnderused: Check = {
     const part = unseen.length === 0 ? '' : ' that were measured';
     const each = unseen.length > 0 ? ' for these nodes' : facts.summary.nodes > 1 ? ' in all' : '';
     const option = slurm(facts) && facts.summary.nodes === 1 ? ` (#SBATCH --cpus-per-task=${wanted} for one task)` : '';
-    const idle = (cpus * facts.summary.wall_seconds * (1 - used!)) / 3600;
     return [
       {
         id: 'cpu-underused',
@@ -82,7 +81,7 @@ export const cpuUnderused: Check = {
             value: used!,
             threshold: LOW_UTILIZATION,
           },
-          { text: `${figure(idle)} core hours idle`, from: 'job.json' },
+          idleHours(facts, cpus),
           ...(part === '' ? [] : [{ text: `not measured: ${listed(unseen)}`, from: cpuFrom(facts) }]),
         ],
         advice: gpuJob(facts)
@@ -93,6 +92,17 @@ export const cpuUnderused: Check = {
     ];
   },
 };
+
+/** So little of the time was seen that it must be said. */
+const SEEN = 0.9;
+
+/** What stood idle while somebody looked. */
+function idleHours({ nodes, summary }: Facts, cpus: number): Evidence {
+  const seen = weightedMean(nodes.map((n) => [n.cpu_window_seconds, n.cpus])) ?? 0;
+  const part = seen < SEEN * summary.wall_seconds ? ' in the time that was recorded' : '';
+  const hours = (cpus * seen * (1 - summary.cpu_utilization!)) / 3600;
+  return { text: `${figure(hours)} core hours idle${part}`, from: 'job.json' };
+}
 
 export const cpuSerial: Check = {
   id: 'cpu-serial',
@@ -119,10 +129,7 @@ export const cpuSerial: Check = {
             value: busy!,
             threshold: SERIAL_TO,
           },
-          {
-            text: `${figure((facts.summary.core_hours ?? 0) - facts.summary.wall_seconds / 3600)} core hours idle`,
-            from: 'job.json',
-          },
+          idleHours(facts, cpus!),
         ],
         advice: slurm(facts)
           ? `Ask for one CPU (#SBATCH --ntasks=1 --cpus-per-task=1), or let the program use threads${told}.`
@@ -232,18 +239,24 @@ export const cpuThrottled: Check = {
 export const nodeIdle: Check = {
   id: 'node-idle',
   title: 'nodes that did nothing',
-  help: 'A node stayed below 1 % of its CPUs and GPUs while others of the same job worked.',
+  help: 'A node stayed below 1 % of its CPUs and GPUs while others of the same job worked. A node is held only against others that were seen long enough for that.',
   needs: 'the job’s CPU time on each node',
   kind: 'waste',
   look(facts) {
     if (facts.summary.nodes < 2) return { skipped: 'the job has one node' };
     const measured = facts.nodes.filter((n) => n.cpu_utilization !== undefined);
     if (measured.length === 0) return { unmeasurable: 'the job’s CPU time could not be told from that of others' };
-    const idle = measured.filter((n) => n.cpu_utilization! < NODE_IDLE && (n.gpu_utilization ?? 0) < NODE_IDLE);
-    if (idle.length === 0) return [];
+    const below = measured.filter((n) => isIdleNode(n));
+    if (below.length === 0) return [];
+    const working = measured.filter((n) => !below.includes(n));
+    // what it did in a longer time it may have done while the others were seen
+    const idle = below.filter(
+      (n) => working.length === 0 || working.some((other) => isIdleNode(n, seenSeconds(other))),
+    );
+    if (idle.length === 0) return { unmeasurable: UNLIKE_TIMES };
     const samples = Math.min(...idle.map((n) => n.samples ?? 0));
     const enough = facts.summary.nodes - idle.length;
-    const hours = (idle.length * facts.summary.wall_seconds) / 3600;
+    const hours = idle.reduce((seconds, n) => seconds + (seenSeconds(n) ?? 0), 0) / 3600;
     return [
       {
         id: 'node-idle',
@@ -268,6 +281,13 @@ export const nodeIdle: Check = {
   },
 };
 
+/** Whether a node did nothing in its time, or in so much of it, were all that it did in there. */
+function isIdleNode(n: NodeReport, seconds = Number.POSITIVE_INFINITY): boolean {
+  const seen = seenSeconds(n) ?? 0;
+  const times = seconds > 0 && seconds < seen ? seen / seconds : 1;
+  return n.cpu_utilization! * times < NODE_IDLE && (n.gpu_utilization ?? 0) * times < NODE_IDLE;
+}
+
 export const ioWait: Check = {
   id: 'io-wait',
   title: 'waiting for files',
@@ -281,7 +301,7 @@ export const ioWait: Check = {
     if (waiting.length === 0) return [];
     const own = waiting.every((n) => n.pressure_scope === 'job');
     const sure: Confidence = own ? 'high' : 'medium';
-    const most = mean(waiting.map((n) => n.pressure_io ?? waitingCpus(n)));
+    const most = weightedMean(waiting.map((n) => [n.pressure_io ?? waitingCpus(n), n.recorded_seconds]));
     return [
       {
         id: 'io-wait',

@@ -1,8 +1,8 @@
 import { formatDuration } from '../../base/duration.ts';
 import { type GpuReport, undivided } from '../gpus.ts';
-import { mean } from '../material.ts';
 import { nodeList } from '../node-list.ts';
 import type { Facts } from '../report.ts';
+import { gpuMean, weightedMean } from '../seen.ts';
 import { isIdle } from '../stragglers.ts';
 import { count, figure, listed, percent } from '../words.ts';
 import { type Answer, type Check, type Confidence, sampled } from './finding.ts';
@@ -59,7 +59,8 @@ export const gpuUnused: Check = {
     if (certain === 0) return [];
     const all = asked ?? cards.length;
     const named = certain === idle.length;
-    const hours = (certain * facts.summary.wall_seconds) / 3600;
+    const seen = idle.reduce((seconds, g) => seconds + g.recorded_seconds, 0);
+    const hours = (certain * seen) / idle.length / 3600;
     const sure = sampled(facts, Math.min(...idle.map((g) => g.samples)));
     const told = asked !== undefined || idle.every((g) => g.own === true);
     const which = named ? `: ${listed(idle.map(name))}` : '';
@@ -103,7 +104,7 @@ export const gpuLow: Check = {
     const missing = without(facts);
     if (missing !== undefined) return missing;
     const working = own(facts).filter((g) => !isIdle(g));
-    const used = mean(working.map((g) => g.utilization_mean));
+    const used = gpuMean(working, 'utilization_mean');
     if (used === undefined || used >= MODEST_UTILIZATION) return [];
     const sure = sampled(facts, Math.min(...working.map((g) => g.samples)));
     return [
@@ -137,10 +138,10 @@ export const gpuStarved: Check = {
     const missing = without(facts);
     if (missing !== undefined) return missing;
     const working = own(facts).filter((g) => !isIdle(g));
-    const used = mean(working.map((g) => g.utilization_mean));
+    const used = gpuMean(working, 'utilization_mean');
     if (used === undefined) return { skipped: 'no GPU did any work' };
     const cpu = facts.summary.cpu_utilization;
-    const io = mean(facts.nodes.map((n) => n.pressure_io));
+    const io = weightedMean(facts.nodes.map((n) => [n.pressure_io, n.recorded_seconds]));
     if (cpu === undefined && io === undefined) return { unmeasurable: 'neither CPU use nor I/O pressure is known' };
     if (used >= STARVED_UTILIZATION) return [];
     const byCpu = cpu !== undefined && cpu >= CPUS_BUSY;

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Material } from '../src/judge/material.ts';
+import { report } from '../src/judge/report.ts';
+import { agent, cgroup, job, material, node, span } from './report/jobs.ts';
+import { count, level, series, table } from './report/statistics.ts';
+
+/** Nodes that were not all seen for the same time: what they did is held against the time that they were seen. */
+
+const GIB = 2 ** 30;
+
+interface Seen {
+  /** For so long it was recorded, and so much CPU time and GPU use were seen. */
+  seconds: number;
+  cpu: number;
+  gpu?: number;
+}
+
+/** A job of so many seconds; nodes that were seen for less stopped early. */
+function told(wall: number, cpus: number, nodes: Record<string, Seen>): Material {
+  const names = Object.keys(nodes);
+  const made = Object.entries(nodes).map(([name, { seconds, cpu, gpu }]) => {
+    const lived = span(seconds);
+    const record = agent(name, lived);
+    if (seconds < wall) {
+      delete record.end;
+      delete record.end_reason;
+    }
+    const cards = [
+      series(
+        lived,
+        { gpu: '0' },
+        { utilization_percent: level(lived, gpu ?? 0), power_watts: level(lived, 100) },
+        { mine: 'yes' },
+      ),
+    ];
+    const power = [
+      series(lived, { domain: 'package-0' }, { energy_mj: count(lived, seconds * 1e5) }, { meter: 'rapl' }),
+    ];
+    return node(name, record, [
+      cgroup(lived, cpu / seconds, GIB),
+      table('power', power),
+      ...(gpu === undefined ? [] : [table('gpu', cards)]),
+    ]);
+  });
+  const asked = { nodes: names.length, cpus: cpus * names.length, memory_bytes: names.length * 2 * GIB };
+  return material(job(wall, { nodes: names, asked }), made);
+}
+
+const near = (value: number | undefined, wanted: number): void =>
+  assert.ok(Math.abs(value! - wanted) < 1e-9, `${value} is not ${wanted}`);
+
+const about = (from: Material, id: string) => {
+  const { findings, checks } = report(from);
+  return { finding: findings.find((f) => f.id === id), check: checks.find((c) => c.id === id)! };
+};
+
+test('the CPUs of a job were busy for what was used in the time that was seen', () => {
+  const two = told(36, 1, { c1: { seconds: 36, cpu: 1 }, c3: { seconds: 7, cpu: 0.99 } });
+  const { summary } = report(two);
+  near(summary.cpu_utilization, 1.99 / 43);
+  near(summary.cpus_busy, (1.99 / 43) * 2);
+  assert.equal(summary.cpus_measured, 2);
+  const { evidence } = about(two, 'cpu-underused').finding!;
+  // 41.01 CPU seconds, not those after the node fell silent
+  assert.equal(evidence[1]!.text, '0.011 core hours idle in the time that was recorded');
+});
+
+test('a node is not idle because it was seen longer than another that did the same', () => {
+  const same = { c1: { seconds: 36, cpu: 1 }, c3: { seconds: 7, cpu: 0.99 } };
+  const { finding, check } = about(told(36, 4, same), 'node-idle');
+  assert.equal(finding, undefined);
+  assert.equal(check.outcome, 'unmeasurable');
+  assert.match(check.why!, /recorded for different times/);
+  // so little would be nothing in any part of its time
+  const nothing = { c1: { seconds: 36, cpu: 0.01 }, c3: { seconds: 7, cpu: 0.99 } };
+  assert.equal(about(told(36, 4, nothing), 'node-idle').finding?.text, '1 of 2 nodes did nothing: c1');
+  // one that stopped early keeps no others from being compared
+  const three = { c1: { seconds: 3600, cpu: 20 }, c2: { seconds: 3600, cpu: 9000 }, c3: { seconds: 7, cpu: 20 } };
+  const { finding: idle } = about(told(3600, 4, three), 'node-idle');
+  assert.equal(idle?.text, '1 of 3 nodes did nothing: c1');
+  assert.equal(idle!.evidence.at(-1)!.text, '1 node hours idle');
+});
+
+test('nodes are compared with those that were seen as long', () => {
+  const pair = { c1: { seconds: 360, cpu: 60 }, c3: { seconds: 60, cpu: 55 } };
+  const { finding, check } = about(told(360, 1, pair), 'node-imbalance');
+  assert.equal(finding, undefined);
+  assert.equal(check.outcome, 'unmeasurable');
+  const many: Record<string, Seen> = { c9: { seconds: 60, cpu: 55 } };
+  for (let i = 1; i <= 5; i++) many[`c${i}`] = { seconds: 360, cpu: 60 + i };
+  assert.deepEqual(about(told(360, 1, many), 'node-imbalance'), {
+    finding: undefined,
+    check: { id: 'node-imbalance', title: 'nodes unlike the others', outcome: 'fine' },
+  });
+  many.c5!.cpu = 300;
+  assert.match(
+    about(told(360, 1, many), 'node-imbalance').finding!.text,
+    /^1 node unlike the other 4: c5 has CPU 83 %/,
+  );
+});
+
+test('GPUs, their power and the energy count for as long as they were seen', () => {
+  const pair = { c1: { seconds: 300, cpu: 300, gpu: 10 }, c2: { seconds: 100, cpu: 100, gpu: 90 } };
+  const { summary, nodes } = report(told(300, 1, pair));
+  near(summary.gpu_utilization, 0.3);
+  near(summary.gpu_power_mean_watts, 200);
+  near(summary.energy_coverage, (1 + 1 / 3) / 2);
+  assert.deepEqual(
+    nodes.map((n) => n.cpu_window_seconds),
+    [300, 100],
+  );
+  const imbalance = about(told(300, 1, pair), 'gpu-imbalance');
+  assert.equal(imbalance.check.outcome, 'unmeasurable');
+  const unused = { c1: { seconds: 3600, cpu: 3600, gpu: 50 }, c2: { seconds: 1800, cpu: 1800, gpu: 0 } };
+  assert.equal(about(told(3600, 1, unused), 'gpu-unused').finding!.evidence.at(-1)!.text, '0.5 GPU hours unused');
+});
