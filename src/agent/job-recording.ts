@@ -237,7 +237,8 @@ export function recordJob(
     const counting = own.filter(({ table }) => table.name === 'cgroup');
     for (const wait of CGROUP_AGAIN_MS) {
       const look = (): void => {
-        if (over) return;
+        // a job has a cgroup only while a step of it runs here
+        if (over || !host.exists(found.folder)) return;
         agent.record.unmeasured = agent.record.unmeasured.filter(({ table }) => table !== 'cgroup');
         agent.reopen(counting, limited(found));
       };

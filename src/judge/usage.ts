@@ -53,8 +53,9 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const least = recorded?.seconds ?? seen ?? 0;
   const ends = recorded === undefined || recorded.source === 'processes' ? 0 : ownEnds(material, node);
   const usage = cgroupOf(node, 'usage_us');
-  const grown = known(usage?.increase);
-  if (grown !== undefined) {
+  const increase = known(usage?.increase);
+  if (increase !== undefined) {
+    const grown = increase + usedBefore(material, node, usage!);
     const own = ownSeconds(material, node) + agentSeconds(node);
     const use: CpuUse = { seconds: without(own, grown / 1e6, least, ends), source: 'cgroup' };
     const most = known(usage?.rate?.max);
@@ -82,6 +83,11 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const more = launched ? all.find(({ seconds }) => seconds > exact.seconds) : undefined;
   if (more !== undefined) return wholeOf(more, recorded);
   return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
+}
+
+/** Of a cgroup that was made for this very run: what was used before its first sample. */
+function usedBefore({ range }: Material, { agent }: NodeMaterial, usage: Statistics): number {
+  return range === undefined && agent?.service === true ? usage.first : 0;
 }
 
 /** A cgroup may be gone before its last sample, or be there after the first processes: then records know more. */

@@ -166,3 +166,35 @@ test('files that are cut off anywhere give no wrong names and never throw', (t) 
     source.close();
   }
 });
+
+for (const version of [1, 2] as const) {
+  test(`version ${version}: what a job used between the last tick and its end, if it was alone`, (t) => {
+    const job = version === 1 ? V1 : V2;
+    const top = version === 1 ? '/slurm_c1' : path.dirname(V2);
+    for (const neighbour of [false, true]) {
+      const root = copy(t, `cgroup-v${version}`);
+      const mounts = path.join(root, 'sys/fs/cgroup');
+      const counting = version === 1 ? path.join(mounts, 'cpu,cpuacct') : mounts;
+      const counted = (cgroup: string, us: number): void => {
+        fs.writeFileSync(path.join(counting, cgroup, 'cpuacct.usage'), `${us * 1000}\n`);
+        fs.writeFileSync(path.join(counting, cgroup, 'cpu.stat'), `usage_usec ${us}\n`);
+      };
+      if (neighbour) fs.mkdirSync(path.join(counting, path.dirname(job), 'job_18'));
+      counted(job, 5_000_000);
+      counted(top, 7_000_000);
+      const source = cgroup.open(new Host(root), scope(job));
+      assert.equal(rows(source)['.']!.usage_us, 5_000_000);
+      counted(top, 7_800_000);
+      // version 1: the user's folder goes with the last job
+      const gone = version === 1 && !neighbour ? path.dirname(job) : job;
+      for (const mount of [mounts, ...fs.readdirSync(mounts).map((name) => path.join(mounts, name))]) {
+        fs.rmSync(path.join(mount, gone), { recursive: true, force: true });
+      }
+      const last = rows(source)['.'];
+      assert.equal(last?.usage_us, neighbour ? undefined : 5_800_000);
+      assert.equal(last?.memory_current_bytes, undefined);
+      assert.deepEqual(rows(source), {}, 'told once');
+      source.close();
+    }
+  });
+}

@@ -1,3 +1,4 @@
+import { type CgroupAbove, lastRow, watchAbove } from './cgroup-above.ts';
 import { CGROUP_FILES, type CgroupFile, quotaOfVersion1 } from './cgroup-files.ts';
 import { folderOf, type Hierarchy, hierarchies } from './cgroup-mounts.ts';
 import { cgroupTable, place } from './cgroup-table.ts';
@@ -48,6 +49,7 @@ export const cgroup: SourceKind = {
     const groups = new Map<string, Group>();
     let changed = true;
     let ticks = 0;
+    const above = shared ? undefined : aboveOf(host, places);
 
     function update(): void {
       for (const { tree } of places) if (tree.update()) changed = true;
@@ -88,6 +90,7 @@ export const cgroup: SourceKind = {
     return {
       table: cgroupTable,
       read(frame) {
+        const whole = groups.get('');
         update();
         const slowly = ticks++ % SLOW === 0;
         for (const group of groups.values()) {
@@ -103,14 +106,29 @@ export const cgroup: SourceKind = {
           frame.texts[row * frame.textWidth] = group.path === '' ? '.' : group.path;
           if (group.addsKills) frame.numbers[at + KILLS] = allKills(groups, group);
         }
+        const rest = whole === undefined || groups.has('') ? undefined : above?.rest();
+        if (rest !== undefined) {
+          const row = frame.row();
+          frame.numbers.set(lastRow(whole!.values, rest), row * frame.numberWidth);
+          frame.texts[row * frame.textWidth] = '.';
+        } else if (groups.has('')) above?.note();
       },
       close() {
+        above?.close();
         for (const group of groups.values()) for (const { file } of group.files) file.close();
         groups.clear();
       },
     };
   },
 };
+
+/** By the hierarchy that counts CPU time; version 1 first, as in a group. */
+function aboveOf(host: Host, places: readonly Place[]): CgroupAbove | undefined {
+  const counts = ({ hierarchy, folder }: Place): boolean =>
+    host.exists(`${folder}/${hierarchy.version === 2 ? 'cpu.stat' : 'cpuacct.usage'}`);
+  const found = [...places].reverse().find(counts);
+  return found === undefined ? undefined : watchAbove(host, found.folder, found.hierarchy.version);
+}
 
 function openGroup(host: Host, places: readonly Place[], below: string): Group | undefined {
   const files: { how: CgroupFile; file: KeptFile }[] = [];
