@@ -19,8 +19,7 @@ async function giveBack(): Promise<void> {
   try {
     const { default: koffi } = await import('koffi');
     const libc = koffi.load('libc.so.6');
-    // the launcher lets agents do this (--expose-gc)
-    globalThis.gc?.();
+    await collectGarbage();
     libc.func('int malloc_trim(size_t pad)')(0);
     const madvise = libc.func('int madvise(uintptr_t address, size_t length, int advice)');
     for (const { from, to } of programParts(
@@ -32,6 +31,16 @@ async function giveBack(): Promise<void> {
   } catch {
     // it is only a saving
   }
+}
+
+/** The launcher lets agents do this (--expose-gc); `tacho run` begins as any other command. */
+async function collectGarbage(): Promise<void> {
+  if (globalThis.gc !== undefined) return globalThis.gc();
+  const { setFlagsFromString } = await import('node:v8');
+  const { runInNewContext } = await import('node:vm');
+  setFlagsFromString('--expose-gc');
+  globalThis.gc = runInNewContext('gc') as typeof globalThis.gc;
+  globalThis.gc!();
 }
 
 /** Where a program's file is mapped, read-only and as it is on disk: only there is nothing lost when it is dropped. */

@@ -17,6 +17,7 @@ import { lostWords } from '../recording/lost-samples.ts';
 import type { CustomSource } from '../sources/custom.ts';
 import type { Records } from '../sources/scope.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
+import { giveBackStart } from './give-back.ts';
 import { startNodeAgent } from './node-agent.ts';
 import { commandTexts, tellEnd, tellStart } from './told-command.ts';
 
@@ -77,7 +78,7 @@ export async function recordCommand(
   };
   const folder =
     options.folder === undefined
-      ? createRecording(claimFolder(options.parent, `${defaultFolder(facts)}${task?.suffix ?? ''}`), job, true)
+      ? createRecording(claimFolder(options.parent, task?.folder ?? defaultFolder(facts)), job, true)
       : createRecording(`${options.folder}${task?.suffix ?? ''}`, job);
   const here = job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
   const recorder = await (here ? recordHere : recordAll)(folder, job, options).catch((error: unknown) => {
@@ -118,15 +119,16 @@ export async function recordCommand(
   return { folder, job, ending };
 }
 
-/** In one of many tasks of a step: each would record the whole job, with agents on all of its nodes. It records itself. */
+/** In a task of a step: each would record the whole job, with agents on all of its nodes. It records itself. */
 function ownTask() {
   const task = taskOf(process.env, process.stdin.isTTY === true);
   if (task === undefined) return undefined;
-  const { rank, tasks, step, facts } = task;
-  if (rank === 0) {
-    warn(`each of these ${tasks} tasks records itself alone; tacho run -- srun ... records the whole job, once`);
-  }
-  return { facts, tags: { step, task: String(rank) }, suffix: `-task${rank}` };
+  const { rank, tasks, step, job, facts } = task;
+  const alone = tasks === 1 ? `this step (${facts.id}) records` : `each of these ${tasks} tasks records`;
+  if (rank === 0) warn(`${alone} itself alone; tacho run -- srun ... records the whole job, once`);
+  const folder = `${defaultFolder({ ...facts, id: job })}-${tasks === 1 ? `step${step}` : `task${rank}`}`;
+  const tags: Record<string, string> = tasks === 1 ? { step } : { step, task: String(rank) };
+  return { facts, tags, folder, suffix: tasks === 1 ? '' : `-task${rank}` };
 }
 
 const say = (what: string, why: string): void => warn(`${what}: ${why}`);
@@ -147,6 +149,7 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
     recording: folder,
     node: job.nodes[0]!,
   });
+  giveBackStart();
   let looks: NodeJS.Timeout[] = [];
   return {
     records: node.records,
