@@ -10,6 +10,8 @@ import { fakeGpu, hasCompiler } from './fake-gpu/build.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 const HOOKS = path.join(import.meta.dirname, '../packaging/slurm');
+const LIBRARY = path.join(import.meta.dirname, '../native/build/libtacho-record.so');
+const lacks = fs.existsSync(LIBRARY) ? false : 'needs gcc';
 
 /** A node: its agent as a service, and jobs as Slurm would run them: prolog, script, epilog. */
 function node(t: TestContext) {
@@ -181,6 +183,7 @@ test('two jobs at once on a node whose agent is killed and started again', async
   assert.equal(report.code, 0, report.err);
   assert.match(report.out, /still running/);
   assert.match(report.out, /shared with[^.]*4711/s);
+  if (!lacks) assert.match(report.out.replace(/\s+/g, ' '), /no process of the job recorded itself: .* --task-prolog/);
 });
 
 test('a job that lasts for a moment is recorded', async (t) => {
@@ -196,9 +199,6 @@ test('a job that lasts for a moment is recorded', async (t) => {
   assert.equal(facts.state, 'completed');
   assert.ok(readTable(nodes[0]!, 'loadavg', { columns: [] }).rows >= 2);
 });
-
-const LIBRARY = path.join(import.meta.dirname, '../native/build/libtacho-record.so');
-const lacks = fs.existsSync(LIBRARY) ? false : 'needs gcc';
 
 test('with the TaskProlog every process of a job records itself, before and after the agent is restarted', {
   skip: lacks,
@@ -220,6 +220,7 @@ test('with the TaskProlog every process of a job records itself, before and afte
   for (const each of ['first', '2.5', 'second']) {
     assert.equal(args.filter((line) => line === each).length, 1, each);
   }
+  assert.doesNotMatch(tacho(['report', path.join(spool, 'job-6')]).out, /recorded itself/);
   assert.deepEqual(fs.readdirSync(path.join(path.dirname(jobs), 'records')), []);
 });
 

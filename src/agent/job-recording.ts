@@ -127,6 +127,7 @@ export function recordJob(
   common.shared.attach(agent, told.environment);
   const records = openRecords();
   let over = false;
+  let byHook = told.begin !== undefined;
   agent.open(own, cgroup === undefined ? scopeOf(undefined) : limited(cgroup));
   if (cgroup !== undefined) lookAgain(cgroup);
   if (job.uid < 0 && cgroup === undefined) {
@@ -186,6 +187,7 @@ export function recordJob(
       lookAgain(found);
     },
     told({ begin, cluster, account, partition, directory, tags }) {
+      byHook = true;
       job = {
         ...known({ cluster, account, partition, directory }),
         ...job,
@@ -207,6 +209,7 @@ export function recordJob(
       common.records?.forget(recordsName);
       clearInterval(marksTimer);
       await agent.stop(why);
+      noteSilence();
       takeMarks();
       try {
         job = { ...job, ...known({ own_use: marks?.ownUse() }) };
@@ -267,6 +270,16 @@ export function recordJob(
       agent.note({ table: 'process_end', what: 'processes that record themselves', why: reason(error) });
       return undefined;
     }
+  }
+
+  /** Slurm runs our prolog, but the job's processes have not heard of us. */
+  function noteSilence(): void {
+    const written = agent.record.written ?? [];
+    const isSilent = records !== undefined && !RECORD_KINDS.some(({ table }) => written.includes(table.name));
+    if (!isSilent || !byHook || job.scheduler !== 'slurm' || !written.includes('process')) return;
+    const why = 'no process of the job recorded itself: Slurm did not run the task prolog of Tacho for it';
+    const hint = 'TaskProlog in slurm.conf: tacho slurm hooks --task-prolog (docs/cluster-agent.md)';
+    agent.note({ table: 'process_end', what: 'processes that ended between two samples', why, hint });
   }
 
   /** What the job's own programs say of it (`tacho mark`, `tacho annotate`). */
