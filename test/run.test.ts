@@ -264,7 +264,8 @@ test('one of several tasks of a Slurm step records itself alone, and asks and st
     });
   }
   const step = { SLURM_JOB_ID: '21', SLURM_JOB_NODELIST: 'c[1-2]', SLURM_STEP_ID: '0', SLURM_STEP_NUM_TASKS: '4' };
-  const env = { ...process.env, PATH: `${cwd}/bin:${process.env.PATH}`, ...step, SLURMD_NODENAME: 'c2' };
+  const share = { SLURM_GTIDS: '2,3', SLURM_CPUS_PER_TASK: '1', SLURM_MEM_PER_NODE: '1024' };
+  const env = { ...process.env, PATH: `${cwd}/bin:${process.env.PATH}`, ...step, ...share, SLURMD_NODENAME: 'c2' };
   const run = (rank: string, ...more: string[]) =>
     tacho(['run', ...more, '--', 'sh', '-c', 'echo $SLURM_PROCID'], {
       cwd,
@@ -275,7 +276,11 @@ test('one of several tasks of a Slurm step records itself alone, and asks and st
   assert.deepEqual([last.code, last.out], [0, '3\n']);
   assert.doesNotMatch(last.err, /records itself alone/);
   const job = JSON.parse(fs.readFileSync(path.join(cwd, 'tacho-21-task3/job.json'), 'utf8'));
-  assert.deepEqual([job.id, job.nodes, job.tags, job.state], ['21', ['c2'], { step: '0', task: '3' }, 'completed']);
+  assert.deepEqual([job.id, job.nodes, job.tags, job.state], ['21.0.3', ['c2'], { step: '0', task: '3' }, 'completed']);
+  // its card names the job, and what is this task's: a CPU and its share of the node's memory
+  assert.match(last.err, /^21\.0\.3 sh -c echo \$SLURM_PROCID +COMPLETED$/m);
+  assert.match(last.err, /node c2, 1 CPU$/m);
+  assert.deepEqual(job.asked, { cpus: 1, memory_bytes: 512 * 1024 ** 2 });
   assert.deepEqual(
     fs.readdirSync(path.join(cwd, 'tacho-21-task3')).filter((name) => name.startsWith('node=')),
     ['node=c2'],
@@ -290,6 +295,15 @@ test('one of several tasks of a Slurm step records itself alone, and asks and st
     run('0').err,
     /each of these 4 tasks records itself alone; tacho run -- srun .* records the whole job, once/,
   );
+  // the only task of a step that is a part of the job
+  const single = tacho(['run', '--', 'true'], {
+    cwd,
+    env: { ...env, SLURM_PROCID: '0', SLURM_STEP_ID: '5', SLURM_STEP_NUM_TASKS: '1', SLURM_GTIDS: '0' },
+    input: '',
+  });
+  assert.match(single.err, /^tacho: this step \(21\.5\) records itself alone; /);
+  const own = JSON.parse(fs.readFileSync(path.join(cwd, 'tacho-21-step5/job.json'), 'utf8'));
+  assert.deepEqual([own.id, own.nodes, own.tags, own.asked.cpus], ['21.5', ['c2'], { step: '5' }, 1]);
   assert.equal(fs.existsSync(called), false);
 });
 

@@ -41,6 +41,10 @@ export function ownCgroup(host: Host): OwnCgroup | undefined {
   return other === undefined ? undefined : { path: other, of: 'other' };
 }
 
+/** The innermost cgroup of this process below its job's: its step's or task's. */
+export const innermostCgroup = (host: Host): string | undefined =>
+  ownCgroup(host)?.of === 'job' ? ownPaths(host)[0] : undefined;
+
 /** The cgroup that a batch system made for this job, wherever we are ourselves. */
 export function cgroupOfJob(host: Host, scheduler: string, id: string): OwnCgroup | undefined {
   for (const hierarchy of hierarchies(host)) {

@@ -1,6 +1,7 @@
 import { formatDuration } from '../base/duration.ts';
 import { formatMoment } from '../base/moment.ts';
 import { formatBytes } from '../base/size.ts';
+import { isStepId } from '../jobs/of-job.ts';
 import { SHORT_JOB_SECONDS } from '../judge/findings/finding.ts';
 import { nodeList } from '../judge/node-list.ts';
 import type { Report } from '../judge/report.ts';
@@ -14,7 +15,9 @@ export function title(report: Report): string {
   // a name that was only taken from the command says less than the command
   const plain = job.name === '' || job.name === job.command?.[0]?.split('/').at(-1);
   const name = plain && command !== undefined ? command : job.name || 'job';
-  return job.scheduler === 'none' || job.id === '' ? name : `${job.id} ${name}`;
+  // an id that Tacho made itself says nothing
+  const known = job.scheduler !== 'none' || isStepId(job.id);
+  return known && job.id !== '' ? `${job.id} ${name}` : name;
 }
 
 /** "COMPLETED", "FAILED, exit code 3", "ended by SIGKILL". */

@@ -130,6 +130,41 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     }
   });
 
+  test('tasks and steps of one task record themselves alone; a job submitted from such a step is whole', async () => {
+    const place = await lab.place('tacho-c', 'steps');
+    const inner = path.join(place, 'inner.sh');
+    fs.writeFileSync(inner, '#!/bin/sh\ntacho run --no-report -o inner -- srun -N2 -n2 true\n', { mode: 0o755 });
+    const script = `for i in 1 2; do srun -n1 -N1 --exact tacho run --no-report -- true & done; wait
+      srun -n2 -N2 tacho run --no-report -o task -- true
+      tacho run --no-report -o whole -- srun -N2 -n2 true
+      srun -n1 -N1 --exact sbatch --wait -Q -N2 -n2 -t5 --output=inner.out ${inner}`;
+    const id = await lab.submit('tacho-c', place, script, '-N2', '-n2', '-t10');
+    assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+    const said = read(place, 'out');
+    const steps = fs.readdirSync(place).filter((name) => name.startsWith('tacho-'));
+    assert.deepEqual(steps, [`tacho-${id}-step0`, `tacho-${id}-step1`], said);
+    for (const [name, own] of [
+      [steps[0]!, `${id}.0`],
+      [steps[1]!, `${id}.1`],
+      ['task-task0', `${id}.2.0`],
+      ['task-task1', `${id}.2.1`],
+    ] as const) {
+      const job = readJob(path.join(place, name));
+      assert.deepEqual(
+        [job.id, job.asked, recorded(path.join(place, name))],
+        [own, { cpus: 1, memory_bytes: 100 * 2 ** 20 }, job.nodes],
+        said,
+      );
+      assert.equal(job.nodes.length, 1);
+    }
+    for (const name of ['whole', 'inner']) {
+      const job = readJob(path.join(place, name));
+      assert.equal(job.id === id, name === 'whole', job.id);
+      assert.equal(job.asked.nodes, 2);
+      assert.deepEqual(recorded(path.join(place, name)), job.nodes, said);
+    }
+  });
+
   test('two jobs at once on one node stay apart', async () => {
     const script = (name: string): string =>
       `tacho start --interval 0.3 && (exec -a ${name} sleep 2) && tacho stop --no-report`;
