@@ -1,4 +1,8 @@
 import { isAscii } from 'node:buffer';
+import { crc32 } from 'node:zlib';
+
+/** Bytes from which on a call into native code pays. */
+const LONG = 64;
 
 /** Distinct texts, found again by their bytes: reading a file makes one string a distinct value, not one a cell. */
 export class TextPool {
@@ -11,15 +15,7 @@ export class TextPool {
 
   /** The code of the text in bytes[from, to). */
   code(bytes: Uint8Array, from: number, to: number): number {
-    let hash = 0x811c9dc5 | 0;
-    let at = from;
-    // long texts four bytes at a time
-    for (; at + 4 <= to; at += 4) {
-      const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
-      hash = Math.imul(hash ^ word, 0x9e3779b1);
-      hash ^= hash >>> 15;
-    }
-    for (; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
+    const hash = to - from > LONG ? crc32(bytes.subarray(from, to)) | 0 : hashOf(bytes, from, to);
     const mask = this.slots.length - 1;
     let slot = (hash ^ (hash >>> 15)) & mask;
     for (;;) {
@@ -50,7 +46,7 @@ export class TextPool {
   private equals(code: number, bytes: Uint8Array, from: number, to: number): boolean {
     const start = this.ends[code]!;
     if (this.ends[code + 1]! - start !== to - from) return false;
-    if (to - from > 64) return this.bytes.compare(bytes, from, to, start, start + to - from) === 0;
+    if (to - from > LONG) return this.bytes.compare(bytes, from, to, start, start + to - from) === 0;
     for (let i = 0; i < to - from; i++) if (this.bytes[start + i] !== bytes[from + i]) return false;
     return true;
   }
@@ -86,6 +82,18 @@ export class TextPool {
       this.slots[slot] = code;
     }
   }
+}
+
+function hashOf(bytes: Uint8Array, from: number, to: number): number {
+  let hash = 0x811c9dc5 | 0;
+  let at = from;
+  for (; at + 4 <= to; at += 4) {
+    const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+    hash = Math.imul(hash ^ word, 0x9e3779b1);
+    hash ^= hash >>> 15;
+  }
+  for (; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
+  return hash;
 }
 
 function grow<T extends Int32Array | Uint32Array>(old: T, larger: T): T {

@@ -5,6 +5,7 @@ const BACKSLASH = 92;
 const QUOTE = 34;
 
 const ODD = /[\\\0]|^\$'/;
+const OTHERWISE_ODD = /\\[^,]|\0|^\$'/;
 const ESCAPED = /\\([abfnrtv\\,])/g;
 const CONTROL: Record<string, string> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 /** A byte that is no UTF-8, between `repaired` and `cellMeaning`: no argument has a NUL. */
@@ -16,6 +17,8 @@ const STRAY = /\0([0-9a-f]{2})/g;
  */
 export function cellMeaning(cell: string): string {
   if (!ODD.test(cell)) return cell;
+  // nothing but commas is escaped in most
+  if (!OTHERWISE_ODD.test(cell)) return cell.replaceAll('\\,', ',');
   const meant = cell.replace(ESCAPED, (_, behind: string) => CONTROL[behind] ?? behind);
   if (!meant.includes('\0') && !meant.startsWith("$'")) return meant;
   const parts = meant.split(STRAY);

@@ -21,7 +21,7 @@ const LIMITS: Readonly<Record<string, readonly [least: number, most: number]>> =
 export function checkRows(rows: ProcessRows): void {
   for (const [name, [least, most]] of Object.entries(LIMITS)) {
     const column = rows.numbers.get(name);
-    if (column === undefined) continue;
+    if (column === undefined || within(column, rows.threads, least, most)) continue;
     for (let p = 0; p < rows.processes; p++) {
       for (let row = rows.first[p]!; row < rows.first[p + 1]!; row++) {
         const value = column[row]!;
@@ -31,6 +31,11 @@ export function checkRows(rows: ProcessRows): void {
     }
   }
   checkOrder(rows);
+}
+
+function within(column: Float64Array, rows: number, least: number, most: number): boolean {
+  for (let row = 0; row < rows; row++) if (column[row]! < least || column[row]! > most) return false;
+  return true;
 }
 
 /** Nothing ends before it starts. */

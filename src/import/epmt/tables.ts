@@ -57,7 +57,7 @@ export function tablesOf(
   // where each process has one thread, its numbers are that thread's: the same column serves both tables
   const single = threads.length === order.length;
   for (const [column, each] of metrics.columns) {
-    const ofThreads = pick(each, threads);
+    const ofThreads = pickNumbers(each, threads);
     process.set(column, single ? ofThreads : combined(column, each, rows, order));
     if (!NOT_OF_THREADS.includes(column)) thread.set(column, ofThreads);
   }
@@ -77,7 +77,7 @@ export function tablesOf(
   if (rows.numbers.has('mpirank')) texts.set('rank', ranks(rows, order));
   for (const name of TEXTS) {
     if (name !== 'hostname')
-      texts.set(name, { codes: pick(rows.texts.get(name)!.codes, order), values: rows.values(name) });
+      texts.set(name, { codes: pickCodes(rows.texts.get(name)!.codes, order), values: rows.values(name) });
   }
   const processes = batch(processEndTable, identity.end, process, texts);
   if (single && ownIds(rows, threads, identity.pid)) {
@@ -129,19 +129,45 @@ const notMetric = (name: string): boolean =>
 /** By pid, start and end, as sealed tables are. */
 function inOrder(rows: ProcessRows, chosen: Uint32Array): Uint32Array {
   const [pid, start, end] = ['pid', 'start', 'end'].map((name) => pickFirst(rows.column(name), rows, chosen));
-  const places = Uint32Array.from(chosen, (_, i) => i);
-  places.sort((a, b) => pid![a]! - pid![b]! || start![a]! - start![b]! || end![a]! - end![b]! || a - b);
-  return pick(chosen, places);
+  const places = placesInOrder(pid!);
+  const later = (a: number, b: number): number => start![a]! - start![b]! || end![a]! - end![b]! || a - b;
+  for (let from = 0, to = 1; from < places.length; from = to++) {
+    while (to < places.length && pid![places[to]!] === pid![places[from]!]) to++;
+    if (to - from > 1) places.subarray(from, to).sort(later);
+  }
+  return pickCodes(chosen, places);
+}
+
+const MOST_PLACES = 2 ** 20;
+
+/** Where the least id is, the next, … */
+function placesInOrder(ids: Float64Array): Uint32Array {
+  const places = Uint32Array.from(ids.keys());
+  if (ids.length > MOST_PLACES) return places.sort((a, b) => ids[a]! - ids[b]!);
+  // an id and its place are one whole number below 2^53: numbers alone are put in order without a call for each two
+  const both = ids.map((id, place) => id * MOST_PLACES + place).sort();
+  for (let i = 0; i < both.length; i++) places[i] = both[i]! % MOST_PLACES;
+  return places;
 }
 
 /** A process that is in two files, collated and not, is one. */
 function withoutTwins(rows: ProcessRows, order: Uint32Array): Uint32Array {
-  const columns = [rows.column('start'), rows.column('end'), rows.column('pid'), ...rows.numbers.values()];
+  const { first } = rows;
+  const [pid, start] = [rows.column('pid'), rows.column('start')];
+  const columns = [...rows.numbers.values()];
   const texts = [...rows.texts.values()];
   const same = (a: number, b: number): boolean =>
-    columns.every((column) => Object.is(column[rows.first[a]!], column[rows.first[b]!])) &&
+    columns.every((column) => Object.is(column[first[a]!], column[first[b]!])) &&
     texts.every(({ codes }) => codes[a] === codes[b]);
-  return order.filter((p, i) => i === 0 || !same(p, order[i - 1]!));
+  let twins = 0;
+  const kept = order.slice();
+  for (let i = 1; i < order.length; i++) {
+    const [p, before] = [order[i]!, order[i - 1]!];
+    const alike = pid[first[p]!] === pid[first[before]!] && start[first[p]!] === start[first[before]!];
+    if (alike && same(p, before)) twins++;
+    else kept[i - twins] = p;
+  }
+  return kept.subarray(0, order.length - twins);
 }
 
 /** The rows of the processes' threads, by thread id within a process. */
@@ -249,10 +275,10 @@ function threadBatch(
   numbers.set('thread_start', began);
   const { tids, ended } = process;
   const texts = new Map<string, TextColumn>([
-    ['pid', numbersAsTexts(pick(process.pid, place))],
-    ['start', numbersAsTexts(pick(process.start, place))],
+    ['pid', numbersAsTexts(pickNumbers(process.pid, place))],
+    ['start', numbersAsTexts(pickNumbers(process.start, place))],
     ['tid', { codes: Uint32Array.from(tids, (_, i) => i), values: tids }],
-    ['ended', { codes: pick(ended.codes, place), values: ended.values }],
+    ['ended', { codes: pickCodes(ended.codes, place), values: ended.values }],
   ]);
   return batch(threadEndTable, time, numbers, texts);
 }
@@ -283,20 +309,23 @@ function describe(name: string): Column {
 function numbersAsTexts(values: Float64Array): TextColumn {
   const codes = new Uint32Array(values.length);
   const texts: string[] = [];
-  let previous: number | undefined;
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
-    if (previous === undefined || !Object.is(value, previous)) texts.push(Number.isNaN(value) ? '' : String(value));
-    previous = value;
+    if (i === 0 || value !== values[i - 1]) texts.push(Number.isNaN(value) ? '' : String(value));
     codes[i] = texts.length - 1;
   }
   return { codes, values: texts };
 }
 
-function pick<T extends Float64Array | Uint32Array>(values: T, places: Uint32Array): T {
-  const picked = (
-    values instanceof Float64Array ? new Float64Array(places.length) : new Uint32Array(places.length)
-  ) as T;
+// one function for both would have to ask each time
+function pickNumbers(values: Float64Array, places: Uint32Array): Float64Array {
+  const picked = new Float64Array(places.length);
+  for (let i = 0; i < places.length; i++) picked[i] = values[places[i]!]!;
+  return picked;
+}
+
+function pickCodes(values: Uint32Array, places: Uint32Array): Uint32Array {
+  const picked = new Uint32Array(places.length);
   for (let i = 0; i < places.length; i++) picked[i] = values[places[i]!]!;
   return picked;
 }
