@@ -5,9 +5,9 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { importEpmt } from '../src/import/epmt/import.ts';
+import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../src/import/epmt/test-archive.ts';
 import type { Job } from '../src/recording/job.ts';
-import { openRecording } from '../src/recording/open.ts';
-import { sealRecording } from '../src/recording/seal.ts';
 import { START, temporary } from './make-recording.ts';
 import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
 import { makeProcessRecording } from './process-recording.ts';
@@ -18,6 +18,19 @@ import { type Answer, TACHO, tacho } from './tacho.ts';
 const PROCESSES = { c1: [{ pid: 100, start: 0, end: 5, tags: 'op:build' }] };
 const make = (id: string, more: Partial<Job> = {}, folder?: string): Promise<string> =>
   makeProcessRecording(PROCESSES, { id, ...more }, folder);
+
+/** tacho-1 in a folder: what is imported is sealed at once, as Parquet. */
+async function imported(folder: string): Promise<string> {
+  const archive = path.join(temporary(), '1.tgz');
+  const bytes = csvText([madeProcess(7), madeProcess(8)], CSV_COLUMNS[48]);
+  const entries = [
+    { name: 'job_metadata', bytes: pickle3(metadataOf({ id: '1' })) },
+    { name: 'c1-papiex-7-0.csv', bytes },
+  ];
+  fs.writeFileSync(archive, tgzOf(entries));
+  const { imported: done } = await importEpmt([archive], { folder });
+  return done[0]!.recording;
+}
 
 /** A fault as users see it: one sentence, perhaps what to do, no stack trace, no password. */
 function assertFault(answer: Answer, exit: number, ...says: (string | RegExp)[]): void {
@@ -571,9 +584,8 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     test('a sealed file that is cut off is told, and neither stored nor put in the place of what is there', async () => {
       const url = fresh();
       const folder = temporary();
-      const recording = await make('1', {}, path.join(folder, 'tacho-1'));
+      const recording = await imported(folder);
       assert.equal(tacho(['submit', recording, '--db', url]).code, 0);
-      sealRecording(openRecording(recording));
       for (const table of ['process_end', 'thread_end']) {
         const file = path.join(recording, `node=c1/${table}.parquet`);
         const whole = fs.readFileSync(file);
@@ -588,6 +600,31 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       assertFault(tacho(['watch', folder, '--once', '--settle', '0', '--db', url]), 1, 'not a whole Parquet file');
       assert.ok(fs.existsSync(path.join(folder, 'failed/tacho-1')));
       assert.equal(jobsIn(url), '');
+    });
+
+    test('what is damaged or missing for good is left out with --incomplete, and the job says what it was', async () => {
+      const lost: [file: string, harm: (file: string) => void, why: string][] = [
+        ['process_end.parquet', (file) => fs.truncateSync(file, 100), 'it is not a whole Parquet file'],
+        ['process_end.parquet', (file) => fs.rmSync(file), 'it is missing'],
+        ['thread_end.parquet', (file) => fs.truncateSync(file, 100), 'it is not a whole Parquet file'],
+        ['agent.json', (file) => fs.truncateSync(file, 100), 'it is damaged'],
+      ];
+      for (const [name, harm, why] of lost) {
+        const url = fresh();
+        const recording = await imported(temporary());
+        harm(path.join(recording, 'node=c1', name));
+        const words = `${path.join(recording, 'node=c1', name)}: ${why}`;
+        assertFault(tacho(['submit', recording, '--db', url]), 1, words, '--incomplete submits what can be read');
+        assert.equal(jobsIn(url), '');
+        const stored = tacho(['submit', recording, '--incomplete', '--db', url]);
+        assert.equal(stored.code, 0, stored.err);
+        assert.equal(stored.err.split(words).length, 2, stored.err);
+        assert.equal(jobsIn(url), '1');
+        assert.match(server.sql(nameOf(url), "select array_to_string(troubles, '|') from tacho.jobs"), new RegExp(why));
+        // a report card says nothing of threads
+        const report = server.sql(nameOf(url), 'select report from tacho.jobs');
+        assert.equal(report.includes(why), name !== 'thread_end.parquet');
+      }
     });
   });
 });

@@ -14,6 +14,7 @@ import { warn } from './warn.ts';
 
 interface Options {
   replace?: boolean;
+  incomplete?: boolean;
   format: string;
 }
 
@@ -22,6 +23,7 @@ export function define(command: Command): void {
     .usage('RECORDING… --db ADDRESS [options]')
     .argument('<recordings...>', 'recordings, or folders that hold some')
     .option('--replace', 'put them in the place of what the database has of the same jobs')
+    .option('--incomplete', 'also recordings that are damaged, without what cannot be read; the job says what that was')
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'));
   configFlags(command, ['db'])
     .addHelpText(
@@ -42,6 +44,7 @@ Examples:
       const bar = progress('submitting', folders.length);
       const results = await submitAll(address, folders, {
         ...(options.replace === true ? { replace: true } : {}),
+        ...(options.incomplete === true ? { incomplete: true } : {}),
         tell(result) {
           bar.advance(1);
           if (options.format === 'text') printResult(result);

@@ -11,6 +11,7 @@ import { type AllThreads, readAllThreads } from '../query/threads.ts';
 import { isAlive } from '../recording/alive.ts';
 import type { Damage } from '../recording/csv-read.ts';
 import type { Job } from '../recording/job.ts';
+import { nodeFolder } from '../recording/node-folder.ts';
 import type { Recording } from '../recording/open.ts';
 import type { Written } from './columns.ts';
 import type { Database } from './connect.ts';
@@ -37,6 +38,8 @@ export const SUBMITTING = 7_422_411_002;
 export interface SubmitOptions {
   /** Put it in the place of what is there. */
   replace?: boolean;
+  /** Also when something of it cannot be read: without that, which is kept with the job in words. */
+  incomplete?: boolean;
 }
 
 /**
@@ -52,7 +55,11 @@ export async function submitRecording(
   needEnded(recording);
   const known = await presentJob(database, recording.job);
   if (known !== undefined && options.replace !== true) return known;
-  const set = readProcesses([recording], (_, damage) => needWhole(recording, damage));
+  const troubles = new Set<string>();
+  const whole = wholeOf(recording, options, troubles);
+  for (const trouble of recording.troubles) whole(trouble);
+  const set = readProcesses([recording], (_, damage) => needReadable(damage, whole));
+  for (const trouble of set.troubles) troubles.add(trouble);
   return database.transaction(async () => {
     await database.query('select pg_advisory_xact_lock_shared($1)', [SUBMITTING]);
     await database.query('select pg_advisory_xact_lock(hashtextextended($1, 7422411))', [
@@ -61,13 +68,13 @@ export async function submitRecording(
     const present = await presentJob(database, recording.job);
     if (present !== undefined && options.replace !== true) return present;
     if (present !== undefined) await database.query('delete from tacho.jobs where job = $1', [present.job]);
-    const { job, threads } = await store(database, recording, set);
+    const { job, threads } = await store(database, recording, set, whole, troubles);
     return {
       outcome: present === undefined ? 'stored' : 'replaced',
       job,
       processes: set.length,
       threads,
-      troubles: set.troubles,
+      troubles: [...troubles],
     };
   });
 }
@@ -86,19 +93,25 @@ export function needJob({ path: folder, job, troubles }: Recording): void {
   }
 }
 
-/** What cannot be read any more was there: what follows without it would be stored as the truth. */
-function needWhole(recording: Recording, damage: Damage): void {
-  const lost = damage.unreadable !== undefined || damage.lost_columns !== undefined;
-  if (lost || damage.bad_lines > 0) throw damaged(recording, damageWords(damage), lost);
+/** Told what cannot be read: it was there, and what follows without it would be stored as the truth. */
+type NeedWhole = (words: string, lines?: boolean) => void;
+
+function wholeOf({ path: folder }: Recording, { incomplete }: SubmitOptions, troubles: Set<string>): NeedWhole {
+  return (words, lines = false) => {
+    if (incomplete === true) {
+      troubles.add(words);
+      return;
+    }
+    const hint = lines
+      ? `tacho verify ${folder} sets aside what cannot be read; then it can be submitted without it`
+      : 'is there a copy of the file? If there is none, --incomplete submits what can be read';
+    throw new Fault(`cannot submit ${folder}: ${words}`, { hint });
+  };
 }
 
-/** Lines can be set aside; of a file that is damaged as a whole only whoever has it can say that it may go. */
-function damaged({ path: folder }: Recording, words: string, wholeFile: boolean): Fault {
-  return new Fault(`cannot submit ${folder}: ${words}`, {
-    hint: wholeFile
-      ? 'is there a copy of the file? Without it, moved out of the recording, the rest can be submitted'
-      : `tacho verify ${folder} sets aside what cannot be read; then it can be submitted without it`,
-  });
+function needReadable(damage: Damage, whole: NeedWhole): void {
+  const lost = damage.unreadable !== undefined || damage.lost_columns !== undefined;
+  if (lost || damage.bad_lines > 0) whole(damageWords(damage), !lost);
 }
 
 /** A job that goes on would be stored by half, and the rest never. */
@@ -148,9 +161,9 @@ interface Content {
 }
 
 /** In steps, between which the database gets more of what it is to store. */
-async function contentOf(recording: Recording, set: ProcessSet): Promise<Content> {
+async function contentOf(recording: Recording, set: ProcessSet, whole: NeedWhole): Promise<Content> {
   await breath();
-  const threads = readAllThreads(recording, set, (_, damage) => needWhole(recording, damage));
+  const threads = readAllThreads(recording, set, (_, damage) => needReadable(damage, whole));
   await breath();
   const operations = [...tagKeys(set).keys()].flatMap((key) =>
     operationsOf(set, { tags: [key] }).flatMap((operation) => {
@@ -160,8 +173,10 @@ async function contentOf(recording: Recording, set: ProcessSet): Promise<Content
   );
   await breath();
   const material = gather(recording, canShare(recording, set) ? { processes: set } : {});
-  const broken = material.unread?.find(({ lines, whole }) => lines > 0 || whole);
-  if (broken !== undefined) throw damaged(recording, `${broken.file} on ${broken.node}: ${broken.why}`, broken.whole);
+  for (const { file, node, why, lines, whole: lost } of material.unread ?? []) {
+    // in the words of whoever read it before
+    if (lost || lines > 0) whole(`${path.join(recording.path, nodeFolder(node), file)}: ${why}`, !lost);
+  }
   return {
     threads,
     operations,
@@ -171,13 +186,15 @@ async function contentOf(recording: Recording, set: ProcessSet): Promise<Content
 }
 
 /** The report reads processes once more where it takes samples from statistics, or where there is trouble to tell of. */
-const canShare = ({ nodes, troubles }: Recording, set: ProcessSet): boolean =>
-  set.length > 0 && troubles.length === 0 && nodes.every(({ tables }) => !tables.has('process'));
+const canShare = ({ nodes }: Recording, set: ProcessSet): boolean =>
+  set.length > 0 && set.troubles.length === 0 && nodes.every(({ tables }) => !tables.has('process'));
 
 async function store(
   database: Database,
   recording: Recording,
   set: ProcessSet,
+  whole: NeedWhole,
+  troubles: ReadonlySet<string>,
 ): Promise<{ job: number; threads: number }> {
   await storeUsers(database, recording.job, set);
   const job = await storeJob(database, recording, set);
@@ -185,7 +202,7 @@ async function store(
   // the database stores processes while the rest is read; both must have ended before a failure is told
   const [copied, read] = await Promise.allSettled([
     copyIn(database, 'processes', set.length, [number, ...processColumns(set)]),
-    contentOf(recording, set),
+    contentOf(recording, set, whole),
   ]);
   if (copied.status === 'rejected') throw copied.reason;
   if (read.status === 'rejected') throw read.reason;
@@ -194,7 +211,7 @@ async function store(
   await copyIn(database, 'operations', operations.length, [number, ...operationColumns(operations)]);
   await storeHosts(database, job, recording);
   await database.query(
-    `update tacho.jobs set threads = $2, thread_metrics = $3, summary = $4, findings = $5, report = $6, measured = $7
+    `update tacho.jobs set threads = $2, thread_metrics = $3, summary = $4, findings = $5, report = $6, measured = $7, troubles = $8
       where job = $1`,
     [
       job,
@@ -204,6 +221,7 @@ async function store(
       storableJson(report.findings),
       storableJson(report),
       storableJson(Object.fromEntries(measured)),
+      [...troubles].map(storable),
     ],
   );
   return { job, threads: threads.length };
@@ -251,7 +269,7 @@ async function storeJob(database: Database, recording: Recording, set: ProcessSe
     ['processes', set.length],
     ['cpu_time', cpu],
     ['metrics', [...set.metrics.keys()].map(storable)],
-    ['troubles', set.troubles.map(storable)],
+    ['troubles', []],
     ['recording', storable(path.resolve(recording.path))],
   ];
   const places = columns.map(([, , as], i) => (as === 'moment' ? moment(`$${i + 1}`) : `$${i + 1}`));
