@@ -9,16 +9,9 @@ import { type NodeSummary, type SummariseOptions, summariseNode, type TableDamag
 import type { Batch } from '../recording/batch.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
-import {
-  largest,
-  type Marker,
-  type Material,
-  type NodeMaterial,
-  type Range,
-  seriesOf,
-  type Unread,
-} from './material.ts';
+import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
 import { phasesOf } from './phases.ts';
+import { processSeries } from './processes.ts';
 import { listed } from './words.ts';
 
 export interface GatherOptions {
@@ -133,7 +126,7 @@ function* collect(
     const lives = readProcesses(recording, () => [], tell);
     if (lives !== undefined) material.lives = lives;
   } else {
-    const sampled = (name: string) => seriesOf(nodes.find((n) => n.node === name)!, 'process');
+    const sampled = (name: string) => processSeries(nodes.find((n) => n.node === name)!);
     const processes = options.processes ?? readProcesses(recording, sampled, tell);
     if (processes !== undefined) {
       material.processes = processes;

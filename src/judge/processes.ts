@@ -1,8 +1,8 @@
 import { commandOf } from '../query/process-columns.ts';
 import type { ProcessOrigin, ProcessSet } from '../query/process-set.ts';
-import { counted, isOlder, peakMemory, recordingBegan } from '../recording/process-part.ts';
+import { counted, isOlder, lastAlive, peakMemory, recordingBegan } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
-import { known, type Material, type NodeMaterial, seriesOf } from './material.ts';
+import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
 
 /** One process of the job, among those with most CPU time or most memory. */
 export interface ProcessReport {
@@ -27,13 +27,22 @@ export interface ProcessReport {
   source?: ProcessOrigin;
 }
 
+/** What sampling saw of the processes of a node, each to when it was alive last. */
+export function processSeries(node: NodeMaterial): SeriesStatistics[] {
+  const tick = largest([...node.tables.values()].map(({ end }) => end));
+  return seriesOf(node, 'process').map((series) => {
+    const end = lastAlive(series.texts.state, series.end, () => tick);
+    return end === series.end ? series : { ...series, end };
+  });
+}
+
 /** So many by CPU time, and as many again by memory, are kept. */
 const MOST = 10;
 
 /** The processes with most CPU time first, then those that only have much memory. */
 export function processesOf(material: Material): ProcessReport[] {
   const sampled = material.nodes.flatMap((node) =>
-    seriesOf(node, 'process').map((series) => processOf(material, node, series)),
+    processSeries(node).map((series) => processOf(material, node, series)),
   );
   const all = material.processes === undefined ? sampled : recordedOf(material, material.processes, sampled);
   const byCpu = [...all].sort((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, MOST);

@@ -1,7 +1,7 @@
 import { KILLED } from '../recording/agent-record.ts';
 import type { Statistics } from '../recording/statistics.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
-import { processCpuSeconds, processPeak } from './processes.ts';
+import { processCpuSeconds, processPeak, processSeries } from './processes.ts';
 
 /**
  * Where a CPU figure comes from. wait4: the kernel's exact count for the command that `tacho run` started and all it
@@ -243,7 +243,7 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, mark]));
   set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
   set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
-  const lives = seriesOf(node, 'process').map((series): Life => {
+  const lives = processSeries(node).map((series): Life => {
     const { start, end } = series;
     return { start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) };
   });

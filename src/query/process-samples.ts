@@ -1,5 +1,5 @@
 import type { Batch } from '../recording/batch.ts';
-import { counted, isOlder, peakMemory } from '../recording/process-part.ts';
+import { counted, isOlder, lastAlive, peakMemory } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 
 /** What sampling saw of one process, at the end. */
@@ -40,6 +40,7 @@ export const SAMPLE_COLUMNS = [
   'name',
   'command',
   'user',
+  'state',
   'ppid',
   'uid',
   'threads',
@@ -52,8 +53,12 @@ export const SAMPLE_COLUMNS = [
 /** What is asked of a number column of one process. */
 type Seen = Pick<Statistics, 'first' | 'last' | 'max' | 'increase'>;
 
-/** From the rows of the table `process`; `began` is when the node began to be recorded. */
-export function samplesOfBatch(batch: Batch, began: number): SampledProcess[] {
+/** From the rows of the table `process`; `began` is when the node began to be recorded, `lastTick` asks when it ended to be. */
+export function samplesOfBatch(
+  batch: Batch,
+  began: number,
+  lastTick: () => number | undefined = () => undefined,
+): SampledProcess[] {
   const found: SampledProcess[] = [];
   for (let s = 0; s + 1 < batch.series.length; s++) {
     const from = batch.series[s]!;
@@ -65,7 +70,8 @@ export function samplesOfBatch(batch: Batch, began: number): SampledProcess[] {
       return '';
     };
     const seen = (column: string): Seen | undefined => seenIn(batch.numbers.get(column), from, to);
-    found.push(sampled(text, seen, batch.time[from]!, batch.time[to - 1]!, began));
+    const one = sampled(text, seen, batch.time[from]!, batch.time[to - 1]!, began);
+    found.push({ ...one, last: lastAlive(text('state'), one.last, lastTick) });
   }
   return found;
 }

@@ -17,6 +17,7 @@ import {
   type ProcessSource,
 } from './process-set.ts';
 import { linkProcesses } from './process-tree.ts';
+import { summariseNode } from './summarise.ts';
 import { readThreads } from './threads.ts';
 
 /** All processes of the recordings, with their tree. */
@@ -129,8 +130,14 @@ function nodeProcesses(
     return batch;
   };
   const sampled = options.samples === undefined ? read('process', SAMPLE_COLUMNS) : undefined;
+  let ticked: { end: number | undefined } | undefined;
+  const lastTick = (): number | undefined => {
+    ticked ??= { end: summariseNode(node, { tables: ['agent'] }).tables.get('agent')?.end };
+    return ticked.end;
+  };
   const samples =
-    options.samples ?? (sampled === undefined ? [] : samplesOfBatch(sampled, recordingBegan(node.agent, job)));
+    options.samples ??
+    (sampled === undefined ? [] : samplesOfBatch(sampled, recordingBegan(node.agent, job), lastTick));
   const ends = read('process_end', options.wanted === undefined ? undefined : recordColumns(options.wanted));
   const starts = read('process_start');
   return {

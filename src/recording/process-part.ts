@@ -27,3 +27,16 @@ export function peakMemory(mark: Extent | undefined, seen: Extent | undefined, o
   const found = known.filter((value) => value !== undefined && !Number.isNaN(value)) as number[];
   return found.length === 0 ? undefined : Math.max(...found);
 }
+
+/** A process that lives has a row once a minute at least, here with some patience. */
+const ROW_AT_LEAST = 90e6;
+
+/**
+ * When a process was alive last: a row is written only when something changed, so it lived on until the last tick of its node,
+ * unless its last row says that it had ended or none came for too long: nobody looked when it ended. Epoch microseconds.
+ */
+export function lastAlive(state: string | undefined, lastRow: number, lastTick: () => number | undefined): number {
+  if (state === undefined || state === '' || state === 'X' || state === 'Z') return lastRow;
+  const tick = lastTick() ?? lastRow;
+  return tick - lastRow > ROW_AT_LEAST ? lastRow : Math.max(lastRow, tick);
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { gather } from '../src/judge/gather.ts';
+import { report } from '../src/judge/report.ts';
+import { readProcesses } from '../src/query/processes.ts';
+import { openRecording } from '../src/recording/open.ts';
+import { sealRecording } from '../src/recording/seal.ts';
+import { agentTable } from '../src/sources/agent.ts';
+import { processStartTable } from '../src/sources/process-records.ts';
+import { processTable } from '../src/sources/process-table.ts';
+import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';
+
+/** How long processes lived whose end nobody recorded: rows of them are written only when something changed. */
+
+const at = (seconds: number): number => START + Math.round(seconds * 1e6);
+
+/** A node that crashed after `ticks` seconds: one process, with rows at these moments, the last with this state. */
+async function crashed(ticks: number, rows: readonly number[], state: string, recorded = true): Promise<string> {
+  const folder = path.join(temporary(), 'tacho-17');
+  const node = path.join(folder, 'node=c1');
+  const who = { pid: '50', start: String(START / 1000) };
+  fs.mkdirSync(node, { recursive: true });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ end: at(1000), state: 'node_fail' })));
+  const tables = [agentTable, processTable, processStartTable];
+  const { end, end_reason, ...record } = agentOf('c1', tables, { ticks: 1, last_sample: START });
+  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(record));
+  const seen = Array.from({ length: ticks + 1 }, (_, t): Row => ({ time: at(t), cpu_us: t }));
+  await appendRows(node, agentTable, seen);
+  const process = (time: number, i: number): Row => {
+    const last = i === rows.length - 1;
+    return { time: at(time), ...who, name: 'solve', state: last ? state : 'R', user_ms: last ? 1000 : 0 };
+  };
+  await appendRows(node, processTable, rows.map(process));
+  const began = { time: START, pid: '50', start: String(START), ppid: 1, uid: 1000, exename: 'solve', path: '/solve' };
+  if (recorded) await appendRows(node, processStartTable, [began]);
+  return folder;
+}
+
+/** As the report and as the list of processes have it: seconds, and CPUs busy in the report. */
+function lived(folder: string): (number | undefined)[] {
+  const [told] = report(gather(openRecording(folder))).processes;
+  const set = readProcesses([openRecording(folder)]);
+  return [told!.seconds, told!.cpus_busy, (set.end[0]! - set.start[0]!) / 1e6];
+}
+
+test('a process of a node that crashed lived until its last tick, whether it changed or not', async () => {
+  for (const recorded of [true, false]) {
+    const folder = await crashed(8, [0, 1, 4], 'S', recorded);
+    assert.deepEqual(lived(folder), [8, 0.125, 8]);
+    sealRecording(openRecording(folder));
+    assert.deepEqual(lived(folder), [8, 0.125, 8], 'sealed');
+  }
+});
+
+test('a process that was seen to end, or of which nothing was seen for too long, lived until its last row', async () => {
+  assert.deepEqual(lived(await crashed(8, [0, 1, 4], 'X')), [4, 0.25, 4]);
+  assert.deepEqual(lived(await crashed(8, [0, 1, 4], 'Z')), [4, 0.25, 4]);
+  // no agent was there when it ended: the next one knows nothing of it
+  assert.deepEqual(lived(await crashed(300, [0, 1, 4], 'S')), [4, 0.25, 4]);
+});
