@@ -39,7 +39,10 @@ export async function refreshJob(
     // the recording's own end, where there is one, is what its figures refer to
     const { waits: _, reason: __, ...said } = job;
     known = { ...said, ...found, ...(job.end === undefined ? {} : { end: job.end }) };
-    if (known.end === undefined) known.end = lastSign(recording) ?? job.start;
+    const last = lastSign(recording);
+    if (known.end === undefined) known.end = last ?? job.start;
+    // Slurm calls a job ended when it begins to end it; a node's agent records until the last process has gone
+    else if (job.end === undefined && isClosing(recording, known)) known.end = Math.max(known.end, last ?? 0);
   } else if (found === undefined && job.end === undefined) known = silentEnd(recording) ?? job;
   // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
   const guessed = job.user === '' && job.uid < 0;

@@ -181,7 +181,15 @@ test('how a job ended that could not say so is asked of the scheduler, and kept'
   opened.job = { ...opened.job, id: '5' };
   assert.equal((await refreshJob(opened, over)).state, 'completed');
   assert.equal(openRecording(recording).job.state, 'timeout');
-  opened.nodes[0]!.agent = agent!;
+  // it goes on as long as there are processes, which Slurm is ending
+  const ending = answers({
+    'scontrol show job 5': { stdout: `JobId=5 JobState=CANCELLED EndTime=${now - 5} ExitCode=0:15\n` },
+  });
+  const node = opened.nodes[0]!;
+  opened.nodes[0] = { ...node, tables: new Map(), agent: { ...node.agent!, last_sample: now * 1e6 } };
+  const cancelled = await refreshJob({ ...opened, job: { ...opened.job, start: (now - 20) * 1e6 } }, ending);
+  assert.deepEqual([cancelled.state, cancelled.end], ['cancelled', now * 1e6]);
+  opened.nodes[0] = { ...node, agent: agent! };
   // nobody knows: that every agent has ended says when
   opened.job = { ...opened.job, scheduler: 'none' };
   const unknown = await refreshJob(opened, answers({}));
