@@ -10,16 +10,16 @@ import { allLost, lostSamples } from '../recording/lost-samples.ts';
 import { replaceJson, replaceLast } from '../recording/replace.ts';
 import { droppedSamples } from '../sinks/dropped.ts';
 import { agentTable } from '../sources/agent.ts';
-import { number, scan } from '../sources/digits.ts';
 import type { NodeFacts } from '../sources/facts.ts';
-import { Host, type KeptFile, type Note } from '../sources/host.ts';
-import { pageBytes } from '../sources/page-bytes.ts';
+import type { Host, Note } from '../sources/host.ts';
 import type { Scope } from '../sources/scope.ts';
-import { type Source, type SourceKind, Unavailable } from '../sources/source.ts';
+import type { SourceKind } from '../sources/source.ts';
 import { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
 import { type Clock, wallClock } from './clock.ts';
 import type { IsolatedSources } from './isolated.ts';
+import { memoryReader, usedCpu } from './own-cost.ts';
+import { Readers } from './readers.ts';
 import { type Ticker, ticker } from './ticker.ts';
 
 /** agent.json is renewed so often; samples tell more exactly that the agent lives. */
@@ -28,14 +28,8 @@ const RECORD_SECONDS = 60;
 const TROUBLE_SECONDS = 2;
 /** Written samples are brought to the disk so often, which is what a node that loses power may cost; each time takes CPU. */
 const SYNC_SECONDS = 30;
-/** A source that failed so often in a row is asked only once a minute. */
-const PATIENCE = 10;
-const RETRY_SECONDS = 60;
 /** So much more can be said in agent.json when the disk is full. */
 const ROOM_BYTES = 4096;
-
-/** Each takes a quarter of a mebibyte of events. */
-const MOST_ROUNDS = 400;
 
 export interface AgentOptions {
   /** The node's folder in the recording; it is made if needed. */
@@ -57,17 +51,6 @@ export interface AgentOptions {
   gone?: () => void;
 }
 
-interface Reader {
-  kind: SourceKind;
-  source: Source;
-  frame: Frame;
-  writer: TableWriter;
-  /** Microseconds; 0 = every tick. */
-  every: number;
-  due: number;
-  failures: number;
-}
-
 /** Where the agent's own table has the rows that wait for the disk. */
 const WAITING = 9;
 
@@ -77,7 +60,7 @@ export class Agent {
   private readonly options: AgentOptions;
   private readonly clock: Clock;
   private readonly interval: number;
-  private readonly readers: Reader[] = [];
+  private readonly readers: Readers;
   private readonly writers = new Map<string, TableWriter>();
   private readonly own: Frame;
   private readonly ownWriter: TableWriter;
@@ -94,8 +77,7 @@ export class Agent {
   private ended = false;
   /** Of a clock that others use too: what happened before this agent. */
   private readonly jumpsBefore: number;
-  private readonly statm: KeptFile | undefined;
-  private readonly page: number;
+  private readonly ownMemory = memoryReader();
 
   constructor(options: AgentOptions) {
     this.options = options;
@@ -104,9 +86,7 @@ export class Agent {
     this.cpuBefore = options.shared === true ? usedCpu() : 0;
     this.interval = Math.round(options.intervalSeconds * 1e6);
     makeFolder(options.folder, 0o700);
-    const live = new Host();
-    this.statm = live.tryKeep('/proc/self/statm', true);
-    this.page = pageBytes(live);
+    this.readers = new Readers(options.host, options.intervalSeconds, (table) => this.writer(table));
     this.own = new Frame(agentTable);
     this.ownWriter = this.writer(agentTable);
     this.record = {
@@ -132,7 +112,6 @@ export class Agent {
 
   /** Opens sources; what is not on this machine is left out, what cannot be read is noted. They join the next tick. */
   open(kinds: readonly SourceKind[], scope: Scope): void {
-    const { host } = this.options;
     const { members, cgroup } = scope;
     this.record.scope = {
       members: members.by,
@@ -141,37 +120,12 @@ export class Agent {
     };
     // what is new is written down at the next tick, not only a minute later
     this.nextRecord = 0;
-    for (const kind of kinds) {
-      try {
-        const source = kind.open(host, scope);
-        this.readers.push({
-          kind,
-          source,
-          frame: new Frame(source.table),
-          writer: this.writer(source.table),
-          every: kind.every === undefined || kind.every <= this.options.intervalSeconds ? 0 : kind.every * 1e6,
-          due: 0,
-          failures: 0,
-        });
-        this.describe(source.table, kind.every);
-      } catch (error) {
-        if (error instanceof Unavailable && error.why === 'absent') continue;
-        host.note({
-          table: kind.table.name,
-          what: kind.table.name,
-          why: reason(error),
-          ...(error instanceof Unavailable && error.hint !== undefined ? { hint: error.hint } : {}),
-        });
-      }
-    }
+    this.readers.open(kinds, scope, (table, every) => this.describe(table, every));
   }
 
   /** The job's processes are told in a better way from now on: its own tables are opened anew. */
   reopen(kinds: readonly SourceKind[], scope: Scope): void {
-    for (const reader of this.readers.filter(({ kind }) => kinds.includes(kind))) {
-      reader.source.close();
-      this.readers.splice(this.readers.indexOf(reader), 1);
-    }
+    this.readers.close(kinds);
     this.open(kinds, scope);
     this.save();
   }
@@ -199,7 +153,7 @@ export class Agent {
 
   /** The newest samples of every table, for who asks between ticks. */
   newest(): Frame[] {
-    return [this.own, ...this.readers.map(({ frame }) => frame), ...this.delivered.values()];
+    return [this.own, ...this.readers.frames, ...this.delivered.values()];
   }
 
   foundGpus(gpus: NodeFacts['gpus']): void {
@@ -226,20 +180,18 @@ export class Agent {
 
   /** Looks at the job's own tables once more, between ticks: what lives for less than an interval is seen at all. */
   glance(): void {
-    if (this.ended) return;
-    const time = this.clock.now();
-    for (const reader of this.readers) if (reader.kind.table.scope === 'job') this.readOne(reader, time);
+    if (!this.ended) this.readers.glance(this.clock.now());
   }
 
   /** Takes the last sample, closes everything and says why. */
   async stop(why: string): Promise<void> {
     if (this.ended) return;
     this.endTicks();
-    for (const { source } of this.readers) source.last?.();
+    this.readers.last();
     this.sample(this.clock.now(), 0, true);
     await this.isolated?.close();
     this.ended = true;
-    for (const reader of this.readers) reader.source.close();
+    this.readers.closeAll();
     await Promise.all([...this.writers.values()].map((w) => w.close()));
     this.record.end = this.clock.now();
     this.record.end_reason = why;
@@ -260,10 +212,7 @@ export class Agent {
     const { record } = this;
     record.ticks++;
     this.isolated?.request(time);
-    for (const reader of this.readers) {
-      if (all || time >= reader.due) this.readOne(reader, time);
-    }
-    this.catchUp(time);
+    this.readers.read(time, all);
     this.account(time, late);
     if (time >= this.nextSync) {
       this.nextSync = time + SYNC_SECONDS * 1e6;
@@ -285,32 +234,6 @@ export class Agent {
   /** The record has changed: it is written at the next tick, once for all that has. */
   saveSoon(): void {
     this.nextRecord = 0;
-  }
-
-  /** Events may have gathered faster than one read takes them. A source that fails is not asked again in this tick. */
-  private catchUp(time: number): void {
-    const late = (reader: Reader): boolean => reader.failures === 0 && reader.source.behind?.() === true;
-    // whoever fills his file faster than it can be read must not hold up the others
-    for (let round = 0; round < MOST_ROUNDS && this.readers.some(late); round++) {
-      for (const reader of this.readers) if (reader.source.behind !== undefined) this.readOne(reader, time);
-    }
-  }
-
-  private readOne(reader: Reader, time: number): void {
-    const { frame } = reader;
-    frame.clear(time);
-    // half an interval of grace: ticks are never quite even
-    reader.due = reader.every === 0 ? 0 : time + reader.every - this.interval / 2;
-    try {
-      reader.source.read(frame);
-      reader.failures = 0;
-    } catch (error) {
-      frame.clear(time);
-      this.note({ table: reader.kind.table.name, what: reader.kind.table.name, why: reason(error) });
-      if (++reader.failures >= PATIENCE) reader.due = time + RETRY_SECONDS * 1e6;
-      return;
-    }
-    reader.writer.append(frame);
   }
 
   /** Why the disk refuses samples, which wait in memory; undefined: it takes them. */
@@ -352,14 +275,6 @@ export class Agent {
     record.cost.cpu_seconds = (cpu - this.cpuBefore) / 1e6;
     record.cost.max_rss_bytes = Math.max(record.cost.max_rss_bytes, rss);
     record.cost.bytes_written = bytes;
-  }
-
-  /** Resident memory: the second number of statm, in pages. Asking Node costs ten times as much. */
-  private ownMemory(): number {
-    if (this.statm === undefined) return process.memoryUsage.rss();
-    const end = this.statm.read();
-    number(this.statm.bytes, 0, end);
-    return number(this.statm.bytes, scan.at, end) * this.page;
   }
 
   private writer(table: Table): TableWriter {
@@ -409,12 +324,6 @@ export class Agent {
     if (this.ended) replaceLast(file, this.record);
     else replaceJson(file, this.record, ROOM_BYTES);
   }
-}
-
-/** CPU time of this process, in microseconds. */
-function usedCpu(): number {
-  const { user, system } = process.cpuUsage();
-  return user + system;
 }
 
 /** Counts go on where the last agent of this recording left them. */

@@ -1,0 +1,126 @@
+import { reason } from '../base/fault.ts';
+import type { TableWriter } from '../recording/append.ts';
+import type { Host } from '../sources/host.ts';
+import type { Scope } from '../sources/scope.ts';
+import { type Source, type SourceKind, Unavailable } from '../sources/source.ts';
+import { Frame } from '../table/frame.ts';
+import type { Table } from '../table/table.ts';
+
+/** A source that failed so often in a row is asked only once a minute. */
+const PATIENCE = 10;
+const RETRY_SECONDS = 60;
+
+/** Each takes a quarter of a mebibyte of events. */
+const MOST_ROUNDS = 400;
+
+interface Reader {
+  kind: SourceKind;
+  source: Source;
+  frame: Frame;
+  writer: TableWriter;
+  /** Microseconds; 0 = every tick. */
+  every: number;
+  due: number;
+  failures: number;
+}
+
+/** The sources that an agent reads itself, each with the file of its table. */
+export class Readers {
+  private readonly host: Host;
+  private readonly intervalSeconds: number;
+  private readonly writerOf: (table: Table) => TableWriter;
+  private readonly all: Reader[] = [];
+
+  constructor(host: Host, intervalSeconds: number, writerOf: (table: Table) => TableWriter) {
+    this.host = host;
+    this.intervalSeconds = intervalSeconds;
+    this.writerOf = writerOf;
+  }
+
+  /** The newest samples of each. */
+  get frames(): Frame[] {
+    return this.all.map(({ frame }) => frame);
+  }
+
+  /** Opens sources; what is not on this machine is left out, what cannot be read is noted. `opened` learns the others' tables. */
+  open(kinds: readonly SourceKind[], scope: Scope, opened: (table: Table, every?: number) => void): void {
+    const { host } = this;
+    for (const kind of kinds) {
+      try {
+        const source = kind.open(host, scope);
+        this.all.push({
+          kind,
+          source,
+          frame: new Frame(source.table),
+          writer: this.writerOf(source.table),
+          every: kind.every === undefined || kind.every <= this.intervalSeconds ? 0 : kind.every * 1e6,
+          due: 0,
+          failures: 0,
+        });
+        opened(source.table, kind.every);
+      } catch (error) {
+        if (error instanceof Unavailable && error.why === 'absent') continue;
+        host.note({
+          table: kind.table.name,
+          what: kind.table.name,
+          why: reason(error),
+          ...(error instanceof Unavailable && error.hint !== undefined ? { hint: error.hint } : {}),
+        });
+      }
+    }
+  }
+
+  /** Closes sources, and reads them no more. */
+  close(kinds: readonly SourceKind[]): void {
+    for (const reader of this.all.filter(({ kind }) => kinds.includes(kind))) {
+      reader.source.close();
+      this.all.splice(this.all.indexOf(reader), 1);
+    }
+  }
+
+  /** What has to be said before the last sample. */
+  last(): void {
+    for (const { source } of this.all) source.last?.();
+  }
+
+  closeAll(): void {
+    for (const { source } of this.all) source.close();
+  }
+
+  /** Reads those whose time has come, or `always` all, and then whatever fell behind. */
+  read(time: number, always: boolean): void {
+    for (const reader of this.all) if (always || time >= reader.due) this.readOne(reader, time);
+    this.catchUp(time);
+  }
+
+  /** Reads the job's own tables once more. */
+  glance(time: number): void {
+    for (const reader of this.all) if (reader.kind.table.scope === 'job') this.readOne(reader, time);
+  }
+
+  /** Events may have gathered faster than one read takes them. A source that fails is not asked again in this tick. */
+  private catchUp(time: number): void {
+    const late = (reader: Reader): boolean => reader.failures === 0 && reader.source.behind?.() === true;
+    // whoever fills his file faster than it can be read must not hold up the others
+    for (let round = 0; round < MOST_ROUNDS && this.all.some(late); round++) {
+      for (const reader of this.all) if (reader.source.behind !== undefined) this.readOne(reader, time);
+    }
+  }
+
+  private readOne(reader: Reader, time: number): void {
+    const { frame } = reader;
+    frame.clear(time);
+    // half an interval of grace: ticks are never quite even
+    reader.due = reader.every === 0 ? 0 : time + reader.every - (this.intervalSeconds * 1e6) / 2;
+    try {
+      reader.source.read(frame);
+      reader.failures = 0;
+    } catch (error) {
+      frame.clear(time);
+      this.host.note({ table: reader.kind.table.name, what: reader.kind.table.name, why: reason(error) });
+      if (++reader.failures >= PATIENCE) reader.due = time + RETRY_SECONDS * 1e6;
+      return;
+    }
+    reader.writer.append(frame);
+  }
+}
