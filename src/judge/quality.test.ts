@@ -4,6 +4,7 @@ import type { AgentRecord } from '../recording/agent-record.ts';
 import { SPOOL_FULL } from './lost.ts';
 import type { Material } from './material.ts';
 import { qualityOf } from './quality.ts';
+import { unmeasuredOf } from './unmeasured.ts';
 
 test('what a full spool had to give up is lost, and said by table', () => {
   const span = (table: string, part: number, rows: number) => ({
@@ -82,4 +83,19 @@ test('a node that never recorded has all of its ticks missing, also in a short j
   ] as const;
   const { ticks, expected_ticks, grade, reasons } = qualityOf(material, nodes, 1.3);
   assert.deepEqual([ticks, expected_ticks, grade, reasons], [2, 4, 'D', ['c2 never recorded']]);
+});
+
+test('records of which the source may be cut off are not graded as whole', () => {
+  const agent = { node: 'c1', ticks: 0, doubts: [{ where: 'c1-papiex.csv, line 3', why: 'it has no end' }] };
+  const material = {
+    path: 'r',
+    job: {},
+    nodes: [{ node: 'c1', agent: { ...agent, unmeasured: [] }, tables: new Map() }],
+  };
+  const told = [{ node: 'c1', status: 'recorded' }] as const;
+  const { grade, damage, reasons } = qualityOf(material as unknown as Material, told, 100);
+  assert.deepEqual([grade, damage, reasons], ['B', ['c1-papiex.csv, line 3: it has no end'], ['damaged files']]);
+  assert.deepEqual(unmeasuredOf(material as unknown as Material, []), [
+    { what: 'c1-papiex.csv, line 3', why: 'it has no end', nodes: ['c1'] },
+  ]);
 });

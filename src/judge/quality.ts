@@ -61,6 +61,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     columnOf(n, 'agent', what)?.increase ?? n.agent?.[what] ?? 0;
   const late = sum(material.nodes.map((n) => told(n, 'late_ticks'))) ?? 0;
   const missed = sum(material.nodes.map((n) => told(n, 'missed_ticks'))) ?? 0;
+  const doubts = agents.flatMap((a) => (a.doubts ?? []).map(({ where, why }) => `${where}: ${why}`));
   const quality: QualityReport = {
     grade: 'D',
     reasons: [],
@@ -70,7 +71,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     missed_ticks: missed,
     clock_jumps: agents.flatMap((a) => (a.clock_jumps ?? []).map((jump) => ({ node: a.node, ...jump }))),
     lost_samples: lostOf(material),
-    damage: [...(material.damage ?? [])],
+    damage: [...(material.damage ?? []), ...doubts],
     nodes_missing: nodes.filter((n) => n.status === 'never recorded').map((n) => n.node),
     nodes_stopped_early: nodes.filter((n) => n.status === 'stopped early').map((n) => n.node),
   };
@@ -102,7 +103,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const unread = material.unread ?? [];
   const left = quality.nodes_missing.length + quality.nodes_stopped_early.length;
   // however long the others recorded, one that fell silent keeps it from the best grade; of a part it may have seen all
-  const partly = unread.length > 0 || (left > 0 && material.range === undefined);
+  const partly = unread.length + doubts.length > 0 || (left > 0 && material.range === undefined);
   const best = unread.some((file) => file.whole) ? 'C' : partly ? 'B' : 'A';
   if (quality.grade < best) quality.grade = best;
   const { nodes_missing: missing, nodes_stopped_early: stopped } = quality;

@@ -32,6 +32,7 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
     }
   }
   for (const { node, agent } of material.nodes) {
+    for (const { where, why } of agent?.doubts ?? []) found.set(`doubt ${where}`, { what: where, why, nodes: [node] });
     for (const note of once(agent?.unmeasured ?? [])) {
       const what = note.what === note.table || note.what === '' ? note.table : `${note.table}: ${note.what}`;
       const id = `${what}\n${note.why}`;

@@ -49,6 +49,8 @@ export interface AgentRecord {
   clock_jumps?: { time: number; seconds: number }[];
   /** Samples that could not be written, and why. */
   lost_samples?: LostSamples[];
+  /** What the records came from, where it may not be whole: the place in a file, and what is wrong with it. */
+  doubts?: { where: string; why: string }[];
   /** What a full spool had to give up before it was stored elsewhere: from where to where in a table, and how much. */
   dropped?: {
     table: string;

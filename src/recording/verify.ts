@@ -115,6 +115,8 @@ class Verifier {
     if (!names.includes('agent.json')) {
       this.add(path.join(node.folder, 'agent.json'), 'is missing', 'note', 'tables are known from their files');
     }
+    for (const { where, why } of node.agent?.doubts ?? [])
+      this.add(path.join(node.folder, 'agent.json'), `says: ${where}: ${why}`, 'note', 'what was there is there');
     for (const words of lostWords(node.agent?.lost_samples ?? []))
       this.add(path.join(node.folder, 'agent.json'), `says: ${words}`, 'note', 'what was written is there');
     for (const { file } of node.lost ?? [])

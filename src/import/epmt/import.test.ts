@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { temporaryFolder } from '../../../test/tacho.ts';
 import { type NodeRecording, openRecording } from '../../recording/open.ts';
 import { readTable } from '../../recording/read.ts';
+import { verifyRecording } from '../../recording/verify.ts';
 import { type Imported, importEpmt } from './import.ts';
 import { virtualSize } from './tables.ts';
 import {
@@ -454,9 +455,15 @@ test('a last line without an end is told', async (t) => {
   const whole = csv([madeProcess(7), madeProcess(8)]);
   assert.deepEqual((await imported(t, [metadata(), whole])).notes, []);
   const cut = { ...whole, bytes: (whole.bytes as string).slice(0, -2) };
-  assert.deepEqual((await imported(t, [metadata(), cut])).notes, [
-    'c1-collated-papiex-4711-0.csv, line 3: it has no end, and may have been cut off',
-  ]);
+  const { notes, folder } = await imported(t, [metadata(), cut]);
+  const words = 'c1-collated-papiex-4711-0.csv, line 3: it has no end, and may have been cut off';
+  assert.deepEqual(notes, [words]);
+  // also later
+  const checks = verifyRecording(folder);
+  assert.deepEqual(
+    checks.map(({ file, what, outcome }) => [file, what, outcome]),
+    [['node=c1/agent.json', `says: ${words}`, 'note']],
+  );
 });
 
 test('a process that is there twice, collated and not, is taken once', async (t) => {

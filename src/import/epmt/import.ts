@@ -4,7 +4,7 @@ import { count } from '../../base/figure.ts';
 import { makeFolder } from '../../base/folder.ts';
 import { nodeFolder } from '../../recording/node-folder.ts';
 import type { Note } from '../../sources/host.ts';
-import { listInputs, METADATA, readJobFiles } from './archive.ts';
+import { type DataFile, listInputs, METADATA, readJobFiles } from './archive.ts';
 import { checkRows } from './check-rows.ts';
 import { readCsv } from './csv.ts';
 import { jobOf } from './job.ts';
@@ -15,7 +15,7 @@ import { readMetadata } from './metadata.ts';
 import { ProcessRows } from './rows.ts';
 import { MISLABELLED, metricsOf, tablesOf } from './tables.ts';
 import { readTsv, readTsvHeader } from './tsv.ts';
-import { type ImportedNode, placeOf, writeRecording } from './write.ts';
+import { type Doubt, type ImportedNode, placeOf, writeRecording } from './write.ts';
 
 /** What a file system takes. */
 const LONGEST_NAME = 255;
@@ -118,17 +118,15 @@ async function importJob(input: string, options: ImportOptions): Promise<Importe
     throw within(input, error);
   }
   const notes = times.note === undefined ? [] : [times.note];
-  for (const { name, bytes } of files.data) {
-    const line = endlessLine(bytes);
-    if (line !== undefined) notes.push(`${name}, line ${line}: it has no end, and may have been cut off`);
-  }
+  const doubts = doubtsOf(files.data);
+  for (const { where, why } of doubts.values()) notes.push(`${where}: ${why}`);
   if (outside > 0) notes.push(`${count(outside, 'process', 'processes')} ran before the job began or after it ended`);
   if (rows.processes === 0) notes.push('no process was recorded');
   if (rows.empty > 0)
     notes.push(`${rows.empty} ${rows.empty === 1 ? 'number is' : 'numbers are'} empty in the data, and missing`);
   let nodes: ImportedNode[];
   try {
-    nodes = nodesOf(rows, metadata, notes);
+    nodes = nodesOf(rows, metadata, notes, doubts);
   } catch (error) {
     throw within(input, error);
   }
@@ -177,15 +175,34 @@ function readData(data: readonly { name: string; bytes: Buffer }[], input: strin
 
 const isHeader = (name: string): boolean => name.endsWith('-header.tsv');
 
+/** By file: what somebody should know of its last line. One of a header that is cut off lacks columns. */
+function doubtsOf(data: readonly DataFile[]): Map<string, Doubt> {
+  const doubts = new Map<string, Doubt>();
+  for (const { name, bytes } of data) {
+    const line = isHeader(name) ? undefined : endlessLine(bytes);
+    if (line === undefined) continue;
+    doubts.set(name, { where: `${name}, line ${line}`, why: 'it has no end, and may have been cut off' });
+  }
+  return doubts;
+}
+
 /** One node for each host that the processes name; what names none ran where the job was started. */
-function nodesOf(rows: ProcessRows, metadata: Metadata, notes: string[]): ImportedNode[] {
+function nodesOf(
+  rows: ProcessRows,
+  metadata: Metadata,
+  notes: string[],
+  doubts: ReadonlyMap<string, Doubt>,
+): ImportedNode[] {
   const { codes } = rows.texts.get('hostname')!;
   const hosts = rows.values('hostname');
   const { environment: env, hostname } = metadata;
   hosts[0] = hostname || env.HOSTNAME || env.SLURMD_NODENAME || 'unknown';
   const chosen = new Map<string, number[]>();
+  /** By file, the host of its last process. */
+  const last = new Map<string, string>();
   for (let p = 0; p < rows.processes; p++) {
     const host = hosts[codes[p]!]!;
+    if (doubts.size > 0) last.set(rows.files[rows.file[p]!]!, host);
     const list = chosen.get(host);
     if (list === undefined) chosen.set(host, [p]);
     else list.push(p);
@@ -197,6 +214,7 @@ function nodesOf(rows: ProcessRows, metadata: Metadata, notes: string[]): Import
       `${first === undefined ? METADATA : rows.where(first)}: no host has a name of ${host.length} characters`,
     );
   }
+  const [some] = chosen.keys();
   const metrics = metricsOf(rows);
   const mislabelled = MISLABELLED.filter((column) => rows.numbers.has(column));
   const missing: Note[] = [];
@@ -217,6 +235,7 @@ function nodesOf(rows: ProcessRows, metadata: Metadata, notes: string[]): Import
       name,
       ...tablesOf(rows, metrics, Uint32Array.from(processes)),
       notes: missing,
+      doubts: [...doubts].filter(([file]) => (last.get(file) ?? some) === name).map(([, doubt]) => doubt),
     }),
   );
 }

@@ -16,11 +16,14 @@ import { writeStatistics } from '../../recording/statistics-file.ts';
 import { syncFolder } from '../../recording/synced.ts';
 import type { Note } from '../../sources/host.ts';
 
+export type Doubt = NonNullable<AgentRecord['doubts']>[number];
+
 export interface ImportedNode {
   name: string;
   processes: Batch;
   threads: Batch;
   notes: Note[];
+  doubts: Doubt[];
 }
 
 /** The folder that the recording of a job gets; another run of the same id, or an id like it, may have the first name. */
@@ -120,6 +123,7 @@ function agentRecord(job: Job, node: ImportedNode, from: string, bytes: number):
     scope: { members: "the job's processes, as papiex recorded them" },
     tables: [node.processes.table, node.threads.table],
     unmeasured: node.notes,
+    ...(node.doubts.length === 0 ? {} : { doubts: node.doubts }),
     ticks: 0,
     late_ticks: 0,
     missed_ticks: 0,
