@@ -86,7 +86,7 @@ test('it works on 64-bit ARM', { skip: skip || (!has(cross) && `needs ${cross}`)
   const file = path.join(folder, 'arm');
   for (const words of [['exit', '3'], ['fork_exit'], ['many_threads', '20']]) {
     const env = ['-E', `LD_PRELOAD=${library}`, '-E', `TACHO_RECORD=${file}`, '-E', 'TACHO_RECORD_THREAD_MS=5000'];
-    spawnSync('qemu-aarch64', ['-L', '/usr/aarch64-linux-gnu', ...env, program, ...words], { timeout: 60_000 });
+    spawnSync('qemu-aarch64', ['-L', '/usr/aarch64-linux-gnu', ...env, program, ...words], { timeout: 240_000 });
   }
   const { ends, torn } = rowsOf(fs.readFileSync(file));
   assert.deepEqual(

@@ -405,7 +405,7 @@ test('daemons and orphans are recorded with the parent that started them', { ski
     ['daemon_closing', 16],
     ['orphan', 12],
   ] as const) {
-    const { ends, starts } = recorded([cases, name], {}, { settle: 0.4 });
+    const { ends, starts } = recorded([cases, name], {}, { ends: 2 });
     const [first, second] = starts;
     const parent = ends.find((row) => row.pid === first!.pid);
     const child = ends.find((row) => row.pid === second!.pid);

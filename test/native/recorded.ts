@@ -47,11 +47,14 @@ export function build(folder: string, name: string, compiler: string, ...flags: 
   return program;
 }
 
-/** Runs a command with the library, and says what it has recorded once all of its processes have ended. */
+/**
+ * Runs a command with the library, and says what it has recorded once all of its processes have ended; `ends`: so many of
+ * them say so, also those that it does not wait for.
+ */
 export function recorded(
   command: readonly string[],
   env: Record<string, string | undefined> = {},
-  options: { settle?: number; cwd?: string; library?: string } = {},
+  options: { ends?: number; cwd?: string; library?: string } = {},
 ): Recorded {
   const folder = fs.mkdtempSync(path.join(fs.existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'tacho-test-'));
   try {
@@ -59,11 +62,14 @@ export function recorded(
     const done = spawnSync(command[0]!, command.slice(1), {
       env: { ...clean(), LD_PRELOAD: options.library ?? LIBRARY, TACHO_RECORD: file, ...env },
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: 240_000,
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
-    if (options.settle !== undefined) spawnSync('sleep', [String(options.settle)]);
-    const bytes = fs.existsSync(file) ? fs.readFileSync(file) : Buffer.alloc(0);
+    const written = (): Buffer => (fs.existsSync(file) ? fs.readFileSync(file) : Buffer.alloc(0));
+    for (let tries = 0; tries < 1200 && rowsOf(written()).ends.length < (options.ends ?? 0); tries++) {
+      spawnSync('sleep', ['0.05']);
+    }
+    const bytes = written();
     return {
       ...rowsOf(bytes, (env.TACHO_RECORD_EVENTS ?? '').split(',')),
       status: done.status,

@@ -155,7 +155,7 @@ test('threads, forks and ends in a turmoil: nothing hangs, no line is torn', { s
   }
   // the children, too, end
   const left = (): string[] => fs.readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && programOf(pid) === cases);
-  for (let tries = 0; left().length > 0 && tries < 200; tries++) await sleep(50);
+  for (let tries = 0; left().length > 0 && tries < 2400; tries++) await sleep(50);
   assert.deepEqual(left(), []);
 });
 

@@ -47,8 +47,8 @@ function program(): Command {
   return root;
 }
 
-/** What each shell offers for a line; the last word is the one to complete. */
-const offers: Record<Asked, (line: string) => string[]> = {
+/** What each shell offers for a line; the last word is the one to complete. zsh is waited for until it offers `wanted`. */
+const offers: Record<Asked, (line: string, wanted?: string) => string[]> = {
   bash(line) {
     const words = line.split(' ').map((word) => `'${word}'`);
     const script = `${completion('bash', program())}
@@ -65,7 +65,7 @@ const offers: Record<Asked, (line: string) => string[]> = {
     });
     return lines(printed).map((each) => each.split('\t')[0]!.replace(/\/$/, ''));
   },
-  zsh(line) {
+  zsh(line, wanted = '') {
     // a zsh of its own on a pseudo terminal, where the key Tab is pressed; the list shows what it offers
     fs.writeFileSync(path.join(folder, '_tacho.zsh'), completion('zsh', program()));
     const script = `
@@ -74,12 +74,13 @@ const offers: Record<Asked, (line: string) => string[]> = {
       zpty -w shell 'autoload -U compinit; compinit -D -u; source ./_tacho.zsh; zstyle ":completion:*" list-prompt ""; setopt no_beep; LISTMAX=0; echo ready'
       zpty -r -m shell text '*ready*ready*'
       zpty -w -n shell ${JSON.stringify(line)}$'\\t\\t'
-      sleep 1
+      zpty -r -m shell text ${JSON.stringify(`*${wanted}*`)}
+      print -r -- "$text"
       zpty -w -n shell $'\\x15'"echo finished"$'\\n'
       zpty -r -m shell text '*finished*finished*'
       print -r -- "$text"
       zpty -d shell`;
-    const printed = execFileSync('zsh', ['-f', '-c', script], { cwd: folder, encoding: 'utf8', timeout: 20_000 });
+    const printed = execFileSync('zsh', ['-f', '-c', script], { cwd: folder, encoding: 'utf8', timeout: 120_000 });
     return printed.split(/\s+/).map((word) => word.replaceAll(/\x1b\[[^m]*m|\/$/g, ''));
   },
 };
@@ -110,15 +111,16 @@ for (const shell of ['bash', 'fish'] as const) {
 }
 
 test('zsh offers verbs, flags, values and recordings', { skip: lacks('zsh') }, () => {
-  assert.ok(offers.zsh('tacho r').includes('report'));
-  assert.ok(offers.zsh('tacho r').includes('run'));
-  assert.ok(offers.zsh('tacho report --format ').includes('html'));
-  assert.ok(offers.zsh('tacho report ta').includes('tacho-17'));
-  assert.ok(!offers.zsh('tacho report ta').includes('tacho.toml'));
-  assert.ok(offers.zsh('tacho mark begin --colour ').includes('green'));
-  assert.ok(offers.zsh('tacho db ').includes('explore'));
-  assert.ok(offers.zsh('tacho db report --sort ').includes('duration'));
-  assert.ok(offers.zsh('tacho db explore some ta').includes('tacho-17'));
+  const offered = (line: string, wanted: string): boolean => offers.zsh(line, wanted).includes(wanted);
+  assert.ok(offered('tacho r', 'report'));
+  assert.ok(offered('tacho r', 'run'));
+  assert.ok(offered('tacho report --format ', 'html'));
+  const recordings = offers.zsh('tacho report ta', 'tacho-17');
+  assert.ok(recordings.includes('tacho-17') && !recordings.includes('tacho.toml'));
+  assert.ok(offered('tacho mark begin --colour ', 'green'));
+  assert.ok(offered('tacho db ', 'explore'));
+  assert.ok(offered('tacho db report --sort ', 'duration'));
+  assert.ok(offered('tacho db explore some ta', 'tacho-17'));
 });
 
 test('bash completes --flag=value, names with spaces, and only where an argument may stand', {
@@ -164,7 +166,7 @@ async function tcshOffers(lines: readonly string[]): Promise<string> {
 
 const lacksTcsh = lacks('tcsh') || (spawnSync('script', ['--version']).error !== undefined && 'needs script(1)');
 
-test('tcsh offers verbs, flags, values and recordings', { skip: lacksTcsh, timeout: 60_000 }, async () => {
+test('tcsh offers verbs, flags, values and recordings', { skip: lacksTcsh, timeout: 300_000 }, async () => {
   const printed = await tcshOffers([
     'tacho opera',
     'tacho processes --sort d',
