@@ -31,11 +31,8 @@ export function usualDepth(n: number): number {
 export function isolationForest(given: Matrix): (matrix: Matrix) => Float64Array {
   const forest = grow(inOrder(given));
   return (matrix) => {
-    const scores = new Float64Array(matrix.rows);
-    for (let r = 0; r < matrix.rows; r++) {
-      scores[r] = forest.usual === 0 ? 0.5 : 2 ** (-meanDepth(forest, matrix, r) / forest.usual);
-    }
-    return scores;
+    if (forest.usual === 0) return new Float64Array(matrix.rows).fill(0.5);
+    return meanDepths(forest, matrix).map((depth) => 2 ** (-depth / forest.usual));
   };
 }
 
@@ -96,15 +93,21 @@ function grow({ rows, columns, values }: Matrix): Forest {
   return { roots, feature, split, child, usual: usualDepth(sample) };
 }
 
-function meanDepth(forest: Forest, { columns, values }: Matrix, row: number): number {
-  const { feature, split, child } = forest;
-  let total = 0;
-  for (const root of forest.roots) {
-    let node = root;
-    while (feature[node]! >= 0) {
-      node = child[node]! + (values[row * columns + feature[node]!]! <= split[node]! ? 0 : 1);
+/** So many rows at once stay in the processor's cache, and so does a tree. */
+const BLOCK = 256;
+
+function meanDepths({ roots, feature, split, child }: Forest, { rows, columns, values }: Matrix): Float64Array {
+  const depths = new Float64Array(rows);
+  for (let from = 0; from < rows; from += BLOCK) {
+    const to = Math.min(rows, from + BLOCK);
+    for (let tree = 0; tree < roots.length; tree++) {
+      for (let row = from, at = from * columns; row < to; row++, at += columns) {
+        let node = roots[tree]!;
+        for (let column = feature[node]!; column >= 0; column = feature[node]!)
+          node = child[node]! + (values[at + column]! <= split[node]! ? 0 : 1);
+        depths[row]! += split[node]!;
+      }
     }
-    total += split[node]!;
   }
-  return total / forest.roots.length;
+  return depths.map((depth) => depth / roots.length);
 }

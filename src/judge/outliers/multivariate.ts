@@ -127,8 +127,8 @@ export function togetherFeatures(
   const chosen: { name: string; values: Float64Array }[] = [];
   const known = takeFeatures(table, rows, features);
   for (const name of features.filter((each) => varies(spreads, each)).sort((a, b) => rank(a) - rank(b))) {
-    const values = clipped(known.features.get(name)!, spreads.get(name)!);
-    if (chosen.every((other) => Math.abs(correlation(values, other.values)) < SAME)) chosen.push({ name, values });
+    const values = direction(known.features.get(name)!, spreads.get(name)!);
+    if (chosen.every((other) => Math.abs(product(values, other.values)) < SAME)) chosen.push({ name, values });
   }
   return { features: chosen.map(({ name }) => name), rows, spreads };
 }
@@ -147,7 +147,7 @@ const MOST_FEATURES = Math.max(...multivariateMethods.map(({ mostFeatures }) => 
 
 /** Of these features, those that leave most values when rows that lack one of them are left out; of equals, most rows. */
 export function mostValues(table: FeatureTable, names: readonly string[]): Together {
-  const counts = new Map(names.map((name) => [name, table.features.get(name)!.filter(Number.isFinite).length]));
+  const counts = new Map(names.map((name) => [name, knownIn(table.features.get(name)!)]));
   let best: Together = { features: [], rows: new Uint32Array() };
   let most = -1;
   for (const least of [...new Set(counts.values())].sort((a, b) => b - a)) {
@@ -160,11 +160,23 @@ export function mostValues(table: FeatureTable, names: readonly string[]): Toget
   return best;
 }
 
+function knownIn(values: Float64Array): number {
+  let count = 0;
+  for (let i = 0; i < values.length; i++) if (Number.isFinite(values[i])) count++;
+  return count;
+}
+
 /** The rows of which all of these features are known. */
 export function completeRows(table: FeatureTable, names: readonly string[]): Uint32Array {
-  const columns = names.map((name) => table.features.get(name));
-  const complete = (row: number): boolean => columns.every((values) => Number.isFinite(values?.[row]));
-  return Uint32Array.from({ length: table.rows }, (_, row) => row).filter(complete);
+  const lacking = new Uint8Array(table.rows);
+  for (const name of names) {
+    const values = table.features.get(name);
+    for (let row = 0; row < table.rows; row++) if (!Number.isFinite(values?.[row])) lacking[row] = 1;
+  }
+  const rows = new Uint32Array(table.rows);
+  let count = 0;
+  for (let row = 0; row < table.rows; row++) if (lacking[row] === 0) rows[count++] = row;
+  return rows.subarray(0, count);
 }
 
 /** Values as robust deviations from the median: features of every unit weigh the same. */
@@ -183,24 +195,29 @@ export function standardised(
   return { rows: table.rows, columns, values };
 }
 
-/** One far value must not make two features look alike. */
-function clipped(values: Float64Array, { median, median_distance }: Spread): Float64Array {
-  return values.map((value) => Math.max(-5, Math.min(5, (value - median) / (1.4826 * median_distance))));
+/** Of length 1 and around 0: the product of two is their correlation. One far value must not make two look alike. */
+function direction(values: Float64Array, { median, median_distance }: Spread): Float64Array {
+  const n = values.length;
+  const found = new Float64Array(n);
+  let sum = 0;
+  for (let i = 0; i < n; i++) {
+    const value = Math.max(-5, Math.min(5, (values[i]! - median) / (1.4826 * median_distance)));
+    found[i] = value;
+    sum += value;
+  }
+  let squares = 0;
+  for (let i = 0; i < n; i++) {
+    const value = found[i]! - sum / n;
+    found[i] = value;
+    squares += value * value;
+  }
+  const length = Math.sqrt(squares);
+  if (length > 0) for (let i = 0; i < n; i++) found[i]! /= length;
+  return found;
 }
 
-function correlation(a: Float64Array, b: Float64Array): number {
-  const n = a.length;
-  let [sumA, sumB] = [0, 0];
-  for (let i = 0; i < n; i++) {
-    sumA += a[i]!;
-    sumB += b[i]!;
-  }
-  let [aa, bb, ab] = [0, 0, 0];
-  for (let i = 0; i < n; i++) {
-    const [x, y] = [a[i]! - sumA / n, b[i]! - sumB / n];
-    aa += x * x;
-    bb += y * y;
-    ab += x * y;
-  }
-  return aa > 0 && bb > 0 ? ab / Math.sqrt(aa * bb) : 0;
+function product(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
+  return sum;
 }

@@ -150,8 +150,8 @@ async function voteTogether(
     found.uses.push(use);
     if (usual.rows < method.needs) use.left_out = tooFew(method.needs, usual.rows);
     if (use.left_out !== undefined || candidates.length === 0) continue;
-    chosen ??= chooseTogether(table, usual, spreads);
-    const { order, learnFrom, rows, standard } = chosen;
+    chosen ??= chooseTogether(table, usual, spreads, candidates);
+    const { order, learnFrom, rows, places, judged } = chosen;
     const many = Math.min(method.mostFeatures, Math.floor(rows / method.rowsPerFeature), order.length);
     if (rows < method.needs && rows > 0) use.left_out = `${tooFew(method.needs, rows)} with the same features`;
     else if (many < 2) use.left_out = 'fewer than two features vary by themselves';
@@ -164,13 +164,9 @@ async function voteTogether(
     }
     use.threshold = fitted.threshold;
     use.features = features;
-    const places = allRows(candidates.length).filter((at) => chosen!.complete.has(candidates[at]!));
-    const known = places.map((at) => candidates[at]!);
+    const given = fitted.scores(judged(features));
     const scores = new Float64Array(candidates.length).fill(Number.NaN);
-    const given = fitted.scores(standard(table, known, features));
-    places.forEach((at, i) => {
-      scores[at] = given[i]!;
-    });
+    for (let i = 0; i < places.length; i++) scores[places[i]!] = given[i]!;
     found.groups.push({ method: method.name, threshold: fitted.threshold, scores });
   }
   if (found.groups.length > 0) found.incomplete = chosen!.incomplete();
@@ -178,28 +174,41 @@ async function voteTogether(
 }
 
 /** What can be taken together, of the rows that are learned from and of those that are judged. */
-function chooseTogether(table: FeatureTable, usual: FeatureTable, all: ReadonlyMap<string, Spread>) {
+function chooseTogether(
+  table: FeatureTable,
+  usual: FeatureTable,
+  all: ReadonlyMap<string, Spread>,
+  candidates: Uint32Array,
+) {
   const { features, rows, spreads } = togetherFeatures(usual, all);
-  const judged = table === usual ? features : mostValues(table, features).features;
-  const order = features.filter((name) => judged.includes(name));
-  const complete = new Set(completeRows(table, order));
+  const known = table === usual ? features : mostValues(table, features).features;
+  const order = features.filter((name) => known.includes(name));
+  const complete = new Uint8Array(table.rows);
+  for (const row of completeRows(table, order)) complete[row] = 1;
   const lacks = (row: number): string[] => order.filter((name) => !Number.isFinite(table.features.get(name)![row]));
   const standard = (from: FeatureTable, which: Uint32Array, names: readonly string[]): Matrix =>
     standardised(takeFeatures(from, which, names), names, spreads);
-  /** Put in order once for all methods that take as many features. */
-  const known = new Map<number, Matrix>();
+  const places = allRows(candidates.length).filter((at) => complete[candidates[at]!] === 1);
+  const which = places.map((at) => candidates[at]!);
   return {
     order,
     rows: rows.length,
-    complete,
-    standard,
+    /** Which of the candidates can be judged. */
+    places,
     incomplete: () =>
-      [...allRows(table.rows)].filter((row) => !complete.has(row)).map((row) => ({ row, lacks: lacks(row) })),
-    learnFrom(names: readonly string[]): Matrix {
-      const made = known.get(names.length) ?? inOrder(standard(usual, rows, names));
-      known.set(names.length, made);
-      return made;
-    },
+      [...allRows(table.rows)].filter((row) => complete[row] === 0).map((row) => ({ row, lacks: lacks(row) })),
+    learnFrom: oncePerSize((names) => inOrder(standard(usual, rows, names))),
+    judged: oncePerSize((names) => standard(table, which, names)),
+  };
+}
+
+/** Made once for all methods that take as many features: these are the same. */
+function oncePerSize(make: (names: readonly string[]) => Matrix): (names: readonly string[]) => Matrix {
+  const made = new Map<number, Matrix>();
+  return (names) => {
+    const found = made.get(names.length) ?? make(names);
+    made.set(names.length, found);
+    return found;
   };
 }
 
