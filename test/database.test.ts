@@ -341,13 +341,13 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
         const first = next;
         next += args.length;
         await copyIn(database, 'processes', args.length, [
-          { column: 'job', write: (to) => to.bigint(job) },
-          { column: 'process', write: (to, row) => to.integer(first + row) },
-          { column: 'node', write: (to) => to.text('c1') },
-          { column: 'source', write: (to) => to.text('record') },
-          { column: 'depth', write: (to) => to.integer(0) },
-          { column: 'descendants', write: (to) => to.integer(0) },
-          { column: 'args', write: (to, row) => to.text(args[row]!) },
+          { columns: ['job'], write: (to) => to.bigint(job) },
+          { columns: ['process'], write: (to, row) => to.integer(first + row) },
+          { columns: ['node'], write: (to) => to.text('c1') },
+          { columns: ['source'], write: (to) => to.text('record') },
+          { columns: ['depth'], write: (to) => to.integer(0) },
+          { columns: ['descendants'], write: (to) => to.integer(0) },
+          { columns: ['args'], write: (to, row) => to.text(args[row]!) },
         ]);
         const reader = copyReader(
           await copyOut(

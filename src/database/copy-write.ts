@@ -16,6 +16,8 @@ export interface CopyWriter {
   integer(value: number): void;
   bigint(value: number): void;
   double(value: number): void;
+  /** One of each column. */
+  doubles(columns: readonly Float64Array[], row: number): void;
   /** Epoch microseconds. */
   time(value: number): void;
   text(value: string): void;
@@ -89,6 +91,18 @@ export function copyWriter(): CopyWriter {
       view.setInt32(at, 8);
       view.setFloat64(at + 4, value);
       at += 12;
+    },
+    doubles(columns, row) {
+      room(columns.length * 12);
+      for (let c = 0; c < columns.length; c++) {
+        const value = columns[c]![row]!;
+        if (Number.isNaN(value)) missing();
+        else {
+          view.setInt32(at, 8);
+          view.setFloat64(at + 4, value);
+          at += 12;
+        }
+      }
     },
     time(value) {
       room(12);

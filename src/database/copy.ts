@@ -13,7 +13,7 @@ export async function copyIn(
 ): Promise<void> {
   if (rows === 0) return;
   const { from } = await import('pg-copy-streams');
-  const names = columns.map(({ column }) => column).join(', ');
+  const names = columns.flatMap((each) => each.columns).join(', ');
   const into = await target(database, table);
   const stream = database.client.query(from(`copy ${into} (${names}) from stdin (format binary)`));
   await pipeline(Readable.from(encode(rows, columns), { objectMode: true, highWaterMark: 4 }), stream);
@@ -36,8 +36,9 @@ async function target(database: Database, table: string): Promise<string> {
 
 function* encode(rows: number, columns: readonly Written[]): Generator<Buffer> {
   const writer = copyWriter();
+  const fields = columns.reduce((sum, each) => sum + each.columns.length, 0);
   for (let row = 0; row < rows; row++) {
-    writer.row(columns.length);
+    writer.row(fields);
     for (const column of columns) column.write(writer, row);
     const chunk = writer.chunk();
     if (chunk !== undefined) yield chunk;

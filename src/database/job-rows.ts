@@ -22,8 +22,8 @@ export interface TaggedOperation {
 export function processColumns(set: ProcessSet): Written[] {
   const { parent } = set;
   return [
-    { column: 'process', write: (to, row) => to.integer(row) },
-    { column: 'parent', write: (to, row) => to.integer(parent[row]! < 0 ? Number.NaN : parent[row]!) },
+    { columns: ['process'], write: (to, row) => to.integer(row) },
+    { columns: ['parent'], write: (to, row) => to.integer(parent[row]! < 0 ? Number.NaN : parent[row]!) },
     numberColumn('depth', 'integer', set.depth),
     numberColumn('descendants', 'integer', set.descendants),
     numberColumn('inclusive_cpu_time', 'double', set.inclusive_cpu_time),
@@ -42,7 +42,7 @@ export function threadColumns(threads: AllThreads): Written[] {
     numberColumn('process', 'integer', process),
     {
       // threads of a process come together: they are counted from 0
-      column: 'thread',
+      columns: ['thread'],
       write(to, row) {
         count = process[row] === last ? count + 1 : 0;
         last = process[row]!;
@@ -57,12 +57,12 @@ export function threadColumns(threads: AllThreads): Written[] {
 /** The rows of a job's operations. */
 export function operationColumns(found: readonly TaggedOperation[]): Written[] {
   const number = (column: string, kind: 'integer' | 'double' | 'time', pick: (one: Operation) => number): Written => ({
-    column,
+    columns: [column],
     write: (to, row) => to[kind](pick(found[row]!.operation)),
   });
   return [
-    { column: 'key', write: (to, row) => to.words(found[row]!.key) },
-    { column: 'value', write: (to, row) => to.words(found[row]!.value) },
+    { columns: ['key'], write: (to, row) => to.words(found[row]!.key) },
+    { columns: ['value'], write: (to, row) => to.words(found[row]!.value) },
     number('processes', 'integer', (one) => one.processes),
     number('threads', 'double', (one) => one.threads),
     number('runs', 'integer', (one) => one.runs.length),

@@ -152,18 +152,15 @@ interface PresentRow {
 /** A parameter in epoch microseconds as a time, exactly. */
 const moment = (parameter: string): string => `(timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond')`;
 
-/** What follows from a recording beside its processes. */
-interface Content {
-  threads: AllThreads;
+/** What follows from a recording beside its processes and threads. */
+interface Conclusions {
   operations: TaggedOperation[];
   report: Report;
   measured: ReadonlyMap<string, number>;
 }
 
 /** In steps, between which the database gets more of what it is to store. */
-async function contentOf(recording: Recording, set: ProcessSet, whole: NeedWhole): Promise<Content> {
-  await breath();
-  const threads = readAllThreads(recording, set, (_, damage) => needReadable(damage, whole));
+async function conclude(recording: Recording, set: ProcessSet, whole: NeedWhole): Promise<Conclusions> {
   await breath();
   const operations = [...tagKeys(set).keys()].flatMap((key) =>
     operationsOf(set, { tags: [key] }).flatMap((operation) => {
@@ -177,12 +174,12 @@ async function contentOf(recording: Recording, set: ProcessSet, whole: NeedWhole
     // in the words of whoever read it before
     if (lost || lines > 0) whole(`${path.join(recording.path, nodeFolder(node), file)}: ${why}`, !lost);
   }
-  return {
-    threads,
-    operations,
-    report: report(material),
-    measured: await measuredRecordings([recording])[0]!.measured(),
-  };
+  return { operations, report: report(material), measured: await measuredRecordings([recording])[0]!.measured() };
+}
+
+async function threadsOf(recording: Recording, set: ProcessSet, whole: NeedWhole): Promise<AllThreads> {
+  await breath();
+  return readAllThreads(recording, set, (_, damage) => needReadable(damage, whole));
 }
 
 /** The report reads processes once more where it takes samples from statistics, or where there is trouble to tell of. */
@@ -198,16 +195,16 @@ async function store(
 ): Promise<{ job: number; threads: number }> {
   await storeUsers(database, recording.job, set);
   const job = await storeJob(database, recording, set);
-  const number = { column: 'job', write: (to) => to.bigint(job) } satisfies Written;
-  // the database stores processes while the rest is read; both must have ended before a failure is told
-  const [copied, read] = await Promise.allSettled([
+  const number = { columns: ['job'], write: (to) => to.bigint(job) } satisfies Written;
+  // the database stores while more is read
+  const [threads] = await both(
+    threadsOf(recording, set, whole),
     copyIn(database, 'processes', set.length, [number, ...processColumns(set)]),
-    contentOf(recording, set, whole),
-  ]);
-  if (copied.status === 'rejected') throw copied.reason;
-  if (read.status === 'rejected') throw read.reason;
-  const { threads, operations, report, measured } = read.value;
-  await copyIn(database, 'threads', threads.length, [number, ...threadColumns(threads)]);
+  );
+  const [{ operations, report, measured }] = await both(
+    conclude(recording, set, whole),
+    copyIn(database, 'threads', threads.length, [number, ...threadColumns(threads)]),
+  );
   await copyIn(database, 'operations', operations.length, [number, ...operationColumns(operations)]);
   await storeHosts(database, job, recording);
   await database.query(
@@ -225,6 +222,14 @@ async function store(
     ],
   );
   return { job, threads: threads.length };
+}
+
+/** Both have ended before the failure of one is told; that of the second comes first. */
+async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  const [one, other] = await Promise.allSettled([first, second]);
+  if (other.status === 'rejected') throw other.reason;
+  if (one.status === 'rejected') throw one.reason;
+  return [one.value, other.value];
 }
 
 async function storeUsers(database: Database, job: Job, set: ProcessSet): Promise<void> {

@@ -9,7 +9,8 @@ import type { Rows } from './rows.ts';
  */
 export function arrange(rows: Rows, table: Table, distinct = false): Batch {
   const count = rows.length;
-  const keys = table.keys.map((key) => rows.texts.get(key.name)!);
+  const words = new Map([...rows.texts].map(([name, { codes, pool }]) => [name, { codes, values: pool.values() }]));
+  const keys = table.keys.map((key) => words.get(key.name)!);
   const { series, total } = seriesOf(keys, count);
   const columns = [...rows.numbers.values(), ...[...rows.texts.values()].map(({ codes }) => codes)];
   const equal = (a: number, b: number): boolean =>
@@ -25,9 +26,9 @@ export function arrange(rows: Rows, table: Table, distinct = false): Batch {
     numbers.set(name, order === undefined ? values.subarray(0, count) : pick(values, new Float64Array(kept)));
   }
   const texts = new Map<string, TextColumn>();
-  for (const [name, { codes, pool }] of rows.texts) {
+  for (const [name, { codes, values }] of words) {
     const sorted = order === undefined ? codes.subarray(0, count) : pick(codes, new Uint32Array(kept));
-    texts.set(name, { codes: sorted, values: pool.values() });
+    texts.set(name, { codes: sorted, values });
   }
   const time = order === undefined ? rows.time.subarray(0, count) : pick(rows.time, new Float64Array(kept));
   return { table, rows: kept, time, numbers, texts, series: starts };
@@ -47,17 +48,22 @@ export function compareKeys(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** For each row, the number of its series; series are numbered in the order of their keys. */
-function seriesOf(
-  keys: readonly { codes: Uint32Array; pool: { values(): string[] } }[],
-  count: number,
-): { series: Uint32Array | undefined; total: number } {
+interface Numbered {
+  /** For each row, the number of its series. */
+  series: Uint32Array | undefined;
+  total: number;
+}
+
+/** Series are numbered in the order of their keys. */
+function seriesOf(keys: readonly TextColumn[], count: number): Numbered {
   if (keys.length === 0) return { series: undefined, total: count > 0 ? 1 : 0 };
+  const numbers = keys.map(({ values }) => numbersOf(values));
+  const inOrder = alreadyInOrder(keys, numbers, count);
+  if (inOrder !== undefined) return inOrder;
   let series = new Uint32Array(count);
   let total = 1;
-  for (const { codes, pool } of keys) {
-    const values = pool.values();
-    const rank = ranksOf(values);
+  for (const [k, { codes, values }] of keys.entries()) {
+    const rank = ranksOf(values, numbers[k]!);
     const width = values.length;
     if (total * width <= 1 << 22) {
       for (let i = 0; i < count; i++) series[i] = series[i]! * width + rank[codes[i]!]!;
@@ -67,9 +73,35 @@ function seriesOf(
   return { series, total };
 }
 
-/** The place of each text among all of them, as `compareKeys` has it; each text is looked at once. */
-function ranksOf(values: readonly string[]): Uint32Array {
-  const numbers = Float64Array.from(values, (value) => (NUMBER.test(value) ? Number(value) : Number.POSITIVE_INFINITY));
+/** What a key counts for among numbers; all texts are behind them. */
+const numbersOf = (values: readonly string[]): Float64Array =>
+  Float64Array.from(values, (value) => (NUMBER.test(value) ? Number(value) : Number.POSITIVE_INFINITY));
+
+/** The rows of a sealed file come by their keys: each one need only be compared with the one before it. */
+function alreadyInOrder(
+  keys: readonly TextColumn[],
+  numbers: readonly Float64Array[],
+  count: number,
+): Numbered | undefined {
+  const series = new Uint32Array(count);
+  let last = 0;
+  for (let i = 1; i < count; i++) {
+    for (let k = 0; k < keys.length; k++) {
+      const { codes, values } = keys[k]!;
+      const [code, before] = [codes[i]!, codes[i - 1]!];
+      if (code === before) continue;
+      const difference = numbers[k]![code]! - numbers[k]![before]!;
+      if (difference < 0 || (!(difference > 0) && values[code]! < values[before]!)) return undefined;
+      last++;
+      break;
+    }
+    series[i] = last;
+  }
+  return { series, total: count > 0 ? last + 1 : 0 };
+}
+
+/** The place of each text among all of them, as `compareKeys` has it. */
+function ranksOf(values: readonly string[], numbers: Float64Array): Uint32Array {
   const rank = new Uint32Array(values.length);
   values
     .map((_, code) => code)

@@ -1,3 +1,5 @@
+import type { TextPool } from '../text-pool.ts';
+
 /* The reverse of encode.ts. Everything checks its bounds by the page's length, which the caller knows. */
 
 const TWO32 = 4294967296;
@@ -20,15 +22,17 @@ export function plainDouble(bytes: Buffer, count: number): Float64Array {
   return values;
 }
 
-export function plainTexts(bytes: Buffer, count: number): string[] {
-  const values: string[] = [];
+/** The codes that `pool` has for texts. */
+export function plainTexts(bytes: Buffer, count: number, pool: TextPool): Uint32Array<ArrayBuffer> {
+  const codes = new Uint32Array(count);
   let at = 0;
   for (let i = 0; i < count; i++) {
-    const length = bytes.readUInt32LE(at);
-    values.push(bytes.toString('utf8', at + 4, at + 4 + length));
-    at += 4 + length;
+    const end = at + 4 + bytes.readUInt32LE(at);
+    if (end > bytes.length) throw new Error('a page ends in the middle');
+    codes[i] = pool.code(bytes, at + 4, end);
+    at = end;
   }
-  return values;
+  return codes;
 }
 
 export function splitDouble(bytes: Buffer, count: number): Float64Array {

@@ -124,6 +124,8 @@ export function checkParquet(file: string, table?: string): void {
 
 /** What is wrong with a sealed file, as far as a quick look tells: its end, and every checksum if it is small. */
 export function quickCheck(file: string, table: string): string | undefined {
+  // what else a table is sealed as is small, and read
+  if (!file.endsWith('.parquet')) return undefined;
   try {
     const fd = fs.openSync(file, 'r');
     try {
@@ -212,9 +214,9 @@ function readTexts(
 ): void {
   let row = start;
   for (const chunk of column.chunks) {
-    let codes: number[] = [];
+    let codes = new Uint32Array(0);
     const takeDictionary = (page: Buffer, count: number): void => {
-      codes = plainTexts(page, count).map((value) => into.pool.codeOf(value));
+      codes = plainTexts(page, count, into.pool);
     };
     for (const page of pages(fd, column, chunk, takeDictionary)) {
       const indexes = dictionaryIndexes(page);
