@@ -221,9 +221,9 @@ test('what Tacho’s own commands and its agent used is not the job’s, where a
 
 test('what Tacho’s commands used to end is neither in the job’s CPU time nor in what no record explains', () => {
   const lived = span(100);
-  const told = (user_seconds: number, commands: number) => {
+  const told = (user_seconds: number, commands: number, max_rss_bytes = 2 ** 20) => {
     const usage = { ...sleep().job.usage!, wall_seconds: 100, user_seconds, system_seconds: 0 };
-    const own_use = { c1: { commands, cpu_seconds: 0.1, max_rss_bytes: 2 ** 20 } };
+    const own_use = { c1: { commands, cpu_seconds: 0.1, max_rss_bytes } };
     const processes = testSet([{ pid: 10, from: 0, to: 100, cpu: 0.032 }]);
     const { summary, records } = report(
       material(job(100, { own_use, usage }), [node('c1', agent('c1', lived), [])], { processes }),
@@ -235,6 +235,8 @@ test('what Tacho’s commands used to end is neither in the job’s CPU time nor
   // more than they can have used is somebody else's: the share is one of the figure that is shown
   assert.deepEqual(told(0.164, 1), [0.064, 0.5]);
   assert.deepEqual(told(0.164, 2), [0.032, 0]);
+  // a large one takes longer to go
+  assert.deepEqual(told(0.164, 1, 160 * 2 ** 20), [0.032, 0]);
 });
 
 test('processes that never met are not added up', () => {

@@ -187,12 +187,16 @@ function agentSeconds(node: NodeMaterial): number {
   return (known(columnOf(node, 'agent', 'cpu_us')?.increase) ?? 0) / 1e6;
 }
 
-/** A command of Tacho's in the job uses up to so much to end, after it has noted what it used. */
+/** A command of Tacho's in the job uses up to so much to end, after it has noted what it used; */
 const OWN_END_SECONDS = 0.02;
+/** and so much for each byte of a large one: the kernel takes its memory back at its cost. */
+const OWN_END_SECONDS_PER_BYTE = 1.5e-4 / 2 ** 20;
 
 /** What ends of Tacho's own commands may have used that nobody noted. */
 function ownEnds({ job, range }: Material, { node }: NodeMaterial): number {
-  return range === undefined ? (job.own_use?.[node]?.commands ?? 0) * OWN_END_SECONDS : 0;
+  const own = range === undefined ? job.own_use?.[node] : undefined;
+  if (own === undefined) return 0;
+  return own.commands * OWN_END_SECONDS + own.max_rss_bytes * OWN_END_SECONDS_PER_BYTE;
 }
 
 /**
