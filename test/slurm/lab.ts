@@ -9,6 +9,9 @@ import type { Job } from '../../src/recording/job.ts';
 const CLUSTER = path.join(import.meta.dirname, 'cluster');
 const execute = promisify(execFile);
 
+/** Slurm's words for a job that has not ended. */
+const UNFINISHED = ['PENDING', 'RUNNING', 'COMPLETING', 'CONFIGURING', 'SUSPENDED', 'REQUEUED'];
+
 export type User = 'tacho-a' | 'tacho-b' | 'tacho-c';
 
 /** Why there can be no cluster on this machine; false: there can. */
@@ -85,6 +88,11 @@ export class Lab {
     }
   }
 
+  /** What an agent that is told of jobs by Slurm's hooks has of a job's table on its node, unless it is sent by now. */
+  spooled(node: string, id: string, table: string): string {
+    return read(this.folder, 'spool', node, 'var/tacho', `job-${id}`, `node=${node}`, `${table}.csv`);
+  }
+
   /** A folder of its own for a test, in the user's home. */
   async place(user: User, name: string): Promise<string> {
     const place = path.join(this.folder, 'home', user, name);
@@ -112,10 +120,12 @@ export class Lab {
 
   /** Waits until the job has ended, and returns Slurm's word for how. */
   async ended(id: string): Promise<string> {
-    for (;;) {
-      const { stdout } = await this.on('login', 'root', 'scontrol', 'show', 'job', id);
-      const state = /JobState=(\w+)/.exec(stdout)?.[1] ?? 'UNKNOWN';
-      if (!['PENDING', 'RUNNING', 'COMPLETING', 'CONFIGURING'].includes(state)) return state;
+    for (let silence = 0; ; ) {
+      const { stdout, stderr } = await this.on('login', 'root', 'scontrol', 'show', 'job', id);
+      const state = /JobState=(\w+)/.exec(stdout)?.[1];
+      // Slurm with much to do may give no answer
+      if (state === undefined && ++silence > 50) throw new Error(`job ${id}: ${stderr}`);
+      if (state !== undefined && !UNFINISHED.includes(state)) return state;
       await sleep(200);
     }
   }
@@ -141,7 +151,7 @@ export class Lab {
 }
 
 /** Waits until something is there. */
-export async function eventually<T>(look: () => T | undefined | false, what: string, seconds = 60): Promise<T> {
+export async function eventually<T>(look: () => T | undefined | false, what: string, seconds = 180): Promise<T> {
   for (const limit = Date.now() + seconds * 1000; Date.now() < limit; ) {
     const found = look();
     if (found !== undefined && found !== false) return found;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { agentRecord } from '../../src/jobs/launch.ts';
 import { openRecording } from '../../src/recording/open.ts';
 import { readTable } from '../../src/recording/read.ts';
@@ -21,6 +22,10 @@ function commands(recording: string, node: string): string[] {
 
 const recorded = (recording: string): string[] => openRecording(recording).nodes.map(({ name }) => name);
 
+/** Shell: lasts until the agent of this node has recorded a process whose command is of this pattern. */
+const UNTIL_SEEN = (pattern: string): string =>
+  `until grep -qs "${pattern}" tacho-$SLURM_JOB_ID/node=$SLURMD_NODENAME/process.csv`;
+
 async function report(user: User, recording: string): Promise<string> {
   const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'report', recording);
   assert.equal(code, 0, stderr);
@@ -30,9 +35,18 @@ async function report(user: User, recording: string): Promise<string> {
 describe('on a real Slurm', { skip, concurrency: true }, () => {
   before(() => lab.up(4));
   after(async () => {
-    const left: string[] = [];
-    for (const node of ['login', ...NODES]) {
-      for (const user of ['tacho-a', 'tacho-b', 'tacho-c'] as const) left.push(...(await lab.processes(node, user)));
+    const remaining = async (): Promise<string[]> => {
+      const all: string[] = [];
+      for (const node of ['login', ...NODES]) {
+        for (const user of ['tacho-a', 'tacho-b', 'tacho-c'] as const) all.push(...(await lab.processes(node, user)));
+      }
+      return all;
+    };
+    // what Slurm has ended needs a moment to go
+    let left = await remaining();
+    for (let i = 0; i < 60 && left.length > 0; i++) {
+      await sleep(500);
+      left = await remaining();
     }
     lab.down();
     assert.deepEqual(left, [], 'nothing is left running');
@@ -45,7 +59,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
         export OMP_NUM_THREADS=3 MY_SECRET=hush
         tacho start --interval 0.5 --tag case:${user}
         tacho mark begin work
-        srun -N3 -n3 sh -c 'sleep 1.5; : by-${user}'
+        srun -N3 -n3 sh -c '${UNTIL_SEEN(`[b]y-${user}`)}; do sleep 0.2; : by-${user}; done'
         tacho fom speed=42.5
         tacho mark end
         tacho stop`;
@@ -74,7 +88,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
       for (const node of NODES) {
         assert.equal(agentRecord(recording, node)?.end_reason, 'SIGTERM');
         assert.ok(
-          commands(recording, node).some((command) => command.includes(`by-${user}`)),
+          commands(recording, node).some((command) => command.includes(`: by-${user}`)),
           node,
         );
         assert.ok(fs.existsSync(path.join(recording, `node=${node}`, 'meminfo.parquet')), 'it is sealed');
@@ -89,7 +103,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
 
   test('tacho run -- srun around a program on three nodes, in an srun allocation', async () => {
     const place = await lab.place('tacho-b', 'run');
-    const command = `cd ${place} && tacho run --interval 0.5 -- srun -N3 --ntasks-per-node=1 sh -c 'echo from $SLURMD_NODENAME; sleep 1.2; exit 3'`;
+    const command = `cd ${place} && tacho run --interval 0.5 -- srun -N3 --ntasks-per-node=1 sh -c 'echo from $SLURMD_NODENAME; ${UNTIL_SEEN('[s]leep 1.2')}; do sleep 1.2; done; exit 3'`;
     const { code, stdout, stderr } = await lab.on(
       'login',
       'tacho-b',
@@ -167,7 +181,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
 
   test('two jobs at once on one node stay apart', async () => {
     const script = (name: string): string =>
-      `tacho start --interval 0.3 && (exec -a ${name} sleep 2) && tacho stop --no-report`;
+      `tacho start --interval 0.3; ${UNTIL_SEEN(`[o]${name.slice(1)}`)}; do (exec -a ${name} sleep 2); done; tacho stop --no-report`;
     const users = ['tacho-b', 'tacho-c'] as const;
     const jobs = await Promise.all(
       users.map(async (user) => {
@@ -203,7 +217,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     assert.equal(await lab.ended(id), 'CANCELLED');
     assert.equal(readJob(recording).end, undefined);
     for (const node of readJob(recording).nodes)
-      await eventually(() => agentRecord(recording, node)?.end, 'the end of the agent', 10);
+      await eventually(() => agentRecord(recording, node)?.end, 'the end of the agent');
     const stdout = await report('tacho-c', recording);
     assert.match(stdout, /CANCELLED/);
     assert.match(stdout, /cancelled by tacho-c/);
@@ -250,7 +264,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     assert.equal(await lab.ended(id), 'TIMEOUT');
     const recording = path.join(place, `tacho-${id}`);
     const [node] = readJob(recording).nodes;
-    await eventually(() => agentRecord(recording, node!)?.end, 'the end of the agent', 10);
+    await eventually(() => agentRecord(recording, node!)?.end, 'the end of the agent');
     const stdout = await report('tacho-b', recording);
     assert.match(stdout, /TIME ?OUT/i);
     assert.match(stdout, /time limit of 1 min 00 s reached/);
@@ -275,7 +289,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     await eventually(() => read(recording, 'node=c4/loadavg.csv').split('\n').length > 4, 'some samples');
     lab.crash('c4');
     assert.equal(await lab.ended(id), 'NODE_FAIL');
-    await eventually(() => agentRecord(recording, 'c1')?.end, 'the end of the other agent', 10);
+    await eventually(() => agentRecord(recording, 'c1')?.end, 'the end of the other agent');
     assert.equal(agentRecord(recording, 'c4')?.end, undefined);
     const stdout = await report('tacho-a', recording);
     assert.match(stdout, /a node of the job failed/);
@@ -286,10 +300,12 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
 
   test('kill -9 of an agent: stop names its node, keeps what it wrote, and the others are whole', async () => {
     const place = await lab.place('tacho-b', 'killed');
-    const script = `tacho start --interval 0.3; sleep 1.5
+    const script = `tacho start --interval 0.3
+      until [ $(wc -l <tacho-$SLURM_JOB_ID/node=c2/loadavg.csv) -gt 3 ]; do sleep 0.2; done
       pid=$(sed -n 's/^ "pid": \\([0-9]*\\),$/\\1/p' tacho-$SLURM_JOB_ID/node=c2/agent.json)
       srun --overlap -N1 -n1 -w c2 bash -c "kill -9 $pid"
-      sleep 4; tacho status; echo "status: $?"; tacho stop; echo "stop: $?"`;
+      until tacho status >now; code=$?; grep -q 'c2 *silent' now && grep -q 'c3 *recording' now; do sleep 0.5; done
+      cat now; echo "status: $code"; tacho stop; echo "stop: $?"`;
     const id = await lab.submit('tacho-b', place, script, '-N2', '-n2', '-w', 'c2,c3', '-t5');
     assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
     const out = read(place, 'out');
@@ -307,8 +323,8 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
   test('a node that cannot record is named; --allow-missing goes on without it', async () => {
     const place = await lab.place('tacho-c', 'missing');
     // /tmp is each node's own: only the first node sees the recording there
-    const script = `tacho start -o /tmp/strict-$SLURM_JOB_ID --timeout 10s; echo "strict: $?"
-      tacho start -o /tmp/allowed-$SLURM_JOB_ID --timeout 10s --allow-missing 1; echo "allowed: $?"
+    const script = `tacho start -o /tmp/strict-$SLURM_JOB_ID --timeout 60s; echo "strict: $?"
+      tacho start -o /tmp/allowed-$SLURM_JOB_ID --timeout 60s --allow-missing 1; echo "allowed: $?"
       tacho status; tacho stop; echo "stop: $?"`;
     const id = await lab.submit('tacho-c', place, script, '-N2', '-n2', '-w', 'c2,c3', '-t5');
     await lab.ended(id);
