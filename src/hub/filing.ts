@@ -89,7 +89,8 @@ export class Filing {
 
   open(request: OpenRequest, identity: Identity): OpenReply {
     const { node, kind } = request;
-    const folder = nodePart(node);
+    // a name that no folder can have is refused first
+    nodePart(node);
     const job = checkedJob(request.job);
     const agent = checkedAgent(request.agent, node);
     if (!mayWriteAs(identity, node)) throw new Forbidden(`you may not write as node ${node}`);
@@ -97,22 +98,7 @@ export class Filing {
     let stream = recording.streams.get(node);
     if (stream === undefined) {
       this.makeRoom();
-      const place = below(recording.place, folder);
-      stream = {
-        id: this.next++,
-        node,
-        place,
-        recording,
-        tables: new Map(),
-        done: false,
-        resting: false,
-        heard: Date.now(),
-        interval: agent.interval_seconds,
-        allowed: identity,
-      };
-      this.load(stream);
-      recording.streams.set(node, stream);
-      this.streams.set(stream.id, stream);
+      stream = this.adoptNode(recording, node);
     }
     stream.heard = Date.now();
     stream.allowed = identity;
@@ -136,13 +122,7 @@ export class Filing {
         continue;
       }
       if (stream.allowed !== identity) this.allow(stream, identity);
-      let table = stream.tables.get(name);
-      if (table === undefined) {
-        if (!isTableName(name)) throw new Unusable(`"${name.slice(0, 80)}" cannot be the name of a table`);
-        if (stream.tables.size >= MOST_TABLES) throw new Unusable(`more than ${MOST_TABLES} tables`);
-        table = new TableFile(this.shelf, stream.place, name, undefined, undefined);
-        stream.tables.set(name, table);
-      }
+      const table = stream.tables.get(name) ?? this.newTable(stream, name);
       stream.heard = now;
       try {
         if (stream.resting) trouble = 'the recording is being sealed';
@@ -346,6 +326,14 @@ export class Filing {
     });
   }
 
+  private newTable(stream: FiledStream, name: string): TableFile {
+    if (!isTableName(name)) throw new Unusable(`"${name.slice(0, 80)}" cannot be the name of a table`);
+    if (stream.tables.size >= MOST_TABLES) throw new Unusable(`more than ${MOST_TABLES} tables`);
+    const table = new TableFile(this.shelf, stream.place, name, undefined, undefined);
+    stream.tables.set(name, table);
+    return table;
+  }
+
   /** More comes from a node that was done. */
   private again(stream: FiledStream): void {
     this.note(stream, false);
@@ -357,12 +345,7 @@ export class Filing {
     for (const { table: name, from, to } of dropped) {
       if (!isTableName(name) || !isPosition(from) || !isPosition(to))
         throw new Unusable('what was dropped has no table or no position');
-      let table = stream.tables.get(name);
-      if (table === undefined) {
-        if (stream.tables.size >= MOST_TABLES) throw new Unusable(`more than ${MOST_TABLES} tables`);
-        table = new TableFile(this.shelf, stream.place, name, undefined, undefined);
-        stream.tables.set(name, table);
-      }
+      const table = stream.tables.get(name) ?? this.newTable(stream, name);
       const here = table.position;
       if (comparePositions(here, from) >= 0 && comparePositions(here, to) < 0) table.moveTo(to);
     }
