@@ -29,6 +29,7 @@ import type { Clock } from './clock.ts';
 import { type JobMarks, jobMarks } from './job-marks.ts';
 import type { JobRecords } from './job-records.ts';
 import { rememberProcesses } from './left-running.ts';
+import { processTotals } from './process-totals.ts';
 import { type SharedSources, WHOLE_NODE } from './shared-sources.ts';
 import type { Ticker } from './ticker.ts';
 
@@ -111,18 +112,21 @@ export function recordJob(
   });
   const processes = sources.find((kind) => kind.table.name === 'process')!;
   const remembered = rememberProcesses(processes, host);
+  const totals = processTotals(host, old !== undefined);
   const own = sources
     .filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind) && common.isWanted(kind.table.name))
-    .map((kind) => (kind === processes ? remembered.kind : kind));
-  const scopeOf = (cgroup: string | undefined) =>
-    jobScope({
+    .map((kind) => (kind === processes ? totals.watch(remembered.kind) : kind));
+  const scopeOf = (cgroup: string | undefined) => ({
+    totals,
+    ...jobScope({
       id: told.environment.SLURM_JOB_ID ?? told.id,
       scheduler: told.scheduler,
       uid: job.uid,
       exclude: [process.pid],
       redact: common.redact,
       ...(cgroup === undefined ? {} : { cgroup }),
-    });
+    }),
+  });
   agent.open(common.shared.kinds, WHOLE_NODE);
   common.shared.attach(agent, told.environment);
   const records = openRecords();
@@ -264,7 +268,7 @@ export function recordJob(
     if (common.records === undefined || kinds.length === 0 || job.uid < 0) return undefined;
     try {
       const place = common.records.place(recordsName, job, folder);
-      agent.open(kinds, { ...WHOLE_NODE, redact: common.redact, records: place });
+      agent.open(kinds.map(totals.watch), { ...WHOLE_NODE, redact: common.redact, records: place });
       return place;
     } catch (error) {
       agent.note({ table: 'process_end', what: 'processes that record themselves', why: reason(error) });

@@ -45,6 +45,7 @@ const REPORT_TABLES = [
   'power',
   'pressure',
   'process',
+  'process_total',
   'vmstat',
 ];
 
@@ -69,7 +70,7 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
 }
 
 const NOT_IN_STORES = {
-  what: 'process: short processes, what is counted over all of them, and how long they lived',
+  what: 'process: short processes, and how long they lived',
   why: 'a store has a process only from when it has used so much CPU time as victoria.process_cpu says (1 s)',
   hint: 'the recording in the archive of the hub has them all',
 } as const;

@@ -63,7 +63,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     found.push(use);
   }
   if (recorded !== undefined) found.push(recorded);
-  const processes = seen ?? (hadNoProcesses(material, node) ? 0 : undefined);
+  const processes = addedUp(material, node) ?? seen ?? (hadNoProcesses(material, node) ? 0 : undefined);
   if (processes !== undefined) found.push({ seconds: processes, source: 'processes' });
   if (node.agent?.scope.members === 'node') {
     const busy = columnOf(node, 'cpu', 'busy_ms', { cpu: 'all' });
@@ -83,6 +83,13 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const more = launched ? all.find(({ seconds }) => seconds > exact.seconds) : undefined;
   if (more !== undefined) return wholeOf(more, recorded);
   return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
+}
+
+/** Where a store leaves out short processes: what the agent added up, in seconds. */
+function addedUp({ leftOut, range }: Material, node: NodeMaterial): number | undefined {
+  const total = leftOut === undefined ? undefined : columnOf(node, 'process_total', 'cpu_us');
+  const grown = known(total?.increase);
+  return grown === undefined ? undefined : (grown + (range === undefined ? total!.first : 0)) / 1e6;
 }
 
 /** Of a cgroup that was made for this very run: what was used before its first sample. */
@@ -252,14 +259,16 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
     return { start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) };
   });
   // each may lack processes: sampling those that come and go, records those that were killed
-  set('process_peaks_sum', largest([peakTogether(recordedLives(material, node)), peakTogether(lives)]));
+  const isStore = material.leftOut !== undefined && material.range === undefined;
+  const total = isStore ? columnOf(node, 'process_total', 'peak_bytes')?.max : undefined;
+  set('process_peaks_sum', largest([peakTogether(recordedLives(material, node)), peakTogether(lives), total]));
   set(
     'process_peak_max',
     largest([exactPeak(material), recordedPeak(material, node), ...lives.map(({ peak }) => peak)]),
   );
-  const total = columnOf(node, 'meminfo', 'MemTotal_bytes');
+  const all = columnOf(node, 'meminfo', 'MemTotal_bytes');
   const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
-  if (total !== undefined && free !== undefined) set('node_used_max', total.max - free.min);
+  if (all !== undefined && free !== undefined) set('node_used_max', all.max - free.min);
   return truth;
 }
 

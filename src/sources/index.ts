@@ -14,6 +14,7 @@ import { power } from './power.ts';
 import { pressure } from './pressure.ts';
 import { process } from './process.ts';
 import { processEnd, processStart, threadEnd } from './process-records.ts';
+import { processTotal } from './process-total.ts';
 import type { SourceKind } from './source.ts';
 import { vmstat } from './vmstat.ts';
 
@@ -34,6 +35,7 @@ export const sources: readonly SourceKind[] = [
   gpu,
   gpuProcess,
   process,
+  processTotal,
   processStart,
   processEnd,
   threadEnd,

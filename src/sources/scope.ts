@@ -24,6 +24,11 @@ export interface Records {
   keep?: boolean;
 }
 
+/** What the job's processes have used together, added up by whoever reads them. */
+export interface Totals {
+  now(time: number): { cpu_us: number; peak_bytes: number };
+}
+
 export interface Scope {
   readonly members: Members;
   /** The job's cgroup, and whether other things run in it too. Undefined: there is none to speak of. */
@@ -41,4 +46,6 @@ export interface Scope {
   readonly redact: boolean;
   /** Undefined: they do not. */
   readonly records?: Records;
+  /** Undefined: nobody adds up. */
+  readonly totals?: Totals;
 }

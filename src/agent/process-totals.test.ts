@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { frozen } from '../../test/frozen.ts';
+import { processEndTable } from '../sources/process-records.ts';
+import { processTable } from '../sources/process-table.ts';
+import type { Scope } from '../sources/scope.ts';
+import type { SourceKind } from '../sources/source.ts';
+import { Frame } from '../table/frame.ts';
+import type { Table } from '../table/table.ts';
+import { processTotals } from './process-totals.ts';
+
+const MEGABYTE = 2 ** 20;
+const SECOND = 1_000_000;
+/** The machine was started at this second. */
+const BOOT = 1_700_000_000;
+
+interface Row {
+  keys: [pid: string, start: number];
+  numbers?: Record<string, number>;
+  texts?: Record<string, string>;
+  /** Seconds after boot. */
+  time?: number;
+}
+
+/** What an agent would read at its ticks. */
+function machine(t: TestContext, goesOn = false) {
+  const { host } = frozen(t, { '/proc/stat': `btime ${BOOT}\n`, '/proc/uptime': '' });
+  const totals = processTotals(host, goesOn);
+  const at = (seconds: number): number => (BOOT + seconds) * SECOND;
+  const reading = (table: Table) => {
+    let rows: Row[] = [];
+    const kind: SourceKind = {
+      table,
+      open: () => ({
+        table,
+        read(frame) {
+          for (const { keys, numbers = {}, texts = {}, time } of rows) {
+            const row = frame.row();
+            frame.texts[row * frame.textWidth] = keys[0];
+            frame.texts[row * frame.textWidth + 1] = String(keys[1]);
+            for (const [name, value] of [...Object.entries(numbers), ...Object.entries(texts)]) {
+              const place = frame.place[table.columns.findIndex((column) => column.name === name)]!;
+              if (typeof value === 'number') frame.numbers[row * frame.numberWidth + place] = value;
+              else frame.texts[row * frame.textWidth - 1 - place] = value;
+            }
+            if (time !== undefined) frame.times![row] = at(time);
+          }
+        },
+        close() {},
+      }),
+    };
+    const source = totals.watch(kind).open(host, {} as Scope);
+    return (second: number, given: Row[]): void => {
+      rows = given;
+      const frame = new Frame(table);
+      frame.clear(at(second));
+      source.read(frame);
+    };
+  };
+  const [sampled, recorded] = [reading(processTable), reading(processEndTable)];
+  return {
+    sample: (second: number, pid: string, start: number, ms: number, peak: number, state = 'R') =>
+      sampled(second, [
+        {
+          keys: [pid, (BOOT + start) * 1000],
+          numbers: { user_ms: ms, system_ms: 0, rss_peak_bytes: peak * MEGABYTE },
+          texts: { state },
+        },
+      ]),
+    record: (
+      second: number,
+      pid: string,
+      start: number,
+      end: number,
+      us: number,
+      peak: number,
+      more: { ended?: string; born?: number } = {},
+    ) =>
+      recorded(second, [
+        {
+          keys: [pid, at(start)],
+          numbers: {
+            usertime: us,
+            systemtime: 0,
+            rssmax: peak * 1024,
+            starttime: Math.floor((more.born ?? start) * 100),
+          },
+          texts: { ended: more.ended ?? 'exit' },
+          time: end,
+        },
+      ]),
+    now: (second: number): [us: number, megabytes: number] => {
+      const { cpu_us, peak_bytes } = totals.now(at(second));
+      return [cpu_us, peak_bytes / MEGABYTE];
+    },
+  };
+}
+
+test('processes are added up by samples and by their own records, each once', (t) => {
+  const { sample, record, now } = machine(t);
+  sample(10, '7', 9.5, 400, 30);
+  assert.deepEqual(now(10), [400_000, 30]);
+  // it ends; another lived between the two ticks, in its company
+  record(11, '8', 10.2, 10.4, 150_000, 5);
+  record(11, '7', 9.5, 10.9, 912_345, 31);
+  sample(11, '7', 9.5, 910, 31, 'X');
+  assert.deepEqual(now(11), [912_345 + 150_000, 36]);
+  // they come one after the other: their peaks do not add up
+  record(12, '9', 11.1, 11.4, 10, 20);
+  record(12, '10', 11.5, 11.9, 10, 20);
+  assert.deepEqual(now(12), [912_345 + 150_020, 36]);
+});
+
+test('a process that becomes another program counts once', (t) => {
+  const { record, now } = machine(t);
+  record(10, '7', 9, 9.2, 1000, 2, { ended: 'exec' });
+  record(10, '7', 9.2, 9.9, 5000, 3, { born: 9 });
+  assert.deepEqual(now(10), [5000, 3]);
+});
+
+test('a pid that is used again is another process', (t) => {
+  const { record, now } = machine(t);
+  record(10, '7', 9, 9.2, 1000, 2);
+  record(10, '7', 9.6, 9.9, 5000, 3);
+  assert.deepEqual(now(10), [6000, 3]);
+});
+
+test('the next agent counts on from what it finds', (t) => {
+  const { sample, record, now } = machine(t, true);
+  sample(20, '7', 9.5, 4000, 30);
+  assert.deepEqual(now(20), [0, 30]);
+  record(21, '7', 9.5, 20.7, 4_500_000, 30);
+  assert.deepEqual(now(21), [500_000, 30]);
+});

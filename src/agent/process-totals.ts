@@ -1,0 +1,144 @@
+import { bootMilliseconds } from '../sources/boot-time.ts';
+import type { Host } from '../sources/host.ts';
+import { TICK_MS } from '../sources/process-stat.ts';
+import { PEAK, SYSTEM, USER } from '../sources/process-table.ts';
+import type { Totals } from '../sources/scope.ts';
+import type { Source, SourceKind } from '../sources/source.ts';
+import type { Frame } from '../table/frame.ts';
+
+/** So long one that has ended is kept: what is said of it comes by two ways, which may differ by a tick. */
+const KEPT_MICROSECONDS = 60e6;
+/** Of very many only those count for the peak that were there in this tick. */
+const MANY = 4096;
+/** Two ways to tell when a process began agree to so many milliseconds. */
+const SAME_MS = 100;
+
+const LIVES = Number.POSITIVE_INFINITY;
+
+interface Seen {
+  /** As the kernel has it: epoch milliseconds, in steps of ten. */
+  readonly start: number;
+  /** Epoch microseconds, as exactly as it is known. */
+  begin: number;
+  /** Epoch microseconds; infinite while it lives. */
+  end: number;
+  counted: number;
+  peak: number;
+}
+
+export interface ProcessTotals extends Totals {
+  /** The kinds that tell of processes: what they read is added up. */
+  watch(kind: SourceKind): SourceKind;
+}
+
+/**
+ * Adds up what the processes of a job use, by samples and by what they record of themselves. `goesOn`: an agent before this
+ * one has counted what the processes that live now have used; its rows stand, and the sum begins anew at 0.
+ */
+export function processTotals(host: Host, goesOn: boolean): ProcessTotals {
+  const boot = bootMilliseconds(host);
+  const known = new Map<string, Seen>();
+  let cpu = 0;
+  let peak = 0;
+  let first = goesOn;
+  let looked = 0;
+
+  /** `start` in epoch milliseconds; NaN: whoever has this pid now. */
+  function seen(pid: string, start: number, time: number): Seen {
+    const found = known.get(pid);
+    if (found !== undefined && !(Math.abs(found.start - start) > SAME_MS)) return found;
+    // what had its pid before counts in this tick, too
+    if (found !== undefined) known.set(`${pid} ${found.start}`, found);
+    const began = Number.isNaN(start) ? time / 1000 : start;
+    const made: Seen = { start: began, begin: began * 1000, end: LIVES, counted: 0, peak: 0 };
+    known.set(pid, made);
+    return made;
+  }
+
+  function count(one: Seen, used: number, most: number): void {
+    if (used > one.counted) {
+      cpu += used - one.counted;
+      one.counted = used;
+    }
+    if (most > one.peak) one.peak = most;
+  }
+
+  function sampled(frame: Frame): void {
+    const { numbers, numberWidth, texts, textWidth, table } = frame;
+    const state =
+      table.keys.length + table.columns.filter(({ type }) => type === 'text').findIndex((c) => c.name === 'state');
+    for (let row = 0; row < frame.rows; row++) {
+      const one = seen(texts[row * textWidth]!, Number(texts[row * textWidth + 1]), frame.time);
+      const at = row * numberWidth;
+      const used = (numbers[at + USER]! + numbers[at + SYSTEM]!) * 1000;
+      if (first && one.counted === 0) one.counted = used;
+      count(one, used, numbers[at + PEAK]!);
+      // it was alive a tick ago, when it was looked at last
+      if (texts[row * textWidth + state] === 'X' && one.end === LIVES) one.end = Math.max(looked, one.begin);
+    }
+    first = false;
+  }
+
+  function recorded(frame: Frame): void {
+    const { numbers, numberWidth, texts, textWidth, table, place } = frame;
+    const at = (name: string): number => place[table.columns.findIndex((column) => column.name === name)]!;
+    const [user, system, peak, start, ended] = ['usertime', 'systemtime', 'rssmax', 'starttime', 'ended'].map(at) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    for (let row = 0; row < frame.rows; row++) {
+      const from = row * numberWidth;
+      const time = frame.times![row]!;
+      const one = seen(texts[row * textWidth]!, boot + numbers[from + start]! * TICK_MS, time);
+      // the first of its images began with it
+      if (one.counted === 0) one.begin = Number(texts[row * textWidth + 1]);
+      count(one, numbers[from + user]! + numbers[from + system]!, numbers[from + peak]! * 1024);
+      // another program goes on in its place
+      if (texts[row * textWidth - 1 - ended] !== 'exec') one.end = Math.min(one.end, time);
+    }
+  }
+
+  /** The most that those add up to that lived at the same time lately: what one used is known when it has ended. */
+  function together(): number {
+    const lives = [...known.values()].filter(({ end }) => known.size < MANY || end >= looked);
+    const begun = lives.toSorted((a, b) => a.begin - b.begin);
+    const ended = lives.toSorted((a, b) => a.end - b.end);
+    let [now, gone, most] = [0, 0, 0];
+    for (const one of begun) {
+      while (gone < ended.length && ended[gone]!.end < one.begin) now -= ended[gone++]!.peak;
+      now += one.peak;
+      most = Math.max(most, now);
+    }
+    return most;
+  }
+
+  return {
+    watch(kind) {
+      const add = kind.table.name === 'process' ? sampled : kind.table.name === 'process_end' ? recorded : undefined;
+      if (add === undefined) return kind;
+      return {
+        ...kind,
+        open(own, scope): Source {
+          const source = kind.open(own, scope);
+          return {
+            ...source,
+            table: source.table,
+            read(frame) {
+              source.read(frame);
+              add(frame);
+            },
+          };
+        },
+      };
+    },
+    now(time) {
+      peak = Math.max(peak, together());
+      looked = time;
+      for (const [pid, { end }] of known) if (end < time - KEPT_MICROSECONDS) known.delete(pid);
+      return { cpu_us: Math.round(cpu), peak_bytes: peak };
+    },
+  };
+}
