@@ -296,12 +296,13 @@ test('one of several tasks of a Slurm step records itself alone, and asks and st
     /each of these 4 tasks records itself alone; tacho run -- srun .* records the whole job, once/,
   );
   // the only task of a step that is a part of the job
-  const single = tacho(['run', '--', 'true'], {
+  const single = spawnSync('setsid', ['-w', TACHO, 'run', '--', 'true'], {
     cwd,
     env: { ...env, SLURM_PROCID: '0', SLURM_STEP_ID: '5', SLURM_STEP_NUM_TASKS: '1', SLURM_GTIDS: '0' },
     input: '',
+    encoding: 'utf8',
   });
-  assert.match(single.err, /^tacho: this step \(21\.5\) records itself alone; /);
+  assert.match(single.stderr, /^tacho: this step \(21\.5\) records itself alone; /);
   const own = JSON.parse(fs.readFileSync(path.join(cwd, 'tacho-21-step5/job.json'), 'utf8'));
   assert.deepEqual([own.id, own.nodes, own.tags, own.asked.cpus], ['21.5', ['c2'], { step: '5' }, 1]);
   assert.equal(fs.existsSync(called), false);

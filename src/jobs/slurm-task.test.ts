@@ -51,6 +51,10 @@ test('the one task of a step is itself, unless the step has all that the job has
   const host = machine(t);
   const found = taskOf(SINGLE, false, host)!;
   assert.deepEqual([found.facts.id, found.facts.nodes, found.tasks], ['21.7', ['c2'], 1]);
+  const pty = machine(t, { '/proc/self/stat': '40 (a) b) S 30 40 40 34816 40 0' });
+  assert.equal(taskOf(SINGLE, false, pty), undefined, 'in the background of srun --pty bash');
+  assert.equal(taskOf(STEP, false, pty)?.facts.id, '21.0.3');
+  assert.equal(taskOf(SINGLE, false, machine(t, { '/proc/self/stat': '40 (sh) S 30 40 40 0 -1 0' }))?.facts.id, '21.7');
   const alone = { ...SINGLE, SLURM_JOB_NUM_NODES: '1', SLURM_JOB_CPUS_PER_NODE: '4', SLURM_CPUS_ON_NODE: '4' };
   assert.equal(taskOf(alone, false, host), undefined, 'srun -n1 that made the job');
   assert.equal(taskOf({ ...alone, SLURM_CPUS_ON_NODE: '1' }, false, host)?.facts.id, '21.7', 'srun -n1 --exact');

@@ -30,7 +30,8 @@ export function taskOf(env: Environment, terminal: boolean, host = new Host()): 
   const [step, rank, tasks] = [env.SLURM_STEP_ID, env.SLURM_PROCID, env.SLURM_STEP_NUM_TASKS].map(whole);
   if (terminal || job === undefined || step === undefined || rank === undefined || tasks === undefined)
     return undefined;
-  if (step >= OWN_STEPS || tasks < 1 || (tasks === 1 && isWholeJob(env)) || !isOwnStep(env, host)) return undefined;
+  if (step >= OWN_STEPS || tasks < 1 || !isOwnStep(env, host)) return undefined;
+  if (tasks === 1 && (isWholeJob(env) || hasTerminal(host))) return undefined;
   const facts = {
     // as Slurm calls a step, and then the task in it
     id: tasks === 1 ? `${job}.${step}` : `${job}.${step}.${rank}`,
@@ -47,6 +48,12 @@ export function taskOf(env: Environment, terminal: boolean, host = new Host()): 
 /** The step has all that the job has: `srun -n1` outside of any job, which makes one. */
 function isWholeJob(env: Environment): boolean {
   return env.SLURM_JOB_NUM_NODES === '1' && env.SLURM_JOB_CPUS_PER_NODE === env.SLURM_CPUS_ON_NODE;
+}
+
+/** Something that a user started from a terminal, wherever its input comes from: `nohup … < /dev/null &` in `srun --pty bash`. */
+function hasTerminal(host: Host): boolean {
+  const stat = host.text('/proc/self/stat') ?? '';
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[4] ?? 0) !== 0;
 }
 
 /** What this one task has: it shares what its step was given on the node with the other tasks of the step there. */
