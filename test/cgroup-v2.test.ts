@@ -29,8 +29,7 @@ class Slurm {
     const made = !fs.existsSync(this.above);
     fs.mkdirSync(this.scope, { recursive: true });
     t.after(async () => {
-      for (const child of this.running) child.kill('SIGKILL');
-      await sleep(200);
+      await this.kill();
       this.remove(this.scope);
       if (made) fs.rmdirSync(this.above);
     });
@@ -47,6 +46,13 @@ class Slurm {
     this.running.add(child);
     child.once('exit', () => this.running.delete(child));
     return child;
+  }
+
+  /** Ends all that runs, and waits until it has. */
+  async kill(): Promise<void> {
+    const gone = [...this.running].map((child) => new Promise((resolve) => child.once('exit', resolve)));
+    for (const child of this.running) child.kill('SIGKILL');
+    await Promise.all(gone);
   }
 
   cpuMicroseconds(id: string): number {
@@ -79,7 +85,7 @@ async function agent(t: TestContext, folder: string): Promise<(signal: NodeJS.Si
     words += chunk;
   });
   for (let i = 0; !words.includes('records c1'); i++) {
-    if (i > 200 || child.exitCode !== null) assert.fail(words);
+    if (i > 2400 || child.exitCode !== null) assert.fail(words);
     await sleep(50);
   }
   return (signal) => {
@@ -117,13 +123,21 @@ test('version 2 alone: jobs are noticed by their cgroups, and each is given what
     slurm.step(id, '0', user, 'sleep', other),
   ]);
   await Promise.all(steps.map(([burning]) => burnt(burning!)));
-  await sleep(1000);
-  for (const child of steps.flat()) child.kill('SIGKILL');
-  await sleep(300);
+  const seen = ({ id, seconds, other }: (typeof jobs)[number]): boolean => {
+    const file = path.join(spooled(id), 'node=c1/process.csv');
+    if (!fs.existsSync(file) || !fs.readFileSync(file, 'utf8').includes(`,sleep ${other},`)) return false;
+    const cpu = lastOf(openRecording(spooled(id)).nodes[0]!, 'usage_us');
+    return Object.keys(cpu).length === 5 && cpu['.']! >= seconds * 1e6;
+  };
+  for (let i = 0; !jobs.every(seen); i++) {
+    if (i > 2400) assert.fail('what they use is not recorded');
+    await sleep(50);
+  }
+  await slurm.kill();
   const used = jobs.map(({ id }) => slurm.cpuMicroseconds(id));
   for (const { id } of jobs) slurm.end(id);
   for (let i = 0; !jobs.every(({ id }) => openRecording(spooled(id)).job.end !== undefined); i++) {
-    if (i > 200) assert.fail('the jobs do not end');
+    if (i > 2400) assert.fail('the jobs do not end');
     await sleep(50);
   }
   await stop('SIGTERM');

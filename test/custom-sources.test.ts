@@ -28,7 +28,7 @@ test('the examples of docs/custom-sources.md work as they are', {
       ...(source.command !== undefined && { command: source.command }),
       ...(source.module !== undefined && { module: path.join(folder, source.module) }),
       format: source.format === 'json' ? 'json' : 'prometheus',
-      timeout: 5,
+      timeout: 60,
     }),
   );
 
@@ -37,11 +37,12 @@ test('the examples of docs/custom-sources.md work as they are', {
     root: '',
     scope: { members: { by: 'node' }, exclude: [], redact: false },
     custom,
+    limitSeconds: 60,
     deliver: (frame) => seen.set(frame.table.name, rowsOf(frame)),
     note: (note) => assert.fail(JSON.stringify(note)),
   });
   t.after(() => isolated.close());
-  for (let i = 0; i < 300 && seen.size < 4; i++) {
+  for (let i = 0; i < 4000 && seen.size < 4; i++) {
     isolated.request(Date.now() * 1000);
     await sleep(30);
   }

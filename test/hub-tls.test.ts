@@ -71,7 +71,7 @@ test('an agent sends over TLS, with a token, to a hub whose authority it was tol
       (sum, file) => sum + fs.readFileSync(path.join(at('archive'), file), 'utf8').split('\n').length - 2,
       0,
     );
-  for (let i = 0; i < 600 && rows() < 3; i++) await pause(50);
+  for (let i = 0; i < 2400 && rows() < 3; i++) await pause(50);
   assert.ok(rows() >= 3, 'samples have come');
   const ls = tacho(['ls', hub.address, '--format', 'json', ...proof(token('administrator', 'boss'))]);
   assert.equal(ls.code, 0, ls.err);

@@ -33,7 +33,7 @@ test('isolated sources are read when all of Tacho is one file', {
         },
       });
       isolated.request(Date.now() * 1000);
-      setTimeout(() => process.exit(1), 20000);
+      setTimeout(() => process.exit(1), 120000);
     }`;
   await build({
     stdin: { contents: main, resolveDir: home, loader: 'ts' },
@@ -46,6 +46,6 @@ test('isolated sources are read when all of Tacho is one file', {
     outfile: path.join(folder, 'tacho.mjs'),
     logLevel: 'error',
   });
-  const said = execFileSync(process.execPath, [path.join(folder, 'tacho.mjs')], { encoding: 'utf8', timeout: 30_000 });
+  const said = execFileSync(process.execPath, [path.join(folder, 'tacho.mjs')], { encoding: 'utf8', timeout: 180_000 });
   assert.equal(said, 'gpu 1 100.502\n');
 });

@@ -252,9 +252,11 @@ test('a hub whose disk is full: samples wait until there is room', async (t) => 
   const hub = await startedHub(t, archive);
   const writer = new Writer(t, { ...ORDERS, rollBytes: 1e6, spool: path.join(folder, 'spool'), hubs: [hub.address] });
   await writer.reach(ORDERS.rows);
+  const there = (): number => (fs.existsSync(hub.folder) ? rowsIn(hub.folder, 'first').length : 0);
+  while (there() === 0) await sleep(50);
   await sleep(500);
   assert.ok(!writer.allThere);
-  const stuck = rowsIn(hub.folder, 'first').length;
+  const stuck = there();
   assert.ok(stuck > 0 && stuck < ORDERS.rows, `${stuck} rows on a full disk`);
   fs.rmSync(ballast);
   spawnSync('mount', ['-o', 'remount,size=16m', archive]);

@@ -78,7 +78,7 @@ test('arguments, environment and the name of the program reach the command as th
     export XV="$(printf '\\376\\377z')" FINE=ä�
     "${TACHO}" run --no-report -o r -- ./"$(printf 'tr\\377ue')" "$(printf 'a\\377b\\351')" '' 'ü' "$(printf '\\302')" ''
     "${TACHO}" run --no-report -o s -- sh -c 'printf "%s|%s" "$XV" "$FINE"'`;
-  const { stdout, stderr } = spawnSync('sh', ['-c', script], { cwd, encoding: 'latin1', timeout: 60_000 });
+  const { stdout, stderr } = spawnSync('sh', ['-c', script], { cwd, encoding: 'latin1', timeout: 240_000 });
   assert.equal(stderr, '');
   const utf8 = (text: string): string => Buffer.from(text).toString('latin1');
   assert.equal(stdout, `a\xffb\xe9  ${utf8('ü')} \xc2 \n\xfe\xffz|${utf8('ä�')}`);
@@ -187,7 +187,8 @@ test('short programs that say nothing are all there, from a shell that forks and
 
 test('a process keeps the parent that started it, also one that ended at once', { skip }, (t) => {
   const cwd = temporaryFolder(t);
-  const script = 'for i in 1 2 3 4 5 6; do (sleep 0.3 &); done; sleep 1';
+  // the substitution is over when the last of them has closed its output
+  const script = ': $(for i in 1 2 3 4 5 6; do (sleep 0.3 &); done); sleep 1';
   tacho(['run', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
   const all = JSON.parse(tacho(['processes', 'r', '--limit', '0', '--format', 'json'], { cwd }).out);
   assert.equal(all.filter((row: { parent: unknown }) => typeof row.parent !== 'number').length, 1);
@@ -242,8 +243,14 @@ test('a library for another architecture: the job runs, and the report says why'
 
 test('what was recorded after tacho run was killed is taken over by verify', { skip }, async (t) => {
   const cwd = temporaryFolder(t);
-  // as long as it is there, other commands leave what its processes recorded to `verify`
-  const script = 'echo begun; read go; /bin/echo late >/dev/null; /bin/true last; echo done; read end';
+  // as long as it is there, other commands (of other tests, too) leave what its processes recorded to `verify`
+  const script = 'echo begun; read go <go; /bin/echo late >/dev/null; /bin/true last; echo done; read end <end';
+  // its standard input would end with tacho run
+  const [go, end] = ['go', 'end'].map((name) => {
+    spawnSync('mkfifo', [path.join(cwd, name)]);
+    return fs.openSync(path.join(cwd, name), 'r+');
+  });
+  t.after(() => fs.closeSync(end!));
   const child = spawn(TACHO, ['run', '--no-report', '-o', 'r', '--', 'sh', '-c', script], { cwd });
   const said = (word: string) =>
     new Promise<void>((resolve) => child.stdout.on('data', (data) => String(data).includes(word) && resolve()));
@@ -254,9 +261,9 @@ test('what was recorded after tacho run was killed is taken over by verify', { s
   process.kill(child.pid!, 'SIGKILL');
   await killed;
   const done = said('done');
-  child.stdin.write('go\n');
+  fs.writeSync(go!, 'go\n');
   await done;
-  t.after(() => child.stdin.end());
+  fs.closeSync(go!);
   const folder = recordsOf(recording);
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
   assert.match(
@@ -306,7 +313,7 @@ function inShell(t: TestContext, shell: string, dialect: string, before: string)
     ...(before === '' ? {} : { LD_PRELOAD: before }),
   };
   const script = `tacho start -o r --interval 0.2s && ${shell} script; tacho stop --format json >/dev/null`;
-  const { stdout, stderr } = spawnSync('bash', ['-c', script], { cwd, env, encoding: 'utf8', timeout: 60_000 });
+  const { stdout, stderr } = spawnSync('bash', ['-c', script], { cwd, env, encoding: 'utf8', timeout: 240_000 });
   assert.equal(stdout, `<${before}|>\n`, stderr);
   const ends = byTime(rows(path.join(cwd, 'r'), 'process_end'));
   assert.deepEqual(
@@ -323,7 +330,7 @@ test('tacho env for a TaskProlog prints lines that Slurm understands, and never 
   const cwd = temporaryFolder(t);
   fs.mkdirSync(path.join(cwd, 'run'), { mode: 0o700 });
   const env = { PATH: `${path.dirname(TACHO)}:${process.env.PATH}`, HOME: cwd, XDG_RUNTIME_DIR: path.join(cwd, 'run') };
-  const sh = (line: string) => spawnSync('bash', ['-c', line], { cwd, env, encoding: 'utf8', timeout: 60_000 });
+  const sh = (line: string) => spawnSync('bash', ['-c', line], { cwd, env, encoding: 'utf8', timeout: 240_000 });
   const none = sh('tacho env slurm; echo "exit $?"; tacho env; echo "exit $?"; tacho env ksh93 --off; tacho env perl');
   assert.match(none.stdout, /^exit 0\nexit 1\ntacho_pause\n/);
   assert.match(none.stderr, /nothing is being recorded in this session: processes have nowhere to record themselves/);

@@ -124,7 +124,7 @@ test('a real Prometheus, configured as docs/prometheus.md says, has the labels t
   const names = encodeURIComponent('{__name__=~"tacho_(disk|own)_read_bytes_total|tacho_job_info|up"}');
   let found: Record<string, string>[] = [];
   // it waits some seconds before it scrapes for the first time
-  for (let i = 0; i < 300 && found.length < 4; i++) {
+  for (let i = 0; i < 1800 && found.length < 4; i++) {
     await sleep(100);
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${names}`).catch(() => undefined);
     if (answer?.ok !== true) continue;

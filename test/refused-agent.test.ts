@@ -27,10 +27,11 @@ test('the agent of an idle node says, long before its next tick, that the hub re
   agent.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });
-  for (let i = 0; i < 300 && !log.includes('refuses'); i++) await sleep(50);
+  for (let i = 0; i < 2400 && !log.includes('refuses'); i++) await sleep(50);
   assert.match(log, /refuses fleet-[\d-]+: you may not write as node c2/);
   await sleep(2500);
   assert.equal(log.split('refuses').length, 2, log);
+  const ended = new Promise((resolve) => agent.once('exit', resolve));
   agent.kill('SIGTERM');
-  await new Promise((resolve) => agent.once('exit', resolve));
+  await ended;
 });

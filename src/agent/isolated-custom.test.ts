@@ -14,7 +14,7 @@ import { openIsolated } from './isolated.ts';
 const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false };
 
 /** The user's sources, asked every 30 ms until something has happened. */
-function start(t: TestContext, custom: CustomSource[], kinds: string[] = [], limitSeconds = 2) {
+function start(t: TestContext, custom: CustomSource[], kinds: string[] = [], limitSeconds = 30) {
   const rows = new Map<string, Record<string, number | string>[]>();
   const counts = new Map<string, number>();
   const notes: Note[] = [];
@@ -31,7 +31,7 @@ function start(t: TestContext, custom: CustomSource[], kinds: string[] = [], lim
   });
   t.after(() => isolated.close());
   const until = async (what: string, happened: () => boolean): Promise<void> => {
-    for (let i = 0; i < 600; i++) {
+    for (let i = 0; i < 4000; i++) {
       if (happened()) return;
       isolated.request(Date.now() * 1000);
       await sleep(30);
@@ -55,7 +55,7 @@ const command = (name: string, line: string, more: Partial<CustomSource> = {}): 
   name,
   command: line,
   format: 'prometheus',
-  timeout: 5,
+  timeout: 30,
   ...more,
 });
 const module = (name: string, file: string): CustomSource => ({ name, module: file, format: 'prometheus', timeout: 1 });
@@ -163,7 +163,7 @@ test('a module that never returns is left out, and does not go on burning CPU ti
       module('sound', write('sound.ts', `${TABLE} export const read = () => ({ value: 1 });`)),
     ],
     [],
-    0.7,
+    3,
   );
   await until('the sound one, several times', () => (counts.get('sound') ?? 0) >= 3);
   assert.deepEqual([notes[0]!.table, notes[0]!.what], ['spins', 'spins']);
@@ -190,7 +190,7 @@ test('a command keeps its columns when it is read by another process', async (t)
       ),
     ],
     [],
-    0.7,
+    3,
   );
   await until('the module hangs', () => notes.length > 0);
   const before = counts.get('swaps')!;

@@ -45,7 +45,7 @@ function openSink(addresses: readonly URL[] = [url], credentials?: Credentials):
 }
 
 async function until(sink: Sink, true_: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 120_000;
   while (!true_()) {
     if (Date.now() > end) throw new Error(`it did not come to that; trouble: ${sink.trouble}`);
     sink.wake();

@@ -189,7 +189,7 @@ test('real processes: an orphan in a session of its own is still the job’s', a
   const sleeping = (): number[] =>
     [...watch.members.keys()].filter((pid) => new Host().text(`/proc/${pid}/comm`) === 'sleep');
   try {
-    for (let i = 0; i < 200 && sleeping().length === 0; i++) {
+    for (let i = 0; i < 6000 && sleeping().length === 0; i++) {
       watch.update();
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

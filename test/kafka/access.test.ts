@@ -42,7 +42,7 @@ class Agent {
 
   async says(words: RegExp): Promise<void> {
     for (let i = 0; !words.test(this.said); i++) {
-      if (i > 400 || this.over) assert.fail(`it did not say ${words}: ${this.said}`);
+      if (i > 2400 || this.over) assert.fail(`it did not say ${words}: ${this.said}`);
       await sleep(50);
     }
   }
@@ -88,18 +88,23 @@ describe('a Kafka that asks who is there', {
     return made;
   };
   /** Waits until some transactions are over, ends the agent, and returns when the samples in Kafka were taken. */
-  const sent = async (agent: Agent, at: string, prefix: string): Promise<number[]> => {
+  const sent = async (agent: Agent, at: string, prefix: string, least = 2): Promise<number[]> => {
     const journal = path.join(at, 'spool/.sinks/kafka.jsonl');
     for (let i = 0; !fs.existsSync(journal) || fs.readFileSync(journal, 'latin1').split('\n').length < 5; i++) {
-      if (i > 600) assert.fail(agent.said);
+      if (i > 2400) assert.fail(agent.said);
       await sleep(50);
     }
     await agent.stop();
-    return kcat(broker.address, `${prefix}.loadavg`).map(({ value }) => value.time as number);
+    // consumers see a transaction some time after the producer was told that it is stored
+    for (let i = 0; ; i++) {
+      const there = kcat(broker.address, `${prefix}.loadavg`);
+      if (there.length >= least || i > 60) return there.map(({ value }) => value.time as number);
+      await sleep(1000);
+    }
   };
   const rowsOf = async (at: string, least: number): Promise<void> => {
     for (let i = 0; recorded(at).length < least; i++) {
-      if (i > 400) assert.fail(`${recorded(at).length} rows`);
+      if (i > 2400) assert.fail(`${recorded(at).length} rows`);
       await sleep(50);
     }
   };
@@ -137,7 +142,7 @@ describe('a Kafka that asks who is there', {
       const waiting = recorded(at);
       fs.writeFileSync(wrong, PASSWORD);
       const second = new Agent(t, at, settings);
-      const there = await sent(second, at, name);
+      const there = await sent(second, at, name, waiting.length);
       assert.deepEqual(there.slice(0, waiting.length), waiting);
       assert.deepEqual(there, recorded(at).slice(0, there.length));
     });

@@ -39,7 +39,7 @@ const CACHE = path.join(
   '../../.cache/kafka',
   createHash('sha256').update(fs.readFileSync(POM)).digest('hex').slice(0, 12),
 );
-const START_SECONDS = 60;
+const START_SECONDS = 240;
 
 let looked: string | false | undefined;
 
@@ -105,7 +105,7 @@ export async function startBroker(access?: Access): Promise<Broker> {
     child = started;
     const deadline = Date.now() + START_SECONDS * 1000;
     while (!(await answers(port!))) {
-      if (started.exitCode !== null || Date.now() > deadline) {
+      if (started.exitCode !== null || started.signalCode !== null || Date.now() > deadline) {
         const said = fs.readFileSync(path.join(folder, 'output.log'), 'utf8').slice(-2000);
         throw new Error(`Kafka did not start:\n${said}`);
       }
@@ -115,10 +115,10 @@ export async function startBroker(access?: Access): Promise<Broker> {
   const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
     const running = child;
     child = undefined;
-    if (running === undefined || running.exitCode !== null) return;
+    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
     const ended = new Promise((resolve) => running.once('exit', resolve));
     running.kill(signal);
-    const late = setTimeout(() => running.kill('SIGKILL'), 20_000);
+    const late = setTimeout(() => running.kill('SIGKILL'), 60_000);
     await ended;
     clearTimeout(late);
   };
@@ -191,7 +191,7 @@ function answers(port: number): Promise<boolean> {
       socket.destroy();
       resolve(yes);
     };
-    socket.setTimeout(1000, () => done(false));
+    socket.setTimeout(10_000, () => done(false));
     socket.once('error', () => done(false)).once('close', () => done(false));
     socket.once('data', () => done(true));
     // ApiVersions, version 0: length, key 18, version 0, correlation 1, no client

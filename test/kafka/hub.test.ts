@@ -40,7 +40,7 @@ function startHub(archive: string, broker: string, prefix: string): Hub {
   };
 }
 
-async function until(what: string, is: () => boolean, hub: () => Hub, seconds = 60): Promise<void> {
+async function until(what: string, is: () => boolean, hub: () => Hub, seconds = 240): Promise<void> {
   for (let i = 0; i < seconds * 5; i++) {
     if (is()) return;
     await sleep(200);
@@ -141,7 +141,7 @@ describe('tacho hub --from kafka', { skip: whyNoKafka() }, () => {
       await broker.start();
       await sleep(500);
       await hub.end('SIGTERM');
-      await sink.close(60);
+      await sink.close(240);
       assert.equal(sink.trouble, undefined);
       assert.equal(sink.passedOver, 0);
       hub = startHub(archive, broker.address, 'demo');
@@ -178,7 +178,7 @@ describe('tacho hub --from kafka', { skip: whyNoKafka() }, () => {
       const sink = openDemoSink(spool);
       sink.wake();
       await sleep(1500);
-      await sink.close(30);
+      await sink.close(240);
       const isSealed = (): boolean =>
         openRecording(filed).nodes.every(({ tables }) => [...tables.values()].every(({ parts }) => parts.length === 0));
       await until('sealed', isSealed, () => hub);

@@ -13,7 +13,7 @@ export function kcat(broker: string, topic: string): Consumed[] {
   const text = execFileSync(
     'kcat',
     ['-b', broker, '-C', '-e', '-q', '-o', 'beginning', '-t', topic, '-f', '%h\\t%k\\t%T\\t%s\\n'],
-    { encoding: 'utf8', maxBuffer: 1 << 30, timeout: 60_000 },
+    { encoding: 'utf8', maxBuffer: 1 << 30, timeout: 240_000 },
   );
   return text
     .split('\n')

@@ -49,5 +49,5 @@ while (next < Number(rows) && !enough) {
   await new Promise((resolve) => setTimeout(resolve, Number(pause)));
 }
 await writer.close();
-await sink.close(60);
+await sink.close(240);
 console.log(`passed over: ${sink.passedOver}; trouble: ${sink.trouble ?? 'none'}`);

@@ -27,7 +27,7 @@ export async function startMunge(): Promise<MungeDaemon> {
   const places = ['key', 'pid', 'log', 'seed'].map((name) => `--${name}-file=${file(name)}`);
   const daemon = spawn('munged', ['--foreground', '--force', `--socket=${socket}`, ...places], { stdio: 'ignore' });
   for (let i = 0; !fs.existsSync(socket); i++) {
-    if (i > 200 || daemon.exitCode !== null) throw new Error(`munged: ${fs.readFileSync(file('log'), 'utf8')}`);
+    if (i > 2400 || daemon.exitCode !== null) throw new Error(`munged: ${fs.readFileSync(file('log'), 'utf8')}`);
     await sleep(50);
   }
   return {

@@ -109,7 +109,7 @@ export async function startPostgres(
       for (let tries = 0; ; tries++) {
         const ready = spawnSync(path.join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)]);
         if (ready.status === 0) return;
-        if (running.exitCode !== null || tries > 300) {
+        if (running.exitCode !== null || running.signalCode !== null || tries > 2400) {
           throw new Error(`PostgreSQL does not start:\n${fs.readFileSync(path.join(folder, 'log'), 'utf8')}`);
         }
         await sleep(100);
@@ -117,7 +117,7 @@ export async function startPostgres(
     },
     async stop() {
       const child = running;
-      if (child === undefined || child.exitCode !== null) return;
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGINT');
       await ended;

@@ -45,7 +45,7 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
   const over = new Promise((resolve) => agent.on('exit', resolve));
   t.after(() => agent.kill('SIGKILL'));
   let address: string | undefined;
-  for (let i = 0; i < 200 && address === undefined; i++) {
+  for (let i = 0; i < 2400 && address === undefined; i++) {
     await sleep(50);
     address = /metrics: (http:\S+)/.exec(said)?.[1];
   }

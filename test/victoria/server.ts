@@ -72,8 +72,8 @@ export async function startVictoria(flags: readonly string[] = []): Promise<Vict
       const child = spawn('victoria-metrics', options, { stdio: ['ignore', log, log] });
       fs.closeSync(log);
       running = child;
-      for (let attempt = 0; attempt < 300; attempt++) {
-        if (child.exitCode !== null) break;
+      for (let attempt = 0; attempt < 2400; attempt++) {
+        if (child.exitCode !== null || child.signalCode !== null) break;
         if ((await fetch(`${url}/health`).catch(() => undefined))?.ok) return;
         await sleep(50);
       }
