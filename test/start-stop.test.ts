@@ -46,19 +46,22 @@ test('start, phases, figures, status, stop in one script', (t) => {
   assert.equal(fs.statSync(path.join(folder, 'r')).mode & 0o777, 0o700);
 });
 
+/** Shell: the recording r has a process with this command (not the one that looks for it). */
+const seen = (command: string): string => `grep -qs ',[${command[0]}]${command.slice(1)},' r/node=*/process.csv`;
+
 test('start by way of a wrapper records the shell, which goes on, not the wrapper', (t) => {
   const { folder, sh } = shell(t);
   const { status, stdout, stderr } = sh(`set -e
-    timeout 20 tacho start -o r --interval 0.1s
-    sleep 0.81
+    timeout 120 tacho start -o r --interval 0.1s
+    until ${seen('sleep 0.81')}; do sleep 0.81; done
     tacho status --format json
     tacho stop --no-report`);
   assert.equal(status, 0, stderr);
   assert.equal(JSON.parse(stdout).nodes[0].state, 'recording');
   const [node] = openRecording(path.join(folder, 'r')).nodes;
   assert.equal(node!.agent!.end_reason, 'SIGTERM');
-  const seen = readTable(node!, 'process', { columns: ['command'] }).texts.get('command')!.values;
-  assert.ok(seen.includes('sleep 0.81'), `${seen}`);
+  const commands = readTable(node!, 'process', { columns: ['command'] }).texts.get('command')!.values;
+  assert.ok(commands.includes('sleep 0.81'), `${commands}`);
 });
 
 test("outside of a scheduler the job is what the calling shell starts, not everybody's", (t) => {
@@ -66,16 +69,21 @@ test("outside of a scheduler the job is what the calling shell starts, not every
   const stranger = spawn('sleep', ['12.34']);
   t.after(() => stranger.kill());
   const { status, stderr } = sh(`tacho start -o r --interval 0.1s
-    sleep 0.71 & sh -c 'sleep 0.72; :'; tacho mark begin x; sleep 0.73; tacho status
+    until ${seen('sleep 0.71')}; do sleep 0.71 & wait $!; done
+    until ${seen('sleep 0.72')}; do sh -c 'sleep 0.72; :'; done
+    tacho mark begin x
+    until ${seen('sleep 0.73')}; do sleep 0.73; done
+    tacho status
     tacho stop --no-report; exit $?`);
   assert.equal(status, 0, stderr);
   const [node] = openRecording(path.join(folder, 'r')).nodes;
   assert.equal(node!.agent!.scope.members, 'tree');
-  const seen = readTable(node!, 'process', { columns: ['command'] }).texts.get('command')!.values;
-  for (const each of ['sleep 0.71', 'sleep 0.72', 'sleep 0.73']) assert.ok(seen.includes(each), `${each} in ${seen}`);
-  assert.ok(!seen.includes('sleep 12.34'), 'a stranger');
+  const commands = readTable(node!, 'process', { columns: ['command'] }).texts.get('command')!.values;
+  for (const each of ['sleep 0.71', 'sleep 0.72', 'sleep 0.73'])
+    assert.ok(commands.includes(each), `${each} in ${commands}`);
+  assert.ok(!commands.includes('sleep 12.34'), 'a stranger');
   assert.deepEqual(
-    seen.filter((command) => command.includes('main.ts')),
+    commands.filter((command) => command.includes('main.ts')),
     [],
     "Tacho's own",
   );
@@ -104,7 +112,9 @@ test('run on named machines: a missing one is warned about, or refused beyond --
   fs.mkdirSync(path.join(folder, 'bin'));
   fs.writeFileSync(path.join(folder, 'bin/ssh'), SSH, { mode: 0o755 });
   const run = (flags: string): SpawnSyncReturns<string> =>
-    sh(`PATH=$PWD/bin:$PATH; tacho run --no-report --hosts far,bad --timeout 20s ${flags} -- sh -c 'echo ran; exit 3'`);
+    sh(
+      `PATH=$PWD/bin:$PATH; tacho run --no-report --hosts far,bad --timeout 120s ${flags} -- sh -c 'echo ran; exit 3'`,
+    );
   const warned = run('-o r1');
   assert.deepEqual([warned.status, warned.stdout], [3, 'ran\n'], warned.stderr);
   assert.match(warned.stderr, /node bad is not recorded: .*no route to host bad/);
@@ -136,13 +146,13 @@ test('run on this very machine, whatever it is called, records its command once 
   fs.mkdirSync(path.join(folder, 'bin'));
   fs.writeFileSync(path.join(folder, 'bin/ssh'), '#!/bin/sh\ntouch ../asked\nexit 255\n', { mode: 0o755 });
   const { status, stderr } = sh(`PATH=$PWD/bin:$PATH
-    tacho run --no-report --hosts localhost,$(hostname) -o r -- sleep 0.3`);
+    tacho run --no-report --interval 0.1s --hosts localhost,$(hostname) -o r -- sleep 4.3`);
   assert.deepEqual([status, stderr], [0, '']);
   const { job, nodes } = openRecording(path.join(folder, 'r'));
   assert.deepEqual(job.nodes, ['localhost']);
   assert.notEqual(nodes[0]!.agent!.scope.members, 'node');
-  const seen = readTable(nodes[0]!, 'process', { columns: ['command'] }).texts.get('command')!.values;
-  assert.deepEqual(seen.filter(Boolean), ['sleep 0.3']);
+  const commands = readTable(nodes[0]!, 'process', { columns: ['command'] }).texts.get('command')!.values;
+  assert.deepEqual(commands.filter(Boolean), ['sleep 4.3']);
   assert.ok(!fs.existsSync(path.join(folder, 'asked')));
 });
 
@@ -188,7 +198,7 @@ test('the agent ends with the shell that started it', (t) => {
   const node = fs.readdirSync(path.join(folder, 'r')).find((name) => name.startsWith('node='))!;
   const agent = (): { end_reason?: string } =>
     JSON.parse(fs.readFileSync(path.join(folder, 'r', node, 'agent.json'), 'utf8'));
-  for (let tries = 0; agent().end_reason === undefined && tries < 200; tries++) spawnSync('sleep', ['0.05']);
+  for (let tries = 0; agent().end_reason === undefined && tries < 2400; tries++) spawnSync('sleep', ['0.05']);
   assert.equal(agent().end_reason, 'the shell that started it has ended');
   const { stdout } = sh('tacho report r --format json');
   const [job] = [JSON.parse(stdout)].flat().map((each: { job: { state: string; reason: string } }) => each.job);
