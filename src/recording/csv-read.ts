@@ -3,6 +3,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { reason } from '../base/fault.ts';
 import type { Rows } from './rows.ts';
 import type { TextPool } from './text-pool.ts';
+import { contentSize, decompressStart } from './unpack.ts';
 
 /** What of a file could not be read. */
 export interface Damage {
@@ -86,35 +87,6 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
 
 /** No header has control characters, or bytes that are no UTF-8. */
 const NO_TEXT = /[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]/;
-
-/** How long a compressed part will be, as its first frame says; else a guess. One buffer of that size is enough. */
-export function contentSize(packed: Buffer): number {
-  const guess = Math.min(CHUNK, Math.max(1024, packed.length * 4));
-  if (packed.length < 14) return guess;
-  const head = packed[4]!;
-  const single = (head >> 5) & 1;
-  const at = 6 - single + [0, 1, 2, 4][head & 3]!;
-  const size = [single === 1 ? packed[at]! : guess, packed.readUInt16LE(at) + 256, packed.readUInt32LE(at), guess];
-  return Math.min(1 << 30, Math.max(64, size[head >> 6]!));
-}
-
-/** What can be had of a compressed part whose end is missing or damaged. */
-export function decompressStart(packed: Buffer): Buffer {
-  // the end of the damaged block is unknown: take the longest beginning that still decompresses
-  let good = Buffer.alloc(0);
-  let low = 0;
-  let high = packed.length;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    try {
-      good = zstdDecompressSync(packed.subarray(0, middle), { finishFlush: 0 });
-      low = middle;
-    } catch {
-      high = middle;
-    }
-  }
-  return good;
-}
 
 /** The cells of one line as texts; only for headers and samples of unknown files. */
 export function splitLine(line: string): string[] {

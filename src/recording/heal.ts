@@ -2,13 +2,13 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Batch } from './batch.ts';
-import { decompressStart } from './csv-read.ts';
 import { tableFiles } from './files.ts';
 import { measure } from './measure.ts';
 import { checkParquet } from './parquet/read.ts';
 import { statisticsText } from './statistics-file.ts';
 import { writeSynced } from './synced.ts';
 import { keepBytes, tornName } from './torn.ts';
+import { decompressStart } from './unpack.ts';
 
 /** Bytes of a part, decompressed. */
 export interface Range {

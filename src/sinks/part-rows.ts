@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
-import { contentSize, decompressStart } from '../recording/csv-read.ts';
+import { contentSize, decompressStart } from '../recording/unpack.ts';
 
 const NEWLINE = 10;
 const QUOTE = 34;

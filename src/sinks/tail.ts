@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { code } from '../base/fault.ts';
-import { contentSize, decompressStart } from '../recording/csv-read.ts';
+import { contentSize, decompressStart } from '../recording/unpack.ts';
 import { listParts, liveName, partName } from './parts.ts';
 import type { Position } from './position.ts';
 
