@@ -40,7 +40,7 @@ export function jobMarks(folder: string, job: Job, recording: string, node: stri
   const jobFile = path.join(folder, 'job.json');
   const markFile = path.join(folder, nodeFolder(node), 'marker.csv');
   make(folder, job, node);
-  const known = new Set(marksIn(recording, node));
+  let known: Set<string> | undefined;
   let taken = 0;
   let seen = '';
 
@@ -48,6 +48,7 @@ export function jobMarks(folder: string, job: Job, recording: string, node: stri
     takeMarks() {
       const text = readOwned(markFile, job.uid, MOST_BYTES)?.toString('utf8');
       if (text === undefined || text.length === taken) return;
+      known ??= new Set(marksIn(recording, node));
       // what has no end yet is being written
       for (const line of text
         .slice(0, text.lastIndexOf('\n') + 1)

@@ -132,7 +132,8 @@ test('by environment: the job that is named, and children that lost the variable
     { pid: 102, parent: 100, environment: { SLURM_JOB_ID: '18' } },
     { pid: 103, environment: { SLURM_JOB_ID: '171' } },
     { pid: 104, environment: { MY_SLURM_JOB_ID: '17' } },
-    { pid: 105, environment: {} },
+    // born just now
+    { pid: 105, environment: {}, start: Math.floor((Date.now() - 1_700_000_000_000) / 10) },
   ]);
   const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
   assert.deepEqual(pids(watch), [100, 101]);

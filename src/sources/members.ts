@@ -49,6 +49,8 @@ interface Known extends Member {
   readonly since: number;
   belongs: boolean;
   excluded: boolean;
+  /** It was just born when it was seen first: it may still become the job's. */
+  readonly young: boolean;
   /** Not the job's itself, but what it starts is: a command of Tacho's in the job, Slurm's own process of a step. */
   passes: boolean;
   /** It was just becoming another program, or may be about to: nobody can say whose it is. */
@@ -111,15 +113,19 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   }
 
   /** A launcher's child becomes the user's program some time after the fork: Slurm's even after a prologue of any length. */
-  function mayBecome({ pid, since, passes }: Known): boolean {
-    if (how.by === 'environment' && now - since < YOUNG_MS) return true;
+  function mayBecome({ pid, since, passes, young }: Known): boolean {
+    if (how.by === 'environment' && young && now - since < YOUNG_MS) return true;
     // one that has ended has no words either: it stays what it was
     return passes && !hasNoWords(host, pid) && !isStepDaemon(host, pid) && !isOwn(host, pid);
   }
 
   function examine(pid: number): Known | undefined {
-    if (!look(pid)) return undefined;
-    const { start, parent, group, session } = stat;
+    const old = round > 1 ? undefined : oldProcesses(host.root);
+    const found = old?.get(pid) ?? (look(pid) ? stat : undefined);
+    if (found === undefined) return undefined;
+    const { start, parent, group, session } = found;
+    const young = !(Date.now() - (boot + start * TICK_MS) >= YOUNG_MS);
+    if (!young && found === stat) old?.set(pid, { start, parent, group, session });
     const entry: Known = {
       pid,
       start,
@@ -127,6 +133,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       group,
       session,
       since: now,
+      young,
       belongs: false,
       excluded: false,
       passes: false,
@@ -284,6 +291,21 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       lister.close();
     },
   };
+}
+
+type Born = Pick<Known, 'start' | 'parent' | 'group' | 'session'>;
+
+/** So long it holds what was read of processes that are not young any more, for all jobs of a node that begin together. */
+const OLD_HOLDS_MS = 1000;
+const oldOnes = new Map<string, { read: number; processes: Map<number, Born> }>();
+
+function oldProcesses(root: string): Map<number, Born> {
+  const now = performance.now();
+  const known = oldOnes.get(root);
+  if (known !== undefined && now - known.read < OLD_HOLDS_MS) return known.processes;
+  const processes = new Map<number, Born>();
+  oldOnes.set(root, { read: now, processes });
+  return processes;
 }
 
 function owner(host: Host, pid: number): number | undefined {
