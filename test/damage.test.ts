@@ -34,7 +34,7 @@ async function recorded(sealed: boolean): Promise<string> {
     disk.table,
     times.map((time, t): Row => ({ time, disk: 'sda', read_bytes: t * 1e6 })),
   );
-  if (sealed) sealRecording(openRecording(folder));
+  if (sealed) sealRecording(openRecording(folder), { parquet: true });
   return folder;
 }
 
@@ -99,7 +99,7 @@ for (const [name, damage] of Object.entries(damages)) {
   test(`a sealed file ${name} is told, costs the grade, and verify leaves its statistics alone`, async () => {
     const folder = await recorded(true);
     const file = path.join(folder, 'node=c1', 'loadavg.parquet');
-    const statistics = fs.readFileSync(file.replace('parquet', 'stats.json'), 'utf8');
+    const statistics = fs.readFileSync(file.replace('parquet', 'stats.json.zst'), 'utf8');
     damage(file);
     const { quality, unmeasured } = card(folder);
     assert.equal(quality.grade, 'C');
@@ -110,7 +110,7 @@ for (const [name, damage] of Object.entries(damages)) {
       checks.map((c) => [c.file, c.outcome]),
       [['node=c1/loadavg.parquet', 'left']],
     );
-    assert.equal(fs.readFileSync(file.replace('parquet', 'stats.json'), 'utf8'), statistics);
+    assert.equal(fs.readFileSync(file.replace('parquet', 'stats.json.zst'), 'utf8'), statistics);
   });
 }
 

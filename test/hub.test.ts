@@ -190,7 +190,7 @@ test('a job whose nodes are all done is sealed; what comes late is filed and sea
   const last = await client.record({ stream: c2, agent: agent('c2', BEGAN + 5e6), job: { ...job, ...facts }, end });
   assert.deepEqual(last.body, { done: true });
   const sealed = (node: string) =>
-    fs.existsSync(path.join(recording, `node=${node}/loadavg.parquet`)) &&
+    fs.existsSync(path.join(recording, `node=${node}/loadavg.csv.zst`)) &&
     !fs.existsSync(path.join(recording, `node=${node}/loadavg.csv`));
   await until('sealed', () => sealed('c1') && sealed('c2'));
   const read = readJob(recording)!;
@@ -255,7 +255,7 @@ test('a hub that was killed while it sealed: the next one seals what is left', a
   const open = await connect(t, again).open({ node: 'c1', job, agent });
   assert.deepEqual([open.body.tables, open.body.done], [end, true]);
   const left = () => fs.readdirSync(folder).sort().join(' ');
-  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json received.json');
+  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json');
   assert.equal(exported(path.dirname(folder)).length, 9_000);
 });
 
@@ -470,7 +470,7 @@ test('recordings that ended long ago are removed, what is live stays', async (t)
   await client.append([live, 'loadavg', 1, 0, FIRST]);
   const folder = path.join(archive, 'user=nobody/job=1/node=c1');
   const left = () => fs.readdirSync(folder).sort().join(' ');
-  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json received.json');
+  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json');
   const before = Date.now() / 1000 - 7200;
   for (const job of ['1', '2']) {
     for (const name of fs.globSync('**', { cwd: path.join(archive, `user=nobody/job=${job}`) }))
@@ -500,7 +500,7 @@ test('an archive that is too large: whole recordings go, those that ended first;
     if (job === 'running') continue;
     const end = { loadavg: { part: 1, bytes: FIRST.length } };
     await before.record({ stream, agent: agentOf('c1', { end: BEGAN + 3e6 }), end });
-    await until(`job ${job} sealed`, () => files(job).some((file) => file.endsWith('.stats.json')));
+    await until(`job ${job} sealed`, () => files(job).some((file) => file.endsWith('.stats.json.zst')));
   }
   await first.close();
   // the one that runs was heard of longest ago, for this hub was away; then 3, 1, 4, 2

@@ -41,7 +41,7 @@ test('DuckDB reads live and rolled parts of all nodes as one table', async () =>
 });
 
 test('DuckDB, and any other Parquet reader, reads sealed files with types, nulls and time', async () => {
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   const files = `read_parquet('${folder}/node=*/disk.parquet', hive_partitioning = true)`;
   assert.deepEqual(await query(summary.replace('FILES', files)), expected);
   assert.deepEqual(await query(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${files})`), [
@@ -70,7 +70,7 @@ test('DuckDB, and any other Parquet reader, reads sealed files with types, nulls
 
 test('hyparquet reads the same rows as Tacho', async () => {
   const [node] = openRecording(folder).nodes;
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   const bytes = fs.readFileSync(path.join(node!.folder, 'disk.parquet'));
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
   const rows = await parquetReadObjects({ file, compressors: { ZSTD: (packed) => zstdDecompressSync(packed) } });

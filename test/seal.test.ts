@@ -9,8 +9,12 @@ import { measure } from '../src/recording/measure.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
 import { Stopped, sealRecording } from '../src/recording/seal.ts';
+import { readStatistics } from '../src/recording/statistics-file.ts';
 import { verifyRecording } from '../src/recording/verify.ts';
 import { agentOf, appendRows, diskRows, diskTable, makeRecording, START } from './make-recording.ts';
+
+/** Live parts, and what was left by something that was interrupted. */
+const UNSEALED = /csv$|\d\.csv\.zst$|tmp$/;
 
 const contents = (folder: string): unknown => {
   const [node] = openRecording(folder).nodes;
@@ -21,54 +25,55 @@ const contents = (folder: string): unknown => {
   });
 };
 
-test('a crash after any step leaves a readable recording in which every sample counts once', async () => {
-  const prepare = async (): Promise<string> => {
-    const folder = await makeRecording({ seconds: 30, rollEvery: 10 });
-    fs.appendFileSync(path.join(folder, 'node=c1', 'disk.csv'), '1794775799,torn');
-    return folder;
-  };
-  const model = await prepare();
-  const expected = contents(model);
-  const steps: string[] = [];
-  sealRecording(openRecording(model), { step: (what) => steps.push(what) });
-  assert.deepEqual(steps.slice(0, 7), [
-    'parquet written',
-    'statistics written',
-    'disk.csv.torn written',
-    'parquet written',
-    'statistics written',
-    'parquet renamed',
-    'statistics renamed',
-  ]);
-  assert.equal(steps.length, 5 + 3 + 4 + 3);
-  assert.deepEqual(contents(model), expected);
-  for (let stop = 0; stop < steps.length; stop++) {
-    const folder = await prepare();
-    let step = 0;
-    const crash = (): void => {
-      if (step++ === stop) throw new Stopped();
+for (const parquet of [false, true]) {
+  const form = parquet ? 'Parquet' : 'CSV';
+  test(`a crash after any step leaves a readable recording in which every sample counts once: ${form}`, async () => {
+    const prepare = async (): Promise<string> => {
+      const folder = await makeRecording({ seconds: 30, rollEvery: 10 });
+      fs.appendFileSync(path.join(folder, 'node=c1', 'disk.csv'), '1794775799,torn');
+      return folder;
     };
-    assert.throws(() => sealRecording(openRecording(folder), { step: crash }), Stopped);
-    assert.deepEqual(contents(folder), expected, `after "${steps[stop]}"`);
-    const summary = (): unknown => summarise([openRecording(folder)])[0]!.nodes[0]!.tables.get('disk');
-    assert.deepEqual(summary(), measure(readTable(openRecording(folder).nodes[0]!, 'disk')));
-    // the next seal goes through; verify tidies up after the first
-    sealRecording(openRecording(folder));
-    assert.ok(verifyRecording(folder).every(({ outcome }) => outcome === 'healed'));
-    assert.deepEqual(contents(folder), expected, `sealed again after "${steps[stop]}"`);
-    assert.deepEqual(
-      fs.readdirSync(path.join(folder, 'node=c1')).filter((name) => /csv$|zst$|tmp$/.test(name)),
-      [],
-    );
-  }
-});
+    const model = await prepare();
+    const expected = contents(model);
+    const steps: string[] = [];
+    sealRecording(openRecording(model), { parquet, step: (what) => steps.push(what) });
+    assert.deepEqual(steps.slice(0, 5), [
+      'written',
+      'disk.csv.torn written',
+      'written',
+      'sealed renamed',
+      'statistics renamed',
+    ]);
+    assert.equal(steps.length, 3 + 2 * (2 + 3));
+    assert.deepEqual(contents(model), expected);
+    for (let stop = 0; stop < steps.length; stop++) {
+      const folder = await prepare();
+      let step = 0;
+      const crash = (): void => {
+        if (step++ === stop) throw new Stopped();
+      };
+      assert.throws(() => sealRecording(openRecording(folder), { parquet, step: crash }), Stopped);
+      assert.deepEqual(contents(folder), expected, `after "${steps[stop]}"`);
+      const summary = (): unknown => summarise([openRecording(folder)])[0]!.nodes[0]!.tables.get('disk');
+      assert.deepEqual(summary(), measure(readTable(openRecording(folder).nodes[0]!, 'disk')));
+      // the next seal goes through, also in the other form; verify tidies up after the first
+      sealRecording(openRecording(folder), { parquet: !parquet });
+      assert.ok(verifyRecording(folder).every(({ outcome }) => outcome === 'healed'));
+      assert.deepEqual(contents(folder), expected, `sealed again after "${steps[stop]}"`);
+      assert.deepEqual(
+        fs.readdirSync(path.join(folder, 'node=c1')).filter((name) => UNSEALED.test(name)),
+        [],
+      );
+    }
+  });
+}
 
 test('what could not be read is kept beside the sealed file', async () => {
   const folder = await makeRecording({ seconds: 5 });
   const node = path.join(folder, 'node=c1');
   fs.appendFileSync(path.join(node, 'disk.csv'), 'what is this\n1794775799,sda,1');
   fs.writeFileSync(path.join(node, 'load.0001.csv'), 'some,other\nfile,here\n');
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   assert.equal(fs.readFileSync(path.join(node, 'disk.csv.torn'), 'utf8'), 'what is this\n1794775799,sda,1');
   assert.equal(fs.readFileSync(path.join(node, 'load.0001.csv.torn'), 'utf8'), 'some,other\nfile,here\n');
   const [summary] = summarise([openRecording(folder)]);
@@ -84,30 +89,83 @@ test('what could not be read is kept beside the sealed file', async () => {
 test('a large table is sealed a few columns at a time with the same result', async () => {
   const small = await makeRecording({ seconds: 50, rollEvery: 20 });
   const large = await makeRecording({ seconds: 50, rollEvery: 20 });
-  sealRecording(openRecording(small));
-  sealRecording(openRecording(large), { valuesAtOnce: 100 });
+  sealRecording(openRecording(small), { parquet: true });
+  sealRecording(openRecording(large), { parquet: true, valuesAtOnce: 100 });
   for (const file of ['disk.parquet', 'load.parquet']) {
     const [a, b] = [small, large].map((folder) => fs.statSync(path.join(folder, 'node=c1', file)).size);
     assert.equal(a, b);
   }
   assert.deepEqual(contents(large), contents(small));
-  const statistics = (folder: string): unknown =>
-    JSON.parse(fs.readFileSync(path.join(folder, 'node=c1', 'disk.stats.json'), 'utf8'));
+  const statistics = (folder: string): unknown => readStatistics(path.join(folder, 'node=c1', 'disk.stats.json.zst'));
   assert.deepEqual(statistics(large), statistics(small));
 });
 
 test('what was sealed and what came after become one file', async () => {
-  const folder = await makeRecording({ seconds: 20 });
-  sealRecording(openRecording(folder));
+  for (const first of [false, true]) {
+    for (const then of [false, true]) {
+      const folder = await makeRecording({ seconds: 20 });
+      sealRecording(openRecording(folder), { parquet: first });
+      const node = path.join(folder, 'node=c1');
+      await appendRows(node, diskTable, diskRows(10, START + 20e6));
+      const before = contents(folder);
+      const sealed = sealRecording(openRecording(folder), { parquet: then })[0]!.tables;
+      assert.deepEqual(
+        sealed.filter(({ table }) => table === 'disk').map(({ rows }) => rows),
+        [60],
+      );
+      assert.deepEqual(contents(folder), before);
+      // what is Parquet stays so: somebody may have asked for it
+      const form = first || then ? /^disk\.(parquet|stats\.json\.zst)$/ : /^disk\.csv\.zst$/;
+      const files = fs.readdirSync(node).filter((name) => name.startsWith('disk'));
+      assert.ok(
+        files.every((name) => form.test(name)),
+        files.join(' '),
+      );
+    }
+  }
+});
+
+test('sealed, a recording of a minute is smaller and says all it said before', async () => {
+  const folder = await makeRecording({ seconds: 60 });
   const node = path.join(folder, 'node=c1');
-  await appendRows(node, diskTable, diskRows(10, START + 20e6));
-  const before = contents(folder);
-  const [sealed] = sealRecording(openRecording(folder));
-  assert.deepEqual(
-    sealed!.tables.map(({ table, rows }) => [table, rows]),
-    [['disk', 60]],
+  const bytes = (): number =>
+    fs.readdirSync(node).reduce((sum, name) => sum + fs.statSync(path.join(node, name)).size, 0);
+  const before = { bytes: bytes(), contents: contents(folder), agent: openRecording(folder).nodes[0]!.agent };
+  sealRecording(openRecording(folder));
+  assert.deepEqual(fs.readdirSync(node).sort(), ['agent.json', 'disk.csv.zst', 'load.csv.zst', 'tables.json.zst']);
+  assert.ok(bytes() < before.bytes / 2, `${bytes()} of ${before.bytes} bytes`);
+  assert.deepEqual(contents(folder), before.contents);
+  const { written, ...agent } = openRecording(folder).nodes[0]!.agent!;
+  assert.deepEqual({ ...agent, written: before.agent!.written }, before.agent);
+  assert.deepEqual(written, ['disk', 'load']);
+  assert.deepEqual(verifyRecording(folder), []);
+  // also without agent.json the tables are known
+  fs.rmSync(path.join(node, 'agent.json'));
+  assert.deepEqual(readTable(openRecording(folder).nodes[0]!, 'disk').table, diskTable);
+});
+
+test('a sealed table that is gone or damaged is told, also when it is small', async () => {
+  const folder = await makeRecording({ seconds: 60 });
+  sealRecording(openRecording(folder));
+  const file = path.join(folder, 'node=c1', 'disk.csv.zst');
+  const whole = fs.readFileSync(file);
+  fs.writeFileSync(file, whole.subarray(0, -20));
+  const damaged = summarise([openRecording(folder)])[0]!.nodes[0]!.damage;
+  assert.match(damaged[0]!.unreadable!, /^cannot be decompressed/);
+  assert.throws(
+    () => sealRecording(openRecording(folder), { parquet: true }),
+    /disk\.csv\.zst cannot be decompressed.*tacho verify/,
   );
-  assert.deepEqual(contents(folder), before);
+  assert.deepEqual(
+    verifyRecording(folder).map(({ file, outcome }) => [file, outcome]),
+    [['node=c1/disk.csv.zst', 'healed']],
+  );
+  assert.ok(fs.readFileSync(`${file}.torn`).equals(whole.subarray(0, -20)));
+  fs.rmSync(path.join(folder, 'node=c1', 'load.csv.zst'));
+  assert.deepEqual(
+    openRecording(folder).nodes[0]!.lost!.map(({ file }) => file),
+    ['disk.csv.zst', 'load.csv.zst'],
+  );
 });
 
 test('a node whose agent is still recording is left alone unless forced', async () => {
@@ -131,13 +189,13 @@ test('two that seal the same recording at once do no harm', async () => {
     // the other one goes all the way between two steps of this one
     if (nested) return;
     nested = true;
-    sealRecording(openRecording(folder));
+    sealRecording(openRecording(folder), { parquet: true });
   };
   const first = openRecording(folder);
   sealRecording(first, { step });
   assert.deepEqual(contents(folder), expected);
   assert.deepEqual(
-    fs.readdirSync(path.join(folder, 'node=c1')).filter((name) => /csv|zst|tmp/.test(name)),
+    fs.readdirSync(path.join(folder, 'node=c1')).filter((name) => UNSEALED.test(name)),
     [],
   );
 });
@@ -175,11 +233,11 @@ test('a full disk is named, and nothing changes', async (t) => {
     });
     syncBuiltinESMExports();
     const step = (what: string): void => {
-      if (what === 'statistics written') sealed++;
+      if (what === 'written') sealed++;
     };
     try {
       assert.throws(
-        () => sealRecording(openRecording(folder), { step }),
+        () => sealRecording(openRecording(folder), { parquet: true, step }),
         (error) => {
           assert.ok(error instanceof Fault);
           assert.equal(
@@ -203,7 +261,7 @@ test('a folder that may not be written is named, and nothing changes', { skip: p
   const node = path.join(folder, 'node=c1');
   fs.chmodSync(node, 0o500);
   assert.throws(
-    () => sealRecording(openRecording(folder)),
+    () => sealRecording(openRecording(folder), { parquet: true }),
     (error) => {
       assert.ok(error instanceof Fault);
       assert.match(error.message, /cannot seal table disk of node c1: permission denied; the node stays as it was/);
@@ -216,7 +274,7 @@ test('a folder that may not be written is named, and nothing changes', { skip: p
 test('a table without rows seals too', async () => {
   const folder = await makeRecording({ seconds: 2 });
   fs.writeFileSync(path.join(folder, 'node=c1', 'disk.csv'), 'time,disk,read_bytes,busy_percent,queue,model\n');
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   assert.equal(readTable(openRecording(folder).nodes[0]!, 'disk').rows, 0);
   const statistics = summarise([openRecording(folder)])[0]!.nodes[0]!.tables.get('disk')!;
   assert.deepEqual([statistics.rows, statistics.series_total, statistics.start], [0, 0, Number.NaN]);

@@ -42,7 +42,7 @@ test('start, phases, figures, status, stop in one script', (t) => {
   assert.equal(report.job.state, 'completed');
   assert.match(stderr, /recording 1 node every 0.2 s in r /);
   const node = fs.readdirSync(path.join(folder, 'r')).find((name) => name.startsWith('node='))!;
-  assert.ok(fs.existsSync(path.join(folder, 'r', node, 'marker.parquet')), 'sealed');
+  assert.ok(fs.existsSync(path.join(folder, 'r', node, 'marker.csv.zst')), 'sealed');
   assert.equal(fs.statSync(path.join(folder, 'r')).mode & 0o777, 0o700);
 });
 

@@ -9,26 +9,28 @@ import { findRecordings } from './find-recordings.ts';
 export function define(command: Command): void {
   command
     .argument('<recording...>', 'recordings, or folders that hold some')
-    .option('--force', 'also nodes whose agent seems to be recording still, or that take more room sealed')
+    .option('--force', 'also nodes whose agent seems to be recording still')
+    .option('--parquet', 'small tables become Parquet files, too')
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText(
       'after',
       `
 Live files become one Parquet file a table, several times smaller, with statistics beside it from which the report
-card is made at once. Below about a megabyte it does not pay: a recording of some seconds would become larger and stays
-as it is. Interrupting it does no harm: do it again.
+card is made at once. Tables that are smaller as compressed CSV (some minutes of samples) become that. Interrupting it
+does no harm: do it again.
 
 Examples:
   tacho seal tacho-4711
   tacho seal /archive/2026 --format json
+  tacho seal --parquet tacho-4711
 `,
     )
-    .action((paths: string[], options: { force?: boolean; format: string }) => {
+    .action((paths: string[], options: { force?: boolean; parquet?: boolean; format: string }) => {
       const results = findRecordings(paths).map((recording) => {
         const bar = progress(`sealing ${recording.path}`, liveBytes(recording));
         const nodes = sealRecording(recording, {
           force: options.force === true,
-          onlySmaller: options.force !== true,
+          parquet: options.parquet === true,
           progress: (bytes) => bar.advance(bytes),
         });
         bar.done();
@@ -45,18 +47,12 @@ const say = (text: string): void => void process.stdout.write(process.stdout.isT
 function sealText(name: string, nodes: readonly SealedNode[]): string {
   const path = printable(name);
   const tables = nodes.flatMap((node) => node.tables);
-  let left = nodes
+  const left = nodes
     .filter(({ skipped }) => skipped !== undefined)
     .map(
       ({ node, skipped }) => `${path}: ${printable(node)} is not sealed: ${skipped} (--force seals it all the same)\n`,
     )
     .join('');
-  const larger = nodes.flatMap((node) => node.larger ?? []);
-  if (larger.length > 0) {
-    const [before, after] = (['bytes_before', 'bytes_after'] as const).map((key) => total(larger, (each) => each[key]));
-    const whose = larger.length === nodes.length ? '' : ` ${count(larger.length, 'node')}`;
-    left += `${path}:${whose} left live: sealed it would grow, ${formatBytes(before!)} → ${formatBytes(after!)}\n`;
-  }
   if (tables.length === 0) return left === '' ? `${path}: sealed already\n` : left;
   const rows = total(tables, (t) => t.rows);
   const sizes = `${formatBytes(total(tables, (t) => t.bytes_before))} → ${formatBytes(total(tables, (t) => t.bytes_after))}`;

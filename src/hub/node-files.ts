@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import type { Found } from './table-file.ts';
 
 const PART = /^(.+?)(?:\.(\d{4,}))?\.csv(\.zst)?$/;
-const OTHER = /^(.+)\.(?:parquet|stats\.json)$/;
+const OTHER = /^(.+)\.(?:parquet|stats\.json(?:\.zst)?)$/;
 
 /** What lies in a node's folder, by table; `loose`: finished parts that are not compressed. */
 export function nodeFiles(folder: string): { tables: Map<string, Found>; loose: string[]; temporary: string[] } {

@@ -59,7 +59,7 @@ function measure(folder: string, kept: Kept): void {
     if (stat === undefined) continue;
     kept.bytes += stat.size;
     kept.changed = Math.max(kept.changed, stat.mtimeMs);
-    if (/\.csv(\.zst)?$/.test(entry.name)) kept.unsealed = true;
+    if (/\.csv$|\.\d{4,}\.csv\.zst$/.test(entry.name)) kept.unsealed = true;
   }
 }
 

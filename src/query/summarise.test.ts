@@ -10,7 +10,7 @@ import { summarise } from './summarise.ts';
 test('a sealed recording is summarised from what seal left, without reading a Parquet file', async () => {
   const folder = await makeRecording({ seconds: 60, nodes: ['c1', 'c2'] });
   const live = summarise([openRecording(folder)])[0]!.nodes.map((node) => node.tables);
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   for (const node of ['c1', 'c2']) fs.writeFileSync(path.join(folder, `node=${node}`, 'disk.parquet'), 'not read');
   const sealed = summarise([openRecording(folder)])[0]!.nodes.map((node) => node.tables);
   assert.deepEqual(sealed, live);
@@ -25,7 +25,7 @@ test('a range is computed from the samples in it, sealed or not', async () => {
   const range = { from: START + 10e6, to: START + 19e6, tables: ['load'] };
   const of = () => summarise([openRecording(folder)], range)[0]!.nodes[0]!.tables;
   const live = of();
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   assert.deepEqual(of(), live);
   assert.deepEqual([...live.keys()], ['load']);
   const { load1 } = live.get('load')!.series[0]!.columns;
@@ -35,8 +35,8 @@ test('a range is computed from the samples in it, sealed or not', async () => {
 test('several recordings are summarised side by side; damaged statistics are computed again', async () => {
   const one = await makeRecording({ seconds: 5 });
   const other = await makeRecording({ seconds: 7, job: { id: '18' } });
-  sealRecording(openRecording(other));
-  fs.writeFileSync(path.join(other, 'node=c1', 'load.stats.json'), '{"tab');
+  sealRecording(openRecording(other), { parquet: true });
+  fs.writeFileSync(path.join(other, 'node=c1', 'load.stats.json.zst'), '{"tab');
   const found = summarise(findRecordings([one, other]));
   assert.deepEqual(
     found.map((summary) => [summary.recording.job.id, summary.nodes[0]!.tables.get('load')!.rows]),
@@ -51,14 +51,14 @@ test('statistics that are not of this sealed file are computed again; a changed 
   const short = await makeRecording({ seconds: 5 });
   const long = await makeRecording({ seconds: 7 });
   const node = (folder: string, file: string) => path.join(folder, 'node=c1', file);
-  for (const folder of [short, long]) sealRecording(openRecording(folder));
+  for (const folder of [short, long]) sealRecording(openRecording(folder), { parquet: true });
   const loadOf = () => {
     const { tables, damage } = summarise([openRecording(short)])[0]!.nodes[0]!;
     return [tables.get('load')!.rows, damage.map(({ table, unreadable }) => `${table}: ${unreadable}`)];
   };
   fs.copyFileSync(node(long, 'load.parquet'), node(short, 'load.parquet'));
   assert.deepEqual(loadOf(), [7, []]);
-  fs.copyFileSync(node(long, 'load.stats.json'), node(short, 'load.stats.json'));
+  fs.copyFileSync(node(long, 'load.stats.json.zst'), node(short, 'load.stats.json.zst'));
   const bytes = fs.readFileSync(node(short, 'load.parquet'));
   // the last byte before the footer is the last column's
   bytes[bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8) - 1]! ^= 1;

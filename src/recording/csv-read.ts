@@ -52,13 +52,15 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
   if (file.endsWith('.zst')) {
     const packed = fs.readFileSync(file);
     let bytes: Buffer;
+    let unreadable: string | undefined;
     try {
       bytes = zstdDecompressSync(packed, { chunkSize: contentSize(packed) });
     } catch (error) {
-      damage.unreadable = `cannot be decompressed: ${reason(error)}`;
+      unreadable = `cannot be decompressed: ${reason(error)}`;
       bytes = decompressStart(packed);
     }
     parser.take(bytes, bytes.length, true);
+    if (unreadable !== undefined) damage.unreadable = unreadable;
     return damage;
   }
   const fd = fs.openSync(file, 'r');

@@ -11,14 +11,14 @@ export function tableOf(node: NodeRecording, name: string): Table | undefined {
   // no agent writes markers, so no agent describes them
   if (name === 'marker') return marker.table;
   return (
-    node.agent?.tables.find((table) => table.name === name) ??
+    (node.agent?.tables ?? node.described)?.find((table) => table.name === name) ??
     allSources().find((source) => source.table.name === name)?.table
   );
 }
 
 /** The header of a table's live parts, if its node described it; undefined: only the file itself can tell. */
 export function headerOf(node: NodeRecording, name: string): string[] | undefined {
-  const table = node.agent?.tables.find((each) => each.name === name);
+  const table = (node.agent?.tables ?? node.described)?.find((each) => each.name === name);
   if (table === undefined) return undefined;
   return ['time', ...table.keys.map((key) => key.name), ...table.columns.map((column) => column.name)];
 }

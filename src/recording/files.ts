@@ -2,13 +2,22 @@
 export interface TableFiles {
   /** Live parts, oldest first: `<table>.0001.csv.zst`, …, `<table>.csv`. */
   parts: string[];
-  /** `<table>.parquet`, once sealed. */
+  /** Once sealed: `<table>.parquet`, or `<table>.csv.zst` while that is smaller. */
   sealed?: string;
-  /** `<table>.stats.json`, left by seal. */
+  /** `<table>.stats.json.zst`, left by seal; `<table>.stats.json` by an earlier version. A small table needs none. */
   statistics?: string;
 }
 
+export const parquetName = (table: string): string => `${table}.parquet`;
+export const packedName = (table: string): string => `${table}.csv.zst`;
+export const statisticsName = (table: string): string => `${table}.stats.json.zst`;
+export const isParquet = (name: string | undefined): boolean => name?.endsWith('.parquet') === true;
+
 const PART = /^(.+?)(?:\.(\d{4,}))?\.csv(\.zst)?$/;
+const STATISTICS = /^(.+)\.stats\.json(\.zst)?$/;
+
+/** The table whose statistics a file holds; undefined: it is something else. */
+export const statisticsOf = (name: string): string | undefined => STATISTICS.exec(name)?.[1];
 
 /** Sorts the names in a node's folder by table; names that belong to no table are left out. */
 export function tableFiles(names: readonly string[]): Map<string, TableFiles> {
@@ -23,18 +32,23 @@ export function tableFiles(names: readonly string[]): Map<string, TableFiles> {
   };
   const order = new Map<string, number>();
   for (const name of names) {
+    const measured = statisticsOf(name);
     if (name.endsWith('.parquet')) of(name.slice(0, -8)).sealed = name;
-    else if (name.endsWith('.stats.json')) of(name.slice(0, -11)).statistics = name;
-    else {
+    else if (measured !== undefined) {
+      const files = of(measured);
+      if (files.statistics === undefined || name.endsWith('.zst')) files.statistics = name;
+    } else {
       const part = PART.exec(name);
       if (part === null) continue;
       of(part[1]!).parts.push(name);
-      order.set(name, part[2] === undefined ? Number.POSITIVE_INFINITY : Number(part[2]));
+      order.set(name, part[2] === undefined ? (part[3] === undefined ? Number.POSITIVE_INFINITY : 0) : Number(part[2]));
     }
   }
   for (const [table, files] of tables) {
     // the compressed form of the same part comes first: it is whole when it is there
     files.parts.sort((a, b) => order.get(a)! - order.get(b)! || (a < b ? 1 : -1));
+    // beside a Parquet file it is what that was made from, and was about to be removed
+    if (files.sealed === undefined && files.parts[0] === packedName(table)) files.sealed = files.parts.shift()!;
     if (files.parts.length === 0 && files.sealed === undefined) tables.delete(table);
   }
   return new Map([...tables].sort(([a], [b]) => (a < b ? -1 : 1)));

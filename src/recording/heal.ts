@@ -5,7 +5,7 @@ import type { Batch } from './batch.ts';
 import { tableFiles } from './files.ts';
 import { measure } from './measure.ts';
 import { checkParquet } from './parquet/read.ts';
-import { statisticsText } from './statistics-file.ts';
+import { readStatistics, statisticsBytes } from './statistics-file.ts';
 import { writeSynced } from './synced.ts';
 import { keepBytes, tornName } from './torn.ts';
 import { decompressStart } from './unpack.ts';
@@ -75,6 +75,7 @@ export function isComplete(file: string, as = file): boolean {
   try {
     if (as.endsWith('.parquet')) checkParquet(file);
     else if (as.endsWith('.json')) JSON.parse(fs.readFileSync(file, 'utf8'));
+    else if (as.endsWith('.json.zst')) JSON.parse(zstdDecompressSync(fs.readFileSync(file)).toString());
     else if (as.endsWith('.zst')) zstdDecompressSync(fs.readFileSync(file));
     else return false;
     return true;
@@ -85,7 +86,7 @@ export function isComplete(file: string, as = file): boolean {
 
 /** Are there live parts of the table that this sealed file would belong to? */
 export function hasParts(folder: string, sealed: string): boolean {
-  const table = path.basename(sealed, '.parquet');
+  const table = path.basename(sealed).replace(/\.(parquet|csv\.zst)$/, '');
   return (tableFiles(fs.readdirSync(folder)).get(table)?.parts.length ?? 0) > 0;
 }
 
@@ -99,14 +100,9 @@ export function sameContent(plain: string, packed: string): boolean {
 
 /** How many rows a statistics file speaks of; undefined when it is missing or damaged. */
 export function rowsInStatistics(file: string): number | undefined {
-  try {
-    return (JSON.parse(fs.readFileSync(file, 'utf8')) as { rows: number }).rows;
-  } catch {
-    return undefined;
-  }
+  return readStatistics(file)?.rows;
 }
 
-export function writeStatistics(file: string, batch: Batch): void {
-  const sealed = file.replace(/\.stats\.json$/, '.parquet');
-  replace(file, Buffer.from(statisticsText(measure(batch), sealed)));
+export function writeStatistics(file: string, batch: Batch, sealed: string): void {
+  replace(file, statisticsBytes(file, measure(batch), sealed));
 }

@@ -2,11 +2,11 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import { AGENT_NEEDS, type AgentRecord } from './agent-record.ts';
-import { type TableFiles, tableFiles } from './files.ts';
-
+import { statisticsOf, type TableFiles, tableFiles } from './files.ts';
 import { FORMAT, JOB_NEEDS, type Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
 import { shaped } from './shape.ts';
+import { readTables, TABLES_FILE } from './tables-file.ts';
 
 export interface NodeRecording {
   name: string;
@@ -14,6 +14,8 @@ export interface NodeRecording {
   folder: string;
   /** Missing when the agent's record was lost: tables are then known from their files. */
   agent?: AgentRecord;
+  /** What is known of its tables all the same, if it was sealed before. */
+  described?: AgentRecord['tables'];
   /** What there is of each table, by name. */
   tables: Map<string, TableFiles>;
   /** Tables that were written, or of which the statistics are left, and whose files are not there; with the file that is missing. */
@@ -178,13 +180,17 @@ function openNode(folder: string, name: string, troubles: string[]): NodeRecordi
     ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), AGENT_NEEDS, troubles)
     : undefined;
   const node: NodeRecording = { name, folder, tables: tableFiles(names) };
-  const sealed = names.filter((each) => each.endsWith('.stats.json')).map((each) => each.slice(0, -11));
+  const described = names.includes(TABLES_FILE) ? readTables(folder, troubles) : undefined;
+  if (agent?.tables.length === 0 && described !== undefined) agent.tables = described;
+  const sealed = names.flatMap((each) => statisticsOf(each) ?? []);
   const dropped = new Set(agent?.dropped?.map(({ table }) => table));
   const written = (agent?.written ?? []).filter((table) => !dropped.has(table));
   const lost = [...new Set([...sealed, ...written])].filter((table) => !node.tables.has(table));
-  if (lost.length > 0)
-    node.lost = lost.map((table) => ({ table, file: `${table}.${sealed.length > 0 ? 'parquet' : 'csv'}` }));
-  return agent === undefined ? node : { ...node, agent };
+  const form = (table: string): string =>
+    sealed.includes(table) ? 'parquet' : names.includes(TABLES_FILE) ? 'csv.zst' : 'csv';
+  if (lost.length > 0) node.lost = lost.map((table) => ({ table, file: `${table}.${form(table)}` }));
+  if (agent === undefined) return described === undefined ? node : { ...node, described };
+  return { ...node, agent };
 }
 
 /** job.json or agent.json; undefined (and a word in `troubles`) when it is missing or damaged. */

@@ -41,13 +41,14 @@ test('live, rolled, sealed and mixed files give the same rows, by keys and time'
   assert.deepEqual([...live.series], [0, 60, 120]);
   assert.deepEqual(live.damage, []);
 
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   assert.deepEqual(fs.readdirSync(node!.folder).sort(), [
     'agent.json',
     'disk.parquet',
-    'disk.stats.json',
+    'disk.stats.json.zst',
     'load.parquet',
-    'load.stats.json',
+    'load.stats.json.zst',
+    'tables.json.zst',
   ]);
   assert.deepEqual(plain(rowsOf(readTable(node!, 'disk'))), expected);
 
@@ -92,7 +93,7 @@ test('two events at the same moment are two, the same event in two files is one'
   const names = (): (string | number | undefined)[] =>
     rowsOf(readTable(openRecording(folder).nodes[0]!, 'marker', { columns: ['name'] })).map((row) => row.name);
   assert.deepEqual(names(), ['epoch 2', 'loss', 'epoch 1']);
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   assert.deepEqual(names(), ['epoch 2', 'loss', 'epoch 1']);
 });
 
@@ -177,7 +178,7 @@ test('without agent.json a table that Tacho knows keeps its description', () => 
 
 test('a sealed file describes itself: it is read right without agent.json', async () => {
   const folder = await makeRecording({ seconds: 3 });
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   fs.rmSync(path.join(folder, 'node=c1', 'agent.json'));
   const batch = readTable(openRecording(folder).nodes[0]!, 'disk');
   assert.equal(batch.table.columns[0]!.kind, 'counter');

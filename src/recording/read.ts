@@ -7,7 +7,7 @@ import type { Batch, ReadOptions } from './batch.ts';
 import { clip } from './clip.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
 import { guessColumn, guessTable, headerOf, layoutOf, tableOf } from './describe.ts';
-import { type TableFiles, tableFiles } from './files.ts';
+import { isParquet, type TableFiles, tableFiles } from './files.ts';
 import type { NodeRecording } from './open.ts';
 import { readParquet } from './parquet/read.ts';
 import { Rows } from './rows.ts';
@@ -47,6 +47,9 @@ export function readTable(node: NodeRecording, table: string, options: ReadAllOp
   }
 }
 
+/** Others that are compressed, too, are sealed: what is beside them came later. */
+const NUMBERED = /\.\d{4,}\.csv$/;
+
 const NO_DAMAGE = { torn_bytes: 0, bad_lines: 0, first_bad: [] };
 
 function filesOf(node: NodeRecording, table: string): TableFiles {
@@ -67,8 +70,8 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   let table: Table | undefined;
   const seen = new Map<string, Column>();
 
-  if (files.sealed !== undefined) {
-    const file = path.join(node.folder, files.sealed);
+  if (isParquet(files.sealed)) {
+    const file = path.join(node.folder, files.sealed!);
     try {
       const lost: string[] = [];
       const sealed = readParquet(file, rows, {
@@ -105,12 +108,13 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
     wanted: (column) =>
       wanted === undefined || wanted.has(column) || (table?.keys.some((k) => k.name === column) ?? false),
   };
-  const sizes = files.parts.map((part) => fs.statSync(path.join(node.folder, part)).size);
-  for (const [i, part] of files.parts.entries()) {
+  const parts = files.sealed === undefined || isParquet(files.sealed) ? files.parts : [files.sealed, ...files.parts];
+  const sizes = parts.map((part) => fs.statSync(path.join(node.folder, part)).size);
+  for (const [i, part] of parts.entries()) {
     if (i === 1) reserveLike(rows, sizes);
     // the compressed form is there and whole: the plain one was about to be removed
-    if (i > 0 && files.parts[i - 1] === `${part}.zst` && damage.at(-1)?.file !== path.join(node.folder, `${part}.zst`))
-      continue;
+    const packed = path.join(node.folder, `${part}.zst`);
+    if (NUMBERED.test(part) && parts[i - 1] === `${part}.zst` && damage.at(-1)?.file !== packed) continue;
     const { reject } = options;
     if (reject !== undefined) csv.reject = (bytes) => reject(part, bytes);
     const found = readCsv(path.join(node.folder, part), rows, csv);

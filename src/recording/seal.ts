@@ -2,22 +2,26 @@ import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
+import type { Table } from '../table/table.ts';
 import { isAlive } from './alive.ts';
 import type { Damage } from './csv-read.ts';
-import { type TableFiles, tableFiles } from './files.ts';
-import { cpuColumns, measureColumn, measureSeries } from './measure.ts';
+import { tableOf } from './describe.ts';
+import { isParquet, packedName, parquetName, statisticsName, type TableFiles, tableFiles } from './files.ts';
+import { cpuColumns, measure, measureColumn, measureSeries } from './measure.ts';
 import type { NodeRecording, Recording } from './open.ts';
+import { packCsv } from './packed-csv.ts';
 import { ParquetWriter, parquetColumns, tableMetadata } from './parquet/write.ts';
 import { type ReadBatch, readTable } from './read.ts';
 import { type StatisticsFile, writeStatistics } from './statistics-file.ts';
-import { syncFolder } from './synced.ts';
+import { syncFolder, writeSynced } from './synced.ts';
+import { moveTables, versionOf } from './tables-file.ts';
 import { keepRejected, Rejected } from './torn.ts';
 
 export interface SealOptions {
   /** Seal nodes whose agent seems to be running, too: parts that still grow are kept. */
   force?: boolean;
-  /** Leave a node as it is that would take more room sealed. */
-  onlySmaller?: boolean;
+  /** Small tables become Parquet files, too. */
+  parquet?: boolean;
   /** Called with the bytes of live parts that are done with. */
   progress?: (bytes: number) => void;
   /** How many values may be in memory at once (default 8 million). */
@@ -40,8 +44,6 @@ export interface SealedNode {
   tables: SealedTable[];
   /** Why the node was left as it is. */
   skipped?: string;
-  /** Or that sealing would have made it grow, from so many bytes to so many. */
-  larger?: { bytes_before: number; bytes_after: number };
 }
 
 /** What live parts and an earlier sealed file stand for, in bytes of CSV. */
@@ -49,22 +51,29 @@ const CSV_BYTES_PER_VALUE = 5;
 const ZSTD_FACTOR = 4;
 
 /**
- * Turns live parts into one Parquet file a table, with its statistics beside it. Whatever happens on the way, the
- * recording stays readable and every sample counts once: live parts go only when their Parquet file is on the disk.
+ * Turns live parts into one Parquet file a table, with its statistics beside it, or into one compressed CSV file while
+ * that is smaller. Whatever happens on the way, the recording stays readable and every sample counts once: live parts go
+ * only when their sealed file is on the disk.
  */
 export function sealRecording(recording: Recording, options: SealOptions = {}): SealedNode[] {
   return recording.nodes.map((node): SealedNode => {
-    if (options.force !== true && isAlive(node, options.now)) {
+    const alive = isAlive(node, options.now);
+    if (options.force !== true && alive) {
       return { node: node.name, tables: [], skipped: 'its agent is still recording' };
     }
-    const sealed = sealTables(node, options);
+    const tables = sealTables(node, options);
     node.tables = tableFiles(fs.readdirSync(node.folder));
-    return { node: node.name, ...sealed };
+    if (!alive) {
+      const names = [...node.tables.keys()];
+      const more = names.flatMap((name) => tableOf(node, name) ?? []);
+      moveTables(node.folder, more, names);
+    }
+    return { node: node.name, tables };
   });
 }
 
-/** Smaller ones are as quick to read as they are, and grow by what a Parquet file says of itself. */
-const WORTH_SEALING = 1 << 20;
+/** Smaller ones are as quick to read as they are, and whoever waits for the end of a command gains nothing. */
+const WORTH_SEALING = 1 << 18;
 
 export const isWorthSealing = (recording: Recording): boolean => liveBytes(recording) >= WORTH_SEALING;
 
@@ -79,32 +88,22 @@ export function liveBytes(recording: Recording): number {
 }
 
 /** All tables of a node or none: a disk that is too full for one of them leaves the node as it was. */
-function sealTables(node: NodeRecording, options: SealOptions): Pick<SealedNode, 'tables' | 'larger'> {
+function sealTables(node: NodeRecording, options: SealOptions): SealedTable[] {
   const ready: ReadyTable[] = [];
   try {
     for (const [name, files] of node.tables) {
-      if (files.parts.length > 0 || files.statistics === undefined) ready.push(prepareTable(node, name, options));
+      const lacking = isParquet(files.sealed) ? files.statistics === undefined : options.parquet === true;
+      if (files.parts.length > 0 || lacking) ready.push(prepareTable(node, name, options));
     }
   } catch (error) {
     if (!(error instanceof Stopped)) for (const each of ready) each.abandon();
     throw error;
   }
-  const [before, after] = [sum(ready, (each) => each.before), sum(ready, (each) => each.after)];
-  if (options.onlySmaller === true && after > before) {
-    for (const each of ready) each.abandon();
-    return { tables: [], larger: { bytes_before: before, bytes_after: after } };
-  }
-  return { tables: ready.map((each) => each.finish()) };
+  return ready.map((each) => each.finish());
 }
-
-const sum = (tables: readonly ReadyTable[], pick: (table: ReadyTable) => number): number =>
-  tables.reduce((total, table) => total + pick(table), 0);
 
 /** A table whose sealed form is written, under names that nobody reads. */
 interface ReadyTable {
-  /** Its bytes, statistics included. */
-  before: number;
-  after: number;
   /** Puts it in the place of the live parts. */
   finish(): SealedTable;
   abandon(): void;
@@ -116,18 +115,24 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions): 
   const files = tableFiles(fs.readdirSync(folder)).get(name) ?? { parts: [] };
   node.tables.set(name, files);
   const sizes = new Map(files.parts.map((part) => [part, sizeOf(path.join(folder, part))]));
-  const sealed = path.join(folder, `${name}.parquet`);
-  const statistics = path.join(folder, `${name}.stats.json`);
+  const parquet = path.join(folder, parquetName(name));
+  const packed = path.join(folder, packedName(name));
+  const statistics = path.join(folder, statisticsName(name));
   // somebody else, perhaps on another node, may be sealing the same table
   const unique = `${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
-  const newSealed = `${sealed}.${unique}`;
+  const newParquet = `${parquet}.${unique}`;
+  const newPacked = `${packed}.${unique}`;
   const newStatistics = `${statistics}.${unique}`;
-  const version = versionOf(sealed);
+  const version = (): string => versionOf(parquet) + versionOf(packed);
+  const known = version();
   const rejected = new Rejected();
-  const before = [...sizes.values()].reduce((a, b) => a + b, 0) + sizeOf(sealed) + sizeOf(statistics);
+  const former = [files.sealed, files.statistics].flatMap((each) => each ?? []);
+  const before = [...sizes.values(), ...former.map((each) => sizeOf(path.join(folder, each)))].reduce(
+    (a, b) => a + b,
+    0,
+  );
   const abandon = (): void => {
-    fs.rmSync(newSealed, { force: true });
-    fs.rmSync(newStatistics, { force: true });
+    for (const each of [newParquet, newPacked, newStatistics]) fs.rmSync(each, { force: true });
   };
   const orFault = <T>(work: () => T): T => {
     try {
@@ -141,26 +146,32 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions): 
     }
   };
   const { written, kept } = orFault(() => {
-    const written = writeTable(node, name, files, newSealed, rejected, options);
-    step('parquet written');
-    writeStatistics(newStatistics, written.statistics, newSealed);
-    step('statistics written');
+    const targets = { parquet: newParquet, packed: newPacked, statistics: newStatistics };
+    const written = writeTable(node, name, files, targets, rejected, options);
+    step('written');
     return { written, kept: keepRejected(folder, rejected, written.damage, step) };
   });
   for (const size of sizes.values()) options.progress?.(size);
-  const after = sizeOf(newSealed) + sizeOf(newStatistics);
+  const after = sizeOf(newParquet) + sizeOf(newPacked) + sizeOf(newStatistics);
   const finish = (): SealedTable =>
     orFault(() => {
-      if (versionOf(sealed) !== version) {
+      if (version() !== known) {
         // somebody else sealed it meanwhile, perhaps with newer rows: begin again with theirs
         abandon();
         return prepareTable(node, name, { ...options, progress: () => {} }).finish();
       }
+      const [sealed, newSealed] = written.packed ? [packed, newPacked] : [parquet, newParquet];
       fs.renameSync(newSealed, sealed);
-      step('parquet renamed');
-      fs.renameSync(newStatistics, statistics);
+      step('sealed renamed');
+      if (written.measured) fs.renameSync(newStatistics, statistics);
       step('statistics renamed');
       syncFolder(folder);
+      for (const each of former) {
+        const file = path.join(folder, each);
+        if (file === sealed || (file === statistics && written.measured)) continue;
+        fs.rmSync(file, { force: true });
+        step(`${each} removed`);
+      }
       for (const [part, size] of sizes) {
         const file = path.join(folder, part);
         // what grew meanwhile has rows that are not sealed
@@ -169,25 +180,42 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions): 
         else fs.rmSync(file, { force: true });
         step(`${part} removed`);
       }
-      return { table: name, rows: written.statistics.rows, bytes_before: before, bytes_after: after };
+      return { table: name, rows: written.rows, bytes_before: before, bytes_after: after };
     });
-  return { before, after, finish, abandon };
+  return { finish, abandon };
 }
 
 /** Thrown by tests in place of a crash: nothing is tidied up. */
 export class Stopped extends Error {}
 
 interface Written {
-  statistics: StatisticsFile;
+  rows: number;
   damage: Damage[];
+  /** As compressed CSV. */
+  packed: boolean;
+  /** There are statistics. */
+  measured: boolean;
 }
 
-/** Writes the Parquet file, a few columns at a time when the table is large, and measures them on the way. */
+interface Targets {
+  parquet: string;
+  packed: string;
+  statistics: string;
+}
+
+/** Larger tables become Parquet files whatever the size: these are quicker to read in part. */
+const MOST_PACKED_VALUES = 1 << 18;
+/** So many are read in the time in which their statistics would be. */
+const MOST_UNMEASURED_VALUES = 1 << 15;
+/** What a column takes in a Parquet file at least: its names, where it is, its bounds, the head of its page. */
+const PARQUET_COLUMN_BYTES = 180;
+
+/** Writes the table as what is smaller, and its statistics. */
 function writeTable(
   node: NodeRecording,
   name: string,
   files: TableFiles,
-  target: string,
+  targets: Targets,
   rejected: Rejected,
   options: SealOptions,
 ): Written {
@@ -196,8 +224,45 @@ function writeTable(
   const reject = (part: string, bytes: Uint8Array): void => rejected.add(part, bytes);
   // keys, times and what decides which processes are described come first; the rest follows in groups
   const first = readTable(node, name, whole ? { reject } : { columns: [], reject });
+  refuseBroken(files, first);
   const { table, rows, damage } = first;
-  refuseBroken(name, first);
+  const values = rows * table.columns.length;
+  const few = whole && values <= MOST_PACKED_VALUES && options.parquet !== true;
+  const csv = few && isDescribed(node, table) && !isParquet(files.sealed) ? packCsv(first) : undefined;
+  const short = damage.map((d) => ({ ...d, file: path.basename(d.file) }));
+  const known = (statistics: StatisticsFile): StatisticsFile =>
+    short.length === 0 ? statistics : { ...statistics, damage: short };
+  // what is wrong with a table is told in its statistics
+  const measured = values > MOST_UNMEASURED_VALUES || damage.length > 0;
+  if (csv === undefined || csv.length > PARQUET_COLUMN_BYTES * table.columns.length) {
+    const statistics = known(writeParquet(node, name, first, whole, targets.parquet, valuesAtOnce));
+    writeStatistics(targets.statistics, statistics, targets.parquet);
+    if (csv === undefined || csv.length >= sizeOf(targets.parquet) + (measured ? 0 : sizeOf(targets.statistics)))
+      return { rows, damage, packed: false, measured: true };
+    fs.rmSync(targets.parquet);
+    fs.rmSync(targets.statistics);
+  }
+  writeSynced(targets.packed, csv);
+  if (measured) writeStatistics(targets.statistics, known(measure(first)), targets.packed);
+  return { rows, damage, packed: true, measured };
+}
+
+/** Text alone does not say which of its columns are texts: what does goes to the tables of the node. */
+function isDescribed(node: NodeRecording, table: Table): boolean {
+  const described = (node.agent?.tables.length ?? 0) === 0 ? undefined : tableOf(node, table.name);
+  return described !== undefined && table.columns.every(({ name }) => described.columns.some((c) => c.name === name));
+}
+
+/** Writes the Parquet file, a few columns at a time when the table is large, and measures them on the way. */
+function writeParquet(
+  node: NodeRecording,
+  name: string,
+  first: ReadBatch,
+  whole: boolean,
+  target: string,
+  valuesAtOnce: number,
+): StatisticsFile {
+  const { table, rows } = first;
   const numbers = table.columns.filter((column) => column.type !== 'text');
   const describing = [...table.columns.filter((c) => c.type === 'text').map((c) => c.name), ...cpuColumns(table)];
   const head = whole ? first : readAgain(node, name, describing, rows);
@@ -229,21 +294,20 @@ function writeTable(
     writer.abandon();
     throw error;
   }
-  const short = damage.map((d) => ({ ...d, file: path.basename(d.file) }));
-  return { statistics: short.length === 0 ? measured.table : { ...measured.table, damage: short }, damage };
+  return measured.table;
 }
 
 /** What is left of a damaged sealed file must not replace it. */
-function refuseBroken(name: string, { damage }: ReadBatch): void {
-  const broken = damage.find((d) => d.file.endsWith('.parquet'));
+function refuseBroken({ sealed }: TableFiles, { damage }: ReadBatch): void {
+  const broken = damage.find((d) => path.basename(d.file) === sealed);
   if (broken === undefined) return;
-  const why = broken.unreadable ?? `is damaged (${broken.lost_columns?.join(', ')})`;
-  throw new Error(`${name}.parquet ${why}; tacho verify heals what can be healed`);
+  const why = broken.unreadable ?? `is damaged (${broken.lost_columns?.join(', ') ?? 'lines'})`;
+  throw new Error(`${sealed} ${why}; tacho verify heals what can be healed`);
 }
 
 function readAgain(node: NodeRecording, name: string, columns: readonly string[], rows: number): ReadBatch {
   const batch = readTable(node, name, { columns });
-  refuseBroken(name, batch);
+  refuseBroken(node.tables.get(name) ?? { parts: [] }, batch);
   if (batch.rows !== rows) throw new Error('it grew while it was sealed; stop the agent first');
   return batch;
 }
@@ -255,12 +319,6 @@ function estimateValues(folder: string, files: TableFiles): number {
   }
   // a sealed value takes about a byte
   return values + (files.sealed === undefined ? 0 : sizeOf(path.join(folder, files.sealed)));
-}
-
-/** Differs when the file was replaced. */
-function versionOf(file: string): string {
-  const stat = fs.statSync(file, { throwIfNoEntry: false });
-  return stat === undefined ? '' : `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
 }
 
 function sizeOf(file: string): number {

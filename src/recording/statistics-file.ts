@@ -1,10 +1,11 @@
 import * as fs from 'node:fs';
-import { crc32 } from 'node:zlib';
+import { crc32, zstdDecompressSync } from 'node:zlib';
 import type { Damage } from './csv-read.ts';
+import { packText } from './pack-text.ts';
 import { restored, shortened } from './short-statistics.ts';
 import type { TableStatistics } from './statistics.ts';
 
-/** What the Parquet file was like when its statistics were written: whether it still is, is seen without taking it apart. */
+/** What the sealed file was like when its statistics were written: whether it still is, is seen without taking it apart. */
 interface Fingerprint {
   bytes: number;
   /** Of the whole file, when it is small. */
@@ -21,17 +22,20 @@ export const SMALL_BYTES = 1 << 20;
 
 /** Leaves the statistics of a sealed file. Not brought to the disk: when a crash loses them, they are computed again. */
 export function writeStatistics(file: string, statistics: StatisticsFile, sealed: string): void {
-  fs.writeFileSync(file, statisticsText(statistics, sealed), { mode: 0o600 });
+  fs.writeFileSync(file, statisticsBytes(file, statistics, sealed), { mode: 0o600 });
 }
 
-export function statisticsText({ series, ...rest }: StatisticsFile, sealed: string): string {
-  return JSON.stringify({ ...rest, sealed: fingerprint(sealed), series: series.map(shortened) });
+/** What is to be in `file`, which is compressed if its name says so. */
+export function statisticsBytes(file: string, { series, ...rest }: StatisticsFile, sealed: string): Buffer {
+  const text = JSON.stringify({ ...rest, sealed: fingerprint(sealed), series: series.map(shortened) });
+  return /\.zst(\.|$)/.test(file) ? packText(text) : Buffer.from(text);
 }
 
 /** The statistics that were left; undefined when there are none or they are damaged. */
 export function readStatistics(file: string): StatisticsFile | undefined {
   try {
-    const found = JSON.parse(fs.readFileSync(file, 'utf8'));
+    const bytes = fs.readFileSync(file);
+    const found = JSON.parse((file.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes).toString());
     found.series.forEach(restored);
     // JSON has no NaN: a table without rows has neither start nor end
     return { ...found, start: found.start ?? Number.NaN, end: found.end ?? Number.NaN };

@@ -29,7 +29,7 @@ const snapshot = (folder: string): Map<string, string> =>
 test('a sound recording, live or sealed, has nothing to say', async () => {
   const folder = await makeRecording({ seconds: 20, rollEvery: 7 });
   assert.deepEqual(found(folder), []);
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   assert.deepEqual(found(folder), []);
 });
 
@@ -127,7 +127,7 @@ test('what an interrupted seal or roll left is tidied up without losing a sample
 
 test('a temporary file that alone holds the data becomes the file', async () => {
   const folder = await makeRecording({ seconds: 4 });
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   const sealed = path.join(nodeOf(folder), 'load.parquet');
   fs.renameSync(sealed, `${sealed}.tmp`);
   const agent = path.join(nodeOf(folder), 'agent.json');
@@ -150,7 +150,7 @@ test('a temporary file that alone holds the data becomes the file', async () => 
 test('a damaged sealed file is never deleted; with live parts beside it, it is set aside', async () => {
   const folder = await makeRecording({ seconds: 4 });
   const live = fs.readFileSync(path.join(nodeOf(folder), 'load.csv'));
-  sealRecording(openRecording(folder));
+  sealRecording(openRecording(folder), { parquet: true });
   const sealed = path.join(nodeOf(folder), 'load.parquet');
   const bytes = fs.readFileSync(sealed);
   bytes[60]! ^= 255;
@@ -167,15 +167,15 @@ test('a damaged sealed file is never deleted; with live parts beside it, it is s
 
 test('lost or false statistics are computed again', async () => {
   const folder = await makeRecording({ seconds: 4 });
-  sealRecording(openRecording(folder));
-  const file = path.join(nodeOf(folder), 'load.stats.json');
-  const good = fs.readFileSync(file, 'utf8');
+  sealRecording(openRecording(folder), { parquet: true });
+  const file = path.join(nodeOf(folder), 'load.stats.json.zst');
+  const good = fs.readFileSync(file);
   fs.rmSync(file);
-  assert.deepEqual(found(folder), ['healed: node=c1/load.stats.json is missing or damaged → computed again']);
-  assert.equal(fs.readFileSync(file, 'utf8'), good);
-  fs.writeFileSync(file, good.replace('"rows":4', '"rows":9'));
+  assert.deepEqual(found(folder), ['healed: node=c1/load.stats.json.zst is missing or damaged → computed again']);
+  assert.deepEqual(fs.readFileSync(file), good);
+  fs.writeFileSync(file, zstdCompressSync(zstdDecompressSync(good).toString().replace('"rows":4', '"rows":9')));
   assert.deepEqual(found(folder), [
-    'healed: node=c1/load.stats.json speaks of 9 rows, but the table has 4 → computed again',
+    'healed: node=c1/load.stats.json.zst speaks of 9 rows, but the table has 4 → computed again',
   ]);
 });
 

@@ -5,13 +5,14 @@ import { count } from '../base/figure.ts';
 import { isAlive } from './alive.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
 import { headerOf, layoutOf, tableOf } from './describe.ts';
-import { type TableFiles, tableFiles } from './files.ts';
+import { isParquet, statisticsName, statisticsOf, type TableFiles, tableFiles } from './files.ts';
 import * as heal from './heal.ts';
 import { lostWords } from './lost-samples.ts';
 import { type NodeRecording, openRecording } from './open.ts';
 import { checkParquet } from './parquet/read.ts';
 import { readTable } from './read.ts';
 import { Rows } from './rows.ts';
+import { TABLES_FILE } from './tables-file.ts';
 
 /** healed: done. would heal: a dry run. left: nothing could be done. note: no damage, but worth knowing. */
 export type Outcome = 'healed' | 'would heal' | 'left' | 'note';
@@ -91,11 +92,14 @@ class Verifier {
   leftovers(folder: string, names: readonly string[]): void {
     for (const name of names.filter((each) => each.endsWith('.tmp'))) {
       const file = path.join(folder, name);
-      const target = path.join(folder, name.replace(/(\.(?:json|parquet))\.[\da-f-]+\.tmp$|\.tmp$/, '$1'));
+      const target = path.join(folder, name.replace(/(\.(?:json|parquet|zst))\.[\da-f-]+\.tmp$|\.tmp$/, '$1'));
       const what = 'was left by something that was interrupted';
       if (heal.isComplete(target) || (name.endsWith('.csv.zst.tmp') && fs.existsSync(target.slice(0, -4)))) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
-      } else if (target.endsWith('.stats.json') || (target.endsWith('.parquet') && heal.hasParts(folder, target))) {
+      } else if (
+        statisticsOf(target) !== undefined ||
+        (/\.(parquet|csv\.zst)$/.test(target) && heal.hasParts(folder, target))
+      ) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
       } else if (heal.isComplete(file, target)) {
         this.mend(file, what, `is whole: now ${path.basename(target)}`, () => fs.renameSync(file, target));
@@ -111,10 +115,16 @@ class Verifier {
       this.hands = false;
     } else this.leftovers(node.folder, fs.readdirSync(node.folder));
     const names = fs.readdirSync(node.folder);
-    this.foreign(node.folder, names, /^((agent|received)\.json|.+\.(csv|csv\.zst|parquet|stats\.json|torn|tmp|log))$/);
+    this.foreign(
+      node.folder,
+      names,
+      /^((agent|received)\.json|tables\.json\.zst|.+\.(csv|csv\.zst|parquet|stats\.json|stats\.json\.zst|torn|tmp|log))$/,
+    );
     if (!names.includes('agent.json')) {
       this.add(path.join(node.folder, 'agent.json'), 'is missing', 'note', 'tables are known from their files');
     }
+    if (node.agent?.tables.length === 0 && node.tables.size > 0 && !names.includes(TABLES_FILE))
+      this.add(path.join(node.folder, TABLES_FILE), 'is missing', 'note', 'tables are known from their files');
     for (const { where, why } of node.agent?.doubts ?? [])
       this.add(path.join(node.folder, 'agent.json'), `says: ${where}: ${why}`, 'note', 'what was there is there');
     for (const words of lostWords(node.agent?.lost_samples ?? []))
@@ -127,8 +137,11 @@ class Verifier {
 
   private table(node: NodeRecording, name: string, files: TableFiles, alive: boolean): void {
     const file = (each: string): string => path.join(node.folder, each);
-    const sealed = files.sealed === undefined ? 'none' : this.sealed(node, name, file(files.sealed), files);
-    for (const part of files.parts) {
+    const { sealed } = files;
+    const good = isParquet(sealed)
+      ? this.sealed(node, name, file(sealed!), files)
+      : sealed !== undefined && heal.isComplete(file(sealed));
+    for (const part of sealed === undefined || isParquet(sealed) ? files.parts : [sealed, ...files.parts]) {
       if (part.endsWith('.csv') && files.parts.includes(`${part}.zst`)) {
         if (heal.sameContent(file(part), file(`${part}.zst`))) {
           const what = 'is there twice, plain and compressed';
@@ -138,7 +151,7 @@ class Verifier {
       }
       this.part(node, name, file(part), alive);
     }
-    if (sealed === 'good' && files.parts.length === 0) this.statistics(node, name, files);
+    if (good && files.parts.length === 0) this.statistics(node, name, files);
   }
 
   private part(node: NodeRecording, name: string, file: string, alive: boolean): void {
@@ -218,10 +231,11 @@ class Verifier {
       );
   }
 
-  private sealed(node: NodeRecording, name: string, file: string, files: TableFiles): 'good' | 'bad' {
+  /** Whether it is whole. */
+  private sealed(node: NodeRecording, name: string, file: string, files: TableFiles): boolean {
     try {
       checkParquet(file, name);
-      return 'good';
+      return true;
     } catch (error) {
       const what = `cannot be read: ${reason(error)}`;
       const torn = `${path.basename(file)}.torn`;
@@ -231,18 +245,22 @@ class Verifier {
           if (files.statistics !== undefined) heal.setAside(path.join(node.folder, files.statistics));
         });
       } else this.add(file, what, 'left', 'a copy from a backup would help; its statistics still make the report card');
-      return 'bad';
+      return false;
     }
   }
 
   private statistics(node: NodeRecording, name: string, files: TableFiles): void {
-    const file = path.join(node.folder, files.statistics ?? `${name}.stats.json`);
+    // a table that is small enough to be read has none
+    if (files.statistics === undefined && !isParquet(files.sealed)) return;
+    const file = path.join(node.folder, files.statistics ?? statisticsName(name));
     const { rows: there } = readTable(node, name, { columns: [] });
     const rows = heal.rowsInStatistics(file);
     if (rows === there) return;
     const what =
       rows === undefined ? 'is missing or damaged' : `speaks of ${count(rows, 'row')}, but the table has ${there}`;
-    this.mend(file, what, 'computed again', () => heal.writeStatistics(file, readTable(node, name)));
+    this.mend(file, what, 'computed again', () =>
+      heal.writeStatistics(file, readTable(node, name), path.join(node.folder, files.sealed!)),
+    );
   }
 }
 

@@ -5,6 +5,7 @@ import { isGone } from '../recording/alive.ts';
 import { JOB_NEEDS, type Job } from '../recording/job.ts';
 import { nodeName } from '../recording/node-folder.ts';
 import { shaped } from '../recording/shape.ts';
+import { withTables } from '../recording/tables-file.ts';
 import { isFleet } from './fleet.ts';
 import { listParts, liveName, type TableParts } from './parts.ts';
 import type { Stream } from './stream.ts';
@@ -162,7 +163,7 @@ class NodeFolder {
 
   look(recording: string, job: Job, now: number): StreamState {
     const changed = this.folder.changed();
-    const agent = changed ? this.agentFile.read() : this.state?.agent;
+    const agent = changed ? withTables(this.agentFile.read(), this.folder.path) : this.state?.agent;
     const parts = changed || this.state === undefined ? listParts(this.folder.path) : this.state.parts;
     const ended = this.hasEnded(job, agent, parts, now);
     const before = this.state;

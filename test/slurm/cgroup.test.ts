@@ -37,7 +37,7 @@ describe('jobs that Slurm has cgroups for', { skip }, () => {
       assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
       const recording = lab.archived(user, id);
       const sealed = (): boolean =>
-        fs.existsSync(path.join(recording, 'node=c1/loadavg.parquet')) && readJob(recording).end !== undefined;
+        fs.existsSync(path.join(recording, 'node=c1/loadavg.csv.zst')) && readJob(recording).end !== undefined;
       await eventually(sealed, `sealing ${recording}`);
       assert.equal(agentRecord(recording, 'c1')?.scope?.members, 'cgroup');
       const node = openRecording(recording).nodes[0]!;

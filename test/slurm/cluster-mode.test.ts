@@ -65,7 +65,7 @@ async function sealed(user: User, name: string): Promise<string> {
   const is = (): boolean =>
     fs.existsSync(path.join(recording, 'job.json')) &&
     readJob(recording).end !== undefined &&
-    readJob(recording).nodes.every((node) => fs.existsSync(path.join(recording, `node=${node}`, 'loadavg.parquet')));
+    readJob(recording).nodes.every((node) => fs.existsSync(path.join(recording, `node=${node}`, 'loadavg.csv.zst')));
   await eventually(is, `sealing ${recording}`);
   return recording;
 }

@@ -91,7 +91,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
           commands(recording, node).some((command) => command.includes(`: by-${user}`)),
           node,
         );
-        assert.ok(fs.existsSync(path.join(recording, `node=${node}`, 'meminfo.parquet')), 'it is sealed');
+        assert.ok(fs.existsSync(path.join(recording, `node=${node}`, 'meminfo.csv.zst')), 'it is sealed');
       }
       const out = read(place, 'out');
       assert.match(out, /recording 3 nodes every 0.5 s/);

@@ -54,9 +54,9 @@ test('a hub sends on what it files, and seals it when it is stored there', { ski
     await sleep(100);
     agent.wake();
   }
-  assert.equal(names().includes('disk.parquet'), false);
+  assert.equal(names().includes('disk.csv.zst'), false);
   await server.start();
-  while (!names().includes('disk.parquet')) {
+  while (!names().includes('disk.csv.zst')) {
     await sleep(100);
     agent.wake();
   }
