@@ -31,6 +31,14 @@ export class TextPool {
     return this.code(bytes, 0, bytes.length);
   }
 
+  /** Room for texts that are about to come, at once. */
+  reserve(texts: number, bytes: number): void {
+    const used = this.ends[this.size]!;
+    this.roomForBytes(used, used + bytes);
+    this.roomForTexts(this.size + texts);
+    if ((this.size + texts) * 2 > this.slots.length) this.rehash(2 ** Math.ceil(Math.log2((this.size + texts) * 2)));
+  }
+
   /** All texts, by code. */
   values(): string[] {
     const { ends } = this;
@@ -55,26 +63,35 @@ export class TextPool {
     const code = this.size++;
     const start = this.ends[code]!;
     const end = start + to - from;
-    if (end > this.bytes.length) {
-      const grown = Buffer.allocUnsafeSlow(Math.max(end, this.bytes.length * 2));
-      this.bytes.copy(grown, 0, 0, start);
-      this.bytes = grown;
-    }
-    this.bytes.set(bytes.subarray(from, to), start);
-    if (code === this.hashes.length) {
-      this.hashes = grow(this.hashes, new Int32Array(code * 2));
-      this.ends = grow(this.ends, new Uint32Array(code * 2 + 1));
-    }
+    this.roomForBytes(start, end);
+    if (end - start > LONG) this.bytes.set(bytes.subarray(from, to), start);
+    else for (let i = 0; i < end - start; i++) this.bytes[start + i] = bytes[from + i]!;
+    this.roomForTexts(this.size);
     this.hashes[code] = hash;
     this.ends[code + 1] = end;
     this.slots[slot] = code;
-    if (this.size * 2 > this.slots.length) this.rehash();
+    if (this.size * 2 > this.slots.length) this.rehash(this.slots.length * 2);
     return code;
   }
 
-  private rehash(): void {
-    const mask = this.slots.length * 2 - 1;
-    this.slots = new Int32Array(mask + 1).fill(-1);
+  private roomForBytes(used: number, end: number): void {
+    if (end <= this.bytes.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(end, this.bytes.length * 2));
+    this.bytes.copy(grown, 0, 0, used);
+    this.bytes = grown;
+  }
+
+  private roomForTexts(texts: number): void {
+    if (texts <= this.hashes.length) return;
+    const most = Math.max(texts, this.hashes.length * 2);
+    this.hashes = grow(this.hashes, new Int32Array(most));
+    this.ends = grow(this.ends, new Uint32Array(most + 1));
+  }
+
+  /** `slots` is a power of two. */
+  private rehash(slots: number): void {
+    const mask = slots - 1;
+    this.slots = new Int32Array(slots).fill(-1);
     for (let code = 0; code < this.size; code++) {
       const hash = this.hashes[code]!;
       let slot = (hash ^ (hash >>> 15)) & mask;

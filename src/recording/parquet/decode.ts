@@ -24,7 +24,9 @@ export function plainDouble(bytes: Buffer, count: number): Float64Array {
 
 /** The codes that `pool` has for texts. */
 export function plainTexts(bytes: Buffer, count: number, pool: TextPool): Uint32Array<ArrayBuffer> {
+  if (bytes.length < count * 4) throw new Error('a page ends in the middle');
   const codes = new Uint32Array(count);
+  pool.reserve(count, bytes.length - count * 4);
   let at = 0;
   for (let i = 0; i < count; i++) {
     const end = at + 4 + bytes.readUInt32LE(at);
