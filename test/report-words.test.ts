@@ -40,6 +40,17 @@ test('evidence that is left out is not miscounted', () => {
   assert.match(card, /c2: CPU < 0\.1 %; c3: CPU < 0\.1 %; 0\.33 node hours idle \(/);
 });
 
+test('in a pipe, what Tacho says is ASCII, and what people have named is as they wrote it', () => {
+  const told = nodes(600, [1.9]);
+  told.job.name = 'Größe – 5 µm → 3 µm';
+  told.markers = [{ time: START + 1e6, node: 'c1', action: 'begin', name: 'Übergang · ü' }];
+  const card = reportText([report(told)]);
+  assert.match(card, /^4711 Größe – 5 µm → 3 µm /);
+  assert.match(card, /^ {2}Übergang · ü /m);
+  const rest = card.replaceAll(told.job.name, '').replaceAll('Übergang · ü', '');
+  assert.doesNotMatch(rest, /[^\x00-\x7f]/);
+});
+
 test('a job of some seconds gets no word about its time limit', () => {
   const short = nodes(5, [1], { time_limit_seconds: 86400 });
   assert.equal(found(short, 'time-limit'), undefined);

@@ -24,5 +24,16 @@ const PLAIN: Record<string, string> = {
 
 /** Tacho's own punctuation in ASCII, for files, mails and terminals that have no more; names keep their letters. */
 export function ascii(text: string): string {
-  return text.replace(/[’–×…°→µ·]/g, (c) => PLAIN[c]!);
+  return text.replace(OWN, (c) => PLAIN[c]!);
+}
+
+const OWN = /[’–×…°→µ·]/g;
+
+/** The same, but what people have written stays as it is wherever it stands in a text. */
+export function asciiAround(names: readonly string[]): (text: string) => string {
+  const own = [...new Set(names)].filter((name) => name.search(OWN) >= 0).sort((a, b) => b.length - a.length);
+  if (own.length === 0) return ascii;
+  const known = own.map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
+  const all = new RegExp(`${known}|${OWN.source}`, 'g');
+  return (text) => text.replace(all, (found) => PLAIN[found] ?? found);
 }

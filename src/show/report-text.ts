@@ -1,3 +1,4 @@
+import { asciiAround } from '../base/printable.ts';
 import { formatBytes } from '../base/size.ts';
 import type { Finding } from '../judge/findings/finding.ts';
 import type { Report } from '../judge/report.ts';
@@ -20,7 +21,7 @@ import {
   recordWords,
 } from './report-rows.ts';
 import { severalRows } from './report-several.ts';
-import { ascii, cut, pad, printable, textTable, textWidth, wrap } from './text-table.ts';
+import { cut, pad, printable, textTable, textWidth, wrap } from './text-table.ts';
 
 export interface TextOptions {
   /** Where it is going to be written: colours and lines follow from it. */
@@ -42,11 +43,20 @@ interface Pen extends Paint {
 export function reportText(reports: readonly Report[], options: TextOptions = {}): string {
   const stream = options.stream ?? {};
   const unicode = stream.isTTY === true && utf8();
-  const say = (text: string): string => (unicode ? printable(text) : ascii(printable(text)));
+  const plain = asciiAround(unicode ? [] : reports.flatMap(written));
+  const say = (text: string): string => (unicode ? printable(text) : plain(printable(text)));
   const pen: Pen = { ...paint(stream), unicode, say };
   const cards = reports.map((one) => card(one, pen, options.all === true));
   const jobs = reports.length === 1 ? [] : part(pen, `Jobs (${reports.length})`, severalRows(reports));
   return [...(jobs.length === 0 ? [] : [`${jobs.join('\n')}\n`]), ...cards].join('\n\n');
+}
+
+/** What people have written that may stand in a card. */
+function written({ job, phases, figures, processes }: Report): string[] {
+  const command = job.command ?? [];
+  const texts = [job.name, ...command, ...Object.keys(job.tags), ...Object.values(job.tags)];
+  const names = [...phases, ...figures].map(({ name }) => name);
+  return [...texts, ...names, ...processes.flatMap((each) => each.command ?? [])].map(printable);
 }
 
 function card(report: Report, pen: Pen, all: boolean): string {
