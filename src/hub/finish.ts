@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
 import { nodeFolder, nodeName } from '../recording/node-folder.ts';
+import { NOTHING_MORE } from '../recording/silent-end.ts';
 import type { Compressor } from './compress.ts';
 import type { FiledRecording, FiledStream, Filing } from './filing.ts';
 import { nodeFiles } from './node-files.ts';
@@ -169,6 +170,7 @@ function complete(recording: FiledRecording): void {
   const end = job.end ?? (recording.ended > 0 ? recording.ended : undefined);
   const state = job.state === 'running' ? (kind === 'fleet' ? 'completed' : 'unknown') : job.state;
   if (end === job.end && state === job.state) return;
-  recording.job = { ...job, ...(end === undefined ? {} : { end }), state };
+  const why = state === 'unknown' ? { reason: job.reason ?? NOTHING_MORE } : {};
+  recording.job = { ...job, ...(end === undefined ? {} : { end }), state, ...why };
   recording.unsaved = true;
 }

@@ -56,8 +56,10 @@ export function startFromKafka(options: FromKafkaOptions): FromKafka {
     if (troubles.get(who) === text) return;
     if (text === undefined) troubles.delete(who);
     else {
+      // both read from the same brokers
+      const said = [...troubles.values()].includes(text);
       troubles.set(who, text);
-      options.tell?.(`kafka: ${text}`);
+      if (!said) options.tell?.(`kafka: ${text}`);
     }
   };
   const { brokers, tls, sasl } = options;

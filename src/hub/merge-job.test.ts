@@ -72,3 +72,11 @@ test("what Tacho's own commands used is told by each node for itself", () => {
   assert.deepEqual(merged.own_use, { c1: used(1), c2: used(2) });
   assert.deepEqual(mergeJobs(merged, job({})).own_use, merged.own_use);
 });
+
+test('why nothing is known of an end does not stay when it becomes known', () => {
+  const lost = job({ state: 'unknown', reason: 'nothing more came' });
+  assert.equal(mergeJobs(lost, job({ state: 'completed' })).reason, undefined);
+  assert.equal(mergeJobs(job({ state: 'completed' }), lost).reason, undefined);
+  assert.equal(mergeJobs(lost, job({ state: 'failed', reason: 'exit code 3' })).reason, 'exit code 3');
+  assert.equal(mergeJobs(job({ state: 'failed' }), job({ state: 'failed', reason: 'x' })).reason, 'x');
+});

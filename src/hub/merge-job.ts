@@ -51,6 +51,7 @@ export function mergeJobs(have: Job, said: Job): Job {
   if (end === undefined) delete merged.end;
   else merged.end = end;
   if (ended.exit_code === undefined && weight(ended) > WEIGHT.running) delete merged.exit_code;
+  if (ended.reason === undefined && weight(other) < weight(ended)) delete merged.reason;
   merged.format = Math.max(have.format, said.format);
   return merged as unknown as Job;
 }

@@ -14,10 +14,17 @@ export function* candidates(name: string, cluster: string | undefined): Generato
   for (let n = 2; n < MOST_NAMESAKES; n++) yield `${own}.${n}`;
 }
 
-/** A job that began after the other had ended is another one. */
+/** A job that began after the other had ended is another one, at once when it is on other nodes. */
 export function isSameJob(known: Job, job: Job): boolean {
   if (known.cluster !== undefined && job.cluster !== undefined && known.cluster !== job.cluster) return false;
+  if (job.start > (known.end ?? Number.NaN) && hasOtherNodes(known, job)) return false;
   return !(job.start > (known.end ?? Number.NaN) + CLOCKS_DIFFER_US);
+}
+
+/** Whether both know all of their nodes, and these are not the same. */
+function hasOtherNodes(known: Job, job: Job): boolean {
+  if (known.asked.nodes !== known.nodes.length || job.asked.nodes !== job.nodes.length) return false;
+  return known.nodes.length !== job.nodes.length || job.nodes.some((node) => !known.nodes.includes(node));
 }
 
 /**

@@ -2,6 +2,9 @@ import { isAlive, isGone, lastSign } from './alive.ts';
 import type { Job } from './job.ts';
 import type { Recording } from './open.ts';
 
+/** Of a job whose nodes stopped to send: agents go to another hub when theirs is away. */
+export const NOTHING_MORE = 'nothing more came to this hub; another hub may have the rest';
+
 /** A job of which nobody says how it ended: that its agents are silent says that it did. Undefined: they are not. */
 export function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>, now?: number): Job | undefined {
   const { job, nodes } = recording;
@@ -20,7 +23,7 @@ export function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>, now?: num
         : killed
           ? 'the recorder was killed: how the job ended is not known'
           : nodes.some(({ agent }) => agent?.service === true)
-            ? 'nothing more came to this hub; another hub may have the rest'
+            ? NOTHING_MORE
             : 'recording ended without `tacho stop`',
   };
 }
