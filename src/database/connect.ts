@@ -13,6 +13,8 @@ export interface Database {
   query<R extends QueryResultRow>(sql: string, values?: readonly unknown[]): Promise<QueryResult<R>>;
   /** Runs something in a transaction: all of it is there afterwards, or nothing. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
+  /** Does what was sent wait because the database has not taken all of it? */
+  isFull(): boolean;
   close(): Promise<void>;
 }
 
@@ -46,6 +48,7 @@ export async function connect(address: string): Promise<Database> {
     address,
     client,
     query,
+    isFull: () => client.connection.stream.writableNeedDrain,
     async transaction(work) {
       await query('begin');
       try {

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Written } from './columns.ts';
 import type { Database } from './connect.ts';
 import { copyWriter } from './copy-write.ts';
@@ -20,6 +21,22 @@ export async function copyIn(
   if (into !== `tacho.${table}`) {
     await database.query(`insert into tacho.${table} (${names}) select ${names} from ${into}`);
   }
+}
+
+/**
+ * For work beside a copy: each call ends when the connection has as much as it takes for now, so that the database has
+ * something to do meanwhile, or when the copy has ended.
+ */
+export function pausesOf(database: Database, copy: Promise<void>): () => Promise<void> {
+  let ended = false;
+  const end = (): void => {
+    ended = true;
+  };
+  copy.then(end, end);
+  return async () => {
+    do await sleep(1);
+    while (!ended && !database.isFull());
+  };
 }
 
 /** COPY does not work where row-level security holds for the user: then rows go through a table of the session's own. */

@@ -7,7 +7,7 @@ import { type Report, report } from '../judge/report.ts';
 import { operationsOf, tagKeys } from '../query/operations.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import { damageWords, readProcesses } from '../query/processes.ts';
-import { type AllThreads, readAllThreads } from '../query/threads.ts';
+import { readAllThreads } from '../query/threads.ts';
 import { isAlive } from '../recording/alive.ts';
 import type { Damage } from '../recording/csv-read.ts';
 import type { Job } from '../recording/job.ts';
@@ -15,7 +15,7 @@ import { nodeFolder } from '../recording/node-folder.ts';
 import type { Recording } from '../recording/open.ts';
 import type { Written } from './columns.ts';
 import type { Database } from './connect.ts';
-import { copyIn } from './copy.ts';
+import { copyIn, pausesOf } from './copy.ts';
 import { storable, storableJson } from './copy-write.ts';
 import { operationColumns, processColumns, type TaggedOperation, threadColumns } from './job-rows.ts';
 
@@ -160,26 +160,26 @@ interface Conclusions {
 }
 
 /** In steps, between which the database gets more of what it is to store. */
-async function conclude(recording: Recording, set: ProcessSet, whole: NeedWhole): Promise<Conclusions> {
-  await breath();
+async function conclude(
+  recording: Recording,
+  set: ProcessSet,
+  whole: NeedWhole,
+  pause: () => Promise<void>,
+): Promise<Conclusions> {
+  await pause();
   const operations = [...tagKeys(set).keys()].flatMap((key) =>
     operationsOf(set, { tags: [key] }).flatMap((operation) => {
       const value = operation.tags.get(key);
       return value === undefined ? [] : [{ key, value, operation }];
     }),
   );
-  await breath();
+  await pause();
   const material = gather(recording, canShare(recording, set) ? { processes: set } : {});
   for (const { file, node, why, lines, whole: lost } of material.unread ?? []) {
     // in the words of whoever read it before
     if (lost || lines > 0) whole(`${path.join(recording.path, nodeFolder(node), file)}: ${why}`, !lost);
   }
   return { operations, report: report(material), measured: await measuredRecordings([recording])[0]!.measured() };
-}
-
-async function threadsOf(recording: Recording, set: ProcessSet, whole: NeedWhole): Promise<AllThreads> {
-  await breath();
-  return readAllThreads(recording, set, (_, damage) => needReadable(damage, whole));
 }
 
 /** The report reads processes once more where it takes samples from statistics, or where there is trouble to tell of. */
@@ -197,13 +197,18 @@ async function store(
   const job = await storeJob(database, recording, set);
   const number = { columns: ['job'], write: (to) => to.bigint(job) } satisfies Written;
   // the database stores while more is read
-  const [threads] = await both(
-    threadsOf(recording, set, whole),
+  const threads = await beside(
+    database,
     copyIn(database, 'processes', set.length, [number, ...processColumns(set)]),
+    async (pause) => {
+      await pause();
+      return readAllThreads(recording, set, (_, damage) => needReadable(damage, whole));
+    },
   );
-  const [{ operations, report, measured }] = await both(
-    conclude(recording, set, whole),
+  const { operations, report, measured } = await beside(
+    database,
     copyIn(database, 'threads', threads.length, [number, ...threadColumns(threads)]),
+    (pause) => conclude(recording, set, whole, pause),
   );
   await copyIn(database, 'operations', operations.length, [number, ...operationColumns(operations)]);
   await storeHosts(database, job, recording);
@@ -224,12 +229,16 @@ async function store(
   return { job, threads: threads.length };
 }
 
-/** Both have ended before the failure of one is told; that of the second comes first. */
-async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
-  const [one, other] = await Promise.allSettled([first, second]);
-  if (other.status === 'rejected') throw other.reason;
-  if (one.status === 'rejected') throw one.reason;
-  return [one.value, other.value];
+/** Works beside a copy. Both have ended before the failure of one is told; that of the copy comes first. */
+async function beside<T>(
+  database: Database,
+  copy: Promise<void>,
+  work: (pause: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const [copied, worked] = await Promise.allSettled([copy, work(pausesOf(database, copy))]);
+  if (copied.status === 'rejected') throw copied.reason;
+  if (worked.status === 'rejected') throw worked.reason;
+  return worked.value;
 }
 
 async function storeUsers(database: Database, job: Job, set: ProcessSet): Promise<void> {
@@ -308,6 +317,3 @@ async function storeHosts(database: Database, job: number, { job: facts, nodes }
     [names, known],
   );
 }
-
-/** Lets go of the processor for what waits to be sent. */
-const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
