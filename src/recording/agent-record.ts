@@ -79,7 +79,6 @@ export const AGENT_NEEDS = {
   scope: { members: '' },
   tables: [],
   unmeasured: [],
-  written: [],
   ticks: 0,
   late_ticks: 0,
   missed_ticks: 0,
