@@ -42,7 +42,7 @@ function newRecording(spool: string, name: string, changes: Parameters<typeof jo
   fs.mkdirSync(folder, { recursive: true });
   fs.writeFileSync(path.join(spool, name, 'job.json'), JSON.stringify(jobOf(changes)));
   const tables = [diskTable, agentTable, processTable];
-  fs.writeFileSync(path.join(folder, 'agent.json'), JSON.stringify(agentOf('c1', tables)));
+  fs.writeFileSync(path.join(folder, 'agent.json'), JSON.stringify({ ...agentOf('c1', tables), written: ['disk'] }));
   return folder;
 }
 
@@ -74,7 +74,7 @@ test('every value of a recording, what is known of its job, and its records', { 
     { time: START + 9e6, action: 'end', name: 'epoch "1"' },
   ]);
   const sink = openVictoriaSink({ url: server.url, spool, streams: spoolStreams(spool), processCpuSeconds: 1 });
-  await sink.close(20);
+  await sink.close(120);
   assert.equal(sink.trouble, undefined);
 
   const all = await everything(server);
@@ -148,7 +148,7 @@ test('what a node records of itself has no job', { skip }, async (t) => {
     streams: spoolStreams(spool),
     labels: [['cluster', 'alps']],
   });
-  await sink.close(20);
+  await sink.close(120);
   const all = await everything(server);
   assert.deepEqual(
     of(all, { __name__: 'tacho_disk_read_bytes_total', disk: 'sda' }).map(({ metric, values }) => [metric, values]),
@@ -192,7 +192,7 @@ test('kill -9 of VictoriaMetrics in the middle, three times: every sample is the
   sink = open();
   await write(1);
   await writer.close();
-  await sink.close(30);
+  await sink.close(120);
   assert.equal(sink.trouble, undefined);
 
   const [sda] = await everything(server, 'tacho_disk_read_bytes_total{disk="sda"}');
@@ -220,13 +220,18 @@ test('what was sent counts as stored only when it has settled, the records last'
   await appendRows(folder, diskTable, diskRows(5));
   await appendRows(folder, agentTable, agentRows(5));
   const streams = spoolStreams(spool);
-  const sink = openVictoriaSink({ url: server.url, spool, streams, intervalSeconds: 0.05, settleSeconds: 2 });
-  t.after(() => sink.close(0));
+  const open = (settleSeconds: number) =>
+    openVictoriaSink({ url: server.url, spool, streams, intervalSeconds: 0.05, settleSeconds });
   const [stream] = streams.list();
-  sink.wake();
+  const patient = open(3600);
+  patient.wake();
   while ((await everything(server)).length === 0) await sleep(50);
-  assert.equal(sink.stored(stream!, 'disk'), undefined);
-  assert.equal(sink.stored(stream!, 'agent'), undefined);
+  assert.equal(patient.stored(stream!, 'disk'), undefined);
+  assert.equal(patient.stored(stream!, 'agent'), undefined);
+  await patient.close(0);
+  const sink = open(2);
+  t.after(() => sink.close(0));
+  sink.wake();
   // nobody wakes it any more: it looks after what it has sent on its own
   while (sink.stored(stream!, 'agent') === undefined) await sleep(50);
   const end = { part: 1, bytes: fs.statSync(path.join(folder, 'disk.csv')).size };
@@ -248,7 +253,7 @@ test('an agent that is stopped and started again sends nothing twice while the s
   for (const from of [0, 20, 40]) {
     for (const row of rows.slice(from, from + 20)) writer.append(frameOf(diskTable, [row]));
     const sink = openVictoriaSink({ url: server.url, spool, streams });
-    await sink.close(20);
+    await sink.close(120);
     assert.equal(sink.stored(streams.list()[0]!, 'disk'), undefined);
   }
   await writer.close();
@@ -261,7 +266,7 @@ test('an agent that is stopped and started again sends nothing twice while the s
   await server.kill();
   await server.start();
   const sink = openVictoriaSink({ url: server.url, spool, streams });
-  await sink.close(20);
+  await sink.close(120);
   const [again] = await everything(server, 'tacho_disk_read_bytes_total{disk="sda"}');
   assert.equal(new Set(again?.timestamps).size, 30);
 });
