@@ -59,9 +59,16 @@ test('samples that happen to be close together make no peak', () => {
   const early = rate([0, 0.045, 1, 2], [0, 7, 7, 17])!;
   assert.deepEqual([early.max, early.min], [10, 0]);
   assert.equal(rate([0, 0.045], [0, 7]), undefined);
-  // what grew in the first cell is in no rate between cells: the peak is not below the mean all the same
+  // what grew in the first cell is a rate of its own if half an interval passed, and else one with the next cell
   const burst = rate([0.6, 1.4, 2], [0, 80, 82])!;
-  assert.deepEqual([burst.max, burst.mean, burst.min], [82 / 1.4, 82 / 1.4, 2 / 0.6]);
+  assert.deepEqual([burst.max.toFixed(9), burst.max_time, burst.min], ['100.000000000', 1.4e6, 2 / 0.6]);
+  const briefly = rate([0.6, 1, 2, 3], [0, 80, 81, 82])!;
+  assert.deepEqual([briefly.max, briefly.max_time, briefly.min], [81 / 1.4, 2e6, 1]);
+  assert.deepEqual([briefly.p05, briefly.p95], [1, 1], 'percentiles are of whole cells');
+  // so is what grew at the end: a tick was late
+  const hasty = rate([0, 1, 2.4, 2.6], [0, 10, 24, 44])!;
+  assert.deepEqual([hasty.max, hasty.max_time, hasty.min], [34 / 1.6, 2.6e6, 10]);
+  assert.equal(rate([0.4, 0.6], [0, 7]), undefined, 'too close together, in two cells');
   const short = rate([0.6, 1.3], [0, 7])!;
   assert.deepEqual([short.max, short.min, short.p50], [10, 10, 10]);
   // a tick that came so late that the next was due: one rate for both, and the first sample just before a tick none
@@ -248,4 +255,24 @@ test('weighted percentiles are those of values repeated by their weight', () => 
   // orders that defeat simple pivots
   const organ = Float64Array.from({ length: 5000 }, (_, i) => Math.min(i, 5000 - i));
   assert.deepEqual(weightedQuantiles(organ, new Float64Array(5000).fill(1), 5000, [0.5, 0.95]), [1250, 2375]);
+});
+
+test('no peak is below the mean: every growth is in some rate', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.integer({ min: 1, max: 1700 }), fc.integer({ min: 0, max: 100 })), { minLength: 1 }),
+      (steps) => {
+        const times = [0];
+        const total = [0];
+        for (const [time, grown] of steps) {
+          times.push(times.at(-1)! + time / 1000);
+          total.push(total.at(-1)! + grown);
+        }
+        const { rate } = column({ ...batchOf(times, { total }), interval_seconds: 1 }, 'total');
+        if (rate === undefined) return;
+        assert.ok(rate.max >= rate.mean * (1 - 1e-9) && rate.min <= rate.mean * (1 + 1e-9), JSON.stringify(rate));
+      },
+    ),
+    { numRuns: 500 },
+  );
 });

@@ -2,7 +2,7 @@ import type { Column, Table } from '../table/table.ts';
 import type { Batch } from './batch.ts';
 import { isOlder } from './process-part.ts';
 import { quantiles, sortedQuantiles, weightedQuantiles } from './quantiles.ts';
-import { cellOf } from './rate-cells.ts';
+import { cellOf, isShort } from './rate-cells.ts';
 import type { SeriesStatistics, Statistics, TableStatistics } from './statistics.ts';
 
 /** More processes than this are not described one by one: those with the most CPU time are. */
@@ -275,37 +275,55 @@ function measureGrowth(count: number, sparse: boolean, interval: number): Pick<S
   let max = Number.NEGATIVE_INFINITY;
   let maxTime = Number.NaN;
   let found = 0;
-  // the last sample of the cell before, and what was grown until then
+  const look = (rate: number, time: number): void => {
+    if (rate < min) min = rate;
+    if (rate > max) {
+      max = rate;
+      maxTime = time;
+    }
+  };
+  const rateOf = (grown: number, from: number, to: number): number => grown / ((times[to]! - times[from]!) / 1e6);
+  // the last sample of the cell before, what was grown until then, and the same of the cell before that
   let last = cells ? -1 : 0;
   let until = 0;
+  let second = -1;
+  let secondUntil = 0;
+  let begun = false;
   for (let i = cells ? 0 : 1; i < count; i++) {
     if (i > 0) increase += grownAt(values, i);
     // another sample follows in the same cell
     const near = cells && i + 1 < count && times[i + 1]! - times[i]! < interval * 1000;
     if (near && cellOf(times[i + 1]!, interval) === cellOf(times[i]!, interval)) continue;
+    if (cells && !begun && !isShort(times[0]!, times[i]!, interval)) {
+      begun = true;
+      look(rateOf(increase, 0, i), times[i]!);
+    }
+    const before = until;
     let from = last;
     let grown = increase - until;
     last = i;
     until = increase;
     if (from < 0) continue;
+    if (cells && i + 1 === count && isShort(times[from]!, times[i]!, interval)) {
+      // the end is counted with the cell before it
+      if (second >= 0) look(rateOf(increase - secondUntil, second, i), times[i]!);
+      break;
+    }
+    second = from;
+    secondUntil = before;
     for (; from > 0 && times[i]! - times[from]! < shortest; from--) grown += grownAt(values, from);
-    const span = times[i]! - times[from]!;
-    if (span < shortest) continue;
-    const rate = grown / (span / 1e6);
+    if (times[i]! - times[from]! < shortest) continue;
+    const rate = rateOf(grown, from, i);
     rates[found] = rate;
     if (sparse) spare[found] = weights[i - 1]!;
     found++;
-    if (rate < min) min = rate;
-    if (rate > max) {
-      max = rate;
-      maxTime = times[i]!;
-    }
+    look(rate, times[i]!);
   }
   const seconds = (times[count - 1]! - times[0]!) / 1e6;
   const mean = increase / seconds;
   if (found === 0) {
-    // all samples are in one cell: one rate over all of them, if they are not too close together
-    if (!cells || !(seconds * 2000 >= interval)) return { increase };
+    // no two cells: one rate over all samples, if they are not too close together
+    if (!cells || isShort(times[0]!, times[count - 1]!, interval)) return { increase };
     return {
       increase,
       rate: { min: mean, max: mean, max_time: times[count - 1]!, mean, p05: mean, p50: mean, p95: mean },
@@ -318,7 +336,7 @@ function measureGrowth(count: number, sparse: boolean, interval: number): Pick<S
         ? weightedQuantiles(rates, spare, found, THREE)
         : quantiles(rates, found, THREE)
   ) as [number, number, number];
-  // what grew in the first cell is in no rate between cells, but in the mean, and no peak is below that
+  // a first step that is too short for a rate is in none in a sparse table, but in the mean
   return {
     increase,
     rate: { min: Math.min(min, mean), max: Math.max(max, mean), max_time: maxTime, mean, p05, p50, p95 },

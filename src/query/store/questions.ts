@@ -1,5 +1,6 @@
 import { cellEnd } from '../../recording/rate-cells.ts';
 import type { Table } from '../../table/table.ts';
+import { cellRates, firstRate, lastRate, NAME } from './cell-rates.ts';
 import type { Labels, Store } from './client.ts';
 import { columnsByMetric } from './columns.ts';
 import { chunks, duration, selector, type Which } from './selector.ts';
@@ -48,9 +49,6 @@ const PLAIN = [
 /** A query is at most 16 KiB long; the names of metrics are most of it. */
 const NAMES_IN_QUERY = 100;
 
-/** A calculation names them three times. */
-const NAMES_IN_CALCULATION = 40;
-
 /** Points of a subquery that every store allows for a series, and that one with little memory has room for at once. */
 const MOST_POINTS = 50_000;
 const POINTS_AT_ONCE = 1e6;
@@ -82,7 +80,7 @@ export async function askTable(asked: Asked): Promise<Told[]> {
     first: Math.round(Math.min(...[...told.values()].map(({ values }) => values.get('tfirst_over_time')!)) * 1000),
     last: Math.round(Math.max(...[...told.values()].map(({ values }) => values.get('tlast_over_time')!)) * 1000),
   };
-  for (const names of chunks(counters, NAMES_IN_CALCULATION)) await askCounters(asked, names, span, told);
+  for (const names of chunks(counters, NAMES_IN_QUERY)) await askCounters(asked, names, span, told);
   if (asked.table.sparse === true) {
     for (const names of chunks(
       there.map(([name]) => name),
@@ -159,10 +157,43 @@ async function askCounters(asked: Asked, names: readonly string[], span: Span, t
   const { grid, end, nodes, ahead } = cells ?? gridOf(asked, names, span, told);
   for (const some of nodes) {
     const part = { ...asked, nodes: some };
-    const rates = cells === undefined ? newestRates(part, names, ahead) : cellRates(part, names, ahead, span);
+    const about = { ...asked, series: seriesOf(part, names), ahead, back: span.last - span.first + asked.every };
+    const { given, rates } =
+      cells === undefined ? { given: '', rates: newestRates(part, names, ahead) } : cellRates(about);
     const extremes = `"tmax_over_time"${byNeighbours ? '' : ', "min_over_time", "max_over_time"'}`;
-    await ask(part, `aggr_over_time((${extremes}), (${rates})${grid})`, end, 'rollup', told, 'rate_');
-    await ask(part, `quantiles_over_time("phi", 0.05, 0.5, 0.95, (${rates})${grid})`, end, 'phi', told, 'rate_');
+    await ask(part, `${given} aggr_over_time((${extremes}), (${rates})${grid})`, end, 'rollup', told, 'rate_');
+    const quantiles = `quantiles_over_time("phi", 0.05, 0.5, 0.95, (${rates})${grid})`;
+    await ask(part, `${given} ${quantiles}`, end, 'phi', told, 'rate_');
+  }
+  if (cells?.all === true) await askEdges(asked, names, told);
+}
+
+/** So many cells around a first or last sample hold what its rate is made of, unless many ticks were missed. */
+const CELLS_AROUND = 5;
+
+/** The rates at the beginning and at the end of each series: where the cells are in which some series begin or end. */
+async function askEdges(asked: Asked, names: readonly string[], told: Map<string, Told>): Promise<void> {
+  const { every } = asked;
+  const wanted = new Set(names);
+  const all = [...told.values()].filter(({ labels }) => wanted.has(labels.__name__!));
+  const moments = (what: string): Span => {
+    const times = all.map(({ values }) => Math.round(values.get(what)! * 1000));
+    return { first: Math.min(...times), last: Math.max(...times) };
+  };
+  const around = CELLS_AROUND * every;
+  const begin = moments('tfirst_over_time');
+  const end = moments('tlast_over_time');
+  for (const [prefix, rateOf, span] of [
+    ['begin_', firstRate, { first: begin.first, last: begin.last + around }],
+    ['end_', lastRate, { first: end.first - around, last: end.last }],
+  ] as const) {
+    const { grid, end: at, nodes, ahead } = cellsOf(asked, names, { ...span, first: span.first - every }, told);
+    for (const some of nodes) {
+      const part = { ...asked, nodes: some };
+      const { given, rates } = rateOf({ ...asked, series: seriesOf(part, names), ahead, back: around + every });
+      const extremes = '"tmax_over_time", "min_over_time", "max_over_time"';
+      await ask(part, `${given} aggr_over_time((${extremes}), (${rates})${grid})`, at, 'rollup', told, prefix);
+    }
   }
 }
 
@@ -170,20 +201,6 @@ async function askCounters(asked: Asked, names: readonly string[], span: Span, t
 function newestRates(asked: Asked, names: readonly string[], ahead: number): string {
   return `irate(${seriesOf(asked, names)}[${duration(asked.every)}] offset -${duration(ahead)}) keep_metric_names`;
 }
-
-/** From the last sample of a cell to that of the next, as in recordings. Sums of series of several names need these as a label. */
-function cellRates(asked: Asked, names: readonly string[], ahead: number, { first, last }: Span): string {
-  const { every } = asked;
-  const series = seriesOf(asked, names);
-  const named = (expression: string): string => `label_copy(${expression} keep_metric_names, "__name__", "${NAME}")`;
-  const cell = `${series}[${duration(every)}] offset -${duration(ahead)}`;
-  const before = `${series}[${duration(last - first + every)}] offset ${duration(every - ahead)}`;
-  const seconds = `(${named(`tlast_over_time(${cell})`)} - ${named(`tlast_over_time(${before})`)})`;
-  return `${named(`increase(${cell})`)} / ${seconds}`;
-}
-
-/** The label that holds the name of a metric in a calculation. */
-const NAME = 'tacho_metric';
 
 /** A grid whose points are the multiples in the middles of cells: of those that another one with samples precedes. */
 function cellsOf(

@@ -159,13 +159,17 @@ function growthOf(
   const one = !values.has('rate_max');
   if (!(seconds > 0) || (one && (sparse || !(seconds * 2000 >= every)))) return { increase };
   const [min, max] = one ? [mean, mean] : [real('rate_min'), real('rate_max')];
+  const edges = one ? [] : ['begin', 'end'].filter((edge) => values.has(`${edge}_max`));
+  const lowest = Math.min(min, mean, ...edges.map((edge) => real(`${edge}_min`)));
+  const highest = Math.max(max, mean, ...edges.map((edge) => real(`${edge}_max`)));
+  const peak = edges.find((edge) => real(`${edge}_max`) === highest && highest > max) ?? 'rate';
   const between = (what: string): number => (values.has(what) ? Math.min(max, Math.max(min, real(what))) : max);
   return {
     increase,
     rate: {
-      min: Math.min(min, mean),
-      max: Math.max(max, mean),
-      max_time: Math.round(at(one ? 'tlast_over_time' : 'rate_tmax') * 1e6),
+      min: lowest,
+      max: highest,
+      max_time: Math.round(at(one ? 'tlast_over_time' : `${peak}_tmax`) * 1e6),
       mean,
       p05: between('rate_0.05'),
       p50: between('rate_0.5'),
