@@ -135,9 +135,7 @@ test('sealed, a recording of a minute is smaller and says all it said before', a
   assert.deepEqual(fs.readdirSync(node).sort(), ['agent.json', 'disk.csv.zst', 'load.csv.zst', 'tables.json.zst']);
   assert.ok(bytes() < before.bytes / 2, `${bytes()} of ${before.bytes} bytes`);
   assert.deepEqual(contents(folder), before.contents);
-  const { written, ...agent } = openRecording(folder).nodes[0]!.agent!;
-  assert.deepEqual({ ...agent, written: before.agent!.written }, before.agent);
-  assert.deepEqual(written, ['disk', 'load']);
+  assert.deepEqual(openRecording(folder).nodes[0]!.agent, { ...before.agent, written: ['disk', 'load'] });
   assert.deepEqual(verifyRecording(folder), []);
   // also without agent.json the tables are known
   fs.rmSync(path.join(node, 'agent.json'));

@@ -10,7 +10,7 @@ import { isParquet, packedName, parquetName, statisticsName, type TableFiles, ta
 import { cpuColumns, measure, measureColumn, measureSeries } from './measure.ts';
 import type { NodeRecording, Recording } from './open.ts';
 import { packCsv } from './packed-csv.ts';
-import { ParquetWriter, parquetColumns, tableMetadata } from './parquet/write.ts';
+import { ParquetWriter, packedMetadata, parquetColumns } from './parquet/write.ts';
 import { type ReadBatch, readTable } from './read.ts';
 import { type StatisticsFile, writeStatistics } from './statistics-file.ts';
 import { syncFolder, writeSynced } from './synced.ts';
@@ -203,7 +203,9 @@ interface Targets {
   statistics: string;
 }
 
-/** Larger tables become Parquet files whatever the size: these are quicker to read in part. */
+/** Longer tables are smaller as Parquet files: what these take for a column weighs less than what they save on it. */
+const MOST_PACKED_ROWS = 1200;
+/** Larger ones are quicker to read in part. */
 const MOST_PACKED_VALUES = 1 << 18;
 /** So many are read in the time in which their statistics would be. */
 const MOST_UNMEASURED_VALUES = 1 << 15;
@@ -227,7 +229,7 @@ function writeTable(
   refuseBroken(files, first);
   const { table, rows, damage } = first;
   const values = rows * table.columns.length;
-  const few = whole && values <= MOST_PACKED_VALUES && options.parquet !== true;
+  const few = whole && rows <= MOST_PACKED_ROWS && values <= MOST_PACKED_VALUES && options.parquet !== true;
   const csv = few && isDescribed(node, table) && !isParquet(files.sealed) ? packCsv(first) : undefined;
   const short = damage.map((d) => ({ ...d, file: path.basename(d.file) }));
   const known = (statistics: StatisticsFile): StatisticsFile =>
@@ -268,7 +270,7 @@ function writeParquet(
   const head = whole ? first : readAgain(node, name, describing, rows);
   const measured = measureSeries(head);
 
-  const writer = new ParquetWriter(target, parquetColumns(table), rows, { metadata: tableMetadata(table) });
+  const writer = new ParquetWriter(target, parquetColumns(table), rows, { metadata: packedMetadata(table) });
   try {
     writer.column('time', head.time);
     for (const [column, texts] of head.texts) writer.column(column, texts);

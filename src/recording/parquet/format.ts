@@ -8,5 +8,7 @@ export const PageType = { DICTIONARY: 2, DATA_V2: 3 } as const;
 export const MAGIC = 'PAR1';
 /** Under this key a file's footer holds the table's description as JSON. */
 export const TABLE_KEY = 'tacho.table';
+/** Under this one the same, compressed with zstd, in base64. */
+export const PACKED_TABLE_KEY = 'tacho.table.zst';
 
 export type ParquetType = 'time' | 'key' | 'int' | 'float' | 'text';

@@ -6,7 +6,7 @@ import { guessColumn } from '../describe.ts';
 import { Rows } from '../rows.ts';
 import { SMALL_BYTES } from '../statistics-file.ts';
 import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDouble } from './decode.ts';
-import { Codec, Encoding, MAGIC, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
+import { Codec, Encoding, MAGIC, PACKED_TABLE_KEY, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
 import { type ReadStruct, ThriftReader } from './thrift.ts';
 
 export interface ParquetChunk {
@@ -55,9 +55,18 @@ export function readFooter(fd: number, size: number): ParquetFooter {
     const optional = element[3] === Repetition.OPTIONAL;
     return { name: text(element[4]), type: element[1] as number, optional, chunks };
   });
-  const described = ((footer[5] ?? []) as ReadStruct[]).find((pair) => text(pair[1]) === TABLE_KEY);
+  const described = description((footer[5] ?? []) as ReadStruct[]);
   const facts: ParquetFooter = { rows: footer[3] as number, columns };
-  return described === undefined ? facts : { ...facts, table: JSON.parse(text(described[2])) as Table };
+  return described === undefined ? facts : { ...facts, table: JSON.parse(described) as Table };
+}
+
+function description(pairs: readonly ReadStruct[]): string | undefined {
+  for (const pair of pairs) {
+    const key = text(pair[1]);
+    if (key === TABLE_KEY) return text(pair[2]);
+    if (key === PACKED_TABLE_KEY) return zstdDecompressSync(Buffer.from(text(pair[2]), 'base64')).toString();
+  }
+  return undefined;
 }
 
 export interface ParquetOptions {
