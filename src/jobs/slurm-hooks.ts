@@ -8,6 +8,8 @@ export type Hook = 'prolog' | 'epilog' | 'task-prolog' | 'conf';
 const CONF = `# Tacho: every node tells its agent of each job as soon as the job has the node
 Prolog=/etc/slurm/prolog.d/*
 Epilog=/etc/slurm/epilog.d/*
+# of two lines with one name Slurm may take the last alone: where there are such lines already, make one of both
+# (Contain and X11 include Alloc)
 PrologFlags=Alloc
 # told apart exactly, daemons included, when Slurm has a cgroup for each job:
 # ProctrackType=proctrack/cgroup
