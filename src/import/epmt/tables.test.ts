@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { readCsv } from './csv.ts';
+import { ProcessRows } from './rows.ts';
+import { metricsOf, tablesOf } from './tables.ts';
+import { CSV_COLUMNS, csvText, JOB_START, madeProcess } from './test-archive.ts';
+
+test('processes come by pid, start and end, and each once', () => {
+  const pid = fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constantFrom(2 ** 22, 2 ** 31, 2 ** 32));
+  const process = fc.tuple(pid, fc.nat(3), fc.nat(3));
+  fc.assert(
+    fc.property(fc.array(process, { minLength: 1, maxLength: 30 }), (given) => {
+      const made = given.map(([id, after, lasted]) =>
+        madeProcess(id, { start: JOB_START + after, end: JOB_START + after + lasted }),
+      );
+      const rows = new ProcessRows();
+      readCsv({ name: 'c1-papiex-1-0.csv', bytes: csvText(made, CSV_COLUMNS[41]) }, rows);
+      const { processes, threads } = tablesOf(rows, metricsOf(rows), Uint32Array.from(made.keys()));
+      const distinct = [...new Map(given.map((each) => [each.join(' '), each])).values()];
+      const expected = distinct
+        .sort(([a, s, d], [b, t, e]) => a - b || s - t || d - e)
+        .map(([id, after, lasted]) => [String(id), String(JOB_START + after), JOB_START + after + lasted]);
+      for (const batch of [processes, threads]) {
+        const text = (name: string, row: number): string => {
+          const { codes, values } = batch.texts.get(name)!;
+          return values[codes[row]!]!;
+        };
+        const found = Array.from(batch.time, (end, row) => [text('pid', row), text('start', row), end]);
+        assert.deepEqual(found, expected);
+      }
+    }),
+  );
+});
