@@ -176,6 +176,8 @@ function configuration(folder: string, port: number, controller: number): Settin
     'transaction.state.log.num.partitions': 3,
     'group.initial.rebalance.delay.ms': 0,
     'log.segment.bytes': 16 << 20,
+    // half a minute after its start a broker removes what is older than a week, and rows of tests are of 2023
+    'log.retention.ms': -1,
     'log.cleaner.dedupe.buffer.size': 4 << 20,
     // a broker that was killed may come back at once
     'broker.session.timeout.ms': 2000,
