@@ -15,7 +15,7 @@ test('processes come by pid, start and end, and each once', () => {
         madeProcess(id, { start: JOB_START + after, end: JOB_START + after + lasted }),
       );
       const rows = new ProcessRows();
-      readCsv({ name: 'c1-papiex-1-0.csv', bytes: csvText(made, CSV_COLUMNS[41]) }, rows);
+      readCsv({ name: 'c1-papiex-1-0.csv', bytes: Buffer.from(csvText(made, CSV_COLUMNS[41])) }, rows);
       const { processes, threads } = tablesOf(rows, metricsOf(rows), Uint32Array.from(made.keys()));
       const distinct = [...new Map(given.map((each) => [each.join(' '), each])).values()];
       const expected = distinct
