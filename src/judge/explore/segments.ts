@@ -95,8 +95,8 @@ const NUMBERS: Scale = {
   read: (name) => (/^\d{1,15}$/.test(name) ? Number(name) : undefined),
   write: String,
 };
-/** Meant as a day, whether or not a calendar has it. */
-const DAY = /^\d{4}-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])$/;
+/** Meant as a day, or an hour of one, whether or not a calendar has it. */
+const DAY = /^\d{4}-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])(?:T?(?:[01]\d|2[0-4])(?:[0-5]\d)?)?$/;
 const LEAP_DAY = /^\d{4}-?02-?29$/;
 
 export interface Spacing {
