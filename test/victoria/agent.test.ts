@@ -61,7 +61,15 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
   await server.kill();
   await sleep(700);
   await server.start();
-  await sleep(1500);
+  const restarted = Date.now();
+  /** When the newest sample that the server has was taken, in milliseconds. */
+  const newest = async (): Promise<number> => {
+    await server.flush();
+    const answer = await fetch(`${server.url}/api/v1/export?match[]=tacho_loadavg_load1`);
+    const lines = (await answer.text()).split('\n').filter((line) => line !== '');
+    return Math.max(0, ...lines.flatMap((line) => (JSON.parse(line) as Series).timestamps));
+  };
+  while ((await newest()) < restarted) await sleep(100);
 
   const text = await (await fetch(address)).text();
   const { stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
@@ -75,6 +83,12 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
   await over;
 
   // what was taken last can be asked for a moment later
+  const taken = fs
+    .globSync('*/job.json', { cwd: spool })
+    .flatMap((file) => openRecording(path.join(spool, path.dirname(file))).nodes)
+    .flatMap((node) => (node.tables.has('loadavg') ? [...readTable(node, 'loadavg', { columns: [] }).time] : []));
+  const last = Math.floor(Math.max(...taken) / 1000);
+  for (let i = 0; i < 600 && (await newest()) < last; i++) await sleep(100);
   await sleep(2000);
   await server.flush();
   const answer = await fetch(`${server.url}/api/v1/export?match[]=${encodeURIComponent('{node="c1"}')}`);
