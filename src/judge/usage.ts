@@ -92,9 +92,14 @@ function addedUp({ leftOut, range }: Material, node: NodeMaterial): number | und
   return grown === undefined ? undefined : (grown + (range === undefined ? total!.first : 0)) / 1e6;
 }
 
-/** Of a cgroup that was made for this very run: what was used before its first sample. */
-function usedBefore({ range }: Material, { agent }: NodeMaterial, usage: Statistics): number {
-  return range === undefined && agent?.service === true ? usage.first : 0;
+/** Of a cgroup that was made with the job: what was used before its first sample. */
+function usedBefore({ job, range }: Material, node: NodeMaterial, usage: Statistics): number {
+  const { agent } = node;
+  if (range !== undefined || agent?.service !== true) return 0;
+  if (!job.restart) return usage.first;
+  // the run before may have left its cgroup behind: then it holds more than this one can have used so far
+  const began = seriesOf(node, 'cgroup', { cgroup: '.' })[0]!.start;
+  return usage.first <= (began - job.start) * agent.facts.cpus ? usage.first : 0;
 }
 
 /** A cgroup may be gone before its last sample, or be there after the first processes: then records know more. */
