@@ -16,7 +16,7 @@ export interface Answer {
 
 /** Runs `./tacho …` and waits for its end. */
 export function tacho(args: readonly string[], options: Partial<SpawnSyncOptionsWithStringEncoding> = {}): Answer {
-  const done = spawnSync(TACHO, args, { encoding: 'utf8', timeout: 120_000, ...options });
+  const done = spawnSync(TACHO, args, { encoding: 'utf8', timeout: 300_000, ...options });
   return { code: done.status, signal: done.signal, out: done.stdout, err: done.stderr };
 }
 
