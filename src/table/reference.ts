@@ -11,7 +11,7 @@ const HEAD = `# The metric reference
 
 Made by \`npm run docs\` from the table definitions in src/sources/; do not edit it.
 
-Each table is a file of the recording: \`node=<name>/<table>.csv\` while it is written, \`<table>.parquet\` when sealed.
+Each table is a file of the recording: \`node=<name>/<table>.csv\` while it is written, \`<table>.parquet\` (small ones: \`<table>.csv.zst\`) when sealed.
 Its columns are \`time\` (microseconds since 1970, UTC), the keys, then the columns below. A value that could not be read is
 empty. A *gauge* is a level at that time, a *counter* only grows and its differences matter, an *info* describes.
 `;

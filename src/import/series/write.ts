@@ -4,6 +4,7 @@ import { Fault, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
 import type { AgentRecord } from '../../recording/agent-record.ts';
 import type { Batch } from '../../recording/batch.ts';
+import { statisticsName } from '../../recording/files.ts';
 import type { Job } from '../../recording/job.ts';
 import { measure } from '../../recording/measure.ts';
 import { nodeFolder } from '../../recording/node-folder.ts';
@@ -42,7 +43,7 @@ export class SealedRecording {
     const sealed = path.join(folder, `${name}.parquet`);
     const bytes = writeParquet(sealed, batch);
     const statistics = measure(interval > 0 ? { ...batch, interval_seconds: interval } : batch);
-    writeStatistics(path.join(folder, `${name}.stats.json`), statistics, sealed);
+    writeStatistics(path.join(folder, statisticsName(name)), statistics, sealed);
     this.rows += batch.rows;
     return bytes;
   }
