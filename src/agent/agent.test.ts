@@ -163,3 +163,16 @@ test('in a process that does other things, a recording costs what was used since
   await agent.stop('stopped');
   assert.ok(agent.record.cost.cpu_seconds <= used() - before, `${agent.record.cost.cpu_seconds}`);
 });
+
+test('what can be read in the end is no longer noted, and what is noted later is said', async (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  const agent = new Agent({ folder, node: 'n', host: new Host(), facts, intervalSeconds: 1 });
+  agent.note({ table: 'cgroup', what: 'cgroup', why: 'not there yet' });
+  agent.start();
+  agent.unnote('cgroup');
+  agent.note({ table: 'process', what: 'process', why: 'later' });
+  await agent.stop('stopped');
+  const { unmeasured } = JSON.parse(fs.readFileSync(path.join(folder, 'agent.json'), 'utf8')) as AgentRecord;
+  assert.deepEqual(unmeasured, [{ table: 'process', what: 'process', why: 'later' }]);
+});

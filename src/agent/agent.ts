@@ -165,6 +165,12 @@ export class Agent {
     this.options.host.note(note);
   }
 
+  /** What could not be read of a table may be there now. */
+  unnote(table: string): void {
+    const { notes } = this.options.host;
+    notes.splice(0, notes.length, ...notes.filter((note) => note.table !== table));
+  }
+
   /** Takes the first sample at once, then one at every tick. */
   start(): void {
     this.save();

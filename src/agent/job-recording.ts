@@ -246,7 +246,7 @@ export function recordJob(
       const look = (): void => {
         // a job has a cgroup only while a step of it runs here
         if (over || !host.exists(found.folder)) return;
-        agent.record.unmeasured = agent.record.unmeasured.filter(({ table }) => table !== 'cgroup');
+        agent.unnote('cgroup');
         agent.reopen(counting, limited(found));
       };
       setTimeout(look, wait).unref();
