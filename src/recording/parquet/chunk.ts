@@ -186,7 +186,8 @@ function dictionary(dense: Dense, { type, optional, quick }: Form): Chunk | unde
   // whoever is quick has looked already
   if (!quick && mostlyDistinct(values)) return undefined;
   const most = Math.min(LARGEST_DICTIONARY, Math.max(16, values.length >> 1));
-  const coded = type === 'int' && max - min < LARGEST_DICTIONARY ? codedNear(values, min, max) : codedAny(values, most);
+  const near = type === 'int' && max - min < Math.min(LARGEST_DICTIONARY, 2 * values.length);
+  const coded = near ? codedNear(values, min, max) : codedAny(values, most);
   if (coded === undefined || coded.distinct.length > most) return undefined;
   const { distinct, indexes } = coded;
   scratch.length = 0;
