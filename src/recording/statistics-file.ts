@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
-import { crc32, zstdDecompressSync } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import type { Damage } from './csv-read.ts';
-import { packText } from './pack-text.ts';
+import { packText, unpackText } from './pack-text.ts';
 import { restored, shortened } from './short-statistics.ts';
 import type { TableStatistics } from './statistics.ts';
 
@@ -38,7 +38,7 @@ export function statisticsBytes(file: string, { series, ...rest }: StatisticsFil
 export function readStatistics(file: string): StatisticsFile | undefined {
   try {
     const bytes = fs.readFileSync(file);
-    const found = JSON.parse((file.endsWith('.zst') ? zstdDecompressSync(bytes) : bytes).toString());
+    const found = JSON.parse(file.endsWith('.zst') ? unpackText(bytes) : bytes.toString());
     found.series.forEach(restored);
     // JSON has no NaN: a table without rows has neither start nor end
     return { ...found, start: found.start ?? Number.NaN, end: found.end ?? Number.NaN };

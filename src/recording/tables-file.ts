@@ -1,9 +1,8 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { zstdDecompressSync } from 'node:zlib';
 import { code, Fault, reason } from '../base/fault.ts';
 import type { AgentRecord } from './agent-record.ts';
-import { packText } from './pack-text.ts';
+import { packText, unpackText } from './pack-text.ts';
 import { replaceJson } from './replace.ts';
 import { syncFolder, writeSynced } from './synced.ts';
 
@@ -16,7 +15,7 @@ type Tables = AgentRecord['tables'];
 export function readTables(folder: string, troubles: string[]): Tables | undefined {
   const file = path.join(folder, TABLES_FILE);
   try {
-    const { tables } = JSON.parse(zstdDecompressSync(fs.readFileSync(file)).toString()) as { tables: Tables };
+    const { tables } = JSON.parse(unpackText(fs.readFileSync(file))) as { tables: Tables };
     if (!Array.isArray(tables)) throw new SyntaxError('no list');
     return tables;
   } catch (error) {
