@@ -66,7 +66,7 @@ test('the same bytes each time, another seed gives others, and sealing changes n
 
   const live = await writeDemo({ folder: folder(t), ...small, live: true });
   const [sealedNode, liveNode] = [first, live].map((recording) => openRecording(recording).nodes[0]!);
-  assert.ok(fs.existsSync(path.join(sealedNode!.folder, 'gpu.parquet')));
+  assert.ok(fs.existsSync(path.join(sealedNode!.folder, 'gpu.csv.zst')));
   assert.ok(fs.existsSync(path.join(liveNode!.folder, 'gpu.csv')));
   for (const table of [...COUNTED, 'process', 'gpu_process', 'marker']) {
     const [a, b] = [sealedNode!, liveNode!].map((node) => readTable(node, table));
