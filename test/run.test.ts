@@ -401,7 +401,7 @@ test('a disk with too little room for the agent’s record: nothing is begun', {
 
 test('a recorder that was killed is said so at once, by report and list alike', async (t) => {
   const cwd = temporaryFolder(t);
-  const { command } = hold(cwd);
+  const { command, release } = hold(cwd);
   const child = spawn(TACHO, ['run', '-o', 'r', '--no-processes', '--interval', '0.2', '--', ...command], {
     cwd,
     stdio: 'ignore',
@@ -418,6 +418,8 @@ test('a recorder that was killed is said so at once, by report and list alike', 
   assert.deepEqual([listed.state, listed.job_state], ['ended', 'unknown']);
   assert.equal((listed.end - listed.start) / 1e6, summary.wall_seconds);
   assert.ok(Number.isInteger(job.end), `${job.end}`);
+  release();
+  await until('the command ends', () => lineCount(path.join(cwd, 'finished')) === 1);
 });
 
 const unbuilt =
