@@ -247,6 +247,20 @@ test('a stat that is cut off anywhere gives no row at all', (t) => {
   }
 });
 
+test('a shell that becomes a command of Tacho’s ends with the numbers that it had itself', (t) => {
+  const shell = { ...WORK, parent: 1, name: 'bash', command: ['bash', '-c', 'work; tacho mark end'], environment: {} };
+  const m = machine(t, [shell], {}, { ...NODE, members: { by: 'tree', pid: 100 } });
+  const [before] = m.at(0);
+  const own = { name: 'node', command: ['node', 'main.ts', 'mark', 'end'], environment: { TACHO_OWN: '1' } };
+  m.put({ ...shell, ...own, user: 990, rssPages: 20_000, schedule: [9_900_000_000, 1_500_999_999, 90] });
+  const [last, ...more] = m.at(1);
+  assert.deepEqual(
+    [last!.state, last!.name, last!.user_ms, last!.rss_bytes, more],
+    ['X', 'bash', before!.user_ms, before!.rss_bytes, []],
+  );
+  assert.deepEqual(m.at(2), []);
+});
+
 test('every column has a place of its own in the order of the table', () => {
   const frame = new Frame(processTable);
   assert.equal(frame.numberWidth, 22);

@@ -135,6 +135,8 @@ export const process: SourceKind = {
         numbers[at.MINOR] === stat.minorFaults &&
         numbers[at.RSS] === rss;
       const statusDue = time >= w.statusDue || w.statusDue - time > STATUS_MICROSECONDS;
+      // what has become Tacho's own keeps the numbers that it had as the job's
+      if (lookAtName(w, due || w.looks < 2)) return false;
       set(w, at.PPID, stat.parent);
       set(w, at.THREADS, stat.threads);
       set(w, at.USER, stat.user * TICK_MS);
@@ -148,7 +150,6 @@ export const process: SourceKind = {
         w.state = stat.state;
         changed = true;
       }
-      if (lookAtName(w, due || w.looks < 2)) return false;
       w.looks++;
       if (!quiet || due || statusDue) {
         if (!alone && lookAtSchedule(w) === GONE) return false;
