@@ -87,7 +87,9 @@ export async function recordCommand(
     throw error;
   });
   let command: RunningCommand | undefined;
-  const release = holdSignals((signal) => command?.kill(signal));
+  /** What came before we know the command's process. */
+  const early: NodeJS.Signals[] = [];
+  const release = holdSignals((signal) => void (command === undefined ? early.push(signal) : command.kill(signal)));
   try {
     job.start = Date.now() * 1000;
     const env: NodeJS.ProcessEnv = { ...process.env, TACHO_RECORDING: folder };
@@ -100,6 +102,7 @@ export async function recordCommand(
     discardRecording(folder);
     throw error;
   }
+  for (const signal of early) command.kill(signal);
   recorder.follow(command.pid);
   if (recorder.records !== undefined) {
     tellStart(recorder.records, { pid: command.pid, start: job.start, command: options.command, env: process.env });
