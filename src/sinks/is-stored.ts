@@ -3,9 +3,9 @@ import type { Sink } from './sink.ts';
 import type { StreamState } from './streams.ts';
 import { Tail } from './tail.ts';
 
-/** Whether a sink has stored everything of a stream that has ended. */
+/** Whether a sink has stored everything that there is of a stream, and, when it has ended, knows that. */
 export function isStored(sink: Sink, state: StreamState): boolean {
-  if (sink.done !== undefined) return sink.done(state);
+  if (state.ended && sink.done?.(state) === false) return false;
   for (const table of state.parts.keys()) {
     const tail = new Tail(state.folder, table);
     try {

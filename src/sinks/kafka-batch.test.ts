@@ -4,7 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { TableWriter } from '../recording/append.ts';
-import { KafkaCollector, type Stored } from './kafka-batch.ts';
+import { type KafkaBatch, KafkaCollector, type Stored } from './kafka-batch.ts';
 import type { Reached } from './kafka-journal.ts';
 import { spoolStreams } from './streams.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from './test-spool.ts';
@@ -84,6 +84,53 @@ test('definitions, jobs and nodes are told once, and again when they change', ()
     testRecording(spool, 'job-1', testJob('1', { name: 'other' }), testAgent('c1', { start: 1_700_000_000_000_000 }));
     assert.deepEqual(topics(1_002_000), ['tacho.jobs 1']);
     assert.deepEqual(topics(1_050_000), [node]);
+  } finally {
+    fs.rmSync(spool, { recursive: true });
+  }
+});
+
+test('a stream is done when it is stored where each table ends, which is said at once, and again when records change', async () => {
+  const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-batch-'));
+  try {
+    const agent = testAgent('c1', { start: 1_700_000_000_000_000, end: 1_700_000_010_000_000 });
+    const over = { state: 'completed', end: 1_700_000_010_000_000 } as const;
+    const folder = testRecording(spool, 'job-1', testJob('1', over), agent);
+    const writer = new TableWriter(folder, COUNTED);
+    writer.append(countedRows('a', 0, 10));
+    await writer.close();
+    const size = fs.statSync(path.join(folder, 'counted.csv')).size;
+    const journal = remembering();
+    const collector = new KafkaCollector(spool, naming, journal);
+    const [stream] = spoolStreams(spool).list();
+    const ends = (batch: KafkaBatch): unknown[] =>
+      batch.batches.flat().flatMap(({ topic, value }) => (topic === 'tacho.nodes' ? [JSON.parse(value!).end] : []));
+    const store = (batch: KafkaBatch): void => {
+      journal.take(batch.reached);
+      collector.stored(batch);
+    };
+    const end = { counted: { part: 1, bytes: size } };
+
+    const rows = collector.collect([stream!], false);
+    assert.deepEqual([rows.rows, rows.more, ends(rows)], [10, true, [undefined]]);
+    store(rows);
+    assert.equal(collector.isDone(stream!), false);
+    const failing = collector.collect([stream!], false);
+    assert.deepEqual(ends(failing).at(-1), end);
+    assert.equal(collector.isDone(stream!), false);
+    collector.failed();
+    const said = collector.collect([stream!], false);
+    assert.deepEqual([said.more, ends(said).at(-1)], [false, end]);
+    store(said);
+    assert.equal(collector.isDone(stream!), true);
+
+    const later = { ...stream!, job: { ...stream!.job, state: 'failed' as const } };
+    assert.equal(collector.isDone(later), false);
+    const again = collector.collect([later], false);
+    assert.ok(again.batches.flat().some(({ topic }) => topic === 'tacho.jobs'));
+    assert.deepEqual(ends(again).at(-1), end);
+    store(again);
+    collector.close();
+    assert.equal(collector.isDone(later), true);
   } finally {
     fs.rmSync(spool, { recursive: true });
   }

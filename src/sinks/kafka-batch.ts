@@ -25,6 +25,8 @@ export interface KafkaBatch {
   more: boolean;
   /** To be remembered once it is stored. */
   told: [key: string, what: string][];
+  /** Streams of which it says where they end. */
+  ends: Followed[];
 }
 
 /** Brokers refuse requests beyond 1 MiB for a partition, as they are configured by default. */
@@ -46,7 +48,8 @@ const ENDED_EVERY = 20;
 interface Followed {
   tails: Map<string, { tail: Tail; rows: KafkaRows; agent: AgentRecord | undefined }>;
   quiet: number;
-  endTold: boolean;
+  /** With what records it was said where each table ends, and whether that is stored. */
+  end?: { job: Job; agent: AgentRecord | undefined; stored: boolean } | undefined;
 }
 
 /** How far everything is stored. */
@@ -79,7 +82,15 @@ export class KafkaCollector {
 
   /** `all`: also those that seem to have ended long ago. */
   collect(streams: readonly StreamState[], all: boolean, now = Date.now()): KafkaBatch {
-    const batch: KafkaBatch = { batches: [[]], topics: new Map(), reached: {}, rows: 0, more: false, told: [] };
+    const batch: KafkaBatch = {
+      batches: [[]],
+      topics: new Map(),
+      reached: {},
+      rows: 0,
+      more: false,
+      told: [],
+      ends: [],
+    };
     const sizes = new Map<string, number>();
     let read = 0;
     this.round++;
@@ -88,20 +99,26 @@ export class KafkaCollector {
     for (let i = 0; i < streams.length; i++) {
       const stream = streams[(i + this.round) % streams.length]!;
       const key = this.key(stream);
-      const followed = this.followed.get(key) ?? { tails: new Map(), quiet: 0, endTold: false };
+      const followed: Followed = this.followed.get(key) ?? { tails: new Map(), quiet: 0 };
       this.followed.set(key, followed);
-      if (!all && followed.quiet > 2 && this.round % ENDED_EVERY !== 0) continue;
+      if (!isEndOf(followed.end, stream)) followed.end = undefined;
+      if (!all && followed.end !== undefined && followed.quiet > 2 && this.round % ENDED_EVERY !== 0) continue;
       if (read >= READ_ALL) {
         batch.more = true;
         break;
       }
       const before = read;
-      if (!stream.ended) followed.endTold = false;
-      if (!followed.endTold) this.records(stream, key, batch, sizes, now);
+      if (followed.end === undefined) this.records(stream, key, batch, sizes, now);
       for (const table of stream.parts.keys()) read += this.rows(stream, key, followed, table, batch, sizes, now);
       followed.quiet = stream.ended && read === before ? followed.quiet + 1 : 0;
+      if (!stream.ended) continue;
+      if (followed.quiet === 0) {
+        // the next round, which comes at once, finds nothing left and says where it ends
+        batch.more = true;
+        followed.end = undefined;
+      }
       // nothing is left of it, and everything before was stored: those who file it may close the book
-      if (followed.quiet > 0 && !followed.endTold) this.end(stream, key, followed, batch, sizes);
+      else if (followed.end === undefined) this.end(stream, key, followed, batch, sizes);
     }
     if (batch.batches.at(-1)!.length === 0) batch.batches.pop();
     return batch;
@@ -110,17 +127,23 @@ export class KafkaCollector {
   /** It was stored: what was said need not be said again. */
   stored(batch: KafkaBatch): void {
     for (const [key, what] of batch.told) this.told.set(key, what);
+    for (const { end } of batch.ends) if (end !== undefined) end.stored = true;
+  }
+
+  /** All of it is stored, and so is where it ends. */
+  isDone(stream: StreamState): boolean {
+    const end = this.followed.get(this.key(stream))?.end;
+    return isEndOf(end, stream) && end?.stored === true;
   }
 
   /** It may not have been: what was said of the nodes is said again. */
   failed(): void {
     this.agentTold.clear();
-    for (const followed of this.followed.values()) followed.endTold = false;
+    for (const followed of this.followed.values()) if (followed.end?.stored === false) followed.end = undefined;
   }
 
   close(): void {
     for (const { tails } of this.followed.values()) for (const { tail } of tails.values()) tail.close();
-    this.followed.clear();
   }
 
   private rows(
@@ -227,10 +250,12 @@ export class KafkaCollector {
     batch: KafkaBatch,
     sizes: Map<string, number>,
   ): void {
-    followed.endTold = true;
+    followed.end = { job: stream.job, agent: stream.agent, stored: false };
+    batch.ends.push(followed);
     if (stream.agent === undefined) return;
     const end: Record<string, Position> = {};
-    for (const table of stream.parts.keys()) {
+    // of what was sealed the parts are gone
+    for (const table of new Set([...stream.parts.keys(), ...stream.agent.tables.map(({ name }) => name)])) {
       const position = this.journal.position(key, table);
       if (position !== undefined) end[table] = position;
     }
@@ -288,9 +313,17 @@ export class KafkaCollector {
 
   /** The recording has gone. */
   drop(key: string): void {
-    for (const { tail } of this.followed.get(key)?.tails.values() ?? []) tail.close();
+    const followed = this.followed.get(key);
+    for (const { tail } of followed?.tails.values() ?? []) tail.close();
     this.followed.delete(key);
+    if (followed?.end !== undefined) this.forgetTold(followed.end);
     for (const which of this.agentTold.keys()) if (which.startsWith(`${key} `)) this.agentTold.delete(which);
+  }
+
+  private forgetTold({ job, agent }: { job: Job; agent: AgentRecord | undefined }): void {
+    this.told.delete(`${recordTopic(this.naming, job.user, 'jobs')} ${jobKey(job)}`);
+    if (agent === undefined) return;
+    this.told.delete(`${recordTopic(this.naming, job.user, 'nodes')} ${nodeKey(job, agent.node, agent)}`);
   }
 }
 
@@ -309,6 +342,10 @@ function nodeRecord({ node, job }: StreamState, agent: AgentRecord): NodeRecord 
   const tables = agent.tables.map((table) => ({ name: table.name, version: tableVersion(table) }));
   return { node, job, agent: { ...agent, tables } };
 }
+
+/** Nothing has changed since it was said. */
+const isEndOf = (end: Followed['end'], stream: StreamState): boolean =>
+  stream.ended && end?.job === stream.job && end.agent === stream.agent;
 
 /** As readers of a recording see it. */
 const nodeOf = (stream: StreamState) => ({

@@ -61,6 +61,7 @@ export function openKafkaSink(options: KafkaSinkOptions): KafkaSink {
     const batch = collector.collect(streams, all);
     if (batch.batches.length === 0) {
       if (Object.keys(batch.reached).length > 0) journal.done(await journal.begin(batch.reached));
+      collector.stored(batch);
       return batch.more;
     }
     await store(session, batch);
@@ -132,6 +133,7 @@ export function openKafkaSink(options: KafkaSinkOptions): KafkaSink {
       collector.drop(key);
     },
     stored: (stream, table) => journal.position(collector.key(stream), table),
+    done: (stream) => collector.isDone(stream),
     get trouble() {
       return trouble;
     },

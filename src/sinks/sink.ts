@@ -1,5 +1,6 @@
 import type { Position } from './position.ts';
 import type { Stream } from './stream.ts';
+import type { StreamState } from './streams.ts';
 
 /**
  * Where samples go besides the files: a hub, Kafka, VictoriaMetrics. A sink reads what was written (src/sinks/tail.ts),
@@ -15,7 +16,7 @@ export interface Sink {
   /** Something may be over there up to here, although nobody has said so. Without it: what `stored` says. */
   sent?(stream: Stream, table: string): Position | undefined;
   /** Nothing of an ended stream is missing over there, its records included. Without it: `stored` says enough. */
-  done?(stream: Stream): boolean;
+  done?(stream: StreamState): boolean;
   /** Files that are stored over there are still wanted until the stream is done, while there is room for them. */
   readonly keepsUntilDone?: boolean;
   /** The recording is gone for good. */

@@ -4,9 +4,13 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { TableWriter } from '../../src/recording/append.ts';
 import { openRecording } from '../../src/recording/open.ts';
 import { readTable } from '../../src/recording/read.ts';
-import { COUNTED } from '../../src/sinks/test-spool.ts';
+import { openKafkaSink } from '../../src/sinks/kafka.ts';
+import { openSpool } from '../../src/sinks/spool.ts';
+import { spoolStreams } from '../../src/sinks/streams.ts';
+import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../../src/sinks/test-spool.ts';
 import { type Broker, startBroker, whyNoKafka, whyNoKcat } from './broker.ts';
 import { kcat } from './kcat.ts';
 
@@ -115,6 +119,35 @@ describe('Kafka', { skip: whyNoKafka() || whyNoKcat() }, () => {
       kcat(broker.address, 'tacho.jobs').map(({ key, value }) => [key, value.id, value.user]),
       [['4711', '4711', 'ada']],
     );
+  });
+
+  test('a recording leaves the spool only when Kafka has been told where it ends', async () => {
+    fresh('ended');
+    const end = Date.now() * 1000;
+    const job = testJob('4712', { state: 'completed', end });
+    const folder = testRecording(spool, 'job-4712', job, testAgent('c1', { end }));
+    const writer = new TableWriter(folder, COUNTED);
+    writer.append(countedRows('a', 0, 10));
+    await writer.close();
+    const bytes = fs.statSync(path.join(folder, 'counted.csv')).size;
+    const streams = spoolStreams(spool);
+    const sink = openKafkaSink({ folder: spool, streams, brokers: [broker.address], prefix: 'ended' });
+    const outlet = openSpool(spool, { limitBytes: 1e9, sinks: [sink], streams, checkSeconds: 0 });
+    try {
+      for (let i = 0; fs.existsSync(folder); i++) {
+        assert.ok(i < 4800, `still there: ${sink.trouble}`);
+        outlet.wake();
+        await sleep(50);
+      }
+    } finally {
+      await outlet.close(0);
+    }
+    let nodes = kcat(broker.address, 'ended.nodes');
+    for (let i = 0; i < 60 && nodes.at(-1)?.value.end === undefined; i++) {
+      await sleep(1000);
+      nodes = kcat(broker.address, 'ended.nodes');
+    }
+    assert.deepEqual(nodes.at(-1)?.value.end, { counted: { part: 1, bytes } });
   });
 
   test('a broker that is restarted, killed and away for some seconds: nothing lost, nothing twice', async () => {
