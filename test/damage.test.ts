@@ -127,7 +127,7 @@ test('an empty part, and a sealed file that is gone, are told', async () => {
   );
   const sealed = await recorded(true);
   fs.rmSync(path.join(sealed, 'node=c1/disk.parquet'));
-  assert.match(card(sealed).unmeasured[0]!.why, /^it is missing$/);
+  assert.match(card(sealed).unmeasured[0]!.why, /^it is missing; only its statistics are left$/);
   assert.deepEqual(
     verifyRecording(sealed).map((c) => [c.file, c.outcome]),
     [['node=c1/disk.parquet', 'left']],

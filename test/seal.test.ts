@@ -11,6 +11,7 @@ import { readTable } from '../src/recording/read.ts';
 import { Stopped, sealRecording } from '../src/recording/seal.ts';
 import { readStatistics } from '../src/recording/statistics-file.ts';
 import { verifyRecording } from '../src/recording/verify.ts';
+import { pieceOf } from '../src/show/export/select.ts';
 import { agentOf, appendRows, diskRows, diskTable, makeRecording, START } from './make-recording.ts';
 
 /** Live parts, and what was left by something that was interrupted. */
@@ -156,14 +157,22 @@ test('a sealed table that is gone or damaged is told, also when it is small', as
   );
   assert.deepEqual(
     verifyRecording(folder).map(({ file, outcome }) => [file, outcome]),
-    [['node=c1/disk.csv.zst', 'healed']],
+    [['node=c1/disk.csv.zst', 'left']],
   );
-  assert.ok(fs.readFileSync(`${file}.torn`).equals(whole.subarray(0, -20)));
+  assert.ok(fs.readFileSync(`${file}.damaged`).equals(whole.subarray(0, -20)));
   fs.rmSync(path.join(folder, 'node=c1', 'load.csv.zst'));
   assert.deepEqual(
     openRecording(folder).nodes[0]!.lost!.map(({ file }) => file),
-    ['disk.csv.zst', 'load.csv.zst'],
+    ['load.csv.zst', 'disk.csv.zst'],
   );
+  const told: string[] = [];
+  const [node] = openRecording(folder).nodes;
+  const options = { ranges: [{}], sampled: 1e6, damaged: (_: string, what: string) => told.push(path.basename(what)) };
+  for (const table of ['disk', 'load']) assert.equal(pieceOf({ job: '17' }, node!, table, options), undefined);
+  assert.deepEqual(told, [
+    'disk.csv.zst: it was damaged, and is kept as disk.csv.zst.damaged',
+    'load.csv.zst: it is missing',
+  ]);
 });
 
 test('a node whose agent is still recording is left alone unless forced', async () => {

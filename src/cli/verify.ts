@@ -13,7 +13,8 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-Nothing is ever deleted that cannot be read: it is moved beside its file under the ending .torn.
+Nothing is ever deleted that cannot be read: it is moved beside its file under the ending .torn,
+or .damaged when its rows are lost.
 Exit code: 0 when all is well or was healed, 1 when damage is left.
 
 Examples:

@@ -64,4 +64,6 @@ test('statistics that are not of this sealed file are computed again; a changed 
   bytes[bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8) - 1]! ^= 1;
   fs.writeFileSync(node(short, 'load.parquet'), bytes);
   assert.deepEqual(loadOf(), [7, ['load: column load1 is damaged (checksum); only its statistics are left']]);
+  fs.rmSync(node(short, 'load.parquet'));
+  assert.deepEqual(loadOf(), [7, ['load: it is missing; only its statistics are left']]);
 });

@@ -65,9 +65,19 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
     tables.set(name, measure(batch));
     damage.push(...batch.damage.map((each) => ({ ...each, table: name })));
   }
-  for (const { table, file } of node.lost ?? []) damage.push(lostFile(node, table, file, 'it is missing'));
+  for (const { table, file, kept, statistics } of node.lost ?? []) {
+    const wanted = options.from === undefined && options.to === undefined && options.tables?.includes(table) !== false;
+    const left = wanted && statistics !== undefined ? readStatistics(path.join(node.folder, statistics)) : undefined;
+    if (left !== undefined) tables.set(table, left);
+    const why = lostWhy({ kept });
+    damage.push(lostFile(node, table, file, left === undefined ? why : `${why}; only its statistics are left`));
+  }
   return { node, tables, damage };
 }
+
+/** Why a file is not there, in words. */
+export const lostWhy = ({ kept }: { kept?: string | undefined }): string =>
+  kept === undefined ? 'it is missing' : `it was damaged, and is kept as ${kept}`;
 
 function lostFile(node: NodeRecording, table: string, name: string, unreadable: string): TableDamage {
   const file = path.join(node.folder, name);

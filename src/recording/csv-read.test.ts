@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { appendRows, diskTable, type Row, START, temporary } from '../../test/make-recording.ts';
 import { type Damage, readCsv } from './csv-read.ts';
 import { layoutOf } from './describe.ts';
+import { packText } from './pack-text.ts';
 import { Rows } from './rows.ts';
 
 /** Reads a part of `diskTable`; rows as objects, missing values left out. */
@@ -176,6 +177,23 @@ test('a header of something else is not guessed at', () => {
     const file = path.join(temporary(), 'disk.csv');
     fs.writeFileSync(file, Buffer.from(`${noise}\n1,2\n`, 'latin1'));
     assert.equal(read(file).damage.unreadable, 'its first line is not the header of this table: it is binary data');
+  }
+});
+
+test('of a compressed part with any one byte changed, no row is taken that was not written', () => {
+  const file = path.join(temporary(), 'disk.0001.csv.zst');
+  const csv = HEADER + Array.from({ length: 40 }, (_, i) => `${i},a,${(i * 7919) % 100003},,,\n`).join('');
+  const packed = packText(csv);
+  fs.writeFileSync(file, packed);
+  const { rows: written } = read(file);
+  assert.equal(written.length, 40);
+  for (let at = 0; at < packed.length; at++) {
+    const bytes = Buffer.from(packed);
+    bytes[at]! ^= 0x55;
+    fs.writeFileSync(file, bytes);
+    const { rows, damage } = read(file);
+    assert.deepEqual(rows, written.slice(0, rows.length), `byte ${at}`);
+    if (rows.length < 40) assert.match(damage.unreadable ?? '', /^cannot be decompressed: /, `byte ${at}`);
   }
 });
 

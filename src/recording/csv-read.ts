@@ -1,9 +1,7 @@
 import * as fs from 'node:fs';
-import { zstdDecompressSync } from 'node:zlib';
-import { reason } from '../base/fault.ts';
 import type { Rows } from './rows.ts';
 import type { TextPool } from './text-pool.ts';
-import { contentSize, decompressStart } from './unpack.ts';
+import { unpackFile } from './unpack.ts';
 
 /** What of a file could not be read. */
 export interface Damage {
@@ -50,15 +48,7 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
   const damage: Damage = { file, torn_bytes: 0, bad_lines: 0, first_bad: [] };
   const parser = new Parser(rows, options, damage);
   if (file.endsWith('.zst')) {
-    const packed = fs.readFileSync(file);
-    let bytes: Buffer;
-    let unreadable: string | undefined;
-    try {
-      bytes = zstdDecompressSync(packed, { chunkSize: contentSize(packed) });
-    } catch (error) {
-      unreadable = `cannot be decompressed: ${reason(error)}`;
-      bytes = decompressStart(packed);
-    }
+    const { bytes, unreadable } = unpackFile(fs.readFileSync(file));
     parser.take(bytes, bytes.length, true);
     if (unreadable !== undefined) damage.unreadable = unreadable;
     return damage;

@@ -13,11 +13,22 @@ export const packedName = (table: string): string => `${table}.csv.zst`;
 export const statisticsName = (table: string): string => `${table}.stats.json.zst`;
 export const isParquet = (name: string | undefined): boolean => name?.endsWith('.parquet') === true;
 
+/** Beside its compressed form it is the same part. Others that are compressed, too, are sealed: what is beside them came later. */
+export const NUMBERED = /\.\d{4,}\.csv$/;
+
 const PART = /^(.+?)(?:\.(\d{4,}))?\.csv(\.zst)?$/;
 const STATISTICS = /^(.+)\.stats\.json(\.zst)?$/;
 
 /** The table whose statistics a file holds; undefined: it is something else. */
 export const statisticsOf = (name: string): string | undefined => STATISTICS.exec(name)?.[1];
+
+const DAMAGED = /^((.+?)(?:\.\d{4,})?\.csv\.zst)(?:\.\d+)?\.damaged$/;
+
+/** The file that was set aside under this name, with rows that are nowhere else, and its table; undefined: none was. */
+export function damagedOf(name: string): { table: string; file: string; kept: string } | undefined {
+  const [, file, table] = DAMAGED.exec(name) ?? [];
+  return file === undefined ? undefined : { table: table!, file, kept: name };
+}
 
 /** Sorts the names in a node's folder by table; names that belong to no table are left out. */
 export function tableFiles(names: readonly string[]): Map<string, TableFiles> {

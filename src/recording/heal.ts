@@ -8,7 +8,7 @@ import { checkParquet } from './parquet/read.ts';
 import { readStatistics, statisticsBytes } from './statistics-file.ts';
 import { writeSynced } from './synced.ts';
 import { keepBytes, tornName } from './torn.ts';
-import { decompressStart } from './unpack.ts';
+import { unpackFile } from './unpack.ts';
 
 /** Bytes of a part, decompressed. */
 export interface Range {
@@ -44,12 +44,11 @@ export function writeHeader(file: string, header: readonly string[]): void {
   replace(file, packed ? zstdCompressSync(content, { params: { [constants.ZSTD_c_checksumFlag]: 1 } }) : content);
 }
 
-/** Replaces a damaged compressed part by a plain one with what can still be read of it. */
-export function unpackDamaged(file: string): void {
-  const content = decompressStart(fs.readFileSync(file));
-  const plain = file.slice(0, -4);
-  if (content.length > 0 && !fs.existsSync(plain)) replace(plain, content);
-  setAside(file);
+/** Puts a plain part with the lines that are left of a compressed one that was cut off in its place. */
+export function unpackStart(file: string, kept: string): void {
+  const { bytes } = unpackFile(fs.readFileSync(file));
+  replace(file.slice(0, -4), bytes.subarray(0, bytes.lastIndexOf(10) + 1));
+  fs.renameSync(file, kept);
 }
 
 export function removeEmpty(file: string): void {

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import { AGENT_NEEDS, type AgentRecord } from './agent-record.ts';
-import { statisticsOf, type TableFiles, tableFiles } from './files.ts';
+import { damagedOf, statisticsOf, type TableFiles, tableFiles } from './files.ts';
 import { FORMAT, JOB_NEEDS, type Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
 import { shaped } from './shape.ts';
@@ -18,8 +18,17 @@ export interface NodeRecording {
   described?: AgentRecord['tables'];
   /** What there is of each table, by name. */
   tables: Map<string, TableFiles>;
-  /** Tables that were written, or of which the statistics are left, and whose files are not there; with the file that is missing. */
-  lost?: { table: string; file: string }[];
+  /** Files that are not there: of tables that were written or measured, and those that were set aside, as what. */
+  lost?: LostFile[];
+}
+
+export interface LostFile {
+  table: string;
+  file: string;
+  /** What it is now, when it was damaged. */
+  kept?: string;
+  /** Statistics of the table, when these are all that is left of it. */
+  statistics?: string;
 }
 
 export interface Recording {
@@ -188,7 +197,18 @@ function openNode(folder: string, name: string, troubles: string[]): NodeRecordi
   const lost = [...new Set([...sealed, ...written])].filter((table) => !node.tables.has(table));
   const form = (table: string): string =>
     sealed.includes(table) ? 'parquet' : names.includes(TABLES_FILE) ? 'csv.zst' : 'csv';
-  if (lost.length > 0) node.lost = lost.map((table) => ({ table, file: `${table}.${form(table)}` }));
+  const aside = names.flatMap((each) => damagedOf(each) ?? []).filter(({ file }) => !names.includes(file));
+  const missing = lost
+    .filter((table) => !aside.some((each) => each.table === table))
+    .map((table): LostFile => {
+      const file = `${table}.${form(table)}`;
+      return { table, file, ...(names.includes(`${file}.torn`) ? { kept: `${file}.torn` } : {}) };
+    });
+  const all = [...missing, ...aside].map((each): LostFile => {
+    const statistics = lost.includes(each.table) ? names.find((name) => statisticsOf(name) === each.table) : undefined;
+    return { ...each, ...(statistics === undefined ? {} : { statistics }) };
+  });
+  if (all.length > 0) node.lost = all;
   if (agent === undefined) return described === undefined ? node : { ...node, described };
   return { ...node, agent };
 }

@@ -7,7 +7,7 @@ import type { Batch, ReadOptions } from './batch.ts';
 import { clip } from './clip.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
 import { guessColumn, guessTable, headerOf, layoutOf, tableOf } from './describe.ts';
-import { isParquet, type TableFiles, tableFiles } from './files.ts';
+import { isParquet, NUMBERED, type TableFiles, tableFiles } from './files.ts';
 import type { NodeRecording } from './open.ts';
 import { readParquet } from './parquet/read.ts';
 import { Rows } from './rows.ts';
@@ -46,9 +46,6 @@ export function readTable(node: NodeRecording, table: string, options: ReadAllOp
     }
   }
 }
-
-/** Others that are compressed, too, are sealed: what is beside them came later. */
-const NUMBERED = /\.\d{4,}\.csv$/;
 
 const NO_DAMAGE = { torn_bytes: 0, bad_lines: 0, first_bad: [] };
 

@@ -20,10 +20,10 @@ export class Rejected {
   }
 }
 
-/** The first of `<name>.torn`, `<name>.2.torn`, … that is not taken. */
-export function tornName(folder: string, name: string): string {
+/** The first of `<name>.torn`, `<name>.2.torn`, … that is not taken. `damaged` stands for rows that are nowhere else. */
+export function tornName(folder: string, name: string, ending: 'torn' | 'damaged' = 'torn'): string {
   for (let n = 1; ; n++) {
-    const candidate = path.join(folder, n === 1 ? `${name}.torn` : `${name}.${n}.torn`);
+    const candidate = path.join(folder, n === 1 ? `${name}.${ending}` : `${name}.${n}.${ending}`);
     if (!fs.existsSync(candidate)) return candidate;
   }
 }

@@ -1,4 +1,5 @@
 import { zstdDecompressSync } from 'node:zlib';
+import { code, reason } from '../base/fault.ts';
 
 const MOST_GUESSED = 8 << 20;
 
@@ -13,9 +14,25 @@ export function contentSize(packed: Buffer): number {
   return Math.min(1 << 30, Math.max(64, size[head >> 6]!));
 }
 
-/** What can be had of a compressed part whose end is missing or damaged. */
-export function decompressStart(packed: Buffer): Buffer {
-  // the end of the damaged block is unknown: take the longest beginning that still decompresses
+/** What a compressed file holds that may be relied on, and why that is not all of it. */
+export function unpackFile(packed: Buffer): { bytes: Buffer; unreadable?: string } {
+  try {
+    return { bytes: zstdDecompressSync(packed, { chunkSize: contentSize(packed) }) };
+  } catch (error) {
+    const why = (words: string): string => `cannot be decompressed: ${words}`;
+    if (code(error) === CUT_OFF) return { bytes: decompressStart(packed), unreadable: why('it is cut off') };
+    // what fails its checksum may be wrong anywhere, also where it can be decompressed
+    const damaged = code(error)?.includes('checksum') ? 'its checksum is wrong' : reason(error);
+    return { bytes: Buffer.alloc(0), unreadable: why(`${damaged}; nothing of it is used`) };
+  }
+}
+
+/** How zlib says that the input ended too early: what came before is as it was written. */
+const CUT_OFF = 'Z_BUF_ERROR';
+
+/** What can be had of a compressed file whose end is missing. */
+function decompressStart(packed: Buffer): Buffer {
+  // where its last whole block ends is unknown: take the longest beginning that still decompresses
   let good = Buffer.alloc(0);
   let low = 0;
   let high = packed.length;

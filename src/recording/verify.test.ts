@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { agentOf, diskTable, loadTable, makeRecording, START } from '../../test/make-recording.ts';
+import { count } from '../base/figure.ts';
 import { openRecording } from './open.ts';
 import { readTable } from './read.ts';
 import { Stopped, sealRecording } from './seal.ts';
@@ -63,6 +64,55 @@ test('bad lines in the middle of a compressed part are moved out of it', async (
   assert.deepEqual(found(folder), []);
 });
 
+test('what fails its checksum is not used, set aside under a name that is told, and stays lost until a copy is back', async () => {
+  for (const damage of [(b: Buffer) => b.fill(b[100]! ^ 0x55, 100, 101), (b: Buffer) => b.subarray(0, 100)]) {
+    const folder = await makeRecording({ seconds: 60 });
+    sealRecording(openRecording(folder));
+    const file = path.join(nodeOf(folder), 'disk.csv.zst');
+    const whole = fs.readFileSync(file);
+    fs.writeFileSync(file, damage(Buffer.from(whole)));
+    const rows = (): number => readTable(openRecording(folder).nodes[0]!, 'disk').rows;
+    assert.equal(rows(), 0);
+    const before = snapshot(folder);
+    const [dry] = found(folder, { dryRun: true });
+    assert.match(
+      dry!,
+      /^left: node=c1\/disk.csv.zst cannot be decompressed: .* → to be set aside as disk.csv.zst.damaged/,
+    );
+    assert.deepEqual(snapshot(folder), before);
+    const [first, ...more] = found(folder);
+    assert.match(
+      first!,
+      /^left: node=c1\/disk.csv.zst cannot be decompressed: .* → set aside as disk.csv.zst.damaged; a copy/,
+    );
+    assert.deepEqual(more, []);
+    assert.deepEqual([fs.existsSync(file), fs.existsSync(file.slice(0, -4))], [false, false]);
+    assert.equal(rows(), 0);
+    assert.deepEqual(found(folder), [
+      'left: node=c1/disk.csv.zst is missing: it was damaged, and is kept as disk.csv.zst.damaged' +
+        ' → a copy from a backup would help',
+    ]);
+    fs.writeFileSync(file, whole);
+    assert.deepEqual(found(folder), []);
+    assert.ok(rows() > 0);
+  }
+});
+
+test('a rolled part that fails its checksum is not forgotten when the rest is sealed', async () => {
+  const folder = await makeRecording({ seconds: 6, rollEvery: 3 });
+  const file = path.join(nodeOf(folder), 'load.0001.csv.zst');
+  const bytes = fs.readFileSync(file);
+  bytes[bytes.length - 1]! ^= 1;
+  fs.writeFileSync(file, bytes);
+  assert.deepEqual(load(folder), [0.75, 1, 1.25]);
+  assert.match(
+    found(folder)[0]!,
+    /^left: .* its checksum is wrong; nothing of it is used → set aside as load.0001.csv.zst.damaged/,
+  );
+  sealRecording(openRecording(folder));
+  assert.match(found(folder)[0]!, /^left: .*load.0001.csv.zst is missing: it was damaged/);
+});
+
 test('a compressed part that was cut off gives what it has and is kept', async () => {
   const folder = await makeRecording({ seconds: 2 });
   const file = path.join(nodeOf(folder), 'load.0001.csv.zst');
@@ -73,16 +123,18 @@ test('a compressed part that was cut off gives what it has and is kept', async (
   const rows = load(folder).length;
   assert.ok(rows > 10_000);
   const [first, second] = found(folder);
-  assert.match(
-    first!,
-    /^healed: node=c1\/load.0001.csv.zst cannot be decompressed: .* → what can be read is now load.0001.csv/,
+  assert.equal(
+    first,
+    'left: node=c1/load.0001.csv.zst cannot be decompressed: it is cut off → set aside as load.0001.csv.zst.damaged; ' +
+      `the ${count(rows - 2, 'row')} that can be read are now in load.0001.csv; a copy from a backup would help`,
   );
   assert.equal(second, undefined);
-  assert.deepEqual(fs.readFileSync(`${file}.torn`), half);
+  assert.deepEqual(fs.readFileSync(`${file}.damaged`), half);
   assert.equal(load(folder).length, rows);
-  // the plain part now ends in the middle of a line: the next look heals that too
-  assert.match(found(folder)[0]!, /^healed: node=c1\/load.0001.csv its last line is torn/);
-  assert.equal(load(folder).length, rows);
+  assert.deepEqual(found(folder), [
+    'left: node=c1/load.0001.csv.zst is missing: it was damaged, and is kept as load.0001.csv.zst.damaged' +
+      ' → a copy from a backup would help',
+  ]);
 });
 
 test('a file of something else under a part’s name is set aside, other files are left alone', async () => {

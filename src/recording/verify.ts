@@ -5,7 +5,7 @@ import { count } from '../base/figure.ts';
 import { isAlive } from './alive.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
 import { headerOf, layoutOf, tableOf } from './describe.ts';
-import { isParquet, statisticsName, statisticsOf, type TableFiles, tableFiles } from './files.ts';
+import { isParquet, NUMBERED, statisticsName, statisticsOf, type TableFiles, tableFiles } from './files.ts';
 import * as heal from './heal.ts';
 import { lostWords } from './lost-samples.ts';
 import { type NodeRecording, openRecording } from './open.ts';
@@ -13,6 +13,7 @@ import { checkParquet } from './parquet/read.ts';
 import { readTable } from './read.ts';
 import { Rows } from './rows.ts';
 import { TABLES_FILE } from './tables-file.ts';
+import { tornName } from './torn.ts';
 
 /** healed: done. would heal: a dry run. left: nothing could be done. note: no damage, but worth knowing. */
 export type Outcome = 'healed' | 'would heal' | 'left' | 'note';
@@ -68,14 +69,14 @@ class Verifier {
   }
 
   /** Does `work`, unless this is a dry run, and notes what came of it. */
-  private mend(file: string, what: string, action: string, work: () => void): void {
+  private mend(file: string, what: string, action: string, work: () => void, outcome: Outcome = 'healed'): void {
     if (!this.hands) {
       this.add(file, what, 'would heal', action);
       return;
     }
     try {
       work();
-      this.add(file, what, 'healed', action);
+      this.add(file, what, outcome, action);
     } catch (error) {
       this.add(file, what, 'left', reason(error));
     }
@@ -118,7 +119,7 @@ class Verifier {
     this.foreign(
       node.folder,
       names,
-      /^((agent|received)\.json|tables\.json\.zst|.+\.(csv|csv\.zst|parquet|stats\.json|stats\.json\.zst|torn|tmp|log))$/,
+      /^((agent|received)\.json|tables\.json\.zst|.+\.(csv|csv\.zst|parquet|stats\.json|stats\.json\.zst|torn|damaged|tmp|log))$/,
     );
     if (!names.includes('agent.json')) {
       this.add(path.join(node.folder, 'agent.json'), 'is missing', 'note', 'tables are known from their files');
@@ -129,8 +130,10 @@ class Verifier {
       this.add(path.join(node.folder, 'agent.json'), `says: ${where}: ${why}`, 'note', 'what was there is there');
     for (const words of lostWords(node.agent?.lost_samples ?? []))
       this.add(path.join(node.folder, 'agent.json'), `says: ${words}`, 'note', 'what was written is there');
-    for (const { file } of node.lost ?? [])
-      this.add(path.join(node.folder, file), 'is missing', 'left', 'a copy from a backup would help');
+    for (const { file, kept } of node.lost ?? []) {
+      const what = kept === undefined ? 'is missing' : `is missing: it was damaged, and is kept as ${kept}`;
+      this.add(path.join(node.folder, file), what, 'left', 'a copy from a backup would help');
+    }
     for (const [table, files] of tableFiles(names)) this.table(node, table, files, alive);
     this.hands = hands;
   }
@@ -195,12 +198,7 @@ class Verifier {
     } else if (damage.unreadable === 'it is empty')
       this.add(file, damage.unreadable, 'left', 'a copy from a backup would help');
     else if (damage.unreadable !== undefined && file.endsWith('.zst')) {
-      this.mend(
-        file,
-        damage.unreadable,
-        `what can be read is now ${torn.slice(0, -4)}; the rest is in ${torn}.torn`,
-        () => heal.unpackDamaged(file),
-      );
+      this.packed(file, damage.unreadable, rows.length);
     } else if (damage.unreadable !== undefined) {
       this.mend(file, damage.unreadable, `set aside as ${torn}.torn`, () => heal.setAside(file));
     } else if (damage.bad_lines > 0 || (damage.torn_bytes > 0 && !alive)) {
@@ -229,6 +227,26 @@ class Verifier {
         'note',
         'read in the right order, each once',
       );
+  }
+
+  /** A compressed file of which `rows` can be relied on. */
+  private packed(file: string, what: string, rows: number): void {
+    const plain = file.slice(0, -4);
+    const taken = fs.existsSync(plain);
+    if (taken && NUMBERED.test(plain)) {
+      const action = `set aside as ${path.basename(file)}.torn; the same is in ${path.basename(plain)}`;
+      this.mend(file, what, action, () => heal.setAside(file));
+      return;
+    }
+    const kept = tornName(path.dirname(file), path.basename(file), 'damaged');
+    const some = rows > 0 && !taken;
+    const left = some
+      ? `; the ${count(rows, 'row')} that can be read ${rows === 1 ? 'is' : 'are'} now in ${path.basename(plain)}`
+      : '';
+    const aside = `set aside as ${path.basename(kept)}${left}; a copy from a backup would help`;
+    // what is lost stays lost
+    if (!this.hands) this.add(file, what, 'left', `to be ${aside}`);
+    else this.mend(file, what, aside, () => (some ? heal.unpackStart(file, kept) : fs.renameSync(file, kept)), 'left');
   }
 
   /** Whether it is whole. */

@@ -1,6 +1,5 @@
 import * as fs from 'node:fs';
-import { zstdDecompressSync } from 'node:zlib';
-import { contentSize, decompressStart } from '../recording/unpack.ts';
+import { unpackFile } from '../recording/unpack.ts';
 
 const NEWLINE = 10;
 const QUOTE = 34;
@@ -31,10 +30,5 @@ export function partRows(file: string): { rows: number; first?: number; last?: n
 
 function content(file: string): Buffer {
   const bytes = fs.readFileSync(file);
-  if (!file.endsWith('.zst')) return bytes;
-  try {
-    return zstdDecompressSync(bytes, { chunkSize: contentSize(bytes) });
-  } catch {
-    return decompressStart(bytes);
-  }
+  return file.endsWith('.zst') ? unpackFile(bytes).bytes : bytes;
 }

@@ -1,8 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { zstdDecompressSync } from 'node:zlib';
 import { code } from '../base/fault.ts';
-import { contentSize, decompressStart } from '../recording/unpack.ts';
+import { unpackFile } from '../recording/unpack.ts';
 import { listParts, liveName, partName } from './parts.ts';
 import type { Position } from './position.ts';
 
@@ -301,13 +300,7 @@ class PackedPart implements OpenPart {
     // removed under our hands: there is nothing more to be had
     if (stat === undefined) return Buffer.alloc(0);
     held = undefined;
-    const packed = fs.readFileSync(this.file);
-    let bytes: Buffer;
-    try {
-      bytes = zstdDecompressSync(packed, { chunkSize: contentSize(packed) });
-    } catch {
-      bytes = decompressStart(packed);
-    }
+    const { bytes } = unpackFile(fs.readFileSync(this.file));
     held = { file: this.file, inode: stat.ino, bytes };
     return bytes;
   }

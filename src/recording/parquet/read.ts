@@ -5,6 +5,7 @@ import type { Column, Table } from '../../table/table.ts';
 import { guessColumn } from '../describe.ts';
 import { Rows } from '../rows.ts';
 import { SMALL_BYTES } from '../statistics-file.ts';
+import { unpackFile } from '../unpack.ts';
 import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDouble } from './decode.ts';
 import { Codec, Encoding, MAGIC, PACKED_TABLE_KEY, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
 import { type ReadStruct, ThriftReader } from './thrift.ts';
@@ -133,9 +134,8 @@ export function checkParquet(file: string, table?: string): void {
 
 /** What is wrong with a sealed file, as far as a quick look tells: its end, and every checksum if it is small. */
 export function quickCheck(file: string, table: string): string | undefined {
-  // what else a table is sealed as is small, and read
-  if (!file.endsWith('.parquet')) return undefined;
   try {
+    if (!file.endsWith('.parquet')) return unpackFile(fs.readFileSync(file)).unreadable;
     const fd = fs.openSync(file, 'r');
     try {
       const { size } = fs.fstatSync(fd);

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { Fault, usage } from '../../base/fault.ts';
 import { suggest } from '../../base/suggest.ts';
 import { damageWords } from '../../query/processes.ts';
+import { lostWhy } from '../../query/summarise.ts';
 import { tableOf } from '../../recording/describe.ts';
 import type { NodeRecording, Recording } from '../../recording/open.ts';
 import { readTable } from '../../recording/read.ts';
@@ -154,6 +155,10 @@ export function pieceOf(
   options: PieceOptions,
 ): Piece | undefined {
   const { ranges } = options;
+  for (const lost of node.lost?.filter((each) => each.table === table) ?? []) {
+    const file = path.join(node.folder, lost.file);
+    options.damaged?.(file, `${file}: ${lostWhy(lost)}`, true);
+  }
   if (!node.tables.has(table) || ranges.length === 0) return undefined;
   const { from } = ranges[0]!;
   const { to } = ranges.at(-1)!;
