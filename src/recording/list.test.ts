@@ -78,3 +78,18 @@ test('a recording in which nothing was ever written is not sealed', async () => 
   for (const name of ['disk.csv', 'load.csv']) fs.rmSync(path.join(folder, 'node=c1', name));
   assert.equal(listRecordings([folder])[0]!.state, 'ended');
 });
+
+test('a recording that is being sealed is not damaged; one whose sealing was left undone is', async () => {
+  const folder = await makeRecording({ seconds: 2 });
+  const states: string[] = [];
+  sealRecording(openRecording(folder), { step: () => states.push(listRecordings([folder])[0]!.state) });
+  assert.ok(states.length > 4, `${states}`);
+  assert.deepEqual(
+    states.filter((state) => state !== 'ended' && state !== 'sealed'),
+    [],
+  );
+  fs.writeFileSync(path.join(folder, 'node=c1', 'load.csv.zst.4711-0badcafe.tmp'), 'half');
+  assert.equal(listRecordings([folder])[0]!.state, 'sealed');
+  const [later] = listRecordings([folder], { now: (Date.now() + 120_000) * 1000 });
+  assert.deepEqual([later!.state, later!.trouble], ['damaged', 'something was interrupted here']);
+});

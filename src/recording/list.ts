@@ -35,6 +35,9 @@ export interface ListOptions {
   failed?: (why: Fault) => void;
 }
 
+/** Somebody, perhaps on another machine, is still at it: a hub that seals. */
+const STILL_WRITTEN_MS = 60_000;
+
 /** The recordings in some folders, oldest first, without reading their data. */
 export function listRecordings(folders: readonly string[], options: ListOptions = {}): Listed[] {
   const { now = Date.now() * 1000, failed } = options;
@@ -82,7 +85,8 @@ function describe(folder: string, now: number): Listed {
   const job = (recording.job.end === undefined ? silentEnd(recording, now) : undefined) ?? recording.job;
   const { bytes, temporary } = folderBytes(folder);
   const alive = nodes.some((node) => isAlive(node, now));
-  const trouble = recording.troubles[0] ?? (temporary > 0 && !alive ? 'something was interrupted here' : undefined);
+  const interrupted = temporary > 0 && now / 1e3 - temporary > STILL_WRITTEN_MS && !alive;
+  const trouble = recording.troubles[0] ?? (interrupted ? 'something was interrupted here' : undefined);
   const tables = nodes.flatMap((node) => [...node.tables.values()]);
   const sealed = tables.length > 0 && tables.every(({ parts }) => parts.length === 0);
   const state = alive ? 'running' : trouble !== undefined ? 'damaged' : sealed ? 'sealed' : 'ended';
@@ -102,6 +106,7 @@ function describe(folder: string, now: number): Listed {
   };
 }
 
+/** `temporary`: when something under a temporary name was last written, in epoch milliseconds; 0: there is nothing. */
 function folderBytes(folder: string): { bytes: number; temporary: number } {
   let bytes = 0;
   let temporary = 0;
@@ -116,10 +121,11 @@ function folderBytes(folder: string): { bytes: number; temporary: number } {
     if (entry.isDirectory()) {
       const below = folderBytes(file);
       bytes += below.bytes;
-      temporary += below.temporary;
+      temporary = Math.max(temporary, below.temporary);
     } else {
-      bytes += fs.lstatSync(file, { throwIfNoEntry: false })?.size ?? 0;
-      if (entry.name.endsWith('.tmp')) temporary++;
+      const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+      bytes += stat?.size ?? 0;
+      if (entry.name.endsWith('.tmp')) temporary = Math.max(temporary, stat?.mtimeMs ?? 0);
     }
   }
   return { bytes, temporary };
