@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Material } from '../src/judge/material.ts';
 import { report } from '../src/judge/report.ts';
+import { meters } from '../src/show/report-meters.ts';
 import { agent, cgroup, job, material, node, span } from './report/jobs.ts';
 import { count, level, series, table } from './report/statistics.ts';
 
@@ -64,6 +65,20 @@ test('the CPUs of a job were busy for what was used in the time that was seen', 
   const { evidence } = about(two, 'cpu-underused').finding!;
   // 41.01 CPU seconds, not those after the node fell silent
   assert.equal(evidence[1]!.text, '0.011 core hours idle in the time that was recorded');
+});
+
+test('GPUs without samples are not taken for as busy as the others: the line says how many were measured', () => {
+  const line = (asked?: number): string | undefined => {
+    const made = told(60, 1, { c1: { seconds: 60, cpu: 6, gpu: 45 }, c2: { seconds: 60, cpu: 6 } });
+    if (asked !== undefined) made.job.asked.gpus = asked;
+    for (const { agent: record } of made.nodes) record!.facts.gpus = [{ gpu: '0', vendor: 'amd' }];
+    const unread = [{ node: 'c2', table: 'gpu', file: 'gpu.csv', why: 'it is missing', whole: true, lines: 0 }];
+    return meters(report({ ...made, unread })).find(({ name }) => name === 'GPU')?.text;
+  };
+  assert.deepEqual(
+    [line(), line(4), line(1)],
+    ['0.5 of 1 GPU, 1 of 2 measured', '0.5 of 1 GPU, 1 of 4 measured', '0.5 of 1 GPU on average'],
+  );
 });
 
 test('a node is not idle because it was seen longer than another that did the same', () => {

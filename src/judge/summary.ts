@@ -35,7 +35,9 @@ export interface SummaryReport {
   /** The same node's memory, measured in every way that was possible. */
   memory?: MemoryTruth;
   gpus?: number;
+  /** Of those that were looked at, and how many these were: not all when nodes or files are missing. */
   gpu_utilization?: number;
+  gpus_measured?: number;
   gpu_utilization_max?: number;
   gpu_memory_peak_bytes?: number;
   gpu_memory_total_bytes?: number;
@@ -76,7 +78,7 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
   if (cpus !== undefined) found.core_hours = hours * cpus.value;
   setCpu(set, recorded);
   setMemory(set, material, recorded);
-  setGpus(set, job.asked.gpus, gpus, hours);
+  setGpus(set, material, gpus, hours);
   setEnergy(set, nodes);
   const limit = job.asked.time_limit_seconds;
   if (limit !== undefined && limit > 0) {
@@ -146,14 +148,25 @@ function setMemory(set: Set, material: Material, nodes: readonly NodeReport[]): 
   if (node !== undefined) set('memory', memoryTruthOf(material, node));
 }
 
-function setGpus(set: Set, asked: number | undefined, gpus: readonly GpuReport[], hours: number): void {
+/** Cards of nodes whose table of them is lost. */
+function lostCards({ nodes, unread = [] }: Material): number {
+  const lost = nodes.filter((n) => !n.tables.has('gpu') && unread.some((u) => u.node === n.node && u.table === 'gpu'));
+  return sum(lost.map((n) => n.agent?.facts.gpus.length)) ?? 0;
+}
+
+function setGpus(set: Set, material: Material, gpus: readonly GpuReport[], hours: number): void {
   const own = undivided(gpus).filter((g) => g.own !== false);
-  const number = asked ?? (own.length > 0 ? own.length : undefined);
+  const number = material.job.asked.gpus ?? (own.length > 0 ? own.length + lostCards(material) : undefined);
   if (number !== undefined && number > 0) {
     set('gpus', number);
     set('gpu_hours', number * hours);
   }
-  set('gpu_utilization', gpuMean(own, 'utilization_mean'));
+  const measured = own.filter((g) => g.utilization_mean !== undefined).length;
+  if (measured > 0) {
+    set('gpu_utilization', gpuMean(own, 'utilization_mean'));
+    // a node may show more cards than the job was given
+    set('gpus_measured', Math.min(measured, number || measured));
+  }
   set('gpu_utilization_max', largest(own.map((g) => g.utilization_max)));
   const fullest = own
     .filter((g) => g.memory_max_bytes !== undefined)

@@ -49,11 +49,11 @@ export function meters(report: Report): Meter[] {
   }
   found.push(memoryMeter(report));
   if (s.gpu_utilization !== undefined) {
-    found.push({
-      name: 'GPU',
-      share: s.gpu_utilization,
-      text: `${figure(Number((s.gpu_utilization * s.gpus!).toFixed(1)))} of ${count(s.gpus!, 'GPU')} on average`,
-    });
+    const measured = s.gpus_measured!;
+    const busy = figure(Number((s.gpu_utilization * measured).toFixed(1)));
+    // an unmeasured card need not have been as busy as the others
+    const part = measured < (s.gpus ?? 0) ? `, ${measured} of ${s.gpus} measured` : ' on average';
+    found.push({ name: 'GPU', share: s.gpu_utilization, text: `${busy} of ${count(measured, 'GPU')}${part}` });
   } else if ((s.gpus ?? 0) > 0) found.push({ name: 'GPU', text: `${count(s.gpus!, 'GPU')}, use not measured` });
   if (s.gpu_memory_peak_bytes !== undefined && s.gpu_memory_total_bytes !== undefined) {
     found.push({
