@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makeColumns } from '../query/process-set.ts';
 import type { Statistics } from '../recording/statistics.ts';
 import type { Material, NodeMaterial } from './material.ts';
-import { cpuOf } from './usage.ts';
+import { cpuOf, memoryOf } from './usage.ts';
 
 test("what a job's cgroup counted before its first sample is the job's, unless it is older than the recording", () => {
   const usage = { count: 3, first: 0.3e6, last: 2.7e6, increase: 2.4e6 } as Statistics;
@@ -31,4 +32,67 @@ test("what a job's cgroup counted before its first sample is the job's, unless i
   assert.equal(seconds(true, { from: 1 } as Material['range']), 2.4);
   // a run before this one has left its cgroup: 0.3 s on two CPUs in a tenth of a second, or in a fifth
   assert.deepEqual([seconds(true, undefined, 0.1e6), seconds(true, undefined, 0.2e6)], [2.4, 2.7]);
+});
+
+test('a peak after the last sample of the cgroup is taken from the record of the process', () => {
+  const MIB = 2 ** 20;
+  /** Of a process that began at 3.3 s and had 200 MiB; the cgroup was last sampled at `last`. */
+  const memory = (last: number, sampled?: { keys: { pid: string; start: string }; mib: number }): unknown => {
+    const columns = { memory_peak_bytes: { count: 3, max: 2 * MIB } as Statistics };
+    const cgroup = { start: 0, end: last, keys: { cgroup: '.' }, columns };
+    const series = (sampled === undefined ? [] : [sampled]).map(({ keys, mib }) => ({
+      start: 3.4e6,
+      end: 3.5e6,
+      keys,
+      texts: {},
+      columns: { rss_peak_bytes: { max: mib * MIB, first: 0, last: mib * MIB } as Statistics },
+    }));
+    const node = {
+      node: 'c1',
+      agent: { scope: { members: 'cgroup' }, start: 0 },
+      tables: new Map<string, unknown>([
+        ['cgroup', { series: [cgroup] }],
+        ['process', { series }],
+      ]),
+    } as unknown as NodeMaterial;
+    const processes = makeColumns(1, ['rssmax']);
+    processes.node[0] = 'c1';
+    processes.source[0] = 'record';
+    [processes.pid[0], processes.start[0], processes.end[0]] = [7, 3.3e6, 3.6e6];
+    processes.metrics.get('rssmax')![0] = 200 * 1024;
+    const job = { nodes: ['c1'], start: 0, interval_seconds: 1 };
+    return memoryOf({ job, nodes: [node], processes } as unknown as Material, node);
+  };
+  assert.deepEqual(memory(3e6), { bytes: 200 * MIB, source: 'process' });
+  // the kernel's own count has the whole of it
+  assert.deepEqual(memory(3.7e6), { bytes: 2 * MIB, source: 'cgroup' });
+  // it was as large when the cgroup was sampled: most of it is shared, and charged to another cgroup
+  const keys = { pid: '7', start: '3300' };
+  assert.deepEqual(memory(3.5e6, { keys, mib: 195 }), { bytes: 2 * MIB, source: 'cgroup' });
+  assert.deepEqual(memory(3.5e6, { keys, mib: 50 }), { bytes: 200 * MIB, source: 'process' });
+  // another process had its pid before
+  assert.deepEqual(memory(3.5e6, { keys: { pid: '7', start: '9000' }, mib: 195 }), {
+    bytes: 200 * MIB,
+    source: 'process',
+  });
+});
+
+test('from a store, too, what processes told at their end counts where the cgroup was gone before', () => {
+  const cpu = (processes: number, range?: Material['range']): unknown => {
+    const usage = { count: 3, first: 0, last: 0.8e6, increase: 0.8e6 } as Statistics;
+    const total = { count: 3, first: 0, last: processes, increase: processes } as Statistics;
+    const node = {
+      node: 'c1',
+      agent: { scope: { members: 'cgroup' }, facts: { cpus: 2 }, ticks: 3, tables: [], unmeasured: [] },
+      tables: new Map([
+        ['cgroup', { rows: 3, series: [{ start: 0, keys: { cgroup: '.' }, columns: { usage_us: usage } }] }],
+        ['process_total', { rows: 3, series: [{ start: 0, keys: {}, columns: { cpu_us: total } }] }],
+      ]),
+    } as unknown as NodeMaterial;
+    const job = { nodes: ['c1'], start: 0 };
+    return cpuOf({ job, nodes: [node], leftOut: [], range } as unknown as Material, node);
+  };
+  assert.deepEqual(cpu(1e6), { seconds: 1, source: 'processes' });
+  assert.deepEqual(cpu(0.7e6), { seconds: 0.8, source: 'cgroup' });
+  assert.deepEqual(cpu(1e6, { from: 1, what: 'a part' }), { seconds: 0.8, source: 'cgroup' });
 });

@@ -63,25 +63,28 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     found.push(use);
   }
   if (recorded !== undefined) found.push(recorded);
-  const processes = addedUp(material, node) ?? seen ?? (hadNoProcesses(material, node) ? 0 : undefined);
+  const total = addedUp(material, node);
+  const processes = total ?? seen ?? (hadNoProcesses(material, node) ? 0 : undefined);
   if (processes !== undefined) found.push({ seconds: processes, source: 'processes' });
+  // of a part, what processes told at their end may be of earlier
+  const told = total === undefined || material.range !== undefined ? recorded : found.at(-1);
   if (node.agent?.scope.members === 'node') {
     const busy = columnOf(node, 'cpu', 'busy_ms', { cpu: 'all' });
     const grown = known(busy?.increase);
     if (grown !== undefined) found.push({ seconds: grown / 1000, source: 'node' });
   }
-  const best = wholeOf(found[0], recorded);
+  const best = wholeOf(found[0], told);
   const exact = wait4Of(material, node, least, ends);
   if (exact === undefined) return best;
   // work that was launched elsewhere (srun, a daemon) is in records and samples, but the command never waited for it
   const all = found.filter(({ source }) => source !== 'node');
   const many = exact.seconds * 0.1 + 1;
-  const told = Math.max(material.processes?.length ?? 0, sampled.length);
+  const count = Math.max(material.processes?.length ?? 0, sampled.length);
   const launched =
     all.some(({ seconds }) => seconds > exact.seconds + many) ||
-    least > spentOf(material) + Math.min(many, told * CLOCK_TICK);
+    least > spentOf(material) + Math.min(many, count * CLOCK_TICK);
   const more = launched ? all.find(({ seconds }) => seconds > exact.seconds) : undefined;
-  if (more !== undefined) return wholeOf(more, recorded);
+  if (more !== undefined) return wholeOf(more, told);
   return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
 }
 
@@ -102,10 +105,10 @@ function usedBefore({ job, range }: Material, node: NodeMaterial, usage: Statist
   return usage.first <= (began - job.start) * agent.facts.cpus ? usage.first : 0;
 }
 
-/** A cgroup may be gone before its last sample, or be there after the first processes: then records know more. */
-function wholeOf(best: CpuUse | undefined, recorded: CpuUse | undefined): CpuUse | undefined {
-  if (best?.source !== 'cgroup' || !((recorded?.seconds ?? 0) > best.seconds * 1.01)) return best;
-  return best.rate_max === undefined ? recorded : { ...recorded!, rate_max: best.rate_max };
+/** A cgroup may be gone before its last sample, or be there after the first processes: then these tell more. */
+function wholeOf(best: CpuUse | undefined, told: CpuUse | undefined): CpuUse | undefined {
+  if (best?.source !== 'cgroup' || !((told?.seconds ?? 0) > best.seconds * 1.01)) return best;
+  return best.rate_max === undefined ? told : { ...told!, rate_max: best.rate_max };
 }
 
 /** Whether processes were looked for on this node in every tick, and the job had none there, or in this part none that did anything. */
@@ -299,6 +302,29 @@ function recordedPeak({ processes }: Material, { node }: NodeMaterial): number |
   return most;
 }
 
+/** A peak is another one than what was sampled when it is so much higher. */
+const HIGHER = 1.1;
+
+/** The largest process by records that went on after the last sample of the cgroup, and that no sample saw as large. */
+function unseenPeak(material: Material, node: NodeMaterial): number | undefined {
+  const { processes } = material;
+  const last = seriesOf(node, 'cgroup', { cgroup: '.' })[0]?.end;
+  const peaks = processes?.metrics.get('rssmax');
+  if (last === undefined || peaks === undefined) return undefined;
+  const sampled = Map.groupBy(processSeries(node), ({ keys }) => Number(keys.pid));
+  let most: number | undefined;
+  for (let i = 0; i < peaks.length; i++) {
+    const [start, peak] = [processes!.start[i]!, peaks[i]! * 1024];
+    if (processes!.node[i] !== node.node || !(processes!.end[i]! > last && peak > (most ?? 0))) continue;
+    const same = (sampled.get(processes!.pid[i]!) ?? []).filter(
+      ({ keys, end }) => start > Number(keys.start) * 1000 - 1e6 && start < end + 1e6,
+    );
+    const seen = largest(same.map((series) => processPeak(material, node, series)));
+    if (seen === undefined || peak > seen * HIGHER) most = peak;
+  }
+  return most;
+}
+
 /** What is known of processes by their records, and by samples of those that left none. */
 function recordedLives(material: Material, { node }: NodeMaterial): Life[] {
   const { processes } = material;
@@ -342,7 +368,12 @@ export function peakTogether(lives: readonly Life[]): number | undefined {
 /** The one figure to hold against the limit. */
 export function memoryOf(material: Material, node: NodeMaterial): MemoryUse | undefined {
   const truth = memoryTruthOf(material, node);
-  if (truth.cgroup_peak !== undefined) return { bytes: truth.cgroup_peak, source: 'cgroup' };
+  if (truth.cgroup_peak !== undefined) {
+    // a cgroup is gone with its last process: what that took since the last tick, only its record tells
+    const unseen = unseenPeak(material, node);
+    if (unseen !== undefined && unseen > truth.cgroup_peak) return { bytes: unseen, source: 'process' };
+    return { bytes: truth.cgroup_peak, source: 'cgroup' };
+  }
   const several = (truth.process_peaks_sum ?? 0) > (truth.process_peak_max ?? 0);
   if (several) return { bytes: truth.process_peaks_sum!, source: 'processes' };
   if (truth.process_peak_max !== undefined) return { bytes: truth.process_peak_max, source: 'process' };
