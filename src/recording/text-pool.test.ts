@@ -21,6 +21,7 @@ test('each text has one code, and comes back by it, whatever room was made befor
           codes.map((code) => values[code]),
           texts,
         );
+        assert.deepEqual(pool.values(0), values);
         assert.equal(pool.size, new Set(texts).size);
         assert.deepEqual(
           texts.map((text) => pool.codeOf(text)),

@@ -3,6 +3,8 @@ import { crc32 } from 'node:zlib';
 
 /** Bytes from which on a call into native code pays. */
 const LONG = 64;
+/** Bytes of all texts up to which they are made as one string; there is none of more than 512 MiB. */
+const ONE_STRING = 2 ** 26;
 
 /** Distinct texts, found again by their bytes: reading a file makes one string a distinct value, not one a cell. */
 export class TextPool {
@@ -40,11 +42,11 @@ export class TextPool {
   }
 
   /** All texts, by code. */
-  values(): string[] {
+  values(oneString = ONE_STRING): string[] {
     const { ends } = this;
     const used = this.bytes.subarray(0, ends[this.size]);
     // one string, of which the others are parts, costs a third of many
-    const all = isAscii(used) ? used.toString('latin1') : undefined;
+    const all = used.length <= oneString && isAscii(used) ? used.toString('latin1') : undefined;
     const values = new Array<string>(this.size);
     for (let i = 0; i < this.size; i++)
       values[i] = all?.slice(ends[i], ends[i + 1]) ?? used.toString('utf8', ends[i], ends[i + 1]);

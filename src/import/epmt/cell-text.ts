@@ -17,8 +17,8 @@ const STRAY = /\0([0-9a-f]{2})/g;
  */
 export function cellMeaning(cell: string): string {
   if (!ODD.test(cell)) return cell;
-  // nothing but commas is escaped in most
-  if (!OTHERWISE_ODD.test(cell)) return cell.replaceAll('\\,', ',');
+  // nothing but commas is escaped in most; what replaceAll makes is a chain of pieces, many times as large as the text
+  if (!OTHERWISE_ODD.test(cell)) return cell.split('\\,').join(',');
   const meant = cell.replace(ESCAPED, (_, behind: string) => CONTROL[behind] ?? behind);
   if (!meant.includes('\0') && !meant.startsWith("$'")) return meant;
   const parts = meant.split(STRAY);
