@@ -79,7 +79,6 @@ export const settings = [
     kind: 'duration',
     default: '1h',
     flag: '--seal-after',
-    rare: true,
     help: 'Seal a recording after so long without a word from nodes that never said they are done.',
   },
   {

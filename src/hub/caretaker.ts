@@ -16,6 +16,13 @@ export interface CaretakerOptions extends Bounds {
   sealAfter: number;
 }
 
+/** Seconds between two looks. */
+const USUAL = 600;
+const OFTENEST = 10;
+
+/** How often to look, in seconds, so that what is to be sealed after so long is. */
+export const sweepEvery = (sealAfter: number): number => Math.max(OFTENEST, Math.min(USUAL, sealAfter));
+
 /** Looks through the whole archive now and then: seals what was forgotten, removes what is too old or too much. */
 export class Caretaker {
   private readonly filing: Filing;

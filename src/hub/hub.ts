@@ -9,7 +9,7 @@ import { makeFolder } from '../base/folder.ts';
 import { trouble } from '../base/trouble.ts';
 import { readJob } from '../recording/open.ts';
 import { type Gatekeeper, OPEN_DOOR } from '../trust/identity.ts';
-import { Caretaker } from './caretaker.ts';
+import { Caretaker, sweepEvery } from './caretaker.ts';
 import { Compressor } from './compress.ts';
 import { Descriptors } from './descriptors.ts';
 import { Filing } from './filing.ts';
@@ -56,7 +56,6 @@ export interface Hub {
 }
 
 const SEAL_AFTER_S = 3_600;
-const SWEEP_EVERY_S = 600;
 /** The first look comes when agents have had time to come back. */
 const FIRST_SWEEP_S = 15;
 const SAVE_MS = 1_000;
@@ -138,7 +137,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     unlock();
     throw error;
   }
-  const sweepMs = (options.sweepEvery ?? SWEEP_EVERY_S) * 1000;
+  const sweepMs = (options.sweepEvery ?? sweepEvery(options.sealAfter ?? SEAL_AFTER_S)) * 1000;
   const timers = [
     setInterval(() => filing.saveJobs(), SAVE_MS),
     setInterval(() => forgetIdle(filing), FORGET_MS),
