@@ -3,6 +3,7 @@ import type { ProcessOrigin, ProcessSet } from '../query/process-set.ts';
 import { counted, isOlder, lastAlive, peakMemory, recordingBegan } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
+import { KERNEL_CLOCK, livesInPart, toldInPart } from './part-lives.ts';
 
 /** One process of the job, among those with most CPU time or most memory. */
 export interface ProcessReport {
@@ -44,10 +45,24 @@ export function processesOf(material: Material): ProcessReport[] {
   const sampled = material.nodes.flatMap((node) =>
     processSeries(node).map((series) => processOf(material, node, series)),
   );
-  const all = material.processes === undefined ? sampled : recordedOf(material, material.processes, sampled);
+  const { processes } = material;
+  const all = processes === undefined ? partOf(material, sampled) : recordedOf(material, processes, sampled);
   const byCpu = [...all].sort((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, MOST);
   const byMemory = [...all].sort((a, b) => (b.rss_max_bytes ?? -1) - (a.rss_max_bytes ?? -1)).slice(0, MOST);
   return [...new Set([...byCpu, ...byMemory])];
+}
+
+/** Of a part: from records of those that began and ended in it, as sampling saw the others. */
+function partOf(material: Material, sampled: readonly ProcessReport[]): ProcessReport[] {
+  const places = livesInPart(material);
+  if (places.length === 0) return [...sampled];
+  const told = toldInPart(material, places);
+  const others = material.nodes.flatMap((node) =>
+    processSeries(node).flatMap((series): ProcessReport[] =>
+      told(node, series) ? [] : [{ ...processOf(material, node, series), source: 'sample' }],
+    ),
+  );
+  return [...recordedOf(material, material.lives!, sampled, places), ...others];
 }
 
 /** Kernels count CPU time in ticks of up to 10 ms: a shorter life has no meaningful mean. */
@@ -58,11 +73,15 @@ function busyCpus(cpu: number | undefined, life: number): number | undefined {
 }
 
 /** From records; how memory grew, only sampling can tell. */
-function recordedOf(material: Material, set: ProcessSet, sampled: readonly ProcessReport[]): ProcessReport[] {
+function recordedOf(
+  material: Material,
+  set: ProcessSet,
+  sampled: readonly ProcessReport[],
+  places: readonly number[] = Array.from({ length: set.length }, (_, i) => i),
+): ProcessReport[] {
   const growing = new Map(
     sampled.filter((p) => p.rss_growth !== undefined).map((p) => [`${p.node} ${p.pid}`, p.rss_growth!]),
   );
-  const places = Array.from({ length: set.length }, (_, i) => i);
   const memory = set.metrics.get('rssmax');
   const first = (of: (i: number) => number): number[] =>
     places.toSorted((a, b) => (of(b) || -1) - (of(a) || -1) || a - b).slice(0, MOST);
@@ -146,9 +165,6 @@ export function processCpuSeconds(
   if (user === undefined && system === undefined) return undefined;
   return ((user ?? 0) + (system ?? 0)) / 1000;
 }
-
-/** The kernel's start of a process is known to some hundredths of a second. */
-const KERNEL_CLOCK = 50_000;
 
 /** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
 function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: SeriesStatistics): boolean {

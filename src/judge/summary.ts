@@ -2,8 +2,9 @@ import type { AllocationSource } from './allocation.ts';
 import { cpusOfJob } from './allocation.ts';
 import type { EnergySource } from './energy.ts';
 import { type GpuReport, undivided } from './gpus.ts';
-import { largest, type Material, sum } from './material.ts';
+import { largest, type Material, seriesOf, sum } from './material.ts';
 import type { NodeReport } from './nodes.ts';
+import { livesInPart, toldInPart } from './part-lives.ts';
 import { gpuMean, weightedMean } from './seen.ts';
 import { type CpuSource, type MemorySource, type MemoryTruth, memoryTruthOf } from './usage.ts';
 
@@ -85,9 +86,18 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
     found.time_limit_seconds = limit;
     if (material.range === undefined) found.time_used = wall_seconds / limit;
   }
-  const sampled = sum(material.nodes.map((n) => n.tables.get('process')?.series_total));
-  set('processes', material.processes?.length ?? sampled);
+  set('processes', material.processes?.length ?? processCount(material));
   return found;
+}
+
+/** Of those that sampling saw, and of a part those that began and ended in it unseen, too. */
+function processCount(material: Material): number | undefined {
+  const sampled = sum(material.nodes.map((n) => n.tables.get('process')?.series_total));
+  const places = livesInPart(material);
+  if (places.length === 0) return sampled;
+  const told = toldInPart(material, places);
+  const both = sum(material.nodes.map((n) => seriesOf(n, 'process').filter((series) => told(n, series)).length)) ?? 0;
+  return (sampled ?? 0) - both + places.length;
 }
 
 type Set = <K extends keyof SummaryReport>(key: K, value: SummaryReport[K] | undefined) => void;

@@ -1,6 +1,7 @@
 import { KILLED } from '../recording/agent-record.ts';
 import type { Statistics } from '../recording/statistics.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
+import { livesInPart, toldInPart } from './part-lives.ts';
 import { processCpuSeconds, processPeak, processSeries } from './processes.ts';
 
 /**
@@ -139,22 +140,13 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   if (lives === undefined || range === undefined) return undefined;
   const from = Math.max(range.from ?? job.start, job.start);
   const to = Math.min(range.to ?? Number.POSITIVE_INFINITY, job.end ?? material.now);
-  const told = new Map<number, { start: number; end: number }[]>();
-  let seconds = 0;
-  for (let i = 0; i < lives.length; i++) {
-    const [start, end, used] = [lives.start[i]!, lives.end[i]!, lives.cpu_time[i]!];
-    const exact = lives.source[i] === 'record' || lives.source[i] === 'parent';
-    if (lives.node[i] !== node.node || !exact || !(start >= from && end <= to && used >= 0)) continue;
-    seconds += used / 1e6;
-    const pid = lives.pid[i]!;
-    told.set(pid, [...(told.get(pid) ?? []), { start, end }]);
-  }
-  if (told.size === 0) return undefined;
+  const places = livesInPart(material).filter((i) => lives.node[i] === node.node && lives.cpu_time[i]! >= 0);
+  if (places.length === 0) return undefined;
+  const told = toldInPart(material, places);
+  let seconds = sum(places.map((i) => lives.cpu_time[i]! / 1e6))!;
   let source: CpuSource = 'records';
   for (const series of seriesOf(node, 'process')) {
-    const began = Number(series.keys.start) * 1000;
-    const own = told.get(Number(series.keys.pid)) ?? [];
-    if (own.some(({ start, end }) => began > start - 1e6 && began < end + 1e6)) continue;
+    if (told(node, series)) continue;
     const used = processCpuSeconds(material, node, series) ?? 0;
     seconds += used;
     if (used > 0) source = 'records and samples';

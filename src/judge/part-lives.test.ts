@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { agent, job, material, node, START, span } from '../../test/report/jobs.ts';
+import { count, series, table } from '../../test/report/statistics.ts';
+import { BEGAN, type Told, testSet } from '../query/test-processes.ts';
+import { report } from './report.ts';
+
+/** Seconds 10 to 50 of a job of 100, of whose processes these are recorded, and sampled to have used so many milliseconds. */
+function part(told: readonly Told[], sampled: Record<number, { start: number; used: number }>, to = 50) {
+  const lived = span(100);
+  const shifted = told.map((one) => {
+    const later = (seconds: number): number => seconds + (START - BEGAN) / 1e6;
+    const from = later(one.from ?? 0);
+    return { ...one, from, to: later(one.to!), birth: one.birth === undefined ? from : later(one.birth) };
+  });
+  const rows = Object.entries(sampled).map(([pid, { start, used }]) =>
+    series(lived, { pid, start: String(START / 1000 + start * 1000) }, { user_ms: count(lived, used) }),
+  );
+  const nodes = [node('c1', agent('c1', lived, { scope: { members: 'tree' } }), [table('process', rows)])];
+  const range = { what: 'marker work', from: START + 10e6, to: START + to * 1e6 };
+  const { processes, summary } = report(material(job(100), nodes, { range, lives: testSet(shifted) }));
+  const used = processes.map((p) => [Number(p.pid), p.cpu_seconds, p.source]);
+  return [...used, summary.cpu_seconds, summary.processes];
+}
+
+test('of a part, processes that began and ended in it are told from their records, others as they were sampled', () => {
+  const inside = { pid: 2, from: 11, to: 13, cpu: 2 };
+  const unseen = { pid: 3, from: 14, to: 14.5, cpu: 0.4 };
+  const longer = { pid: 4, from: 20, to: 60, cpu: 30 };
+  const sampled = { 2: { start: 11, used: 1400 }, 4: { start: 20, used: 20_000 } };
+  assert.deepEqual(part([inside, unseen, longer], sampled), [
+    [4, 20, 'sample'],
+    [2, 2, 'record'],
+    [3, 0.4, 'record'],
+    22.4,
+    3,
+  ]);
+  // the last process of a job may end a moment after it
+  assert.deepEqual(part([{ ...longer, to: 100.004 }], { 4: sampled[4] }, 100), [[4, 30, 'record'], 30, 1]);
+});
+
+test('a program that another became has begun with that one, and that one has ended with it', () => {
+  const before = { pid: 7, from: 5, to: 12, cpu: 1, ended: 'exec' };
+  const after = { pid: 7, from: 12, birth: 5, to: 20, cpu: 6 };
+  // of seven seconds sampling saw five in this part
+  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000 } }), [[7, 5, undefined], 5, 1]);
+  const early = { pid: 8, from: 11, to: 12, cpu: 1, ended: 'exec' };
+  const late = { pid: 8, from: 12, birth: 11, to: 70, cpu: 9 };
+  assert.deepEqual(part([early, late], { 8: { start: 11, used: 4000 } }), [[8, 4, undefined], 4, 1]);
+});
