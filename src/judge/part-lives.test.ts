@@ -4,6 +4,7 @@ import { agent, job, material, node, START, span } from '../../test/report/jobs.
 import { count, series, table } from '../../test/report/statistics.ts';
 import { BEGAN, type Told, testSet } from '../query/test-processes.ts';
 import { report } from './report.ts';
+import { reportSchema } from './report-schema.ts';
 
 /** Seconds 10 to 50 of a job of 100, of whose processes these are recorded, and sampled to have used so many milliseconds. */
 function part(told: readonly Told[], sampled: Record<number, { start: number; used: number }>, to = 50) {
@@ -18,7 +19,8 @@ function part(told: readonly Told[], sampled: Record<number, { start: number; us
   );
   const nodes = [node('c1', agent('c1', lived, { scope: { members: 'tree' } }), [table('process', rows)])];
   const range = { what: 'marker work', from: START + 10e6, to: START + to * 1e6 };
-  const { processes, summary } = report(material(job(100), nodes, { range, lives: testSet(shifted) }));
+  const card = report(material(job(100), nodes, { range, lives: testSet(shifted) }));
+  const { processes, summary } = reportSchema.parse(JSON.parse(JSON.stringify(card)));
   const used = processes.map((p) => [Number(p.pid), p.cpu_seconds, p.source]);
   return [...used, summary.cpu_seconds, summary.processes];
 }
@@ -26,14 +28,16 @@ function part(told: readonly Told[], sampled: Record<number, { start: number; us
 test('of a part, processes that began and ended in it are told from their records, others as they were sampled', () => {
   const inside = { pid: 2, from: 11, to: 13, cpu: 2 };
   const unseen = { pid: 3, from: 14, to: 14.5, cpu: 0.4 };
+  const killed = { pid: 5, from: 30, to: 31, cpu: 0.1, source: 'parent' };
   const longer = { pid: 4, from: 20, to: 60, cpu: 30 };
   const sampled = { 2: { start: 11, used: 1400 }, 4: { start: 20, used: 20_000 } };
-  assert.deepEqual(part([inside, unseen, longer], sampled), [
+  assert.deepEqual(part([inside, unseen, killed, longer], sampled), [
     [4, 20, 'sample'],
     [2, 2, 'record'],
     [3, 0.4, 'record'],
-    22.4,
-    3,
+    [5, 0.1, 'parent'],
+    22.5,
+    4,
   ]);
   // the last process of a job may end a moment after it
   assert.deepEqual(part([{ ...longer, to: 100.004 }], { 4: sampled[4] }, 100), [[4, 30, 'record'], 30, 1]);

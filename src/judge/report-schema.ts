@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ProcessOrigin } from '../query/process-set.ts';
 
 /**
  * The report object for other programs. Only documentation and tests load this: writing a report needs no check.
@@ -216,8 +217,8 @@ const process = z.strictObject({
   exit_code: z.number().optional(),
   signal: optional(z.number(), 'The signal that ended it.'),
   source: optional(
-    z.enum(['record', 'start', 'sample']),
-    'record: it told of its end. start: only of its start, so it was killed or still runs. sample: only sampling saw it.',
+    z.enum(['record', 'parent', 'start', 'sample'] satisfies ProcessOrigin[]),
+    'record: it told of its end. parent: the process that waited for it did. start: only of its start, so it was killed or still runs. sample: only sampling saw it.',
   ),
 });
 
