@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
+import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../src/import/epmt/test-archive.ts';
 import type { Batch } from '../src/recording/batch.ts';
 import { openRecording, type Recording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
@@ -163,7 +164,7 @@ test('the same job from a folder, collated or one file a process; a second time 
   const [collated] = fs.readdirSync(unpacked).filter((name) => name.endsWith('.csv'));
   const [header, ...lines] = fs.readFileSync(path.join(unpacked, collated!), 'utf8').trimEnd().split('\n');
   const one = tacho(['import', 'epmt', unpacked, '-o', path.join(folder, 'whole')]);
-  assert.equal(one.out.split('\n')[0], `${folder}/whole/tacho-685000: 3,480 processes, 3,668 threads, pp208`);
+  assert.equal(one.out.split('\n')[0], `${folder}/whole/tacho-685000: 3 480 processes, 3 668 threads, pp208`);
   fs.rmSync(path.join(unpacked, collated!));
   let file = 0;
   let text = '';
@@ -175,8 +176,23 @@ test('the same job from a folder, collated or one file a process; a second time 
     text += `${line}\n`;
   }
   const many = tacho(['import', 'epmt', unpacked, '-o', path.join(folder, 'many')]);
-  assert.equal(many.out.split('\n')[0], `${folder}/many/tacho-685000: 3,480 processes, 3,668 threads, pp208`);
+  assert.equal(many.out.split('\n')[0], `${folder}/many/tacho-685000: 3 480 processes, 3 668 threads, pp208`);
   const [a, b] = ['whole', 'many'].map((name) => openRecording(path.join(folder, name, 'tacho-685000')).nodes[0]!);
   assert.deepEqual(readTable(b!, 'process_end').numbers, readTable(a!, 'process_end').numbers);
   assert.deepEqual(texts(readTable(b!, 'process_end'), 'args'), texts(readTable(a!, 'process_end'), 'args'));
+});
+
+test('hosts are told in short, and numbers as everywhere', () => {
+  const file = path.join(folder, 'hosts.tgz');
+  const hosts = Array.from({ length: 40 }, (_, i) => `node${String(i + 1).padStart(3, '0')}`);
+  const entries = hosts.map((hostname) => ({
+    name: `./${hostname}-collated-papiex-1-0.csv`,
+    bytes: csvText(
+      Array.from({ length: 26 }, (_, i) => ({ ...madeProcess(100 + i), hostname })),
+      CSV_COLUMNS[48],
+    ),
+  }));
+  fs.writeFileSync(file, tgzOf([{ name: './job_metadata', bytes: pickle3(metadataOf()) }, ...entries]));
+  const { out } = tacho(['import', 'epmt', file, '-o', path.join(folder, 'hosts')]);
+  assert.match(out, /tacho-4711: 1 040 processes, [0-9 ]+ threads, node\[001-040\]\n/);
 });

@@ -66,7 +66,7 @@ Examples:
         options.format === 'json'
           ? `${JSON.stringify({ recording, ...size, values })}\n`
           : `${recording}: ${count(size.nodes, 'node')} with ${count(size.gpus, 'GPU')} each, ${formatDuration(size.seconds)}, ` +
-              `${values.toLocaleString('en')} values\ntacho report ${options.output} prints its report card\n`,
+              `${count(values, 'value')}\ntacho report ${options.output} prints its report card\n`,
       );
     });
 }

@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { type Command, Option } from 'commander';
 import { parseDuration } from '../base/duration.ts';
 import { Fault, usage } from '../base/fault.ts';
+import { count } from '../base/figure.ts';
 import { parseMoment } from '../base/moment.ts';
 import { printable } from '../base/printable.ts';
 import { formatBytes } from '../base/size.ts';
@@ -116,9 +117,7 @@ Examples:
         written: ({ file, rows, bytes }) => {
           if (folders[0] === undefined && options.layout !== 'omnistat') return;
           if (folders[0] !== '-')
-            process.stderr.write(
-              `${printable(file)}: ${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}, ${formatBytes(bytes)}\n`,
-            );
+            process.stderr.write(`${printable(file)}: ${count(rows, 'row')}, ${formatBytes(bytes)}\n`);
         },
       }).finally(forget);
       if (lost.length > 0) {

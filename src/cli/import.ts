@@ -1,11 +1,16 @@
 import { type Command, Option } from 'commander';
 import { Fault } from '../base/fault.ts';
+import { count } from '../base/figure.ts';
 import { parseMoment } from '../base/moment.ts';
 import type { Imported, Refused } from '../import/epmt/import.ts';
 import type { Imported as ImportedSeries } from '../import/victoria/own.ts';
+import { nodeList } from '../judge/node-list.ts';
 import { progress } from '../show/progress.ts';
 import { printable } from '../show/text-table.ts';
 import { tell } from './failure.ts';
+
+/** Names of nodes that would fill more than this are counted. */
+const LONG_LIST = 60;
 
 interface Options {
   output: string;
@@ -164,23 +169,25 @@ function interruption(): AbortSignal {
 }
 
 function seriesText({ recording, nodes, rows, notes }: ImportedSeries): string {
-  const many = nodes.length > 8 ? `${nodes.length} nodes` : nodes.join(' ');
-  const lines = [
-    `${recording}: ${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}, ${many}`,
-    ...notes.map((note) => `  ${note}`),
-    '',
-  ];
-  return lines.map(printable).join('\n');
+  return resultText(recording, [count(rows, 'row')], nodes, notes);
 }
 
 function text({ recording, nodes, processes, threads, notes }: Imported): string {
-  const counts = `${grouped(processes)} ${processes === 1 ? 'process' : 'processes'}, ${grouped(threads)} ${threads === 1 ? 'thread' : 'threads'}`;
-  const lines = [`${recording}: ${counts}, ${nodes.join(' ')}`, ...notes.map((note) => `  ${note}`), ''];
-  return lines.map(printable).join('\n');
+  return resultText(recording, [count(processes, 'process', 'processes'), count(threads, 'thread')], nodes, notes);
 }
 
-/** 10,600: what knows the customs of every language takes longer to load than an archive to read. */
-const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+function resultText(
+  recording: string,
+  counts: readonly string[],
+  nodes: readonly string[],
+  notes: readonly string[],
+): string {
+  const names = nodeList(nodes);
+  const where = names.length > LONG_LIST ? count(nodes.length, 'node') : names;
+  return [`${recording}: ${[...counts, where].join(', ')}`, ...notes.map((note) => `  ${note}`), '']
+    .map(printable)
+    .join('\n');
+}
 
 const jsonText = (imported: readonly Imported[], refused: readonly Refused[]): string =>
   `${JSON.stringify(

@@ -1,14 +1,15 @@
-/** Names of nodes in short, as schedulers write them: "node[01-08]", "c1,c3". */
+/** Names of nodes in short, as schedulers write them: "node[01-08]", "c1,login", "c[1,3].site". */
 export function nodeList(names: readonly string[]): string {
-  const groups = new Map<string, { prefix: string; numbers: string[] }>();
+  const groups = new Map<string, { prefix: string; domain: string; numbers: string[] }>();
   for (const name of names) {
-    const [, prefix, number] = /^(.*?)(\d+)$/.exec(name) ?? [undefined, name, ''];
+    const [, prefix, number, domain = ''] = /^(.*?)(\d+)$/.exec(name) ??
+      /^([^.]*?)(\d+)(\..*)$/.exec(name) ?? ['', name, ''];
     // 9 and 10 may stand in one range, 09 and 10 too, but not 9 and 010
     const padded = number!.startsWith('0') ? number!.length : 0;
-    const id = `${prefix} ${number === '' ? 'none' : padded}`;
-    const group = groups.get(id) ?? { prefix: prefix!, numbers: [] };
+    const id = `${prefix} ${domain} ${number === '' ? 'none' : padded}`;
+    const group = groups.get(id) ?? { prefix: prefix!, domain, numbers: [] };
     if (padded === 0 && number !== '') {
-      const same = groups.get(`${prefix} ${number!.length}`);
+      const same = groups.get(`${prefix} ${domain} ${number!.length}`);
       if (same !== undefined) {
         same.numbers.push(number!);
         continue;
@@ -17,7 +18,7 @@ export function nodeList(names: readonly string[]): string {
     group.numbers.push(number!);
     groups.set(id, group);
   }
-  return [...groups.values()].map(({ prefix, numbers }) => ranges(prefix, numbers)).join(',');
+  return [...groups.values()].map(({ prefix, domain, numbers }) => ranges(prefix, numbers) + domain).join(',');
 }
 
 function ranges(prefix: string, numbers: readonly string[]): string {
