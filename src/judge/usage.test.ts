@@ -37,8 +37,15 @@ test("what a job's cgroup counted before its first sample is the job's, unless i
 test('a peak after the last sample of the cgroup is taken from the record of the process', () => {
   const MIB = 2 ** 20;
   /** Of a process that began at 3.3 s and had 200 MiB; the cgroup was last sampled at `last`. */
-  const memory = (last: number, sampled?: { keys: { pid: string; start: string }; mib: number }): unknown => {
-    const columns = { memory_peak_bytes: { count: 3, max: 2 * MIB } as Statistics };
+  const memory = (
+    last: number,
+    sampled?: { keys: { pid: string; start: string }; mib: number },
+    missing = 0,
+  ): unknown => {
+    const columns = {
+      memory_current_bytes: { count: 3, missing, max: MIB } as Statistics,
+      memory_peak_bytes: { count: 3, missing, max: 2 * MIB } as Statistics,
+    };
     const cgroup = { start: 0, end: last, keys: { cgroup: '.' }, columns };
     const series = (sampled === undefined ? [] : [sampled]).map(({ keys, mib }) => ({
       start: 3.4e6,
@@ -66,6 +73,8 @@ test('a peak after the last sample of the cgroup is taken from the record of the
   assert.deepEqual(memory(3e6), { bytes: 200 * MIB, source: 'process' });
   // the kernel's own count has the whole of it
   assert.deepEqual(memory(3.7e6), { bytes: 2 * MIB, source: 'cgroup' });
+  // of the last sample only CPU time could be had
+  assert.deepEqual(memory(3.7e6, undefined, 1), { bytes: 200 * MIB, source: 'process' });
   // it was as large when the cgroup was sampled: most of it is shared, and charged to another cgroup
   const keys = { pid: '7', start: '3300' };
   assert.deepEqual(memory(3.5e6, { keys, mib: 195 }), { bytes: 2 * MIB, source: 'cgroup' });
