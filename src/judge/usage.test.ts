@@ -86,6 +86,25 @@ test('a peak after the last sample of the cgroup is taken from the record of the
   });
 });
 
+test('the peak of a cgroup from before the recording is not the recording’s', () => {
+  const MIB = 2 ** 20;
+  const memory = (first: number, max: number, service = false, restart?: number): number => {
+    const peak = { count: 3, first: first * MIB, last: max * MIB, max: max * MIB };
+    const columns = { memory_peak_bytes: peak, memory_current_bytes: { count: 3, max: 55 * MIB } };
+    const node = {
+      node: 'c1',
+      agent: { scope: { members: 'cgroup' }, start: 0, service },
+      tables: new Map([['cgroup', { series: [{ start: 0, end: 3e6, keys: { cgroup: '.' }, columns }] }]]),
+    } as unknown as NodeMaterial;
+    const job = { nodes: ['c1'], start: 0, interval_seconds: 1, ...(restart === undefined ? {} : { restart }) };
+    return memoryOf({ job, nodes: [node] } as unknown as Material, node)!.bytes / MIB;
+  };
+  // the job had had 119 MiB before, and had no more since; or it had
+  assert.deepEqual([memory(119, 119), memory(119, 120)], [55, 120]);
+  // the agent of a node is there from the beginning of a job, but not of its earlier run
+  assert.deepEqual([memory(119, 119, true), memory(119, 119, true, 1)], [119, 55]);
+});
+
 test('from a store, too, what processes told at their end counts where the cgroup was gone before', () => {
   const cpu = (processes: number, range?: Material['range']): unknown => {
     const usage = { count: 3, first: 0, last: 0.8e6, increase: 0.8e6 } as Statistics;
@@ -94,7 +113,7 @@ test('from a store, too, what processes told at their end counts where the cgrou
       node: 'c1',
       agent: { scope: { members: 'cgroup' }, facts: { cpus: 2 }, ticks: 3, tables: [], unmeasured: [] },
       tables: new Map([
-        ['cgroup', { rows: 3, series: [{ start: 0, keys: { cgroup: '.' }, columns: { usage_us: usage } }] }],
+        ['cgroup', { rows: 3, series: [{ start: 0, end: 2e6, keys: { cgroup: '.' }, columns: { usage_us: usage } }] }],
         ['process_total', { rows: 3, series: [{ start: 0, keys: {}, columns: { cpu_us: total } }] }],
       ]),
     } as unknown as NodeMaterial;
@@ -103,5 +122,6 @@ test('from a store, too, what processes told at their end counts where the cgrou
   };
   assert.deepEqual(cpu(1e6), { seconds: 1, source: 'processes' });
   assert.deepEqual(cpu(0.7e6), { seconds: 0.8, source: 'cgroup' });
-  assert.deepEqual(cpu(1e6, { from: 1, what: 'a part' }), { seconds: 0.8, source: 'cgroup' });
+  const part = { seconds: 0.8, source: 'cgroup', window_seconds: 2 };
+  assert.deepEqual(cpu(1e6, { from: 1, what: 'a part' }), part);
 });

@@ -249,9 +249,7 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   const set = (key: keyof MemoryTruth, value: number | undefined): void => {
     if (known(value) !== undefined) truth[key] = value!;
   };
-  // the kernel's mark counts from the beginning of the cgroup, so it says nothing about a part of the job
-  const mark = material.range === undefined ? cgroupOf(node, 'memory_peak_bytes')?.max : undefined;
-  set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, mark]));
+  set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, cgroupMark(material, node)]));
   set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
   set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
   const lives = processSeries(node).map((series): Life => {
@@ -270,6 +268,14 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
   if (all !== undefined && free !== undefined) set('node_used_max', all.max - free.min);
   return truth;
+}
+
+/** The kernel's mark counts from the beginning of the cgroup: not of a part, nor of what a job did before this recording. */
+function cgroupMark({ job, range }: Material, node: NodeMaterial): number | undefined {
+  const mark = cgroupOf(node, 'memory_peak_bytes');
+  if (mark === undefined || range !== undefined) return undefined;
+  const madeWithJob = node.agent?.service === true && !job.restart;
+  return madeWithJob || !(mark.max <= mark.first) ? mark.max : undefined;
 }
 
 /** A command of Tacho's grows a little after it has noted what it used. */
@@ -297,18 +303,10 @@ function recordedPeak({ processes }: Material, { node }: NodeMaterial): number |
 /** A peak is another one than what was sampled when it is so much higher. */
 const HIGHER = 1.1;
 
-/** Until when the memory of the job's cgroup was sampled: of what is about to go, CPU time may be there a tick longer. */
-function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
-  const [series] = seriesOf(node, 'cgroup', { cgroup: '.' });
-  if (series === undefined) return undefined;
-  const lacking = (series.columns.memory_current_bytes?.missing ?? 0) > 0;
-  return series.end - (lacking ? (job.interval_seconds || 0) * 1e6 : 0);
-}
-
 /** The largest process by records that went on after the last sample of the cgroup, and that no sample saw as large. */
 function unseenPeak(material: Material, node: NodeMaterial): number | undefined {
   const { processes } = material;
-  const last = memorySeen(material, node);
+  const last = seriesOf(node, 'cgroup', { cgroup: '.' })[0]?.end;
   const peaks = processes?.metrics.get('rssmax');
   if (last === undefined || peaks === undefined) return undefined;
   const sampled = Map.groupBy(processSeries(node), ({ keys }) => Number(keys.pid));
