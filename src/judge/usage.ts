@@ -59,6 +59,9 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     const grown = increase + usedBefore(material, node, usage!);
     const own = ownSeconds(material, node) + agentSeconds(node);
     const use: CpuUse = { seconds: without(own, grown / 1e6, least, ends), source: 'cgroup' };
+    // samples may begin or end within a part
+    const series = seriesOf(node, 'cgroup', { cgroup: '.' })[0]!;
+    if (material.range !== undefined) use.window_seconds = (series.end - series.start) / 1e6;
     const most = known(usage?.rate?.max);
     if (most !== undefined) use.rate_max = most / 1e6;
     found.push(use);
@@ -303,10 +306,18 @@ function recordedPeak({ processes }: Material, { node }: NodeMaterial): number |
 /** A peak is another one than what was sampled when it is so much higher. */
 const HIGHER = 1.1;
 
+/** Until when the memory of the job's cgroup was sampled: of what is about to go, CPU time may be there a tick longer. */
+function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
+  const [series] = seriesOf(node, 'cgroup', { cgroup: '.' });
+  if (series === undefined) return undefined;
+  const lacking = (series.columns.memory_current_bytes?.missing ?? 0) > 0;
+  return series.end - (lacking ? (job.interval_seconds || 0) * 1e6 : 0);
+}
+
 /** The largest process by records that went on after the last sample of the cgroup, and that no sample saw as large. */
 function unseenPeak(material: Material, node: NodeMaterial): number | undefined {
   const { processes } = material;
-  const last = seriesOf(node, 'cgroup', { cgroup: '.' })[0]?.end;
+  const last = memorySeen(material, node);
   const peaks = processes?.metrics.get('rssmax');
   if (last === undefined || peaks === undefined) return undefined;
   const sampled = Map.groupBy(processSeries(node), ({ keys }) => Number(keys.pid));
