@@ -9,6 +9,7 @@ import { operationsOf } from '../src/query/operations.ts';
 import { filterProcesses } from '../src/query/process-filter.ts';
 import type { ProcessSet } from '../src/query/process-set.ts';
 import { readProcesses, recordingsSource } from '../src/query/processes.ts';
+import { readAllThreads } from '../src/query/threads.ts';
 import type { Job } from '../src/recording/job.ts';
 import { nodeFolder } from '../src/recording/node-folder.ts';
 import { openRecording } from '../src/recording/open.ts';
@@ -342,17 +343,18 @@ test('the same from live files and from sealed ones', async () => {
   assert.equal(JSON.parse(before).length, 2);
 });
 
+const thread = (pid: number, from: number, tid: number, began: number, to: number, usertime: number): Row => ({
+  time: at(to),
+  pid: String(pid),
+  start: String(at(from)),
+  tid: String(tid),
+  thread_start: at(began),
+  usertime,
+  systemtime: 0,
+  starttime: ticks(1),
+});
+
 test('threads of a process; the first one counts anew after exec', async () => {
-  const thread = (pid: number, from: number, tid: number, began: number, to: number, usertime: number): Row => ({
-    time: at(to),
-    pid: String(pid),
-    start: String(at(from)),
-    tid: String(tid),
-    thread_start: at(began),
-    usertime,
-    systemtime: 0,
-    starttime: ticks(1),
-  });
   const folder = await recordingOf({
     process_end: [
       ended(10, 1, 5, { ended: 'exec', usertime: 2e6, starttime: ticks(1) }),
@@ -373,6 +375,26 @@ test('threads of a process; the first one counts anew after exec', async () => {
   const missing = tacho(['threads', '--process', '77', folder]);
   assert.equal(missing.code, 1);
   assert.match(missing.err, /no process 77 was recorded/);
+});
+
+test('threads of a process of which one got the number of another, that had ended', async () => {
+  const folder = await recordingOf({
+    process_end: [ended(10, 1, 9, { usertime: 7e6, starttime: ticks(1), numtids: 4 })],
+    thread_end: [
+      thread(10, 1, 10, 1, 9, 0),
+      thread(10, 1, 11, 2, 3, 1e6),
+      thread(10, 1, 11, 3.5, 4, 2e6),
+      thread(10, 1, 11, 5, 6, 4e6),
+    ],
+  });
+  const recording = openRecording(folder);
+  const threads = await recordingsSource([recording]).threads({ job: 0, node: 'c1', pid: 10, start: at(1) });
+  assert.deepEqual([...threads.tid], [10, 11, 11, 11]);
+  assert.deepEqual([...threads.start], [at(1), at(2), at(3.5), at(5)]);
+  assert.deepEqual([...threads.cpu_time], [0, 1e6, 2e6, 4e6]);
+  const all = readAllThreads(recording, readProcesses([recording]));
+  assert.deepEqual([...all.process], [0, 0, 0, 0]);
+  assert.deepEqual([...all.end], [at(9), at(3), at(4), at(6)]);
 });
 
 test('the report: processes by their records, operations, and the CPU time that no record explains', async () => {

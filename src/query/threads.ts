@@ -60,6 +60,7 @@ interface ThreadRows {
 function threadRows(batch: Batch, pids: Float64Array, starts: Float64Array): ThreadRows {
   const images = threadImages(batch);
   const tid = batch.texts.get('tid')!;
+  const began = batch.numbers.get('thread_start');
   const begins = beginsOf(batch);
   const found: ThreadRows = { rows: [], process: [], earlier: [] };
   for (let k = 0; k < pids.length; k++) {
@@ -70,12 +71,16 @@ function threadRows(batch: Batch, pids: Float64Array, starts: Float64Array): Thr
     const before = all.findLast((image) => image.start < own.start && firstThread(batch, image, tid) >= 0);
     const earlier = before === undefined ? -1 : firstThread(batch, before, tid);
     const first = found.rows.length;
-    for (let s = own.from; s < own.to; s++) {
-      found.rows.push(batch.series[s + 1]! - 1);
+    const last = batch.series[own.to]! - 1;
+    for (let s = own.from, row = batch.series[s]!; row <= last; row++) {
+      if (row + 1 === batch.series[s + 1]!) s++;
+      // the number of a thread that has ended is given to others
+      else if (began === undefined || !(began[row + 1]! > began[row]!)) continue;
+      found.rows.push(row);
       found.process.push(k);
       found.earlier.push(earlier);
     }
-    if (own.to - own.from < 2) continue;
+    if (found.rows.length - first < 2) continue;
     const sorted = found.rows.splice(first).sort((a, b) => begins(a) - begins(b) || a - b);
     found.rows.push(...sorted);
   }
