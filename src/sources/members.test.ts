@@ -357,13 +357,22 @@ test("slurmstepd is not the job's, the program that it becomes is", { skip: OWN 
   const m = machine(t, [
     { pid: 100, name: 'slurmstepd', environment: job },
     { pid: 101, parent: 100, name: 'slurmstepd', environment: job },
+    // long ago it was made, and has waited for the other tasks of its step
+    { pid: 102, parent: 100, name: 'slurmstepd', environment: {} },
+    { pid: 103, parent: 100, name: 'slurmstepd', environment: {} },
   ]);
-  for (const pid of [100, 101]) m.write(`/proc/${pid}/comm`, 'slurmstepd\n');
+  for (const pid of [100, 101, 102, 103]) m.write(`/proc/${pid}/comm`, 'slurmstepd\n');
   const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
   assert.deepEqual(pids(watch), []);
   m.write('/proc/101/comm', 'train\n');
-  change(m, 102, []);
+  change(m, 104, []);
   assert.deepEqual(pids(watch), [101]);
+  m.write('/proc/102/comm', 'train\n');
+  m.write('/proc/102/environ', 'SLURM_JOB_ID=17\0');
+  m.write('/proc/103/comm', 'other\n');
+  m.write('/proc/103/environ', 'SLURM_JOB_ID=18\0');
+  change(m, 105, []);
+  assert.deepEqual(pids(watch), [101, 102]);
   watch.close();
 });
 

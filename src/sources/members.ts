@@ -163,7 +163,11 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       entry.excluded = true;
       return;
     }
-    if (pid !== root && byDescent && !isOfTheJob(entry)) return;
+    if (pid !== root && byDescent && !isOfTheJob(entry)) {
+      // a task is a copy of Slurm's own process, root's and then the user's, until all of its step are ready, however long
+      entry.passes = how.by === 'environment' && isStepCopy(host, pid);
+      return;
+    }
     // `tacho start` in a job script is in the job, but is not what the user ran; what it starts is told by itself
     entry.passes = pid !== root && (isOwn(host, pid) || isLauncher(host, pid) || isStepDaemon(host, pid));
     if (entry.passes) return;
@@ -338,8 +342,9 @@ function isLauncher(host: Host, pid: number): boolean {
 }
 
 /** Slurm's process of each step, in the cgroup of the job. */
-const isStepDaemon = (host: Host, pid: number): boolean =>
-  owner(host, pid) === 0 && host.text(`/proc/${pid}/comm`)?.trim() === 'slurmstepd';
+const isStepDaemon = (host: Host, pid: number): boolean => owner(host, pid) === 0 && isStepCopy(host, pid);
+
+const isStepCopy = (host: Host, pid: number): boolean => host.text(`/proc/${pid}/comm`)?.trim() === 'slurmstepd';
 
 /** A variable in a process' environment; undefined: it is not there, or may not be read. */
 function variable(host: Host, pid: number, name: string): string | undefined {

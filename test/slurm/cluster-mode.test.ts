@@ -369,7 +369,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
 
     describe('on the last node, one after the other', { concurrency: 1 }, () => {
       test('the network between agent and hub is cut while jobs begin and end: every row is there, once', async (t: TestContext) => {
-        const before = await job('tacho-a', 'cut-before', 'sleep 12', '-p', 'all', '-w', 'c4');
+        const before = await job('tacho-a', 'cut-before', untilLetGo('sleep 1'), '-p', 'all', '-w', 'c4');
         await eventually(
           () => fs.existsSync(path.join(lab.archived('tacho-a', before.id), 'node=c4')),
           'the first job',
@@ -382,6 +382,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
           // a request that is under way is given up after 20 s: packets vanish, nobody says that they do
           const said = (): boolean => /no (?:answer|connection) within/.test(read(lab.folder, 'log/agent-c4.out'));
           await eventually(said, 'the agent notices');
+          letGo(before);
           assert.equal(await lab.ended(before.id), 'COMPLETED');
           await eventually(() => fs.existsSync(path.join(spool(after.id), 'node=c4/loadavg.csv')), 'the third job');
           assert.ok(!fs.existsSync(lab.archived('tacho-a', inside.id)));
