@@ -8,7 +8,7 @@ import type { FlowReport } from './flows.ts';
 import { flowsOf } from './flows.ts';
 import type { GpuReport } from './gpus.ts';
 import { gpusOf } from './gpus.ts';
-import type { Material } from './material.ts';
+import { type Material, sum } from './material.ts';
 import type { NodeReport } from './nodes.ts';
 import { nodesOf } from './nodes.ts';
 import type { FigureReport, PhaseReport } from './phases.ts';
@@ -159,10 +159,12 @@ function measuredPhases(material: Material): PhaseReport[] {
     const range = { what: phase.name, from: phase.start, to: phase.start + phase.seconds * 1e6 };
     const part: Material = { ...material, nodes, range };
     const gpus = gpusOf(part);
-    const used = summaryOf(part, nodesOf(part, gpus), gpus);
+    const seen = nodesOf(part, gpus);
+    const used = summaryOf(part, seen, gpus);
     if (used.cpu_utilization !== undefined) phase.cpu_utilization = used.cpu_utilization;
     if (used.gpu_utilization !== undefined) phase.gpu_utilization = used.gpu_utilization;
-    if (used.energy_joules !== undefined && phase.seconds > 0) phase.power_watts = used.energy_joules / phase.seconds;
+    const watts = sum(seen.map((n) => n.energy_joules! / n.recorded_seconds!));
+    if (watts !== undefined) phase.power_watts = watts;
   });
   return phases;
 }

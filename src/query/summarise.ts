@@ -59,6 +59,7 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
     const { from, to } = options;
     const batch = readTable(node, name, {
       hold: true,
+      edges: true,
       ...(from === undefined ? {} : { from }),
       ...(to === undefined ? {} : { to }),
     });

@@ -18,6 +18,8 @@ export interface Batch {
   series: Uint32Array;
   /** At which its node was sampled, if that is known. */
   interval_seconds?: number;
+  /** Of a part: 1 where a row is no sample, but what lies between two of them where the part begins or ends. */
+  edges?: Uint8Array;
   /** When its node began to be recorded, epoch microseconds, if that is known. */
   began?: number;
 }

@@ -1,12 +1,41 @@
 import type { Batch } from './batch.ts';
+import { type Around, farthest, grown, shareBefore } from './edges.ts';
+
+export interface Clip {
+  from?: number;
+  to?: number;
+  /** In sparse tables: keep the row that held at `from`, and what holds at `to`. */
+  hold?: boolean;
+  /** Say what lies between two samples at `from` and at `to`: as rows of their own, marked as edges, or in those that hold. */
+  edges?: boolean;
+}
+
+/** A row of a part that lies between two samples of the whole. */
+interface Edge extends Around {
+  row: number;
+  share: number;
+  /** Whether what follows in the part is the second of the two samples: what is missing is the rest of the step. */
+  begins: boolean;
+}
 
 /** Confines a batch to the rows between `from` and `to`, both included. */
-export function clip(batch: Batch, range: { from?: number; to?: number; hold?: boolean }): Batch {
+export function clip(batch: Batch, range: Clip): Batch {
   const from = range.from ?? Number.NEGATIVE_INFINITY;
   const to = range.to ?? Number.POSITIVE_INFINITY;
   if (range.from === undefined && range.to === undefined) return batch;
   const { time, series } = batch;
-  const hold = range.hold === true && batch.table.sparse === true;
+  const sparse = batch.table.sparse === true;
+  const hold = range.hold === true && sparse;
+  const between = range.edges === true && batch.table.events !== true;
+  const interval = (batch.interval_seconds ?? Number.NaN) * 1e6;
+  const edges: Edge[] = [];
+  /** The next row is one between row `i` and the one before it, if these are not too far apart. */
+  const edge = (i: number, moment: number, begins: boolean): boolean => {
+    if (!between || !(sparse || time[i]! - time[i - 1]! <= farthest(interval))) return false;
+    const share = shareBefore(moment, { before: time[i - 1]!, after: time[i]! }, sparse ? interval : undefined);
+    edges.push({ row: order.length, before: i - 1, after: i, share, begins });
+    return true;
+  };
   const order: number[] = [];
   const times: number[] = [];
   const starts: number[] = [];
@@ -14,8 +43,9 @@ export function clip(batch: Batch, range: { from?: number; to?: number; hold?: b
     const end = series[s + 1]!;
     const begin = order.length;
     let i = firstAtOrAfter(time, from, series[s]!, end);
+    const first = i;
     // a series whose last row is before `from` has ended: nothing holds any more
-    if (hold && i > series[s]! && i < end && time[i] !== from) {
+    if (i > series[s]! && i < end && time[i] !== from && (edge(i, from, true) || hold)) {
       order.push(i - 1);
       times.push(from);
     }
@@ -24,7 +54,7 @@ export function clip(batch: Batch, range: { from?: number; to?: number; hold?: b
       times.push(time[i]!);
     }
     // what the last row says holds until the next one, which is beyond the range
-    if (hold && i < end && order.length > begin && times.at(-1)! < to) {
+    if (i < end && order.length > begin && times.at(-1)! < to && (edge(i, to, i === first) || hold)) {
       order.push(order.at(-1)!);
       times.push(to);
     }
@@ -39,7 +69,38 @@ export function clip(batch: Batch, range: { from?: number; to?: number; hold?: b
       { values: old.values, codes: Uint32Array.from(order, (i) => old.codes[i]!) },
     ]),
   );
-  return { table: batch.table, rows, time: Float64Array.from(times), numbers, texts, series: Uint32Array.from(starts) };
+  const part: Batch = {
+    table: batch.table,
+    rows,
+    time: Float64Array.from(times),
+    numbers,
+    texts,
+    series: Uint32Array.from(starts),
+  };
+  if (between) setEdges(batch, part, edges);
+  return part;
+}
+
+/** Puts what lies between two samples into the rows at the edges of a part. */
+function setEdges(whole: Batch, part: Batch, edges: readonly Edge[]): void {
+  const { columns, sparse } = whole.table;
+  for (const [name, values] of part.numbers) {
+    const all = whole.numbers.get(name)!;
+    const column = columns.find((one) => one.name === name);
+    const counter = column?.kind === 'counter';
+    // in a sparse table a level holds until the next row
+    if (sparse === true && !counter) continue;
+    for (const { row, before, after, share, begins } of edges) {
+      const [from, to] = [all[before]!, all[after]!];
+      const step = counter ? grown(from, to) : to - from;
+      const value = begins ? to - step * (1 - share) : from + step * share;
+      if (sparse === true && Number.isNaN(value)) continue;
+      values[row] = column?.type === 'int' && counter ? Math.round(value) : value;
+    }
+  }
+  if (sparse === true) return;
+  part.edges = new Uint8Array(part.rows);
+  for (const { row } of edges) part.edges[row] = 1;
 }
 
 function firstAtOrAfter(time: Float64Array, moment: number, from: number, to: number): number {

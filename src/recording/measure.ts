@@ -41,17 +41,28 @@ export function measureSeries(batch: Batch, cpu?: Float64Array): Measured {
     if (!(first >= start)) start = first;
     if (!(last <= end)) end = last;
   }
+  let beside = 0;
+  for (let s = 0; s < total; s++) {
+    const [from, to] = sampledRows(batch, series[s]!, series[s + 1]!);
+    beside += series[s + 1]! - series[s]! - (to - from);
+  }
   return {
     places,
     table: {
       table: table.name,
-      rows,
+      rows: rows - beside,
       start,
       end,
       series: places.map((s) => describeSeries(batch, series[s]!, series[s + 1]!)),
       series_total: total,
     },
   };
+}
+
+/** The rows of a series that are samples, without its edges; where there are none, these stand for them. */
+function sampledRows({ edges }: Batch, from: number, to: number): [from: number, to: number] {
+  const [first, last] = [from + (edges?.[from] ?? 0), to - (edges?.[to - 1] ?? 0)];
+  return first < last ? [first, last] : [from, to];
 }
 
 function describeSeries(batch: Batch, from: number, to: number): SeriesStatistics {
@@ -71,7 +82,8 @@ function describeSeries(batch: Batch, from: number, to: number): SeriesStatistic
       break;
     }
   }
-  return { keys, start: batch.time[from]!, end: batch.time[to - 1]!, samples: to - from, texts, columns: {} };
+  const [first, last] = sampledRows(batch, from, to);
+  return { keys, start: batch.time[from]!, end: batch.time[to - 1]!, samples: last - first, texts, columns: {} };
 }
 
 const TIMES: readonly string[] = ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'];
@@ -147,16 +159,12 @@ export function measureColumn(measured: Measured, batch: Batch, column: Column, 
   const { series, time } = batch;
   const interval = Math.round((batch.interval_seconds ?? 0) * 1000);
   measured.places.forEach((s, i) => {
-    const found = measureValues(
-      values,
-      time,
-      series[s]!,
-      series[s + 1]!,
-      column.kind === 'counter',
-      batch.table.sparse,
-      interval,
-    );
-    if (found !== undefined) measured.table.series[i]!.columns[column.name] = found;
+    const isCounter = column.kind === 'counter';
+    const [from, to] = sampledRows(batch, series[s]!, series[s + 1]!);
+    const found = measureValues(values, time, from, to, isCounter, batch.table.sparse, interval);
+    if (found === undefined) return;
+    if (batch.edges !== undefined) addEdges(found, values, time, [series[s]!, from, to, series[s + 1]!]);
+    measured.table.series[i]!.columns[column.name] = found;
   });
 }
 
@@ -245,6 +253,45 @@ function measureValues(
     p95,
     ...growth,
   };
+}
+
+/** Adds what belongs to a part between its edges and its samples to how much a counter grew, or to the area. */
+function addEdges(
+  found: Statistics,
+  column: Float64Array,
+  time: Float64Array,
+  [begin, from, to, end]: readonly [number, number, number, number],
+): void {
+  let [first, last] = [from, to - 1];
+  while (Number.isNaN(column[first])) first++;
+  while (Number.isNaN(column[last])) last--;
+  const isCounter = found.increase !== undefined;
+  let [more, start, stop] = [0, time[first]!, time[last]!];
+  if (begin < from && !Number.isNaN(column[begin])) {
+    const [earlier, value] = [column[begin]!, column[first]!];
+    more += isCounter ? value - earlier : ((earlier + value) / 2) * ((start - time[begin]!) / 1e6);
+    start = time[begin]!;
+  }
+  if (to < end && !Number.isNaN(column[end - 1])) {
+    const [value, later] = [column[last]!, column[end - 1]!];
+    more += isCounter ? later - value : ((value + later) / 2) * ((time[end - 1]! - stop) / 1e6);
+    stop = time[end - 1]!;
+  }
+  if (!isCounter) {
+    found.integral! += more;
+    return;
+  }
+  // by a single sample nobody knows how much it grew
+  if (start === stop) {
+    delete found.increase;
+    return;
+  }
+  found.increase! += more;
+  const mean = found.increase! / ((stop - start) / 1e6);
+  const { rate } = found;
+  if (rate !== undefined) found.rate = { ...rate, mean, min: Math.min(rate.min, mean), max: Math.max(rate.max, mean) };
+  else if (start < time[first]! || stop > time[last]!)
+    found.rate = { min: mean, max: mean, max_time: stop, mean, p05: mean, p50: mean, p95: mean };
 }
 
 /** Area under the values in `space`, in unit × seconds. */

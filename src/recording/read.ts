@@ -20,6 +20,8 @@ export interface ReadBatch extends Batch {
 export interface ReadAllOptions extends ReadOptions {
   /** In sparse tables a row holds until the next one: keep the row that held at `from`, and what holds at `to`. */
   hold?: boolean;
+  /** Say what was reached at `from` and at `to` when these lie between two samples. */
+  edges?: boolean;
   /** Receives, by the name of the part, the bytes of lines that were not taken. */
   reject?: (part: string, bytes: Uint8Array) => void;
 }
@@ -126,10 +128,11 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   const seldom = node.agent?.tables.find((each) => each.name === name)?.every ?? 0;
   const every = Math.max(seldom, node.agent?.interval_seconds ?? Number.NaN);
   const began = node.agent?.start ?? Number.NaN;
+  const interval = every > 0 ? { interval_seconds: every } : {};
   return {
-    ...clip(batch, options),
+    ...clip({ ...batch, ...interval }, options),
     damage,
-    ...(every > 0 ? { interval_seconds: every } : {}),
+    ...interval,
     ...(began > 0 ? { began } : {}),
   };
 }
