@@ -114,6 +114,28 @@ for (const [name, damage] of Object.entries(damages)) {
   });
 }
 
+test('what is left out for want of agent.json is told and costs the grade; descriptions of tables can be done without', async () => {
+  const folder = await recorded(true);
+  const tables = path.join(folder, 'node=c1/tables.json.zst');
+  const agent = path.join(folder, 'node=c1/agent.json');
+  const told = () => {
+    const { quality, unmeasured } = card(folder);
+    const lost = unmeasured.filter((u) => u.hint?.includes('tacho verify'));
+    return [quality.grade, ...lost.map(({ what, why }) => `${what}: ${why}`)];
+  };
+  fs.truncateSync(tables, 100);
+  assert.deepEqual(told(), ['B', `units and kinds of tables: cannot read ${tables}: it is damaged`]);
+  const checks = () => verifyRecording(folder).map((c) => [path.basename(c.file), c.outcome]);
+  const gone = ['tables.json.zst', 'note'];
+  assert.deepEqual(checks(), [['tables.json.zst', 'healed'], gone]);
+  assert.ok(fs.existsSync(`${tables}.torn`));
+  assert.deepEqual([told(), checks()], [['A'], [gone]]);
+  fs.rmSync(agent);
+  const what = 'the job’s own part of c1 (cgroup, limits, cards), and what recording cost there';
+  assert.deepEqual(told(), ['B', `${what}: cannot read ${agent}: it is missing`]);
+  assert.deepEqual(checks(), [['agent.json', 'left']]);
+});
+
 test('an empty part, and a sealed file that is gone, are told', async () => {
   const live = await recorded(false);
   fs.truncateSync(path.join(live, 'node=c1/disk.csv'));

@@ -60,13 +60,24 @@ interface Question {
 
 /** Collects what the judge must know of a recording. */
 export function gather(recording: Recording, options: GatherOptions = {}): Material {
-  const collected = collect(recording, markersInFiles, options, recordedProcesses);
+  const troubles = [...recording.troubles, ...lostRecords(recording)];
+  const collected = collect({ ...recording, troubles }, markersInFiles, options, recordedProcesses);
   let next = collected.next();
   while (next.done !== true) {
     const { nodes, options: wanted } = next.value;
     next = collected.next(nodes.map((node) => summariseNode(node, wanted)));
   }
-  return next.value;
+  const imported = recording.nodes.some((node) => node.agent?.from_store === true && hadProcesses(node));
+  return imported ? { ...next.value, leftOut: [NOT_IN_STORES] } : next.value;
+}
+
+/** Nodes that recorded, and whose agent.json is gone. */
+function lostRecords({ nodes, troubles }: Recording): string[] {
+  return nodes.flatMap(({ agent, folder, tables }) => {
+    const file = path.join(folder, 'agent.json');
+    const told = agent !== undefined || tables.size === 0 || troubles.some((words) => words.includes(file));
+    return told ? [] : [`cannot read ${file}: it is missing`];
+  });
 }
 
 const NOT_IN_STORES = {
@@ -90,11 +101,11 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
   while (next.done !== true) {
     next = collected.next(await summariseStored(stored, next.value.nodes, next.value.options));
   }
-  const recorded = stored.recording.nodes.some(
-    ({ tables, agent }) => tables.has('process') || agent?.tables.some(({ name }) => name === 'process'),
-  );
-  return recorded ? { ...next.value, leftOut: [NOT_IN_STORES] } : next.value;
+  return stored.recording.nodes.some(hadProcesses) ? { ...next.value, leftOut: [NOT_IN_STORES] } : next.value;
 }
+
+const hadProcesses = ({ tables, agent }: NodeRecording): boolean =>
+  tables.has('process') || agent?.tables.some(({ name }) => name === 'process') === true;
 
 /** Yields what it must know, and is told; what it returns is the same wherever the samples lie. */
 function* collect(

@@ -103,7 +103,8 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const unread = material.unread ?? [];
   const left = quality.nodes_missing.length + quality.nodes_stopped_early.length;
   // however long the others recorded, one that fell silent keeps it from the best grade; of a part it may have seen all
-  const partly = unread.length + doubts.length > 0 || (left > 0 && material.range === undefined);
+  const { troubles = [] } = material;
+  const partly = unread.length + doubts.length + troubles.length > 0 || (left > 0 && material.range === undefined);
   const best = unread.some((file) => file.whole) ? 'C' : partly ? 'B' : 'A';
   if (quality.grade < best) quality.grade = best;
   const { nodes_missing: missing, nodes_stopped_early: stopped } = quality;

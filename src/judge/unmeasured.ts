@@ -18,7 +18,7 @@ export interface Unmeasured {
 export function unmeasuredOf(material: Material, checks: readonly CheckResult[]): Unmeasured[] {
   const found = new Map<string, Unmeasured>();
   const hint = `tacho verify ${material.path} says what can be saved`;
-  for (const why of material.troubles ?? []) found.set(why, { what: 'what the job and its nodes were', why, hint });
+  for (const why of material.troubles ?? []) found.set(why, { what: troubleWhat(why), why, hint });
   for (const { node, table, file, why } of material.unread ?? []) {
     const id = `${table} ${file}\n${why}`;
     const known = found.get(id);
@@ -57,6 +57,13 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
     found.set(`check ${check.id}`, { what: check.title, why: check.why ?? 'not recorded', ...hint });
   }
   return [...found.values(), ...(material.leftOut ?? [])];
+}
+
+/** What a file that cannot be used would have said. */
+function troubleWhat(trouble: string): string {
+  const node = /node=([^/]+)\/agent\.json: /.exec(trouble)?.[1];
+  if (node !== undefined) return `the job’s own part of ${node} (cgroup, limits, cards), and what recording cost there`;
+  return /\/tables\.json\.zst: /.test(trouble) ? 'units and kinds of tables' : 'what the job and its nodes were';
 }
 
 /** So many reasons for one thing are told in words. */

@@ -44,7 +44,7 @@ export function verifyRecording(folder: string, options: VerifyOptions = {}): Ch
   const recording = openRecording(folder);
   for (const trouble of recording.troubles) {
     const file = /cannot \w+ (.+?): /.exec(trouble)?.[1] ?? folder;
-    verifier.add(file, trouble.replace(/^cannot \w+ .+?: /, ''), 'left', 'the rest is read without it');
+    verifier.trouble(file, trouble.replace(/^cannot \w+ .+?: /, ''));
   }
   verifier.foreign(folder, fs.readdirSync(folder), /^(job\.json(\.reserve)?|node=.+|.+\.log|.+\.torn)$/);
   for (const node of recording.nodes) verifier.node(node);
@@ -80,6 +80,15 @@ class Verifier {
     } catch (error) {
       this.add(file, what, 'left', reason(error));
     }
+  }
+
+  /** A file that says who, what and when, and cannot be used. */
+  trouble(file: string, what: string): void {
+    const name = path.basename(file);
+    if (name === TABLES_FILE && what === 'it is damaged') {
+      const action = `set aside as ${name}.torn; tables are known from their files`;
+      this.mend(file, what, action, () => heal.setAside(file));
+    } else this.add(file, what, 'left', 'the rest is read without it');
   }
 
   /** Files that nobody of Tacho's wrote stay where they are. */
@@ -122,7 +131,8 @@ class Verifier {
       /^((agent|received)\.json|tables\.json\.zst|.+\.(csv|csv\.zst|parquet|stats\.json|stats\.json\.zst|torn|damaged|tmp|log))$/,
     );
     if (!names.includes('agent.json')) {
-      this.add(path.join(node.folder, 'agent.json'), 'is missing', 'note', 'tables are known from their files');
+      const action = 'tables are known from their files; a copy from a backup would help';
+      this.add(path.join(node.folder, 'agent.json'), 'is missing', node.tables.size > 0 ? 'left' : 'note', action);
     }
     if (node.agent?.tables.length === 0 && node.tables.size > 0 && !names.includes(TABLES_FILE))
       this.add(path.join(node.folder, TABLES_FILE), 'is missing', 'note', 'tables are known from their files');
