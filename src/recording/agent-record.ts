@@ -42,6 +42,8 @@ export interface AgentRecord {
   unmeasured: Note[];
   /** Tables of which rows were written: one of these whose files are not there is lost. */
   written?: string[];
+  /** It was brought back from a store, which has neither records of processes nor samples of short ones. */
+  from_store?: true;
   ticks: number;
   late_ticks: number;
   missed_ticks: number;

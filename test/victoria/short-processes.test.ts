@@ -77,5 +77,10 @@ test('a job of short processes without a cgroup: the store has what its recordin
     // a process that was sampled when it had just ended has a clock tick more there than in its own record
     assert.ok(Math.abs(found.cpu_seconds - wanted.cpu_seconds) < 0.05 + 0.01 * wanted.cpu_seconds, numbers);
     assert.ok(Math.abs(found.memory_peak_bytes / wanted.memory_peak_bytes - 1) < 0.1, numbers);
+    const imported = tacho(['import', 'victoria', server.url, '--job', id, '-o', path.join(folder, `back-${id}`)]);
+    assert.equal(imported.code, 0, imported.err);
+    assert.deepEqual(card([path.join(folder, `back-${id}`)]), found);
+    const verified = tacho(['verify', path.join(folder, `back-${id}`)]);
+    assert.equal(verified.code, 0, verified.out + verified.err);
   }
 });

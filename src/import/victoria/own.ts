@@ -35,15 +35,18 @@ export async function importStored(
   try {
     const markers = await storedMarkers(stored);
     for (const node of nodes) {
+      const written: string[] = [];
       for (const { every: _, ...table } of node.agent?.tables ?? []) {
         if (table.events === true || (wanted !== undefined && !wanted.includes(table.name))) continue;
         signal?.throwIfAborted();
         const batch = await storedTable(stored, node, table);
-        if (batch !== undefined) recording.table(node.name, batch, job.interval_seconds);
+        if (batch === undefined) continue;
+        recording.table(node.name, batch, job.interval_seconds);
+        written.push(table.name);
       }
       const own = markers.filter((each) => each.node === node.name);
       if (own.length > 0) recording.table(node.name, markerBatch(marker.table, own), job.interval_seconds);
-      if (node.agent !== undefined) recording.agent(node.agent);
+      if (node.agent !== undefined) recording.agent({ ...node.agent, written, from_store: true });
     }
     const rows = recording.rows;
     return { recording: recording.finish(job), job: job.id, nodes: job.nodes, rows, notes: [] };
