@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { watch } from '../src/database/watch.ts';
 import { importEpmt } from '../src/import/epmt/import.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../src/import/epmt/test-archive.ts';
 import type { Job } from '../src/recording/job.ts';
@@ -625,6 +626,55 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
         const report = server.sql(nameOf(url), 'select report from tacho.jobs');
         assert.equal(report.includes(why), name !== 'thread_end.parquet');
       }
+    });
+
+    test('what somebody else who watches has moved meanwhile is theirs', async () => {
+      const url = fresh();
+      const folder = temporary();
+      const elsewhere = temporary();
+      for (const id of ['1', '2']) await make(id, {}, path.join(folder, `tacho-${id}`));
+      const told: string[] = [];
+      await watch({
+        address: url,
+        folder,
+        once: true,
+        every: 100,
+        settle: 0,
+        done: path.join(elsewhere, 'done'),
+        tell(event) {
+          told.push(event.what);
+          fs.renameSync(path.join(folder, 'tacho-2'), path.join(elsewhere, 'tacho-2'));
+        },
+      });
+      assert.deepEqual(told, ['stored']);
+      assert.equal(jobsIn(url), '1');
+      assert.deepEqual(fs.readdirSync(path.join(elsewhere, 'done')), ['tacho-1']);
+    });
+
+    test('a recording that was mended after it had been stored incomplete is told; --replace stores it whole', async () => {
+      const url = fresh();
+      const folder = temporary();
+      const recording = await imported(folder);
+      const file = path.join(recording, 'node=c1/process_end.parquet');
+      const whole = fs.readFileSync(file);
+      fs.truncateSync(file, 100);
+      assert.equal(tacho(['submit', recording, '--incomplete', '--db', url]).code, 0);
+      const same = tacho(['submit', recording, '--db', url]);
+      assert.deepEqual([same.code, same.err], [0, '']);
+      fs.writeFileSync(file, whole);
+      const lacks = `job 1 is there without what could not be read then (${file}: it is not a whole Parquet file)`;
+      const later = tacho(['submit', recording, '--db', url]);
+      assert.equal(later.code, 0);
+      assert.equal(later.err, `tacho: ${lacks}; --replace puts the recording in its place\n`);
+      const done = path.join(temporary(), 'done');
+      const watched = tacho(['watch', folder, '--once', '--settle', '0', '--done', done, '--db', url]);
+      const moved = path.join(done, path.basename(recording));
+      assert.deepEqual(
+        [watched.code, watched.out, watched.err],
+        [0, '', `tacho: ${lacks}; tacho submit ${moved} --replace changes that\n`],
+      );
+      assert.match(tacho(['submit', moved, '--replace', '--db', url]).out, /job 1 replaced \(#\d+, 2 processes/);
+      assert.equal(tacho(['submit', moved, '--db', url]).err, '');
     });
   });
 });

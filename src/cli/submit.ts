@@ -77,8 +77,13 @@ function printResult(result: SubmitResult): void {
   );
   if (submitted.differs !== undefined)
     warn(`job ${id} is there with other ${submitted.differs}; --replace puts the recording in its place`);
+  if (submitted.mended === true) warn(`${mendedWords(id, troubles)}; --replace puts the recording in its place`);
   if (outcome !== 'present') for (const trouble of troubles) warn(trouble);
 }
+
+/** The job lacks something that the recording may have now. */
+export const mendedWords = (id: string, troubles: readonly string[]): string =>
+  `job ${id} is there without what could not be read then (${troubles.join('; ')})`;
 
 function plain(result: SubmitResult): object {
   const { path, id } = result;

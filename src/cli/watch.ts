@@ -6,6 +6,7 @@ import { configFlags } from '../config/flags.ts';
 import type { WatchEvent } from '../database/watch.ts';
 import { printable } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
+import { mendedWords } from './submit.ts';
 import { warn } from './warn.ts';
 
 interface Options {
@@ -75,8 +76,12 @@ function print(event: WatchEvent): void {
       for (const trouble of event.submitted.troubles) warn(trouble);
       return;
     }
-    case 'present':
+    case 'present': {
+      const { id, moved, submitted } = event;
+      if (submitted.mended === true)
+        warn(`${mendedWords(id, submitted.troubles)}; tacho submit ${moved ?? event.path} --replace changes that`);
       return;
+    }
     case 'failed':
       warn(event.why);
       process.stderr.write(`       moved to ${printable(event.moved)}\n`);

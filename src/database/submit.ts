@@ -30,6 +30,8 @@ export interface Submitted {
   troubles: readonly string[];
   /** Set when the job is there with other annotations than the recording has now. */
   differs?: 'annotations';
+  /** Set when the job is there without something that could not be read, and that is no trouble of the recording now. */
+  mended?: true;
 }
 
 /** Held by all who submit: users and hosts that they need are not removed meanwhile. */
@@ -54,7 +56,7 @@ export async function submitRecording(
   needJob(recording);
   needEnded(recording);
   const known = await presentJob(database, recording.job);
-  if (known !== undefined && options.replace !== true) return known;
+  if (known !== undefined && options.replace !== true) return sinceThen(known, recording);
   const troubles = new Set<string>();
   const whole = wholeOf(recording, options, troubles);
   for (const trouble of recording.troubles) whole(trouble);
@@ -66,7 +68,7 @@ export async function submitRecording(
       keyOf(recording.job).join('\n'),
     ]);
     const present = await presentJob(database, recording.job);
-    if (present !== undefined && options.replace !== true) return present;
+    if (present !== undefined && options.replace !== true) return sinceThen(present, recording);
     if (present !== undefined) await database.query('delete from tacho.jobs where job = $1', [present.job]);
     const { job, threads } = await store(database, recording, set, whole, troubles);
     return {
@@ -139,6 +141,12 @@ export async function presentJob(database: Database, job: Job): Promise<Submitte
   if (found === undefined) return undefined;
   const { job: number, same, ...rest } = found;
   return { outcome: 'present', job: Number(number), ...rest, ...(same ? {} : { differs: 'annotations' }) };
+}
+
+function sinceThen(present: Submitted, recording: Recording): Submitted {
+  if (present.troubles.length === 0) return present;
+  const now = new Set([...recording.troubles, ...readProcesses([recording]).troubles].map(storable));
+  return present.troubles.every((trouble) => now.has(trouble)) ? present : { ...present, mended: true };
 }
 
 interface PresentRow {

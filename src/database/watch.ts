@@ -36,7 +36,7 @@ export interface WatchOptions {
 }
 
 export type WatchEvent =
-  | { what: 'stored' | 'present'; path: string; id: string; submitted: Submitted }
+  | { what: 'stored' | 'present'; path: string; moved?: string; id: string; submitted: Submitted }
   | { what: 'failed'; path: string; moved: string; why: string }
   | { what: 'trouble'; why: string; hint: string | undefined; again: number }
   | { what: 'ignored'; path: string }
@@ -137,11 +137,16 @@ function newestChange(folder: string): number {
     if (stat !== undefined && stat.mtimeMs > newest) newest = stat.mtimeMs;
   };
   look(folder);
-  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
-    const inside = path.join(folder, entry.name);
-    look(inside);
-    if (!entry.isDirectory()) continue;
-    for (const name of fs.readdirSync(inside)) look(path.join(inside, name));
+  try {
+    for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+      const inside = path.join(folder, entry.name);
+      look(inside);
+      if (!entry.isDirectory()) continue;
+      for (const name of fs.readdirSync(inside)) look(path.join(inside, name));
+    }
+  } catch (error) {
+    // somebody else who watches has moved it
+    if (fs.existsSync(folder)) throw error;
   }
   return newest;
 }
@@ -171,23 +176,32 @@ async function submitOne(
   if ('refused' in result) {
     const { message, hint } = result.refused;
     const moved = moveAside(folder, options.folder, hint === undefined ? message : `${message}\n${hint}`);
+    if (moved === undefined) return;
     options.tell({ what: 'failed', path: folder, moved, why: message });
     return;
   }
   const { submitted, id } = result;
   known.set(folder, faceOf(folder));
-  if (options.done !== undefined) moveInto(folder, options.done);
-  options.tell({ what: submitted.outcome === 'present' ? 'present' : 'stored', path: folder, id, submitted });
+  const moved = options.done === undefined ? undefined : moveInto(folder, options.done);
+  options.tell({
+    what: submitted.outcome === 'present' ? 'present' : 'stored',
+    path: folder,
+    ...(moved === undefined ? {} : { moved }),
+    id,
+    submitted,
+  });
 }
 
 /** Moves a recording into `failed/` and says why in a text file beside it, as it is to be found there. Returns where it went. */
-function moveAside(folder: string, watched: string, why: string): string {
+function moveAside(folder: string, watched: string, why: string): string | undefined {
   const moved = moveInto(folder, path.join(watched, FAILED));
+  if (moved === undefined) return undefined;
   fs.writeFileSync(`${moved}.reason.txt`, `${new Date().toISOString()} ${why.replaceAll(folder, () => moved)}\n`);
   return moved;
 }
 
-function moveInto(folder: string, place: string): string {
+/** Returns where it went; undefined: somebody else who watches has moved it. */
+function moveInto(folder: string, place: string): string | undefined {
   try {
     makeFolder(place, 0o700);
     for (let n = 1; ; n++) {
@@ -197,6 +211,7 @@ function moveInto(folder: string, place: string): string {
       return to;
     }
   } catch (error) {
+    if (!fs.existsSync(folder)) return undefined;
     throw new Fault(`cannot move ${folder} to ${place}: ${reason(error)}`, { cause: error });
   }
 }
