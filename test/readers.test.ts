@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { before, test } from 'node:test';
-import { zstdDecompressSync } from 'node:zlib';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parquetReadObjects } from 'hyparquet';
 import { openRecording } from '../src/recording/open.ts';
@@ -31,13 +31,17 @@ const expected = [
 ];
 
 test('DuckDB reads live and rolled parts of all nodes as one table', async () => {
-  // the names that docs/recording-format.md tells people, which must not take in what verify set aside
+  // the names that docs/recording-format.md tells people, which must not take in statistics or what verify set aside
   const page = fs.readFileSync(path.join(import.meta.dirname, '../docs/recording-format.md'), 'utf8');
   const [, names] = /tacho-4711\/node=\*\/gpu(\.(?!parquet)[^']*)'/.exec(page)!;
   fs.writeFileSync(path.join(folder, 'node=c1', 'disk.0001.csv.torn'), 'time,disk\n1,2,3\n');
   fs.writeFileSync(path.join(folder, 'node=c1', 'disk.0001.csv.zst.torn'), 'half');
+  fs.writeFileSync(path.join(folder, 'node=c1', 'disk.stats.json.zst'), zstdCompressSync('{"table":"disk"}'));
   const files = `read_csv('${folder}/node=*/disk${names}', union_by_name = true, hive_partitioning = true)`;
+  const taken = await query(`SELECT parse_filename(file) FROM glob('${folder}/node=c1/disk${names}') ORDER BY 1`);
+  assert.deepEqual(taken.flat(), ['disk.0001.csv.zst', 'disk.0002.csv.zst', 'disk.csv']);
   assert.deepEqual(await query(summary.replace('FILES', files)), expected);
+  assert.ok(page.includes(`glob.glob("tacho-4711/node=c1/gpu${names}")`));
 });
 
 test('DuckDB, and any other Parquet reader, reads sealed files with types, nulls and time', async () => {
