@@ -33,7 +33,14 @@ test('a terminal gets no line wider than it is, with the path whole', () => {
     for (const line of text.trimEnd().split('\n')) assert.ok(line.length <= width, `${line.length}: ${line}`);
     assert.match(text, / sealed {2}tacho-20261115-204912-4711\n/);
   }
-  assert.match(listText([listed({})], 80), /2026-11-15 \d\d:\d\d {2}/);
+  assert.match(
+    listText([listed({})], 80),
+    /^user {2}began {13}ended {9}size {2}state {3}recording\nada {3}2026-11-15 \d\d:\d\d {2}COMPLETED {2}118 MiB {2}sealed {2}tacho-/,
+  );
+  assert.match(
+    listText([listed({ job: '4711', path: 'tacho-4711' })], 80),
+    /\n4711 {2}train-a-rather.* {2}ada {2}.* {2}118 MiB {2}sealed {2}tacho-4711\n/,
+  );
 });
 
 test('a path that does not fit stands below its line', () => {

@@ -4,16 +4,19 @@ import { formatBytes } from '../base/size.ts';
 import type { Listed } from '../recording/list.ts';
 import { printable, type TextColumn, textTable, textWidth } from './text-table.ts';
 
-/** Paths are last, because they may be long, and always whole: they are what one types next. */
+/**
+ * Paths are last, because they may be long, and always whole: they are what one types next. They have the job's id in them,
+ * which goes before who it was and how large.
+ */
 const COLUMNS: readonly TextColumn[] = [
-  { head: 'job', spare: 1, middle: true },
-  { head: 'name', spare: 2, shrinks: true },
-  { head: 'user', spare: 5 },
+  { head: 'job', spare: 4, middle: true },
+  { head: 'name', spare: 5, shrinks: true },
+  { head: 'user', spare: 1 },
   { head: 'began' },
-  { head: 'lasted', align: 'right', spare: 4 },
+  { head: 'lasted', align: 'right', spare: 6 },
   { head: 'ended', spare: 3 },
-  { head: 'nodes', align: 'right', spare: 6 },
-  { head: 'size', align: 'right', spare: 7 },
+  { head: 'nodes', align: 'right', spare: 7 },
+  { head: 'size', align: 'right', spare: 2 },
   { head: 'state' },
   { head: 'recording', whole: true },
 ];
