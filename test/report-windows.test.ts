@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Material } from '../src/judge/material.ts';
-import { report } from '../src/judge/report.ts';
+import { type Report, report } from '../src/judge/report.ts';
 import { meters } from '../src/show/report-meters.ts';
 import { agent, cgroup, job, material, node, span } from './report/jobs.ts';
 import { count, level, series, table } from './report/statistics.ts';
@@ -65,6 +65,20 @@ test('the CPUs of a job were busy for what was used in the time that was seen', 
   const { evidence } = about(two, 'cpu-underused').finding!;
   // 41.01 CPU seconds, not those after the node fell silent
   assert.equal(evidence[1]!.text, '0.011 core hours idle in the time that was recorded');
+});
+
+test('a node that was recorded for longer than the command ran is held against the time of the command', () => {
+  const long = told(36, 1, { c1: { seconds: 30, cpu: 3 }, c2: { seconds: 36, cpu: 0 } });
+  const short = { ...long, job: { ...long.job, end: long.job.start + 20e6 } };
+  const windows = ({ nodes }: Report) => nodes.map((n) => n.cpu_window_seconds);
+  assert.deepEqual(
+    [windows(report(long)), windows(report(short))],
+    [
+      [30, 36],
+      [20, 20],
+    ],
+  );
+  near(report(short).summary.cpu_utilization, 3 / 40);
 });
 
 test('GPUs without samples are not taken for as busy as the others: the line says how many were measured', () => {

@@ -90,6 +90,8 @@ export function nodesOf(material: Material, gpus: readonly GpuReport[]): NodeRep
   return names.map((name) => {
     const node = recorded.get(name);
     if (node === undefined || (node.agent === undefined && node.tables.size === 0)) {
+      // an agent that is not known wrote what its processes had recorded; the loss of its agent.json is told
+      if (ranOn(material, name)) return { node: name, status: 'recorded' };
       const reason = material.job.not_recorded?.[name] ?? 'no agent wrote anything on this node';
       return { node: name, status: 'never recorded', reason };
     }
@@ -97,7 +99,11 @@ export function nodesOf(material: Material, gpus: readonly GpuReport[]): NodeRep
   });
 }
 
+const ranOn = ({ processes, lives }: Material, node: string): boolean =>
+  (processes ?? lives)?.node.includes(node) === true;
+
 function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport[]): NodeReport {
+  const { job } = material;
   const found: NodeReport = { node: node.node, ...statusOf(material, node) };
   const set = <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined): void => {
     if (value !== undefined) found[key] = value;
@@ -111,7 +117,9 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   set('cpu_seconds', cpu?.seconds);
   set('cpu_source', cpu?.source);
   if (cpu !== undefined && cpus !== undefined && cpus.value > 0) {
-    const window = cpu.window_seconds ?? seconds;
+    // an agent may be there before the command and after it
+    const ran = cpu.source === 'node' || material.range !== undefined ? Number.NaN : (job.end! - job.start) / 1e6;
+    const window = cpu.window_seconds ?? Math.min(seconds, ran || Number.POSITIVE_INFINITY);
     if (window > 0) {
       set('cpu_window_seconds', window);
       set('cpu_utilization', cpu.seconds / window / cpus.value);
