@@ -16,6 +16,7 @@ import type { Host, Note } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
 import { isIsolated } from '../sources/isolated-kind.ts';
 import { RECORD_KINDS } from '../sources/process-records.ts';
+import { processTotal } from '../sources/process-total.ts';
 import type { Scope } from '../sources/scope.ts';
 import { type SourceKind, Unavailable } from '../sources/source.ts';
 import { Frame } from '../table/frame.ts';
@@ -51,9 +52,9 @@ const NEEDED = ['meminfo', 'cpu', 'process'];
 const LITTLE_SPACE = 1024 ** 3;
 const SLOW_READ_MS = 5_000;
 
-/** Markers and records of processes are written by others; what may hang is read elsewhere. */
+/** Markers and records of processes are written by others, sums are made of them; what may hang is read elsewhere. */
 const isSampled = (kind: SourceKind): boolean =>
-  kind.table.name !== 'marker' && !RECORD_KINDS.includes(kind) && !isIsolated(kind);
+  kind.table.name !== 'marker' && kind !== processTotal && !RECORD_KINDS.includes(kind) && !isIsolated(kind);
 
 /** What can be recorded on this machine, what cannot, and what to do about it. Opens and reads every source once. */
 export async function checkMachine(options: CheckOptions): Promise<MachineCheck> {
