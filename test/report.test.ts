@@ -3,8 +3,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { report } from '../src/judge/report.ts';
+import type { z } from 'zod';
+import { REPORT_FORMAT, report } from '../src/judge/report.ts';
 import { reportSchema, reportsSchema } from '../src/judge/report-schema.ts';
+import { PROCESS_ORIGINS } from '../src/query/process-set.ts';
 import { reportHtml } from '../src/show/report-html.ts';
 import { reportJson } from '../src/show/report-json.ts';
 import { reportMarkdown } from '../src/show/report-markdown.ts';
@@ -36,6 +38,13 @@ for (const [name, story] of Object.entries(stories)) {
     reportSchema.parse(JSON.parse(reportJson([report(story())])));
   });
 }
+
+test('all that a report can hold, its schema knows', () => {
+  // the compiler refuses this line when the code can give a value that is not described
+  const described: z.input<typeof reportSchema> = { ...report(training()), format: REPORT_FORMAT };
+  described.processes = PROCESS_ORIGINS.map((source) => ({ ...described.processes[0]!, source }));
+  assert.deepEqual(reportSchema.parse(described), described);
+});
 
 test('Markdown has every part', () => golden('training.md', reportMarkdown([report(training())])));
 

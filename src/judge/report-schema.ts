@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ProcessOrigin } from '../query/process-set.ts';
+import { PROCESS_ORIGINS } from '../query/process-set.ts';
 
 /**
  * The report object for other programs. Only documentation and tests load this: writing a report needs no check.
@@ -217,7 +217,7 @@ const process = z.strictObject({
   exit_code: z.number().optional(),
   signal: optional(z.number(), 'The signal that ended it.'),
   source: optional(
-    z.enum(['record', 'parent', 'start', 'sample'] satisfies ProcessOrigin[]),
+    z.enum(PROCESS_ORIGINS),
     'record: it told of its end. parent: the process that waited for it did. start: only of its start, so it was killed or still runs. sample: only sampling saw it.',
   ),
 });

@@ -41,7 +41,7 @@ export interface JobReport {
   id: string;
   name: string;
   user: string;
-  scheduler: string;
+  scheduler: Job['scheduler'];
   cluster?: string;
   account?: string;
   partition?: string;

@@ -21,7 +21,8 @@ export interface ProcessJob {
  * itself. start: only its start is known, so it was killed or still runs. sample: only sampling saw it; its end is when
  * it was seen last.
  */
-export type ProcessOrigin = 'record' | 'parent' | 'start' | 'sample';
+export const PROCESS_ORIGINS = ['record', 'parent', 'start', 'sample'] as const;
+export type ProcessOrigin = (typeof PROCESS_ORIGINS)[number];
 
 export const TEXTS = [
   'node',
