@@ -609,6 +609,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
         ['process_end.parquet', (file) => fs.rmSync(file), 'it is missing'],
         ['thread_end.parquet', (file) => fs.truncateSync(file, 100), 'it is not a whole Parquet file'],
         ['agent.json', (file) => fs.truncateSync(file, 100), 'it is damaged'],
+        ['agent.json', (file) => fs.rmSync(file), 'it is missing'],
       ];
       for (const [name, harm, why] of lost) {
         const url = fresh();

@@ -377,6 +377,17 @@ test('threads of a process; the first one counts anew after exec', async () => {
   assert.match(missing.err, /no process 77 was recorded/);
 });
 
+test('a node whose agent.json is gone was recorded all the same, by its processes', async () => {
+  const folder = await recordingOf({ process_end: [ended(10, 1, 9, { usertime: 7e6, systemtime: 0 })] });
+  const card = () => report(gather(openRecording(folder)));
+  const whole = card();
+  for (const agent of fs.globSync(path.join(folder, '*/agent.json'))) fs.rmSync(agent);
+  const { nodes, findings, summary } = card();
+  assert.deepEqual([nodes[0]!.status, nodes[0]!.cpu_seconds], ['recorded', 7]);
+  assert.deepEqual([summary.cpu_seconds, summary.nodes_recorded], [whole.summary.cpu_seconds, 1]);
+  assert.ok(!findings.some(({ text }) => /never recorded|stopped/.test(text)));
+});
+
 test('threads of a process of which one got the number of another, that had ended', async () => {
   const folder = await recordingOf({
     process_end: [ended(10, 1, 9, { usertime: 7e6, starttime: ticks(1), numtids: 4 })],

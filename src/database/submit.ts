@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { gather } from '../judge/gather.ts';
+import { gather, lostRecords } from '../judge/gather.ts';
 import { measuredRecordings } from '../judge/outliers/measured-job.ts';
 import { type Report, report } from '../judge/report.ts';
 import { operationsOf, tagKeys } from '../query/operations.ts';
@@ -59,7 +59,7 @@ export async function submitRecording(
   if (known !== undefined && options.replace !== true) return sinceThen(known, recording);
   const troubles = new Set<string>();
   const whole = wholeOf(recording, options, troubles);
-  for (const trouble of recording.troubles) whole(trouble);
+  for (const trouble of troublesOf(recording)) whole(trouble);
   const set = readProcesses([recording], (_, damage) => needReadable(damage, whole));
   for (const trouble of set.troubles) troubles.add(trouble);
   return database.transaction(async () => {
@@ -94,6 +94,8 @@ export function needJob({ path: folder, job, troubles }: Recording): void {
     throw new Fault(`cannot submit ${folder}: its job.json does not say when the job began`);
   }
 }
+
+const troublesOf = (recording: Recording): string[] => [...recording.troubles, ...lostRecords(recording)];
 
 /** Told what cannot be read: it was there, and what follows without it would be stored as the truth. */
 type NeedWhole = (words: string, lines?: boolean) => void;
@@ -145,7 +147,7 @@ export async function presentJob(database: Database, job: Job): Promise<Submitte
 
 function sinceThen(present: Submitted, recording: Recording): Submitted {
   if (present.troubles.length === 0) return present;
-  const now = new Set([...recording.troubles, ...readProcesses([recording]).troubles].map(storable));
+  const now = new Set([...troublesOf(recording), ...readProcesses([recording]).troubles].map(storable));
   return present.troubles.every((trouble) => now.has(trouble)) ? present : { ...present, mended: true };
 }
 

@@ -72,7 +72,7 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
 }
 
 /** Nodes that recorded, and whose agent.json is gone. */
-function lostRecords({ nodes, troubles }: Recording): string[] {
+export function lostRecords({ nodes, troubles }: Recording): string[] {
   return nodes.flatMap(({ agent, folder, tables }) => {
     const file = path.join(folder, 'agent.json');
     const told = agent !== undefined || tables.size === 0 || troubles.some((words) => words.includes(file));

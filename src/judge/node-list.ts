@@ -5,7 +5,7 @@ export function nodeList(names: readonly string[]): string {
     const [, prefix, number, domain = ''] = /^(.*?)(\d+)$/.exec(name) ??
       /^([^.]*?)(\d+)(\..*)$/.exec(name) ?? ['', name, ''];
     // 9 and 10 may stand in one range, 09 and 10 too, but not 9 and 010
-    const padded = number!.startsWith('0') ? number!.length : 0;
+    const padded = /^0\d/.test(number!) ? number!.length : 0;
     const id = `${prefix} ${domain} ${number === '' ? 'none' : padded}`;
     const group = groups.get(id) ?? { prefix: prefix!, domain, numbers: [] };
     if (padded === 0 && number !== '') {

@@ -89,15 +89,15 @@ export function nodesOf(material: Material, gpus: readonly GpuReport[]): NodeRep
   const names = [...new Set([...wanted, ...recorded.keys()])];
   return names.map((name) => {
     const node = recorded.get(name);
-    if (node === undefined || (node.agent === undefined && node.tables.size === 0)) {
-      // an agent that is not known wrote what its processes had recorded; the loss of its agent.json is told
-      if (ranOn(material, name)) return { node: name, status: 'recorded' };
+    if (node === undefined || (isUnknown(node) && !ranOn(material, name))) {
       const reason = material.job.not_recorded?.[name] ?? 'no agent wrote anything on this node';
       return { node: name, status: 'never recorded', reason };
     }
     return nodeOf(material, node, gpus);
   });
 }
+
+const isUnknown = ({ agent, tables }: NodeMaterial): boolean => agent === undefined && tables.size === 0;
 
 const ranOn = ({ processes, lives }: Material, node: string): boolean =>
   (processes ?? lives)?.node.includes(node) === true;
@@ -194,6 +194,8 @@ function setPressure(
 function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'node'> {
   const { agent } = node;
   const { job, range } = material;
+  // of records of processes alone, whose agent.json is lost
+  if (isUnknown(node)) return { status: 'recorded' };
   if (agent?.end !== undefined && !sampled(agent)) {
     // made of what others recorded: it is as whole as it ever was
     const found: Omit<NodeReport, 'node'> = { status: 'recorded', first_sample: agent.start, last_sample: agent.end };
