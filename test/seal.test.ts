@@ -180,12 +180,22 @@ test('a node whose agent is still recording is left alone unless forced', async 
   const node = path.join(folder, 'node=c1');
   const { end: _, ...running } = agentOf('c1', [diskTable]);
   fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(running));
+  const before = readTable(openRecording(folder).nodes[0]!, 'disk').rows;
   const [left] = sealRecording(openRecording(folder), { now: START + 6e6 });
   assert.equal(left!.skipped, 'its agent is still recording');
   assert.ok(fs.existsSync(path.join(node, 'disk.csv')));
+  // the agent has its file open: what it writes after that is not lost
+  const open = fs.openSync(path.join(node, 'disk.csv'), 'a');
+  sealRecording(openRecording(folder), { now: START + 6e6, force: 'keep open parts' });
+  fs.writeSync(open, `${START + 5e6},sda,1,2,3,4\n`);
+  fs.closeSync(open);
+  const rows = (): number => readTable(openRecording(folder).nodes[0]!, 'disk').rows;
+  assert.equal(rows(), before + 1);
   // the same an hour later: it died without a word
   const later = { now: START + 3600e6 };
   assert.equal(sealRecording(openRecording(folder), later)[0]!.tables.length, 2);
+  assert.ok(!fs.existsSync(path.join(node, 'disk.csv')));
+  assert.equal(rows(), before + 1);
 });
 
 test('two that seal the same recording at once do no harm', async () => {

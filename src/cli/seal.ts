@@ -9,7 +9,7 @@ import { findRecordings } from './find-recordings.ts';
 export function define(command: Command): void {
   command
     .argument('<recording...>', 'recordings, or folders that hold some')
-    .option('--force', 'also nodes whose agent seems to be recording still')
+    .option('--force', 'also nodes whose agent seems to be recording still; the files that it writes to stay')
     .option('--parquet', 'small tables become Parquet files, too')
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['text', 'json']).default('text'))
     .addHelpText(
@@ -29,7 +29,7 @@ Examples:
       const results = findRecordings(paths).map((recording) => {
         const bar = progress(`sealing ${recording.path}`, liveBytes(recording));
         const nodes = sealRecording(recording, {
-          force: options.force === true,
+          force: options.force === true && 'keep open parts',
           parquet: options.parquet === true,
           progress: (bytes) => bar.advance(bytes),
         });

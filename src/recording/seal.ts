@@ -18,8 +18,8 @@ import { moveTables, versionOf } from './tables-file.ts';
 import { keepRejected, Rejected } from './torn.ts';
 
 export interface SealOptions {
-  /** Seal nodes whose agent seems to be running, too: parts that still grow are kept. */
-  force?: boolean;
+  /** Seal nodes whose agent seems to be running, too: by who knows that it is not, or keeping the parts that it writes to. */
+  force?: boolean | 'keep open parts';
   /** Small tables become Parquet files, too. */
   parquet?: boolean;
   /** Called with the bytes of live parts that are done with. */
@@ -58,10 +58,10 @@ const ZSTD_FACTOR = 4;
 export function sealRecording(recording: Recording, options: SealOptions = {}): SealedNode[] {
   return recording.nodes.map((node): SealedNode => {
     const alive = isAlive(node, options.now);
-    if (options.force !== true && alive) {
+    if (!options.force && alive) {
       return { node: node.name, tables: [], skipped: 'its agent is still recording' };
     }
-    const tables = sealTables(node, options);
+    const tables = sealTables(node, options, alive && options.force !== true);
     node.tables = tableFiles(fs.readdirSync(node.folder));
     if (!alive) {
       const names = [...node.tables.keys()];
@@ -88,12 +88,12 @@ export function liveBytes(recording: Recording): number {
 }
 
 /** All tables of a node or none: a disk that is too full for one of them leaves the node as it was. */
-function sealTables(node: NodeRecording, options: SealOptions): SealedTable[] {
+function sealTables(node: NodeRecording, options: SealOptions, open: boolean): SealedTable[] {
   const ready: ReadyTable[] = [];
   try {
     for (const [name, files] of node.tables) {
       const lacking = isParquet(files.sealed) ? files.statistics === undefined : options.parquet === true;
-      if (files.parts.length > 0 || lacking) ready.push(prepareTable(node, name, options));
+      if (files.parts.length > 0 || lacking) ready.push(prepareTable(node, name, options, open));
     }
   } catch (error) {
     if (!(error instanceof Stopped)) for (const each of ready) each.abandon();
@@ -109,7 +109,7 @@ interface ReadyTable {
   abandon(): void;
 }
 
-function prepareTable(node: NodeRecording, name: string, options: SealOptions): ReadyTable {
+function prepareTable(node: NodeRecording, name: string, options: SealOptions, open: boolean): ReadyTable {
   const { folder } = node;
   const step = options.step ?? (() => {});
   const files = tableFiles(fs.readdirSync(folder)).get(name) ?? { parts: [] };
@@ -158,7 +158,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions): 
       if (version() !== known) {
         // somebody else sealed it meanwhile, perhaps with newer rows: begin again with theirs
         abandon();
-        return prepareTable(node, name, { ...options, progress: () => {} }).finish();
+        return prepareTable(node, name, { ...options, progress: () => {} }, open).finish();
       }
       const [sealed, newSealed] = written.packed ? [packed, newPacked] : [parquet, newParquet];
       fs.renameSync(newSealed, sealed);
@@ -174,8 +174,8 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions): 
       }
       for (const [part, size] of sizes) {
         const file = path.join(folder, part);
-        // what grew meanwhile has rows that are not sealed
-        if (sizeOf(file) !== size) continue;
+        // what grew meanwhile has rows that are not sealed, and what an agent has open it goes on with
+        if (sizeOf(file) !== size || (open && part === `${name}.csv`)) continue;
         if (kept.has(part) && size > 0) fs.renameSync(file, kept.get(part)!);
         else fs.rmSync(file, { force: true });
         step(`${part} removed`);
