@@ -36,10 +36,15 @@ export interface FromKafka {
 
 /** Definitions and records are stored together with the rows; other partitions may be read a little later. */
 const PATIENCE_MS = 60_000;
+/** What is missing for no longer than this is nothing to tell of. */
+const USUAL_MS = 10_000;
 /** Who may write to the topics was for the brokers to decide. */
 const TRUSTED: Identity = { kind: 'anyone' };
 
 class Later extends Error {}
+
+/** The archive takes nothing just now. However long that lasts, nothing is given up. */
+class Blocked extends Later {}
 
 /**
  * Builds the archive that a hub builds, from the topics. A row carries its position in what its node wrote, and is turned
@@ -92,7 +97,9 @@ export function startFromKafka(options: FromKafkaOptions): FromKafka {
         filer.takeRows(messages);
         filer.tryEnds();
       },
-      trouble: trouble('rows'),
+      trouble: (text) => {
+        if (text === undefined || !filer.isExpected(text)) trouble('rows')(text);
+      },
     }),
   ];
   return {
@@ -116,7 +123,7 @@ interface Known {
   stream: number;
 }
 
-class Filer {
+export class Filer {
   rows = 0;
   passedOver = 0;
   private readonly filing: Filing;
@@ -179,7 +186,7 @@ class Filer {
       try {
         this.row(message, runs);
       } catch (error) {
-        if (error instanceof Later && !this.isTooLate(error.message)) {
+        if (error instanceof Blocked || (error instanceof Later && !this.isTooLate(error.message))) {
           for (const run of runs.values()) this.write(run);
           throw error;
         }
@@ -224,13 +231,13 @@ class Filer {
 
   private write(run: Run): void {
     const { stream, name, part, header } = run;
-    if (stream.resting) throw new Later(`node ${stream.node} of ${stream.recording.key} is being sealed`);
+    if (stream.resting) throw new Blocked(`node ${stream.node} of ${stream.recording.key} is being sealed`);
     const table = () => stream.tables.get(name);
     const append = (from: number, text: string): void => {
       const bytes = Buffer.from(text);
       const reply = this.filing.append([[stream.id, name, part, from, bytes.length]], [bytes], TRUSTED);
       const { trouble } = JSON.parse(reply) as { trouble?: string };
-      if (trouble !== undefined) throw new Later(trouble);
+      if (trouble !== undefined) throw new Blocked(trouble);
     };
     const here = table()?.position ?? { part: 1, bytes: 0 };
     // the archive has it: it was read before
@@ -310,7 +317,12 @@ class Filer {
   private isTooLate(what: string): boolean {
     const since = this.missed.get(what) ?? Date.now();
     this.missed.set(what, since);
-    return Date.now() - since > PATIENCE_MS && !what.includes('sealed');
+    return Date.now() - since > PATIENCE_MS;
+  }
+
+  /** It is missing only since a moment ago. */
+  isExpected(what: string): boolean {
+    return Date.now() - (this.missed.get(what) ?? Number.NaN) < USUAL_MS;
   }
 }
 
