@@ -153,6 +153,11 @@ test('memory: the line for the job script has a margin of a fifth', () => {
   assert.match(finding(single({ memory: 21 }), 'memory-unused').advice, /#SBATCH --mem=26G/);
   assert.match(finding(single({ memory: 21 }, { scheduler: 'pbs' }), 'memory-unused').advice, /mem=26gb/);
   assert.match(finding(single({ memory: 0.3 }), 'memory-unused').advice, /--mem=512M/);
+  const sure = ({ confidence, confidence_reason }: Finding) => `${confidence}: ${confidence_reason}`;
+  const whole = single({ memory: 21 });
+  const unread = [{ node: 'c1', table: 'disk', file: 'disk.csv', why: 'it is missing', whole: true, lines: 0 }];
+  const reasons = [whole, { ...whole, unread }].map((each) => sure(finding(each, 'memory-unused')));
+  assert.deepEqual(reasons, ['high: peak counted by the kernel', 'medium: the recording has gaps']);
   assert.deepEqual(ids(single({ memory: 33 })), []);
 });
 

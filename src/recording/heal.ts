@@ -1,11 +1,12 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { count } from '../base/figure.ts';
 import type { Batch } from './batch.ts';
 import { tableFiles } from './files.ts';
 import { measure } from './measure.ts';
 import { checkParquet } from './parquet/read.ts';
-import { readStatistics, statisticsBytes } from './statistics-file.ts';
+import { isAsSealed, readStatistics, statisticsBytes } from './statistics-file.ts';
 import { writeSynced } from './synced.ts';
 import { keepBytes, tornName } from './torn.ts';
 import { unpackFile } from './unpack.ts';
@@ -83,10 +84,12 @@ export function isComplete(file: string, as = file): boolean {
   }
 }
 
-/** Are there live parts of the table that this sealed file would belong to? */
-export function hasParts(folder: string, sealed: string): boolean {
+/** Is there what a sealed file that was being written is made from: live parts of its table, or its other sealed form? */
+export function hasOrigin(folder: string, sealed: string): boolean {
   const table = path.basename(sealed).replace(/\.(parquet|csv\.zst)$/, '');
-  return (tableFiles(fs.readdirSync(folder)).get(table)?.parts.length ?? 0) > 0;
+  const files = tableFiles(fs.readdirSync(folder)).get(table);
+  const other = files?.sealed === path.basename(sealed) ? undefined : files?.sealed;
+  return (files?.parts.length ?? 0) > 0 || (other !== undefined && isComplete(path.join(folder, other)));
 }
 
 export function sameContent(plain: string, packed: string): boolean {
@@ -97,9 +100,12 @@ export function sameContent(plain: string, packed: string): boolean {
   }
 }
 
-/** How many rows a statistics file speaks of; undefined when it is missing or damaged. */
-export function rowsInStatistics(file: string): number | undefined {
-  return readStatistics(file)?.rows;
+/** What is wrong with the statistics of a sealed file that has so many rows; undefined: nothing. */
+export function wrongStatistics(file: string, sealed: string, rows: number): string | undefined {
+  const found = readStatistics(file);
+  if (found === undefined) return 'is missing or damaged';
+  if (found.rows !== rows) return `speaks of ${count(found.rows, 'row')}, but the table has ${rows}`;
+  return found.sealed === undefined || isAsSealed(sealed, found.sealed) ? undefined : 'is of another file';
 }
 
 export function writeStatistics(file: string, batch: Batch, sealed: string): void {

@@ -231,6 +231,29 @@ test('lost or false statistics are computed again', async () => {
   ]);
 });
 
+test('statistics of another node are computed again', async () => {
+  const folder = await makeRecording({ seconds: 4, nodes: ['c1', 'c2'] });
+  fs.appendFileSync(path.join(folder, 'node=c2', 'load.csv'), `${START + 4e6},9\n`);
+  fs.appendFileSync(path.join(folder, 'node=c1', 'load.csv'), `${START + 4e6},8\n`);
+  sealRecording(openRecording(folder), { parquet: true });
+  const file = path.join(nodeOf(folder), 'load.stats.json.zst');
+  const good = fs.readFileSync(file);
+  fs.copyFileSync(path.join(folder, 'node=c2', 'load.stats.json.zst'), file);
+  assert.deepEqual(found(folder), ['healed: node=c1/load.stats.json.zst is of another file → computed again']);
+  assert.deepEqual(fs.readFileSync(file), good);
+});
+
+test('a sealed file that was being made from another sealed form goes, for that is there', async () => {
+  const folder = await makeRecording({ seconds: 4 });
+  sealRecording(openRecording(folder));
+  fs.writeFileSync(path.join(nodeOf(folder), 'load.parquet.4711-0a1b2c3d.tmp'), 'PAR1 half');
+  assert.deepEqual(found(folder), [
+    'healed: node=c1/load.parquet.4711-0a1b2c3d.tmp was left by something that was interrupted' +
+      ' → removed; what it was made from is there',
+  ]);
+  assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
+});
+
 test('time that goes backwards and columns nobody described are said', async () => {
   const folder = await makeRecording({ seconds: 3 });
   fs.appendFileSync(path.join(nodeOf(folder), 'load.csv'), `${START},9\n`);

@@ -108,7 +108,7 @@ class Verifier {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
       } else if (
         statisticsOf(target) !== undefined ||
-        (/\.(parquet|csv\.zst)$/.test(target) && heal.hasParts(folder, target))
+        (/\.(parquet|csv\.zst)$/.test(target) && heal.hasOrigin(folder, target))
       ) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
       } else if (heal.isComplete(file, target)) {
@@ -282,13 +282,10 @@ class Verifier {
     if (files.statistics === undefined && !isParquet(files.sealed)) return;
     const file = path.join(node.folder, files.statistics ?? statisticsName(name));
     const { rows: there } = readTable(node, name, { columns: [] });
-    const rows = heal.rowsInStatistics(file);
-    if (rows === there) return;
-    const what =
-      rows === undefined ? 'is missing or damaged' : `speaks of ${count(rows, 'row')}, but the table has ${there}`;
-    this.mend(file, what, 'computed again', () =>
-      heal.writeStatistics(file, readTable(node, name), path.join(node.folder, files.sealed!)),
-    );
+    const sealed = path.join(node.folder, files.sealed!);
+    const what = heal.wrongStatistics(file, sealed, there);
+    if (what === undefined) return;
+    this.mend(file, what, 'computed again', () => heal.writeStatistics(file, readTable(node, name), sealed));
   }
 }
 

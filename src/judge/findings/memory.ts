@@ -97,9 +97,11 @@ export const memoryUnused: Check = {
         ],
         advice: `Ask for ${memoryRequest(facts, proposal)}: the highest use and 20 %.`,
         confidence: exact ? sure.confidence : 'medium',
-        confidence_reason: exact
-          ? 'peak counted by the kernel'
-          : 'added up from sampled processes: short peaks may be missed',
+        confidence_reason: !exact
+          ? 'added up from sampled processes: short peaks may be missed'
+          : sure.confidence === 'high'
+            ? 'peak counted by the kernel'
+            : sure.confidence_reason,
       },
     ];
   },
