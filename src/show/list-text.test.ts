@@ -38,8 +38,8 @@ test('a terminal gets no line wider than it is, with the path whole', () => {
     /^user {2}began {13}ended {9}size {2}state {3}recording\nada {3}2026-11-15 \d\d:\d\d {2}COMPLETED {2}118 MiB {2}sealed {2}tacho-/,
   );
   assert.match(
-    listText([listed({ job: '4711', path: 'tacho-4711' })], 80),
-    /\n4711 {2}train-a-rather.* {2}ada {2}.* {2}118 MiB {2}sealed {2}tacho-4711\n/,
+    listText([listed({ job: '4711', name: 'train', path: 'tacho-4711' })], 80),
+    /\n4711 {2}train {2}ada {3}.* {2}118 MiB {2}sealed {2}tacho-4711\n/,
   );
 });
 
