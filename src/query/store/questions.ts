@@ -3,6 +3,7 @@ import type { Table } from '../../table/table.ts';
 import { cellRates, firstRate, lastRate, NAME } from './cell-rates.ts';
 import type { Labels, Store } from './client.ts';
 import { columnsByMetric } from './columns.ts';
+import { addEdges, HELD_MILLISECONDS, holdEdges, reach } from './edges.ts';
 import { chunks, duration, selector, type Which } from './selector.ts';
 
 /** Whose samples are asked for, and of when. Times are epoch milliseconds, both included. */
@@ -56,9 +57,6 @@ const POINTS_AT_ONCE = 1e6;
 /** More points than this are not worth it: a grid is made coarser. */
 const POINTS_IN_ALL = 20e6;
 
-/** Seconds for which a row of a sparse table holds at most, and a little more. */
-const HELD_MILLISECONDS = 65_000;
-
 /** Asks a store what it knows of a table on some nodes: a handful of queries, however many series there are. */
 export async function askTable(asked: Asked): Promise<Told[]> {
   const columns = [...columnsByMetric(asked.table)];
@@ -68,7 +66,10 @@ export async function askTable(asked: Asked): Promise<Told[]> {
     NAMES_IN_QUERY,
   ))
     await askPlain(asked, names, told);
-  if (asked.table.sparse === true && asked.confined) for (const { values } of told.values()) holdEdges(asked, values);
+  const kinds = new Map(columns);
+  const setEdges = asked.table.sparse === true ? holdEdges : addEdges;
+  if (asked.confined)
+    for (const { labels, values } of told.values()) setEdges(asked, kinds.get(labels.__name__!)!, values);
   // what ended before the window began was only asked for what held before it
   for (const [key, { values }] of told) if (!values.has('count_over_time')) told.delete(key);
   if (told.size === 0) return [];
@@ -105,35 +106,16 @@ async function askPlain(asked: Asked, names: readonly string[], told: Map<string
     questions.push(ask(asked, quantiles, to, 'phi', told));
   }
   if (confined) {
+    const far = duration(reach(asked));
+    const before = `aggr_over_time(("last_over_time", "tlast_over_time"), ${series}[${far}] offset ${window})`;
+    const after = `aggr_over_time(("first_over_time", "tfirst_over_time"), ${series}[${far}] offset -${far})`;
+    questions.push(ask(asked, before, to, 'rollup', told, 'before_'), ask(asked, after, to, 'rollup', told, 'after_'));
     // integrate() counts the value that held when the window began
-    const back = table.sparse === true ? HELD_MILLISECONDS : heldBefore(asked.every);
-    questions.push(ask(asked, `last_over_time(${series}[${duration(back)}] offset ${window})`, to, 'before', told));
-    const hold = duration(HELD_MILLISECONDS);
-    if (table.sparse === true)
-      questions.push(ask(asked, `count_over_time(${series}[${hold}] offset -${hold})`, to, 'after', told));
+    const back = duration(heldBefore(asked.every));
+    if (table.sparse !== true)
+      questions.push(ask(asked, `last_over_time(${series}[${back}] offset ${window})`, to, 'before', told));
   }
   await Promise.all(questions);
-}
-
-/** In a sparse table a row holds until the next: at the beginning of a part the one before, at its end the last. */
-function holdEdges({ from, to }: Asked, values: Map<string, number>): void {
-  const at = (what: string): number | undefined => values.get(what);
-  const before = at('before');
-  const count = at('count_over_time') ?? 0;
-  const set = (what: string, value: number): Map<string, number> => values.set(what, value);
-  if (before !== undefined && (count > 0 || values.has('after'))) {
-    const first = at('first_over_time') ?? before;
-    set('increase_before', before <= first ? first - before : first);
-    if (count > 0) set('tfirst_inside', at('tfirst_over_time')!);
-    set('count_over_time', count + 1);
-    set('first_over_time', before).set('tfirst_over_time', from / 1000);
-    if (!(before < at('max_over_time')!)) set('max_over_time', before).set('tmax_over_time', from / 1000);
-    set('min_over_time', Math.min(before, at('min_over_time') ?? before));
-    if (count === 0) set('last_over_time', before).set('tlast_over_time', from / 1000);
-  }
-  if (values.has('after') && values.has('count_over_time') && at('tlast_over_time')! < to / 1000) {
-    set('count_over_time', at('count_over_time')! + 1).set('tlast_over_time', to / 1000);
-  }
 }
 
 /** How far back VictoriaMetrics looks for the sample before a window, by the interval of the samples. */

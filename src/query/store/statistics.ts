@@ -64,8 +64,8 @@ function seriesOf(
   const { table } = asked;
   const keys = keysOf(table, group[0]!.labels);
   const at = (told: Told, what: string): number => told.values.get(what) ?? Number.NaN;
-  const start = Math.min(...group.map((told) => at(told, 'tfirst_over_time'))) * 1e6;
-  const end = Math.max(...group.map((told) => at(told, 'tlast_over_time'))) * 1e6;
+  const start = Math.min(...group.map(({ values }) => spanOf(values)[0])) * 1e6;
+  const end = Math.max(...group.map(({ values }) => spanOf(values)[1])) * 1e6;
   const samples = Math.max(...group.map((told) => at(told, 'count_over_time')));
   const found: SeriesStatistics = { keys, start, end, samples, texts: {}, columns: {} };
   // what was said later counts, what was left empty does not
@@ -82,10 +82,18 @@ function seriesOf(
 
 type Values = ReadonlyMap<string, number>;
 
+/** The time that a column is known in, in epoch seconds: from its first to its last sample, or the edges of the part beside these. */
+function spanOf(values: Values): [from: number, to: number] {
+  const at = (edge: string, sample: string): number => values.get(edge) ?? values.get(sample) ?? Number.NaN;
+  return [at('edge_from', 'tfirst_over_time'), at('edge_to', 'tlast_over_time')];
+}
+
 function columnOf(asked: Asked, column: Column, values: Values, series: SeriesStatistics): Statistics {
   const at = (what: string): number => values.get(what) ?? Number.NaN;
-  const sample = (what: string): number => sampleOf(column, at(what));
   const real = (what: string): number => unstored(column, at(what));
+  // a level between two samples need not be whole
+  const isBetween = values.has('alone') && column.kind !== 'counter';
+  const sample = (what: string): number => (isBetween ? real(what) : sampleOf(column, at(what)));
   const sparse = asked.table.sparse === true;
   const count = at('count_over_time');
   const [first, max] = [sample('first_over_time'), sample('max_over_time')];
@@ -123,6 +131,8 @@ function areaOf(asked: Asked, values: Values, series: SeriesStatistics): number 
   const at = (what: string): number => values.get(what) ?? Number.NaN;
   const [first, last] = [at('tfirst_over_time'), at('tlast_over_time')];
   const count = at('count_over_time');
+  const edges = values.get('edge_area') ?? 0;
+  if (values.has('alone')) return edges;
   // integrate() holds each value until the next one, the last until the window ends, and what was before it from its beginning
   let area = at('integrate') - at('last_over_time') * (asked.to / 1000 - last);
   const before = values.get('before');
@@ -131,7 +141,7 @@ function areaOf(asked: Asked, values: Values, series: SeriesStatistics): number 
   if (asked.table.sparse === true) return area + at('last_over_time') * (series.end / 1e6 - last);
   // trapezoids are half a step higher where values rise
   const step = count > 1 ? (last - first) / (count - 1) : 0;
-  return area + ((at('last_over_time') - at('first_over_time')) * step) / 2;
+  return area + edges + ((at('last_over_time') - at('first_over_time')) * step) / 2;
 }
 
 /** integrate() sees what held when the window began only if it was not long before: the grid tells whether it did. */
@@ -148,32 +158,40 @@ function heldArea(values: Values, series: SeriesStatistics, area: number): numbe
 function growthOf(
   column: Column,
   values: Values,
-  { every, table: { sparse } }: Asked,
+  { every, confined, table: { sparse } }: Asked,
 ): Pick<Statistics, 'increase' | 'rate'> {
   const at = (what: string): number => values.get(what) ?? Number.NaN;
   const real = (what: string): number => unstored(column, at(what));
-  const grown = (values.get('increase') ?? 0) + (values.get('increase_before') ?? 0);
-  const increase = at('count_over_time') > 1 ? sampleOf(column, grown) : 0;
-  const seconds = at('tlast_over_time') - at('tfirst_over_time');
+  const inside = at('count_over_time') > 1 ? (values.get('increase') ?? 0) : 0;
+  const more = (values.get('increase_before') ?? 0) + (values.get('edge_increase') ?? 0);
+  const increase = sampleOf(column, inside + more);
+  const [from, to] = spanOf(values);
+  const seconds = to - from;
+  // by a single sample nobody knows how much it grew
+  if (confined && sparse !== true && !(seconds > 0)) return {};
   const mean = increase / seconds;
-  const one = !values.has('rate_max');
-  if (!(seconds > 0) || (one && (sparse || !(seconds * 2000 >= every)))) return { increase };
-  const [min, max] = one ? [mean, mean] : [real('rate_min'), real('rate_max')];
+  const one = values.has('alone') || !values.has('rate_max');
+  const between = at('tlast_over_time') - at('tfirst_over_time');
+  const isLong = between * 2000 >= every;
+  const hasEdges = values.has('edge_from') || values.has('edge_to');
+  if (!(seconds > 0) || (one && (sparse || !(isLong || hasEdges))) || (sparse && !isLong)) return { increase };
+  const only = isLong && hasEdges ? unstored(column, inside / between) : mean;
+  const [min, max] = one ? [only, only] : [real('rate_min'), real('rate_max')];
   const edges = one ? [] : ['begin', 'end'].filter((edge) => values.has(`${edge}_max`));
   const lowest = Math.min(min, mean, ...edges.map((edge) => real(`${edge}_min`)));
   const highest = Math.max(max, mean, ...edges.map((edge) => real(`${edge}_max`)));
   const peak = edges.find((edge) => real(`${edge}_max`) === highest && highest > max) ?? 'rate';
-  const between = (what: string): number => (values.has(what) ? Math.min(max, Math.max(min, real(what))) : max);
+  const usual = (what: string): number => (!one && values.has(what) ? Math.min(max, Math.max(min, real(what))) : max);
   return {
     increase,
     rate: {
       min: lowest,
       max: highest,
-      max_time: Math.round(at(one ? 'tlast_over_time' : `${peak}_tmax`) * 1e6),
+      max_time: Math.round((one ? to : at(`${peak}_tmax`)) * 1e6),
       mean,
-      p05: between('rate_0.05'),
-      p50: between('rate_0.5'),
-      p95: between('rate_0.95'),
+      p05: usual('rate_0.05'),
+      p50: usual('rate_0.5'),
+      p95: usual('rate_0.95'),
     },
   };
 }

@@ -4,6 +4,7 @@ import { infoName } from '../../table/names.ts';
 import type { Table } from '../../table/table.ts';
 import type { NodeSummary, SummariseOptions } from '../summarise.ts';
 import { keysOf, textsOf } from './columns.ts';
+import { reach } from './edges.ts';
 import { type Asked, askTable } from './questions.ts';
 import type { StoredJob } from './records.ts';
 import { chunks, duration, selector } from './selector.ts';
@@ -76,7 +77,9 @@ async function askTexts(asked: Asked): Promise<(ToldTexts & { node: string })[]>
   const { store, table, owner, nodes, from, to } = asked;
   if (!table.columns.some((column) => column.type === 'text')) return [];
   const series = selector({ ...owner, names: [infoName(table)], nodes });
-  const found = await store.query(`tlast_over_time(${series}[${duration(to - from + 1)}])`, to);
+  // a short part may have no sample of its own
+  const back = asked.confined ? reach(asked) : 0;
+  const found = await store.query(`tlast_over_time(${series}[${duration(to - from + 1 + back)}])`, to);
   return found.map(({ labels, value }) => ({
     node: labels.node ?? '',
     keys: keysOf(table, labels),
