@@ -114,6 +114,18 @@ for (const [name, damage] of Object.entries(damages)) {
   });
 }
 
+test('lines that verify has moved aside are still told, and cost the grade', async () => {
+  const folder = await recorded(false);
+  const file = path.join(folder, 'node=c1/loadavg.csv');
+  const lines = fs.readFileSync(file, 'utf8').split('\n');
+  fs.writeFileSync(file, [...lines.slice(0, 3), 'garbage', ...lines.slice(3)].join('\n'));
+  const told = () => [card(folder).quality.grade, card(folder).unmeasured[0]!.what];
+  assert.deepEqual(told(), ['B', 'loadavg: loadavg.csv on c1']);
+  verifyRecording(folder);
+  assert.deepEqual(told(), ['B', 'loadavg: loadavg.csv on c1']);
+  assert.equal(card(folder).unmeasured[0]!.why, '1 line could not be read, and went to loadavg.csv.torn');
+});
+
 test('what is left out for want of agent.json is told and costs the grade; descriptions of tables can be done without', async () => {
   const folder = await recorded(true);
   const tables = path.join(folder, 'node=c1/tables.json.zst');

@@ -2,10 +2,12 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { count } from '../base/figure.ts';
+import type { AgentRecord } from './agent-record.ts';
 import type { Batch } from './batch.ts';
 import { tableFiles } from './files.ts';
 import { measure } from './measure.ts';
 import { checkParquet } from './parquet/read.ts';
+import { replaceJson } from './replace.ts';
 import { isAsSealed, readStatistics, statisticsBytes } from './statistics-file.ts';
 import { writeSynced } from './synced.ts';
 import { keepBytes, tornName } from './torn.ts';
@@ -35,6 +37,14 @@ export function cutOut(file: string, ranges: readonly Range[]): void {
   kept.push(bytes.subarray(at));
   const content = Buffer.concat(kept);
   replace(file, packed ? zstdCompressSync(content, { params: { [constants.ZSTD_c_checksumFlag]: 1 } }) : content);
+}
+
+/** Notes in agent.json, if there is one, what is no longer to be seen in the files themselves. */
+export function noteDoubt(folder: string, where: string, why: string): void {
+  const file = path.join(folder, 'agent.json');
+  if (!isComplete(file)) return;
+  const record = JSON.parse(fs.readFileSync(file, 'utf8')) as AgentRecord;
+  replaceJson(file, { ...record, doubts: [...(record.doubts ?? []), { where, why }] });
 }
 
 /** Puts a lost header before the rows of a part. */

@@ -219,7 +219,12 @@ class Verifier {
       const words = damage.first_bad.map(({ line, why }) => `line ${line}: ${why}`);
       const bad = damage.bad_lines > 0 ? [`${count(damage.bad_lines, 'bad line')} (${words.join('; ')})`] : [];
       const cut = damage.torn_bytes > 0 ? ['its last line is torn'] : [];
-      this.mend(file, [...bad, ...cut].join(', '), `moved to ${torn}.torn`, () => heal.cutOut(file, ranges));
+      this.mend(file, [...bad, ...cut].join(', '), `moved to ${torn}.torn`, () => {
+        heal.cutOut(file, ranges);
+        const lost = `${count(damage.bad_lines, 'line')} could not be read, and went to ${torn}.torn`;
+        // a last line that was being written is no loss
+        if (damage.bad_lines > 0) heal.noteDoubt(node.folder, `${name}: ${torn} on ${node.name}`, lost);
+      });
     }
     if (undescribed.length > 0 && damage.unreadable === undefined) {
       this.add(
