@@ -99,3 +99,18 @@ test('records of which the source may be cut off are not graded as whole', () =>
     { what: 'c1-papiex.csv, line 3', why: 'it has no end', nodes: ['c1'] },
   ]);
 });
+
+test('the agent of a node that was not there for much of a job keeps its recording from the best grade', () => {
+  const graded = (service: boolean, range?: Material['range']) => {
+    const agent = { node: 'c1', ticks: 50, late_ticks: 0, missed_ticks: 0, ...(service ? { service } : {}) };
+    const nodes = [{ node: 'c1', agent, tables: new Map() }];
+    const material = { job: { interval_seconds: 1 }, nodes, ...(range && { range }) } as unknown as Material;
+    const told = [{ node: 'c1', status: 'recorded', first_sample: 50e6, last_sample: 100e6 }] as const;
+    const { grade, reasons } = qualityOf(material, told, 100);
+    return [grade, ...reasons];
+  };
+  assert.deepEqual(graded(true), ['B', '50 % of the job’s time recorded']);
+  // whoever said `tacho start` wanted no more
+  assert.deepEqual(graded(false), ['A', '50 % of the job’s time recorded']);
+  assert.deepEqual(graded(true, { what: 'step 1' }), ['A', '50 % of the job’s time recorded']);
+});

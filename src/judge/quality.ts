@@ -8,7 +8,7 @@ export type Grade = 'A' | 'B' | 'C' | 'D';
 
 /** How complete the recording is. A bad grade lowers the confidence of every finding drawn from samples. */
 export interface QualityReport {
-  /** A: at least 99 % of the ticks of all nodes. B: 95 %. C: 80 %. D: less. With damaged files or nodes that fell silent B at best, with lost files C. */
+  /** A: at least 99 % of the ticks of all nodes. B: 95 %. C: 80 %. D: less. With damaged files, nodes that fell silent or an agent of a node that came late B at best, with lost files C. */
   grade: Grade;
   /** What keeps it from being better, in words. */
   reasons: string[];
@@ -104,7 +104,11 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const left = quality.nodes_missing.length + quality.nodes_stopped_early.length;
   // however long the others recorded, one that fell silent keeps it from the best grade; of a part it may have seen all
   const { troubles = [] } = material;
-  const partly = unread.length + doubts.length + troubles.length > 0 || (left > 0 && material.range === undefined);
+  const short = wall > interval * 10 && (quality.job_share ?? 1) < MOST_OF_JOB;
+  // who starts a recording says when; the agent of a node should have been there all the time
+  const absent = short && agents.some((a) => a.service === true);
+  const partly =
+    unread.length + doubts.length + troubles.length > 0 || ((left > 0 || absent) && material.range === undefined);
   const best = unread.some((file) => file.whole) ? 'C' : partly ? 'B' : 'A';
   if (quality.grade < best) quality.grade = best;
   const { nodes_missing: missing, nodes_stopped_early: stopped } = quality;
@@ -115,9 +119,8 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     quality.reasons.push(written < 1 ? `samples lost, ${percent(wholePercent(written))} written` : 'samples lost');
   if (quality.damage.length > 0) quality.reasons.push('damaged files');
   if (quality.clock_jumps.length > 0) quality.reasons.push('clock jumped');
-  if (quality.reasons.length === 0 && quality.grade !== 'A') quality.reasons.push('gaps');
-  if (wall > interval * 10 && (quality.job_share ?? 1) < MOST_OF_JOB) {
-    quality.reasons.push(`${percent(quality.job_share)} of the job’s time recorded`);
-  }
+  const explained = quality.reasons.length > 0 || (absent && reached >= GRADES[0]![1]);
+  if (!explained && quality.grade !== 'A') quality.reasons.push('gaps');
+  if (short) quality.reasons.push(`${percent(quality.job_share)} of the job’s time recorded`);
   return quality;
 }
