@@ -652,6 +652,20 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       assert.deepEqual(fs.readdirSync(path.join(elsewhere, 'done')), ['tacho-1']);
     });
 
+    test('a last line that is torn is told of every table that is stored, once', async () => {
+      const url = fresh();
+      const folder = await make('1');
+      const files = ['process_end', 'thread_end'].map((table) => path.join(folder, `node=c1/${table}.csv`));
+      for (const file of files) fs.appendFileSync(file, '17637');
+      const stored = tacho(['submit', folder, '--db', url]);
+      assert.deepEqual(
+        [stored.code, stored.err],
+        [0, files.map((file) => `tacho: ${file}: the last line is torn and was left out\n`).join('')],
+      );
+      const again = tacho(['submit', folder, '--db', url]);
+      assert.deepEqual([again.code, again.err], [0, '']);
+    });
+
     test('a recording that was mended after it had been stored incomplete is told; --replace stores it whole', async () => {
       const url = fresh();
       const folder = temporary();

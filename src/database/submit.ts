@@ -147,7 +147,9 @@ export async function presentJob(database: Database, job: Job): Promise<Submitte
 
 function sinceThen(present: Submitted, recording: Recording): Submitted {
   if (present.troubles.length === 0) return present;
-  const now = new Set([...troublesOf(recording), ...readProcesses([recording]).troubles].map(storable));
+  const set = readProcesses([recording]);
+  const now = new Set([...troublesOf(recording), ...set.troubles].map(storable));
+  readAllThreads(recording, set, (_, damage) => now.add(storable(damageWords(damage))));
   return present.troubles.every((trouble) => now.has(trouble)) ? present : { ...present, mended: true };
 }
 
@@ -201,7 +203,7 @@ async function store(
   recording: Recording,
   set: ProcessSet,
   whole: NeedWhole,
-  troubles: ReadonlySet<string>,
+  troubles: Set<string>,
 ): Promise<{ job: number; threads: number }> {
   await storeUsers(database, recording.job, set);
   const job = await storeJob(database, recording, set);
@@ -212,7 +214,10 @@ async function store(
     copyIn(database, 'processes', set.length, [number, ...processColumns(set)]),
     async (pause) => {
       await pause();
-      return readAllThreads(recording, set, (_, damage) => needReadable(damage, whole));
+      return readAllThreads(recording, set, (_, damage) => {
+        needReadable(damage, whole);
+        troubles.add(damageWords(damage));
+      });
     },
   );
   const { operations, report, measured } = await beside(
