@@ -75,6 +75,9 @@ test('calendars of models are found in the days that they have', () => {
   assert.ok(spacingOf(['20240227', '20240228', '20240301'])!.expected.includes('20240229'));
   const years = spacingOf(['20240227', '20240228', '20240301', '20280228', '20280301'])!;
   assert.deepEqual([years.expected.length, years.expected.includes('20240229')], [2 + 4 * 365 + 1, false]);
+  // unless the days around them are missing, too
+  const apart = ['01', '02', '03'].flatMap((day) => [`185001${day}`, `186001${day}`]);
+  assert.equal(spacingOf(apart)!.expected.length, 3652 + 3);
   assert.equal(spacingOf(['18500228', '18500230', '18500331']), undefined);
   // hours are no numbers either: none lies between 23 and the next day
   assert.equal(spacingOf(['2024010122', '2024010123', '2024010200']), undefined);

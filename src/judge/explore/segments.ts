@@ -123,9 +123,14 @@ export function spacingOf(names: Iterable<string>): Spacing | undefined {
   return undefined;
 }
 
-/** One leap day may be missing; without several, years have none. */
+/** One leap day may be missing, and any number together with the days around; where several alone are, years have none. */
 function lacksLeapDays({ expected }: Spacing, all: readonly string[]): boolean {
-  return expected.filter((name) => LEAP_DAY.test(name)).length > 1 && !all.some((name) => LEAP_DAY.test(name));
+  if (all.some((name) => LEAP_DAY.test(name))) return false;
+  const there = new Set(all);
+  const alone = expected.filter(
+    (name, i) => LEAP_DAY.test(name) && there.has(expected[i - 1]!) && there.has(expected[i + 1]!),
+  );
+  return alone.length > 1;
 }
 
 function onScale(scale: Scale, all: readonly string[]): Spacing | undefined {
