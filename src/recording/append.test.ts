@@ -158,6 +158,20 @@ test('a new agent sets the part of one that was killed aside instead of appendin
   assert.equal(fs.readFileSync(path.join(at, 'sample.csv'), 'utf8'), 'time,disk,read_bytes,label,load\n3,sda,3,,3\n');
 });
 
+test('an agent whose file was sealed and removed goes on in a new one', async () => {
+  const at = folder();
+  const writer = new TableWriter(at, table, { plain: true, rollSeconds: 10 });
+  writer.append(frameOf(1e6, [['sda', 1, '', 1]]));
+  fs.rmSync(writer.file);
+  writer.append(frameOf(2e6, [['sda', 2, '', 2]]));
+  assert.equal(fs.readFileSync(writer.file, 'utf8'), 'time,disk,read_bytes,label,load\n2000000,sda,2,,2\n');
+  fs.rmSync(writer.file);
+  // also when the next part is due
+  writer.append(frameOf(20e6, [['sda', 20, '', 20]]));
+  await writer.close();
+  assert.equal(fs.readFileSync(writer.file, 'utf8'), 'time,disk,read_bytes,label,load\n20000000,sda,20,,20\n');
+});
+
 const root = process.getuid?.() === 0;
 test('a full disk: no half line, samples wait in memory and are written when there is room', {
   skip: !root && 'needs root to mount a small disk',

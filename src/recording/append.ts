@@ -77,14 +77,11 @@ export class TableWriter {
     if (frame.rows === 0) return;
     const { csv } = this;
     csv.length = 0;
+    if (this.fd >= 0 && this.isRemoved()) this.letGo();
     if (this.fd >= 0 && (this.size > this.rollBytes || frame.time - this.since > this.rollSeconds * 1e6)) this.roll();
-    if (this.fd < 0 && this.waiting.length === 0) {
-      csv.line(header(this.table));
-      this.since = frame.time;
-    }
-    const from = csv.length;
+    if (this.fd < 0 && this.waiting.length === 0) this.since = frame.time;
     csv.frame(frame);
-    const rows = frame.rows - this.dropKnown(from);
+    const rows = frame.rows - this.dropKnown();
     if (rows === 0) return;
     if (this.waiting.length > 0) {
       this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), rows, frame.time);
@@ -93,9 +90,9 @@ export class TableWriter {
     else this.wait(Buffer.from(csv.bytes.subarray(0, csv.length)), rows, frame.time);
   }
 
-  private dropKnown(from: number): number {
+  private dropKnown(): number {
     if (this.before === undefined) return 0;
-    const dropped = takeOut(this.csv, from, this.before, this.table.keys.length);
+    const dropped = takeOut(this.csv, 0, this.before, this.table.keys.length);
     // they come first
     if (dropped === 0) this.before = undefined;
     return dropped;
@@ -111,10 +108,24 @@ export class TableWriter {
   /** Ends the current part and begins the next one with the next sample. */
   roll(): void {
     if (this.fd < 0) return;
+    this.letGo();
+    this.setAside();
+  }
+
+  private letGo(): void {
     fs.closeSync(this.fd);
     this.fd = -1;
     this.size = 0;
-    this.setAside();
+  }
+
+  /** Whoever took this agent for dead has sealed its file: what comes now belongs to a new one. */
+  private isRemoved(): boolean {
+    try {
+      return fs.fstatSync(this.fd).nlink === 0;
+    } catch {
+      // a disk in trouble: writing tells
+      return false;
+    }
   }
 
   async close(): Promise<void> {
@@ -135,7 +146,13 @@ export class TableWriter {
     try {
       if (this.fd < 0) {
         this.fd = fs.openSync(this.file, 'a', 0o600);
-        this.size = 0;
+        this.size = fs.fstatSync(this.fd).size;
+      }
+      if (this.size === 0) {
+        const head = new CsvText();
+        head.line(header(this.table));
+        bytes = Buffer.concat([head.bytes.subarray(0, head.length), bytes.subarray(0, length)]);
+        length = bytes.length;
       }
       let at = 0;
       while (at < length) at += fs.writeSync(this.fd, bytes, at, length - at);
@@ -168,9 +185,8 @@ export class TableWriter {
     const trouble = this.trouble ?? { why: this.refused, since: time, keptRows: 0, lostRows: 0 };
     trouble.why = this.refused;
     trouble.keptRows += rows;
-    // the first chunk may hold the header: it stays
-    while (this.waitingBytes > this.keepBytes && this.waiting.length > 2) {
-      const [lost] = this.waiting.splice(1, 1);
+    while (this.waitingBytes > this.keepBytes && this.waiting.length > 1) {
+      const lost = this.waiting.shift();
       this.waitingBytes -= lost!.bytes.length;
       trouble.keptRows -= lost!.rows;
       trouble.lostRows += lost!.rows;
