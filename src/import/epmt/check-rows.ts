@@ -25,8 +25,8 @@ export function checkRows(rows: ProcessRows): void {
     for (let p = 0; p < rows.processes; p++) {
       for (let row = rows.first[p]!; row < rows.first[p + 1]!; row++) {
         const value = column[row]!;
-        if (value < least) throw new Fault(`${rows.where(p)}: ${name} cannot be ${value}`);
-        if (value > most) throw new Fault(`${rows.where(p)}: ${name} is too large`);
+        if (value < least) throw new Fault(`${rows.where(p, row)}: ${name} cannot be ${value}`);
+        if (value > most) throw new Fault(`${rows.where(p, row)}: ${name} is too large`);
       }
     }
   }
@@ -45,7 +45,7 @@ function checkOrder(rows: ProcessRows): void {
   for (let p = 0; p < rows.processes; p++) {
     for (let row = rows.first[p]!; row < rows.first[p + 1]!; row++) {
       if (end[row]! < start[row]!)
-        throw new Fault(`${rows.where(p)}: end is before start (${end[row]}, ${start[row]})`);
+        throw new Fault(`${rows.where(p, row)}: end is before start (${end[row]}, ${start[row]})`);
     }
   }
 }

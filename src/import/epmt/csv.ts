@@ -118,10 +118,9 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
         throw corrupted(name, line, 'start or end is missing');
       expected = announced - 1;
       rows.first[rows.processes] = row;
-      rows.file[rows.processes] = rows.files.length - 1;
-      rows.line[rows.processes++] = line;
+      rows.file[rows.processes++] = rows.files.length - 1;
     }
-    rows.threads++;
+    rows.line[rows.threads++] = line;
     rows.first[rows.processes] = rows.threads;
   }
   if (expected > 0) throw corrupted(name, line, tooFew(rows, expected));
@@ -133,7 +132,7 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
 const columnsText = (found: number, width: number): string => `it has ${found} columns, the header has ${width}`;
 
 const tooFew = (rows: ProcessRows, missing: number): string =>
-  `${missing} more threads of the process in line ${rows.line[rows.processes - 1]} should come before`;
+  `${missing} more threads of the process in line ${rows.line[rows.first[rows.processes - 1]!]} should come before`;
 
 /** Old versions of papiex wrote the tags as a comment. */
 function giveTags(rows: ProcessRows, from: number, tags: string): void {

@@ -422,6 +422,16 @@ test('numbers that no process can have are refused with the line', async (t) => 
   assert.equal(fs.existsSync(out), false);
 });
 
+test('a number that no thread can have is told with the line of the thread', async (t) => {
+  const folder = temporaryFolder(t);
+  const [one] = madeProcess(7).threads;
+  const threads = [one!, { ...one!, tid: 8 }, { ...one!, tid: 9, metrics: { ...one!.metrics, systemtime: -3 } }];
+  const { bytes } = csv([madeProcess(5), madeProcess(7, { threads })]);
+  const file = archive(folder, [metadata(), { name: 'c1-papiex-5-0.csv', bytes: String(bytes).replace('\n', '\n\n') }]);
+  const { refused } = await importEpmt([file], { folder: path.join(folder, 'out') });
+  assert.match(refused[0]!.fault.message, /c1-papiex-5-0\.csv, line 6: systemtime cannot be -3/);
+});
+
 test('whatever is cut off or changed, an archive is imported or refused in one line, and leaves nothing', async (t) => {
   const folder = temporaryFolder(t);
   const out = path.join(folder, 'out');

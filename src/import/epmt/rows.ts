@@ -47,7 +47,7 @@ export class ProcessRows {
   processes = 0;
   /** For each process, the row of its first thread; one more entry ends the last. */
   first = new Uint32Array(1025);
-  /** For each process, where it was: the number of its file, and the line. */
+  /** For each process, the number of its file; for each thread, the line that it stood in. */
   file = new Uint32Array(1024);
   line = new Uint32Array(1024);
   readonly files: string[] = [];
@@ -106,8 +106,8 @@ export class ProcessRows {
   }
 
   /** "perftools.org-papiex-6477-0.csv, line 2" */
-  where(process: number): string {
-    return `${this.files[this.file[process]!]}, line ${this.line[process]}`;
+  where(process: number, row = this.first[process]!): string {
+    return `${this.files[this.file[process]!]}, line ${this.line[row]}`;
   }
 }
 

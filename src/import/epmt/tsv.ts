@@ -122,7 +122,7 @@ export function readTsv(file: DataFile, header: TsvHeader, rows: ProcessRows): v
       if (!TEXTS.includes(column)) rows.column(column).fill(Number.NaN, row + 1, row + threads);
     }
     rows.file[process] = rows.files.length - 1;
-    rows.line[process] = line;
+    rows.line.fill(line, row, row + threads);
     rows.first[process] = row;
     rows.processes++;
     rows.threads += threads;
