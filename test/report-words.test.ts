@@ -191,3 +191,13 @@ test('the line of the CPU time fits, whoever counted', () => {
   const card = reportText([{ ...told, summary }]).split('\n');
   assert.match(card.find((line) => line.startsWith('  CPU '))!, / 1\.9 of 128 CPUs, 19 min 00 s \(mixed\)$/);
 });
+
+test('a long interval is told in minutes', () => {
+  const head = (seconds: number) => {
+    const made = sleep();
+    return /sampled every (.*)/.exec(
+      reportText([report({ ...made, job: { ...made.job, interval_seconds: seconds } })]),
+    )![1];
+  };
+  assert.deepEqual([head(0.1), head(10), head(600)], ['0.1 s', '10 s', '10 min 00 s']);
+});

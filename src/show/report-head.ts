@@ -50,7 +50,9 @@ export function about(report: Report): string[] {
   ];
   lines.push(where.filter((w) => w !== undefined).join(', '));
   const end = job.end === undefined ? '' : ` to ${until(job.start, job.end)}`;
-  const every = Number.isFinite(job.interval_seconds) ? `, sampled every ${figure(job.interval_seconds)} s` : '';
+  const { interval_seconds: interval } = job;
+  const often = interval < 60 ? `${figure(interval)} s` : formatDuration(interval);
+  const every = Number.isFinite(interval) ? `, sampled every ${often}` : '';
   lines.push(`${Number.isFinite(job.start) ? formatMoment(job.start) : 'start unknown'}${end}${every}`);
   // that a signal ended it stands in the title already
   if (job.reason !== undefined && !job.reason.startsWith('ended by ')) lines.push(`How it ended: ${job.reason}`);
