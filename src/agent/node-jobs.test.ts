@@ -201,6 +201,21 @@ test('a job with a file is one job, also when its cgroup was there first or is t
   assert.deepEqual(look(), ['ended 18 ?: the job has ended']);
 });
 
+test('an empty cgroup that was there before the job is not its own, until a process is in it', (t) => {
+  const { look, machine, write } = watched(t);
+  machine.write(`${CGROUP}/job_17/cgroup.procs`, '');
+  machine.write(`${CGROUP}/job_18/cgroup.procs`, '');
+  assert.deepEqual(look(), []);
+  for (const id of ['17', '18', '19']) write(id, `SLURM_JOB_ID=${id}\nSLURM_JOB_USER=ada\n`);
+  assert.deepEqual(look(), ['begun 17 ada by file', 'begun 18 ada by file', 'begun 19 ada by file']);
+  assert.deepEqual(look(), []);
+  machine.write(`${CGROUP}/job_17/cgroup.procs`, '5\n');
+  // so short that its processes have gone by now
+  machine.write(`${CGROUP}/job_19/cgroup.procs`, '');
+  assert.deepEqual(look(), ['cgroup 17 /slurm/uid_1001/job_17', 'cgroup 19 /slurm/uid_1001/job_19']);
+  assert.deepEqual(look(), []);
+});
+
 test('the tasks of an array that come together all begin by their files, also those that come while another begins', (t) => {
   const { look, machine, write, meanwhile } = watched(t);
   machine.write('/proc/5/environ', 'SLURM_JOB_ID=18\0');

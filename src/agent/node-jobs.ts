@@ -42,6 +42,8 @@ interface Running {
   /** Which file that was: another one may come by its name. */
   identity: string | undefined;
   cgroup: boolean;
+  /** A cgroup that was there before the job was: while it has no process, another job by this id has left it behind. */
+  leftOver: string | undefined;
   /** Since when its cgroup has no process (epoch microseconds). */
   empty?: number;
 }
@@ -54,6 +56,7 @@ const EMPTY_FOR = 30_000_000;
 /** Which jobs run on this node: what prologs and epilogs say, and what cgroups show. */
 export function nodeJobs(options: NodeJobsOptions): NodeJobs {
   const since = options.now();
+  let found: ReadonlyMap<string, CgroupJob> = new Map();
   const running = new Map<string, Running>();
   const refused = new Set<string>();
   /** Cgroups of jobs that were not begun yet: since when they are there. */
@@ -106,7 +109,9 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       return false;
     }
     refused.delete(file ?? `cgroup of job ${name}`);
-    running.set(name, { job, file, identity, cgroup: cgroup !== undefined });
+    const before = cgroup === undefined ? found.get(job.id) : undefined;
+    const leftOver = before === undefined ? undefined : options.cgroups?.identity(before);
+    running.set(name, { job, file, identity, cgroup: cgroup !== undefined, leftOver });
     return true;
   }
 
@@ -209,7 +214,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     for (const name of refused) if (!all.has(name) && !name.includes(' ')) refused.delete(name);
   }
 
-  function lookAtCgroups(cgroups: CgroupJobs, found: ReadonlyMap<string, CgroupJob>): void {
+  function lookAtCgroups(cgroups: CgroupJobs): void {
     const now = options.now();
     over.keep((id) => {
       const cgroup = found.get(id);
@@ -228,7 +233,10 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       }
       seen.delete(id);
       const known = running.get(name)!;
-      if (!known.cgroup) options.inCgroup(name, cgroup);
+      if (known.cgroup) continue;
+      const isOld = known.leftOver !== undefined && known.leftOver === cgroups.identity(cgroup);
+      if (isOld && !cgroups.hasProcesses(cgroup)) continue;
+      options.inCgroup(name, cgroup);
       known.cgroup = true;
     }
     for (const [name, known] of [...running]) {
@@ -252,9 +260,9 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     look() {
       // a prolog comes before the cgroup: whatever has one by now has its file, if there are hooks
       const { cgroups } = options;
-      const found = cgroups?.look();
+      if (cgroups !== undefined) found = cgroups.look();
       lookAtFiles();
-      if (cgroups !== undefined && found !== undefined) lookAtCgroups(cgroups, found);
+      if (cgroups !== undefined) lookAtCgroups(cgroups);
       else over.clear();
     },
     forget(name, closed) {
