@@ -8,6 +8,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startHub } from '../src/hub/hub.ts';
+import { readReceived } from '../src/hub/received.ts';
 import { readJob } from '../src/recording/open.ts';
 import { loadavg } from '../src/sources/loadavg.ts';
 import { agentOf, BEGAN, Client, HEADER, type HubProcess, jobOf, rows, startHubProcess } from './hub/hub-process.ts';
@@ -123,9 +124,7 @@ test('what was given up leaves a gap, and what follows is filed', async (t) => {
   assert.deepEqual(open.body.tables, { loadavg: { part: 4, bytes: fourth.length } });
   const times = exported(path.join(archive, 'user=nobody/job=7')).map(({ time }) => time);
   assert.equal(times.length, 5);
-  const received = JSON.parse(
-    fs.readFileSync(path.join(archive, 'user=nobody/job=7/node=c1/received.json'), 'utf8'),
-  ) as { dropped: unknown };
+  const received = readReceived(path.join(archive, 'user=nobody/job=7/node=c1'));
   assert.deepEqual(received.dropped, [{ table: 'loadavg', from, to, rows: 60 }]);
 });
 
@@ -248,14 +247,14 @@ test('a hub that was killed while it sealed: the next one seals what is left', a
   const agent = agentOf('c1', { end: BEGAN + 1e11 });
   assert.deepEqual((await client.record({ stream, agent, end })).body, { done: true });
   const folder = path.join(archive, 'user=nobody/job=12/node=c1');
-  await until('noted', () => fs.existsSync(path.join(folder, 'received.json')));
+  await until('noted', () => fs.existsSync(path.join(folder, 'received.json.zst')));
   await hub.kill('SIGKILL');
   const again = await startHub({ listen: '127.0.0.1:0', archive, sweepEvery: 0.1 });
   t.after(() => again.close());
   const open = await connect(t, again).open({ node: 'c1', job, agent });
   assert.deepEqual([open.body.tables, open.body.done], [end, true]);
   const left = () => fs.readdirSync(folder).sort().join(' ');
-  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json');
+  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json.zst');
   assert.equal(exported(path.dirname(folder)).length, 9_000);
 });
 
@@ -470,7 +469,7 @@ test('recordings that ended long ago are removed, what is live stays', async (t)
   await client.append([live, 'loadavg', 1, 0, FIRST]);
   const folder = path.join(archive, 'user=nobody/job=1/node=c1');
   const left = () => fs.readdirSync(folder).sort().join(' ');
-  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json');
+  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json.zst');
   const { state, reason } = readJob(path.join(archive, 'user=nobody/job=1'))!;
   assert.deepEqual([state, reason], ['unknown', 'nothing more came to this hub; another hub may have the rest']);
   const before = Date.now() / 1000 - 7200;

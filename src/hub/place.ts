@@ -1,5 +1,7 @@
 import * as fs from 'node:fs';
+import { zstdDecompressSync } from 'node:zlib';
 import { code } from '../base/fault.ts';
+import { packText } from '../recording/pack-text.ts';
 import { Unusable } from './names.ts';
 import type { Owner, Owners } from './owner.ts';
 
@@ -7,6 +9,8 @@ const { O_RDONLY, O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_DIRECTORY, O_NOFOLLOW,
 
 /** Records beyond this are not read: nobody wrote such a one for Tacho. */
 const LARGEST_RECORD = 64 << 20;
+/** Records are written while agents wait. */
+const RECORD_LEVEL = 3;
 
 /** A folder in the archive: the names on the way to it, and whose it is from the first name on. */
 export interface Place {
@@ -103,7 +107,7 @@ export const openToAppend = (file: string): number => openPlain(file, O_WRONLY |
 export const openToRead = (file: string): number => openPlain(file, O_RDONLY);
 export const openToReplace = (file: string): number => openPlain(file, O_WRONLY | O_CREAT | O_TRUNC);
 
-/** A JSON file; undefined when there is none, or it is no JSON. */
+/** A JSON file, compressed if it is called so; undefined when there is none, or it is no JSON. */
 export function readRecord<T>(file: string): T | undefined {
   let fd: number;
   try {
@@ -114,10 +118,13 @@ export function readRecord<T>(file: string): T | undefined {
   }
   try {
     if (fs.fstatSync(fd).size > LARGEST_RECORD) return undefined;
-    const value: unknown = JSON.parse(fs.readFileSync(fd, 'utf8'));
+    const bytes = fs.readFileSync(fd);
+    // whoever owns the file may have written it: it does not become larger than a plain one could be
+    const text = file.endsWith('.zst') ? zstdDecompressSync(bytes, { maxOutputLength: LARGEST_RECORD }) : bytes;
+    const value: unknown = JSON.parse(text.toString());
     return typeof value === 'object' && value !== null ? (value as T) : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError || /^(ZSTD_|Z_|ERR_)/.test(code(error) ?? '')) return undefined;
     throw error;
   } finally {
     fs.closeSync(fd);
@@ -130,7 +137,8 @@ export function replaceRecord(file: string, value: unknown): void {
   try {
     const fd = openToReplace(temporary);
     try {
-      fs.writeFileSync(fd, `${JSON.stringify(value, null, 1)}\n`);
+      const text = `${JSON.stringify(value, null, 1)}\n`;
+      fs.writeFileSync(fd, file.endsWith('.zst') ? packText(text, RECORD_LEVEL) : text);
     } finally {
       fs.closeSync(fd);
     }

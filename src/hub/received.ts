@@ -1,3 +1,4 @@
+import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { RecordRequest } from '../sinks/hub-protocol.ts';
 import type { Position } from '../sinks/position.ts';
@@ -11,7 +12,7 @@ export interface ReceivedTable extends Position {
   header: string;
 }
 
-/** node=<n>/received.json */
+/** node=<n>/received.json.zst: the headers of all tables are in it, most of a short job if they were not compressed. */
 export interface Received {
   format: 1;
   /** The node has said that it writes no more, and everything was there. */
@@ -20,12 +21,16 @@ export interface Received {
   dropped?: NonNullable<RecordRequest['dropped']>;
 }
 
-const NAME = 'received.json';
+const NAME = 'received.json.zst';
+/** As an earlier version wrote it. */
+const PLAIN_NAME = 'received.json';
 /** What agents had to give up, in as many entries; more are not told apart. */
 const MOST_DROPPED = 1000;
 
 export function readReceived(folder: string): Received {
-  const found = readRecord<Partial<Received>>(path.join(folder, NAME));
+  const found = [NAME, PLAIN_NAME]
+    .map((name) => readRecord<Partial<Received>>(path.join(folder, name)))
+    .find((each) => each !== undefined);
   const tables: Record<string, ReceivedTable> = {};
   for (const [name, each] of Object.entries(found?.tables ?? {})) {
     if (![each?.part, each?.bytes, each?.live].every((n) => Number.isSafeInteger(n) && n >= 0)) continue;
@@ -37,6 +42,7 @@ export function readReceived(folder: string): Received {
 
 export function writeReceived(folder: string, received: Received): void {
   replaceRecord(path.join(folder, NAME), received);
+  fs.rmSync(path.join(folder, PLAIN_NAME), { force: true });
 }
 
 /**
