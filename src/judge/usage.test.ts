@@ -41,10 +41,11 @@ test('a peak after the last sample of the cgroup is taken from the record of the
     last: number,
     sampled?: { keys: { pid: string; start: string }; mib: number },
     missing = 0,
+    first = 1,
   ): unknown => {
     const columns = {
       memory_current_bytes: { count: 3, missing, max: MIB } as Statistics,
-      memory_peak_bytes: { count: 3, missing, max: 2 * MIB } as Statistics,
+      memory_peak_bytes: { count: 3, missing, first: first * MIB, max: 2 * MIB } as Statistics,
     };
     const cgroup = { start: 0, end: last, keys: { cgroup: '.' }, columns };
     const series = (sampled === undefined ? [] : [sampled]).map(({ keys, mib }) => ({
@@ -84,6 +85,9 @@ test('a peak after the last sample of the cgroup is taken from the record of the
     bytes: 200 * MIB,
     source: 'process',
   });
+  // the kernel's count is from before the recording: what came and went between two samples, only its record tells
+  assert.deepEqual(memory(3.7e6, undefined, 0, 2), { bytes: 200 * MIB, source: 'process' });
+  assert.deepEqual(memory(3.7e6, { keys, mib: 195 }, 0, 2), { bytes: MIB, source: 'cgroup' });
 });
 
 test('the peak of a cgroup from before the recording is not the recording’s', () => {

@@ -314,17 +314,22 @@ function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
   return series.end - (lacking ? (job.interval_seconds || 0) * 1e6 : 0);
 }
 
-/** The largest process by records that went on after the last sample of the cgroup, and that no sample saw as large. */
+/**
+ * The largest process by records that no sample saw as large: one that went on after the last sample of the cgroup, or
+ * any between two of them where the kernel's mark does not tell.
+ */
 function unseenPeak(material: Material, node: NodeMaterial): number | undefined {
   const { processes } = material;
   const last = memorySeen(material, node);
   const peaks = processes?.metrics.get('rssmax');
   if (last === undefined || peaks === undefined) return undefined;
   const sampled = Map.groupBy(processSeries(node), ({ keys }) => Number(keys.pid));
+  const isMarked = material.range !== undefined || cgroupMark(material, node) !== undefined;
   let most: number | undefined;
   for (let i = 0; i < peaks.length; i++) {
     const [start, peak] = [processes!.start[i]!, peaks[i]! * 1024];
-    if (processes!.node[i] !== node.node || !(processes!.end[i]! > last && peak > (most ?? 0))) continue;
+    const isHidden = processes!.end[i]! > last || !isMarked;
+    if (processes!.node[i] !== node.node || !(isHidden && peak > (most ?? 0))) continue;
     const same = (sampled.get(processes!.pid[i]!) ?? []).filter(
       ({ keys, end }) => start > Number(keys.start) * 1000 - 1e6 && start < end + 1e6,
     );
