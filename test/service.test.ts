@@ -186,6 +186,36 @@ test('two jobs at once on a node whose agent is killed and started again', async
   if (!lacks) assert.match(report.out.replace(/\s+/g, ' '), /no process of the job recorded itself: .* --task-prolog/);
 });
 
+test('of a job that began before the agent was there nobody says that its task prolog did not run', {
+  skip: lacks,
+}, async (t) => {
+  const { agent, spool, jobs, hold, release } = node(t);
+  const facts = {
+    SLURM_JOB_ID: '8',
+    SLURM_JOB_UID: `${process.getuid!()}`,
+    SLURM_JOB_USER: 'ada',
+    SLURM_NODELIST: 'c1',
+  };
+  const lines = Object.entries({ ...facts, BEGIN: (Date.now() - 60_000) / 1000 }).map(
+    ([key, value]) => `${key}=${value}\n`,
+  );
+  fs.mkdirSync(jobs, { recursive: true });
+  fs.writeFileSync(path.join(jobs, '8'), lines.join(''));
+  const child = spawn('/bin/sh', ['-c', hold('sleep 0.1')], { env: { PATH: process.env.PATH, SLURM_JOB_ID: '8' } });
+  const over = new Promise((resolve) => child.on('exit', resolve));
+  t.after(() => child.kill('SIGKILL'));
+  const { kill } = await agent();
+  await until('a process of the job is seen', () => read(spool, 'job-8/node=c1/process.csv').includes('sleep 0.1'));
+  release();
+  await over;
+  fs.writeFileSync(path.join(jobs, '8.end'), 'SLURM_JOB_ID=8\n');
+  await until('the job has ended', ended(spool, 'job-8'));
+  assert.equal(await kill('SIGTERM'), 0);
+  const card = tacho(['report', path.join(spool, 'job-8')]).out.replace(/\s+/g, ' ');
+  assert.match(card, /recorded itself: it had begun before the agent of the node was there/);
+  assert.doesNotMatch(card, /task-prolog/);
+});
+
 test('a job that lasts for a moment is recorded', async (t) => {
   const { agent, job, spool } = node(t);
   const { kill } = await agent();

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { VERSION } from '../base/version.ts';
-import type { CgroupJob } from '../jobs/cgroup-jobs.ts';
+import { type CgroupJob, isOlderThan } from '../jobs/cgroup-jobs.ts';
 import type { Run } from '../jobs/command.ts';
 import { keptEnvironment } from '../jobs/environment.ts';
 import { schedulerNamed } from '../jobs/job-facts.ts';
@@ -78,6 +78,8 @@ const MARKS_MS = 1000;
 const ASK_AGAIN_MS = [300, 700, 1500, 3000];
 /** Slurm makes a job's cgroup in one hierarchy after the other: those that count CPU time and memory may come later. */
 const CGROUP_AGAIN_MS = [500, 2000];
+/** An agent that was there has its first sample of a job long before this, in microseconds. */
+const LATE = 10e6;
 
 /** Records a job on this node; the first sample is taken before this returns. A recording that is there is gone on with. */
 export function recordJob(
@@ -255,7 +257,9 @@ export function recordJob(
 
   /** The job by its cgroup, with what that lets it have. */
   function limited(found: CgroupJob): Scope {
-    const scope = scopeOf(found.path);
+    const by = scopeOf(found.path);
+    const older = isOlderThan(host, found.path, job.start);
+    const scope: Scope = older ? { ...by, cgroup: { ...by.cgroup!, older } } : by;
     const share = allowance(host, scope);
     if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;
     if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
@@ -281,9 +285,15 @@ export function recordJob(
     const written = agent.record.written ?? [];
     const isSilent = records !== undefined && !RECORD_KINDS.some(({ table }) => written.includes(table.name));
     if (!isSilent || !byHook || job.scheduler !== 'slurm' || !written.includes('process')) return;
+    const what = 'processes that ended between two samples';
+    if (agent.record.first_sample! - job.start > LATE) {
+      const why = 'no process of the job recorded itself: it had begun before the agent of the node was there';
+      agent.note({ table: 'process_end', what, why });
+      return;
+    }
     const why = 'no process of the job recorded itself: Slurm did not run the task prolog of Tacho for it';
     const hint = 'TaskProlog in slurm.conf: tacho slurm hooks --task-prolog (docs/cluster-agent.md)';
-    agent.note({ table: 'process_end', what: 'processes that ended between two samples', why, hint });
+    agent.note({ table: 'process_end', what, why, hint });
   }
 
   /** What the job's own programs say of it (`tacho mark`, `tacho annotate`). */
