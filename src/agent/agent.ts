@@ -117,6 +117,7 @@ export class Agent {
       members: members.by,
       ...(cgroup === undefined ? {} : { cgroup: cgroup.path, cgroup_shared: cgroup.shared }),
       ...(cgroup?.agent === true ? { cgroup_with_agent: true } : {}),
+      ...(cgroup?.older === true ? { cgroup_older: true } : {}),
     };
     // what is new is written down at the next tick, not only a minute later
     this.nextRecord = 0;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
 import { test } from 'node:test';
 import { fixture, frozen } from '../../test/frozen.ts';
-import { cgroupJobs } from './cgroup-jobs.ts';
+import { cgroupJobs, isOlderThan } from './cgroup-jobs.ts';
 
 const V2_MOUNT = '34 25 0:29 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n';
 const SCOPE = '/sys/fs/cgroup/system.slice/slurmstepd.scope';
@@ -59,4 +60,27 @@ test('of several nodes on one machine only the cgroups of this one count', (t) =
   }
   const paths = (node: string) => [...cgroupJobs(machine.host, node).look().values()].map(({ path }) => path).sort();
   assert.deepEqual(paths('c2'), ['/slurm_c2/uid_1001/job_19', '/system.slice/c2_slurmstepd.scope/job_18']);
+});
+
+test('a cgroup that an earlier job with the id has left is older than the job, also when a step was made in it since', (t) => {
+  const machine = frozen(t, {
+    '/proc/self/mountinfo':
+      '40 30 0:40 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n41 30 0:41 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n',
+  });
+  const job = '/slurm/uid_1001/job_17';
+  const made = (controller: string, seconds: number, procs = seconds): void => {
+    const folder = `/sys/fs/cgroup/${controller}${job}`;
+    machine.write(`${folder}/cgroup.procs`, '');
+    fs.utimesSync(machine.host.path(`${folder}/cgroup.procs`), procs, procs);
+    fs.utimesSync(machine.host.path(folder), seconds, seconds);
+  };
+  assert.equal(isOlderThan(machine.host, job, 1000e6), false, 'there is none');
+  made('freezer', 999);
+  assert.equal(isOlderThan(machine.host, job, 1000e6), false, 'the start of the job was noted a moment later');
+  made('cpuacct', 1001, 990);
+  assert.equal(isOlderThan(machine.host, job, 1000e6), true);
+  made('cpuacct', 1001);
+  assert.equal(isOlderThan(machine.host, job, 1000e6), false);
+  made('freezer', 997);
+  assert.equal(isOlderThan(machine.host, job, 1000e6), true);
 });

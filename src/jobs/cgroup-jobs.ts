@@ -1,5 +1,5 @@
 import * as fs from 'node:fs';
-import { type Hierarchy, hierarchies } from '../sources/cgroup-mounts.ts';
+import { folderOf, type Hierarchy, hierarchies } from '../sources/cgroup-mounts.ts';
 import type { Host } from '../sources/host.ts';
 import { userNames } from '../sources/user-names.ts';
 import { JOB_KEYS, type NodeJob, parseJobFile } from './job-file.ts';
@@ -11,6 +11,21 @@ export interface CgroupJob {
   readonly path: string;
   /** Where it lies in the file system. */
   readonly folder: string;
+}
+
+/** A job's cgroup may be made a little before its start is noted: what is so much older is of another job. */
+const SLACK = 2e6;
+const ABSENT = { throwIfNoEntry: false } as const;
+
+/** Whether a job's cgroup was there before the job began (epoch microseconds): another one with its id has left it. */
+export function isOlderThan(host: Host, path: string, begin: number): boolean {
+  return hierarchies(host).some((hierarchy) => {
+    const folder = folderOf(host, hierarchy, path);
+    if (folder === undefined) return false;
+    // the folder itself may be as new as what was last made in it
+    const files = [folder, `${folder}/cgroup.procs`];
+    return files.some((file) => (fs.statSync(host.path(file), ABSENT)?.mtimeMs ?? Infinity) * 1000 < begin - SLACK);
+  });
 }
 
 /** Slurm makes a job's cgroup in one of these at least; version 1 has a dozen others. */

@@ -7,11 +7,11 @@ import { cpuOf, memoryOf } from './usage.ts';
 
 test("what a job's cgroup counted before its first sample is the job's, unless it is older than the recording", () => {
   const usage = { count: 3, first: 0.3e6, last: 2.7e6, increase: 2.4e6 } as Statistics;
-  const seconds = (service: boolean, range?: Material['range'], began?: number): number => {
+  const seconds = (service: boolean, range?: Material['range'], began?: number, older = false): number => {
     const node = {
       node: 'c1',
       agent: {
-        scope: { members: 'cgroup' },
+        scope: { members: 'cgroup', cgroup_older: older },
         facts: { cpus: 2 },
         ticks: 3,
         tables: [],
@@ -32,6 +32,8 @@ test("what a job's cgroup counted before its first sample is the job's, unless i
   assert.equal(seconds(true, { from: 1 } as Material['range']), 2.4);
   // a run before this one has left its cgroup: 0.3 s on two CPUs in a tenth of a second, or in a fifth
   assert.deepEqual([seconds(true, undefined, 0.1e6), seconds(true, undefined, 0.2e6)], [2.4, 2.7]);
+  // another job with its id has left its cgroup
+  assert.equal(seconds(true, undefined, undefined, true), 2.4);
 });
 
 test('a peak after the last sample of the cgroup is taken from the record of the process', () => {
@@ -92,12 +94,12 @@ test('a peak after the last sample of the cgroup is taken from the record of the
 
 test('the peak of a cgroup from before the recording is not the recording’s', () => {
   const MIB = 2 ** 20;
-  const memory = (first: number, max: number, service = false, restart?: number): number => {
+  const memory = (first: number, max: number, service = false, restart?: number, older = false): number => {
     const peak = { count: 3, first: first * MIB, last: max * MIB, max: max * MIB };
     const columns = { memory_peak_bytes: peak, memory_current_bytes: { count: 3, max: 55 * MIB } };
     const node = {
       node: 'c1',
-      agent: { scope: { members: 'cgroup' }, start: 0, service },
+      agent: { scope: { members: 'cgroup', cgroup_older: older }, start: 0, service },
       tables: new Map([['cgroup', { series: [{ start: 0, end: 3e6, keys: { cgroup: '.' }, columns }] }]]),
     } as unknown as NodeMaterial;
     const job = { nodes: ['c1'], start: 0, interval_seconds: 1, ...(restart === undefined ? {} : { restart }) };
@@ -107,6 +109,7 @@ test('the peak of a cgroup from before the recording is not the recording’s', 
   assert.deepEqual([memory(119, 119), memory(119, 120)], [55, 120]);
   // the agent of a node is there from the beginning of a job, but not of its earlier run
   assert.deepEqual([memory(119, 119, true), memory(119, 119, true, 1)], [119, 55]);
+  assert.equal(memory(119, 119, true, undefined, true), 55, 'nor of another job that has left its cgroup');
 });
 
 test('from a store, too, what processes told at their end counts where the cgroup was gone before', () => {

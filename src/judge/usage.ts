@@ -56,7 +56,8 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const usage = cgroupOf(node, 'usage_us');
   const increase = known(usage?.increase);
   if (increase !== undefined) {
-    const grown = increase + usedBefore(material, node, usage!);
+    const whole = hasWholeCgroup(material, node, usage!);
+    const grown = increase + (whole ? usage!.first : 0);
     const own = ownSeconds(material, node) + agentSeconds(node);
     const use: CpuUse = { seconds: without(own, grown / 1e6, least, ends), source: 'cgroup' };
     // samples may begin or end within a part
@@ -99,14 +100,14 @@ function addedUp({ leftOut, range }: Material, node: NodeMaterial): number | und
   return grown === undefined ? undefined : (grown + (range === undefined ? total!.first : 0)) / 1e6;
 }
 
-/** Of a cgroup that was made with the job: what was used before its first sample. */
-function usedBefore({ job, range }: Material, node: NodeMaterial, usage: Statistics): number {
+/** Whether what a cgroup had counted before its first sample is the job's, too: it was made with the job. */
+function hasWholeCgroup({ job, range }: Material, node: NodeMaterial, usage: Statistics): boolean {
   const { agent } = node;
-  if (range !== undefined || agent?.service !== true) return 0;
-  if (!job.restart) return usage.first;
+  if (range !== undefined || agent?.service !== true || agent.scope.cgroup_older === true) return false;
+  if (!job.restart) return true;
   // the run before may have left its cgroup behind: then it holds more than this one can have used so far
   const began = seriesOf(node, 'cgroup', { cgroup: '.' })[0]!.start;
-  return usage.first <= (began - job.start) * agent.facts.cpus ? usage.first : 0;
+  return usage.first <= (began - job.start) * agent.facts.cpus;
 }
 
 /** A cgroup may be gone before its last sample, or be there after the first processes: then these tell more. */
@@ -277,7 +278,8 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
 function cgroupMark({ job, range }: Material, node: NodeMaterial): number | undefined {
   const mark = cgroupOf(node, 'memory_peak_bytes');
   if (mark === undefined || range !== undefined) return undefined;
-  const madeWithJob = node.agent?.service === true && !job.restart;
+  const { service, scope } = node.agent ?? {};
+  const madeWithJob = service === true && !job.restart && scope?.cgroup_older !== true;
   return madeWithJob || !(mark.max <= mark.first) ? mark.max : undefined;
 }
 

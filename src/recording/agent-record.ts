@@ -34,6 +34,8 @@ export interface AgentRecord {
     members: string;
     cgroup?: string;
     cgroup_shared?: boolean;
+    /** That cgroup is older than the job: what it had counted before its first sample is not the job's. */
+    cgroup_older?: boolean;
     /** The agent is in that cgroup: what recording costs is counted there too. */
     cgroup_with_agent?: boolean;
   };
