@@ -37,9 +37,9 @@ export interface Scope {
     readonly shared: boolean;
     /** The agent is in it: what recording costs is counted there too. */
     readonly agent?: boolean;
-  };
     /** It is older than the job. */
     readonly older?: boolean;
+  };
   /** Processes that are Tacho's own and not the job's (agents, launchers), with what descends from them. */
   readonly exclude: readonly number[];
   /** The job's own process that an excluded one started (the command of `tacho run`): it and what descends from it stay in. */
