@@ -90,8 +90,12 @@ function machine(t: TestContext, goesOn = false) {
         },
       ]),
     now: (second: number): [us: number, megabytes: number] => {
-      const { cpu_us, peak_bytes } = totals.now(at(second));
+      const { cpu_us, peak_bytes } = totals.now(at(second), true);
       return [cpu_us, peak_bytes / MEGABYTE];
+    },
+    inCgroup: (second: number): [us: number, together: number, told: number] => {
+      const { cpu_us, peak_bytes, told_peak_bytes } = totals.now(at(second), false);
+      return [cpu_us, peak_bytes / MEGABYTE, told_peak_bytes / MEGABYTE];
     },
   };
 }
@@ -109,6 +113,19 @@ test('processes are added up by samples and by their own records, each once', (t
   record(12, '9', 11.1, 11.4, 10, 20);
   record(12, '10', 11.5, 11.9, 10, 20);
   assert.deepEqual(now(12), [912_345 + 150_020, 36]);
+});
+
+test('in a cgroup: CPU time, and the largest process of which no sample had shown as much', (t) => {
+  const { sample, record, inCgroup } = machine(t);
+  sample(10, '7', 9.5, 400, 30);
+  assert.deepEqual(inCgroup(10), [400_000, 0, 0]);
+  record(11, '8', 10.2, 10.4, 150_000, 5);
+  record(11, '7', 9.5, 10.9, 912_345, 31);
+  assert.deepEqual(inCgroup(11), [912_345 + 150_000, 0, 5]);
+  record(12, '9', 11.1, 11.4, 10, 20);
+  record(12, '10', 11.5, 11.9, 10, 12);
+  assert.deepEqual(inCgroup(12), [912_345 + 150_020, 0, 20]);
+  assert.deepEqual(inCgroup(13), [912_345 + 150_020, 0, 0]);
 });
 
 test('a process that becomes another program counts once', (t) => {

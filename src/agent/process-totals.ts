@@ -13,6 +13,9 @@ const MANY = 4096;
 /** Two ways to tell when a process began agree to so many milliseconds. */
 const SAME_MS = 100;
 
+/** What a process tells is another peak than what was sampled when it is so much higher. */
+const HIGHER = 1.1;
+
 const LIVES = Number.POSITIVE_INFINITY;
 
 interface Seen {
@@ -24,6 +27,8 @@ interface Seen {
   end: number;
   counted: number;
   peak: number;
+  /** The part of it that samples have shown. */
+  shown: number;
 }
 
 export interface ProcessTotals extends Totals {
@@ -40,6 +45,7 @@ export function processTotals(host: Host, goesOn: boolean): ProcessTotals {
   const known = new Map<string, Seen>();
   let cpu = 0;
   let peak = 0;
+  let told = 0;
   let first = goesOn;
   let looked = 0;
 
@@ -50,7 +56,7 @@ export function processTotals(host: Host, goesOn: boolean): ProcessTotals {
     // what had its pid before counts in this tick, too
     if (found !== undefined) known.set(`${pid} ${found.start}`, found);
     const began = Number.isNaN(start) ? time / 1000 : start;
-    const made: Seen = { start: began, begin: began * 1000, end: LIVES, counted: 0, peak: 0 };
+    const made: Seen = { start: began, begin: began * 1000, end: LIVES, counted: 0, peak: 0, shown: 0 };
     known.set(pid, made);
     return made;
   }
@@ -73,6 +79,7 @@ export function processTotals(host: Host, goesOn: boolean): ProcessTotals {
       const used = (numbers[at + USER]! + numbers[at + SYSTEM]!) * 1000;
       if (first && one.counted === 0) one.counted = used;
       count(one, used, numbers[at + PEAK]!);
+      one.shown = Math.max(one.shown, numbers[at + PEAK]! || 0);
       // it was alive a tick ago, when it was looked at last
       if (texts[row * textWidth + state] === 'X' && one.end === LIVES) one.end = Math.max(looked, one.begin);
     }
@@ -95,7 +102,9 @@ export function processTotals(host: Host, goesOn: boolean): ProcessTotals {
       const one = seen(texts[row * textWidth]!, boot + numbers[from + start]! * TICK_MS, time);
       // the first of its images began with it
       if (one.counted === 0) one.begin = Number(texts[row * textWidth + 1]);
-      count(one, numbers[from + user]! + numbers[from + system]!, numbers[from + peak]! * 1024);
+      const most = numbers[from + peak]! * 1024;
+      count(one, numbers[from + user]! + numbers[from + system]!, most);
+      if (most > told && most > one.shown * HIGHER) told = most;
       // another program goes on in its place
       if (texts[row * textWidth - 1 - ended] !== 'exec') one.end = Math.min(one.end, time);
     }
@@ -134,11 +143,13 @@ export function processTotals(host: Host, goesOn: boolean): ProcessTotals {
         },
       };
     },
-    now(time) {
-      peak = Math.max(peak, together());
+    now(time, wanted) {
+      if (wanted) peak = Math.max(peak, together());
+      const found = { cpu_us: Math.round(cpu), peak_bytes: peak, told_peak_bytes: told };
+      told = 0;
       looked = time;
       for (const [pid, { end }] of known) if (end < time - KEPT_MICROSECONDS) known.delete(pid);
-      return { cpu_us: Math.round(cpu), peak_bytes: peak };
+      return found;
     },
   };
 }

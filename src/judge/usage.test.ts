@@ -132,3 +132,25 @@ test('from a store, too, what processes told at their end counts where the cgrou
   const part = { seconds: 0.8, source: 'cgroup', window_seconds: 2 };
   assert.deepEqual(cpu(1e6, { from: 1, what: 'a part' }), part);
 });
+
+test('from a store, too, a peak after the last sample of the cgroup is taken from what the process told', () => {
+  const memory = (time: number, range?: Material['range']): unknown => {
+    const told = { count: 1, max: 200, max_time: time } as Statistics;
+    const seen = { count: 3, missing: 0, max: 2 } as Statistics;
+    const cgroup = { start: 0, end: 2e6, keys: { cgroup: '.' }, columns: { memory_current_bytes: seen } };
+    const node = {
+      node: 'c1',
+      agent: { scope: { members: 'cgroup' } },
+      tables: new Map<string, unknown>([
+        ['cgroup', { series: [cgroup] }],
+        ['process_total', { series: [{ keys: {}, columns: { told_peak_bytes: told } }] }],
+      ]),
+    } as unknown as NodeMaterial;
+    const job = { nodes: ['c1'], start: 0, interval_seconds: 1 };
+    return memoryOf({ job, nodes: [node], leftOut: [], range } as unknown as Material, node);
+  };
+  assert.deepEqual(memory(2.5e6), { bytes: 200, source: 'process' });
+  // the kernel's count has it
+  assert.deepEqual(memory(2e6), { bytes: 2, source: 'cgroup' });
+  assert.deepEqual(memory(2.5e6, { from: 1, what: 'a part' }), { bytes: 2, source: 'cgroup' });
+});

@@ -324,6 +324,9 @@ function unseenPeak(material: Material, node: NodeMaterial): number | undefined 
   const { processes } = material;
   const last = memorySeen(material, node);
   const peaks = processes?.metrics.get('rssmax');
+  const isStore = material.leftOut !== undefined && material.range === undefined;
+  const told = isStore ? columnOf(node, 'process_total', 'told_peak_bytes') : undefined;
+  if (last !== undefined && told !== undefined && told.max_time > last) return told.max;
   if (last === undefined || peaks === undefined) return undefined;
   const sampled = Map.groupBy(processSeries(node), ({ keys }) => Number(keys.pid));
   const isMarked = material.range !== undefined || cgroupMark(material, node) !== undefined;

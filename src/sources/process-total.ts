@@ -3,12 +3,21 @@ import { type SourceKind, Unavailable } from './source.ts';
 
 const processTotalTable: Table = {
   name: 'process_total',
-  help: 'What all processes of a job without a cgroup have used together, as a node’s agent has seen or heard of them.',
+  help: 'What all processes of a job have used together, as a node’s agent has seen or heard of them.',
   scope: 'job',
   keys: [],
   columns: [
     counter('cpu_us', 'microseconds', 'CPU time of all processes, also of those that have ended, however short.'),
-    gauge('peak_bytes', 'bytes', 'The most that the peaks of processes which lived at the same time have added up to.'),
+    gauge(
+      'peak_bytes',
+      'bytes',
+      'The most that the peaks of processes which lived at the same time have added up to; not with a cgroup of its own.',
+    ),
+    gauge(
+      'told_peak_bytes',
+      'bytes',
+      'The peak of the largest process that told at its end, since the tick before, of more than any sample of it had shown.',
+    ),
   ],
 };
 
@@ -17,14 +26,16 @@ export const processTotal: SourceKind = {
   table: processTotalTable,
   open(_host, { totals, cgroup }) {
     if (totals === undefined) throw new Unavailable('absent', 'nobody adds up');
-    if (cgroup !== undefined) throw new Unavailable('absent', 'the kernel adds up');
+    // memory the kernel adds up; but a cgroup is gone with its last process, before the last sample
+    const together = cgroup === undefined || cgroup.shared;
     return {
       table: processTotalTable,
       read(frame) {
         const at = frame.row() * frame.numberWidth;
-        const { cpu_us, peak_bytes } = totals.now(frame.time);
+        const { cpu_us, peak_bytes, told_peak_bytes } = totals.now(frame.time, together);
         frame.numbers[at] = cpu_us;
         if (peak_bytes > 0) frame.numbers[at + 1] = peak_bytes;
+        if (told_peak_bytes > 0) frame.numbers[at + 2] = told_peak_bytes;
       },
       close() {},
     };

@@ -26,7 +26,8 @@ export interface Records {
 
 /** What the job's processes have used together, added up by whoever reads them. */
 export interface Totals {
-  now(time: number): { cpu_us: number; peak_bytes: number };
+  /** `together`: whether peaks of those that lived at the same time are wanted. A peak of 0 is not known. */
+  now(time: number, together: boolean): { cpu_us: number; peak_bytes: number; told_peak_bytes: number };
 }
 
 export interface Scope {
