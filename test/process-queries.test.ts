@@ -377,6 +377,30 @@ test('threads of a process; the first one counts anew after exec', async () => {
   assert.match(missing.err, /no process 77 was recorded/);
 });
 
+test('a process that its parent told of has used at least what sampling saw of it', async () => {
+  const folder = await recordingOf({
+    process_end: [
+      // a child of its own was taken out, for which it never waited
+      ended(10, 1, 2, { ended: 'exec', usertime: 0.5e6, starttime: ticks(1) }),
+      ended(10, 2, 9, { told_by: 'parent', usertime: 1e6, systemtime: 0.2e6, starttime: ticks(1) }),
+      ended(11, 1, 9, { told_by: 'parent', usertime: 2e6, systemtime: 2e6 }),
+    ],
+    process: [
+      sampled(10, 1, 8, { user_ms: 3500, system_ms: 100 }),
+      sampled(11, 1, 8, { user_ms: 2500, system_ms: 900 }),
+    ],
+  });
+  const set = read(folder);
+  assert.deepEqual(
+    byPid(set).map((i) => [set.pid[i], set.source[i], set.cpu_time[i]]),
+    [
+      [10, 'record', 0.5e6],
+      [10, 'parent', 3.1e6],
+      [11, 'parent', 4e6],
+    ],
+  );
+});
+
 test('a node whose agent.json is gone was recorded all the same, by its processes', async () => {
   const folder = await recordingOf({ process_end: [ended(10, 1, 9, { usertime: 7e6, systemtime: 0 })] });
   const card = () => report(gather(openRecording(folder)));

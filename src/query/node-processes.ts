@@ -61,7 +61,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   columns.length = into.at;
   addRecorded(into);
   takeSampledOut(columns);
-  for (const [i, sample] of into.sampled) fillFrom(columns, i, sample);
+  for (const [i, sample] of into.sampled) fillFrom(into, i, sample);
   addCpuTime(columns);
   return trim(columns);
 }
@@ -214,20 +214,34 @@ function addSampled(into: Writer, i: number, sample: SampledProcess, before: num
   const { columns, ends } = into;
   columns.threads[i] = sample.threads;
   if (columns.user[i] === '') columns.user[i] = sample.user;
+  for (const [name, value] of ownSampled(sample, ends, before)) columns.metrics.get(name)![i] = value;
+}
+
+function ownSampled(sample: SampledProcess, ends: Batch | undefined, before: number): Map<string, number> {
   const counters = cumulative(before < 0 ? undefined : ends);
+  const own = new Map<string, number>();
   for (const [name, value] of sample.metrics) {
     const counted = counters.has(name) ? (ends!.numbers.get(name)?.[before] ?? Number.NaN) : Number.NaN;
     const whole = value + (sample.earlier.get(name) ?? 0);
     // sampling is coarser than records: it may know less than they have said
-    columns.metrics.get(name)![i] = Number.isNaN(counted) ? value : Math.max(0, whole - counted);
+    own.set(name, Number.isNaN(counted) ? value : Math.max(0, whole - counted));
   }
+  return own;
 }
 
+const TIMES = ['usertime', 'systemtime'] as const;
+
 /** What a parent cannot know of its child; how many threads it had in all, samples do not know either. */
-function fillFrom(columns: ProcessColumns, i: number, sample: SampledProcess): void {
+function fillFrom({ columns, ends, before }: Writer, i: number, sample: SampledProcess): void {
+  const own = ownSampled(sample, ends, before[i]!);
+  const cpuTime = (of: (name: string) => number | undefined): number =>
+    TIMES.reduce((sum, name) => sum + (of(name) ?? Number.NaN), 0);
+  // it may not have waited for a child that was taken out
+  const more = cpuTime((name) => own.get(name)) > cpuTime((name) => columns.metrics.get(name)?.[i]);
   for (const [name, value] of sample.metrics) {
     const values = columns.metrics.get(name)!;
     if (Number.isNaN(values[i]!)) values[i] = value;
+    else if (more && TIMES.some((time) => time === name)) values[i] = own.get(name)!;
   }
 }
 
