@@ -4,6 +4,7 @@ import type { Material } from '../src/judge/material.ts';
 import { report } from '../src/judge/report.ts';
 import { peakTogether } from '../src/judge/usage.ts';
 import { type Told, testSet } from '../src/query/test-processes.ts';
+import type { AgentRecord } from '../src/recording/agent-record.ts';
 import type { Job } from '../src/recording/job.ts';
 import { processTable } from '../src/sources/process-table.ts';
 import { agent, blink, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
@@ -346,4 +347,28 @@ test('a job without processes used no CPU time, but not one whose processes nobo
     return report(material(job(100, { scheduler }), [c1])).summary.cpu_seconds;
   };
   assert.deepEqual([told('slurm'), told('none')], [0, undefined]);
+});
+
+test('of a job that began before the agent of its node, CPU time and time count from its start; not so after `tacho start`', () => {
+  const lived = span(5, 1, START + 5e6);
+  const told = (facts: Partial<AgentRecord>, inCgroup: boolean): unknown[] => {
+    const used = { ...count(lived, 0.08e6), first: 1.92e6, last: 2e6 };
+    const ran = { ...count(lived, 80), first: 1920, last: 2000 };
+    const tables = [
+      table('process', [series(lived, { pid: '7', start: String(START / 1000 + 100) }, { user_ms: ran })]),
+      ...(inCgroup ? [table('cgroup', [series(lived, { cgroup: '.' }, { usage_us: used })])] : []),
+    ];
+    const record = agent('c1', lived, { ...facts, facts: { ...agent('c1', lived).facts, allowed_cpus: 1 } });
+    const { summary, nodes, processes } = report(material(job(10), [node('c1', record, tables)]));
+    const [one] = nodes;
+    return [summary.cpu_seconds, one!.cpu_window_seconds, one!.cpu_utilization, processes.map((p) => p.cpu_seconds)];
+  };
+  const scope = { members: 'cgroup', cgroup: '/slurm/job_4711', cgroup_shared: false };
+  for (const inCgroup of [true, false]) {
+    assert.deepEqual(told({ service: true }, inCgroup), [2, 10, 0.2, [2]]);
+    assert.deepEqual(told({}, inCgroup), [0.08, 5, 0.016, [0.08]]);
+  }
+  // in what it had counted before there is what another job used
+  const older = { ...scope, cgroup_older: true };
+  assert.deepEqual(told({ service: true, scope: older }, true), [0.08, 5, 0.016, [2]]);
 });

@@ -119,7 +119,10 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   if (cpu !== undefined && cpus !== undefined && cpus.value > 0) {
     // an agent may be there before the command and after it
     const ran = cpu.source === 'node' || material.range !== undefined ? Number.NaN : (job.end! - job.start) / 1e6;
-    const window = cpu.window_seconds ?? Math.min(seconds, ran || Number.POSITIVE_INFINITY);
+    // a node's own agent may come late: what the job's cgroup and its processes have used is from the job's start on
+    const isWhole = node.agent?.service === true && material.range === undefined && cpu.source !== 'node';
+    const late = isWhole ? Math.max(0, (found.first_sample! - job.start) / 1e6 || 0) : 0;
+    const window = cpu.window_seconds ?? Math.min(seconds + late, ran || Number.POSITIVE_INFINITY);
     if (window > 0) {
       set('cpu_window_seconds', window);
       set('cpu_utilization', cpu.seconds / window / cpus.value);

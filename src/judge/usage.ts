@@ -62,7 +62,8 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     const use: CpuUse = { seconds: without(own, grown / 1e6, least, ends), source: 'cgroup' };
     // samples may begin or end within a part
     const series = seriesOf(node, 'cgroup', { cgroup: '.' })[0]!;
-    if (material.range !== undefined) use.window_seconds = (series.end - series.start) / 1e6;
+    const partly = material.range !== undefined || (node.agent?.service === true && !whole);
+    if (partly) use.window_seconds = (series.end - series.start) / 1e6;
     const most = known(usage?.rate?.max);
     if (most !== undefined) use.rate_max = most / 1e6;
     found.push(use);

@@ -4,9 +4,16 @@ import type { Statistics } from './statistics.ts';
 /** The kernel's start of a process and the clock of an agent differ a little: a process so much older counts as new. */
 const SLACK = 1e6;
 
-/** When a node began to be recorded, in epoch microseconds; the job's start where its agent left no record. */
-export function recordingBegan(agent: Pick<AgentRecord, 'start'> | undefined, job: { start: number }): number {
-  return agent === undefined || Number.isNaN(agent.start) ? job.start : agent.start;
+/**
+ * From when on what a process used counts, in epoch microseconds: from when its node was recorded, as a user may start that in
+ * the middle of a job. From the job's start where the node's own agent records it, however late, or left no record.
+ */
+export function recordingBegan(
+  agent: Pick<AgentRecord, 'start' | 'service'> | undefined,
+  job: { start: number },
+): number {
+  const { start = Number.NaN, service } = agent ?? {};
+  return Number.isNaN(start) || (service === true && job.start < start) ? job.start : start;
 }
 
 /** Whether a process ran before its node was recorded: what it had used by then is not the job's. */
