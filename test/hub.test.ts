@@ -286,6 +286,26 @@ test('names that would leave the archive, and things that are no requests, are r
   assert.deepEqual(fs.readdirSync(archive).sort(), ['.hub', 'user=nobody']);
 });
 
+test('a job whose user its agent cannot tell is filed, and sealed, for administrators alone', async (t) => {
+  const archive = temporaryFolder(t);
+  const client = connect(t, await startHubProcess(t, archive));
+  const job = jobOf('7', ['c1'], { user: '', uid: -1 });
+  const opened = await client.open({ node: 'c1', job });
+  assert.equal(opened.status, 200, opened.body.error);
+  const { stream } = opened.body;
+  await client.append([stream, 'loadavg', 1, 0, FIRST]);
+  const end = { loadavg: { part: 1, bytes: FIRST.length } };
+  await client.record({ stream, agent: agentOf('c1', { end: BEGAN + 3e6 }), end });
+  const folder = path.join(archive, 'user=unknown/job=7/node=c1');
+  await until(
+    'sealed',
+    () => fs.existsSync(path.join(folder, 'loadavg.parquet')) && !fs.existsSync(path.join(folder, 'loadavg.csv')),
+  );
+  assert.equal(exported(path.dirname(folder)).length, 3);
+  const { uid, mode } = fs.statSync(path.join(archive, 'user=unknown'));
+  assert.deepEqual([uid, mode & 0o77], [process.getuid!(), 0]);
+});
+
 test('a hub that everybody can reach needs trust', (t) => {
   const { code, err } = tacho(['hub', '--listen', '0.0.0.0:0', '--archive', temporaryFolder(t)]);
   assert.equal(code, 2);

@@ -12,7 +12,7 @@ import { checkedAgent, checkedJob, isPosition } from './checked.ts';
 import { fullWords, isFull } from './full.ts';
 import { saveJobRecord } from './job-record.ts';
 import { mergeJobs } from './merge-job.ts';
-import { dayPart, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
+import { dayPart, isNobodys, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
 import { candidates, isNextRun, isSameJob } from './namesakes.ts';
 import { nodeFiles } from './node-files.ts';
 import { below, type Place, placeKey, readRecord, replaceRecord } from './place.ts';
@@ -67,6 +67,8 @@ export interface FilingOptions {
   wrote?(error: unknown): void;
 }
 
+/** Owns what is nobody's, where recordings belong to their users. */
+const ROOT = { uid: 0, gid: 0 };
 const MOST_TABLES = 256;
 const MOST_NODES = 100_000;
 /** Streams are numbered from somewhere else after each start: a number from before means nothing to this hub. */
@@ -271,8 +273,9 @@ export class Filing {
     // a token has a name alone; the number must then be the one that the system has for it
     if (identity.kind === 'user' && identity.uid >= 0 && identity.uid !== job.uid)
       throw new Forbidden(`you are user number ${identity.uid}, not ${job.uid}`);
-    const user = userPart(job.user);
-    const owner = this.shelf.places.owners.find(job.user, job.uid);
+    const user = userPart(job);
+    const { owners } = this.shelf.places;
+    const owner = !isNobodys(job) ? owners.find(job.user, job.uid) : owners.separate ? ROOT : undefined;
     const name = jobPart(job.id, job.restart);
     for (const each of candidates(name, job.cluster)) {
       const place = { way: [user, each], owner };

@@ -295,7 +295,7 @@ export class Filer {
         return fs.existsSync(folder) && readReceived(folder).done !== true;
       };
       if (isFleet(job)) return waits('fleet', dayPart(job.id));
-      const user = userPart(job.user);
+      const user = userPart(job);
       for (const name of candidates(jobPart(job.id, job.restart), job.cluster)) {
         if (!fs.existsSync(path.join(root, user, name))) return false;
         if (waits(user, name)) return true;

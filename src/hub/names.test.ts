@@ -6,7 +6,9 @@ import { dayPart, isTableName, jobPart, nodePart, Unusable, userPart } from './n
 test('names become parts of a path, odd characters encoded', () => {
   assert.equal(nodePart('c1.site'), 'node=c1.site');
   assert.equal(nodePart('c 1%'), 'node=c%201%25');
-  assert.equal(userPart('ada@site'), 'user=ada%40site');
+  assert.equal(userPart({ user: 'ada@site', uid: 1000 }), 'user=ada%40site');
+  assert.equal(userPart({ user: '', uid: -1 }), 'user=unknown');
+  assert.throws(() => userPart({ user: '', uid: 1000 }), Unusable);
   assert.equal(jobPart('4711', undefined), 'job=4711');
   assert.equal(jobPart('4711', 0), 'job=4711');
   assert.equal(jobPart('4711', 2), 'job=4711r2');

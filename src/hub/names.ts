@@ -1,3 +1,4 @@
+import type { Job } from '../recording/job.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 
 /** What came over the wire cannot be used; the words go back to whoever sent it. */
@@ -28,7 +29,12 @@ function part(what: string, name: unknown): string {
 }
 
 export const nodePart = (node: unknown): string => part('node', node);
-export const userPart = (user: unknown): string => part('user', user);
+
+/** Its agent could not tell whose it is. */
+export const isNobodys = ({ user, uid }: Pick<Job, 'user' | 'uid'>): boolean => user === '' && uid < 0;
+
+/** `user=ada`; of a job that is nobody's `user=unknown`. */
+export const userPart = (job: Pick<Job, 'user' | 'uid'>): string => part('user', isNobodys(job) ? 'unknown' : job.user);
 
 /** `job=4711`, of the second restart `job=4711r2`. */
 export function jobPart(id: unknown, restart: unknown): string {

@@ -20,6 +20,10 @@ test('a name that is known has its own number; an unknown one must not take some
     fitting('eve', 2000, undefined, () => undefined),
     { uid: 2000, gid: 2000 },
   );
+  assert.deepEqual(
+    fitting('ada', -1, ada, () => undefined),
+    { uid: 1000, gid: 100 },
+  );
   for (const uid of [-1, 1.5, Number.NaN, 0xffffffff]) {
     assert.throws(() => fitting('eve', uid, undefined, () => undefined), /has no number/);
   }

@@ -25,6 +25,7 @@ interface Account {
 const KEEP_MS = 600_000;
 const NOBODY = 65_534;
 const NOBODY_CHANGES = 0xffffffff;
+const NO_NUMBER = -1;
 
 /** Everything belongs to the user who runs the hub. */
 export const ONE_OWNER: Owners = {
@@ -100,13 +101,15 @@ export async function separateOwners(): Promise<Owners> {
   };
 }
 
-/** A name that the system knows has the number that the system says; a name that it does not know keeps the agent's. */
+/** A name that the system knows has the number that the system says, also if the agent has none; a name that it does not know keeps the agent's. */
 export function fitting(
   user: string,
   uid: number,
   named: Account | undefined,
   numbered: () => Account | undefined,
 ): Owner {
+  // the node does not know the user's number, and we do
+  if (uid === NO_NUMBER && named !== undefined) return { uid: named.uid, gid: named.gid };
   if (!Number.isSafeInteger(uid) || uid < 0 || uid >= NOBODY_CHANGES) throw new Unusable(`user ${user} has no number`);
   if (named !== undefined) {
     if (named.uid !== uid) throw new Unusable(`user ${user} is number ${named.uid} here, not ${uid}`);

@@ -234,14 +234,19 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     found.status = 'stopped early';
     const taken = job.taken_nodes?.[node.node];
     if (taken !== undefined) found.taken = taken;
-    const lost = agent?.end_reason === KILLED ? 'its agent was killed, and the next one came after the job' : LOST;
+    const lost =
+      agent?.end_reason === KILLED ? 'its agent was killed, and the next one came after the job' : silenceOf(agent);
     const words = taken === undefined ? lost : `the scheduler took it out of the job at ${formatMoment(taken)}`;
     found.reason = refusedWords(agent) ?? words;
   } else if (agent?.end === undefined && (job.end === undefined || agent !== undefined)) found.status = 'recording';
   return found;
 }
 
-const LOST = 'its agent was killed or the node was lost: it wrote no farewell';
+/** A node's service moves on to another hub when its own is away; what it had sent stays where it is. */
+const silenceOf = (agent: AgentRecord | undefined): string =>
+  agent?.service === true
+    ? 'nothing more came from it: its agent was killed, the node was lost, or another hub has the rest'
+    : 'its agent was killed or the node was lost: it wrote no farewell';
 
 /** The scheduler knows of the job's end before the agent of the node has said its own. */
 const isClosing = ({ job, now }: Material, agent: AgentRecord): boolean =>
