@@ -332,7 +332,7 @@ test('the agent of a node may say its farewell some seconds after the scheduler 
     const one = node('c1', record, [cgroup(lived, 1, GIB)]);
     const { nodes, quality, findings } = report(material(facts, [one], { now: facts.end! + later * 1e6 }));
     const lost = findings.find(({ id }) => id === 'node-lost');
-    return [nodes[0]!.status, quality.grade, /killed.*/.exec(lost?.evidence[0]!.text ?? '')?.[0]];
+    return [nodes[0]!.status, quality.grade, /killed.*/.exec(lost?.evidence[0]?.text ?? '')?.[0]];
   };
   assert.deepEqual(told({ service: true }, 2), ['recording', 'A', undefined]);
   const elsewhere = 'killed, the node was lost, or another hub has the rest';
