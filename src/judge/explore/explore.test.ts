@@ -63,6 +63,12 @@ test('calendars of models are found in the days that they have', () => {
     '0002-01-10',
     '0002-01-15',
   ]);
+  // months by their middle are no months of 30 days
+  assert.deepEqual(spacingOf(['18500115', '18500215', '18500415']), {
+    step: '1 month',
+    expected: ['18500115', '18500215', '18500315', '18500415'],
+  });
+  assert.equal(spacingOf(['1850-12-16', '1852-12-16', '1851-12-16'])!.step, '1 year');
   // no leap years: five days divide them
   assert.deepEqual(spacingOf(['20240225', '20240302', '20240307', '20240317'])!.expected, [
     '20240225',

@@ -50,20 +50,20 @@ const EVEN: Calendar = {
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
-/** Names that a pattern takes apart into year, month and day; `join` stands between them. */
-function dates(pattern: RegExp, join: string, unit: 'months' | 'days', calendar = USUAL): Scale {
+/** Names that a pattern takes apart into year, month and day; `join` stands between them. Months are counted by `first`. */
+function dates(pattern: RegExp, join: string, unit: 'months' | 'days', calendar = USUAL, first = 1): Scale {
   return {
     step: (n) => (unit === 'days' ? counted(n, 'day') : n % 12 === 0 ? counted(n / 12, 'year') : counted(n, 'month')),
     read(name) {
-      const [, year, month, day = '01'] = pattern.exec(name) ?? [];
+      const [, year, month, day = first] = pattern.exec(name) ?? [];
       if (year === undefined || month === undefined) return undefined;
       const number = calendar.number(Number(year), Number(month), Number(day));
       if (unit === 'days' || number === undefined) return number;
-      return Number(day) === 1 ? Number(year) * 12 + Number(month) - 1 : undefined;
+      return Number(day) === first ? Number(year) * 12 + Number(month) - 1 : undefined;
     },
     write(at) {
       const days = pattern.source.match(/\(\\d/g)!.length > 2;
-      const [year, month, day] = unit === 'days' ? calendar.date(at) : [Math.floor(at / 12), (at % 12) + 1, 1];
+      const [year, month, day] = unit === 'days' ? calendar.date(at) : [Math.floor(at / 12), (at % 12) + 1, first];
       const parts = [String(year).padStart(4, '0'), two(month)];
       if (days) parts.push(two(day));
       return parts.join(join);
@@ -99,6 +99,13 @@ const NUMBERS: Scale = {
 const DAY = /^\d{4}-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12]\d|3[01])(?:T?(?:[01]\d|2[0-4])(?:[0-5]\d)?)?$/;
 const LEAP_DAY = /^\d{4}-?02-?29$/;
 
+/** Months that are named by another day than their first; not all of them have the last ones. */
+function midMonths(name: string): Scale[] {
+  const day = Number(/^\d{4}-?\d{2}-?(\d{2})$/.exec(name)?.[1]);
+  if (!(day > 1 && day <= 28)) return [];
+  return [dates(COMPACT, '', 'months', USUAL, day), dates(DASHED, '-', 'months', USUAL, day)];
+}
+
 export interface Spacing {
   /** In words: "5 years". */
   step: string;
@@ -113,7 +120,9 @@ const MOST = 10_000;
 export function spacingOf(names: Iterable<string>): Spacing | undefined {
   const all = [...new Set(names)];
   if (all.length < 3) return undefined;
-  const scales = DATES.filter((scale) => all.every((name) => scale.read(name) !== undefined));
+  const scales = [...midMonths(all[0]!), ...DATES].filter((scale) =>
+    all.every((name) => scale.read(name) !== undefined),
+  );
   // what can be a date is no number
   if (scales.length === 0 && !all.every((name) => DAY.test(name))) return onScale(NUMBERS, all);
   for (const scale of scales) {
