@@ -45,12 +45,15 @@ test('the library is tried where it is to be used, and leaves no trace', { skip 
 test('a library that cannot be used is said in words, and the file is taken back', (t) => {
   const place = folder(t);
   const records = { file: path.join(place, 'own', 'events'), events: [] };
+  let hint: string | undefined;
   const why = (library: string): string => {
     const note = prepareRecords(records, { ...process.env, TACHO_RECORD_LIBRARY: library }, '.');
     assert.ok(!fs.existsSync(path.dirname(records.file)));
+    hint = note!.hint;
     return note!.why;
   };
   assert.match(why(path.join(place, 'missing.so')), /missing\.so is not there$/);
+  assert.match(hint!, /^TACHO_RECORD_LIBRARY names it/);
   const text = path.join(place, 'text.so');
   fs.writeFileSync(text, 'this is no library at all');
   assert.match(why(text), /is not a library$/);

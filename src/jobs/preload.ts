@@ -170,6 +170,8 @@ const MACHINES: Record<number, string> = {
   243: 'riscv64',
 };
 
+const GIVEN = 'TACHO_RECORD_LIBRARY names it; without that Tacho uses its own';
+
 /** What the file itself shows to be wrong, in better words than the loader's. */
 function wrongFile(library: string): Note | undefined {
   if (/[\s:]/.test(library)) {
@@ -178,6 +180,7 @@ function wrongFile(library: string): Note | undefined {
       'install Tacho elsewhere',
     );
   }
+  const own = library === libraryOf({});
   const head = Buffer.alloc(20);
   try {
     const fd = fs.openSync(library, 'r');
@@ -187,12 +190,12 @@ function wrongFile(library: string): Note | undefined {
     return code(error) === 'ENOENT'
       ? note(
           `${library} is not there`,
-          'install a C compiler (apt-get install gcc libc6-dev), then sh scripts/build-native',
+          own ? 'install a C compiler (apt-get install gcc libc6-dev), then sh scripts/build-native' : GIVEN,
         )
       : note(`cannot read ${library}: ${reason(error)}`);
   }
   if (head.toString('latin1', 0, 4) !== '\x7fELF')
-    return note(`${library} is not a library`, 'sh scripts/build-native');
+    return note(`${library} is not a library`, own ? 'sh scripts/build-native' : GIVEN);
   const machine = MACHINES[head.readUInt16LE(18)] ?? 'another architecture';
   if (machine !== process.arch) {
     return note(
