@@ -128,6 +128,21 @@ test('in a cgroup: CPU time, and the largest process of which no sample had show
   assert.deepEqual(inCgroup(13), [912_345 + 150_020, 0, 0]);
 });
 
+test('a process that followed another at once did not live with it, though the kernel has its start in hundredths', (t) => {
+  const { sample, record, now } = machine(t);
+  record(10, '7', 9, 9.505, 1000, 20);
+  sample(10, '8', 9.5, 100, 30);
+  assert.deepEqual(now(10), [101_000, 30]);
+  record(11, '8', 9.507, 10.5, 900_000, 30, { born: 9.5 });
+  assert.deepEqual(now(11), [901_000, 30]);
+  // but one that did, by its own record
+  sample(12, '9', 10.5, 100, 10);
+  record(12, '10', 11, 11.5, 1000, 4);
+  assert.deepEqual(now(12), [1_002_000, 30]);
+  record(13, '9', 10.499, 12.5, 1_000_000, 10, { born: 10.49 });
+  assert.deepEqual(now(13), [1_902_000, 40]);
+});
+
 test('a process that becomes another program counts once', (t) => {
   const { record, now } = machine(t);
   record(10, '7', 9, 9.2, 1000, 2, { ended: 'exec' });

@@ -21,8 +21,10 @@ const LIVES = Number.POSITIVE_INFINITY;
 interface Seen {
   /** As the kernel has it: epoch milliseconds, in steps of ten. */
   readonly start: number;
-  /** Epoch microseconds, as exactly as it is known. */
+  /** Epoch microseconds, as exactly as it is known; by samples alone at the latest. */
   begin: number;
+  /** Whether that is by its own record. */
+  exact: boolean;
   /** Epoch microseconds; infinite while it lives. */
   end: number;
   counted: number;
@@ -56,7 +58,9 @@ export function processTotals(host: Host, goesOn: boolean): ProcessTotals {
     // what had its pid before counts in this tick, too
     if (found !== undefined) known.set(`${pid} ${found.start}`, found);
     const began = Number.isNaN(start) ? time / 1000 : start;
-    const made: Seen = { start: began, begin: began * 1000, end: LIVES, counted: 0, peak: 0, shown: 0 };
+    // one that follows another at once did not live at the same time
+    const begin = (began + TICK_MS) * 1000;
+    const made: Seen = { start: began, begin, exact: false, end: LIVES, counted: 0, peak: 0, shown: 0 };
     known.set(pid, made);
     return made;
   }
@@ -101,7 +105,11 @@ export function processTotals(host: Host, goesOn: boolean): ProcessTotals {
       const time = frame.times![row]!;
       const one = seen(texts[row * textWidth]!, boot + numbers[from + start]! * TICK_MS, time);
       // the first of its images began with it
-      if (one.counted === 0) one.begin = Number(texts[row * textWidth + 1]);
+      const begin = Number(texts[row * textWidth + 1]);
+      if (!one.exact && Math.abs(begin / 1000 - one.start) <= SAME_MS) {
+        one.begin = begin;
+        one.exact = true;
+      }
       const most = numbers[from + peak]! * 1024;
       count(one, numbers[from + user]! + numbers[from + system]!, most);
       if (most > told && most > one.shown * HIGHER) told = most;
