@@ -286,7 +286,8 @@ export function recordJob(
     const isSilent = records !== undefined && !RECORD_KINDS.some(({ table }) => written.includes(table.name));
     if (!isSilent || !byHook || job.scheduler !== 'slurm' || !written.includes('process')) return;
     const what = 'processes that ended between two samples';
-    if (agent.record.first_sample! - job.start > LATE) {
+    const since = common.clock.now() - process.uptime() * 1e6;
+    if (agent.record.first_sample! - job.start > LATE || (before === undefined && job.start < since)) {
       const why = 'no process of the job recorded itself: it had begun before the agent of the node was there';
       agent.note({ table: 'process_end', what, why });
       return;

@@ -101,15 +101,24 @@ test('records of which the source may be cut off are not graded as whole', () =>
 });
 
 test('the agent of a node that was not there for much of a job keeps its recording from the best grade', () => {
-  const graded = (service: boolean, range?: Material['range']) => {
-    const agent = { node: 'c1', ticks: 50, late_ticks: 0, missed_ticks: 0, ...(service ? { service } : {}) };
+  const graded = (service: boolean, range?: Material['range'], wall = 100, late = wall / 2) => {
+    const agent = { node: 'c1', ticks: wall / 2, late_ticks: 0, missed_ticks: 0, ...(service ? { service } : {}) };
     const nodes = [{ node: 'c1', agent, tables: new Map() }];
-    const material = { job: { interval_seconds: 1 }, nodes, ...(range && { range }) } as unknown as Material;
-    const told = [{ node: 'c1', status: 'recorded', first_sample: 50e6, last_sample: 100e6 }] as const;
-    const { grade, reasons } = qualityOf(material, told, 100);
+    const job = { interval_seconds: 1, start: 0 };
+    const material = { job, nodes, ...(range && { range }) } as unknown as Material;
+    const told = [
+      { node: 'c1', status: 'recorded', first_sample: late * 1e6, last_sample: (late + wall / 2) * 1e6 },
+    ] as const;
+    const { grade, reasons } = qualityOf(material, told, wall);
     return [grade, ...reasons];
   };
-  assert.deepEqual(graded(true), ['B', '50 % of the job’s time recorded']);
+  const half = '50 % of the job’s time recorded';
+  assert.deepEqual(graded(true), ['B', `${half}, the agent came 50.0 s after its start`]);
+  // a short one too
+  assert.deepEqual(graded(true, undefined, 8), ['B', `${half}, the agent came 4.0 s after its start`]);
+  assert.deepEqual(graded(false, undefined, 8), ['A']);
+  // its agent went away before its end
+  assert.deepEqual(graded(true, undefined, 100, 0), ['B', half]);
   // whoever said `tacho start` wanted no more
   assert.deepEqual(graded(false), ['A', '50 % of the job’s time recorded']);
   assert.deepEqual(graded(true, { what: 'step 1' }), ['A', '50 % of the job’s time recorded']);

@@ -1,3 +1,4 @@
+import { formatDuration } from '../base/duration.ts';
 import { lostOf, type NodeLostSamples } from './lost.ts';
 import { columnOf, type Material, type NodeMaterial, sum } from './material.ts';
 import { nodeList } from './node-list.ts';
@@ -35,6 +36,9 @@ const GRADES: readonly [Grade, number][] = [
 
 /** Less than this part of the job's time does not speak for all of it. */
 export const MOST_OF_JOB = 0.9;
+
+/** A node's agent that first sampled a job so much after its start was late, however short the job. */
+const LATE_SECONDS = 2;
 
 /** Ticks of a node: rows of a table that has one row a tick, else what the agent counted. */
 export function ticksOf(node: NodeMaterial): number {
@@ -104,9 +108,12 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const left = quality.nodes_missing.length + quality.nodes_stopped_early.length;
   // however long the others recorded, one that fell silent keeps it from the best grade; of a part it may have seen all
   const { troubles = [] } = material;
-  const short = wall > interval * 10 && (quality.job_share ?? 1) < MOST_OF_JOB;
   // who starts a recording says when; the agent of a node should have been there all the time
-  const absent = short && agents.some((a) => a.service === true);
+  const isService = agents.some((a) => a.service === true);
+  const behind = isService && material.range === undefined && recorded > 0 ? (first - material.job.start) / 1e6 : 0;
+  const lasting = wall > interval * 10 || behind > Math.max(LATE_SECONDS, interval * 2);
+  const short = lasting && (quality.job_share ?? 1) < MOST_OF_JOB;
+  const absent = short && isService;
   const partly =
     unread.length + doubts.length + troubles.length > 0 || ((left > 0 || absent) && material.range === undefined);
   const best = unread.some((file) => file.whole) ? 'C' : partly ? 'B' : 'A';
@@ -121,6 +128,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   if (quality.clock_jumps.length > 0) quality.reasons.push('clock jumped');
   const explained = quality.reasons.length > 0 || (absent && reached >= GRADES[0]![1]);
   if (!explained && quality.grade !== 'A') quality.reasons.push('gaps');
-  if (short) quality.reasons.push(`${percent(quality.job_share)} of the job’s time recorded`);
+  const came = behind > (wall - recorded) / 2 ? `, the agent came ${formatDuration(behind)} after its start` : '';
+  if (short) quality.reasons.push(`${percent(quality.job_share)} of the job’s time recorded${came}`);
   return quality;
 }
