@@ -216,6 +216,18 @@ test('an empty cgroup that was there before the job is not its own, until a proc
   assert.deepEqual(look(), []);
 });
 
+test('an agent that comes after the job takes an empty cgroup for the job’s own unless that is older than the job', (t) => {
+  const { look, machine, write, time } = watched(t);
+  const made = { 17: time.now / 1e6 - 99, 18: time.now / 1e6 - 200 };
+  for (const [id, at] of Object.entries(made)) {
+    const folder = `${CGROUP}/job_${id}`;
+    machine.write(`${folder}/cgroup.procs`, '');
+    for (const file of ['/cgroup.procs', '']) fs.utimesSync(machine.host.path(folder + file), at, at);
+    write(id, `SLURM_JOB_ID=${id}\nSLURM_JOB_USER=ada\nBEGIN=${time.now / 1e6 - 100}\n`);
+  }
+  assert.deepEqual(look(), ['begun 17 ada by file', 'begun 18 ada by file', 'cgroup 17 /slurm/uid_1001/job_17']);
+});
+
 test('the tasks of an array that come together all begin by their files, also those that come while another begins', (t) => {
   const { look, machine, write, meanwhile } = watched(t);
   machine.write('/proc/5/environ', 'SLURM_JOB_ID=18\0');

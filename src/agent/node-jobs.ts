@@ -110,7 +110,9 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     }
     refused.delete(file ?? `cgroup of job ${name}`);
     const before = cgroup === undefined ? found.get(job.id) : undefined;
-    const leftOver = before === undefined ? undefined : options.cgroups?.identity(before);
+    // an agent that comes late, or again, finds the job's own
+    const isOwn = before !== undefined && job.begin !== undefined && !options.cgroups!.isOlder(before, job.begin);
+    const leftOver = before === undefined || isOwn ? undefined : options.cgroups!.identity(before);
     running.set(name, { job, file, identity, cgroup: cgroup !== undefined, leftOver });
     return true;
   }

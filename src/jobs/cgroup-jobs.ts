@@ -39,6 +39,8 @@ export interface CgroupJobs {
   hasProcesses(job: CgroupJob): boolean;
   /** Tells a job's cgroup from one that is made later at the same place. Undefined: it has gone. */
   identity(job: CgroupJob): string | undefined;
+  /** Whether it was there before a job that began then (epoch microseconds). */
+  isOlder(job: CgroupJob, begin: number): boolean;
   /** What a job's own processes say of it. Undefined: none of them runs yet. */
   describe(job: CgroupJob): NodeJob | undefined;
   /** What the cgroup alone says: whose it is, where its path has the user's number. */
@@ -77,6 +79,7 @@ export function cgroupJobs(host: Host, node: string): CgroupJobs {
       return found;
     },
     outline,
+    isOlder: ({ path }, begin) => isOlderThan(host, path, begin),
     hasProcesses: ({ folder }) => isPopulated(host, folder),
     identity({ folder }) {
       const number = fs.statSync(host.path(folder), { throwIfNoEntry: false })?.ino;
