@@ -373,4 +373,13 @@ test('of a job that began before the agent of its node, CPU time and time count 
   // in what it had counted before there is what another job used
   const older = { ...scope, cgroup_older: true };
   assert.deepEqual(told({ service: true, scope: older }, true), [0.08, 5, 0.016, [2]]);
+  // the job came into it only after 6 s: it had used nothing until then
+  const [whole, part] = [span(10), span(4, 1, START + 6e6)];
+  const record = agent('c1', whole, { service: true, scope: older });
+  const tables = [
+    table('cgroup', [series(part, { cgroup: '.' }, { usage_us: { ...count(part, 1e6), first: 3e6, last: 4e6 } })]),
+    table('loadavg', [series(whole, {}, { load1: level(whole, 1) })]),
+  ];
+  const [seen] = report(material(job(10), [node('c1', record, tables)])).nodes;
+  assert.deepEqual([seen!.cpu_seconds, seen!.cpu_window_seconds], [1, 10]);
 });

@@ -120,7 +120,8 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
     // an agent may be there before the command and after it
     const ran = cpu.source === 'node' || material.range !== undefined ? Number.NaN : (job.end! - job.start) / 1e6;
     // a node's own agent may come late: what the job's cgroup and its processes have used is from the job's start on
-    const isWhole = node.agent?.service === true && material.range === undefined && cpu.source !== 'node';
+    const isOfJob = cpu.source !== 'node' && cpu.sampled_only !== true;
+    const isWhole = node.agent?.service === true && material.range === undefined && isOfJob;
     const late = isWhole ? Math.max(0, (found.first_sample! - job.start) / 1e6 || 0) : 0;
     const window = cpu.window_seconds ?? Math.min(seconds + late, ran || Number.POSITIVE_INFINITY);
     if (window > 0) {

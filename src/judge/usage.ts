@@ -17,6 +17,8 @@ export interface CpuUse {
   source: CpuSource;
   /** The time that `seconds` was gathered in, when it is not the time that the node was recorded. */
   window_seconds?: number;
+  /** What the job used before its first sample is not in it. */
+  sampled_only?: true;
   /** CPUs busy between two ticks, at most. */
   rate_max?: number;
 }
@@ -62,8 +64,8 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     const use: CpuUse = { seconds: without(own, grown / 1e6, least, ends), source: 'cgroup' };
     // samples may begin or end within a part
     const series = seriesOf(node, 'cgroup', { cgroup: '.' })[0]!;
-    const partly = material.range !== undefined || (node.agent?.service === true && !whole);
-    if (partly) use.window_seconds = (series.end - series.start) / 1e6;
+    if (material.range !== undefined) use.window_seconds = (series.end - series.start) / 1e6;
+    else if (node.agent?.service === true && !whole) use.sampled_only = true;
     const most = known(usage?.rate?.max);
     if (most !== undefined) use.rate_max = most / 1e6;
     found.push(use);
