@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { type GatherOptions, gather } from '../src/judge/gather.ts';
 import { type Report, report } from '../src/judge/report.ts';
+import { testSet } from '../src/query/test-processes.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { cgroupTable } from '../src/sources/cgroup-table.ts';
 import { marker } from '../src/sources/marker.ts';
@@ -105,4 +106,12 @@ test('what processes used is cut at the edges of a part, too', async () => {
   assert.equal(of({ marker: 'solve' }).cpu_seconds, 75);
   assert.equal(of({ marker: 'short' }).cpu_seconds, 9);
   assert.equal(of({ marker: 'solve' }).cpu_source, 'processes');
+});
+
+test('phases, too, have what processes recorded that began and ended in them', async () => {
+  // by samples three CPUs were at work, by the record of a process that lived between two of them all four
+  const processes = testSet([{ pid: 8, node: 'c1', from: 72, to: 75, cpu: 12, source: 'record', ended: 'exit' }]);
+  const { phases } = report(gather(openRecording(await recorded()), { phases: true, processes }));
+  assert.equal(phases.find(({ name }) => name === 'short')!.cpu_utilization, 12 / 3 / 4);
+  assert.equal(phases.find(({ name }) => name === 'solve')!.cpu_utilization, 0.75);
 });

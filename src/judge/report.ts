@@ -157,7 +157,8 @@ function measuredPhases(material: Material): PhaseReport[] {
     const phase = phases[i];
     if (phase === undefined || nodes === undefined) return;
     const range = { what: phase.name, from: phase.start, to: phase.start + phase.seconds * 1e6 };
-    const part: Material = { ...material, nodes, range };
+    const lives = material.lives ?? material.processes;
+    const part: Material = { ...material, nodes, range, ...(lives === undefined ? {} : { lives }) };
     const gpus = gpusOf(part);
     const seen = nodesOf(part, gpus);
     const used = summaryOf(part, seen, gpus);
