@@ -1,0 +1,33 @@
+import { columnOf, known, type Material, type NodeMaterial } from './material.ts';
+
+/** What commands of Tacho's used that ran inside the job. When they did is not known: not of a part of it. */
+export function ownSeconds({ job, range }: Material, { node }: NodeMaterial): number {
+  return range === undefined ? (job.own_use?.[node]?.cpu_seconds ?? 0) : 0;
+}
+
+/** What the agent used in the cgroup of the job. */
+export function agentSeconds(node: NodeMaterial): number {
+  if (node.agent?.scope.cgroup_with_agent !== true) return 0;
+  return (known(columnOf(node, 'agent', 'cpu_us')?.increase) ?? 0) / 1e6;
+}
+
+/** A command of Tacho's in the job uses up to so much to end, after it has noted what it used; */
+const OWN_END_SECONDS = 0.02;
+/** and so much for each byte of a large one: the kernel takes its memory back at its cost. */
+const OWN_END_SECONDS_PER_BYTE = 1.5e-4 / 2 ** 20;
+
+/** What ends of Tacho's own commands may have used that nobody noted. */
+export function ownEnds({ job, range }: Material, { node }: NodeMaterial): number {
+  const own = range === undefined ? job.own_use?.[node] : undefined;
+  if (own === undefined) return 0;
+  return own.commands * OWN_END_SECONDS + own.max_rss_bytes * OWN_END_SECONDS_PER_BYTE;
+}
+
+/**
+ * A count of everything without what was Tacho's own, which is known to some hundredths of a second: not less than the
+ * job's processes say, and not more where the ends of Tacho's commands explain the rest.
+ */
+export function without(own: number, all: number, least: number, ends: number): number {
+  const rest = Math.min(all, Math.max(all - own, least));
+  return rest - least <= ends ? Math.min(rest, least) : rest;
+}
