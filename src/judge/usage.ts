@@ -232,10 +232,11 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
     const { start, end } = series;
     return { start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) };
   });
+  // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
+  const total = material.range === undefined ? known(columnOf(node, 'process_total', 'peak_bytes')?.max) : undefined;
   // each may lack processes: sampling those that come and go, records those that were killed
-  const isStore = material.leftOut !== undefined && material.range === undefined;
-  const total = isStore ? columnOf(node, 'process_total', 'peak_bytes')?.max : undefined;
-  set('process_peaks_sum', largest([peakTogether(recordedLives(material, node)), peakTogether(lives), total]));
+  const added = (): number | undefined => largest([peakTogether(recordedLives(material, node)), peakTogether(lives)]);
+  set('process_peaks_sum', total ?? added());
   set(
     'process_peak_max',
     largest([exactPeak(material), recordedPeak(material, node), ...lives.map(({ peak }) => peak)]),
