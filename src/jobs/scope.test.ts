@@ -52,15 +52,15 @@ test('version 1: the job is in some hierarchies only', () => {
 
 test('from outside of the job its cgroup is found by the id', (t) => {
   const job = '/system.slice/slurmstepd.scope/job_17';
-  const host = v2(t, '/user.slice/session-3.scope', { [`/sys/fs/cgroup${job}/cgroup.procs`]: '' });
+  const file = `/sys/fs/cgroup${job}/cgroup.procs`;
+  const host = v2(t, '/user.slice/session-3.scope', { [file]: '', [file.replace('job_17', 'job_17/step_0')]: '44\n' });
   const request = { ...REQUEST, jobId: '17', scheduler: 'slurm' };
   assert.deepEqual(findScope(host, request).members, { by: 'cgroup', path: job });
-  assert.deepEqual(findScope(host, { ...request, jobId: '1' }).members, {
-    by: 'environment',
-    uid: 1000,
-    variable: 'SLURM_JOB_ID',
-    value: '1',
-  });
+  const byEnvironment = { by: 'environment', uid: 1000, variable: 'SLURM_JOB_ID' };
+  assert.deepEqual(findScope(host, { ...request, jobId: '1' }).members, { ...byEnvironment, value: '1' });
+  // nobody is in it: it was left behind by another job
+  const leftOver = v2(t, '/user.slice/session-3.scope', { [file]: '' });
+  assert.deepEqual(findScope(leftOver, request).members, { ...byEnvironment, value: '17' });
 });
 
 test('a Slurm without cgroups: members by environment, with the id that the processes have', (t) => {

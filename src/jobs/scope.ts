@@ -77,7 +77,16 @@ function jobVariable(request: ScopeRequest, env: Environment): { variable: strin
 function findJobCgroup(host: Host, request: ScopeRequest, id = request.jobId!): OwnCgroup | undefined {
   const own = ownCgroup(host);
   if (own?.of === 'job') return own;
-  return cgroupOfJob(host, request.scheduler ?? '', id);
+  const found = cgroupOfJob(host, request.scheduler ?? '', id);
+  // an empty one was left behind by another job of this id: who looks from outside does so while the job runs
+  return found !== undefined && isInhabited(host, found.path) ? found : undefined;
+}
+
+function isInhabited(host: Host, path: string): boolean {
+  return hierarchies(host).some((hierarchy) => {
+    const folder = folderOf(host, hierarchy, path);
+    return folder !== undefined && !pidsBelow(host, folder).next().done;
+  });
 }
 
 /** Is somebody in the cgroup who is not the job's? */
