@@ -1,18 +1,28 @@
 import * as fs from 'node:fs';
 
 const MADV_DONTNEED = 4;
-/** When an agent's start is over, and how often it is done again: now and then other parts are needed, for a moment. */
+/** When an agent's start is over, and how often it is looked at again: now and then other parts are needed, for a moment. */
 const FIRST_MS = 20_000;
 const AGAIN_MS = 60_000;
+/** Giving back costs as much CPU time as half a minute of sampling: it waits until there is something to give. */
+const WORTH_BYTES = 8 * 2 ** 20;
+/** What is needed with every sample has come back by then. */
+const SETTLE_MS = 5_000;
 
 /**
- * Gives back, a while after the start and then every minute, the parts of Node's own program file that are not
- * needed all the time: some 20 MB of an agent's memory that would stay with it for days. What is needed again comes back
- * from the file by itself. Garbage goes, too: sinks make some with every message, and V8 would wait until there is more.
+ * Gives back, a while after the start and then whenever memory has grown, the parts of Node's own program file that are
+ * not needed all the time: some 20 MB of an agent's memory that would stay with it for days. What is needed again comes
+ * back from the file by itself. Garbage goes, too: sinks make some with every message, and V8 would wait until there is more.
  */
 export function giveBackStart(): void {
-  setTimeout(() => void giveBack(), FIRST_MS).unref();
-  setInterval(() => void giveBack(), AGAIN_MS).unref();
+  let settled = 0;
+  const look = async () => {
+    if (process.memoryUsage.rss() < settled + WORTH_BYTES) return;
+    await giveBack();
+    setTimeout(() => (settled = process.memoryUsage.rss()), SETTLE_MS).unref();
+  };
+  setTimeout(() => void look(), FIRST_MS).unref();
+  setInterval(() => void look(), AGAIN_MS).unref();
 }
 
 async function giveBack(): Promise<void> {
