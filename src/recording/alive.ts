@@ -39,7 +39,11 @@ export function lastSign({ nodes }: { nodes: readonly NodeRecording[] }): number
 
 /** An agent of this very machine whose process has gone: it was killed, however fresh its newest sample is. */
 export function isGone({ pid, facts }: Pick<AgentRecord, 'pid' | 'facts'>): boolean {
-  if (facts.hostname !== os.hostname() || !(pid > 0)) return false;
+  return facts.hostname === os.hostname() && pid > 0 && hasEnded(pid);
+}
+
+/** No process of this machine has this number any more. */
+function hasEnded(pid: number): boolean {
   try {
     process.kill(pid, 0);
     // a zombie has ended
@@ -47,6 +51,18 @@ export function isGone({ pid, facts }: Pick<AgentRecord, 'pid' | 'facts'>): bool
   } catch (error) {
     return code(error) === 'ESRCH';
   }
+}
+
+/** So long after its last byte a temporary file may still be somebody's work: perhaps a hub seals on another machine. */
+export const STILL_WRITTEN_MS = 60_000;
+
+/** A temporary file that another process of this machine, told by the file's name, is at work on. */
+export function isBeingWritten(file: string, now = Date.now() * 1000): boolean {
+  const pid = Number(/\.(\d+)(?:-[\da-f]+)?\.tmp$/.exec(file)?.[1] ?? 0);
+  const written = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  return (
+    pid > 0 && pid !== process.pid && written !== undefined && now / 1e3 - written < STILL_WRITTEN_MS && !hasEnded(pid)
+  );
 }
 
 /** Is the node's agent still writing? It has not said that it ended, it is there, and its newest sample is fresh. */

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
-import { isAlive } from './alive.ts';
+import { isAlive, STILL_WRITTEN_MS } from './alive.ts';
 import { openRecording, type Recording, recordingFolders } from './open.ts';
 import { silentEnd } from './silent-end.ts';
 
@@ -34,9 +34,6 @@ export interface ListOptions {
   /** Told of a folder that cannot be looked into; the others are listed all the same. */
   failed?: (why: Fault) => void;
 }
-
-/** Somebody, perhaps on another machine, is still at it: a hub that seals. */
-const STILL_WRITTEN_MS = 60_000;
 
 /** The recordings in some folders, oldest first, without reading their data. */
 export function listRecordings(folders: readonly string[], options: ListOptions = {}): Listed[] {

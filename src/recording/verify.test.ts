@@ -187,7 +187,7 @@ test('a temporary file that alone holds the data becomes the file', async () => 
   const sealed = path.join(nodeOf(folder), 'load.parquet');
   fs.renameSync(sealed, `${sealed}.tmp`);
   const agent = path.join(nodeOf(folder), 'agent.json');
-  fs.renameSync(agent, `${agent}.4711.tmp`);
+  fs.renameSync(agent, `${agent}.999999999.tmp`);
   const checks = found(folder);
   assert.ok(
     checks.includes(
@@ -196,7 +196,7 @@ test('a temporary file that alone holds the data becomes the file', async () => 
   );
   assert.ok(
     checks.includes(
-      'healed: node=c1/agent.json.4711.tmp was left by something that was interrupted → is whole: now agent.json',
+      'healed: node=c1/agent.json.999999999.tmp was left by something that was interrupted → is whole: now agent.json',
     ),
   );
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
@@ -219,6 +219,30 @@ test('a damaged sealed file is never deleted; with live parts beside it, it is s
   assert.match(found(folder)[0]!, /^healed: node=c1\/load.parquet cannot be read: .* → set aside as load.parquet.torn/);
   assert.deepEqual(fs.readFileSync(`${sealed}.torn`), bytes);
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
+});
+
+test('a damaged sealed file whose rows are in no live part stays lost until it is back', async () => {
+  const folder = await makeRecording({ seconds: 4 });
+  const live = fs.readFileSync(path.join(nodeOf(folder), 'load.csv'), 'utf8');
+  sealRecording(openRecording(folder), { parquet: true });
+  const sealed = path.join(nodeOf(folder), 'load.parquet');
+  const whole = fs.readFileSync(sealed);
+  fs.writeFileSync(sealed, whole.subarray(0, -20));
+  const [header] = live.split('\n');
+  fs.writeFileSync(path.join(nodeOf(folder), 'load.csv'), `${header}\n${START + 4e6},7\n`);
+  const said = /^left: node=c1\/load.parquet cannot be read: .* → (.*)$/;
+  const aside = 'set aside as load.parquet.damaged; a copy from a backup would help';
+  assert.equal(said.exec(found(folder, { dryRun: true })[0]!)?.[1], `to be ${aside}`);
+  assert.equal(said.exec(found(folder)[0]!)?.[1], aside);
+  assert.deepEqual(fs.readFileSync(`${sealed}.damaged`), whole.subarray(0, -20));
+  assert.deepEqual(load(folder), [7]);
+  assert.deepEqual(found(folder), [
+    'left: node=c1/load.parquet is missing: it was damaged, and is kept as load.parquet.damaged' +
+      ' → a copy from a backup would help',
+  ]);
+  fs.writeFileSync(sealed, whole);
+  assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75, 7]);
+  assert.deepEqual(found(folder), []);
 });
 
 test('lost or false statistics are computed again', async () => {
@@ -250,12 +274,30 @@ test('statistics of another node are computed again', async () => {
 test('a sealed file that was being made from another sealed form goes, for that is there', async () => {
   const folder = await makeRecording({ seconds: 4 });
   sealRecording(openRecording(folder));
-  fs.writeFileSync(path.join(nodeOf(folder), 'load.parquet.4711-0a1b2c3d.tmp'), 'PAR1 half');
+  fs.writeFileSync(path.join(nodeOf(folder), 'load.parquet.999999999-0a1b2c3d.tmp'), 'PAR1 half');
   assert.deepEqual(found(folder), [
-    'healed: node=c1/load.parquet.4711-0a1b2c3d.tmp was left by something that was interrupted' +
+    'healed: node=c1/load.parquet.999999999-0a1b2c3d.tmp was left by something that was interrupted' +
       ' → removed; what it was made from is there',
   ]);
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
+});
+
+test('what a process that is still there is writing is left to it', async () => {
+  const folder = await makeRecording({ seconds: 4 });
+  const name = `load.parquet.${process.ppid}-0a1b2c3d.tmp`;
+  fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
+  assert.deepEqual(found(folder), [`note: node=c1/${name} is just being written → left to whoever writes it`]);
+  assert.ok(fs.existsSync(path.join(nodeOf(folder), name)));
+});
+
+test('the name of an old temporary file may tell a number that another process has now', async () => {
+  const folder = await makeRecording({ seconds: 4 });
+  const name = `load.parquet.${process.ppid}-0a1b2c3d.tmp`;
+  fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
+  fs.utimesSync(path.join(nodeOf(folder), name), START / 1e6, START / 1e6);
+  assert.deepEqual(found(folder), [
+    `healed: node=c1/${name} was left by something that was interrupted → removed; what it was made from is there`,
+  ]);
 });
 
 test('time that goes backwards and columns nobody described are said', async () => {

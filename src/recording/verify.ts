@@ -2,16 +2,17 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
-import { isAlive } from './alive.ts';
+import { isAlive, isBeingWritten } from './alive.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
 import { headerOf, layoutOf, tableOf } from './describe.ts';
-import { isParquet, NUMBERED, statisticsName, statisticsOf, type TableFiles, tableFiles } from './files.ts';
+import { isParquet, NUMBERED, packedName, statisticsName, statisticsOf, type TableFiles, tableFiles } from './files.ts';
 import * as heal from './heal.ts';
 import { lostWords } from './lost-samples.ts';
 import { type NodeRecording, openRecording } from './open.ts';
 import { checkParquet } from './parquet/read.ts';
 import { readTable } from './read.ts';
 import { Rows } from './rows.ts';
+import { readStatistics } from './statistics-file.ts';
 import { TABLES_FILE } from './tables-file.ts';
 import { tornName } from './torn.ts';
 
@@ -104,7 +105,9 @@ class Verifier {
       const file = path.join(folder, name);
       const target = path.join(folder, name.replace(/(\.(?:json|parquet|zst))\.[\da-f-]+\.tmp$|\.tmp$/, '$1'));
       const what = 'was left by something that was interrupted';
-      if (heal.isComplete(target) || (name.endsWith('.csv.zst.tmp') && fs.existsSync(target.slice(0, -4)))) {
+      if (isBeingWritten(file, this.options.now)) {
+        this.add(file, 'is just being written', 'note', 'left to whoever writes it');
+      } else if (heal.isComplete(target) || (name.endsWith('.csv.zst.tmp') && fs.existsSync(target.slice(0, -4)))) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
       } else if (
         statisticsOf(target) !== undefined ||
@@ -259,9 +262,13 @@ class Verifier {
       ? `; the ${count(rows, 'row')} that can be read ${rows === 1 ? 'is' : 'are'} now in ${path.basename(plain)}`
       : '';
     const aside = `set aside as ${path.basename(kept)}${left}; a copy from a backup would help`;
-    // what is lost stays lost
-    if (!this.hands) this.add(file, what, 'left', `to be ${aside}`);
-    else this.mend(file, what, aside, () => (some ? heal.unpackStart(file, kept) : fs.renameSync(file, kept)), 'left');
+    this.lose(file, what, aside, () => (some ? heal.unpackStart(file, kept) : fs.renameSync(file, kept)));
+  }
+
+  /** What is lost stays lost, wherever its file goes. */
+  private lose(file: string, what: string, action: string, work: () => void): void {
+    if (!this.hands) this.add(file, what, 'left', `to be ${action}`);
+    else this.mend(file, what, action, work, 'left');
   }
 
   /** Whether it is whole. */
@@ -271,15 +278,30 @@ class Verifier {
       return true;
     } catch (error) {
       const what = `cannot be read: ${reason(error)}`;
-      const torn = `${path.basename(file)}.torn`;
-      if (files.parts.length > 0) {
-        this.mend(file, what, `set aside as ${torn}; live parts are there`, () => {
-          heal.setAside(file);
-          if (files.statistics !== undefined) heal.setAside(path.join(node.folder, files.statistics));
-        });
+      const aside = (kept: string): void => {
+        fs.renameSync(file, kept);
+        if (files.statistics !== undefined) heal.setAside(path.join(node.folder, files.statistics));
+      };
+      if (files.parts.length > 0 && this.isInParts(node, name, files)) {
+        const kept = tornName(node.folder, path.basename(file));
+        const action = `set aside as ${path.basename(kept)}; the same is in its live parts`;
+        this.mend(file, what, action, () => aside(kept));
+      } else if (files.parts.length > 0) {
+        const kept = tornName(node.folder, path.basename(file), 'damaged');
+        this.lose(file, what, `set aside as ${path.basename(kept)}; a copy from a backup would help`, () =>
+          aside(kept),
+        );
       } else this.add(file, what, 'left', 'a copy from a backup would help; its statistics still make the report card');
       return false;
     }
+  }
+
+  /** Whether live parts hold all that a damaged Parquet file did, as an interrupted seal leaves them: others came later. */
+  private isInParts(node: NodeRecording, name: string, files: TableFiles): boolean {
+    if (files.parts[0] === packedName(name)) return true;
+    const { statistics } = files;
+    const had = statistics === undefined ? undefined : readStatistics(path.join(node.folder, statistics));
+    return had !== undefined && readTable(node, name, { columns: [], to: had.end }).rows >= had.rows;
   }
 
   private statistics(node: NodeRecording, name: string, files: TableFiles): void {
