@@ -346,9 +346,40 @@ test('a job without processes used no CPU time, but not one whose processes nobo
   const told = (scheduler: Job['scheduler']) => {
     const sought = agent('c1', lived, { service: true, scope: { members: 'environment' }, ticks: 100 });
     const c1 = node('c1', { ...sought, tables: [processTable] }, [load]);
-    return report(material(job(100, { scheduler }), [c1])).summary.cpu_seconds;
+    const nothing = table('process_total', [series(lived, {}, { cpu_us: { ...count(lived, 0), max: 0 } })]);
+    const stored = node('c1', { ...sought, tables: [processTable] }, [load, nothing]);
+    const facts = job(100, { scheduler });
+    const leftOut = [{ what: 'short processes', why: 'of a store' }];
+    return [material(facts, [c1]), material(facts, [stored], { leftOut })].map((m) => report(m).summary.cpu_seconds);
   };
-  assert.deepEqual([told('slurm'), told('none')], [0, undefined]);
+  assert.deepEqual(told('slurm'), [0, 0]);
+  assert.deepEqual(
+    [told('none'), told('pbs')],
+    [
+      [undefined, undefined],
+      [undefined, undefined],
+    ],
+  );
+  // what ran on another node shows that they are found
+  const found = (name: string, tables: Parameters<typeof node>[2]) =>
+    node(
+      name,
+      {
+        ...agent(name, lived, { service: true, scope: { members: 'environment' }, ticks: 100 }),
+        tables: [processTable],
+      },
+      tables,
+    );
+  const ran = table('process', [
+    series(lived, { pid: '7', start: String(START / 1000) }, { user_ms: count(lived, 2000) }),
+  ]);
+  const both = report(
+    material(job(100, { scheduler: 'pbs', nodes: ['c1', 'c2'] }), [found('c1', [load, ran]), found('c2', [load])]),
+  );
+  assert.deepEqual(
+    both.nodes.map(({ cpu_seconds }) => cpu_seconds),
+    [2, 0],
+  );
 });
 
 test('of a job that began before the agent of its node, CPU time and time count from its start; not so after `tacho start`', () => {

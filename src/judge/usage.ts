@@ -98,9 +98,11 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
 }
 
 /** Where a store leaves out short processes: what the agent added up, in seconds. */
-function addedUp({ leftOut, range }: Material, node: NodeMaterial): number | undefined {
+function addedUp(material: Material, node: NodeMaterial): number | undefined {
+  const { leftOut, range } = material;
   const total = leftOut === undefined ? undefined : columnOf(node, 'process_total', 'cpu_us');
   const grown = known(total?.increase);
+  if (total?.max === 0 && isUnseen(material, node)) return undefined;
   return grown === undefined ? undefined : (grown + (range === undefined ? total!.first : 0)) / 1e6;
 }
 
@@ -120,6 +122,18 @@ function wholeOf(best: CpuUse | undefined, told: CpuUse | undefined): CpuUse | u
   return best.rate_max === undefined ? told : { ...told!, rate_max: best.rate_max };
 }
 
+/**
+ * Whether the job must have had processes that its agents did not find: they look for its id in the environment, and only
+ * Slurm gives nodes to jobs that run nothing there.
+ */
+function isUnseen({ job, nodes }: Material, { agent }: NodeMaterial): boolean {
+  if (agent?.service !== true || agent.scope.members !== 'environment' || job.scheduler === 'slurm') return false;
+  return nodes.every((node) => {
+    const none = (node.tables.get('process')?.rows ?? 0) === 0;
+    return none && !((columnOf(node, 'process_total', 'cpu_us')?.max ?? 0) > 0);
+  });
+}
+
 /** Whether processes were looked for on this node in every tick, and the job had none there, or in this part none that did anything. */
 function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
   const { node, agent, tables } = seen;
@@ -128,7 +142,7 @@ function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
   // a store leaves out small ones
   if (leftOut !== undefined) return false;
   // somebody told the agent of the job, and there is no scheduler whose variable its processes would have
-  if (agent.service === true && job.scheduler === 'none') return false;
+  if ((agent.service === true && job.scheduler === 'none') || isUnseen(material, seen)) return false;
   const sought = agent.tables.some((table) => table.name === 'process');
   const lost = unread.flatMap((u) => (u.node === node ? u.table : []));
   const failed = [...agent.unmeasured.map((note) => note.table), ...lost];

@@ -124,6 +124,21 @@ test('what is excluded stays out with all its descendants, but not the command t
   }
 });
 
+test('by environment: PBS puts the name of its server behind the number', (t) => {
+  const ids = ['4711.pbs1', '4711', '47112.pbs1', '4711[3].pbs1'];
+  const m = machine(
+    t,
+    ids.map((PBS_JOBID, i) => ({ pid: 100 + i, environment: { PBS_JOBID } })),
+  );
+  const found = (value: string): number[] => {
+    const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'PBS_JOBID', value }));
+    const all = pids(watch);
+    watch.close();
+    return all;
+  };
+  assert.deepEqual([found('4711'), found('4711.pbs1'), found('4711[3]')], [[100, 101], [100], [103]]);
+});
+
 test('by environment: the job that is named, and children that lost the variable', (t) => {
   const job = { SLURM_JOB_ID: '17' };
   const m = machine(t, [

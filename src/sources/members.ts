@@ -244,7 +244,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       const value = variable(host, entry.pid, how.variable);
       const isHet = value !== undefined && variable(host, entry.pid, 'SLURM_HET_SIZE') !== undefined;
       const step = isHet ? jobOfStep(entry) : undefined;
-      if (value !== undefined && (!isHet || step !== undefined)) return (step ?? value) === how.value;
+      if (value !== undefined && (!isHet || step !== undefined)) return isSameJob(step ?? value, how.value);
       // an orphan of a later component still has the id of the first
       if (value === how.value) return true;
     }
@@ -322,6 +322,9 @@ function owner(host: Host, pid: number): number | undefined {
 
 /** What Tacho starts for itself says so. */
 const isOwn = (host: Host, pid: number): boolean => variable(host, pid, 'TACHO_OWN') !== undefined;
+
+/** PBS puts its server's name behind the number, which whoever tells of the job may leave out ("4711.server" and "4711"). */
+const isSameJob = (has: string, wanted: string): boolean => has === wanted || has.startsWith(`${wanted}.`);
 
 /** While a process becomes another program it has neither arguments nor environment for a moment, and none when it has ended. */
 const hasNoWords = (host: Host, pid: number): boolean =>
