@@ -115,3 +115,13 @@ test('phases, too, have what processes recorded that began and ended in them', a
   assert.equal(phases.find(({ name }) => name === 'short')!.cpu_utilization, 12 / 3 / 4);
   assert.equal(phases.find(({ name }) => name === 'solve')!.cpu_utilization, 0.75);
 });
+
+test('the quality of a part is its own, also where nothing was sampled', async () => {
+  const recording = openRecording(await recorded('cgroup', [60, 70, 80, 90]));
+  const of = (from: number, to: number): unknown[] => {
+    const { quality, nodes } = report(gather(recording, { from: START + from * 1e6, to: START + to * 1e6 }));
+    return [quality.grade, quality.ticks, quality.expected_ticks, nodes[0]!.first_sample, ...quality.reasons];
+  };
+  assert.deepEqual(of(20, 50), ['A', 4, 4, START + 20e6]);
+  assert.deepEqual(of(55, 85), ['D', 0, 3, undefined, 'gaps']);
+});

@@ -208,8 +208,10 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     return found;
   }
   const tables = [...node.tables.values()].filter((t) => t.rows > 0);
-  const first = tables.length > 0 ? Math.min(...tables.map((t) => t.start)) : agent?.first_sample;
-  const last = tables.length > 0 ? largest(tables.map((t) => t.end)) : agent?.last_sample;
+  // what the agent says is of all the job
+  const told = range === undefined ? agent : undefined;
+  const first = tables.length > 0 ? Math.min(...tables.map((t) => t.start)) : told?.first_sample;
+  const last = tables.length > 0 ? largest(tables.map((t) => t.end)) : told?.last_sample;
   const found: Omit<NodeReport, 'node'> = { status: 'recorded' };
   const samples = largest(tables.filter((t) => t.series_total === 1).map((t) => t.rows));
   if (samples !== undefined) found.samples = samples;

@@ -1,6 +1,6 @@
 import { formatDuration } from '../base/duration.ts';
 import { lostOf, type NodeLostSamples } from './lost.ts';
-import { columnOf, type Material, type NodeMaterial, sum } from './material.ts';
+import { columnOf, largest, type Material, type NodeMaterial, sum } from './material.ts';
 import { nodeList } from './node-list.ts';
 import { type NodeReport, sampled } from './nodes.ts';
 import { percent } from './words.ts';
@@ -40,11 +40,13 @@ export const MOST_OF_JOB = 0.9;
 /** A node's agent that first sampled a job so much after its start was late, however short the job. */
 const LATE_SECONDS = 2;
 
-/** Ticks of a node: rows of a table that has one row a tick, else what the agent counted. */
-export function ticksOf(node: NodeMaterial): number {
-  const rows = ['agent', 'loadavg', 'meminfo'].map((name) => node.tables.get(name)?.rows ?? 0);
+/** Ticks of a node: rows of a table that has one row a tick, else what the agent counted; of a part, what was sampled in it. */
+function ticksOf({ tables, agent }: NodeMaterial, isPart: boolean): number {
+  const rows = ['agent', 'loadavg', 'meminfo'].map((name) => tables.get(name)?.rows ?? 0);
   const counted = Math.max(...rows);
-  return counted > 0 ? counted : (node.agent?.ticks ?? 0);
+  if (counted > 0) return counted;
+  if (!isPart) return agent?.ticks ?? 0;
+  return largest([...tables.values()].flatMap(({ series }) => series.map(({ samples }) => samples))) ?? 0;
 }
 
 /** A tick counts for as much as could be written of it. */
@@ -61,19 +63,24 @@ const wholePercent = (share: number): number => Math.floor(share * 100) / 100;
 
 export function qualityOf(material: Material, nodes: readonly NodeReport[], wall: number): QualityReport {
   const agents = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [n.agent]));
+  const { range } = material;
+  const ticks = (n: NodeMaterial): number => ticksOf(n, range !== undefined);
+  // an agent's own count is of all the job
   const told = (n: NodeMaterial, what: 'late_ticks' | 'missed_ticks'): number =>
-    columnOf(n, 'agent', what)?.increase ?? n.agent?.[what] ?? 0;
+    columnOf(n, 'agent', what)?.increase ?? (range === undefined ? n.agent?.[what] : undefined) ?? 0;
+  const inside = ({ time }: { time: number }): boolean =>
+    time >= (range?.from ?? Number.NEGATIVE_INFINITY) && time <= (range?.to ?? Number.POSITIVE_INFINITY);
   const late = sum(material.nodes.map((n) => told(n, 'late_ticks'))) ?? 0;
   const missed = sum(material.nodes.map((n) => told(n, 'missed_ticks'))) ?? 0;
   const doubts = agents.flatMap((a) => (a.doubts ?? []).map(({ where, why }) => `${where}: ${why}`));
   const quality: QualityReport = {
     grade: 'D',
     reasons: [],
-    ticks: sum(material.nodes.map(ticksOf)) ?? 0,
+    ticks: sum(material.nodes.map(ticks)) ?? 0,
     expected_ticks: 0,
     late_ticks: late,
     missed_ticks: missed,
-    clock_jumps: agents.flatMap((a) => (a.clock_jumps ?? []).map((jump) => ({ node: a.node, ...jump }))),
+    clock_jumps: agents.flatMap((a) => (a.clock_jumps ?? []).filter(inside).map((jump) => ({ node: a.node, ...jump }))),
     lost_samples: lostOf(material),
     damage: [...(material.damage ?? []), ...doubts],
     nodes_missing: nodes.filter((n) => n.status === 'never recorded').map((n) => n.node),
@@ -83,13 +90,16 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const first = Math.min(...nodes.map((n) => n.first_sample ?? Number.POSITIVE_INFINITY));
   const last = Math.max(...nodes.map((n) => n.last_sample ?? Number.NEGATIVE_INFINITY));
   const recorded = last > first ? (last - first) / 1e6 : 0;
-  const silent = quality.nodes_missing.length + quality.nodes_stopped_early.length + quality.lost_samples.length > 0;
+  // of a part, also when there is nothing in it
+  const unseen = range !== undefined && material.nodes.some((n) => ticks(n) === 0);
+  const silent =
+    unseen || quality.nodes_missing.length + quality.nodes_stopped_early.length + quality.lost_samples.length > 0;
   // while nobody recorded, or nothing could be written, ticks were due all the same
   const window = silent && Number.isFinite(wall) ? Math.max(recorded, wall) : recorded;
   // a job shorter than its interval still has a first and a last sample
   const due = Math.max(1, Math.floor(window / interval) || 0);
   // one that is silent would have taken as many as the others, the first and the last included
-  const each = silent ? Math.max(due, ...material.nodes.map(ticksOf)) : due;
+  const each = silent ? Math.max(due, ...material.nodes.map(ticks)) : due;
   const nobody = nodes.length === 0;
   const untouched = agents.length > 0 && !agents.some(sampled);
   const recordings = new Map(material.nodes.map((n) => [n.node, n]));
@@ -97,7 +107,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     const own = recordings.get(node);
     // the first and the last sample lie beside the ticks: they make up neither for ticks that the agent knows it missed,
     // nor for those of another node
-    const taken = own === undefined ? 0 : ticksOf(own) + told(own, 'missed_ticks');
+    const taken = own === undefined ? 0 : ticks(own) + told(own, 'missed_ticks');
     quality.expected_ticks += Math.max(each, taken);
   }
   if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, recorded / wall);

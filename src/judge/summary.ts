@@ -104,7 +104,8 @@ type Set = <K extends keyof SummaryReport>(key: K, value: SummaryReport[K] | und
 
 function wallOf(material: Material, nodes: readonly NodeReport[]): Pick<SummaryReport, 'wall_seconds' | 'wall_source'> {
   const { job, range } = material;
-  const newest = largest(nodes.map((n) => n.last_sample));
+  // nothing may have been sampled in a part
+  const newest = largest(nodes.map((n) => n.last_sample)) ?? largest(material.nodes.map((n) => n.agent?.last_sample));
   const end = job.end ?? newest ?? job.start;
   if (range !== undefined) {
     const from = Math.max(range.from ?? job.start, job.start);
