@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Material } from '../src/judge/material.ts';
 import { report } from '../src/judge/report.ts';
 import { memoryLines, verdict } from '../src/show/report-head.ts';
 import { meters } from '../src/show/report-meters.ts';
@@ -60,6 +61,21 @@ test('a job of some seconds gets no word about its time limit', () => {
 test('only a job of less than half a minute is too short to judge waste', () => {
   assert.match(verdict(report(nodes(29, [1.9]))), /; too short to judge waste/);
   assert.doesNotMatch(verdict(report(nodes(56, [1.9]))), /too short/);
+});
+
+test('where a job was seen in part, nothing wrong is said of that part only', () => {
+  const seen = /^Judged only what was seen: \d+ checks found nothing wrong; \d+ could not be made\.$/;
+  const said = (told: Material): string => verdict(report(told));
+  assert.match(said(nodes(600, [1.9, 1.9])), /^Nothing wrong found by \d+ checks/);
+  const damaged = nodes(600, [1.9, 1.9]);
+  damaged.unread = [{ node: 'c1', table: 'disk', file: 'disk.csv.zst', why: 'it is cut off', whole: true, lines: 0 }];
+  assert.match(said(damaged), seen);
+  // only the second half was recorded
+  const late = nodes(600, [1.9]);
+  assert.match(said({ ...late, job: { ...late.job, start: late.job.start - 600e6 } }), seen);
+  assert.ok(said(damaged).length <= 80, said(damaged));
+  const absent = nodes(600, [1.9, 1.9]);
+  assert.doesNotMatch(said({ ...absent, nodes: absent.nodes.slice(1) }), /^Nothing wrong/);
 });
 
 test('CPUs of a process count from its beginning, and not at all when it was too short', () => {

@@ -61,6 +61,10 @@ function writtenShare({ nodes, range }: Material, { lost_samples: lost }: Qualit
 /** Not "100 %" of what is not whole. */
 const wholePercent = (share: number): number => Math.floor(share * 100) / 100;
 
+/** Whether much of a job that lasted was not recorded. */
+export const isShort = ({ job_share: share = 1 }: QualityReport, wall: number, interval: number): boolean =>
+  wall > interval * 10 && share < MOST_OF_JOB;
+
 export function qualityOf(material: Material, nodes: readonly NodeReport[], wall: number): QualityReport {
   const agents = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [n.agent]));
   const { range } = material;
@@ -121,8 +125,8 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   // who starts a recording says when; the agent of a node should have been there all the time
   const isService = agents.some((a) => a.service === true);
   const behind = isService && material.range === undefined && recorded > 0 ? (first - material.job.start) / 1e6 : 0;
-  const lasting = wall > interval * 10 || behind > Math.max(LATE_SECONDS, interval * 2);
-  const short = lasting && (quality.job_share ?? 1) < MOST_OF_JOB;
+  const lasting = behind > Math.max(LATE_SECONDS, interval * 2);
+  const short = (lasting && (quality.job_share ?? 1) < MOST_OF_JOB) || isShort(quality, wall, interval);
   const absent = short && isService;
   const partly =
     unread.length + doubts.length + troubles.length > 0 || ((left > 0 || absent) && material.range === undefined);

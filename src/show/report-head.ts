@@ -5,6 +5,7 @@ import { isStepId } from '../jobs/of-job.ts';
 import { SHORT_JOB_SECONDS } from '../judge/findings/finding.ts';
 import { nodeList } from '../judge/node-list.ts';
 import type { Report } from '../judge/report.ts';
+import { isSeenInPart } from '../judge/seen.ts';
 import { count, figure, percent } from '../judge/words.ts';
 
 /** What stands above and below the tables in every form of the report. */
@@ -81,10 +82,10 @@ export function verdict(report: Report): string {
   return ended === undefined ? judged(report) : `${ended.text}. ${judged(report, ' else')}`;
 }
 
-function judged({ findings, checks, summary }: Report, else_ = ''): string {
+function judged(report: Report, else_ = ''): string {
+  const { findings, checks, summary } = report;
   const told = findings.filter((f) => f.severity !== 'info');
   const unmeasurable = checks.filter((c) => c.outcome === 'unmeasurable').length;
-  const blind = unmeasurable === 0 ? '' : `; ${count(unmeasurable, 'check')} could not be made`;
   const worst = told[0];
   if (worst !== undefined) {
     const more = told.length - 1;
@@ -92,7 +93,10 @@ function judged({ findings, checks, summary }: Report, else_ = ''): string {
   }
   const fine = checks.filter((c) => c.outcome === 'fine').length;
   const waste = summary.wall_seconds < SHORT_JOB_SECONDS ? '; too short to judge waste' : '';
-  return `Nothing${else_} wrong found by ${count(fine, 'check')}${waste}${blind}.`;
+  const blind = (checks: string): string => (unmeasurable === 0 ? '' : `; ${checks} could not be made`);
+  if (isSeenInPart(report))
+    return `Judged only what was seen: ${count(fine, 'check')} found nothing${else_} wrong${waste}${blind(figure(unmeasurable))}.`;
+  return `Nothing${else_} wrong found by ${count(fine, 'check')}${waste}${blind(count(unmeasurable, 'check'))}.`;
 }
 
 /** What recording cost and how complete it is. */
