@@ -110,7 +110,10 @@ test('the share of the CPU time that no record explains is told, why only when i
   const all = 'records explain all of the job’s CPU time (wait4)';
   assert.equal(words(100, 0), `1 process killed or still running; ${all}`);
   assert.equal(words(0.06, 0.18), `1 process killed or still running; ${left('11 ms (18 %)')}`);
-  assert.equal(words(0.002, 1, 0), left('2 ms (100 %)'));
+  // a large part of next to nothing is not worth a word
+  assert.equal(words(0.0016, 0.19), '1 process killed or still running');
+  assert.equal(words(0.01, 1, 0), undefined);
+  assert.equal(words(0.011, 1, 0), left('11 ms (100 %)'));
   assert.equal(words(1e7, 0.099), `1 process killed or still running; ${left('9.9 %')}`);
   assert.equal(
     words(100, 1, 0),

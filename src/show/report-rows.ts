@@ -189,8 +189,8 @@ export function recordWords({ records: r, summary }: Report): string | undefined
     parts.push(
       `sampling saw ${formatDuration(r.sampled_cpu_seconds)} of ${r.starts + r.samples === 1 ? 'its' : 'their'} CPU time`,
     );
-  if (r.unexplained === undefined) return parts.join(', ') || undefined;
-  const lost = r.unexplained * (summary.cpu_seconds ?? 0);
+  const lost = (r.unexplained ?? 0) * (summary.cpu_seconds ?? 0);
+  if (r.unexplained === undefined || (lost > 0 && lost <= CLOCK_TICK)) return parts.join(', ') || undefined;
   const why =
     lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE
       ? ''
@@ -202,6 +202,9 @@ export function recordWords({ records: r, summary }: Report): string | undefined
   const share = r.unexplained === 0 ? `records explain all ${whole}` : `no record explains ${some} ${whole}${why}`;
   return parts.length === 0 ? share : `${parts.join(', ')}; ${share}`;
 }
+
+/** What the kernel's clock cannot tell; the end of a process, which it cannot record itself, takes less. In seconds. */
+const CLOCK_TICK = 0.01;
 
 /** From here on CPU time that no process told of is worth a word about why. */
 const WORTH_SECONDS = 1;
