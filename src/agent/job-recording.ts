@@ -32,6 +32,7 @@ import { rememberProcesses } from './left-running.ts';
 import { processTotals } from './process-totals.ts';
 import { type SharedSources, WHOLE_NODE } from './shared-sources.ts';
 import type { Ticker } from './ticker.ts';
+import { totalsBefore } from './totals-before.ts';
 
 /** What all recordings of a service have in common. */
 export interface Common {
@@ -114,7 +115,7 @@ export function recordJob(
   });
   const processes = sources.find((kind) => kind.table.name === 'process')!;
   const remembered = rememberProcesses(processes, host);
-  const totals = processTotals(host, old !== undefined);
+  const totals = processTotals(host, old === undefined ? undefined : (totalsBefore(nodePath) ?? 'unknown'));
   const own = sources
     .filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind) && common.isWanted(kind.table.name))
     .map((kind) => (kind === processes ? totals.watch(remembered.kind) : kind));

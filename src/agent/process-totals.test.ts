@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { frozen } from '../../test/frozen.ts';
 import { processEndTable } from '../sources/process-records.ts';
@@ -8,6 +11,7 @@ import type { SourceKind } from '../sources/source.ts';
 import { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
 import { processTotals } from './process-totals.ts';
+import { type TotalsBefore, totalsBefore } from './totals-before.ts';
 
 const MEGABYTE = 2 ** 20;
 const SECOND = 1_000_000;
@@ -23,9 +27,9 @@ interface Row {
 }
 
 /** What an agent would read at its ticks. */
-function machine(t: TestContext, goesOn = false) {
+function machine(t: TestContext, before?: TotalsBefore | 'unknown') {
   const { host } = frozen(t, { '/proc/stat': `btime ${BOOT}\n`, '/proc/uptime': '' });
-  const totals = processTotals(host, goesOn);
+  const totals = processTotals(host, before);
   const at = (seconds: number): number => (BOOT + seconds) * SECOND;
   const reading = (table: Table) => {
     let rows: Row[] = [];
@@ -157,10 +161,38 @@ test('a pid that is used again is another process', (t) => {
   assert.deepEqual(now(10), [6000, 3]);
 });
 
-test('the next agent counts on from what it finds', (t) => {
-  const { sample, record, now } = machine(t, true);
+test('the next agent counts on from what it finds, if the one before has left no sum', (t) => {
+  const { sample, record, now } = machine(t, 'unknown');
   sample(20, '7', 9.5, 4000, 30);
   assert.deepEqual(now(20), [0, 30]);
   record(21, '7', 9.5, 20.7, 4_500_000, 30);
   assert.deepEqual(now(21), [500_000, 30]);
+});
+
+test('the next agent counts on from where the one before has come: what was used meanwhile is in the sum', (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-totals-'));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  const write = (name: string, text: string): void => fs.writeFileSync(path.join(folder, name), text);
+  assert.equal(totalsBefore(folder), undefined);
+  const at = (BOOT + 15) * SECOND;
+  const [total, torn] = [`${at},4100000,${40 * MEGABYTE},\n`, `${at + SECOND},41`];
+  write('process_total.csv', `time,cpu_us,peak_bytes,told_peak_bytes\n${at - SECOND},3000000,,\n${total}${torn}`);
+  const start = (BOOT + 9.5) * 1000;
+  const rows = [
+    `${at - SECOND},7,${start},"sh -c \n""x""",2900,0`,
+    `${at},7,${start},,3900,100`,
+    `${at},8,${start},,10`,
+  ];
+  write('process.csv', `time,pid,start,command,user_ms,system_ms\n${rows.join('\n')}`);
+  const left = totalsBefore(folder)!;
+  const processes = new Map([['7', { start, used_us: 4_000_000 }]]);
+  assert.deepEqual(left, { cpu_us: 4_100_000, peak_bytes: 40 * MEGABYTE, time: at, processes });
+  const sum = (pid: string, start: number, ms: number): number => {
+    const { sample, now } = machine(t, left);
+    sample(20, pid, start, ms, 30);
+    return now(20)[0];
+  };
+  assert.equal(sum('7', 9.5, 4500), 4_600_000, 'it was there');
+  assert.equal(sum('9', 16, 700), 4_800_000, 'it began when no agent was there');
+  assert.equal(sum('10', 3, 700), 4_100_000, 'it is older, and was counted with others');
 });

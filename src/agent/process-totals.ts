@@ -5,6 +5,7 @@ import { PEAK, SYSTEM, USER } from '../sources/process-table.ts';
 import type { Totals } from '../sources/scope.ts';
 import type { Source, SourceKind } from '../sources/source.ts';
 import type { Frame } from '../table/frame.ts';
+import type { TotalsBefore } from './totals-before.ts';
 
 /** So long one that has ended is kept: what is said of it comes by two ways, which may differ by a tick. */
 const KEPT_MICROSECONDS = 60e6;
@@ -39,17 +40,20 @@ export interface ProcessTotals extends Totals {
 }
 
 /**
- * Adds up what the processes of a job use, by samples and by what they record of themselves. `goesOn`: an agent before this
- * one has counted what the processes that live now have used; its rows stand, and the sum begins anew at 0.
+ * Adds up what the processes of a job use, by samples and by what they record of themselves. `before`: what an agent before
+ * this one had added up, which is gone on with; 'unknown': there was one, and what the processes that live now have used is
+ * in its rows.
  */
-export function processTotals(host: Host, goesOn: boolean): ProcessTotals {
+export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): ProcessTotals {
   const boot = bootMilliseconds(host);
   const known = new Map<string, Seen>();
-  let cpu = 0;
-  let peak = 0;
+  const left = before === 'unknown' ? undefined : before;
+  let cpu = left?.cpu_us ?? 0;
+  let peak = left?.peak_bytes ?? 0;
   let told = 0;
-  let first = goesOn;
+  let first = before !== undefined;
   let looked = 0;
+  for (const [pid, { start, used_us }] of left?.processes ?? []) seen(pid, start, 0).counted = used_us;
 
   /** `start` in epoch milliseconds; NaN: whoever has this pid now. */
   function seen(pid: string, start: number, time: number): Seen {
@@ -81,7 +85,8 @@ export function processTotals(host: Host, goesOn: boolean): ProcessTotals {
       const one = seen(texts[row * textWidth]!, Number(texts[row * textWidth + 1]), frame.time);
       const at = row * numberWidth;
       const used = (numbers[at + USER]! + numbers[at + SYSTEM]!) * 1000;
-      if (first && one.counted === 0) one.counted = used;
+      // one that began when no agent was there is new
+      if (first && one.counted === 0 && !(one.start * 1000 > (left?.time ?? LIVES))) one.counted = used;
       count(one, used, numbers[at + PEAK]!);
       one.shown = Math.max(one.shown, numbers[at + PEAK]! || 0);
       // it was alive a tick ago, when it was looked at last

@@ -74,7 +74,11 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   if (recorded !== undefined) found.push(recorded);
   const total = addedUp(material, node);
   const processes = total ?? seen ?? (hadNoProcesses(material, node) ? 0 : undefined);
-  if (processes !== undefined) found.push({ seconds: processes, source: 'processes' });
+  // the sum in a store does not tell which of them were recorded to their end
+  const { written = [], not_stored = [] } = node.agent ?? {};
+  const isMixed = total !== undefined && [...written, ...not_stored].includes('process_end');
+  if (processes !== undefined)
+    found.push({ seconds: processes, source: isMixed ? 'records and samples' : 'processes' });
   // of a part, what processes told at their end may be of earlier
   const told = total === undefined || material.range !== undefined ? recorded : found.at(-1);
   if (node.agent?.scope.members === 'node') {

@@ -46,6 +46,8 @@ export interface AgentRecord {
   written?: string[];
   /** It was brought back from a store, which has neither records of processes nor samples of short ones. */
   from_store?: true;
+  /** Then: tables of which rows were written, and which the store has not. */
+  not_stored?: string[];
   ticks: number;
   late_ticks: number;
   missed_ticks: number;

@@ -17,7 +17,7 @@ const SCRIPT = `
   work; work; work & work & wait; /bin/true; sleep 1.3; work`;
 
 interface Card {
-  nodes: { cpu_seconds: number; memory_peak_bytes: number }[];
+  nodes: { cpu_seconds: number; cpu_source: string; memory_peak_bytes: number }[];
 }
 
 test('a job of short processes without a cgroup: the store has what its recording has', {
@@ -74,6 +74,9 @@ test('a job of short processes without a cgroup: the store has what its recordin
     assert.ok(wanted.cpu_seconds > (id === '71' ? 0.1 : -1), `${wanted.cpu_seconds}`);
     const [a, b] = [wanted, found].map((one) => `${one.cpu_seconds} s, ${one.memory_peak_bytes} B`);
     const numbers = `${id}: ${a}; ${b}`;
+    // a store has the sum of both
+    assert.match(wanted.cpu_source, id === '71' ? /^records/ : /^processes$/);
+    assert.equal(found.cpu_source, id === '71' ? 'records and samples' : 'processes');
     // a process that was sampled when it had just ended has a clock tick more there than in its own record
     assert.ok(Math.abs(found.cpu_seconds - wanted.cpu_seconds) < 0.05 + 0.01 * wanted.cpu_seconds, numbers);
     assert.ok(Math.abs(found.memory_peak_bytes / wanted.memory_peak_bytes - 1) < 0.1, numbers);

@@ -46,7 +46,8 @@ export async function importStored(
       }
       const own = markers.filter((each) => each.node === node.name);
       if (own.length > 0) recording.table(node.name, markerBatch(marker.table, own), job.interval_seconds);
-      if (node.agent !== undefined) recording.agent({ ...node.agent, written, from_store: true });
+      const not_stored = (node.agent?.written ?? []).filter((table) => !written.includes(table));
+      if (node.agent !== undefined) recording.agent({ ...node.agent, written, from_store: true, not_stored });
     }
     const rows = recording.rows;
     return { recording: recording.finish(job), job: job.id, nodes: job.nodes, rows, notes: [] };
