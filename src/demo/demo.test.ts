@@ -133,6 +133,28 @@ test('counters never go back, and CPU time adds up to all CPUs', async (t) => {
   assert.equal(grown('busy_ms') + grown('idle_ms') + grown('iowait_ms'), 299 * 128 * 1000);
 });
 
+test('the same job at every interval: who looks less often sees some of the same rows', async (t) => {
+  const size = { nodes: 1, gpus: 2, seconds: 600 };
+  const at = async (interval: number) =>
+    openRecording(await writeDemo({ folder: folder(t), ...size, interval })).nodes[0]!;
+  const often = await at(1);
+  for (const interval of [10, 60]) {
+    const seldom = await at(interval);
+    for (const table of [...COUNTED, 'process', 'gpu_process']) {
+      const [all, some] = [often, seldom].map((node) => readTable(node, table));
+      // processes are looked at every ten seconds
+      const stride = COUNTED.includes(table) ? interval : interval / 10;
+      for (let s = 0; s + 1 < all!.series.length; s++)
+        for (const name of all!.numbers.keys())
+          assert.deepEqual(
+            column(some!, name, s),
+            column(all!, name, s).filter((_, i) => i % stride === 0),
+            `${table}.${name} every ${interval} s`,
+          );
+    }
+  }
+});
+
 test('phases follow each other without a gap, and every mark has its own moment', async (t) => {
   const { stretches } = tell(7200, 8, 8);
   assert.equal(stretches[0]!.start, 0);

@@ -35,6 +35,8 @@ const DEFAULTS: DemoSize = { nodes: 8, gpus: 8, seconds: 7200, interval: 1 };
 const PROCESS_SECONDS = 10;
 /** So many ticks are made before anybody else gets a turn. */
 const STRIDE = 300;
+/** The job goes on in steps of no more than a second, however seldom it is looked at: so all intervals show the same job. */
+const STEP_SECONDS = 1;
 
 /** The size of a demo, checked; what is not given is as in the documentation. */
 export function demoSize(options: Partial<DemoSize>): DemoSize {
@@ -89,8 +91,16 @@ export async function writeDemo(options: DemoOptions): Promise<string> {
 interface Stream extends Filler {
   frame: Frame;
   writer: TableWriter;
-  /** Ticks from one sample to the next. */
-  stride: number;
+  /** Steps of the job from one row to the next, and from one that is written to the next. */
+  made: number;
+  written: number;
+}
+
+/** The largest part of `whole` that it is a multiple of, and that is not above `most`. */
+function partOf(whole: number, most: number): number {
+  let part = Math.min(whole, Math.max(1, Math.round(most)));
+  while (whole % part !== 0) part--;
+  return part;
 }
 
 async function writeNode(
@@ -105,43 +115,48 @@ async function writeNode(
   const folder = path.join(recording, nodeFolder(nodeName(node)));
   fs.mkdirSync(folder, { mode: 0o700 });
   const { interval } = size;
-  const state = machine(story, seed, node, interval);
+  const steps = Math.ceil(interval / STEP_SECONDS);
+  const step = interval / steps;
+  const state = machine(story, seed, node, step);
   const cards = cardsOf(story, seed, node, size.gpus);
-  const stride = Math.max(1, Math.round(PROCESS_SECONDS / interval));
+  const stride = Math.max(1, Math.round(PROCESS_SECONDS / interval)) * steps;
+  const made = partOf(stride, PROCESS_SECONDS / step);
   const leak = node === story.cast.leak;
   const often: Filler[] = [
-    ...(size.gpus > 0 ? [cardFiller(cards, story, node, interval)] : []),
-    ...hostTables(state, seed, node, interval),
-    powerFiller(state, cards, seed, node, interval),
-    cgroupFiller(state, seed, node, interval),
+    ...(size.gpus > 0 ? [cardFiller(cards, story, node, step)] : []),
+    ...hostTables(state, seed, node, step),
+    powerFiller(state, cards, seed, node, step),
+    cgroupFiller(state, seed, node, step),
   ];
-  const seldom = processFillers(state, cards, { seed, node, leak, start: START, interval, every: stride * interval });
+  const seldom = processFillers(state, cards, { seed, node, leak, start: START, every: made * step });
   // what is sealed at once need not be rolled
   const options = live ? {} : { rollSeconds: Number.POSITIVE_INFINITY, rollBytes: Number.POSITIVE_INFINITY };
-  const open = (filler: Filler, every: number): Stream => ({
+  const open = (filler: Filler, made: number, written: number): Stream => ({
     ...filler,
     frame: new Frame(filler.table),
     writer: new TableWriter(folder, filler.table, options),
-    stride: every,
+    made,
+    written,
   });
-  const streams = [...often.map((f) => open(f, 1)), ...seldom.map((f) => open(f, stride))];
+  const streams = [...often.map((f) => open(f, 1, steps)), ...seldom.map((f) => open(f, made, stride))];
 
   const clock = noise(seed, 'clock', node);
   const ticks = Math.round(size.seconds / interval);
   for (let tick = 0; tick < ticks; tick++) {
-    const second = tick * interval;
-    state.advance(second);
     // an agent wakes a little after its tick
     const late =
       tick === 0
         ? 0
         : Math.round(180 + Math.abs(clock.normal()) * 140 + (clock.uniform() < 0.01 ? 2500 * clock.uniform() : 0));
-    const time = START + Math.round(second * 1e6) + late;
-    for (const stream of streams) {
-      if (tick % stream.stride !== 0) continue;
-      stream.frame.clear(time);
-      stream.fill(stream.frame, second);
-      stream.writer.append(stream.frame);
+    const time = START + Math.round(tick * interval * 1e6) + late;
+    for (let at = tick === 0 ? 0 : (tick - 1) * steps + 1; at <= tick * steps; at++) {
+      state.advance(at * step);
+      for (const stream of streams) {
+        if (at % stream.made !== 0) continue;
+        stream.frame.clear(time);
+        stream.fill(stream.frame, at * step);
+        if (at % stream.written === 0) stream.writer.append(stream.frame);
+      }
     }
     if ((tick + 1) % STRIDE === 0 || tick + 1 === ticks) {
       progress(((tick % STRIDE) + 1) * (size.gpus * 15 + 60));
@@ -156,7 +171,7 @@ async function writeNode(
       throw new Fault(`cannot write ${writer.file}: ${writer.trouble.why}`, { hint: 'choose another place with -o' });
     written += writer.bytesWritten;
   }
-  const tables = streams.map((s) => listed(s.table, s.stride === 1 ? undefined : s.stride * interval));
+  const tables = streams.map((s) => listed(s.table, s.written === steps ? undefined : s.written * step));
   replaceJson(path.join(folder, 'agent.json'), agentFacts(size, node, tables, written));
 }
 

@@ -88,7 +88,7 @@ interface Process {
 export function processFillers(
   machine: Machine,
   cards: readonly Card[],
-  options: { seed: number; node: number; leak: boolean; start: number; interval: number; every: number },
+  options: { seed: number; node: number; leak: boolean; start: number; every: number },
 ): Filler[] {
   const n = noise(options.seed, 'process', options.node);
   const root = 40_000 + Math.floor(n.uniform() * 20_000);
