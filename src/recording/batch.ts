@@ -4,6 +4,15 @@ import type { Column, Table } from '../table/table.ts';
 export interface TextColumn {
   codes: Uint32Array;
   values: string[];
+  /** The same texts as bytes, where they are at hand: whoever writes them needs no strings. */
+  bytes?: TextBytes;
+}
+
+/** Texts as UTF-8, one behind the other. */
+export interface TextBytes {
+  bytes: Buffer;
+  /** Where each begins; one more entry ends the last. */
+  starts: Uint32Array;
 }
 
 /** Rows of one table of one node as columns, sorted by keys and time. NaN = missing, '' = missing text. */

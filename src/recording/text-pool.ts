@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { crc32 } from 'node:zlib';
+import type { TextBytes } from './batch.ts';
 
 /** Bytes from which on a call into native code pays. */
 const LONG = 64;
@@ -51,6 +52,12 @@ export class TextPool {
     for (let i = 0; i < this.size; i++)
       values[i] = all?.slice(ends[i], ends[i + 1]) ?? used.toString('utf8', ends[i], ends[i + 1]);
     return values;
+  }
+
+  /** The same without strings. */
+  packed(): TextBytes {
+    const starts = this.ends.subarray(0, this.size + 1);
+    return { bytes: this.bytes.subarray(0, starts[this.size]), starts };
   }
 
   private equals(code: number, bytes: Uint8Array, from: number, to: number): boolean {

@@ -1,12 +1,14 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { TarReader } from './tar.ts';
 
 /** A job's files may have so many bytes, unpacked; the largest known has 70 MB. */
 const MOST_BYTES = 2 ** 30;
+const PIECE = 1 << 20;
+/** What most jobs have, unpacked. */
+const UNPACKED_PIECE = 1 << 23;
 export const METADATA = 'job_metadata';
 /** Of a job that has not ended. */
 const RUNNING = `${METADATA}.tmp`;
@@ -105,36 +107,53 @@ async function readArchive(archive: string, mostBytes: number): Promise<Map<stri
   const tar = new TarReader({ archive, wanted: isWanted, mostBytes });
   let total = 0;
   const take = (bytes: Buffer): void => {
+    tar.push(bytes);
     total += bytes.length;
     // headers and padding come on top of what the members claim
     if (total > mostBytes * 2) throw tooLarge(archive, mostBytes);
-    tar.push(bytes);
   };
-  const all = async (pieces: AsyncIterable<Buffer>): Promise<void> => {
-    for await (const piece of pieces) take(piece);
-  };
-  // asked first: a stream that nobody reads from would go on alone
-  const packed = isGzip(archive);
-  const source = fs.createReadStream(archive, { highWaterMark: 1 << 20 });
+  const file = fs.openSync(archive, 'r');
   try {
-    if (packed) await pipeline(source, createGunzip({ chunkSize: 1 << 20 }), all);
-    else await pipeline(source, all);
+    const first = nextPiece(file);
+    if (first.length === 0) throw new Fault(`${archive} cannot be imported: it is empty`);
+    const packed = first[0] === 0x1f && first[1] === 0x8b;
+    if (packed) await unpack(first, () => nextPiece(file), take);
+    else for (let piece = first; piece.length > 0; piece = nextPiece(file)) take(piece);
     tar.end();
   } catch (error) {
     throw unpackFault(archive, error);
+  } finally {
+    fs.closeSync(file);
   }
   return tar.files;
 }
 
-function isGzip(file: string): boolean {
-  const fd = fs.openSync(file, 'r');
-  try {
-    const head = Buffer.alloc(2);
-    if (fs.readSync(fd, head, 0, 2, 0) < 2) throw new Fault(`${file} cannot be imported: it is empty`);
-    return head[0] === 0x1f && head[1] === 0x8b;
-  } finally {
-    fs.closeSync(fd);
-  }
+/** Empty when there is no more. */
+function nextPiece(file: number): Buffer {
+  const piece = Buffer.allocUnsafeSlow(PIECE);
+  return piece.subarray(0, fs.readSync(file, piece));
+}
+
+/** A thread of its own unpacks: the archives of most jobs at once, whatever this one does meanwhile. */
+function unpack(first: Buffer, next: () => Buffer, take: (bytes: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const unpacked = createGunzip({ chunkSize: UNPACKED_PIECE });
+    const attempt = (what: () => void): void => {
+      try {
+        what();
+      } catch (error) {
+        unpacked.destroy(error as Error);
+      }
+    };
+    const feed = (piece: Buffer): void => {
+      if (piece.length === 0) unpacked.end();
+      else unpacked.write(piece, (error) => error ?? attempt(() => feed(next())));
+    };
+    unpacked.on('data', (bytes: Buffer) => attempt(() => take(bytes)));
+    unpacked.on('end', resolve);
+    unpacked.on('error', reject);
+    feed(first);
+  });
 }
 
 function unpackFault(archive: string, error: unknown): unknown {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { cellMeaning } from './cell-text.ts';
+import * as fc from 'fast-check';
+import { TextPool } from '../../recording/text-pool.ts';
+import { cellMeaning, cellMeanings } from './cell-text.ts';
 
 test('a backslash escapes a comma, a backslash and control characters; before anything else it is only that', () => {
   const cases: [cell: string, meant: string][] = [
@@ -30,4 +32,19 @@ test('a text takes the room of its characters, however many commas were escaped 
   const taken = process.memoryUsage().heapUsed - before;
   const characters = meant.reduce((sum, { length }) => sum + length, 0);
   assert.ok(taken < 5 * characters, `${taken} bytes for ${characters} characters`);
+});
+
+test('cells mean the same as bytes and as strings', () => {
+  const piece = fc.constantFrom('a', 'ü', ',', '\\,', '\\', '\\\\', '\\n', '$', "'", '\0ff', "$'");
+  const cell = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''));
+  fc.assert(
+    fc.property(fc.array(cell, { maxLength: 8 }), (cells) => {
+      const pool = new TextPool();
+      for (const each of cells) pool.codeOf(each);
+      const { bytes, starts } = cellMeanings(pool.packed());
+      const found = Array.from({ length: pool.size }, (_, i) => bytes.toString('utf8', starts[i], starts[i + 1]));
+      assert.deepEqual(found, pool.values().map(cellMeaning));
+    }),
+    { numRuns: 500 },
+  );
 });

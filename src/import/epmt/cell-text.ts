@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { textOf } from '../../base/byte-text.ts';
+import type { TextBytes } from '../../recording/batch.ts';
 
+const DOLLAR = 36;
+const APOSTROPHE = 39;
 const BACKSLASH = 92;
 const QUOTE = 34;
 
@@ -8,6 +11,9 @@ const ODD = /[\\\0]|^\$'/;
 const OTHERWISE_ODD = /\\[^,]|\0|^\$'/;
 const ESCAPED = /\\([abfnrtv\\,])/g;
 const CONTROL: Record<string, string> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
+/** By what stands behind a backslash, the byte that both mean; 0: the backslash is only that. */
+const MEANING = new Uint8Array(256);
+for (const behind of ',\\abfnrtv') MEANING[behind.charCodeAt(0)] = (CONTROL[behind] ?? behind).charCodeAt(0);
 /** A byte that is no UTF-8, between `repaired` and `cellMeaning`: no argument has a NUL. */
 const STRAY = /\0([0-9a-f]{2})/g;
 
@@ -23,6 +29,53 @@ export function cellMeaning(cell: string): string {
   if (!meant.includes('\0') && !meant.startsWith("$'")) return meant;
   const parts = meant.split(STRAY);
   return textOf(Buffer.concat(parts.map((part, i) => Buffer.from(part, i % 2 === 1 ? 'hex' : 'utf8'))));
+}
+
+/** What cells mean, without making a string of each. */
+export function cellMeanings(cells: TextBytes): TextBytes {
+  const { bytes, starts } = cells;
+  if (bytes.includes(0) || beginsQuoted(cells)) return cellByCell(cells);
+  let backslash = bytes.indexOf(BACKSLASH);
+  if (backslash < 0) return cells;
+  // an escape is longer than what it means
+  const out = Buffer.allocUnsafeSlow(bytes.length);
+  const meant = new Uint32Array(starts.length);
+  let at = 0;
+  for (let i = 0; i + 1 < starts.length; i++) {
+    let from = starts[i]!;
+    const to = starts[i + 1]!;
+    while (backslash >= 0 && backslash < to) {
+      const means = backslash + 1 < to ? MEANING[bytes[backslash + 1]!]! : 0;
+      let next = backslash + 1;
+      if (means !== 0) {
+        at += bytes.copy(out, at, from, backslash);
+        out[at++] = means;
+        from = ++next;
+      }
+      backslash = bytes.indexOf(BACKSLASH, next);
+    }
+    at += bytes.copy(out, at, from, to);
+    meant[i + 1] = at;
+  }
+  return { bytes: out.subarray(0, at), starts: meant };
+}
+
+function beginsQuoted({ bytes, starts }: TextBytes): boolean {
+  for (let i = 0; i + 1 < starts.length; i++) {
+    const at = starts[i]!;
+    if (bytes[at] === DOLLAR && bytes[at + 1] === APOSTROPHE) return true;
+  }
+  return false;
+}
+
+function cellByCell({ bytes, starts }: TextBytes): TextBytes {
+  const meant = new Uint32Array(starts.length);
+  const all = Array.from(meant.subarray(1), (_, i) => {
+    const text = Buffer.from(cellMeaning(bytes.toString('utf8', starts[i], starts[i + 1])));
+    meant[i + 1] = meant[i]! + text.length;
+    return text;
+  });
+  return { bytes: Buffer.concat(all), starts: meant };
 }
 
 /** A cell of a TSV file as a CSV file would hold it: there a backslash is only that. Of doubled quotes one is meant. */

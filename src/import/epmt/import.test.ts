@@ -343,6 +343,34 @@ test('one that cannot be imported does not keep the others back, and leaves noth
   assert.deepEqual(fs.readdirSync(out).sort(), ['tacho-..-..-etc-4', 'tacho-1']);
 });
 
+test('of archives that cannot be read, each is refused for its own reason, and the next is imported', async (t) => {
+  const folder = temporaryFolder(t);
+  const whole = tgzOf([metadata(), csv([madeProcess(8)])]);
+  const write = (name: string, bytes: Buffer): string => {
+    fs.writeFileSync(path.join(folder, name), bytes);
+    return path.join(folder, name);
+  };
+  const inputs = [
+    write('cut.tgz', whole.subarray(0, whole.length - 10)),
+    write('empty.tgz', Buffer.alloc(0)),
+    path.join(folder, 'missing.tgz'),
+    write('whole.tgz', whole),
+  ];
+  const { imported: done, refused } = await importEpmt(inputs, { folder: path.join(folder, 'out') });
+  assert.deepEqual(
+    refused.map(({ input, fault }) => [path.basename(input), /cut off|is empty|no such file/.exec(fault.message)?.[0]]),
+    [
+      ['cut.tgz', 'cut off'],
+      ['empty.tgz', 'is empty'],
+      ['missing.tgz', 'no such file'],
+    ],
+  );
+  assert.deepEqual(
+    done.map(({ input, processes }) => [path.basename(input), processes]),
+    [['whole.tgz', 1]],
+  );
+});
+
 test('another run of a job, another user and ids that make the same name are jobs of their own', async (t) => {
   const folder = temporaryFolder(t);
   const out = path.join(folder, 'out');

@@ -1,24 +1,10 @@
 import * as fs from 'node:fs';
 import { code, Fault, reason } from '../../base/fault.ts';
-import { count } from '../../base/figure.ts';
 import { makeFolder } from '../../base/folder.ts';
-import { nodeFolder } from '../../recording/node-folder.ts';
-import type { Note } from '../../sources/host.ts';
-import { type DataFile, listInputs, METADATA, readJobFiles } from './archive.ts';
-import { checkRows } from './check-rows.ts';
-import { readCsv } from './csv.ts';
-import { jobOf } from './job.ts';
-import { checkTimes, jobTimes } from './job-times.ts';
-import { endlessLine } from './lines.ts';
-import type { Metadata } from './metadata.ts';
-import { readMetadata } from './metadata.ts';
-import { ProcessRows } from './rows.ts';
-import { MISLABELLED, metricsOf, tablesOf } from './tables.ts';
-import { readTsv, readTsvHeader } from './tsv.ts';
-import { type Doubt, type ImportedNode, placeOf, writeRecording } from './write.ts';
+import { type JobFiles, listInputs, readJobFiles } from './archive.ts';
 
-/** What a file system takes. */
-const LONGEST_NAME = 255;
+/** The next archive is unpacked while a job is imported, unless it may take much memory. */
+const LARGEST_AHEAD = 16 << 20;
 
 export interface ImportOptions {
   /** Where the recordings go, each as tacho-<job id>. */
@@ -54,11 +40,19 @@ export async function importEpmt(
   const imported: Imported[] = [];
   const refused: Refused[] = [];
   const made = place(options.folder);
+  const all = listInputs(inputs);
+  let ahead = readAhead(all[0]);
+  // the rest of the program is loaded meanwhile
+  const { importJob } = await import('./import-job.ts');
   try {
-    for (const input of listInputs(inputs)) {
+    for (const [i, input] of all.entries()) {
       options.signal?.throwIfAborted();
       try {
-        imported.push(await importJob(input, options));
+        const reading = ahead ?? readJobFiles(input);
+        ahead = undefined;
+        const files = await reading;
+        ahead = readAhead(all[i + 1]);
+        imported.push(await importJob(files, options));
       } catch (error) {
         refused.push({ input, fault: faultOf(input, error) });
       }
@@ -68,6 +62,25 @@ export async function importEpmt(
     if (imported.length === 0) removeEmpty(made);
   }
   return { imported, refused };
+}
+
+/** Undefined: it is to be read when its turn comes. */
+function readAhead(input: string | undefined): Promise<JobFiles> | undefined {
+  if (input === undefined || !isSmallFile(input)) return undefined;
+  const files = readJobFiles(input);
+  // whoever waits for it is told
+  files.catch(() => {});
+  return files;
+}
+
+function isSmallFile(file: string): boolean {
+  try {
+    const stat = fs.statSync(file);
+    return stat.isFile() && stat.size <= LARGEST_AHEAD;
+  } catch {
+    // whoever reads it says why that fails
+    return false;
+  }
 }
 
 /** Returns the folders that it had to make, the innermost first. */
@@ -89,165 +102,6 @@ function removeEmpty(folders: readonly string[]): void {
       throw error;
     }
   }
-}
-
-async function importJob(input: string, options: ImportOptions): Promise<Imported> {
-  const files = await readJobFiles(input);
-  const metadata = readMetadata(files.metadata, input);
-  if (files.data.length === 0) {
-    throw new Fault(`${input} cannot be imported: it describes job ${metadata.id} and holds no data of its processes`, {
-      hint: 'the files of papiex (*-papiex*.csv or .tsv) are missing: was it staged before they were written?',
-    });
-  }
-  const rows = readData(files.data, input);
-  const times = jobTimes(metadata, rows, options.env ?? process.env);
-  if (times.stop < times.start) throw new Fault(`${input} cannot be imported: the job ended before it began`);
-  const { id, user } = metadata;
-  const place = (): string => {
-    const { target, there } = placeOf(options.folder, { id, start: times.start, user });
-    if (!there) return target;
-    throw new Fault(`${input} was not imported: job ${id} is there already, as ${target}`, {
-      hint: 'choose another folder with -o, or move that one away',
-    });
-  };
-  place();
-  let outside: number;
-  try {
-    outside = checkTimes(rows, times);
-  } catch (error) {
-    throw within(input, error);
-  }
-  const notes = times.note === undefined ? [] : [times.note];
-  const doubts = doubtsOf(files.data);
-  for (const { where, why } of doubts.values()) notes.push(`${where}: ${why}`);
-  if (outside > 0) notes.push(`${count(outside, 'process', 'processes')} ran before the job began or after it ended`);
-  if (rows.processes === 0) notes.push('no process was recorded');
-  if (rows.empty > 0)
-    notes.push(`${rows.empty} ${rows.empty === 1 ? 'number is' : 'numbers are'} empty in the data, and missing`);
-  let nodes: ImportedNode[];
-  try {
-    nodes = nodesOf(rows, metadata, notes, doubts);
-  } catch (error) {
-    throw within(input, error);
-  }
-  const twins = rows.processes - nodes.reduce((sum, node) => sum + node.processes.rows, 0);
-  if (twins > 0)
-    notes.push(
-      `${count(twins, 'process was', 'processes were')} there twice, equal in everything; each was taken once`,
-    );
-  const job = await jobOf(
-    metadata,
-    times,
-    nodes.map((node) => node.name),
-    rows,
-  );
-  return {
-    input,
-    recording: writeRecording(place, job, nodes, input),
-    job: job.id,
-    nodes: job.nodes,
-    processes: nodes.reduce((sum, node) => sum + node.processes.rows, 0),
-    threads: nodes.reduce((sum, node) => sum + node.threads.rows, 0),
-    notes,
-  };
-}
-
-function readData(data: readonly { name: string; bytes: Buffer }[], input: string): ProcessRows {
-  const rows = new ProcessRows();
-  const headers = new Map(data.filter(({ name }) => isHeader(name)).map((file) => [file.name, file]));
-  try {
-    for (const file of data) {
-      if (isHeader(file.name)) continue;
-      if (file.name.endsWith('.csv')) readCsv(file, rows);
-      else {
-        const name = file.name.replace(/\.tsv$/, '-header.tsv');
-        const header = headers.get(name);
-        if (header === undefined) throw new Fault(`${file.name} has no header: ${name} is missing`);
-        readTsv(file, readTsvHeader(header), rows);
-      }
-    }
-    checkRows(rows);
-  } catch (error) {
-    throw within(input, error);
-  }
-  return rows;
-}
-
-const isHeader = (name: string): boolean => name.endsWith('-header.tsv');
-
-/** By file: what somebody should know of its last line. One of a header that is cut off lacks columns. */
-function doubtsOf(data: readonly DataFile[]): Map<string, Doubt> {
-  const doubts = new Map<string, Doubt>();
-  for (const { name, bytes } of data) {
-    const line = isHeader(name) ? undefined : endlessLine(bytes);
-    if (line === undefined) continue;
-    doubts.set(name, { where: `${name}, line ${line}`, why: 'it has no end, and may have been cut off' });
-  }
-  return doubts;
-}
-
-/** One node for each host that the processes name; what names none ran where the job was started. */
-function nodesOf(
-  rows: ProcessRows,
-  metadata: Metadata,
-  notes: string[],
-  doubts: ReadonlyMap<string, Doubt>,
-): ImportedNode[] {
-  const { codes } = rows.texts.get('hostname')!;
-  const hosts = rows.values('hostname');
-  const { environment: env, hostname } = metadata;
-  hosts[0] = hostname || env.HOSTNAME || env.SLURMD_NODENAME || 'unknown';
-  const chosen = new Map<string, number[]>();
-  /** By file, the host of its last process. */
-  const last = new Map<string, string>();
-  for (let p = 0; p < rows.processes; p++) {
-    const host = hosts[codes[p]!]!;
-    if (doubts.size > 0) last.set(rows.files[rows.file[p]!]!, host);
-    const list = chosen.get(host);
-    if (list === undefined) chosen.set(host, [p]);
-    else list.push(p);
-  }
-  if (chosen.size === 0) chosen.set(hosts[0], []);
-  for (const [host, [first]] of chosen) {
-    if (Buffer.byteLength(nodeFolder(host)) <= LONGEST_NAME) continue;
-    throw new Fault(
-      `${first === undefined ? METADATA : rows.where(first)}: no host has a name of ${host.length} characters`,
-    );
-  }
-  const [some] = chosen.keys();
-  const metrics = metricsOf(rows);
-  const mislabelled = MISLABELLED.filter((column) => rows.numbers.has(column));
-  const missing: Note[] = [];
-  if (mislabelled.length > 0) {
-    const why = 'papiex writes other values under these names; what it calls starttime is here as vsize';
-    missing.push({ table: 'process_end', what: mislabelled.join(', '), why });
-  }
-  for (const [column, wrong] of metrics.impossible) {
-    missing.push({
-      table: 'thread_end',
-      what: column,
-      why: `${count(wrong, 'value')} cannot be (below 0, or too large)`,
-    });
-    notes.push(`${column}: ${count(wrong, 'value was', 'values were')} left out: below 0, or too large`);
-  }
-  return [...chosen].map(
-    ([name, processes]): ImportedNode => ({
-      name,
-      ...tablesOf(rows, metrics, Uint32Array.from(processes)),
-      notes: missing,
-      doubts: [...doubts].filter(([file]) => (last.get(file) ?? some) === name).map(([, doubt]) => doubt),
-    }),
-  );
-}
-
-/** The fault of a file names the archive that it is in. */
-function within(input: string, error: unknown): unknown {
-  if (!(error instanceof Fault)) return error;
-  const { hint } = error;
-  return new Fault(`${input} cannot be imported: ${error.message}`, {
-    cause: error,
-    ...(hint === undefined ? {} : { hint }),
-  });
 }
 
 const faultOf = (input: string, error: unknown): Fault =>

@@ -1,5 +1,6 @@
+import type { TextBytes } from '../../recording/batch.ts';
 import { TextPool } from '../../recording/text-pool.ts';
-import { cellMeaning } from './cell-text.ts';
+import { cellMeaning, cellMeanings } from './cell-text.ts';
 
 /** Columns of a file that hold text, and those that describe the process, not its threads. */
 export const TEXTS: readonly string[] = ['tags', 'hostname', 'exename', 'path', 'args'];
@@ -103,6 +104,11 @@ export class ProcessRows {
       this.made.set(name, values);
     }
     return values;
+  }
+
+  /** The same without strings. */
+  textBytes(name: string): TextBytes {
+    return cellMeanings(this.texts.get(name)!.pool.packed());
   }
 
   /** "perftools.org-papiex-6477-0.csv, line 2" */

@@ -1,4 +1,4 @@
-import type { Batch, TextColumn } from '../../recording/batch.ts';
+import type { Batch, TextBytes, TextColumn } from '../../recording/batch.ts';
 import { PERF_EVENTS } from '../../sources/perf-events.ts';
 import { processEndTable, threadEndTable } from '../../sources/process-records.ts';
 import { type Column, counter, gauge, type Table } from '../../table/table.ts';
@@ -76,8 +76,7 @@ export function tablesOf(
   ]);
   if (rows.numbers.has('mpirank')) texts.set('rank', ranks(rows, order));
   for (const name of TEXTS) {
-    if (name !== 'hostname')
-      texts.set(name, { codes: pickCodes(rows.texts.get(name)!.codes, order), values: rows.values(name) });
+    if (name !== 'hostname') texts.set(name, textsOf(rows, name, order));
   }
   const processes = batch(processEndTable, identity.end, process, texts);
   if (single && ownIds(rows, threads, identity.pid)) {
@@ -305,16 +304,57 @@ function describe(name: string): Column {
   return event === undefined ? counter(name, 'count', 'As papiex counted it.') : counter(name, event.unit, event.help);
 }
 
-/** Neighbours that are equal share their text. */
+/** Who writes them needs no strings: those are made for who asks. */
+function textsOf(rows: ProcessRows, name: string, order: Uint32Array): TextColumn {
+  return {
+    codes: pickCodes(rows.texts.get(name)!.codes, order),
+    bytes: rows.textBytes(name),
+    get values() {
+      return rows.values(name);
+    },
+  };
+}
+
+/** Digits of the largest whole number that is exact. */
+const MOST_DIGITS = 16;
+
+/** Whole numbers from 0 on, in decimals. Neighbours that are equal share their text. */
 function numbersAsTexts(values: Float64Array): TextColumn {
   const codes = new Uint32Array(values.length);
-  const texts: string[] = [];
+  const starts = new Uint32Array(values.length + 1);
+  const bytes = Buffer.allocUnsafeSlow(values.length * MOST_DIGITS);
+  let count = 0;
+  let at = 0;
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
-    if (i === 0 || value !== values[i - 1]) texts.push(Number.isNaN(value) ? '' : String(value));
-    codes[i] = texts.length - 1;
+    if (i === 0 || value !== values[i - 1]) {
+      at = writeDigits(bytes, at, value);
+      starts[++count] = at;
+    }
+    codes[i] = count - 1;
   }
-  return { codes, values: texts };
+  const texts: TextBytes = { bytes: bytes.subarray(0, at), starts: starts.subarray(0, count + 1) };
+  return {
+    codes,
+    bytes: texts,
+    get values() {
+      return Array.from(texts.starts.subarray(1), (end, i) => texts.bytes.toString('latin1', texts.starts[i], end));
+    },
+  };
+}
+
+/** Returns where they end; a number that is missing has none. */
+function writeDigits(bytes: Buffer, from: number, value: number): number {
+  if (Number.isNaN(value)) return from;
+  let end = from + 1;
+  for (let power = 10; power <= value; power *= 10) end++;
+  let rest = value;
+  for (let at = end - 1; at >= from; at--) {
+    const next = Math.floor(rest / 10);
+    bytes[at] = 48 + (rest - next * 10);
+    rest = next;
+  }
+  return end;
 }
 
 // one function for both would have to ask each time

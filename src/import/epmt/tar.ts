@@ -60,7 +60,7 @@ export class TarReader {
         if (this.headerLength === BLOCK) this.begin();
       } else if (member.left > 0) {
         const count = Math.min(member.left, bytes.length - at);
-        if (member.use !== 'skip') member.length += bytes.copy(roomFor(member, count), member.length, at, at + count);
+        if (member.use !== 'skip') keep(member, bytes.subarray(at, at + count));
         member.left -= count;
         at += count;
       } else {
@@ -195,6 +195,13 @@ export class TarReader {
   private fault(what: string): Fault {
     return new Fault(`${this.options.archive} cannot be imported: ${what}`);
   }
+}
+
+/** Bytes that came whole are kept as they are. */
+function keep(member: Member, bytes: Buffer): void {
+  if (bytes.length === member.left && member.length === 0) member.bytes = bytes;
+  else bytes.copy(roomFor(member, bytes.length), member.length);
+  member.length += bytes.length;
 }
 
 /** A claim is no reason to take all of the memory at once: only what came so far, and as much again. */

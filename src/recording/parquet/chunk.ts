@@ -1,14 +1,7 @@
 import { constants, crc32, zstdCompressSync } from 'node:zlib';
-import {
-  Bytes,
-  bitWidth,
-  deltaInt64,
-  plainDouble,
-  plainInt64,
-  plainTexts,
-  runsAndBits,
-  splitDouble,
-} from './encode.ts';
+import type { TextBytes } from '../batch.ts';
+import { dictionaryTexts } from './dictionary-texts.ts';
+import { Bytes, bitWidth, deltaInt64, plainDouble, plainInt64, runsAndBits, splitDouble } from './encode.ts';
 import { Encoding, PageType } from './format.ts';
 import { encodeStruct, i32, struct, writeVarint } from './thrift.ts';
 
@@ -37,6 +30,9 @@ const PAGE_ROWS = 131_072;
 const SAMPLE_ROWS = 8192;
 const LARGEST_DICTIONARY = 1 << 16;
 const scratch = new Bytes();
+/** Of a text, instead of its place in a dictionary. */
+const UNSEEN = -1;
+const MISSING = -2;
 
 /** Values without the missing ones, and how many come before each page. */
 interface Dense {
@@ -94,48 +90,45 @@ export function numberChunk(column: Float64Array, type: 'int' | 'float', optiona
 }
 
 /** Texts as a dictionary; '' is null when the column is optional. */
-export function textChunk(codes: Uint32Array, texts: readonly string[], optional: boolean, quick = false): Chunk {
-  const used: string[] = [];
-  const place = new Int32Array(texts.length).fill(-1);
+export function textChunk(
+  codes: Uint32Array,
+  values: readonly string[] | TextBytes,
+  optional: boolean,
+  quick = false,
+): Chunk {
+  const texts = dictionaryTexts(values);
+  const used = new Uint32Array(Math.min(codes.length, texts.count));
+  const place = new Int32Array(texts.count).fill(UNSEEN);
   const indexes = new Uint32Array(codes.length);
   const present = new Uint8Array(codes.length);
+  let distinct = 0;
   let count = 0;
   for (let i = 0; i < codes.length; i++) {
     const code = codes[i]!;
-    if (optional && texts[code] === '') continue;
-    if (place[code]! < 0) place[code] = used.push(texts[code]!) - 1;
+    let index = place[code]!;
+    if (index === UNSEEN) {
+      index = optional && texts.isEmpty(code) ? MISSING : distinct;
+      if (index !== MISSING) used[distinct++] = code;
+      place[code] = index;
+    }
+    if (index === MISSING) continue;
     present[i] = 1;
-    indexes[count++] = place[code]!;
+    indexes[count++] = index;
   }
+  const inUse = used.subarray(0, distinct);
   scratch.length = 0;
-  plainTexts(scratch, used);
-  const head = dictionaryPage(scratch.view(), used.length, quick);
+  texts.write(scratch, inUse);
+  const head = dictionaryPage(scratch.view(), distinct, quick);
   const all = count === codes.length;
-  const chunk = dictionaryPages(head, scratch.length, indexes.subarray(0, count), used.length, {
+  const chunk = dictionaryPages(head, scratch.length, indexes.subarray(0, count), distinct, {
     present: all ? undefined : present,
     rows: codes.length,
     optional,
     quick,
   });
-  if (used.length > 0 && used.every((text) => text.length < 64)) {
-    [chunk.min, chunk.max] = textBounds(used);
-  }
+  const bounds = texts.bounds(inUse);
+  if (bounds !== undefined) [chunk.min, chunk.max] = bounds;
   return chunk;
-}
-
-/** First and last by their bytes, which is the order of the texts themselves unless a character needs two units. */
-function textBounds(texts: readonly string[]): [min: Buffer, max: Buffer] {
-  if (texts.some((text) => /[\ud800-\uffff]/.test(text))) {
-    const sorted = texts.map((text) => Buffer.from(text)).sort(Buffer.compare);
-    return [sorted[0]!, sorted.at(-1)!];
-  }
-  let min = texts[0]!;
-  let max = min;
-  for (const text of texts) {
-    if (text < min) min = text;
-    else if (text > max) max = text;
-  }
-  return [Buffer.from(min), Buffer.from(max)];
 }
 
 function dropMissing(column: Float64Array): Dense {

@@ -59,18 +59,6 @@ export function plainDouble(out: Bytes, values: Float64Array): void {
   out.length += values.byteLength;
 }
 
-export function plainTexts(out: Bytes, values: readonly string[]): void {
-  // a unit of a text has three bytes at most
-  let most = 0;
-  for (const value of values) most += value.length * 3 + 4;
-  out.room(most);
-  for (const value of values) {
-    const length = out.data.write(value, out.length + 4);
-    out.data.writeUInt32LE(length, out.length);
-    out.length += length + 4;
-  }
-}
-
 /** All first bytes, then all second bytes, …: doubles with similar exponents compress better so. */
 export function splitDouble(out: Bytes, values: Float64Array): void {
   const count = values.length;

@@ -85,7 +85,7 @@ export class ParquetWriter {
     const end = Math.min(this.rows, row + this.rowsPerGroup);
     return data instanceof Float64Array
       ? numberChunk(data.subarray(row, end), type === 'float' ? 'float' : 'int', type !== 'time', this.quick)
-      : textChunk(data.codes.subarray(row, end), data.values, type === 'text', this.quick);
+      : textChunk(data.codes.subarray(row, end), data.bytes ?? data.values, type === 'text', this.quick);
   }
 
   /** Returns the file's size. */
