@@ -83,6 +83,27 @@ test('jobs stay apart', () => {
   );
 });
 
+test('a job none of whose processes bears the tag has a row of those without it, beside jobs that bear it', () => {
+  const jobs = [testJob(), testJob({ id: '18' }), testJob({ id: '19' })];
+  const mixed = testSet(
+    [
+      { pid: 1, from: 0, to: 10, cpu: 1, tags: 'op:a' },
+      { pid: 2, from: 0, to: 20, cpu: 3, job: 1 },
+      { pid: 3, from: 0, to: 30, cpu: 4, tags: 'stage:x', job: 2 },
+    ],
+    jobs,
+  );
+  assert.deepEqual(
+    operationsOf(mixed).map(({ job, name, duration, cpu_time }) => [job, name, duration, cpu_time]),
+    [
+      [0, 'op:a', 10e6, 1e6],
+      [1, '', 20e6, 3e6],
+      [2, '', 30e6, 4e6],
+    ],
+  );
+  assert.deepEqual(operationsOf(mixed, { members: [1, 2] }), [], 'nothing of what is left bears it');
+});
+
 test('without the tag op, operations go by the tag that most processes bear', () => {
   const other = testSet([
     { pid: 1, tags: 'a:1;b:2' },

@@ -92,16 +92,15 @@ function byKey(set: ProcessColumns, key: string, members: Iterable<number>): Ope
     if (group === undefined) values.set(value, [i]);
     else group.push(i);
   }
-  const found: Operation[] = [];
-  for (const [, values] of [...groups].sort(([a], [b]) => a - b)) {
-    const operations = [...values].map(([value, group]) =>
-      operationOf(set, new Map(value === undefined ? [] : [[key, value]]), group),
+  // without any process that bears the tag, the rest is whole jobs and no operation; beside jobs that bear it, it is one
+  if (![...groups.values()].some((values) => [...values.keys()].some((value) => value !== undefined))) return [];
+  return [...groups]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([, values]) =>
+      [...values]
+        .map(([value, group]) => operationOf(set, new Map(value === undefined ? [] : [[key, value]]), group))
+        .sort((a, b) => Number(a.name === '') - Number(b.name === '') || a.start - b.start),
     );
-    // without any process that bears the tag, the rest is the whole job and no operation
-    if (operations.some(({ name }) => name !== ''))
-      found.push(...operations.sort((a, b) => Number(a.name === '') - Number(b.name === '') || a.start - b.start));
-  }
-  return found;
 }
 
 function byTags(set: ProcessColumns, tags: Tags, members: readonly number[]): Operation[] {
