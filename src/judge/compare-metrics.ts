@@ -1,4 +1,4 @@
-import type { ProcessSet } from '../query/process-set.ts';
+import { hasFailed, type ProcessSet } from '../query/process-set.ts';
 import type { Report } from './report.ts';
 
 /** What the values of a metric are: it decides how they are written. */
@@ -78,7 +78,7 @@ function processRows(reports: readonly Report[], set: ProcessSet): MetricRow[] {
   return [
     { name: 'processes', kind: 'count', values: add(() => 1) },
     { name: 'threads', kind: 'count', values: add((i) => set.threads[i]!) },
-    { name: 'failed processes', kind: 'count', values: add((i) => Number(set.exitcode[i]! > 0)) },
+    { name: 'failed processes', kind: 'count', values: add((i) => Number(hasFailed(set, i))) },
     ...FROM_PROCESSES.flatMap(([name, kind, metric, factor]): MetricRow[] => {
       const column = set.metrics.get(metric);
       if (column === undefined) return [];

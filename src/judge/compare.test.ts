@@ -70,6 +70,32 @@ test('by command when nothing is tagged', () => {
   assert.deepEqual(found.parts[0]!.jobs[0], { processes: 1, cpu: 2e6, duration: 20e6, time: 20e6 });
 });
 
+test('a job without tags against one with tags: its time is that of processes without the tag', () => {
+  const untagged = (told: Told[]): Told[] => told.map(({ tags, ...one }) => one);
+  for (const [a, b, place, lasted] of [
+    [usual, untagged(slow), 1, 130e6],
+    [untagged(usual), slow, 0, 100e6],
+  ] as const) {
+    const { parts } = compare([card('17', 100), card('18', 130)], both([...a], [...b]));
+    const uses = new Map(parts.map(({ name, jobs: each }) => [name, each[place]]));
+    assert.deepEqual(uses.get('(without the tag)'), { processes: 3, cpu: 53e6, duration: lasted, time: lasted });
+    assert.equal(uses.get('(no recorded process ran)')!.time, 0);
+    assert.equal(uses.get('op:run'), undefined);
+  }
+});
+
+test('failed processes are those that a report counts: by an exit code, or by a signal', () => {
+  const ends: Told[] = [
+    { pid: 1, exitcode: 7 },
+    { pid: 2, exitsignal: 9 },
+    { pid: 3, exitcode: 0, exitsignal: 15 },
+    { pid: 4, exitcode: 0 },
+    { pid: 5, source: 'start' },
+  ];
+  const found = compare([card('17', 100), card('18', 100)], both(ends, [{ pid: 1, exitcode: 0, exitsignal: 0 }]));
+  assert.deepEqual(found.metrics.find(({ name }) => name === 'failed processes')!.values, [3, 0]);
+});
+
 test('processes only in one job are told; the n-th of a command is the n-th elsewhere', () => {
   const more: Told[] = [
     ...slow,

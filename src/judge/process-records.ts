@@ -1,4 +1,5 @@
 import { operationsOf } from '../query/operations.ts';
+import { hasFailed } from '../query/process-set.ts';
 import type { Material } from './material.ts';
 import type { NodeReport } from './nodes.ts';
 
@@ -62,7 +63,7 @@ export function recordsOf({ processes }: Material, nodes: readonly NodeReport[])
     if (source === 'record' || source === 'parent') {
       found.records++;
       found.cpu_seconds += spent;
-      if (processes.exitcode[i]! > 0 || processes.exitsignal[i]! > 0) found.failed++;
+      if (hasFailed(processes, i)) found.failed++;
     } else {
       found[source === 'start' ? 'starts' : 'samples']++;
       found.sampled_cpu_seconds += spent;

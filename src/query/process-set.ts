@@ -156,3 +156,8 @@ export function joinColumns(parts: readonly ProcessColumns[]): ProcessColumns {
 export function durationOf(set: ProcessColumns, i: number): number {
   return set.end[i]! - set.start[i]!;
 }
+
+/** Ended with a code other than 0, or by a signal. */
+export function hasFailed(set: ProcessColumns, i: number): boolean {
+  return set.exitcode[i]! > 0 || set.exitsignal[i]! > 0;
+}

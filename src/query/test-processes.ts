@@ -18,6 +18,7 @@ export interface Told {
   source?: string;
   ended?: string;
   exitcode?: number;
+  exitsignal?: number;
   threads?: number;
   birth?: number;
   metrics?: Record<string, number>;
