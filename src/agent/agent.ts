@@ -172,15 +172,16 @@ export class Agent {
     notes.splice(0, notes.length, ...notes.filter((note) => note.table !== table));
   }
 
-  /** Takes the first sample at once, then one at every tick. */
-  start(): void {
-    this.save();
+  /** Takes the first sample at once, then one at every tick. `record`: agent.json is left to whoever calls `save`, soon. */
+  start(record?: 'saved later'): void {
+    if (record === undefined) this.save();
+    else this.notesSaid = this.record.unmeasured.length;
     // and once more right after the first sample
     this.nextRecord = Number.POSITIVE_INFINITY;
     this.sample(this.clock.now(), 0, true);
     this.record.first_sample ??= this.own.time;
-    this.nextRecord = this.own.time + RECORD_SECONDS * 1e6;
-    this.save();
+    this.nextRecord = 0;
+    if (record === undefined) this.save();
     const ticks = this.options.ticker ?? ticker(this.clock);
     this.endTicks = ticks.every(this.interval, (now, due) => this.tick(now, due));
   }
@@ -307,6 +308,7 @@ export class Agent {
   save(): void {
     const { record } = this;
     this.notesSaid = record.unmeasured.length;
+    if (this.nextRecord === 0) this.nextRecord = this.own.time + RECORD_SECONDS * 1e6;
     const jumps = this.clock.jumps.slice(this.jumpsBefore);
     if (jumps.length > 0) record.clock_jumps = [...(this.options.before?.clock_jumps ?? []), ...jumps];
     const lost = lostSamples(this.writers);

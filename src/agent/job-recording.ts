@@ -22,6 +22,7 @@ import type { NodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
 import { RECORD_KINDS } from '../sources/process-records.ts';
+import type { SharedView } from '../sources/process-view.ts';
 import type { Records, Scope } from '../sources/scope.ts';
 import { userNames } from '../sources/user-names.ts';
 import { Agent } from './agent.ts';
@@ -41,6 +42,8 @@ export interface Common {
   facts: NodeFacts;
   shared: SharedSources;
   ticker: Ticker;
+  /** The node's processes, for all jobs that look at the same moment. */
+  view: SharedView;
   clock: Clock;
   writer: WriterOptions;
   redact: boolean;
@@ -49,6 +52,8 @@ export interface Common {
   run: Run;
   /** Where processes of jobs record themselves; undefined: they do not. */
   records?: JobRecords;
+  /** Does this when nothing else is to be done at once. */
+  later(work: () => void): void;
   /** The service ends: nobody waits for anything any more. */
   ending: AbortSignal;
   /** Where jobs leave marks and annotations (src/agent/job-marks.ts); undefined: nowhere. */
@@ -73,7 +78,6 @@ export interface JobRecording {
   pause(why: string): Promise<void>;
 }
 
-/** How often it is looked what a job says of itself. */
 const MARKS_MS = 1000;
 /** The scheduler is asked again so much later while it still calls the job running: epilogs are a part of it. */
 const ASK_AGAIN_MS = [300, 700, 1500, 3000];
@@ -121,6 +125,7 @@ export function recordJob(
     .map((kind) => (kind === processes ? totals.watch(remembered.kind) : kind));
   const scopeOf = (cgroup: string | undefined) => ({
     totals,
+    view: common.view,
     ...jobScope({
       id: told.environment.SLURM_JOB_ID ?? told.id,
       scheduler: told.scheduler,
@@ -141,8 +146,9 @@ export function recordJob(
     const why = 'the job file does not say whose job it is (SLURM_JOB_UID)';
     agent.note({ table: 'process', what: 'processes', why });
   }
-  agent.start();
-  const marks = openMarks();
+  agent.start('saved later');
+  let marks: JobMarks | undefined;
+  let learned: Promise<void> | undefined;
   const marksTimer = setInterval(takeMarks, MARKS_MS);
   marksTimer.unref();
 
@@ -179,7 +185,14 @@ export function recordJob(
       agent.note({ table: 'job', what: 'job.json', why: reason(error) });
     }
   };
-  const learned = learn().catch((error) => agent.note({ table: 'job', what: 'the scheduler', why: reason(error) }));
+  /** What need not be done before other jobs that begin at this moment have their first samples, too. */
+  const settle = (): void => {
+    if (learned !== undefined) return;
+    agent.save();
+    marks = openMarks();
+    learned = learn().catch((error) => agent.note({ table: 'job', what: 'the scheduler', why: reason(error) }));
+  };
+  common.later(settle);
 
   return {
     folder,
@@ -211,10 +224,12 @@ export function recordJob(
       agent.saveSoon();
     },
     async end(end, why) {
+      settle();
       over = true;
       const ended = end.end ?? common.clock.now();
       common.records?.forget(recordsName);
       clearInterval(marksTimer);
+      common.view.forget();
       await agent.stop(why);
       noteSilence();
       takeMarks();
@@ -235,10 +250,12 @@ export function recordJob(
       save();
     },
     pause(why) {
+      settle();
       over = true;
       if (records !== undefined) records.keep = true;
       clearInterval(marksTimer);
       takeMarks();
+      common.view.forget();
       return agent.stop(why);
     },
   };

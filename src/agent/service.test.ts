@@ -75,6 +75,28 @@ test('the node has a recording a day, which changes at midnight UTC', async (t) 
   assert.equal(old.nodes[0]!.agent!.end_reason, 'the day has ended');
 });
 
+test('of jobs that begin together each has its first sample before any has the rest', async (t) => {
+  const { options, jobs, spool } = setUp(t);
+  const service = startService(options);
+  const ids = ['1', '2', '3'];
+  for (const id of ids)
+    fs.writeFileSync(path.join(jobs, id), `SLURM_JOB_ID=${id}\nSLURM_JOB_UID=${process.getuid!()}\n`);
+  service.look();
+  const has = (file: string): boolean[] =>
+    ids.map((id) => fs.existsSync(path.join(spool, `job-${id}`, 'node=c1', file)));
+  assert.deepEqual([has('loadavg.csv'), has('agent.json')], [ids.map(() => true), ids.map(() => false)]);
+  while (has('agent.json').includes(false)) await setImmediate();
+  const said = openRecording(path.join(spool, 'job-1')).nodes[0]!.agent!;
+  assert.deepEqual(
+    [said.shared_with, said.written],
+    [
+      ['2', '3'],
+      ['agent', 'loadavg'],
+    ],
+  );
+  await service.stop('SIGTERM');
+});
+
 test('two jobs on one node have recordings of their own, which say so', async (t) => {
   const { options, jobs, recording, log } = setUp(t);
   const service = startService(options);

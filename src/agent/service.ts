@@ -19,6 +19,7 @@ import type { CustomSource } from '../sources/custom.ts';
 import { nodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
 import { RECORD_KINDS } from '../sources/process-records.ts';
+import { sharedView } from '../sources/process-view.ts';
 import type { Agent } from './agent.ts';
 import { type Clock, wallClock } from './clock.ts';
 import { closeLeftOver } from './close-left-over.ts';
@@ -104,17 +105,21 @@ export function startService(options: ServiceOptions): Service {
   const ending = new Set<string>();
   const isClosing = (folder: string): boolean => ending.has(folder);
   const stopping = new AbortController();
+  /** What can be done a moment later. */
+  const waiting: (() => void)[] = [];
   const common: Common = {
     node: options.node,
     root: options.root ?? '',
     facts: nodeFacts(host),
     shared,
+    view: sharedView(host),
     clock,
-    ticker: ticker(clock, { before: changeDay, after: ticked, failed: sayOnce }),
+    ticker: ticker(clock, { before: beforeTick, after: ticked, failed: sayOnce }),
     writer: options.writer,
     redact: options.redact,
     isWanted,
     run: options.run ?? schedulerRunner(),
+    later,
     ending: stopping.signal,
     marks: marksFolder(options.jobs),
   };
@@ -159,6 +164,27 @@ export function startService(options: ServiceOptions): Service {
     await whenClosed(folder, closeLeftOver(folder, common, end));
   }
 
+  /** One at a time: a tick that is due comes between. */
+  function later(work: () => void): void {
+    if (waiting.push(work) === 1) setImmediate(next);
+  }
+
+  function next(): void {
+    const [work] = waiting;
+    try {
+      work!();
+    } catch (error) {
+      say(reason(error));
+    }
+    waiting.shift();
+    if (waiting.length > 0) setImmediate(next);
+  }
+
+  function beforeTick(now: number): void {
+    common.view.forget();
+    changeDay(now);
+  }
+
   function changeDay(now: number): void {
     if (jobs.size === 0) clock.settle();
     if (dayOf(now) === fleet.day) return;
@@ -185,7 +211,7 @@ export function startService(options: ServiceOptions): Service {
     const whose = recording.job.user === '' ? '' : ` of ${recording.job.user}`;
     const what = goesOn ? 'goes on' : 'begins';
     say(`job ${name}${whose} ${what}${by === 'file' ? '' : ' (by its cgroup)'}: ${recording.folder}`);
-    options.outlet?.wake();
+    later(() => options.outlet?.wake());
   }
 
   async function ended(name: string, end: NodeJobEnd, why: string): Promise<void> {
@@ -220,6 +246,7 @@ export function startService(options: ServiceOptions): Service {
   });
   const look = (): void => {
     try {
+      common.view.forget();
       watch.look();
     } catch (error) {
       say(`looking for jobs: ${reason(error)}`);

@@ -1,9 +1,9 @@
-import * as fs from 'node:fs';
 import { folderOf, hierarchies } from './cgroup-mounts.ts';
 import { type CgroupTree, watchTree } from './cgroup-tree.ts';
 import { number, scan } from './digits.ts';
 import type { Host, KeptFile } from './host.ts';
 import type { PidCounter } from './pid-counter.ts';
+import type { ProcessView } from './process-view.ts';
 import { Unavailable } from './source.ts';
 
 /** Names the pids that come into question. */
@@ -18,15 +18,12 @@ const LIST_ANYWAY = 10;
 const DEEPEST = 32;
 
 /** Every process on the node. */
-export function listProcesses(host: Host, counter: PidCounter): Lister {
+export function listProcesses(view: ProcessView, counter: PidCounter): Lister {
   let calls = 0;
   return {
     list(visit): boolean {
       if (calls++ % LIST_ANYWAY !== 0 && !counter.moved) return false;
-      for (const name of fs.readdirSync(host.path('/proc'))) {
-        const first = name.charCodeAt(0);
-        if (first >= 48 && first <= 57) visit(Number(name));
-      }
+      for (const pid of view.pids()) visit(pid);
       return true;
     },
     close: () => {},

@@ -6,6 +6,7 @@ import type { Host } from './host.ts';
 import { type Lister, listCgroup, listProcesses } from './member-lists.ts';
 import { pidCounter } from './pid-counter.ts';
 import { ENDED, emptyStat, readStat, TICK_MS } from './process-stat.ts';
+import { type ProcessView, processView } from './process-view.ts';
 import type { Scope } from './scope.ts';
 
 /** A process of the job. A pid is used again some day; with its start (clock ticks after boot) it is unique. */
@@ -77,7 +78,8 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   const stat = emptyStat();
   const boot = bootMilliseconds(host);
   const counter = pidCounter(host);
-  const lister: Lister = how.by === 'cgroup' ? listCgroup(host, how.path) : listProcesses(host, counter);
+  const view = scope.view ?? processView(host);
+  const lister: Lister = how.by === 'cgroup' ? listCgroup(host, how.path) : listProcesses(view, counter);
   let root = how.by === 'tree' ? how.pid : scope.root;
   let round = 0;
   let now = 0;
@@ -120,12 +122,10 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   }
 
   function examine(pid: number): Known | undefined {
-    const old = round > 1 ? undefined : oldProcesses(host.root);
-    const found = old?.get(pid) ?? (look(pid) ? stat : undefined);
+    const found = view.origin(pid);
     if (found === undefined) return undefined;
     const { start, parent, group, session } = found;
     const young = !(Date.now() - (boot + start * TICK_MS) >= YOUNG_MS);
-    if (!young && found === stat) old?.set(pid, { start, parent, group, session });
     const entry: Known = {
       pid,
       start,
@@ -165,7 +165,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     }
     if (pid !== root && byDescent && !isOfTheJob(entry)) {
       // a task is a copy of Slurm's own process, root's and then the user's, until all of its step are ready, however long
-      entry.passes = how.by === 'environment' && isStepCopy(host, pid);
+      entry.passes = how.by === 'environment' && isStepCopy(view, pid);
       return;
     }
     // `tacho start` in a job script is in the job, but is not what the user ran; what it starts is told by itself
@@ -240,9 +240,9 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   }
 
   function isOfTheJob(entry: Known): boolean {
-    if (how.by === 'environment' && owner(host, entry.pid) === how.uid) {
-      const value = variable(host, entry.pid, how.variable);
-      const isHet = value !== undefined && variable(host, entry.pid, 'SLURM_HET_SIZE') !== undefined;
+    if (how.by === 'environment' && view.owner(entry.pid) === how.uid) {
+      const value = view.variable(entry.pid, how.variable);
+      const isHet = value !== undefined && view.variable(entry.pid, 'SLURM_HET_SIZE') !== undefined;
       const step = isHet ? jobOfStep(entry) : undefined;
       if (value !== undefined && (!isHet || step !== undefined)) return isSameJob(step ?? value, how.value);
       // an orphan of a later component still has the id of the first
@@ -250,7 +250,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     }
     if (inherits(entry)) return true;
     const mark = how.by === 'tree' ? how.mark : undefined;
-    return mark !== undefined && variable(host, entry.pid, mark.variable) === mark.value;
+    return mark !== undefined && view.variable(entry.pid, mark.variable) === mark.value;
   }
 
   function drop(entry: Known): void {
@@ -297,31 +297,8 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   };
 }
 
-type Born = Pick<Known, 'start' | 'parent' | 'group' | 'session'>;
-
-/** So long it holds what was read of processes that are not young any more, for all jobs of a node that begin together. */
-const OLD_HOLDS_MS = 1000;
-const oldOnes = new Map<string, { read: number; processes: Map<number, Born> }>();
-
-function oldProcesses(root: string): Map<number, Born> {
-  const now = performance.now();
-  const known = oldOnes.get(root);
-  if (known !== undefined && now - known.read < OLD_HOLDS_MS) return known.processes;
-  const processes = new Map<number, Born>();
-  oldOnes.set(root, { read: now, processes });
-  return processes;
-}
-
-function owner(host: Host, pid: number): number | undefined {
-  try {
-    return fs.statSync(host.path(`/proc/${pid}`)).uid;
-  } catch {
-    return undefined;
-  }
-}
-
 /** What Tacho starts for itself says so. */
-const isOwn = (host: Host, pid: number): boolean => variable(host, pid, 'TACHO_OWN') !== undefined;
+const isOwn = (host: Host, pid: number): boolean => processView(host).variable(pid, 'TACHO_OWN') !== undefined;
 
 /** PBS puts its server's name behind the number, which whoever tells of the job may leave out ("4711.server" and "4711"). */
 const isSameJob = (has: string, wanted: string): boolean => has === wanted || has.startsWith(`${wanted}.`);
@@ -345,16 +322,7 @@ function isLauncher(host: Host, pid: number): boolean {
 }
 
 /** Slurm's process of each step, in the cgroup of the job. */
-const isStepDaemon = (host: Host, pid: number): boolean => owner(host, pid) === 0 && isStepCopy(host, pid);
+const isStepDaemon = (host: Host, pid: number): boolean =>
+  processView(host).owner(pid) === 0 && isStepCopy(processView(host), pid);
 
-const isStepCopy = (host: Host, pid: number): boolean => host.text(`/proc/${pid}/comm`)?.trim() === 'slurmstepd';
-
-/** A variable in a process' environment; undefined: it is not there, or may not be read. */
-function variable(host: Host, pid: number, name: string): string | undefined {
-  const all = `\0${host.text(`/proc/${pid}/environ`) ?? ''}\0`;
-  const at = all.indexOf(`\0${name}=`);
-  if (at < 0) return undefined;
-  const from = at + name.length + 2;
-  // the file is read byte by byte as Latin-1; the value may be a path in any language
-  return Buffer.from(all.slice(from, all.indexOf('\0', from)), 'latin1').toString('utf8');
-}
+const isStepCopy = (view: ProcessView, pid: number): boolean => view.name(pid) === 'slurmstepd';

@@ -1,3 +1,5 @@
+import type { ProcessView } from './process-view.ts';
+
 /** How to tell which processes on this node belong to the job. */
 export type Members =
   /**
@@ -51,4 +53,6 @@ export interface Scope {
   readonly records?: Records;
   /** Undefined: nobody adds up. */
   readonly totals?: Totals;
+  /** Where several look for processes at the same moment. */
+  readonly view?: ProcessView;
 }
