@@ -5,6 +5,8 @@ import { type JobFiles, listInputs, readJobFiles } from './archive.ts';
 
 /** The next archive is unpacked while a job is imported, unless it may take much memory. */
 const LARGEST_AHEAD = 16 << 20;
+/** Archives of so many bytes take longer than a second. */
+const LONG_RUN = 6 << 20;
 
 export interface ImportOptions {
   /** Where the recordings go, each as tacho-<job id>. */
@@ -44,6 +46,7 @@ export async function importEpmt(
   let ahead = readAhead(all[0]);
   // the rest of the program is loaded meanwhile
   const { importJob } = await import('./import-job.ts');
+  if (sizeOf(all) < LONG_RUN) (await import('../../base/short-run.ts')).shortRun();
   try {
     for (const [i, input] of all.entries()) {
       options.signal?.throwIfAborted();
@@ -66,21 +69,26 @@ export async function importEpmt(
 
 /** Undefined: it is to be read when its turn comes. */
 function readAhead(input: string | undefined): Promise<JobFiles> | undefined {
-  if (input === undefined || !isSmallFile(input)) return undefined;
+  if (input === undefined || sizeOf([input]) > LARGEST_AHEAD) return undefined;
   const files = readJobFiles(input);
   // whoever waits for it is told
   files.catch(() => {});
   return files;
 }
 
-function isSmallFile(file: string): boolean {
-  try {
-    const stat = fs.statSync(file);
-    return stat.isFile() && stat.size <= LARGEST_AHEAD;
-  } catch {
-    // whoever reads it says why that fails
-    return false;
+/** Bytes of these archives; infinitely many where one of them is a folder, or cannot be looked at. */
+function sizeOf(inputs: readonly string[]): number {
+  let size = 0;
+  for (const input of inputs) {
+    try {
+      const stat = fs.statSync(input);
+      size += stat.isFile() ? stat.size : Number.POSITIVE_INFINITY;
+    } catch {
+      // whoever reads it says why that fails
+      return Number.POSITIVE_INFINITY;
+    }
   }
+  return size;
 }
 
 /** Returns the folders that it had to make, the innermost first. */
