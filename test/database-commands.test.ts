@@ -5,6 +5,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from '../src/database/connect.ts';
+import { SUBMITTING } from '../src/database/submit.ts';
 import { watch } from '../src/database/watch.ts';
 import { importEpmt } from '../src/import/epmt/import.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../src/import/epmt/test-archive.ts';
@@ -650,6 +652,39 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       assert.deepEqual(told, ['stored']);
       assert.equal(jobsIn(url), '1');
       assert.deepEqual(fs.readdirSync(path.join(elsewhere, 'done')), ['tacho-1']);
+    });
+
+    test('a recording that somebody else moves while it is being submitted is passed over, the next one is stored', async () => {
+      const url = fresh();
+      const folder = temporary();
+      for (const id of ['1', '2']) await make(id, {}, path.join(folder, `tacho-${id}`));
+      const told: string[] = [];
+      const other = await connect(url);
+      try {
+        await other.query('select pg_advisory_lock($1)', [SUBMITTING]);
+        const watched = watch({
+          address: url,
+          folder,
+          once: true,
+          every: 100,
+          settle: 0,
+          tell: (event) => told.push(`${event.what} ${'id' in event ? event.id : ''}`),
+        });
+        // its processes are read, the rest is not yet
+        const waits = 'select from pg_locks where locktype = $1 and not granted';
+        let over = false;
+        const ends = (): boolean => (over = true);
+        watched.then(ends, ends);
+        while (!over && (await other.query(waits, ['advisory'])).rows.length === 0) await sleep(10);
+        fs.renameSync(path.join(folder, 'tacho-1'), path.join(temporary(), 'tacho-1'));
+        await other.query('select pg_advisory_unlock($1)', [SUBMITTING]);
+        await watched;
+      } finally {
+        await other.close();
+      }
+      assert.deepEqual(told, ['stored 2']);
+      assert.equal(jobsIn(url), '2');
+      assert.deepEqual(fs.readdirSync(folder), ['tacho-2']);
     });
 
     test('a last line that is torn is told of every table that is stored, once', async () => {

@@ -68,11 +68,16 @@ export async function watch(options: WatchOptions): Promise<void> {
         }
         for (const folder of changedFolders(options, known)) {
           if (signal?.aborted) break;
-          if (!(await hasEnded(folder))) continue;
-          database ??= await opened(options.address);
-          if (pause > 0) options.tell({ what: 'back' });
-          pause = 0;
-          await submitOne(database, folder, options, known);
+          try {
+            if (!(await hasEnded(folder))) continue;
+            database ??= await opened(options.address);
+            if (pause > 0) options.tell({ what: 'back' });
+            pause = 0;
+            await submitOne(database, folder, options, known);
+          } catch (error) {
+            // somebody else who watches may have moved it meanwhile
+            if (isDatabaseTrouble(error) || fs.existsSync(folder)) throw error;
+          }
         }
         if (options.once) return;
       } catch (error) {
@@ -202,6 +207,7 @@ function moveAside(folder: string, watched: string, why: string): string | undef
 
 /** Returns where it went; undefined: somebody else who watches has moved it. */
 function moveInto(folder: string, place: string): string | undefined {
+  if (!fs.existsSync(folder)) return undefined;
   try {
     makeFolder(place, 0o700);
     for (let n = 1; ; n++) {

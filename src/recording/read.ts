@@ -43,7 +43,8 @@ export function readTable(node: NodeRecording, table: string, options: ReadAllOp
       files = now;
     } catch (error) {
       if (error instanceof Fault) throw error;
-      if (attempt < 3 && code(error) === 'ENOENT') files = filesOf(node, table);
+      const again = attempt < 3 && code(error) === 'ENOENT' && fs.existsSync(node.folder);
+      if (again) files = filesOf(node, table);
       else throw new Fault(`cannot read table ${table} of node ${node.name}: ${reason(error)}`, { cause: error });
     }
   }
