@@ -102,7 +102,7 @@ function benchMake(folder: string, modules: number, times: number, on: Record<st
     make(time % 2 === 0 ? recorded : bare, time % 2 === 0 ? on : {});
   }
   const lines = fs.readFileSync(on.TACHO_RECORD!, 'latin1').split('\n');
-  const compilers = lines.filter((line) => line.startsWith('E3') && line.includes('/cc1\t')).length;
+  const compilers = lines.filter((line) => line.startsWith('E4') && line.includes('/cc1\t')).length;
   if (compilers < modules + 1) throw new Error(`${compilers} compilers recorded of ${modules + 1}`);
   const ratio = (name: keyof Measured): number => median(recorded[name].map((value, i) => value / bare[name][i]!));
   const against = (name: keyof Measured): Row => ({

@@ -1,5 +1,5 @@
 /*
- * Which process image this is: its rank, tags, working directory, program, names and arguments, as all of its lines have them.
+ * Which process image this is: its rank, step, tags, working directory, program, names and arguments, as all of its lines have them.
  * A text that is too long for a line is sent ahead, and "\c" stands in its place.
  */
 #include "record.h"
@@ -14,7 +14,7 @@ static struct text made;
 static const char continued[] = "\\c";
 
 /* Room that the arguments, which come last, leave to the others. */
-enum { ONE_TEXT = 480, ONE_NAME = 256 };
+enum { ONE_TEXT = 480, ONE_NAME = 256, ONE_STEP = 32 };
 
 static struct ahead begin_sending(const char *field)
 {
@@ -44,12 +44,12 @@ static void add_text(const char *field, const char *bytes, size_t length)
     add_within(ONE_TEXT, field, bytes, length);
 }
 
-static void add_variable(const char *field, const char *const *names)
+static void add_variable(size_t room, const char *field, const char *const *names)
 {
     const char *value = NULL;
     for (; *names != NULL && (value == NULL || *value == '\0'); names++)
         value = getenv(*names);
-    add_text(field, value == NULL ? "" : value, value == NULL ? 0 : strlen(value));
+    add_within(room, field, value == NULL ? "" : value, value == NULL ? 0 : strlen(value));
 }
 
 static void add_directory(char *scratch, size_t size)
@@ -196,11 +196,13 @@ static void add_arguments(char *scratch, size_t size)
 
 void make_identity(char *scratch, size_t size)
 {
-    static const char *const ranks[] = { RANK_VARIABLES, NULL }, *const tags[] = { TAG_VARIABLES, NULL };
+    static const char *const ranks[] = { RANK_VARIABLES, NULL }, *const steps[] = { STEP_VARIABLES, NULL };
+    static const char *const tags[] = { TAG_VARIABLES, NULL };
     made.at = identity;
     made.end = identity + sizeof identity - 1;
-    add_variable("rank", ranks);
-    add_variable("tags", tags);
+    add_variable(ONE_TEXT, "rank", ranks);
+    add_variable(ONE_STEP, "step", steps);
+    add_variable(ONE_TEXT, "tags", tags);
     add_directory(scratch, size);
     add_program(scratch, size);
     add_arguments(scratch, size);

@@ -36,7 +36,7 @@ static void add_process(struct text *text, int64_t time)
 static bool write_start(void)
 {
     struct text text;
-    begin_line(&text, line, sizeof line, "S3");
+    begin_line(&text, line, sizeof line, "S4");
     add_process(&text, process.start);
     add_word(&text, process.forked ? "\tfork" : "\texec");
     add_word(&text, identity);
@@ -70,7 +70,7 @@ static void write_end(const char *how, int code, int signal)
     } else {
         read_events(this_thread(), events);
     }
-    begin_line(&text, line, sizeof line, "E3");
+    begin_line(&text, line, sizeof line, "E4");
     add_process(&text, time);
     add_word(&text, identity);
     add_char(&text, '\t');

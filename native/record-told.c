@@ -92,12 +92,13 @@ static void add_told_arguments(struct text *text, const struct about *about, cha
 static void tell(const char *how, int64_t time, pid_t pid, pid_t parent, const char *path,
                  char *const *arguments, char *const *environment)
 {
-    static const char *const ranks[] = { RANK_VARIABLES, NULL }, *const tags[] = { TAG_VARIABLES, NULL };
+    static const char *const ranks[] = { RANK_VARIABLES, NULL }, *const steps[] = { STEP_VARIABLES, NULL };
+    static const char *const tags[] = { TAG_VARIABLES, NULL };
     char line[TOLD_BYTES], folder[SHORT_BYTES];
     struct about about = { pid, time };
     struct text text;
     long length = syscall(SYS_getcwd, folder, sizeof folder);
-    begin_line(&text, line, sizeof line, "S3");
+    begin_line(&text, line, sizeof line, "S4");
     add_field(&text, time);
     add_field(&text, pid);
     add_field(&text, time);
@@ -107,6 +108,7 @@ static void tell(const char *how, int64_t time, pid_t pid, pid_t parent, const c
     add_field(&text, syscall(SYS_getuid));
     add_word(&text, how);
     add_told(&text, &about, "rank", first_of(environment, ranks), 32);
+    add_told(&text, &about, "step", first_of(environment, steps), 32);
     add_told(&text, &about, "tags", first_of(environment, tags), 256);
     add_told(&text, &about, "directory", length > 1 && folder[0] == '/' ? folder : NULL, 256);
     add_told(&text, &about, "path", path, 256);

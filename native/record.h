@@ -48,6 +48,7 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 #define RANK_VARIABLES "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"
+#define STEP_VARIABLES "SLURM_STEP_ID", "SLURM_STEPID"
 #define TAG_VARIABLES "TACHO_TAGS", "PAPIEX_TAGS"
 
 /* A line, its newlines included, fits into one page. */

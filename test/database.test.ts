@@ -40,6 +40,7 @@ const JOB: Record<string, readonly GivenProcess[]> = {
       argv0: '/usr/bin/cc1',
       cpu: 18,
       tags: 'op:build;seq:1',
+      step: '4',
       threads: [10, 5, 3],
     },
     { pid: 102, ppid: 100, start: 21, exename: 'ld', tags: 'op:link' },
@@ -110,14 +111,14 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     const fresh = server.fresh();
     const old = await connect(fresh);
     await migrate(old, migrations.slice(0, 1));
-    await assert.rejects(needSchema(old), /are of an older Tacho \(schema 1; this one has 2\)/);
+    await assert.rejects(needSchema(old), /are of an older Tacho \(schema 1; this one has 3\)/);
     await old.query(
       "insert into tacho.processes (job, process, node, source, depth, descendants) values (1, 0, 'c1', 'record', 0, 0)",
     );
     await migrate(old);
     await needSchema(old);
-    const { rows } = await old.query<{ argv0: string | null }>('select argv0 from tacho.processes');
-    assert.deepEqual(rows, [{ argv0: null }]);
+    const { rows } = await old.query<Record<string, string | null>>('select argv0, step from tacho.processes');
+    assert.deepEqual(rows, [{ argv0: null, step: null }]);
     await old.close();
   });
 

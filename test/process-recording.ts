@@ -15,6 +15,7 @@ export interface GivenProcess {
   end?: number;
   exename?: string;
   argv0?: string;
+  step?: string;
   args?: string;
   tags?: string;
   /** CPU seconds, half of them in the kernel. */
@@ -78,6 +79,7 @@ function startRow(one: GivenProcess): Row {
     uid: 1000,
     exename: one.exename ?? 'program',
     argv0: one.argv0 ?? '',
+    step: one.step ?? '',
     path: `/usr/bin/${one.exename ?? 'program'}`,
     args: one.args ?? '',
     tags: one.tags ?? '',

@@ -14,7 +14,7 @@ Words = Union[str, Sequence[str], None]
 #: Columns of text in the program's CSV of processes, threads, operations and comparisons; all others are numbers.
 TEXTS = (
     *("job", "node", "user", "exename", "argv0", "path", "args", "command"),
-    *("directory", "tags", "rank", "ended", "source"),
+    *("directory", "tags", "rank", "step", "ended", "source"),
     *("operation", "process", "figure", "unit"),
 )
 TIMES = ("start", "end", "process_start")

@@ -42,6 +42,7 @@ export function tellStart(
   const [first = Buffer.alloc(0), ...rest] = bytesOfCommand(command);
   const texts = [
     text('rank', env.PMIX_RANK || env.OMPI_COMM_WORLD_RANK || env.SLURM_PROCID || ''),
+    text('step', env.SLURM_STEP_ID || env.SLURM_STEPID || ''),
     text('tags', env.TACHO_TAGS || env.PAPIEX_TAGS || ''),
     text('directory', process.cwd()),
     text('path', first.includes('/') ? first : programOf(first.toString(), env.PATH)),
@@ -49,7 +50,7 @@ export function tellStart(
     '',
     text('args', Buffer.concat(rest.flatMap((word) => [word, Buffer.of(0)]))),
   ];
-  lines.push(['S3', start, pid, start, '', '', '', process.getuid!(), 'spawn', ...texts]);
+  lines.push(['S4', start, pid, start, '', '', '', process.getuid!(), 'spawn', ...texts]);
   append(records, lines);
 }
 

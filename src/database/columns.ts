@@ -52,6 +52,7 @@ export const PROCESS_TEXTS = {
   directory: 'directory',
   tags: 'tags',
   rank: 'rank',
+  step: 'step',
   ended: 'ended',
   source: 'source',
 } as const;

@@ -12,6 +12,7 @@ import { readTable } from '../recording/read.ts';
 import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
 import { phasesOf } from './phases.ts';
 import { processSeries } from './processes.ts';
+import { tellsStep } from './step-lives.ts';
 import { listed } from './words.ts';
 
 export interface GatherOptions {
@@ -128,14 +129,15 @@ function* collect(
       unread.push({ node: node.name, table: found.table, file, why, whole, lines: found.bad_lines });
   };
   const markers = readMarkers(recording, tell);
-  const range = rangeOf(recording, markers, options, now);
+  const isPart = [options.from, options.to, options.step, options.marker].some((each) => each !== undefined);
+  // records are of whole lives: of a part of the job they tell what began and ended in it, or was its step's
+  const lives = isPart ? readProcesses(recording, () => [], tell) : undefined;
+  const range = rangeOf(recording, markers, options, now, lives);
   const chosen = recording.nodes.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
   const nodes = (yield question(chosen, range, REPORT_TABLES)).map((found) => nodeMaterial(found, tell));
   const material: Material = { path: recording.path, job: recording.job, nodes, markers: confine(markers, range), now };
   if (range !== undefined) material.range = range;
-  // records are of whole lives: of a part of the job they tell what began and ended in it
   if (range !== undefined) {
-    const lives = readProcesses(recording, () => [], tell);
     if (lives !== undefined) material.lives = lives;
   } else {
     const sampled = (name: string) => processSeries(nodes.find((n) => n.node === name)!);
@@ -207,9 +209,10 @@ function rangeOf(
   markers: readonly Marker[],
   options: GatherOptions,
   now: number,
+  lives: ProcessSet | undefined,
 ): Range | undefined {
   const parts: Range[] = [];
-  if (options.step !== undefined) parts.push(stepRange(recording, options.step));
+  if (options.step !== undefined) parts.push(stepRange(recording, options.step, lives));
   if (options.marker !== undefined) parts.push(markerRange(recording, markers, options.marker, now));
   if (options.from !== undefined || options.to !== undefined) {
     const part: Range = { what: 'the time asked for' };
@@ -225,6 +228,8 @@ function rangeOf(
   if (Number.isFinite(to)) range.to = to;
   const { nodes } = parts.find((p) => p.nodes !== undefined) ?? {};
   if (nodes !== undefined) range.nodes = nodes;
+  const { step } = parts[0]!;
+  if (step !== undefined) range.step = { ...step, whole: parts.length === 1 };
   if (from > to) throw usage('the part of the job that was asked for is empty: it ends before it begins');
   const { start, end = lastSample(recording) ?? now } = recording.job;
   if (from > end || to < start) {
@@ -240,7 +245,7 @@ function lastSample({ job, nodes }: Recording): number | undefined {
   return job.state === 'running' ? undefined : largest(nodes.map((node) => node.agent?.last_sample));
 }
 
-function stepRange(recording: Recording, wanted: string): Range {
+function stepRange(recording: Recording, wanted: string, lives: ProcessSet | undefined): Range {
   const steps = recording.job.steps ?? [];
   const step = steps.find((s) => s.id === wanted || s.id === `${recording.job.id}.${wanted}` || s.name === wanted);
   if (step === undefined) {
@@ -257,9 +262,15 @@ function stepRange(recording: Recording, wanted: string): Range {
   if (step.start !== undefined) range.from = step.start;
   if (step.end !== undefined) range.to = step.end;
   if (step.nodes !== undefined && step.nodes.length > 0) range.nodes = step.nodes;
-  // processes and what they use are known by their time, not by the step that started them
+  const id = step.id.slice(step.id.lastIndexOf('.') + 1);
+  const isTold = tellsStep(lives, id);
+  if (isTold) range.step = { id, whole: true };
+  // what is not a process's own is known by its time, not by the step
+  const all = isTold
+    ? 'its own processes; all else is what the job did on its nodes meanwhile'
+    : 'with all that the job did on its nodes meanwhile';
   if (!widen(range, recording.job.interval_seconds * 1e6))
-    range.what += ' (by the scheduler, in whole seconds, with all that the job did on its nodes meanwhile)';
+    range.what += ` (by the scheduler, in whole seconds${isTold ? '; ' : ', '}${all})`;
   return range;
 }
 

@@ -30,6 +30,8 @@ export interface Range {
   what: string;
   /** Only these nodes took part. */
   nodes?: readonly string[];
+  /** The step that is asked for, where records tell which processes are its own; whole: all of it is. */
+  step?: { id: string; whole: boolean };
 }
 
 /** A file that could not be read, or not all of it. */

@@ -55,7 +55,7 @@ export function processesOf(material: Material): ProcessReport[] {
 /** Of a part: from records of those that began and ended in it, as sampling saw the others. */
 function partOf(material: Material, sampled: readonly ProcessReport[]): ProcessReport[] {
   const places = livesInPart(material);
-  if (places.length === 0) return [...sampled];
+  if (places.length === 0 && material.range?.step === undefined) return [...sampled];
   const told = toldInPart(material, places);
   const others = material.nodes.flatMap((node) =>
     processSeries(node).flatMap((series): ProcessReport[] =>

@@ -156,7 +156,9 @@ function measuredPhases(material: Material): PhaseReport[] {
   material.phaseTables?.forEach((nodes, i) => {
     const phase = phases[i];
     if (phase === undefined || nodes === undefined) return;
-    const range = { what: phase.name, from: phase.start, to: phase.start + phase.seconds * 1e6 };
+    const step = material.range?.step;
+    const span = { from: phase.start, to: phase.start + phase.seconds * 1e6 };
+    const range = { what: phase.name, ...span, ...(step === undefined ? {} : { step: { ...step, whole: false } }) };
     const lives = material.lives ?? material.processes;
     const part: Material = { ...material, nodes, range, ...(lives === undefined ? {} : { lives }) };
     const gpus = gpusOf(part);

@@ -94,7 +94,7 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
 function processCount(material: Material): number | undefined {
   const sampled = sum(material.nodes.map((n) => n.tables.get('process')?.series_total));
   const places = livesInPart(material);
-  if (places.length === 0) return sampled;
+  if (places.length === 0 && material.range?.step === undefined) return sampled;
   const told = toldInPart(material, places);
   const both = sum(material.nodes.map((n) => seriesOf(n, 'process').filter((series) => told(n, series)).length)) ?? 0;
   return (sampled ?? 0) - both + places.length;

@@ -52,6 +52,8 @@ export function cgroupOf(node: NodeMaterial, column: string): Statistics | undef
 export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefined {
   const found: CpuUse[] = [];
   const recorded = recordedCpu(material, node) ?? partCpu(material, node);
+  // the cgroup of the job has counted what its other steps did meanwhile, too
+  if (material.range?.step !== undefined && recorded !== undefined) return recorded;
   const sampled = seriesOf(node, 'process');
   const seen = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
   const least = recorded?.seconds ?? seen ?? 0;
@@ -167,16 +169,13 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   const from = Math.max(range.from ?? job.start, job.start);
   const to = Math.min(range.to ?? Number.POSITIVE_INFINITY, job.end ?? material.now);
   const places = livesInPart(material).filter((i) => lives.node[i] === node.node && lives.cpu_time[i]! >= 0);
-  if (places.length === 0) return undefined;
+  if (places.length === 0 && range.step === undefined) return undefined;
   const told = toldInPart(material, places);
-  let seconds = sum(places.map((i) => lives.cpu_time[i]! / 1e6))!;
-  let source: CpuSource = 'records';
-  for (const series of seriesOf(node, 'process')) {
-    if (told(node, series)) continue;
-    const used = processCpuSeconds(material, node, series) ?? 0;
-    seconds += used;
-    if (used > 0) source = 'records and samples';
-  }
+  const others = seriesOf(node, 'process').filter((series) => !told(node, series));
+  const sampled = sum(others.map((series) => processCpuSeconds(material, node, series)));
+  if (places.length === 0 && sampled === undefined) return undefined;
+  const seconds = (sum(places.map((i) => lives.cpu_time[i]! / 1e6)) ?? 0) + (sampled ?? 0);
+  const source = places.length === 0 ? 'processes' : (sampled ?? 0) > 0 ? 'records and samples' : 'records';
   return { seconds, source, window_seconds: (to - from) / 1e6 };
 }
 

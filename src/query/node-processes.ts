@@ -27,6 +27,7 @@ const IDENTITY = new Set([
   'numtids',
   'threads_counted',
   'rank',
+  'step',
   'thread_start',
 ]);
 
@@ -166,8 +167,10 @@ function addIdentity(into: Writer, i: number, k: number): void {
   columns.start[i] = images.start[k]!;
   for (const name of ID_NUMBERS) columns[name][i] = batch.numbers.get(name)?.[row] ?? Number.NaN;
   for (const name of ID_TEXTS) columns[name][i] = text(batch, name, row);
-  const rank = batch.numbers.get('rank')?.[row];
-  columns.rank[i] = rank === undefined ? text(batch, 'rank', row) : Number.isNaN(rank) ? '' : String(rank);
+  for (const name of ['rank', 'step'] as const) {
+    const number = batch.numbers.get(name)?.[row];
+    columns[name][i] = number === undefined ? text(batch, name, row) : Number.isNaN(number) ? '' : String(number);
+  }
   if (columns.exename[i] === '') columns.exename[i] = columns.path[i]!.slice(columns.path[i]!.lastIndexOf('/') + 1);
   const uid = columns.uid[i]!;
   columns.user[i] = into.users.get(uid) ?? (Number.isNaN(uid) ? into.job.user : String(uid));

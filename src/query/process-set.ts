@@ -34,6 +34,7 @@ export const TEXTS = [
   'directory',
   'tags',
   'rank',
+  'step',
   'ended',
   'source',
 ] as const;

@@ -15,6 +15,7 @@ export interface Told {
   argv0?: string;
   args?: string;
   tags?: string;
+  step?: string;
   source?: string;
   ended?: string;
   exitcode?: number;

@@ -22,10 +22,10 @@ const TEXT = 65;
 const WAITED = 87;
 const TAKEN_BACK = 78;
 const FIRST = 49;
-const THIRD = 51;
+const FOURTH = 52;
 
 /** Fields of each kind of line, the point included. */
-const START_FIELDS = 17;
+const START_FIELDS = 18;
 const WAITED_FIELDS = 15;
 const TAKEN_BACK_FIELDS = 5;
 const TEXT_FIELDS = 6;
@@ -179,7 +179,7 @@ export function recordLines(
       known.begin(pid, live);
     }
     letGo(pid);
-    if (is(15, 'exec')) {
+    if (is(16, 'exec')) {
       wait('exec', pid);
       if (live !== undefined) live.wrote = withThis(live.wrote);
       return;
@@ -187,8 +187,8 @@ export function recordLines(
     const ppid = live !== undefined && live.start === number(3) ? live.ppid : number(4);
     known.end(pid, number(3));
     // with what its own children used that it waited for
-    known.childUsed(String(ppid), number(20) + (number(22) || 0), number(21) + (number(23) || 0));
-    if (!fields.isEmpty(16) || !is(15, 'exit'))
+    known.childUsed(String(ppid), number(21) + (number(23) || 0), number(22) + (number(24) || 0));
+    if (!fields.isEmpty(17) || !is(16, 'exit'))
       rows.addEnd(ppid, live?.start === number(3) ? live.wroteBefore : NOTHING);
     else {
       known.begin(pid, {
@@ -253,7 +253,7 @@ export function recordLines(
       fields.look(buffer, from, to);
       const count = fields.count();
       const kind = buffer[from]!;
-      const version = kind === START || kind === END ? THIRD : FIRST;
+      const version = kind === START || kind === END ? FOURTH : FIRST;
       if (buffer[from + 1] !== version || buffer[from + 2] !== TAB) trouble.unknown++;
       else if (kind === START && count === START_FIELDS) started();
       else if (kind === END && count >= END_FIELDS) ended();

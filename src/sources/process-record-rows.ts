@@ -35,7 +35,7 @@ export interface RecordRows {
 
 const METRICS = 28;
 /** Fields of ends and threads, the point included; events follow the metrics. */
-export const END_FIELDS = 20 + METRICS + 1;
+export const END_FIELDS = 21 + METRICS + 1;
 export const THREAD_FIELDS = 7 + METRICS + 1;
 /** Where metrics begin among the numbers of a row. */
 const END_METRICS = 8;
@@ -52,6 +52,15 @@ const WAITED_METRICS = ['minflt', 'majflt', 'inblock', 'outblock', 'vol_ctxsw', 
   (name, i) => [name, 8 + i] as const,
 );
 
+/** Slurm's numbers of its own steps, by the names that its accounting has for them. */
+const OWN_STEPS: Readonly<Record<string, string>> = {
+  4294967290: 'interactive',
+  4294967291: 'batch',
+  4294967292: 'extern',
+};
+
+const stepName = (step: string): string => OWN_STEPS[step] ?? step;
+
 export function recordRows(
   tables: { start: Table; end: Table; thread: Table },
   line: LineFields,
@@ -63,6 +72,7 @@ export function recordRows(
   const eventPlaces = new Map<string, number>();
   const firstEvent = tables.end.columns.findIndex((column) => column.name === 'PERF_COUNT_SW_CPU_CLOCK') + 1;
   tables.end.columns.slice(firstEvent).forEach((column, i) => void eventPlaces.set(column.name, METRICS + i));
+  const stepAt = new Map([frames.start, frames.end].map((frame) => [frame, frame.text('step')]));
   // a line that was damaged in a way that its form does not show leaves no row behind
   let bad = false;
 
@@ -89,19 +99,20 @@ export function recordRows(
     const [pid, start] = [line.word(2), line.word(3)];
     const id = `${pid}:${start}`;
     const text = (i: number, field: string): string => line.text(firstText + i, field) ?? texts.get(id, field);
-    const directory = text(2, 'directory');
-    const program = text(3, 'path').replace(/ \(deleted\)(?='?$)/, '');
-    const named = text(5, 'exename');
+    const directory = text(3, 'directory');
+    const program = text(4, 'path').replace(/ \(deleted\)(?='?$)/, '');
+    const named = text(6, 'exename');
     into[t] = pid;
     into[t + 1] = start;
     into[t + 2] = text(0, 'rank');
-    into[t + 3] = text(1, 'tags');
+    into[t + 3] = text(2, 'tags');
     into[t + 4] = directory;
     // whoever told of it may have named it by its place in the folder
     into[t + 5] = placeOf(directory, program);
-    into[t + 6] = redact ? '' : text(6, 'args');
+    into[t + 6] = redact ? '' : text(7, 'args');
     into[t + 7] = named === '' ? nameOf(program) : named;
-    into[t + 9] = redact ? '' : text(4, 'argv0');
+    into[t + stepAt.get(frame)!] = stepName(text(1, 'step'));
+    into[t + 9] = redact ? '' : text(5, 'argv0');
   }
 
   function metrics(frame: Frame, place: number, field: number): void {
@@ -149,17 +160,17 @@ export function recordRows(
       const frame = frames.end;
       const row = begin(frame);
       identity(frame, row, 8, ppid);
-      frame.texts[row * frame.textWidth + 8] = line.word(15);
+      frame.texts[row * frame.textWidth + 8] = line.word(16);
       frame.texts[row * frame.textWidth + 10] = 'itself';
       const n = row * frame.numberWidth;
-      for (let i = 0; i < 4; i++) frame.numbers[n + 4 + i] = line.number(16 + i);
+      for (let i = 0; i < 4; i++) frame.numbers[n + 4 + i] = line.number(17 + i);
       if (exitcode !== undefined) frame.numbers[n + 4] = exitcode;
-      metrics(frame, n + END_METRICS, 20);
+      metrics(frame, n + END_METRICS, 21);
       frame.numbers[n + END_METRICS + WCHAR]! -= wrote.bytes;
       frame.numbers[n + END_METRICS + SYSCW]! -= wrote.calls;
       if (finish(frame)) {
         trouble.ended++;
-        if (line.number(18) === 1) addOnlyThread(row);
+        if (line.number(19) === 1) addOnlyThread(row);
       }
       texts.forget(`${line.word(2)}:${line.word(3)}`);
     },

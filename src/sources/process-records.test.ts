@@ -25,6 +25,7 @@ interface Line {
   code?: string;
   ended?: string;
   args?: string;
+  step?: string;
   threads?: number;
 }
 
@@ -35,10 +36,28 @@ const startLine = ({
   began = 'exec',
   name = '',
   args = 'a\\0b\\0',
+  step = '0',
 }: Line = {}): string =>
-  ['S3', start, pid, start, ppid, 2, 3, 4, began, '7', 'op:x', '/dir', '/bin/prog', './call', name, args, '.'].join(
-    '\t',
-  );
+  [
+    'S4',
+    start,
+    pid,
+    start,
+    ppid,
+    2,
+    3,
+    4,
+    began,
+    '7',
+    step,
+    'op:x',
+    '/dir',
+    '/bin/prog',
+    './call',
+    name,
+    args,
+    '.',
+  ].join('\t');
 
 const endLine = ({
   pid = 10,
@@ -50,10 +69,11 @@ const endLine = ({
   name = '',
   threads = 1,
   code = '5',
+  step = '0',
 }: Line = {}): string => {
   const codes = ended === 'exec' ? ['', ''] : [code, '0'];
-  const identity = [time, pid, start, ppid, 2, 3, 4, '7', 'op:x', '/dir', '/bin/prog', './call', name, args];
-  return ['E3', ...identity, ended, ...codes, threads, 0, ...METRICS, '.'].join('\t');
+  const identity = [time, pid, start, ppid, 2, 3, 4, '7', step, 'op:x', '/dir', '/bin/prog', './call', name, args];
+  return ['E4', ...identity, ended, ...codes, threads, 0, ...METRICS, '.'].join('\t');
 };
 
 const threadLine = (pid: number, tid: number): string =>
@@ -89,8 +109,8 @@ test('a start and an end become rows, an only thread is its process', () => {
   assert.deepEqual([starts, ends, threads], [['10 exec'], ['10 exit'], ['10 10 exit']]);
   const [start, end, thread] = frames as [Frame, Frame, Frame];
   const identity = ['10', '100', '7', 'op:x', '/dir', '/bin/prog', 'a b', 'prog'];
-  assert.deepEqual(start.texts.slice(0, 10), [...identity, 'exec', './call']);
-  assert.deepEqual(end.texts.slice(0, 11), [...identity, 'exit', './call', 'itself']);
+  assert.deepEqual(start.texts.slice(0, 11), [...identity, 'exec', './call', '0']);
+  assert.deepEqual(end.texts.slice(0, 12), [...identity, 'exit', './call', 'itself', '0']);
   assert.deepEqual([...start.numbers.slice(0, 4)], [1, 2, 3, 4]);
   assert.deepEqual([start.times![0], end.times![0], thread.times![0]], [100, 900, 900]);
   const value = (name: string): number => end.numbers[end.number(name)]!;
@@ -101,6 +121,14 @@ test('a start and an end become rows, an only thread is its process', () => {
   assert.equal(thread.numbers[thread.number('usertime')], 1000);
   assert.equal(thread.numbers[thread.number('thread_start')], 100);
   assert.ok(Number.isNaN(thread.numbers[thread.number('cutime')]));
+});
+
+test('steps of Slurm that it makes itself have the names of its accounting', () => {
+  const steps = ['', '3', '4294967290', '4294967291', '4294967292'].map((step) => {
+    const [start, end] = read([startLine({ step }), endLine({ step })]).frames as [Frame, Frame];
+    return [start.texts[start.text('step')], end.texts[end.text('step')]].join(' ');
+  });
+  assert.deepEqual(steps, [' ', '3 3', 'interactive interactive', 'batch batch', 'extern extern']);
 });
 
 test('of several threads each has its line', () => {
@@ -293,7 +321,7 @@ test('damaged lines are counted and leave no row', () => {
   const found = read(wrong);
   assert.deepEqual([found.starts, found.ends, found.threads], [[], [], []]);
   assert.equal(found.torn, wrong.length);
-  assert.equal(read([whole.replace('E3', 'E2')]).unknown, 1);
+  assert.equal(read([whole.replace('E4', 'E3')]).unknown, 1);
 });
 
 test('no bytes at all make it fail, and a line that is cut off anywhere is none', () => {

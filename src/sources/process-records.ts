@@ -26,6 +26,8 @@ const identity: Column[] = [
   text('exename', 'The name that the program was called by, if it is one of its file; else the name of the file.'),
 ];
 
+const STEP = text('step', 'The step of Slurm that it belongs to, where there is one; a batch script has none.');
+
 const ARGV0 = text('argv0', 'The first argument: the name that the program was given, whatever its file is.');
 
 /**
@@ -86,6 +88,7 @@ export const processStartTable: Table = {
       'exec: a program was started. fork: a copy of the parent. told: its parent says so, it says nothing.',
     ),
     ARGV0,
+    STEP,
   ],
 };
 
@@ -100,6 +103,7 @@ export const processEndTable: Table = {
     text('ended', 'How: exit, _exit, quick_exit, signal, or exec when another program took its place.'),
     ARGV0,
     text('told_by', 'itself; or parent: who waited for it tells, as it was killed or says nothing itself.'),
+    STEP,
     gauge('exitcode', 'count', 'The exit code.'),
     gauge('exitsignal', 'count', 'The signal that ended it; 0: none.'),
     gauge('numtids', 'count', 'Threads that it had in all.'),

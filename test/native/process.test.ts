@@ -452,21 +452,23 @@ test('a program that closes its standard streams has nothing written there', { s
   assert.equal(fs.readFileSync(file, 'utf8'), '');
 });
 
-test('tags and ranks come from the environment at the start', { skip }, () => {
+test('tags, ranks and steps come from the environment at the start', { skip }, () => {
   const tagged = recorded(['sh', '-c', `${cases} exit 1; TACHO_TAGS="op:b;seq:2" ${cases} exit 2; exit 0`], {
     TACHO_TAGS: 'op:a',
     PAPIEX_TAGS: 'not:this',
     SLURM_PROCID: '3',
+    SLURM_STEP_ID: '2',
   });
   assert.deepEqual(
-    named(tagged, path.basename(cases)).map((row) => [row.args, row.tags, row.rank]),
+    named(tagged, path.basename(cases)).map((row) => [row.args, row.tags, row.rank, row.step]),
     [
-      ['exit 1', 'op:a', '3'],
-      ['exit 2', 'op:b;seq:2', '3'],
+      ['exit 1', 'op:a', '3', '2'],
+      ['exit 2', 'op:b;seq:2', '3', '2'],
     ],
   );
-  const [old] = recorded([cases, 'exit', '0'], { PAPIEX_TAGS: 'op:x', PMIX_RANK: '5', OMPI_COMM_WORLD_RANK: '6' }).ends;
-  assert.deepEqual([old!.tags, old!.rank], ['op:x', '5']);
+  const ranks = { PMIX_RANK: '5', OMPI_COMM_WORLD_RANK: '6' };
+  const [old] = recorded([cases, 'exit', '0'], { PAPIEX_TAGS: 'op:x', ...ranks, SLURM_STEPID: '7' }).ends;
+  assert.deepEqual([old!.tags, old!.rank, old!.step], ['op:x', '5', '7']);
 });
 
 test('arguments of any kind and length survive', { skip }, () => {
