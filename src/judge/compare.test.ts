@@ -89,11 +89,12 @@ test('failed processes are those that a report counts: by an exit code, or by a 
     { pid: 1, exitcode: 7 },
     { pid: 2, exitsignal: 9 },
     { pid: 3, exitcode: 0, exitsignal: 15 },
-    { pid: 4, exitcode: 0 },
-    { pid: 5, source: 'start' },
+    { pid: 4, exitcode: 0, ended: 'signal' },
+    { pid: 5, exitcode: 0, ended: 'exit' },
+    { pid: 6, source: 'start' },
   ];
   const found = compare([card('17', 100), card('18', 100)], both(ends, [{ pid: 1, exitcode: 0, exitsignal: 0 }]));
-  assert.deepEqual(found.metrics.find(({ name }) => name === 'failed processes')!.values, [3, 0]);
+  assert.deepEqual(found.metrics.find(({ name }) => name === 'failed processes')!.values, [4, 0]);
 });
 
 test('processes only in one job are told; the n-th of a command is the n-th elsewhere', () => {

@@ -158,7 +158,7 @@ export function durationOf(set: ProcessColumns, i: number): number {
   return set.end[i]! - set.start[i]!;
 }
 
-/** Ended with a code other than 0, or by a signal. */
+/** Ended with a code other than 0, or by a signal, also where nobody knows which. */
 export function hasFailed(set: ProcessColumns, i: number): boolean {
-  return set.exitcode[i]! > 0 || set.exitsignal[i]! > 0;
+  return set.exitcode[i]! > 0 || set.exitsignal[i]! > 0 || set.ended[i] === 'signal';
 }
