@@ -43,6 +43,8 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
   const firstThread = rows.threads;
   const firstProcess = rows.processes;
   rows.room(Math.ceil(bytes.length / 400));
+  // they are most of the file; what of it is not needed costs nothing
+  rows.texts.get('args')!.pool.reserve(0, bytes.length);
   const width = header.length;
   const texts = header.map((column) => (TEXTS.includes(column) ? rows.texts.get(column)! : undefined));
   const columns = (): Float64Array[] =>

@@ -1,6 +1,6 @@
 import type { TextBytes } from '../../recording/batch.ts';
 import { TextPool } from '../../recording/text-pool.ts';
-import { cellMeaning, cellMeanings } from './cell-text.ts';
+import { cellMeanings } from './cell-text.ts';
 
 /** Columns of a file that hold text, and those that describe the process, not its threads. */
 export const TEXTS: readonly string[] = ['tags', 'hostname', 'exename', 'path', 'args'];
@@ -55,7 +55,7 @@ export class ProcessRows {
   readonly numbers = new Map<string, Float64Array>();
   readonly texts = new Map<string, Texts>();
   private capacity = 1024;
-  private readonly made = new Map<string, string[]>();
+  private readonly made = new Map<string, TextBytes>();
 
   constructor() {
     for (const name of TEXTS) {
@@ -96,19 +96,20 @@ export class ProcessRows {
     for (const [name, column] of this.numbers) if (!has.has(name)) column.fill(Number.NaN, from, this.threads);
   }
 
-  /** All texts of a column, by code. */
-  values(name: string): string[] {
-    let values = this.made.get(name);
-    if (values === undefined) {
-      values = this.texts.get(name)!.pool.values().map(cellMeaning);
-      this.made.set(name, values);
+  /** All texts of a column, by code; to be asked for when all files are read. */
+  textBytes(name: string): TextBytes {
+    let texts = this.made.get(name);
+    if (texts === undefined) {
+      texts = cellMeanings(this.texts.get(name)!.pool.packed());
+      this.made.set(name, texts);
     }
-    return values;
+    return texts;
   }
 
-  /** The same without strings. */
-  textBytes(name: string): TextBytes {
-    return cellMeanings(this.texts.get(name)!.pool.packed());
+  /** The same as strings. */
+  values(name: string): string[] {
+    const { bytes, starts } = this.textBytes(name);
+    return Array.from(starts.subarray(1), (end, i) => bytes.toString('utf8', starts[i], end));
   }
 
   /** "perftools.org-papiex-6477-0.csv, line 2" */

@@ -3,6 +3,8 @@ import type { Bytes } from './encode.ts';
 
 /** Bounds of texts that are longer than this help nobody. */
 const LONGEST_BOUND = 63;
+/** Nor do bounds of so many that nearly everything lies between them. */
+const MOST_BOUNDED = 4096;
 
 /** Texts that become a dictionary, as strings or as bytes; each is known by its code. */
 export interface DictionaryTexts {
@@ -10,7 +12,7 @@ export interface DictionaryTexts {
   isEmpty(code: number): boolean;
   /** These of them, each behind its length. */
   write(out: Bytes, codes: Uint32Array): void;
-  /** First and last of these by their bytes; undefined where one is long, or there are none. */
+  /** First and last of these by their bytes; undefined where one is long, or there are very many or none. */
   bounds(codes: Uint32Array): [min: Buffer, max: Buffer] | undefined;
 }
 
@@ -33,8 +35,9 @@ function fromStrings(texts: readonly string[]): DictionaryTexts {
       }
     },
     bounds(codes) {
+      if (codes.length === 0 || codes.length > MOST_BOUNDED) return undefined;
       const used = Array.from(codes, (code) => texts[code]!);
-      return used.length > 0 && used.every((text) => text.length <= LONGEST_BOUND) ? stringBounds(used) : undefined;
+      return used.every((text) => text.length <= LONGEST_BOUND) ? stringBounds(used) : undefined;
     },
   };
 }
@@ -89,7 +92,7 @@ function fromBytes({ bytes, starts }: TextBytes): DictionaryTexts {
       out.length = at;
     },
     bounds(codes) {
-      if (codes.length === 0) return undefined;
+      if (codes.length === 0 || codes.length > MOST_BOUNDED) return undefined;
       let [min, max] = [codes[0]!, codes[0]!];
       for (let i = 0; i < codes.length; i++) {
         const code = codes[i]!;

@@ -7,6 +7,7 @@ import { Codec, Converted, MAGIC, PACKED_TABLE_KEY, type ParquetType, Repetition
 import { encodeStruct, i32, i64, type Struct, struct } from './thrift.ts';
 
 export const ROWS_PER_GROUP = 1 << 20;
+const WRITE_BYTES = 1 << 18;
 
 export interface ParquetColumn {
   name: string;
@@ -43,6 +44,8 @@ export class ParquetWriter {
   private readonly quick: boolean;
   private readonly placed: Placed[][] = [];
   private offset = 0;
+  private pending: Buffer[] = [];
+  private pendingBytes = 0;
 
   constructor(
     file: string,
@@ -96,6 +99,7 @@ export class ParquetWriter {
     tail.writeUInt32LE(footer.length, 0);
     tail.write(MAGIC, 4);
     this.write(tail);
+    this.flush();
     fs.fsyncSync(this.fd);
     fs.closeSync(this.fd);
     return this.offset;
@@ -106,10 +110,20 @@ export class ParquetWriter {
     fs.closeSync(this.fd);
   }
 
+  /** Small pieces go to the file together. */
   private write(bytes: Buffer): void {
+    this.pending.push(bytes);
+    this.pendingBytes += bytes.length;
+    this.offset += bytes.length;
+    if (this.pendingBytes >= WRITE_BYTES) this.flush();
+  }
+
+  private flush(): void {
+    const bytes = this.pending.length === 1 ? this.pending[0]! : Buffer.concat(this.pending, this.pendingBytes);
     let at = 0;
     while (at < bytes.length) at += fs.writeSync(this.fd, bytes, at, bytes.length - at);
-    this.offset += bytes.length;
+    this.pending = [];
+    this.pendingBytes = 0;
   }
 
   private footer(): Struct {
