@@ -80,7 +80,7 @@ export async function recordCommand(
     options.folder === undefined
       ? createRecording(claimFolder(options.parent, task?.folder ?? defaultFolder(facts)), job, true)
       : createRecording(`${options.folder}${task?.suffix ?? ''}`, job);
-  const here = job.nodes.length === 1 && (isHere(job.nodes[0]!) || job.nodes[0] === process.env.SLURMD_NODENAME);
+  const here = job.nodes.length === 1 && isThisNode(job.nodes[0]!);
   const recorder = await (here ? recordHere : recordAll)(folder, job, options).catch((error: unknown) => {
     // on other nodes agents may have begun
     if (here) discardRecording(folder);
@@ -134,6 +134,8 @@ function ownTask() {
   return { facts, tags, folder, suffix: tasks === 1 ? '' : `-task${rank}` };
 }
 
+const isThisNode = (node: string): boolean => isHere(node) || node === process.env.SLURMD_NODENAME;
+
 const say = (what: string, why: string): void => warn(`${what}: ${why}`);
 
 interface Recorder {
@@ -185,7 +187,12 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
   const agents = { recording: folder, job, nodes: job.nodes, env: process.env, without, only, ...known({ config }) };
   const launched = startAgents(agents);
   const limit = options.limitSeconds ?? FIRST_SAMPLE_SECONDS;
-  const silent = await firstSamples(folder, job.nodes, launched, limit);
+  const began = performance.now();
+  const ownNode = job.nodes.filter(isThisNode).slice(0, 1);
+  await firstSamples(folder, ownNode, launched, limit);
+  // from here on, what this process uses is in the samples of its node
+  const before = process.cpuUsage();
+  const silent = await firstSamples(folder, job.nodes, launched, limit - (performance.now() - began) / 1000);
   const missing = silent.map((node) => ({ node, words: whyMissing(folder, node, launched, limit) }));
   if (missing.length > (options.allowMissing ?? Number.POSITIVE_INFINITY)) {
     await stopAgents(agents, launched, schedulerRunner(), 5);
@@ -208,6 +215,8 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
         // of one that never began it was said already
         if (agentRecord(folder, node) !== undefined) say(`node ${node}`, 'its agent did not say its end');
       }
+      const { user, system } = process.cpuUsage(before);
+      for (const node of ownNode) job.run_use = { node, cpu_seconds: (user + system) / 1e6 };
     },
   };
 }

@@ -5,6 +5,11 @@ export function ownSeconds({ job, range }: Material, { node }: NodeMaterial): nu
   return range === undefined ? (job.own_use?.[node]?.cpu_seconds ?? 0) : 0;
 }
 
+/** What `tacho run` used in the job where it only started agents and the command: not of a part, for the same reason. */
+export function runSeconds({ job, range }: Material, { node }: NodeMaterial): number {
+  return range === undefined && job.run_use?.node === node ? job.run_use.cpu_seconds : 0;
+}
+
 /** What the agent used in the cgroup of the job. */
 export function agentSeconds(node: NodeMaterial): number {
   if (node.agent?.scope.cgroup_with_agent !== true) return 0;
@@ -15,6 +20,9 @@ export function agentSeconds(node: NodeMaterial): number {
 const OWN_END_SECONDS = 0.02;
 /** and so much for each byte of a large one: the kernel takes its memory back at its cost. */
 const OWN_END_SECONDS_PER_BYTE = 1.5e-4 / 2 ** 20;
+
+/** What the scheduler's command and its daemon use to start and to end the agent beside the command, and nobody notes. */
+export const RUN_REST_SECONDS = 0.02;
 
 /** What ends of Tacho's own commands may have used that nobody noted. */
 export function ownEnds({ job, range }: Material, { node }: NodeMaterial): number {

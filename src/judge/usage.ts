@@ -1,7 +1,7 @@
 import { KILLED } from '../recording/agent-record.ts';
 import type { Statistics } from '../recording/statistics.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
-import { agentSeconds, ownEnds, ownSeconds, without } from './own-cpu.ts';
+import { agentSeconds, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
 import { livesInPart, toldInPart } from './part-lives.ts';
 import { processCpuSeconds, processPeak, processSeries } from './processes.ts';
 
@@ -58,13 +58,17 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const seen = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
   const least = recorded?.seconds ?? seen ?? 0;
   const ends = recorded === undefined || recorded.source === 'processes' ? 0 : ownEnds(material, node);
+  const exact = wait4Of(material, node, least, ends);
   const usage = cgroupOf(node, 'usage_us');
   const increase = known(usage?.increase);
   if (increase !== undefined) {
     const whole = hasWholeCgroup(material, node, usage!);
     const grown = increase + (whole ? usage!.first : 0);
-    const own = ownSeconds(material, node) + agentSeconds(node);
-    const use: CpuUse = { seconds: without(own, grown / 1e6, least, ends), source: 'cgroup' };
+    const run = runSeconds(material, node);
+    const own = ownSeconds(material, node) + agentSeconds(node) + run;
+    const floor = run > 0 ? Math.max(least, exact?.seconds ?? 0) : least;
+    const unnoted = ends + (run > 0 ? RUN_REST_SECONDS : 0);
+    const use: CpuUse = { seconds: without(own, grown / 1e6, floor, unnoted), source: 'cgroup' };
     // samples may begin or end within a part
     const series = seriesOf(node, 'cgroup', { cgroup: '.' })[0]!;
     if (material.range !== undefined) use.window_seconds = (series.end - series.start) / 1e6;
@@ -89,8 +93,9 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     if (grown !== undefined) found.push({ seconds: grown / 1000, source: 'node' });
   }
   const best = wholeOf(found[0], told);
-  const exact = wait4Of(material, node, least, ends);
   if (exact === undefined) return best;
+  // of several nodes, what the command started on its own by srun is no child of it either
+  if (material.job.nodes.length > 1) return best !== undefined && best.seconds > exact.seconds ? best : exact;
   // work that was launched elsewhere (srun, a daemon) is in records and samples, but the command never waited for it
   const all = found.filter(({ source }) => source !== 'node');
   const many = exact.seconds * 0.1 + 1;
@@ -212,8 +217,9 @@ function recordedCpu({ processes, job, range }: Material, { node, agent }: NodeM
 const spentOf = ({ job: { usage } }: Material): number => (usage?.user_seconds ?? 0) + (usage?.system_seconds ?? 0);
 
 function wait4Of(material: Material, node: NodeMaterial, least: number, ends: number): CpuUse | undefined {
-  const { usage, nodes } = material.job;
-  if (usage === undefined || usage.elsewhere || nodes.length > 1 || material.range !== undefined) return undefined;
+  const { usage, nodes, run_use } = material.job;
+  if (usage === undefined || usage.elsewhere || material.range !== undefined) return undefined;
+  if (nodes.length > 1 && run_use?.node !== node.node) return undefined;
   return {
     seconds: without(ownSeconds(material, node), spentOf(material), least, ends),
     source: 'wait4',
