@@ -37,7 +37,7 @@ const LIVED: readonly Lived[] = [
 const without = (table: Table): Table => ({ ...table, columns: table.columns.filter(({ name }) => name !== 'step') });
 
 /** A minute on one node, one CPU of whose cgroup was busy. `steps`: do records tell of them? */
-async function recorded(steps: boolean): Promise<string> {
+async function recorded(steps: boolean, lived = LIVED): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
   const place = path.join(folder, 'node=c1');
   fs.mkdirSync(place, { recursive: true });
@@ -56,10 +56,12 @@ async function recorded(steps: boolean): Promise<string> {
   );
   const at = (seconds: number): number => START + Math.round(seconds * 1e6);
   const sampled = ticks.flatMap((t) =>
-    LIVED.filter(({ from, to }) => t >= from && t <= to).map(({ pid, from, to, cpu }): Row => {
-      const who = { pid: String(pid), start: String(at(from) / 1000), name: `p${pid}`, state: 'R' };
-      return { time: START + t * 1e6, ...who, user_ms: Math.round((1000 * cpu * (t - from)) / (to - from)) };
-    }),
+    lived
+      .filter(({ from, to }) => t >= from && t <= to)
+      .map(({ pid, from, to, cpu }): Row => {
+        const who = { pid: String(pid), start: String(at(from) / 1000), name: `p${pid}`, state: 'R' };
+        return { time: START + t * 1e6, ...who, user_ms: Math.round((1000 * cpu * (t - from)) / (to - from)) };
+      }),
   );
   await appendRows(place, processTable, sampled);
   const who = ({ pid, ppid = 1, step, from }: Lived): Omit<Row, 'time'> => ({
@@ -69,12 +71,13 @@ async function recorded(steps: boolean): Promise<string> {
   await appendRows(
     place,
     starts!,
-    LIVED.toSorted((a, b) => a.from - b.from).map((one): Row => ({ time: at(one.from), ...who(one), began: 'exec' })),
+    lived.toSorted((a, b) => a.from - b.from).map((one): Row => ({ time: at(one.from), ...who(one), began: 'exec' })),
   );
   await appendRows(
     place,
     ends!,
-    LIVED.filter(({ killed }) => killed !== true)
+    lived
+      .filter(({ killed }) => killed !== true)
       .toSorted((a, b) => a.to - b.to)
       .map((one): Row => {
         const ended = { ended: 'exit', told_by: 'itself', exitcode: 0, exitsignal: 0, numtids: 1 };
@@ -106,6 +109,18 @@ test('a step has the processes that were started in it, whatever else ran meanwh
   // of a part of the step, what began and ended in that, and what sampling saw of the other from 6 s to 8 s
   const [pids, , seconds] = told(folder, { step: '0', from: START + 5.5e6, to: START + 8e6 });
   assert.deepEqual([pids, seconds], [[20, 21], 0.5 + 1.686]);
+});
+
+test('a script that was submitted from a step of another job does not have its step', async () => {
+  const others = [
+    { ...SCRIPT, step: '0' },
+    { pid: 11, ppid: 10, step: '0', from: 41, to: 50, cpu: 2 },
+    // srun, and its task
+    { pid: 12, ppid: 10, step: '0', from: 5, to: 41, cpu: 0.1 },
+  ];
+  const folder = await recorded(true, [...others, ...LIVED.slice(1)]);
+  assert.deepEqual(told(folder, { step: '0' }).slice(0, 3), [[20, 21], 2, 30.5]);
+  assert.deepEqual(told(folder, { step: 'batch' }).slice(0, 3), [[10, 11, 12], 3, 3.1]);
 });
 
 test('where records do not tell of steps, the time decides', async () => {

@@ -12,7 +12,7 @@ import { readTable } from '../recording/read.ts';
 import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
 import { phasesOf } from './phases.ts';
 import { processSeries } from './processes.ts';
-import { tellsStep } from './step-lives.ts';
+import { numberOf, tellsStep } from './step-lives.ts';
 import { listed } from './words.ts';
 
 export interface GatherOptions {
@@ -262,7 +262,7 @@ function stepRange(recording: Recording, wanted: string, lives: ProcessSet | und
   if (step.start !== undefined) range.from = step.start;
   if (step.end !== undefined) range.to = step.end;
   if (step.nodes !== undefined && step.nodes.length > 0) range.nodes = step.nodes;
-  const id = step.id.slice(step.id.lastIndexOf('.') + 1);
+  const id = numberOf(step);
   const isTold = tellsStep(lives, id);
   if (isTold) range.step = { id, whole: true };
   // what is not a process's own is known by its time, not by the step

@@ -15,7 +15,7 @@ const SAME_LIFE = 1e6;
 export function livesInPart({ lives, range, job, now }: Material): number[] {
   if (lives === undefined || range === undefined) return [];
   const { step } = range;
-  const steps = step === undefined ? undefined : stepsOf(lives);
+  const steps = step === undefined ? undefined : stepsOf(lives, job.steps);
   const from = Math.max(range.from ?? job.start, job.start) - KERNEL_CLOCK;
   // the last ones may end a moment after the job is said to
   const to = range.to === undefined || range.to >= (job.end ?? now) ? Number.POSITIVE_INFINITY : range.to;
@@ -36,9 +36,9 @@ export function livesInPart({ lives, range, job, now }: Material): number[] {
 }
 
 /** Whether the process that sampling saw is among those that a part has records of, or is known to be another step's. */
-export function toldInPart({ lives, range }: Material, places: readonly number[]) {
+export function toldInPart({ lives, range, job }: Material, places: readonly number[]) {
   const step = range?.step;
-  const steps = step === undefined ? undefined : stepsOf(lives!);
+  const steps = step === undefined ? undefined : stepsOf(lives!, job.steps);
   const others = steps?.flatMap((each, i) => (each === step!.id ? [] : i)) ?? [];
   const byProcess = Map.groupBy([...places, ...others], (i) => `${lives!.node[i]} ${lives!.pid[i]}`);
   return ({ node }: NodeMaterial, { keys }: SeriesStatistics): boolean => {

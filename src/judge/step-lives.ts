@@ -1,12 +1,31 @@
 import type { ProcessSet } from '../query/process-set.ts';
+import type { Step } from '../recording/job.ts';
 
 /** What Slurm's accounting calls the step of a batch script, whose processes have no step in their environment. */
 const BATCH = 'batch';
 
-/** The step of each process: its own, or that of whoever started it in an environment without any. */
-export function stepsOf(set: ProcessSet): string[] {
-  const steps = set.step.slice(0, set.length);
-  for (const i of set.order) if (steps[i] === '' && set.parent[i]! >= 0) steps[i] = steps[set.parent[i]!]!;
+/** Schedulers tell whole seconds, by a clock that is not the node's. */
+const APART = 2e6;
+
+/** As processes know a step, without its job. */
+export const numberOf = (step: Step): string => step.id.slice(step.id.lastIndexOf('.') + 1);
+
+/**
+ * The step of each process: its own, or that of whoever started it in an environment without any. A job that was submitted
+ * from a step of another has the variables of that one: then the process that has them first did not live with the step.
+ */
+export function stepsOf(set: ProcessSet, known: readonly Step[] = []): string[] {
+  const byNumber = new Map(known.map((step) => [numberOf(step), step]));
+  const livedWith = (i: number): boolean => {
+    const { start = Number.NaN, end = Number.NaN } = byNumber.get(set.step[i]!) ?? { start: Number.POSITIVE_INFINITY };
+    return !(Math.min(set.birth[i]!, set.start[i]!) < start - APART || set.end[i]! > end + APART);
+  };
+  const steps = new Array<string>(set.length).fill('');
+  for (const i of set.order) {
+    const [own, parent] = [set.step[i]!, set.parent[i]!];
+    if (parent >= 0 && (own === '' || own === set.step[parent])) steps[i] = steps[parent]!;
+    else if (own !== '' && livedWith(i)) steps[i] = own;
+  }
   return steps.map((step) => step || BATCH);
 }
 
