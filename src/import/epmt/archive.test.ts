@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { temporaryFolder } from '../../../test/tacho.ts';
+import type { Fault } from '../../base/fault.ts';
 import { listInputs, readJobFiles } from './archive.ts';
 import { type TarEntry, tarOf, tgzOf } from './test-archive.ts';
 
@@ -121,4 +122,39 @@ test('what is cut off, damaged, too large or no archive at all', async (t) => {
   // zeros behind the archive's end are no members, but they are bytes
   const bomb = gzipSync(Buffer.concat([tarOf(JOB), Buffer.alloc(4 << 20)]));
   await assert.rejects(contents(archive(t, bomb), 1 << 20), /unpacks to more than 1 MiB/);
+});
+
+test('other files than those of papiex are none of the job, and empty ones are told', async (t) => {
+  const more = [
+    ...JOB,
+    { name: './foo.csv', bytes: 'a,b' },
+    { name: './c1-papiex-7-0.csv', bytes: '' },
+    { name: './c1-papiex-header.tsv', bytes: 'head' },
+  ];
+  const { data, foreign, empty } = await readJobFiles(archive(t, tgzOf(more)));
+  assert.deepEqual(
+    data.map(({ name }) => name),
+    ['c1-collated-papiex-1-0.csv', 'c1-papiex-header.tsv'],
+  );
+  assert.deepEqual([foreign, empty], [['foo.csv'], ['c1-papiex-7-0.csv']]);
+  // a site may have other names for all of them
+  const own = await readJobFiles(archive(t, tgzOf([JOB[1]!, { name: 'foo.csv', bytes: 'a,b' }])));
+  assert.deepEqual([own.data.map(({ name }) => name), own.foreign], [['foo.csv'], []]);
+  // where nothing is in any of them, whoever reads them says so
+  const none = await readJobFiles(archive(t, tgzOf([JOB[1]!, { name: 'c1-papiex-7-0.csv', bytes: '' }])));
+  assert.deepEqual([none.data.length, none.empty], [1, []]);
+});
+
+test('what another program has packed is told by its name, with what unpacks it', async (t) => {
+  for (const [bytes, words, hint] of [
+    [Buffer.from('BZh91AY&SY'), /packed with bzip2/, /bunzip2 -k/],
+    [Buffer.from('fd377a585a000004', 'hex'), /packed with xz/, /unxz -k/],
+    [zstdCompressSync(tarOf(JOB)), /packed with zstd/, /unzstd/],
+  ] as const) {
+    await assert.rejects(readJobFiles(archive(t, bytes)), (error: Fault) => {
+      assert.match(error.message, words);
+      assert.match(error.hint!, hint);
+      return true;
+    });
+  }
 });

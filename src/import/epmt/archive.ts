@@ -25,9 +25,14 @@ export interface JobFiles {
   metadata: Buffer;
   /** `.csv` and `.tsv`, by name. */
   data: DataFile[];
+  /** Others that are there, and are not read. */
+  foreign: string[];
+  empty: string[];
 }
 
 const isData = (name: string): boolean => /\.[ct]sv$/.test(name);
+/** What EPMT reads, unless a site tells it otherwise. */
+const isOfPapiex = (name: string): boolean => /-papiex[^/]*\.[ct]sv$/.test(name);
 export const isArchive = (name: string): boolean => /\.(tgz|tar\.gz|tar)$/.test(name);
 
 /** A folder that is no job itself stands for the archives and the jobs' folders in it, also in folders of users there. */
@@ -78,11 +83,18 @@ export async function readJobFiles(input: string, mostBytes = MOST_BYTES): Promi
   }
   if (found.length > 1) throw new Fault(`${input} cannot be imported: it holds several jobs (${found.join(', ')})`);
   const folder = path.posix.dirname(found[0]!);
-  const data = [...files]
-    .filter(([name]) => isData(name) && path.posix.dirname(name) === folder)
-    .map(([name, bytes]): DataFile => ({ name, bytes }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-  return { input, metadata: files.get(found[0]!)!, data };
+  const all = [...files.keys()].filter((name) => isData(name) && path.posix.dirname(name) === folder).sort();
+  const named = all.some(isOfPapiex);
+  const ours = named ? all.filter(isOfPapiex) : all;
+  const isEmpty = (name: string): boolean => files.get(name)!.length === 0 && !name.endsWith('-header.tsv');
+  const nothing = ours.every(isEmpty);
+  return {
+    input,
+    metadata: files.get(found[0]!)!,
+    data: ours.filter((name) => nothing || !isEmpty(name)).map((name): DataFile => ({ name, bytes: files.get(name)! })),
+    foreign: named ? all.filter((name) => !isOfPapiex(name)) : [],
+    empty: nothing ? [] : ours.filter(isEmpty),
+  };
 }
 
 const isWanted = (name: string): boolean => isData(name) || /(^|\/)job_metadata(\.tmp)?$/.test(name);
@@ -116,6 +128,7 @@ async function readArchive(archive: string, mostBytes: number): Promise<Map<stri
   try {
     const first = nextPiece(file);
     if (first.length === 0) throw new Fault(`${archive} cannot be imported: it is empty`);
+    refusePacked(archive, first);
     const packed = first[0] === 0x1f && first[1] === 0x8b;
     if (packed) await unpack(first, () => nextPiece(file), take);
     else for (let piece = first; piece.length > 0; piece = nextPiece(file)) take(piece);
@@ -126,6 +139,21 @@ async function readArchive(archive: string, mostBytes: number): Promise<Map<stri
     fs.closeSync(file);
   }
   return tar.files;
+}
+
+/** What other programs pack with, and what unpacks it again; the first bytes tell. */
+const OTHER_PACKERS = [
+  { bytes: '425a68', name: 'bzip2', unpack: 'bunzip2 -k' },
+  { bytes: 'fd377a585a00', name: 'xz', unpack: 'unxz -k' },
+  { bytes: '28b52ffd', name: 'zstd', unpack: 'unzstd' },
+];
+
+function refusePacked(archive: string, first: Buffer): void {
+  const packer = OTHER_PACKERS.find(({ bytes }) => first.toString('hex', 0, bytes.length / 2) === bytes);
+  if (packer === undefined) return;
+  throw new Fault(`${archive} cannot be imported: it is packed with ${packer.name}, not with gzip as EPMT does`, {
+    hint: `${packer.unpack} makes a .tar of it, which can be imported`,
+  });
 }
 
 /** Empty when there is no more. */

@@ -2,7 +2,7 @@ import { Fault } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
 import { nodeFolder } from '../../recording/node-folder.ts';
 import type { Note } from '../../sources/host.ts';
-import { type DataFile, type JobFiles, METADATA } from './archive.ts';
+import { type JobFiles, METADATA } from './archive.ts';
 import { checkRows } from './check-rows.ts';
 import { readCsv } from './csv.ts';
 import type { Imported, ImportOptions } from './import.ts';
@@ -46,7 +46,8 @@ export async function importJob(files: JobFiles, options: ImportOptions): Promis
     throw within(input, error);
   }
   const notes = times.note === undefined ? [] : [times.note];
-  const doubts = doubtsOf(files.data);
+  const doubts = doubtsOf(files);
+  if (files.foreign.length > 0) notes.push(`${namesOf(files.foreign)}: left out, papiex calls its files *-papiex*`);
   for (const { where, why } of doubts.values()) notes.push(`${where}: ${why}`);
   if (outside > 0) notes.push(`${count(outside, 'process', 'processes')} ran before the job began or after it ended`);
   if (rows.processes === 0) notes.push('no process was recorded');
@@ -80,7 +81,7 @@ export async function importJob(files: JobFiles, options: ImportOptions): Promis
   };
 }
 
-function readData(data: readonly { name: string; bytes: Buffer }[], input: string): ProcessRows {
+function readData(data: JobFiles['data'], input: string): ProcessRows {
   const rows = new ProcessRows();
   const headers = new Map(data.filter(({ name }) => isHeader(name)).map((file) => [file.name, file]));
   try {
@@ -103,9 +104,17 @@ function readData(data: readonly { name: string; bytes: Buffer }[], input: strin
 
 const isHeader = (name: string): boolean => name.endsWith('-header.tsv');
 
-/** By file: what somebody should know of its last line. One of a header that is cut off lacks columns. */
-function doubtsOf(data: readonly DataFile[]): Map<string, Doubt> {
+const MOST_NAMES = 3;
+
+const namesOf = (files: readonly string[]): string => {
+  const more = files.length - MOST_NAMES;
+  return files.slice(0, MOST_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+};
+
+/** By file: what somebody should know of its last line, or that it has none. One of a header that is cut off lacks columns. */
+function doubtsOf({ data, empty }: JobFiles): Map<string, Doubt> {
   const doubts = new Map<string, Doubt>();
+  if (empty.length > 0) doubts.set(empty[0]!, { where: namesOf(empty), why: 'empty, and left out' });
   for (const { name, bytes } of data) {
     const line = isHeader(name) ? undefined : endlessLine(bytes);
     if (line === undefined) continue;

@@ -504,6 +504,20 @@ test('a last line without an end is told', async (t) => {
   );
 });
 
+test('an empty file and files of others beside those of papiex are left out, and told', async (t) => {
+  const more = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ name: `./${name}.csv`, bytes: '1,2\n' }));
+  const empty = { name: './c1-papiex-9-0.csv', bytes: '' };
+  const { notes, folder, processes } = await imported(t, [metadata(), csv([madeProcess(7)]), empty, ...more]);
+  assert.equal(processes, 1);
+  const words = 'c1-papiex-9-0.csv: empty, and left out';
+  assert.deepEqual(notes, ['a.csv, b.csv, c.csv and 2 more: left out, papiex calls its files *-papiex*', words]);
+  // what is lost is told later, too
+  assert.deepEqual(
+    verifyRecording(folder).map(({ what, outcome }) => [what, outcome]),
+    [[`says: ${words}`, 'note']],
+  );
+});
+
 test('a process that is there twice, collated and not, is taken once', async (t) => {
   const both = [csv([threaded, madeProcess(9)]), csv([threaded], 48, 'c1-papiex-50-0.csv')];
   const { processes, threads, notes } = await imported(t, [metadata(), ...both]);

@@ -22,6 +22,22 @@ export function readDate(bytes: Buffer): Moment {
   return { wall: wallTime(bytes[0]! * 256 + bytes[1]!, bytes[2]!, bytes[3]!, 0, 0, 0) };
 }
 
+/** A time of day, as a text: "22:13:20.500000+01:00". */
+export function readTime(bytes: Buffer, offset?: number): string {
+  if (bytes.length !== 6) throw new Error('a time in it is damaged');
+  const [hour, ...rest] = bytes as unknown as number[];
+  const { wall } = readMoment(Buffer.from([1970 >> 8, 1970 & 0xff, 1, 1, hour! & 0x7f, ...rest]));
+  const [, time] = new Date(wall / 1000).toISOString().split(/[T.Z]/);
+  const part = wall % 1e6 === 0 ? '' : `.${String(wall % 1e6).padStart(6, '0')}`;
+  return time! + part + (offset === undefined ? '' : zoneText(offset));
+}
+
+function zoneText(offset: number): string {
+  const minutes = Math.round(Math.abs(offset) / 60e6);
+  const digits = (value: number): string => String(value).padStart(2, '0');
+  return `${offset < 0 ? '-' : '+'}${digits(Math.floor(minutes / 60))}:${digits(minutes % 60)}`;
+}
+
 function wallTime(year: number, month: number, day: number, hour: number, minute: number, second: number): number {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);

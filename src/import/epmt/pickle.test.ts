@@ -34,7 +34,10 @@ test('moments with and without a zone', { skip: python ? false : 'python3 is mis
   const zone = 'datetime.timezone(datetime.timedelta(hours=-3,minutes=-30),"NST")';
   const value = `[datetime.datetime(2019,6,15,7,52,4,73965),datetime.datetime(2020,6,8,10,33,54,355139,${zone}),
     datetime.date(2019,2,28),datetime.timedelta(1,2,3),datetime.datetime(2021,1,1,tzinfo=datetime.timezone.utc),
-    datetime.datetime(2021,10,31,2,30,fold=1)]`.replaceAll('\n', ' ');
+    datetime.datetime(2021,10,31,2,30,fold=1),datetime.time(1,2,3),datetime.time(23,5,0,42,${zone},fold=1)]`.replaceAll(
+    '\n',
+    ' ',
+  );
   for (let protocol = 0; protocol <= 5; protocol++) {
     assert.deepEqual(readPickle(pickled(value, protocol)), [
       { wall: Date.UTC(2019, 5, 15, 7, 52, 4) * 1000 + 73_965 },
@@ -43,6 +46,8 @@ test('moments with and without a zone', { skip: python ? false : 'python3 is mis
       { duration: 86_402_000_003 },
       { wall: Date.UTC(2021, 0, 1) * 1000, offset: 0 },
       { wall: Date.UTC(2021, 9, 31, 2, 30) * 1000 },
+      '01:02:03',
+      '23:05:00.000042-03:30',
     ]);
   }
 });
@@ -77,6 +82,8 @@ test('whatever a pickle asks for beyond data is refused by name', () => {
   refused('\x97.', /NEXT_BUFFER/);
   refused('cdatetime\ndatetime\n.', /itself, which is no data/);
   refused("cdatetime\ndatetime\n(S'short'\ntR.", /moment in it is damaged/);
+  refused("cdatetime\ntime\n(S'short'\ntR.", /time in it is damaged/);
+  refused("cdatetime\ntime\n(S'\\x18\\x00\\x00\\x00\\x00\\x00'\ntR.", /moment in it is damaged/);
   refused('c_codecs\nencode\n(Vabc\nVrot13\ntR.', /odd way/);
   refused('c__builtin__\nbytes\n(I1000000000\ntR.', /odd way/);
   refused('\x80\x09.', /protocol 9/);

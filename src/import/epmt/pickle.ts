@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type Moment, readDate, readMoment } from './pickle-moment.ts';
+import { type Moment, readDate, readMoment, readTime } from './pickle-moment.ts';
 import { OPCODE, REFUSED } from './pickle-opcodes.ts';
 import { PickleBytes, unquote, unquoteUnicode } from './pickle-text.ts';
 
@@ -35,6 +35,7 @@ const MOST_COPIES = 1e6;
 const CALLABLES = new Set([
   'datetime.datetime',
   'datetime.date',
+  'datetime.time',
   'datetime.timedelta',
   'datetime.timezone',
   'builtins.set',
@@ -234,6 +235,8 @@ function construct(called: Cell, given: Plain, stack: PickleStack): Plain {
       return readMoment(rawOf(first), offsetOf(second));
     case 'datetime.date':
       return readDate(rawOf(first));
+    case 'datetime.time':
+      return readTime(rawOf(first), offsetOf(second));
     case 'datetime.timedelta':
       return durationOf(given);
     case 'datetime.timezone':
