@@ -74,6 +74,18 @@ function watched(t: TestContext, failures = 0) {
   };
 }
 
+test('the end of a job that could not be begun yet waits until it can', async (t) => {
+  const { look, write, left, close } = watched(t, 2);
+  write('17', 'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\nBEGIN=1800000001\n');
+  assert.deepEqual(look(), ['refused 17: the job is not recorded yet: no room']);
+  write('17.end', 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=3:0\nEND=1800000002\n');
+  assert.deepEqual(look(), []);
+  assert.deepEqual(left(), ['17', '17.end']);
+  assert.deepEqual(look(), ['begun 17 ada by file', 'ended 17 3: the job has ended']);
+  await close();
+  assert.deepEqual(left(), []);
+});
+
 test('a job file begins a job and its end ends it; both files go when all is written down', async (t) => {
   const { look, write, left, close } = watched(t);
   write('17', 'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\n');

@@ -59,6 +59,8 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
   let found: ReadonlyMap<string, CgroupJob> = new Map();
   const running = new Map<string, Running>();
   const refused = new Set<string>();
+  /** Files of jobs that could not be begun yet (a full disk): their ends wait with them. */
+  const waiting = new Set<string>();
   /** Cgroups of jobs that were not begun yet: since when they are there. */
   const seen = new Map<string, number>();
   /** Jobs that have ended while their cgroup was still there. */
@@ -106,8 +108,10 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       options.begun(name, job, file === undefined ? 'cgroup' : 'file', cgroup);
     } catch (error) {
       refuse(file ?? `cgroup of job ${name}`, `the job is not recorded yet: ${reason(error)}`);
+      if (file !== undefined) waiting.add(file);
       return false;
     }
+    if (file !== undefined) waiting.delete(file);
     refused.delete(file ?? `cgroup of job ${name}`);
     const before = cgroup === undefined ? found.get(job.id) : undefined;
     // an agent that comes late, or again, finds the job's own
@@ -158,6 +162,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       if (known.file === undefined && !((job.restart ?? 0) > (known.job.restart ?? 0))) {
         known.file = file;
         known.identity = identity;
+        waiting.delete(file);
         options.told(same, job);
         return;
       }
@@ -210,8 +215,10 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
       const end = `${name}.end`;
       takeFile(name, all.has(end) && !isClosing(end) ? end : undefined);
     }
+    for (const file of waiting) if (!all.has(file)) waiting.delete(file);
     for (const name of names) {
-      if (name.endsWith('.end') && !name.startsWith('.') && !isClosing(name)) takeEnd(name);
+      if (!name.endsWith('.end') || name.startsWith('.') || isClosing(name)) continue;
+      if (!waiting.has(name.slice(0, -'.end'.length))) takeEnd(name);
     }
     for (const name of refused) if (!all.has(name) && !name.includes(' ')) refused.delete(name);
   }
