@@ -3,6 +3,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ours } from '../../src/base/ours.ts';
+import { gather } from '../../src/judge/gather.ts';
+import { report } from '../../src/judge/report.ts';
 import { openRecording } from '../../src/recording/open.ts';
 import { readTable } from '../../src/recording/read.ts';
 import { Lab, read, whyNot } from './lab.ts';
@@ -12,7 +14,7 @@ const skip = whyNot() || (!built && 'needs native/build/libtacho-record.so (no c
 const lab = new Lab();
 const NODES = ['c1', 'c2', 'c3'];
 
-/** Arguments, rank, tags and exit code of every process of a program that has recorded its end on a node. */
+/** Arguments, rank, step, tags and exit code of every process of a program that has recorded its end on a node. */
 function ends(recording: string, node: string, exename: string): (string | number)[][] {
   const found = openRecording(recording).nodes.find(({ name }) => name === node)!;
   if (!found.tables.has('process_end')) return [];
@@ -20,7 +22,10 @@ function ends(recording: string, node: string, exename: string): (string | numbe
   const text = (name: string, row: number): string => texts.get(name)!.values[texts.get(name)!.codes[row]!]!;
   return Array.from({ length: rows }, (_, row) => row)
     .filter((row) => text('exename', row) === exename)
-    .map((row) => [text('args', row), text('rank', row), text('tags', row), numbers.get('exitcode')![row]!]);
+    .map((row) => {
+      const [args, rank, step, tags] = ['args', 'rank', 'step', 'tags'].map((name) => text(name, row));
+      return [args!, rank!, step!, tags!, numbers.get('exitcode')![row]!];
+    });
 }
 
 describe('processes record themselves on every node of a Slurm job', { skip }, () => {
@@ -44,11 +49,30 @@ describe('processes record themselves on every node of a Slurm job', { skip }, (
     const recording = path.join(place, `tacho-${id}`);
     NODES.forEach((node, rank) => {
       const found = ends(recording, node, 'echo');
-      const step = [`on ${node}`, String(rank), 'op:step', 0];
-      assert.deepEqual(found, node === 'c1' ? [['before', '0', '', 0], step] : [step], node);
+      const step = [`on ${node}`, String(rank), '1', 'op:step', 0];
+      assert.deepEqual(found, node === 'c1' ? [['before', '0', '', '', 0], step] : [step], node);
     });
     assert.ok(ends(recording, 'c1', 'srun').length >= 1);
     assert.doesNotMatch(read(place, 'out'), /tacho-\d+-|ld\.so/, 'nothing is left in memory, nobody complained');
+  });
+
+  test('steps side by side have their own processes in the report', async () => {
+    const place = await lab.place('tacho-b', 'steps');
+    const script = `tacho start --interval 0.5
+      eval "$(tacho env)"
+      srun -N1 -n1 --exact --mem=50M sleep 2.5 & srun -N1 -n1 --exact --mem=50M sh -c 'sleep 3.5; exit 0' & wait
+      tacho stop --no-report`;
+    const id = await lab.submit('tacho-b', place, script, '-N1', '-n3', '-t5');
+    assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+    const recording = openRecording(path.join(place, `tacho-${id}`));
+    const slept = (step: string): (string | undefined)[] =>
+      report(gather(recording, { step }))
+        .processes.flatMap(({ command }) => (/sleep|srun/.test(command ?? '') ? command : []))
+        .sort();
+    const steps = recording.job.steps!.filter(({ name }) => name === 'sleep' || name === 'sh');
+    const [short, long] = ['sleep', 'sh'].map((name) => steps.find((step) => step.name === name)!.id);
+    assert.deepEqual(slept(short!), ['sleep 2.5']);
+    assert.deepEqual(slept(long!), ["sh -c 'sleep 3.5; exit 0'", 'sleep 3.5']);
   });
 
   test('tacho run around srun, from a login node that is not part of the job', async () => {
@@ -59,7 +83,7 @@ describe('processes record themselves on every node of a Slurm job', { skip }, (
     assert.equal(code, 4, stderr);
     assert.doesNotMatch(stderr, /ld\.so|record themselves/);
     NODES.forEach((node, rank) => {
-      assert.deepEqual(ends(path.join(place, 'r'), node, 'true'), [[node, String(rank), '', 0]], node);
+      assert.deepEqual(ends(path.join(place, 'r'), node, 'true'), [[node, String(rank), '1', '', 0]], node);
     });
   });
 
