@@ -53,10 +53,11 @@ export function openRecording(folder: string): Recording {
   }
   const troubles: string[] = [];
   const nodes: NodeRecording[] = [];
+  const inCommon = names.includes(TABLES_FILE) ? once(() => readTables(folder, troubles)) : undefined;
   for (const name of names) {
     const node = nodeName(name);
     if (node === undefined) continue;
-    const found = openNode(path.join(folder, name), node, troubles);
+    const found = openNode(path.join(folder, name), node, troubles, inCommon);
     if (found !== undefined) nodes.push(found);
   }
   nodes.sort((a, b) => byName(a.name, b.name));
@@ -176,7 +177,22 @@ function listFolder(folder: string): string[] {
   }
 }
 
-function openNode(folder: string, name: string, troubles: string[]): NodeRecording | undefined {
+/** What is done for the first who asks. */
+function once<T>(work: () => T): () => T {
+  let done: { result: T } | undefined;
+  return () => {
+    done ??= { result: work() };
+    return done.result;
+  };
+}
+
+/** `inCommon`: what seal left of the tables of several nodes. */
+function openNode(
+  folder: string,
+  name: string,
+  troubles: string[],
+  inCommon?: () => AgentRecord['tables'] | undefined,
+): NodeRecording | undefined {
   let names: string[];
   try {
     if (isForeignLink(folder)) throw new Error('it is a link that somebody else has made');
@@ -189,14 +205,14 @@ function openNode(folder: string, name: string, troubles: string[]): NodeRecordi
     ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), AGENT_NEEDS, troubles)
     : undefined;
   const node: NodeRecording = { name, folder, tables: tableFiles(names) };
-  const described = names.includes(TABLES_FILE) ? readTables(folder, troubles) : undefined;
+  const isSealed = names.includes(TABLES_FILE) || (inCommon !== undefined && (agent?.tables.length ?? 0) === 0);
+  const described = names.includes(TABLES_FILE) ? readTables(folder, troubles) : isSealed ? inCommon!() : undefined;
   if (agent?.tables.length === 0 && described !== undefined) agent.tables = described;
   const sealed = names.flatMap((each) => statisticsOf(each) ?? []);
   const dropped = new Set(agent?.dropped?.map(({ table }) => table));
   const written = (agent?.written ?? []).filter((table) => !dropped.has(table));
   const lost = [...new Set([...sealed, ...written])].filter((table) => !node.tables.has(table));
-  const form = (table: string): string =>
-    sealed.includes(table) ? 'parquet' : names.includes(TABLES_FILE) ? 'csv.zst' : 'csv';
+  const form = (table: string): string => (sealed.includes(table) ? 'parquet' : isSealed ? 'csv.zst' : 'csv');
   const aside = names.flatMap((each) => damagedOf(each) ?? []).filter(({ file }) => !names.includes(file));
   const missing = lost
     .filter((table) => !aside.some((each) => each.table === table))

@@ -66,7 +66,7 @@ export function sealRecording(recording: Recording, options: SealOptions = {}): 
     if (!alive) {
       const names = [...node.tables.keys()];
       const more = names.flatMap((name) => tableOf(node, name) ?? []);
-      moveTables(node.folder, more, names);
+      moveTables(node.folder, more, names, recording.job.nodes.length > 1);
     }
     return { node: node.name, tables };
   });

@@ -3,10 +3,13 @@ import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import type { AgentRecord } from './agent-record.ts';
 import { packText, unpackText } from './pack-text.ts';
-import { replaceJson } from './replace.ts';
+import { replaceLast } from './replace.ts';
 import { syncFolder, writeSynced } from './synced.ts';
 
-/** node=<n>/tables.json.zst: where seal puts what agent.json says of its tables, which is most of it. */
+/**
+ * Where seal puts what agent.json says of its tables, which is most of it: in the recording, for all of its nodes that say the
+ * same, else in the node's folder.
+ */
 export const TABLES_FILE = 'tables.json.zst';
 
 type Tables = AgentRecord['tables'];
@@ -24,17 +27,18 @@ export function readTables(folder: string, troubles: string[]): Tables | undefin
   }
 }
 
-/** The record of an agent with its tables, which are beside agent.json once it is sealed. */
+/** The record of an agent with its tables, which are elsewhere once it is sealed. */
 export function withTables(agent: AgentRecord | undefined, folder: string): AgentRecord | undefined {
-  if (agent?.tables.length !== 0 || !fs.existsSync(path.join(folder, TABLES_FILE))) return agent;
-  return { ...agent, tables: readTables(folder, []) ?? [] };
+  if (agent?.tables.length !== 0) return agent;
+  const place = [folder, path.dirname(folder)].find((each) => fs.existsSync(path.join(each, TABLES_FILE)));
+  return place === undefined ? agent : { ...agent, tables: readTables(place, []) ?? [] };
 }
 
 /**
- * Takes the tables out of agent.json, once nobody writes it any more, and puts them beside it. `more`: those of them
- * that no agent describes; `written`: those that have rows.
+ * Takes the tables out of agent.json, once nobody writes it any more, and puts them beside it, or where `several` nodes have
+ * them in common. `more`: those of them that no agent describes; `written`: those that have rows.
  */
-export function moveTables(folder: string, more: Tables, written: readonly string[]): void {
+export function moveTables(folder: string, more: Tables, written: readonly string[], several: boolean): void {
   const file = path.join(folder, 'agent.json');
   const before = versionOf(file);
   let record: AgentRecord;
@@ -45,21 +49,42 @@ export function moveTables(folder: string, more: Tables, written: readonly strin
     return;
   }
   if (!Array.isArray(record.tables) || record.tables.length === 0) return;
-  const own = new Set(record.tables.map(({ name }) => name));
-  const tables = [...record.tables, ...more.filter(({ name }) => !own.has(name))];
-  const target = path.join(folder, TABLES_FILE);
-  const temporary = `${target}.${process.pid}.tmp`;
-  try {
-    writeSynced(temporary, packText(JSON.stringify({ tables })));
-    fs.renameSync(temporary, target);
-  } catch (error) {
-    fs.rmSync(temporary, { force: true });
-    throw new Fault(`cannot write ${target}: ${reason(error)}; the tables themselves are sealed`, { cause: error });
-  }
+  const known = new Set(record.tables.map(({ name }) => name));
+  const tables = [...record.tables, ...more.filter(({ name }) => !known.has(name))];
+  const own = path.join(folder, TABLES_FILE);
+  const text = JSON.stringify({ tables });
+  if (several && isInCommon(path.dirname(folder), text)) fs.rmSync(own, { force: true });
+  else write(own, text, fs.renameSync);
   syncFolder(folder);
   // a hub may have heard from the node meanwhile: then it says them once more
   if (versionOf(file) !== before) return;
-  replaceJson(file, { ...record, tables: [], written: [...new Set([...(record.written ?? []), ...written])] });
+  replaceLast(file, { ...record, tables: [], written: [...new Set([...(record.written ?? []), ...written])] });
+}
+
+/** Whether the nodes of a recording have this in common; the first one's is what they have. */
+function isInCommon(recording: string, text: string): boolean {
+  const file = path.join(recording, TABLES_FILE);
+  try {
+    // another one may be sealed at this moment: a link takes nobody's place
+    if (!fs.existsSync(file)) write(file, text, fs.linkSync);
+  } catch (error) {
+    if (code((error as Fault).cause) !== 'EEXIST') return false;
+  }
+  const found = readTables(recording, []);
+  return found !== undefined && JSON.stringify({ tables: found }) === text;
+}
+
+function write(target: string, text: string, place: (from: string, to: string) => void): void {
+  const temporary = `${target}.${process.pid}.tmp`;
+  try {
+    writeSynced(temporary, packText(text));
+    place(temporary, target);
+  } catch (error) {
+    throw new Fault(`cannot write ${target}: ${reason(error)}; the tables themselves are sealed`, { cause: error });
+  } finally {
+    fs.rmSync(temporary, { force: true });
+  }
+  syncFolder(path.dirname(target));
 }
 
 /** Differs when the file was replaced. */

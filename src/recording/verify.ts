@@ -47,7 +47,11 @@ export function verifyRecording(folder: string, options: VerifyOptions = {}): Ch
     const file = /cannot \w+ (.+?): /.exec(trouble)?.[1] ?? folder;
     verifier.trouble(file, trouble.replace(/^cannot \w+ .+?: /, ''));
   }
-  verifier.foreign(folder, fs.readdirSync(folder), /^(job\.json(\.reserve)?|node=.+|.+\.log|.+\.torn)$/);
+  verifier.foreign(
+    folder,
+    fs.readdirSync(folder),
+    /^(job\.json(\.reserve)?|tables\.json\.zst|node=.+|.+\.log|.+\.torn)$/,
+  );
   for (const node of recording.nodes) verifier.node(node);
   return verifier.checks;
 }
