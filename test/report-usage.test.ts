@@ -340,6 +340,17 @@ test('the agent of a node may say its farewell some seconds after the scheduler 
   assert.deepEqual(told({}, 2), ['stopped early', 'B', 'killed or the node was lost: it wrote no farewell']);
 });
 
+test('an agent that came when the job was over says nothing of its processes', () => {
+  const [late, lived] = [span(5, 1, START + 105e6), span(100)];
+  const load = (when: typeof lived) => table('loadavg', [series(when, {}, { load1: level(when, 1) })]);
+  const used = (when: typeof lived) => {
+    const sought = agent('c1', when, { service: true, scope: { members: 'environment' }, ticks: 5 });
+    const c1 = node('c1', { ...sought, tables: [processTable] }, [load(when)]);
+    return report(material(job(100, { scheduler: 'slurm' }), [c1])).summary.cpu_seconds;
+  };
+  assert.deepEqual([used(lived), used(late)], [0, undefined]);
+});
+
 test('a job without processes used no CPU time, but not one whose processes nobody can find', () => {
   const lived = span(100);
   const load = table('loadavg', [series(lived, {}, { load1: level(lived, 1) })]);

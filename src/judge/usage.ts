@@ -152,6 +152,8 @@ function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
   if (agent === undefined || agent.ticks === 0 || agent.scope.members === 'node') return false;
   // a store leaves out small ones
   if (leftOut !== undefined) return false;
+  // it came when all was over
+  if (agent.first_sample! > job.end!) return false;
   // somebody told the agent of the job, and there is no scheduler whose variable its processes would have
   if ((agent.service === true && job.scheduler === 'none') || isUnseen(material, seen)) return false;
   const sought = agent.tables.some((table) => table.name === 'process');
