@@ -167,14 +167,23 @@ function nodesOf(
     });
     notes.push(`${column}: ${count(wrong, 'value was', 'values were')} left out: below 0, or too large`);
   }
-  return [...chosen].map(
-    ([name, processes]): ImportedNode => ({
+  let moved = 0;
+  const nodes = [...chosen].map(([name, processes]): ImportedNode => {
+    const tables = tablesOf(rows, metrics, Uint32Array.from(processes));
+    moved += tables.moved;
+    return {
       name,
-      ...tablesOf(rows, metrics, Uint32Array.from(processes)),
+      processes: tables.processes,
+      threads: tables.threads,
       notes: missing,
       doubts: [...doubts].filter(([file]) => (last.get(file) ?? some) === name).map(([, doubt]) => doubt),
-    }),
-  );
+    };
+  });
+  if (moved > 0)
+    notes.push(
+      `${count(moved, 'process has', 'processes have')} pid and start in common with another: put a microsecond later`,
+    );
+  return nodes;
 }
 
 /** The fault of a file names the archive that it is in. */

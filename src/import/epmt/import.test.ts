@@ -4,6 +4,8 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
 import { temporaryFolder } from '../../../test/tacho.ts';
+import { readProcesses } from '../../query/processes.ts';
+import { readAllThreads } from '../../query/threads.ts';
 import { type NodeRecording, openRecording } from '../../recording/open.ts';
 import { readTable } from '../../recording/read.ts';
 import { verifyRecording } from '../../recording/verify.ts';
@@ -523,6 +525,35 @@ test('a process that is there twice, collated and not, is taken once', async (t)
   const { processes, threads, notes } = await imported(t, [metadata(), ...both]);
   assert.deepEqual([processes, threads], [2, 4]);
   assert.match(notes.join(), /1 process was there twice/);
+});
+
+test('of two processes with the same pid and start the second begins a microsecond later, and is told', async (t) => {
+  const shell = madeProcess(7);
+  const became = madeProcess(7, { exename: 'sim', path: '/opt/sim' });
+  const later = madeProcess(7, { start: shell.start + 1, exename: 'last' });
+  const alone = ['sh', 'sim'].map((name, i) => csv([[shell, became][i]!], 48, `c1-papiex-7-${name}.csv`));
+  const { processes, threads, notes, folder } = await imported(t, [
+    metadata(),
+    csv([shell, became, later, madeProcess(8)]),
+    ...alone,
+  ]);
+  assert.deepEqual([processes, threads], [4, 4]);
+  assert.deepEqual(notes, [
+    '2 processes have pid and start in common with another: put a microsecond later',
+    '2 processes were there twice, equal in everything; each was taken once',
+  ]);
+  const recording = openRecording(folder);
+  const set = readProcesses([recording]);
+  assert.deepEqual(
+    Array.from(set.exename, (name, i) => [name, set.pid[i], set.start[i]! - shell.start]),
+    [
+      ['sh', 7, 0],
+      ['sim', 7, 1],
+      ['last', 7, 2],
+      ['sh', 8, 1000],
+    ],
+  );
+  assert.deepEqual([...readAllThreads(recording, set).process], [0, 1, 2, 3]);
 });
 
 test('a job without data, and a place where no folder can be made, are refused', async (t) => {

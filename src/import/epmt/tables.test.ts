@@ -6,7 +6,7 @@ import { ProcessRows } from './rows.ts';
 import { metricsOf, tablesOf } from './tables.ts';
 import { CSV_COLUMNS, csvText, JOB_START, madeProcess } from './test-archive.ts';
 
-test('processes come by pid, start and end, and each once', () => {
+test('processes come by pid, start and end, each once, and no two with one identity', () => {
   const pid = fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constantFrom(2 ** 22, 2 ** 31, 2 ** 32));
   const process = fc.tuple(pid, fc.nat(3), fc.nat(3));
   fc.assert(
@@ -18,9 +18,15 @@ test('processes come by pid, start and end, and each once', () => {
       readCsv({ name: 'c1-papiex-1-0.csv', bytes: Buffer.from(csvText(made, CSV_COLUMNS[41])) }, rows);
       const { processes, threads } = tablesOf(rows, metricsOf(rows), Uint32Array.from(made.keys()));
       const distinct = [...new Map(given.map((each) => [each.join(' '), each])).values()];
+      // a pid and a start are one process: the next one begins a microsecond later
+      const last = new Map<number, number>();
       const expected = distinct
         .sort(([a, s, d], [b, t, e]) => a - b || s - t || d - e)
-        .map(([id, after, lasted]) => [String(id), String(JOB_START + after), JOB_START + after + lasted]);
+        .map(([id, after, lasted]) => {
+          const start = Math.max(JOB_START + after, (last.get(id) ?? 0) + 1);
+          last.set(id, start);
+          return [String(id), String(start), Math.max(JOB_START + after + lasted, start)];
+        });
       for (const batch of [processes, threads]) {
         const text = (name: string, row: number): string => {
           const { codes, values } = batch.texts.get(name)!;

@@ -49,7 +49,7 @@ export function tablesOf(
   rows: ProcessRows,
   metrics: Metrics,
   chosen: Uint32Array,
-): { processes: Batch; threads: Batch } {
+): { processes: Batch; threads: Batch; moved: number } {
   const order = withoutTwins(rows, inOrder(rows, chosen));
   const threads = threadsOf(rows, order);
   const process = new Map<string, Float64Array>();
@@ -67,6 +67,7 @@ export function tablesOf(
   const { ended, signals } = endings(rows, order);
   if (signals !== undefined) process.set('exitsignal', signals);
   const identity: Identity = { pid: ofProcess('pid'), start: ofProcess('start'), end: ofProcess('end') };
+  const moved = moveApart(identity);
   const pid = numbersAsTexts(identity.pid);
   const start = numbersAsTexts(identity.start);
   const texts = new Map<string, TextColumn>([
@@ -87,10 +88,10 @@ export function tablesOf(
       ['tid', pid],
       ['ended', ended],
     ]);
-    return { processes, threads: batch(threadEndTable, identity.end, thread, same) };
+    return { processes, threads: batch(threadEndTable, identity.end, thread, same), moved };
   }
   const tids = threadIds(rows, order, threads, identity.pid);
-  return { processes, threads: threadBatch(rows, order, threads, thread, { ...identity, tids, ended }) };
+  return { processes, threads: threadBatch(rows, order, threads, thread, { ...identity, tids, ended }), moved };
 }
 
 /** Do all of these threads have the ids of their processes, as first threads do? */
@@ -105,6 +106,21 @@ interface Identity {
   pid: Float64Array;
   start: Float64Array;
   end: Float64Array;
+}
+
+/**
+ * A process is known by its pid and its start: of two that have both in common (one executed the other at once), the
+ * second begins a microsecond later. Returns how many were moved.
+ */
+function moveApart({ pid, start, end }: Identity): number {
+  let moved = 0;
+  for (let i = 1; i < pid.length; i++) {
+    if (pid[i] !== pid[i - 1] || start[i]! > start[i - 1]!) continue;
+    start[i] = start[i - 1]! + 1;
+    end[i] = Math.max(end[i]!, start[i]!);
+    moved++;
+  }
+  return moved;
 }
 
 function endings(rows: ProcessRows, order: Uint32Array): { ended: TextColumn; signals: Float64Array | undefined } {
@@ -125,11 +141,13 @@ function endings(rows: ProcessRows, order: Uint32Array): { ended: TextColumn; si
 const notMetric = (name: string): boolean =>
   PROCESS_NUMBERS.includes(name) || ['tid', 'mpirank', 'start', 'end'].includes(name);
 
-/** By pid, start and end, as sealed tables are. */
+/** By pid, start and end, as sealed tables are, and then by program: what is there twice stands together. */
 function inOrder(rows: ProcessRows, chosen: Uint32Array): Uint32Array {
   const [pid, start, end] = ['pid', 'start', 'end'].map((name) => pickFirst(rows.column(name), rows, chosen));
   const places = placesInOrder(pid!);
-  const later = (a: number, b: number): number => start![a]! - start![b]! || end![a]! - end![b]! || a - b;
+  const { codes } = rows.texts.get('exename')!;
+  const later = (a: number, b: number): number =>
+    start![a]! - start![b]! || end![a]! - end![b]! || codes[chosen[a]!]! - codes[chosen[b]!]! || a - b;
   for (let from = 0, to = 1; from < places.length; from = to++) {
     while (to < places.length && pid![places[to]!] === pid![places[from]!]) to++;
     if (to - from > 1) places.subarray(from, to).sort(later);
