@@ -324,6 +324,17 @@ test('a divided card is not counted beside its parts', () => {
   assert.equal(summary.gpu_utilization?.toFixed(6), '0.700000');
 });
 
+test('a node that failed with its agent has stopped, however near its last sample lies to the end that is known', () => {
+  const lived = span(100);
+  const told = (state: Job['state']) => {
+    const killed = agent('c1', lived, { service: true, end: START + 100e6, end_reason: 'the agent was killed' });
+    const { nodes, findings } = report(material(job(100, { state }), [node('c1', killed, [cgroup(lived, 1, GIB)])]));
+    return [nodes[0]!.status, findings.find(({ id }) => id === 'node-lost')?.text];
+  };
+  assert.deepEqual(told('node_fail'), ['stopped early', 'c1 stopped after 1 min 40 s']);
+  assert.deepEqual(told('completed'), ['recorded', undefined]);
+});
+
 test('the agent of a node may say its farewell some seconds after the scheduler knows of the end, but not much later', () => {
   const lived = span(100);
   const told = (service: { service?: true }, later: number) => {

@@ -232,13 +232,19 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     if ((full ?? agent.end_reason) !== undefined) found.reason = full ?? agent.end_reason!;
   } else if (
     (agent !== undefined && agent.end === undefined && job.end !== undefined && !isClosing(material, agent)) ||
+    // the job's end is not known better than by its last sample
+    (agent?.end_reason === KILLED && job.state === 'node_fail') ||
     silentAt(job.end ?? material.now)
   ) {
     found.status = 'stopped early';
     const taken = job.taken_nodes?.[node.node];
     if (taken !== undefined) found.taken = taken;
     const lost =
-      agent?.end_reason === KILLED ? 'its agent was killed, and the next one came after the job' : silenceOf(agent);
+      agent?.end_reason !== KILLED
+        ? silenceOf(agent)
+        : job.state === 'node_fail'
+          ? 'its agent was killed, and the scheduler says that a node failed'
+          : 'its agent was killed, and the next one came after the job';
     const words = taken === undefined ? lost : `the scheduler took it out of the job at ${formatMoment(taken)}`;
     found.reason = refusedWords(agent) ?? words;
   } else if (agent?.end === undefined && (job.end === undefined || agent !== undefined)) found.status = 'recording';
