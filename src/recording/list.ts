@@ -14,6 +14,8 @@ export type RecordingState = 'running' | 'ended' | 'sealed' | 'damaged' | 'newer
 export interface Listed {
   path: string;
   job: string;
+  /** How often the scheduler had started it before. */
+  restart?: number;
   name: string;
   user: string;
   /** Epoch microseconds; missing when nobody knows. */
@@ -91,6 +93,7 @@ function describe(folder: string, now: number): Listed {
   return {
     path: folder,
     job: job.id,
+    ...(job.restart ? { restart: job.restart } : {}),
     name: job.name,
     user: job.user,
     ...(Number.isFinite(job.start) ? { start: job.start } : {}),

@@ -27,6 +27,14 @@ test('in a pipe every column is whole', () => {
   );
 });
 
+test('runs of a restarted job are told apart', () => {
+  const text = listText([listed({ job: '32' }), listed({ job: '32', restart: 1 })]);
+  assert.deepEqual(
+    text.split('\n').map((line) => line.split(' ')[0]),
+    ['job', '32', '32r1', ''],
+  );
+});
+
 test('a terminal gets no line wider than it is, with the path whole', () => {
   for (const width of [80, 100, 140]) {
     const text = listText([listed({}), listed({ path: 'b', name: 'x' })], width);

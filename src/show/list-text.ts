@@ -24,7 +24,7 @@ const COLUMNS: readonly TextColumn[] = [
 /** Recordings for people, one a line. A terminal's `width` shortens names and leaves out what matters less. */
 export function listText(found: readonly Listed[], width?: number, now = Date.now() * 1000): string {
   const rows = found.map((each) => [
-    each.job,
+    each.restart === undefined ? each.job : `${each.job}r${each.restart}`,
     each.name,
     each.user,
     each.start === undefined ? 'unknown' : began(each.start, width),
