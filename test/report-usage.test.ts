@@ -50,9 +50,15 @@ test('work of less than a second that the command did not wait for is taken from
   const srun = { pid: 10, from: 0, to: 100, cpu: 0.013 };
   const { summary, records } = launched([srun, { pid: 20, ppid: 5, from: 1, to: 99, cpu: 1 }]);
   assert.deepEqual([summary.cpu_seconds, summary.cpu_source, records!.unexplained], [1.013, 'records', undefined]);
-  // clocks of processes are coarse: a tick more for each of them is nothing
-  const near = launched([srun, { pid: 20, ppid: 10, from: 1, to: 99, cpu: 1 }], 0.999).summary;
+  // however many others recorded themselves, which is exact
+  const many = Array.from({ length: 150 }, (_, i) => ({ pid: 100 + i, ppid: 10, from: 50, to: 51, cpu: 0.001 }));
+  const beside = launched([srun, ...many, { pid: 20, ppid: 5, from: 1, to: 99, cpu: 0.9 }], 0.2).summary;
+  assert.deepEqual([beside.cpu_seconds?.toFixed(3), beside.cpu_source], ['1.063', 'records']);
+  // clocks of samples are coarse: a tick more for each of them, and one for all, is nothing
+  const near = launched([srun, { pid: 20, ppid: 10, from: 1, to: 99, cpu: 1, source: 'sample' }], 0.999).summary;
   assert.deepEqual([near.cpu_source, near.cpu_seconds], ['wait4', 0.999]);
+  const tick = launched([srun, { pid: 20, ppid: 10, from: 1, to: 99, cpu: 1 }], 1.004).summary;
+  assert.deepEqual([tick.cpu_source, tick.cpu_seconds], ['wait4', 1.004]);
   const cgrouped = node('c1', agent('c1', span(100)), [cgroup(span(100), 0.0105, GIB)]);
   const own = launched([srun, { pid: 20, ppid: 5, from: 1, to: 99, cpu: 1 }], 0.013, { nodes: [cgrouped] }).summary;
   assert.deepEqual([own.cpu_source, own.cpu_seconds], ['cgroup', 1.05]);

@@ -99,10 +99,9 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   // work that was launched elsewhere (srun, a daemon) is in records and samples, but the command never waited for it
   const all = found.filter(({ source }) => source !== 'node');
   const many = exact.seconds * 0.1 + 1;
-  const count = Math.max(material.processes?.length ?? 0, sampled.length);
   const launched =
     all.some(({ seconds }) => seconds > exact.seconds + many) ||
-    least > spentOf(material) + Math.min(many, count * CLOCK_TICK);
+    least > spentOf(material) + Math.min(many, (1 + coarselyTold(material, sampled.length)) * CLOCK_TICK);
   const more = launched ? all.find(({ seconds }) => seconds > exact.seconds) : undefined;
   if (more !== undefined) return wholeOf(more, told);
   return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
@@ -188,6 +187,11 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
 
 /** Kernels tell the CPU time of a process in steps of this, in seconds. */
 const CLOCK_TICK = 0.01;
+
+/** Processes whose CPU time is known in such steps: what was recorded at an end is as exact as wait4, and never more. */
+function coarselyTold({ processes }: Material, sampled: number): number {
+  return processes?.source.filter((source) => source === 'sample' || source === 'start').length ?? sampled;
+}
 
 /** From process records, and from samples for those that left none. */
 function recordedCpu({ processes, job, range }: Material, { node, agent }: NodeMaterial): CpuUse | undefined {
