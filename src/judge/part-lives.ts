@@ -1,6 +1,6 @@
 import type { SeriesStatistics } from '../recording/statistics.ts';
 import type { Material, NodeMaterial } from './material.ts';
-import { stepsOf } from './step-lives.ts';
+import { stepLives } from './step-lives.ts';
 
 /** The kernel's start of a process is known to some hundredths of a second. */
 export const KERNEL_CLOCK = 50_000;
@@ -12,10 +12,10 @@ const SAME_LIFE = 1e6;
  * Of a part of the job: places of records (in `lives`) whose processes began and ended in it, so that it has all they did.
  * A step has its own, whatever the scheduler's moments are.
  */
-export function livesInPart({ lives, range, job, now }: Material): number[] {
+export function livesInPart(material: Material): number[] {
+  const { lives, range, job, now } = material;
   if (lives === undefined || range === undefined) return [];
-  const { step } = range;
-  const steps = step === undefined ? undefined : stepsOf(lives, job.steps);
+  const ofStep = stepLives(material);
   const from = Math.max(range.from ?? job.start, job.start) - KERNEL_CLOCK;
   // the last ones may end a moment after the job is said to
   const to = range.to === undefined || range.to >= (job.end ?? now) ? Number.POSITIVE_INFINITY : range.to;
@@ -25,8 +25,8 @@ export function livesInPart({ lives, range, job, now }: Material): number[] {
   for (let i = 0; i < lives.length; i++) {
     const exact = lives.source[i] === 'record' || lives.source[i] === 'parent';
     const began = Number.isNaN(lives.birth[i]!) ? lives.start[i]! : Math.min(lives.birth[i]!, lives.start[i]!);
-    if (!exact || steps?.[i] !== step?.id) continue;
-    if (step?.whole !== true && !(began >= from && lives.end[i]! <= to)) continue;
+    if (!exact || ofStep?.isOwn(i) === false) continue;
+    if (range.step?.whole !== true && !(began >= from && lives.end[i]! <= to)) continue;
     if (range.nodes !== undefined && !range.nodes.includes(lives.node[i]!)) continue;
     places.push(i);
     // one that became another program has not ended
@@ -36,14 +36,14 @@ export function livesInPart({ lives, range, job, now }: Material): number[] {
 }
 
 /** Whether the process that sampling saw is among those that a part has records of, or is known to be another step's. */
-export function toldInPart({ lives, range, job }: Material, places: readonly number[]) {
-  const step = range?.step;
-  const steps = step === undefined ? undefined : stepsOf(lives!, job.steps);
-  const others = steps?.flatMap((each, i) => (each === step!.id ? [] : i)) ?? [];
-  const byProcess = Map.groupBy([...places, ...others], (i) => `${lives!.node[i]} ${lives!.pid[i]}`);
+export function toldInPart(material: Material, places: readonly number[]) {
+  const { lives } = material;
+  const ofStep = stepLives(material);
+  const byProcess = Map.groupBy(places, (i) => `${lives!.node[i]} ${lives!.pid[i]}`);
   return ({ node }: NodeMaterial, { keys }: SeriesStatistics): boolean => {
     const began = Number(keys.start) * 1000;
-    const own = byProcess.get(`${node} ${keys.pid}`) ?? [];
+    const process = `${node} ${keys.pid}`;
+    const own = [...(byProcess.get(process) ?? []), ...(ofStep?.others.get(process) ?? [])];
     // one that was killed has told of its start alone
     const end = (i: number): number => (Number.isNaN(lives!.end[i]!) ? lives!.start[i]! : lives!.end[i]!);
     return own.some((i) => began > lives!.start[i]! - SAME_LIFE && began < end(i) + SAME_LIFE);
