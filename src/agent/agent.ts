@@ -6,7 +6,7 @@ import { VERSION } from '../base/version.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { TableWriter, type WriterOptions } from '../recording/append.ts';
 import { FORMAT } from '../recording/job.ts';
-import { allLost, lostSamples } from '../recording/lost-samples.ts';
+import { allLost, type LostSamples, lostSamples, lostWith } from '../recording/lost-samples.ts';
 import { replaceJson, replaceLast } from '../recording/replace.ts';
 import { droppedSamples } from '../sinks/dropped.ts';
 import { agentTable } from '../sources/agent.ts';
@@ -78,6 +78,8 @@ export class Agent {
   /** Of a clock that others use too: what happened before this agent. */
   private readonly jumpsBefore: number;
   private readonly ownMemory = memoryReader();
+  /** Of an agent that was here before, and was killed. */
+  private readonly lostBefore: readonly LostSamples[];
 
   constructor(options: AgentOptions) {
     this.options = options;
@@ -85,6 +87,7 @@ export class Agent {
     this.jumpsBefore = this.clock.jumps.length;
     this.cpuBefore = options.shared === true ? usedCpu() : 0;
     this.interval = Math.round(options.intervalSeconds * 1e6);
+    this.lostBefore = options.before === undefined ? [] : lostWith(options.before);
     makeFolder(options.folder, 0o700);
     this.readers = new Readers(options.host, options.intervalSeconds, (table) => this.writer(table));
     this.own = new Frame(agentTable);
@@ -311,7 +314,7 @@ export class Agent {
     if (this.nextRecord === 0) this.nextRecord = this.own.time + RECORD_SECONDS * 1e6;
     const jumps = this.clock.jumps.slice(this.jumpsBefore);
     if (jumps.length > 0) record.clock_jumps = [...(this.options.before?.clock_jumps ?? []), ...jumps];
-    const lost = lostSamples(this.writers);
+    const lost = [...this.lostBefore, ...lostSamples(this.writers)];
     if (lost.length > 0) record.lost_samples = this.ended ? allLost(lost) : lost;
     else delete record.lost_samples;
     const written = [...this.writers].flatMap(([name, { rowsWritten }]) => (rowsWritten > 0 ? name : []));

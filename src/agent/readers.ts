@@ -30,6 +30,7 @@ export class Readers {
   private readonly intervalSeconds: number;
   private readonly writerOf: (table: Table) => TableWriter;
   private readonly all: Reader[] = [];
+  private leaving = false;
 
   constructor(host: Host, intervalSeconds: number, writerOf: (table: Table) => TableWriter) {
     this.host = host;
@@ -80,6 +81,7 @@ export class Readers {
 
   /** What has to be said before the last sample. */
   last(): void {
+    this.leaving = true;
     for (const { source } of this.all) source.last?.();
   }
 
@@ -100,16 +102,29 @@ export class Readers {
 
   /** Events may have gathered faster than one read takes them. A source that fails is not asked again in this tick. */
   private catchUp(time: number): void {
-    const late = (reader: Reader): boolean => reader.failures === 0 && reader.source.behind?.() === true;
+    const late = (reader: Reader): boolean =>
+      reader.failures === 0 && reader.source.behind?.() === true && !this.mustStay(reader);
     // whoever fills his file faster than it can be read must not hold up the others
     for (let round = 0; round < MOST_ROUNDS && this.all.some(late); round++) {
       for (const reader of this.all) if (reader.source.behind !== undefined) this.readOne(reader, time);
     }
   }
 
+  /**
+   * Whether events are better left where they are: while the disk refuses any of those before them, these would be lost
+   * with an agent that is killed.
+   */
+  private mustStay({ source }: Reader): boolean {
+    if (source.behind === undefined || this.leaving) return false;
+    const events = this.all.filter((each) => each.source.behind !== undefined);
+    for (const { writer } of events) writer.retry();
+    return events.some(({ writer }) => writer.isWaiting);
+  }
+
   private readOne(reader: Reader, time: number): void {
     const { frame } = reader;
     frame.clear(time);
+    if (this.mustStay(reader)) return;
     // half an interval of grace: ticks are never quite even
     reader.due = reader.every === 0 ? 0 : time + reader.every - (this.intervalSeconds * 1e6) / 2;
     try {

@@ -74,7 +74,10 @@ export class TableWriter {
 
   /** Writes the frame's rows. Never throws for a disk that refuses: see `trouble`. */
   append(frame: Frame): void {
-    if (frame.rows === 0) return;
+    if (frame.rows === 0) {
+      this.retry();
+      return;
+    }
     const { csv } = this;
     csv.length = 0;
     if (this.fd >= 0 && this.isRemoved()) this.letGo();
@@ -96,6 +99,11 @@ export class TableWriter {
     // they come first
     if (dropped === 0) this.before = undefined;
     return dropped;
+  }
+
+  /** Whether samples wait in memory, where they would go with their agent. */
+  get isWaiting(): boolean {
+    return this.waiting.length > 0;
   }
 
   /** Asks the system to bring what was written to the disk; the answer is not waited for. */
@@ -194,7 +202,8 @@ export class TableWriter {
     this.trouble = trouble;
   }
 
-  private retry(): void {
+  /** Tries again to write what waits. */
+  retry(): void {
     while (this.waiting.length > 0) {
       const [next] = this.waiting;
       if (!this.write(next!.bytes, next!.bytes.length)) return;

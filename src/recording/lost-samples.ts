@@ -1,5 +1,6 @@
 import { count, figure } from '../base/figure.ts';
 import { formatMoment } from '../base/moment.ts';
+import type { AgentRecord } from './agent-record.ts';
 import type { Trouble } from './append.ts';
 
 /** Samples of a table that could not be written. */
@@ -62,4 +63,13 @@ const missing = ({ rows, waiting = 0 }: LostSamples): number => rows + waiting;
 /** Of an agent that no longer runs, what waited is lost too. */
 export function allLost(lost: readonly LostSamples[]): LostSamples[] {
   return lost.map(({ waiting = 0, ...each }) => ({ ...each, rows: each.rows + waiting }));
+}
+
+/** What an agent that was killed had given up; what waited in its memory went with it, but events are still where they came from. */
+export function lostWith({ tables, lost_samples = [] }: Pick<AgentRecord, 'tables' | 'lost_samples'>): LostSamples[] {
+  const comesAgain = new Set(tables.flatMap(({ name, events }) => (events === true ? name : [])));
+  const gone = lost_samples.map(({ waiting, ...each }) =>
+    waiting === undefined || comesAgain.has(each.table) ? each : { ...each, rows: each.rows + waiting },
+  );
+  return gone.filter(({ rows }) => rows > 0);
 }
