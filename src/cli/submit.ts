@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { configFlags } from '../config/flags.ts';
-import type { SubmitResult } from '../database/submit-all.ts';
+import type { SubmitResult } from '../database/submit-folder.ts';
 import { isArchive } from '../import/epmt/archive.ts';
 import { recordingFolders } from '../recording/open.ts';
 import { progress } from '../show/progress.ts';

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadAsUsual } from '../base/short-run.ts';
 import type { Written } from './columns.ts';
 import type { Database } from './connect.ts';
 import { copyWriter } from './copy-write.ts';
@@ -13,7 +14,7 @@ export async function copyIn(
   columns: readonly Written[],
 ): Promise<void> {
   if (rows === 0) return;
-  const { from } = await import('pg-copy-streams');
+  const { from } = await loadAsUsual(() => import('pg-copy-streams'));
   const names = columns.flatMap((each) => each.columns).join(', ');
   const into = await target(database, table);
   const stream = database.client.query(from(`copy ${into} (${names}) from stdin (format binary)`));

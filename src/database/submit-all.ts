@@ -1,20 +1,18 @@
-import { Fault } from '../base/fault.ts';
-import { refreshJob } from '../jobs/refresh.ts';
-import { openRecording } from '../recording/open.ts';
+import { longRun, shortRun } from '../base/short-run.ts';
 import { connect, type Database } from './connect.ts';
 import { needSchema } from './schema.ts';
-import { needJob, type SubmitOptions, type Submitted, submitRecording } from './submit.ts';
-import { isDatabaseTrouble } from './trouble.ts';
+import type { SubmitOptions } from './submit.ts';
+import type { SubmitResult } from './submit-folder.ts';
 
 /** While one waits for the database, another is read. */
 const CONNECTIONS = 2;
+/** More recordings than these take long. */
+const FEW = 4;
 
 export interface SubmitAllOptions extends SubmitOptions {
   /** Told of every recording as soon as its fate is known. */
   tell?: (result: SubmitResult) => void;
 }
-
-export type SubmitResult = { path: string; id: string } & ({ submitted: Submitted } | { refused: Fault });
 
 /** Submits recordings. One that is refused does not keep the others back; trouble with the database ends it. */
 export async function submitAll(
@@ -27,11 +25,18 @@ export async function submitAll(
   const work = async (database: Database): Promise<void> => {
     while (next < folders.length) {
       const place = next++;
+      if (place === FEW) longRun();
       results[place] = await submitFolder(database, folders[place]!, options);
       options.tell?.(results[place]);
     }
   };
-  const first = await connect(address);
+  const opening = connect(address);
+  // told when it is waited for
+  opening.catch(() => {});
+  // the rest of the program is loaded while the database answers
+  const { submitFolder } = await import('./submit-folder.ts');
+  const first = await opening;
+  shortRun();
   const open = [first];
   try {
     await needSchema(first);
@@ -42,23 +47,4 @@ export async function submitAll(
     await Promise.all(open.map((database) => database.close()));
   }
   return results;
-}
-
-/** Submits the recording in a folder; a fault of its own is a refusal. */
-export async function submitFolder(
-  database: Database,
-  folder: string,
-  options: SubmitOptions = {},
-): Promise<SubmitResult> {
-  let id = '';
-  try {
-    const recording = openRecording(folder);
-    needJob(recording);
-    recording.job = await refreshJob(recording);
-    id = recording.job.id;
-    return { path: folder, id, submitted: await submitRecording(database, recording, options) };
-  } catch (error) {
-    if (!(error instanceof Fault) || isDatabaseTrouble(error)) throw error;
-    return { path: folder, id, refused: error };
-  }
 }

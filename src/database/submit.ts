@@ -1,23 +1,21 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { gather, lostRecords } from '../judge/gather.ts';
-import { measuredRecordings } from '../judge/outliers/measured-job.ts';
-import { type Report, report } from '../judge/report.ts';
-import { operationsOf, tagKeys } from '../query/operations.ts';
+import { loadAsUsual, longRun } from '../base/short-run.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import { damageWords, readProcesses } from '../query/processes.ts';
 import { readAllThreads } from '../query/threads.ts';
 import { isAlive } from '../recording/alive.ts';
 import type { Damage } from '../recording/csv-read.ts';
 import type { Job } from '../recording/job.ts';
-import { nodeFolder } from '../recording/node-folder.ts';
+import { lostRecords } from '../recording/lost-records.ts';
 import type { Recording } from '../recording/open.ts';
 import type { Written } from './columns.ts';
+import type { NeedWhole } from './conclude.ts';
 import type { Database } from './connect.ts';
 import { copyIn, pausesOf } from './copy.ts';
 import { storable, storableJson } from './copy-write.ts';
-import { operationColumns, processColumns, type TaggedOperation, threadColumns } from './job-rows.ts';
+import { operationColumns, processColumns, threadColumns } from './job-rows.ts';
 
 export interface Submitted {
   /** stored: it is new there. present: it was there already, and nothing was changed. replaced: as asked. */
@@ -36,6 +34,13 @@ export interface Submitted {
 
 /** Held by all who submit: users and hosts that they need are not removed meanwhile. */
 export const SUBMITTING = 7_422_411_002;
+
+/** Long arguments are compressed: lz4 takes a fraction of the usual time, where the database has it. */
+const QUICK_COMPRESSION = `select set_config(name, 'lz4', true) from pg_settings
+  where name = 'default_toast_compression' and 'lz4' = any (enumvals)`;
+
+/** They take longer than a second. */
+const MANY_PROCESSES = 30_000;
 
 export interface SubmitOptions {
   /** Put it in the place of what is there. */
@@ -62,8 +67,9 @@ export async function submitRecording(
   for (const trouble of troublesOf(recording)) whole(trouble);
   const set = readProcesses([recording], (_, damage) => needReadable(damage, whole));
   for (const trouble of set.troubles) troubles.add(trouble);
+  if (set.length > MANY_PROCESSES) longRun();
   return database.transaction(async () => {
-    await database.query('select pg_advisory_xact_lock_shared($1)', [SUBMITTING]);
+    await database.query(`select pg_advisory_xact_lock_shared($1), (${QUICK_COMPRESSION})`, [SUBMITTING]);
     await database.query('select pg_advisory_xact_lock(hashtextextended($1, 7422411))', [
       keyOf(recording.job).join('\n'),
     ]);
@@ -96,9 +102,6 @@ export function needJob({ path: folder, job, troubles }: Recording): void {
 }
 
 const troublesOf = (recording: Recording): string[] => [...recording.troubles, ...lostRecords(recording)];
-
-/** Told what cannot be read: it was there, and what follows without it would be stored as the truth. */
-type NeedWhole = (words: string, lines?: boolean) => void;
 
 function wholeOf({ path: folder }: Recording, { incomplete }: SubmitOptions, troubles: Set<string>): NeedWhole {
   return (words, lines = false) => {
@@ -164,39 +167,7 @@ interface PresentRow {
 /** A parameter in epoch microseconds as a time, exactly. */
 const moment = (parameter: string): string => `(timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond')`;
 
-/** What follows from a recording beside its processes and threads. */
-interface Conclusions {
-  operations: TaggedOperation[];
-  report: Report;
-  measured: ReadonlyMap<string, number>;
-}
-
-/** In steps, between which the database gets more of what it is to store. */
-async function conclude(
-  recording: Recording,
-  set: ProcessSet,
-  whole: NeedWhole,
-  pause: () => Promise<void>,
-): Promise<Conclusions> {
-  await pause();
-  const operations = [...tagKeys(set).keys()].flatMap((key) =>
-    operationsOf(set, { tags: [key] }).flatMap((operation) => {
-      const value = operation.tags.get(key);
-      return value === undefined ? [] : [{ key, value, operation }];
-    }),
-  );
-  await pause();
-  const material = gather(recording, canShare(recording, set) ? { processes: set } : {});
-  for (const { file, node, why, lines, whole: lost } of material.unread ?? []) {
-    // in the words of whoever read it before
-    if (lost || lines > 0) whole(`${path.join(recording.path, nodeFolder(node), file)}: ${why}`, !lost);
-  }
-  return { operations, report: report(material), measured: await measuredRecordings([recording])[0]!.measured() };
-}
-
-/** The report reads processes once more where it takes samples from statistics, or where there is trouble to tell of. */
-const canShare = ({ nodes }: Recording, set: ProcessSet): boolean =>
-  set.length > 0 && set.troubles.length === 0 && nodes.every(({ tables }) => !tables.has('process'));
+const conclusions = () => import('./conclude.ts');
 
 async function store(
   database: Database,
@@ -208,12 +179,13 @@ async function store(
   await storeUsers(database, recording.job, set);
   const job = await storeJob(database, recording, set);
   const number = { columns: ['job'], write: (to) => to.bigint(job) } satisfies Written;
-  // the database stores while more is read
+  // the database stores while more of the program is loaded, and more is read
   const threads = await beside(
     database,
     copyIn(database, 'processes', set.length, [number, ...processColumns(set)]),
     async (pause) => {
       await pause();
+      await loadAsUsual(conclusions);
       return readAllThreads(recording, set, (_, damage) => {
         needReadable(damage, whole);
         troubles.add(damageWords(damage));
@@ -223,7 +195,7 @@ async function store(
   const { operations, report, measured } = await beside(
     database,
     copyIn(database, 'threads', threads.length, [number, ...threadColumns(threads)]),
-    (pause) => conclude(recording, set, whole, pause),
+    async (pause) => (await conclusions()).conclude(recording, set, whole, pause),
   );
   await copyIn(database, 'operations', operations.length, [number, ...operationColumns(operations)]);
   await storeHosts(database, job, recording);

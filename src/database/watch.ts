@@ -10,7 +10,7 @@ import { openRecording, type Recording, recordingFolders } from '../recording/op
 import { connect, type Database } from './connect.ts';
 import { needSchema } from './schema.ts';
 import { needJob, type Submitted } from './submit.ts';
-import { submitFolder } from './submit-all.ts';
+import { submitFolder } from './submit-folder.ts';
 import { isAway, isDatabaseTrouble } from './trouble.ts';
 
 /** Where recordings go that the database refuses, below the folder that is watched. */

@@ -7,6 +7,7 @@ import { damageWords, recordedProcesses } from '../query/processes.ts';
 import type { StoredJob } from '../query/store/records.ts';
 import { type NodeSummary, type SummariseOptions, summariseNode, type TableDamage } from '../query/summarise.ts';
 import type { Batch } from '../recording/batch.ts';
+import { lostRecords } from '../recording/lost-records.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
 import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
@@ -70,15 +71,6 @@ export function gather(recording: Recording, options: GatherOptions = {}): Mater
   }
   const imported = recording.nodes.some((node) => node.agent?.from_store === true && hadProcesses(node));
   return imported ? { ...next.value, leftOut: [NOT_IN_STORES] } : next.value;
-}
-
-/** Nodes that recorded, and whose agent.json is gone. */
-export function lostRecords({ nodes, troubles }: Recording): string[] {
-  return nodes.flatMap(({ agent, folder, tables }) => {
-    const file = path.join(folder, 'agent.json');
-    const told = agent !== undefined || tables.size === 0 || troubles.some((words) => words.includes(file));
-    return told ? [] : [`cannot read ${file}: it is missing`];
-  });
 }
 
 const NOT_IN_STORES = {

@@ -1,0 +1,46 @@
+import * as path from 'node:path';
+import { gather } from '../judge/gather.ts';
+import { measuredRecordings } from '../judge/outliers/measured-job.ts';
+import { type Report, report } from '../judge/report.ts';
+import { operationsOf, tagKeys } from '../query/operations.ts';
+import type { ProcessSet } from '../query/process-set.ts';
+import { nodeFolder } from '../recording/node-folder.ts';
+import type { Recording } from '../recording/open.ts';
+import type { TaggedOperation } from './job-rows.ts';
+
+/** Told what cannot be read: it was there, and what follows without it would be stored as the truth. */
+export type NeedWhole = (words: string, lines?: boolean) => void;
+
+/** What follows from a recording beside its processes and threads. */
+export interface Conclusions {
+  operations: TaggedOperation[];
+  report: Report;
+  measured: ReadonlyMap<string, number>;
+}
+
+/** In steps, between which the database gets more of what it is to store. */
+export async function conclude(
+  recording: Recording,
+  set: ProcessSet,
+  whole: NeedWhole,
+  pause: () => Promise<void>,
+): Promise<Conclusions> {
+  await pause();
+  const operations = [...tagKeys(set).keys()].flatMap((key) =>
+    operationsOf(set, { tags: [key] }).flatMap((operation) => {
+      const value = operation.tags.get(key);
+      return value === undefined ? [] : [{ key, value, operation }];
+    }),
+  );
+  await pause();
+  const material = gather(recording, canShare(recording, set) ? { processes: set } : {});
+  for (const { file, node, why, lines, whole: lost } of material.unread ?? []) {
+    // in the words of whoever read it before
+    if (lost || lines > 0) whole(`${path.join(recording.path, nodeFolder(node), file)}: ${why}`, !lost);
+  }
+  return { operations, report: report(material), measured: await measuredRecordings([recording])[0]!.measured() };
+}
+
+/** The report reads processes once more where it takes samples from statistics, or where there is trouble to tell of. */
+const canShare = ({ nodes }: Recording, set: ProcessSet): boolean =>
+  set.length > 0 && set.troubles.length === 0 && nodes.every(({ tables }) => !tables.has('process'));

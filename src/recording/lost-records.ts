@@ -1,0 +1,11 @@
+import * as path from 'node:path';
+import type { Recording } from './open.ts';
+
+/** Nodes that recorded, and whose agent.json is gone. */
+export function lostRecords({ nodes, troubles }: Recording): string[] {
+  return nodes.flatMap(({ agent, folder, tables }) => {
+    const file = path.join(folder, 'agent.json');
+    const told = agent !== undefined || tables.size === 0 || troubles.some((words) => words.includes(file));
+    return told ? [] : [`cannot read ${file}: it is missing`];
+  });
+}
