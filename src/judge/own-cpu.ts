@@ -1,8 +1,10 @@
+import type { OwnUse } from '../recording/job.ts';
 import { columnOf, known, type Material, type NodeMaterial } from './material.ts';
 
 /** What commands of Tacho's used that ran inside the job. When they did is not known: not of a part of it. */
 export function ownSeconds({ job, range }: Material, { node }: NodeMaterial): number {
-  return range === undefined ? (job.own_use?.[node]?.cpu_seconds ?? 0) : 0;
+  const own = range === undefined ? job.own_use?.[node] : undefined;
+  return own === undefined ? 0 : own.cpu_seconds + usualEnds(own);
 }
 
 /** What `tacho run` used in the job where it only started agents and the command: not of a part, for the same reason. */
@@ -16,19 +18,22 @@ export function agentSeconds(node: NodeMaterial): number {
   return (known(columnOf(node, 'agent', 'cpu_us')?.increase) ?? 0) / 1e6;
 }
 
-/** A command of Tacho's in the job uses up to so much to end, after it has noted what it used; */
-const OWN_END_SECONDS = 0.02;
-/** and so much for each byte of a large one: the kernel takes its memory back at its cost. */
+/** A command of Tacho's in the job uses a part of what it has used, at most so many seconds, to end after it has noted that. */
+const OWN_END_SHARE = 0.06;
+const OWN_END_SECONDS = 0.01;
+/** A large one may use so much more for each byte: the kernel takes its memory back at its cost. */
 const OWN_END_SECONDS_PER_BYTE = 1.5e-4 / 2 ** 20;
+
+const usualEnds = ({ cpu_seconds, commands }: OwnUse): number =>
+  Math.min(cpu_seconds * OWN_END_SHARE, commands * OWN_END_SECONDS);
 
 /** What the scheduler's command and its daemon use to start and to end the agent beside the command, and nobody notes. */
 export const RUN_REST_SECONDS = 0.02;
 
-/** What ends of Tacho's own commands may have used that nobody noted. */
+/** What ends of Tacho's own commands may have used beyond the usual: as much again, and more for a large one. */
 export function ownEnds({ job, range }: Material, { node }: NodeMaterial): number {
   const own = range === undefined ? job.own_use?.[node] : undefined;
-  if (own === undefined) return 0;
-  return own.commands * OWN_END_SECONDS + own.max_rss_bytes * OWN_END_SECONDS_PER_BYTE;
+  return own === undefined ? 0 : usualEnds(own) + own.max_rss_bytes * OWN_END_SECONDS_PER_BYTE;
 }
 
 /**
