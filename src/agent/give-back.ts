@@ -5,9 +5,11 @@ const MADV_DONTNEED = 4;
 const FIRST_MS = 20_000;
 const AGAIN_MS = 60_000;
 /** Giving back costs as much CPU time as half a minute of sampling: it waits until there is something to give. */
-const WORTH_BYTES = 8 * 2 ** 20;
+const WORTH_BYTES = 16 * 2 ** 20;
 /** What is needed with every sample has come back by then. */
 const SETTLE_MS = 5_000;
+/** So many looks are left out when it did not help: then the memory is needed. */
+const IN_VAIN = 10;
 
 /**
  * Gives back, a while after the start and then whenever memory has grown, the parts of Node's own program file that are
@@ -15,11 +17,17 @@ const SETTLE_MS = 5_000;
  * back from the file by itself. Garbage goes, too: sinks make some with every message, and V8 would wait until there is more.
  */
 export function giveBackStart(): void {
-  let settled = 0;
+  let least = 0;
+  let leaveOut = 0;
   const look = async () => {
-    if (process.memoryUsage.rss() < settled + WORTH_BYTES) return;
+    if (leaveOut-- > 0 || process.memoryUsage.rss() < least + WORTH_BYTES) return;
     await giveBack();
-    setTimeout(() => (settled = process.memoryUsage.rss()), SETTLE_MS).unref();
+    setTimeout(settle, SETTLE_MS).unref();
+  };
+  const settle = () => {
+    const now = process.memoryUsage.rss();
+    leaveOut = least > 0 && now >= least + WORTH_BYTES ? IN_VAIN : 0;
+    least = least > 0 ? Math.min(least, now) : now;
   };
   setTimeout(() => void look(), FIRST_MS).unref();
   setInterval(() => void look(), AGAIN_MS).unref();
