@@ -4,6 +4,7 @@ import { usage } from '../base/fault.ts';
 import { formatMoment } from '../base/moment.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import { damageWords, recordedProcesses } from '../query/processes.ts';
+import { type SampledCpu, sampledCpu } from '../query/sampled-cpu.ts';
 import type { StoredJob } from '../query/store/records.ts';
 import { type NodeSummary, type SummariseOptions, summariseNode, type TableDamage } from '../query/summarise.ts';
 import type { Batch } from '../recording/batch.ts';
@@ -14,6 +15,7 @@ import { largest, type Marker, type Material, type NodeMaterial, type Range, typ
 import { phasesOf } from './phases.ts';
 import { processSeries } from './processes.ts';
 import { numberOf, tellsStep } from './step-lives.ts';
+import { hasOwnCgroup } from './usage.ts';
 import { listed } from './words.ts';
 
 export interface GatherOptions {
@@ -63,7 +65,7 @@ interface Question {
 /** Collects what the judge must know of a recording. */
 export function gather(recording: Recording, options: GatherOptions = {}): Material {
   const troubles = [...recording.troubles, ...lostRecords(recording)];
-  const collected = collect({ ...recording, troubles }, markersInFiles, options, recordedProcesses);
+  const collected = collect({ ...recording, troubles }, markersInFiles, options, recordedProcesses, sampledInFiles);
   let next = collected.next();
   while (next.done !== true) {
     const { nodes, options: wanted } = next.value;
@@ -89,6 +91,7 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
     () => markers,
     options,
     () => undefined,
+    () => undefined,
   );
   let next = collected.next();
   while (next.done !== true) {
@@ -106,6 +109,7 @@ function* collect(
   readMarkers: (recording: Recording, tell: Tell) => Marker[],
   options: GatherOptions,
   readProcesses: typeof recordedProcesses,
+  readSampled: (nodes: readonly NodeRecording[], tell: Tell) => Material['sampledCpu'],
 ): Generator<Question, Material, NodeSummary[]> {
   const now = options.now ?? Date.now() * 1000;
   const damage = [...recording.troubles];
@@ -148,6 +152,10 @@ function* collect(
     }
     material.phaseTables = tables;
   }
+  const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
+  const uncounted = chosen.filter(({ name }) => !hasOwnCgroup(nodes.find((n) => n.node === name)!));
+  const sampled = hasParts && uncounted.length > 0 ? readSampled(uncounted, tell) : undefined;
+  if (sampled !== undefined) material.sampledCpu = sampled;
   if (damage.length > 0) material.damage = damage;
   if (recording.troubles.length > 0) material.troubles = recording.troubles;
   if (unread.length > 0) material.unread = unread;
@@ -172,6 +180,16 @@ function nodeMaterial({ node, tables, damage }: NodeSummary, tell: Tell): NodeMa
 
 const markersInFiles = (recording: Recording, tell: Tell): Marker[] =>
   recording.nodes.flatMap((node) => markersOf(node, tell)).sort((a, b) => a.time - b.time);
+
+const sampledInFiles = (nodes: readonly NodeRecording[], tell: Tell): ReadonlyMap<string, readonly SampledCpu[]> =>
+  new Map(
+    nodes.map((node) => [
+      node.name,
+      sampledCpu(node, ({ damage }) => {
+        for (const each of damage) tell(node, { ...each, table: 'process' });
+      }),
+    ]),
+  );
 
 function markersOf(node: NodeRecording, tell: Tell): Marker[] {
   if (!node.tables.has('marker')) return [];

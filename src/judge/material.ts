@@ -1,4 +1,5 @@
 import type { ProcessSet } from '../query/process-set.ts';
+import type { SampledCpu } from '../query/sampled-cpu.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
 import { quantiles } from '../recording/quantiles.ts';
@@ -57,6 +58,8 @@ export interface Material {
   range?: Range;
   /** Of a part of the job: what processes recorded in all of it. */
   lives?: ProcessSet;
+  /** Of parts of the job, by node: how the CPU time of its processes grew in all of it, where no cgroup counts it. */
+  sampledCpu?: ReadonlyMap<string, readonly SampledCpu[]>;
   /** What could not be read of the recording's files, in words. */
   damage?: readonly string[];
   /** Those among them that say who, what and when: job.json and agent.json. */

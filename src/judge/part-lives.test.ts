@@ -6,8 +6,16 @@ import { BEGAN, type Told, testSet } from '../query/test-processes.ts';
 import { report } from './report.ts';
 import { reportSchema } from './report-schema.ts';
 
-/** Seconds 10 to 50 of a job of 100, of whose processes these are recorded, and sampled to have used so many milliseconds. */
-function part(told: readonly Told[], sampled: Record<number, { start: number; used: number }>, to = 50) {
+interface Sampled {
+  start: number;
+  /** Milliseconds in the part. */
+  used: number;
+  /** When it had used how much in all of its life, in seconds. */
+  seen?: [when: number, used: number][];
+}
+
+/** Seconds 10 to 50 of a job of 100, of whose processes these are recorded, and sampled to have used so much. */
+function part(told: readonly Told[], sampled: Record<number, Sampled>, to = 50) {
   const lived = span(100);
   const shifted = told.map((one) => {
     const later = (seconds: number): number => seconds + (START - BEGAN) / 1e6;
@@ -18,8 +26,15 @@ function part(told: readonly Told[], sampled: Record<number, { start: number; us
     series(lived, { pid, start: String(START / 1000 + start * 1000) }, { user_ms: count(lived, used) }),
   );
   const nodes = [node('c1', agent('c1', lived, { scope: { members: 'tree' } }), [table('process', rows)])];
+  const points = Object.entries(sampled).flatMap(([pid, { start, seen = [] }]) => ({
+    pid,
+    start: String(START / 1000 + start * 1000),
+    times: seen.map(([when]) => START + when * 1e6),
+    used: seen.map(([, used]) => used * 1e6),
+  }));
+  const sampledCpu = new Map([['c1', points]]);
   const range = { what: 'marker work', from: START + 10e6, to: START + to * 1e6 };
-  const card = report(material(job(100), nodes, { range, lives: testSet(shifted) }));
+  const card = report(material(job(100), nodes, { range, lives: testSet(shifted), sampledCpu }));
   const { processes, summary } = reportSchema.parse(JSON.parse(JSON.stringify(card)));
   const used = processes.map((p) => [Number(p.pid), p.cpu_seconds, p.source]);
   return [...used, summary.cpu_seconds, summary.processes];
@@ -30,7 +45,12 @@ test('of a part, processes that began and ended in it are told from their record
   const unseen = { pid: 3, from: 14, to: 14.5, cpu: 0.4 };
   const killed = { pid: 5, from: 30, to: 31, cpu: 0.1, source: 'parent' };
   const longer = { pid: 4, from: 20, to: 60, cpu: 30 };
-  const sampled = { 2: { start: 11, used: 1400 }, 4: { start: 20, used: 20_000 } };
+  const seen: Sampled['seen'] = [
+    [20.5, 0.5],
+    [49.5, 19.8],
+    [50.5, 20.2],
+  ];
+  const sampled = { 2: { start: 11, used: 1400 }, 4: { start: 20, used: 20_000, seen } };
   assert.deepEqual(part([inside, unseen, killed, longer], sampled), [
     [4, 20, 'sample'],
     [2, 2, 'record'],
@@ -43,12 +63,22 @@ test('of a part, processes that began and ended in it are told from their record
   assert.deepEqual(part([{ ...longer, to: 100.004 }], { 4: sampled[4] }, 100), [[4, 30, 'record'], 30, 1]);
 });
 
-test('a program that another became has begun with that one, and that one has ended with it', () => {
+test('a program that another became is in the part if it began and ended there, whenever that one began', () => {
   const before = { pid: 7, from: 5, to: 12, cpu: 1, ended: 'exec' };
   const after = { pid: 7, from: 12, birth: 5, to: 20, cpu: 6 };
-  // of seven seconds sampling saw five in this part
-  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000 } }), [[7, 5, undefined], 5, 1]);
+  // of the first nobody knows when in its life it used its second: two sevenths of it are in the part
+  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000 } }), [[7, 6, 'record'], 6 + 2 / 7, 1]);
+  const seen: Sampled['seen'] = [
+    [9, 0.8],
+    [10, 0.9],
+    [11, 1],
+  ];
+  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000, seen } }), [[7, 6, 'record'], 6.1, 1]);
   const early = { pid: 8, from: 11, to: 12, cpu: 1, ended: 'exec' };
   const late = { pid: 8, from: 12, birth: 11, to: 70, cpu: 9 };
-  assert.deepEqual(part([early, late], { 8: { start: 11, used: 4000 } }), [[8, 4, undefined], 4, 1]);
+  const around: Sampled['seen'] = [
+    [49.5, 4.5],
+    [50.5, 5.5],
+  ];
+  assert.deepEqual(part([early, late], { 8: { start: 11, used: 4000, seen: around } }), [[8, 5, undefined], 5, 1]);
 });

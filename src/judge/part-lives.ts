@@ -6,10 +6,10 @@ import { stepLives } from './step-lives.ts';
 export const KERNEL_CLOCK = 50_000;
 
 /** Samples know when a process began to a second, as one that took over from another program did. */
-const SAME_LIFE = 1e6;
+export const SAME_LIFE = 1e6;
 
 /**
- * Of a part of the job: places of records (in `lives`) whose processes began and ended in it, so that it has all they did.
+ * Of a part of the job: places of records (in `lives`) of programs that began and ended in it, so that it has all they did.
  * A step has its own, whatever the scheduler's moments are.
  */
 export function livesInPart(material: Material): number[] {
@@ -24,9 +24,8 @@ export function livesInPart(material: Material): number[] {
   const process = (i: number): string => `${lives.node[i]} ${lives.pid[i]} ${lives.birth[i]}`;
   for (let i = 0; i < lives.length; i++) {
     const exact = lives.source[i] === 'record' || lives.source[i] === 'parent';
-    const began = Number.isNaN(lives.birth[i]!) ? lives.start[i]! : Math.min(lives.birth[i]!, lives.start[i]!);
     if (!exact || ofStep?.isOwn(i) === false) continue;
-    if (range.step?.whole !== true && !(began >= from && lives.end[i]! <= to)) continue;
+    if (range.step?.whole !== true && !(lives.start[i]! >= from && lives.end[i]! <= to)) continue;
     if (range.nodes !== undefined && !range.nodes.includes(lives.node[i]!)) continue;
     places.push(i);
     // one that became another program has not ended
@@ -46,6 +45,8 @@ export function toldInPart(material: Material, places: readonly number[]) {
     const own = [...(byProcess.get(process) ?? []), ...(ofStep?.others.get(process) ?? [])];
     // one that was killed has told of its start alone
     const end = (i: number): number => (Number.isNaN(lives!.end[i]!) ? lives!.start[i]! : lives!.end[i]!);
-    return own.some((i) => began > lives!.start[i]! - SAME_LIFE && began < end(i) + SAME_LIFE);
+    // samples know the start of the program that this one took over from
+    const start = (i: number): number => Math.min(lives!.start[i]!, lives!.birth[i]! || lives!.start[i]!);
+    return own.some((i) => began > start(i) - SAME_LIFE && began < end(i) + SAME_LIFE);
   };
 }

@@ -3,6 +3,7 @@ import type { ProcessOrigin, ProcessSet } from '../query/process-set.ts';
 import { counted, isOlder, lastAlive, peakMemory, recordingBegan } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
+import { partCpuOf, sampleKey } from './part-cpu.ts';
 import { KERNEL_CLOCK, livesInPart, toldInPart } from './part-lives.ts';
 
 /** One process of the job, among those with most CPU time or most memory. */
@@ -42,14 +43,22 @@ const MOST = 10;
 
 /** The processes with most CPU time first, then those that only have much memory. */
 export function processesOf(material: Material): ProcessReport[] {
-  const sampled = material.nodes.flatMap((node) =>
-    processSeries(node).map((series) => processOf(material, node, series)),
-  );
+  const sampled = material.nodes.flatMap((node) => sampledOf(material, node).map(([, found]) => found));
   const { processes } = material;
   const all = processes === undefined ? partOf(material, sampled) : recordedOf(material, processes, sampled);
   const byCpu = [...all].sort((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, MOST);
   const byMemory = [...all].sort((a, b) => (b.rss_max_bytes ?? -1) - (a.rss_max_bytes ?? -1)).slice(0, MOST);
   return [...new Set([...byCpu, ...byMemory])];
+}
+
+/** What sampling saw of each process; in a part, with what it used up to its edges. */
+function sampledOf(material: Material, node: NodeMaterial): [SeriesStatistics, ProcessReport][] {
+  const isKnown = material.range?.step === undefined && material.sampledCpu?.has(node.node) === true;
+  const used = isKnown ? partCpuOf(material, node)?.bySample : undefined;
+  return processSeries(node).map((series) => {
+    const { pid, start } = series.keys;
+    return [series, processOf(material, node, series, used?.get(sampleKey(pid, start)))];
+  });
 }
 
 /** Of a part: from records of those that began and ended in it, as sampling saw the others. */
@@ -58,8 +67,8 @@ function partOf(material: Material, sampled: readonly ProcessReport[]): ProcessR
   if (places.length === 0 && material.range?.step === undefined) return [...sampled];
   const told = toldInPart(material, places);
   const others = material.nodes.flatMap((node) =>
-    processSeries(node).flatMap((series): ProcessReport[] =>
-      told(node, series) ? [] : [{ ...processOf(material, node, series), source: 'sample' }],
+    sampledOf(material, node).flatMap(([series, found]): ProcessReport[] =>
+      told(node, series) ? [] : [{ ...found, source: 'sample' }],
     ),
   );
   return [...recordedOf(material, material.lives!, sampled, places), ...others];
@@ -122,7 +131,12 @@ function recordOf(set: ProcessSet, i: number, growth: number | undefined, began:
   return found;
 }
 
-function processOf(material: Material, node: NodeMaterial, series: SeriesStatistics): ProcessReport {
+function processOf(
+  material: Material,
+  node: NodeMaterial,
+  series: SeriesStatistics,
+  used?: number | undefined,
+): ProcessReport {
   const at = (column: string): Statistics | undefined => series.columns[column];
   const older = isEarlier(material, node, series);
   // CPU time from before it was seen counts from its beginning
@@ -133,7 +147,7 @@ function processOf(material: Material, node: NodeMaterial, series: SeriesStatist
   const { command, name, user } = series.texts;
   if (command || name) found.command = command || name!;
   if (user) found.user = user;
-  const cpu = processCpuSeconds(material, node, series);
+  const cpu = used ?? processCpuSeconds(material, node, series);
   if (cpu !== undefined) {
     found.cpu_seconds = cpu;
     const busy = busyCpus(cpu, seconds);

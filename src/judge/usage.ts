@@ -2,6 +2,7 @@ import { KILLED } from '../recording/agent-record.ts';
 import type { Statistics } from '../recording/statistics.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
 import { agentSeconds, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
+import { partCpuOf } from './part-cpu.ts';
 import { livesInPart, toldInPart } from './part-lives.ts';
 import { processCpuSeconds, processPeak, processSeries } from './processes.ts';
 
@@ -168,12 +169,20 @@ function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
   return ticked && (tables.get('process')?.rows ?? 0) === 0;
 }
 
-/** Of a part of the job: what processes recorded that began and ended in it, and of the others what was sampled there. */
+/** Of a part of the job: what its processes used in it, by their records and samples. */
 function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   const { lives, range, job } = material;
-  if (lives === undefined || range === undefined) return undefined;
+  if (range === undefined) return undefined;
   const from = Math.max(range.from ?? job.start, job.start);
   const to = Math.min(range.to ?? Number.POSITIVE_INFINITY, job.end ?? material.now);
+  const window_seconds = (to - from) / 1e6;
+  if (range.step === undefined && !hasOwnCgroup(node) && (lives ?? material.sampledCpu) !== undefined) {
+    const part = partCpuOf(material, node);
+    if (part === undefined) return undefined;
+    const source = !part.isTold ? 'processes' : part.isExact ? 'records' : 'records and samples';
+    return { seconds: part.seconds, source, ...(part.isTold ? { window_seconds } : {}) };
+  }
+  if (lives === undefined) return undefined;
   const places = livesInPart(material).filter((i) => lives.node[i] === node.node && lives.cpu_time[i]! >= 0);
   if (places.length === 0 && range.step === undefined) return undefined;
   const told = toldInPart(material, places);
@@ -182,7 +191,7 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   if (places.length === 0 && sampled === undefined) return undefined;
   const seconds = (sum(places.map((i) => lives.cpu_time[i]! / 1e6)) ?? 0) + (sampled ?? 0);
   const source = places.length === 0 ? 'processes' : (sampled ?? 0) > 0 ? 'records and samples' : 'records';
-  return { seconds, source, window_seconds: (to - from) / 1e6 };
+  return { seconds, source, window_seconds };
 }
 
 /** Kernels tell the CPU time of a process in steps of this, in seconds. */

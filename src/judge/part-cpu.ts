@@ -1,0 +1,196 @@
+import type { ProcessSet } from '../query/process-set.ts';
+import type { SampledCpu } from '../query/sampled-cpu.ts';
+import { isOlder, recordingBegan } from '../recording/process-part.ts';
+import { type Material, type NodeMaterial, seriesOf } from './material.ts';
+import { SAME_LIFE } from './part-lives.ts';
+
+/**
+ * The CPU time that a process had used at the moments that are known: where its programs began and ended by their records,
+ * and where it was sampled. It grew evenly in between, so that parts of a job add up to the whole. Microseconds.
+ */
+interface Growth {
+  times: number[];
+  used: number[];
+  /** As samples name it, where it was sampled. */
+  key?: string;
+  /** Whether records tell of it to its end. */
+  isTold: boolean;
+}
+
+export interface PartCpu {
+  seconds: number;
+  /** Whether records tell of some of it, and whether they alone do, as these processes began and ended in the part. */
+  isTold: boolean;
+  isExact: boolean;
+  /** Seconds of those that were sampled, by pid and start. */
+  bySample: Map<string, number>;
+}
+
+export const sampleKey = (pid: string | undefined, start: string | undefined): string => `${pid} ${start}`;
+
+/** What the processes of a node used in a part of the job; undefined when nothing is known of any that lived in it. */
+export function partCpuOf(material: Material, node: NodeMaterial): PartCpu | undefined {
+  const { range, job, now } = material;
+  if (range === undefined) return undefined;
+  // the first part has what was before the job began, as its first processes are said to, and the last what came after
+  const from = range.from === undefined || range.from <= job.start ? Number.NEGATIVE_INFINITY : range.from;
+  const to = range.to === undefined || range.to >= (job.end ?? now) ? Number.POSITIVE_INFINITY : range.to;
+  const found: PartCpu = { seconds: 0, isTold: false, isExact: true, bySample: new Map() };
+  let lived = 0;
+  for (const growth of growthsOf(material, node)) {
+    const [begin, end] = [growth.times[0]!, growth.times.at(-1)!];
+    if (begin > to || end < from) continue;
+    lived++;
+    const seconds = (usedAt(growth, to) - usedAt(growth, from)) / 1e6;
+    found.seconds += seconds;
+    if (growth.isTold) found.isTold = true;
+    if (seconds > 0 && !(growth.isTold && begin >= from && end <= to)) found.isExact = false;
+    if (growth.key !== undefined) found.bySample.set(growth.key, seconds);
+  }
+  return lived === 0 ? undefined : found;
+}
+
+function usedAt({ times, used }: Growth, moment: number): number {
+  let [after, end] = [0, times.length];
+  while (after < end) {
+    const middle = (after + end) >> 1;
+    if (times[middle]! <= moment) after = middle + 1;
+    else end = middle;
+  }
+  if (after === times.length) return used.at(-1)!;
+  if (after === 0) return used[0]!;
+  const share = (moment - times[after - 1]!) / (times[after]! - times[after - 1]!);
+  return used[after - 1]! + (used[after]! - used[after - 1]!) * share;
+}
+
+/** The same for all parts of a recording. */
+const kept = new WeakMap<object, Map<string, Growth[]>>();
+
+function growthsOf(material: Material, node: NodeMaterial): Growth[] {
+  const { sampledCpu } = material;
+  const known = (sampledCpu && kept.get(sampledCpu)) ?? new Map<string, Growth[]>();
+  if (sampledCpu !== undefined) kept.set(sampledCpu, known);
+  const found = known.get(node.node) ?? makeGrowths(material, node);
+  known.set(node.node, found);
+  return found;
+}
+
+function makeGrowths(material: Material, node: NodeMaterial): Growth[] {
+  const { lives } = material;
+  const sampled = material.sampledCpu?.get(node.node) ?? seenInPart(node);
+  const chains = lives === undefined ? [] : chainsOf(lives, node.node);
+  const byPid = Map.groupBy(chains, ({ pid }) => pid);
+  const found: Growth[] = [];
+  for (const one of sampled) {
+    const began = Number(one.start) * 1000;
+    const same = (byPid.get(Number(one.pid)) ?? []).filter(
+      (chain) => !chain.isSeen && began > chain.start - SAME_LIFE && began < chain.end + SAME_LIFE,
+    );
+    const chain = same.sort((a, b) => Math.abs(a.start - began) - Math.abs(b.start - began))[0];
+    if (chain !== undefined) chain.isSeen = true;
+    const growth = growthOf(material, node, chain, one);
+    if (growth !== undefined) found.push(growth);
+  }
+  for (const chain of chains) {
+    const growth = chain.isSeen ? undefined : growthOf(material, node, chain, undefined);
+    if (growth !== undefined) found.push(growth);
+  }
+  return found;
+}
+
+/** What the statistics of a part say, where nobody read more. */
+function seenInPart(node: NodeMaterial): SampledCpu[] {
+  return seriesOf(node, 'process').map(({ keys, start, end, columns }) => {
+    const at = (when: 'first' | 'last'): number =>
+      ((columns.user_ms?.[when] ?? 0) + (columns.system_ms?.[when] ?? 0)) * 1000;
+    return { pid: keys.pid ?? '', start: keys.start ?? '', times: [start, end], used: [at('first'), at('last')] };
+  });
+}
+
+/** A process and the programs that it became, one after the other: places of records. */
+interface Chain {
+  pid: number;
+  start: number;
+  end: number;
+  places: number[];
+  isSeen?: true;
+  lives: ProcessSet;
+}
+
+const isExact = (lives: ProcessSet, i: number): boolean => lives.source[i] === 'record' || lives.source[i] === 'parent';
+
+function chainsOf(lives: ProcessSet, node: string): Chain[] {
+  const own = Array.from({ length: lives.length }, (_, i) => i).filter(
+    (i) => lives.node[i] === node && lives.source[i] !== 'sample',
+  );
+  const birth = (i: number): number => (Number.isNaN(lives.birth[i]!) ? lives.start[i]! : lives.birth[i]!);
+  return [...Map.groupBy(own, (i) => `${lives.pid[i]} ${birth(i)}`).values()].map((all) => {
+    const places = all.toSorted((a, b) => lives.start[a]! - lives.start[b]!);
+    const ends = places.map((i) => (Number.isNaN(lives.end[i]!) ? lives.start[i]! : lives.end[i]!));
+    const start = Math.min(birth(places[0]!), lives.start[places[0]!]!);
+    return { pid: lives.pid[places[0]!]!, start, end: Math.max(...ends), places, lives };
+  });
+}
+
+interface Point {
+  time: number;
+  used: number;
+  by: 'record' | 'sample';
+}
+
+function growthOf(
+  material: Material,
+  node: NodeMaterial,
+  chain: Chain | undefined,
+  sampled: SampledCpu | undefined,
+): Growth | undefined {
+  const told = chain === undefined ? [] : toldPoints(chain);
+  const seen = (sampled?.times ?? []).map((time, i): Point => ({ time, used: sampled!.used[i]!, by: 'sample' }));
+  const began = sampled === undefined ? Number.NaN : Number(sampled.start) * 1000;
+  // what a process used before its node was recorded is not the job's
+  if (told.length === 0 && seen.length > 0 && !isOlder(began, recordingBegan(node.agent, material.job)))
+    told.push({ time: Math.min(began, seen[0]!.time), used: 0, by: 'record' });
+  const points = [...told, ...seen].sort((a, b) => a.time - b.time || (a.by === b.by ? 0 : a.by === 'record' ? -1 : 1));
+  if (points.length === 0) return undefined;
+  const growth: Growth = { times: [], used: [], isTold: chain !== undefined && hasToldAll(chain) };
+  if (sampled !== undefined) growth.key = sampleKey(sampled.pid, sampled.start);
+  const interval = (node.agent?.interval_seconds ?? material.job.interval_seconds) * 1e6;
+  const looked = node.agent?.last_sample ?? Number.POSITIVE_INFINITY;
+  // clocks of samples are coarser than those of records
+  let least = growth.isTold && told.length > 0 ? told.at(-1)!.used : Number.POSITIVE_INFINITY;
+  for (const point of points.toReversed()) {
+    if (point.by === 'record') least = point.used;
+    else point.used = Math.min(point.used, least);
+  }
+  let reached = told.length === 0 ? points[0]!.used : 0;
+  points.forEach(({ time, used, by }, i) => {
+    const before = points[i - 1];
+    // a row is written at the tick after something changed: until then it had used no more
+    const held = Math.min(time - interval, by === 'record' ? looked : time);
+    if (before?.by === 'sample' && held > before.time) {
+      growth.times.push(held);
+      growth.used.push(reached);
+    }
+    reached = Math.max(reached, used);
+    growth.times.push(time);
+    growth.used.push(reached);
+  });
+  return growth;
+}
+
+/** What records say: each program began with what those before it had used. */
+function toldPoints({ places, lives }: Chain): Point[] {
+  let used = 0;
+  return places.flatMap((i): Point[] => {
+    if (!isExact(lives, i) || !(lives.cpu_time[i]! >= 0)) return [];
+    const end = lives.end[i]!;
+    const start = [lives.start[i]!, lives.birth[i]!].find((moment) => moment <= end) ?? end;
+    const begin: Point = { time: start, used, by: 'record' };
+    used += lives.cpu_time[i]!;
+    return Number.isNaN(end) ? [] : [begin, { time: end, used, by: 'record' }];
+  });
+}
+
+/** Whether records tell of a process to its end. */
+const hasToldAll = ({ places, lives }: Chain): boolean =>
+  places.every((i) => isExact(lives, i)) && lives.ended[places.at(-1)!] !== 'exec';
