@@ -273,6 +273,22 @@ test('hours that come twice or never are taken in winter time', () => {
   assert.equal(at(10, 3, 1, 30), '2019-11-03T06:30:00.000Z');
   assert.equal(at(2, 10, 2, 30), '2019-03-10T07:30:00.000Z');
   assert.equal(zoneNamed('Nowhere/Land'), undefined);
+  // as POSIX has them: to the west, and without summer time
+  const hours = (name: string) => (zoneNamed(name)?.offset(Date.UTC(2019, 6, 1) * 1000) ?? Number.NaN) / 3600e6;
+  assert.deepEqual(['EST5', 'EST5EDT', 'IST-5:30', '<+03>-3', 'ABC+2', 'X5', 'EST99'].map(hours), [
+    ...[-5, -4, 5.5, 3, -2],
+    ...[Number.NaN, Number.NaN],
+  ]);
+});
+
+test('a zone that nobody knows is told with the one that was taken', async (t) => {
+  const described = metadataOf({
+    start: new PickledMoment('2023-11-14T17:13:20'),
+    stop: new PickledMoment('2023-11-14T17:53:20'),
+    environment: { TZ: 'CET-1CEST,M3.5.0,M10.5.0/3' },
+  });
+  const { notes } = await imported(t, [metadata(pickle0(described)), csv([])]);
+  assert.match(notes[0]!, /read as US\/Eastern, as TZ=CET-1CEST,M3\.5\.0,M10\.5\.0\/3 is no zone that is known$/);
 });
 
 test('the virtual memory that is called starttime', () => {

@@ -46,9 +46,10 @@ export function jobTimes(metadata: Metadata, rows: ProcessRows, env: Record<stri
     note: `the job's times have no zone; ${note}`,
   });
   if (fitting.length === 1) return shifted(fitting[0]!, `its processes show that it was ${offsetText(fitting[0]!)}`);
-  const zone = assumedZone(metadata, env);
+  const { zone, unknown } = assumedZone(metadata, env);
   const at = (moment: Moment): number => timeInZone(moment.wall, zone);
-  const note = `the job's times have no zone; they were read as ${zone.name}`;
+  const why = unknown.length === 0 ? '' : `, as ${unknown.join(', ')} is no zone that is known`;
+  const note = `the job's times have no zone; they were read as ${zone.name}${why}`;
   const assumed = { submit: at(submit), start: at(start), stop: at(stop), note };
   const fits = span === undefined || (assumed.start <= span.from && span.to <= assumed.stop);
   if (fits || fitting.length === 0) return assumed;
@@ -81,13 +82,18 @@ function fittingOffsets(start: number, stop: number, span: Span): number[] {
   return found;
 }
 
-function assumedZone(metadata: Metadata, env: Record<string, string | undefined>): Zone {
-  const { TZ, TIMEZONE } = metadata.environment;
-  for (const name of [TZ, TIMEZONE, env.EPMT_TZ]) {
-    const zone = name === undefined || name === '' ? undefined : zoneNamed(name);
-    if (zone !== undefined) return zone;
+/** `unknown`: what should have named it, before it. */
+function assumedZone(
+  { environment: { TZ, TIMEZONE } }: Metadata,
+  { EPMT_TZ }: Record<string, string | undefined>,
+): { zone: Zone; unknown: string[] } {
+  const unknown: string[] = [];
+  for (const [variable, name = ''] of Object.entries({ TZ, TIMEZONE, EPMT_TZ })) {
+    const zone = name === '' ? undefined : zoneNamed(name);
+    if (zone !== undefined) return { zone, unknown };
+    if (name !== '') unknown.push(`${variable}=${name}`);
   }
-  return zoneNamed(USUAL)!;
+  return { zone: zoneNamed(USUAL)!, unknown };
 }
 
 function offsetText(offset: number): string {

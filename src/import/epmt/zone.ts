@@ -7,15 +7,25 @@ export interface Zone {
   offset(time: number): number;
 }
 
-/** A zone by its name (`US/Eastern`, `EST5EDT`, `:Asia/Kolkata`); undefined when there is none of that name. */
+/** A zone by its name (`US/Eastern`, `EST5EDT`, `EST5`, `:Asia/Kolkata`); undefined when there is none of that name. */
 export function zoneNamed(name: string): Zone | undefined {
   const plain = name.replace(/^:/, '').replace(/^.*\/zoneinfo\//, '');
   try {
     const format = new Intl.DateTimeFormat('en-US', { timeZone: plain, timeZoneName: 'longOffset', hour: 'numeric' });
     return { name: plain, offset: (time) => offsetIn(format.format(time / 1000)) };
   } catch {
-    return undefined;
+    return fixedZone(plain);
   }
+}
+
+/** `EST5`, `UTC-5:30`: POSIX counts to the west, and without a second name there is no summer time. */
+function fixedZone(name: string): Zone | undefined {
+  const [, sign, hours, minutes = '0'] =
+    /^(?:[a-z]{3,}|<[\w+-]{3,}>)([+-]?)(\d{1,2})(?::([0-5]\d))?$/i.exec(name) ?? [];
+  if (hours === undefined || Number(hours) > 14) return undefined;
+  const west = (Number(hours) * 60 + Number(minutes)) * 60e6;
+  const offset = sign === '-' ? west : -west;
+  return { name, offset: () => offset };
 }
 
 /** "8 AM GMT-04:00" */
