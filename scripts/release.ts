@@ -4,6 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { formatBytes } from '../src/base/size.ts';
 import { VERSION } from '../src/base/version.ts';
+import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../src/import/epmt/test-archive.ts';
 import { bundle } from './bundle.ts';
 
 /**
@@ -60,16 +61,34 @@ execFileSync('tar', ['-C', DIST, '--owner=0', '--group=0', '--sort=name', '-czf'
 console.log(`${path.relative(process.cwd(), archive)}: ${formatBytes(fs.statSync(archive).size)}`);
 console.log(`start-up (tacho --version, median of ${STARTS}): ${startUp()} ms`);
 
-/** One real run shows V8 which functions a start needs; what it compiled is kept. */
+/** Real runs show V8 which functions are needed; what it compiled is kept. */
 function compile(): void {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-release-'));
-  const done = spawnSync(at('tacho'), ['run', '-o', path.join(scratch, 'recording'), '--', 'true'], {
-    env: { HOME: scratch, PATH: process.env.PATH, TACHO_WRITE_COMPILED: '1' },
-    encoding: 'utf8',
-  });
+  const archive = path.join(scratch, 'job.tgz');
+  writeArchive(archive);
+  const runs = [
+    ['run', '-o', path.join(scratch, 'recording'), '--', 'true'],
+    ['import', 'epmt', archive, '-o', scratch],
+  ];
+  for (const args of runs) {
+    const done = spawnSync(at('tacho'), args, {
+      env: { HOME: scratch, PATH: process.env.PATH, TACHO_WRITE_COMPILED: '1' },
+      encoding: 'utf8',
+    });
+    if (done.status !== 0) throw new Error(`the bundled program does not run:\n${done.stderr}`);
+  }
   fs.rmSync(scratch, { recursive: true });
-  if (done.status !== 0) throw new Error(`the bundled program does not run:\n${done.stderr}`);
   if (!fs.existsSync(at('lib/tacho.compiled'))) throw new Error('V8 left no compiled code');
+}
+
+/** A job of EPMT's with some processes. */
+function writeArchive(file: string): void {
+  const processes = Array.from({ length: 20 }, (_, i) => madeProcess(i + 1, { args: `-Wp,-MD,${i}.d` }));
+  const entries = [
+    { name: './job_metadata', bytes: pickle3(metadataOf()) },
+    { name: './c1-collated-papiex-1-0.csv', bytes: csvText(processes, CSV_COLUMNS[41]) },
+  ];
+  fs.writeFileSync(file, tgzOf(entries));
 }
 
 /** The bundle holds the packages below: their licences go with it. */

@@ -14,6 +14,12 @@ const script = new vm.Script(fs.readFileSync(filename, 'latin1'), {
 // scripts/release.ts asks for the compiled code after a run, when V8 knows which functions are needed
 if (process.env.TACHO_WRITE_COMPILED) {
   delete process.env.TACHO_WRITE_COMPILED;
-  process.on('exit', () => fs.writeFileSync(compiled, script.createCachedData()));
+  const v8 = require('node:v8');
+  // functions that runs before needed, and this one does not, are kept; the code belongs to the usual options
+  v8.setFlagsFromString('--no-flush-bytecode');
+  process.on('exit', () => {
+    for (const usual of ['--flush-bytecode', '--turbofan']) v8.setFlagsFromString(usual);
+    fs.writeFileSync(compiled, script.createCachedData());
+  });
 }
 script.runInThisContext()(exports, require, module, filename, __dirname);
