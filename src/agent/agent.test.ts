@@ -176,3 +176,26 @@ test('what can be read in the end is no longer noted, and what is noted later is
   const { unmeasured } = JSON.parse(fs.readFileSync(path.join(folder, 'agent.json'), 'utf8')) as AgentRecord;
   assert.deepEqual(unmeasured, [{ table: 'process', what: 'process', why: 'later' }]);
 });
+
+test('a job that ends while the disk is full is closed when there is room, or when the agent itself has to end', async (t) => {
+  const end = async (room: boolean) => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
+    t.after(() => fs.rmSync(folder, { recursive: true }));
+    const agent = new Agent({ folder, node: 'n', host: new Host(), facts, intervalSeconds: 60 });
+    let n = 0;
+    agent.open([kind('numbers', () => n++)], scope);
+    fs.mkdirSync(path.join(folder, 'numbers.csv'));
+    agent.start();
+    const ending = new AbortController();
+    const stopped = agent.stop('the job has ended', ending.signal);
+    fs.rmdirSync(path.join(folder, 'numbers.csv'));
+    if (!room) {
+      fs.mkdirSync(path.join(folder, 'numbers.csv'));
+      ending.abort();
+    }
+    await stopped;
+    return agent.record.lost_samples?.map(({ table, rows, waiting }) => [table, rows, waiting]);
+  };
+  assert.deepEqual(await end(true), undefined);
+  assert.deepEqual(await end(false), [['numbers', 2, undefined]]);
+});

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { VERSION } from '../base/version.ts';
@@ -28,6 +29,8 @@ const RECORD_SECONDS = 60;
 const TROUBLE_SECONDS = 2;
 /** Written samples are brought to the disk so often, which is what a node that loses power may cost; each time takes CPU. */
 const SYNC_SECONDS = 30;
+/** A full disk is tried again so often by an agent that has nothing else to do any more. */
+const ROOM_AGAIN_MS = 1000;
 /** So much more can be said in agent.json when the disk is full. */
 const ROOM_BYTES = 4096;
 
@@ -194,12 +197,18 @@ export class Agent {
     if (!this.ended) this.readers.glance(this.clock.now());
   }
 
-  /** Takes the last sample, closes everything and says why. */
-  async stop(why: string): Promise<void> {
+  /** Takes the last sample, closes everything and says why. `patience`: a full disk is waited for, until this is aborted. */
+  async stop(why: string, patience?: AbortSignal): Promise<void> {
     if (this.ended) return;
     this.endTicks();
-    this.readers.last();
-    this.sample(this.clock.now(), 0, true);
+    const now = this.clock.now();
+    if (patience === undefined || this.refusedBy === undefined) this.readers.last();
+    this.sample(now, 0, true);
+    if (patience !== undefined && this.refusedBy !== undefined) {
+      await this.room(patience);
+      this.readers.last();
+      this.readers.readEvents(now);
+    }
     await this.isolated?.close();
     this.ended = true;
     this.readers.closeAll();
@@ -253,6 +262,13 @@ export class Agent {
       if (trouble !== undefined && trouble.keptRows > 0) return trouble.why;
     }
     return undefined;
+  }
+
+  private async room(patience: AbortSignal): Promise<void> {
+    while (this.refusedBy !== undefined && !patience.aborted) {
+      await sleep(ROOM_AGAIN_MS, undefined, { signal: patience, ref: false }).catch(() => {});
+      for (const writer of this.writers.values()) writer.retry();
+    }
   }
 
   private account(time: number, late: number): void {

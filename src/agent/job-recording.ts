@@ -230,7 +230,7 @@ export function recordJob(
       common.records?.forget(recordsName);
       clearInterval(marksTimer);
       common.view.forget();
-      await agent.stop(why);
+      await agent.stop(why, common.ending);
       noteSilence();
       takeMarks();
       try {
