@@ -32,9 +32,9 @@ export function noteOwnUse(recording: string, env: Environment, children = true)
     const alone = Math.max(0, (userCPUTime + systemCPUTime) / 1e6 - BEFORE.alone);
     const seconds = alone + (children ? now.children - BEFORE.children : 0);
     const node = env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
-    fs.appendFileSync(path.join(recording, OWN_USE), `${node}\t${seconds.toFixed(6)}\t${maxRSS * 1024}\n`, {
-      mode: 0o600,
-    });
+    const span = [performance.timeOrigin, Date.now()].map((ms) => Math.round(ms * 1000));
+    const fields = [node, seconds.toFixed(6), maxRSS * 1024, ...span];
+    fs.appendFileSync(path.join(recording, OWN_USE), `${fields.join('\t')}\n`, { mode: 0o600 });
   } catch {
     // a command does its work, whether or not it can say what that cost
   }
@@ -61,16 +61,35 @@ export function ownUse(notes: string, nodes: readonly string[]): Record<string, 
   const found: Record<string, OwnUse> = {};
   for (const line of notes.split('\n')) {
     const [where = '', ...numbers] = line.split('\t');
-    const [seconds = Number.NaN, bytes = Number.NaN] = numbers.map(Number);
+    const [seconds = Number.NaN, bytes = Number.NaN, begin = Number.NaN, end = Number.NaN] = numbers.map(Number);
     // the only node may go by another name
     const node = nodes.length === 1 ? nodes[0]! : where;
     if (!(seconds >= 0 && bytes >= 0) || !nodes.includes(node)) continue;
-    const { commands, cpu_seconds, max_rss_bytes } = found[node] ?? { commands: 0, cpu_seconds: 0, max_rss_bytes: 0 };
-    found[node] = {
-      commands: commands + 1,
-      cpu_seconds: cpu_seconds + seconds,
-      max_rss_bytes: Math.max(max_rss_bytes, bytes),
-    };
+    found[node] ??= { commands: 0, cpu_seconds: 0, max_rss_bytes: 0 };
+    const own = found[node];
+    own.commands++;
+    own.cpu_seconds += seconds;
+    own.max_rss_bytes = Math.max(own.max_rss_bytes, bytes);
+    if (!(end - begin >= 0)) continue;
+    own.spans ??= [];
+    own.spans.push([begin, end, seconds]);
   }
+  for (const own of Object.values(found)) if (own.spans !== undefined) own.spans = fewer(own.spans);
   return Object.keys(found).length === 0 ? undefined : found;
+}
+
+/** So many commands keep their own times: job.json is read often. */
+const MOST_SPANS = 400;
+
+type Spans = NonNullable<OwnUse['spans']>;
+
+/** Of too many, each two that follow each other become one, until they are few enough. */
+function fewer(spans: Spans): Spans {
+  if (spans.length <= MOST_SPANS) return spans;
+  const pairs: Spans = [];
+  for (let i = 0; i < spans.length; i += 2) {
+    const [a, b] = [spans[i]!, spans[i + 1]];
+    pairs.push(b === undefined ? a : [Math.min(a[0], b[0]), Math.max(a[1], b[1]), a[2] + b[2]]);
+  }
+  return fewer(pairs);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agent, cgroup, job, material, node, sleep, span } from '../../test/report/jobs.ts';
+import { agent, cgroup, job, material, node, START, sleep, span } from '../../test/report/jobs.ts';
 import { count, series, table } from '../../test/report/statistics.ts';
 import { testSet } from '../query/test-processes.ts';
 import { report } from './report.ts';
@@ -37,4 +37,27 @@ test('what srun started on the command’s own node is the job’s, whether or n
   const srun = { wait4: 0.02, c1: 0.61, c2: 0.55, run: 0.04 };
   assert.deepEqual(told(srun), [0.52, 'cgroup', 0.5, 'cgroup']);
   assert.deepEqual(told({ ...srun, records: 0.515 }), [0.515, 'cgroup', 0.5, 'cgroup']);
+});
+
+test('of a part of a job, what commands of Tacho’s used in it is not the job’s either', () => {
+  const lived = span(40, 1, START + 10e6);
+  const second = (s: number): number => START + s * 1e6;
+  const told = (spans?: [number, number, number][]) => {
+    const own_use = {
+      c1: { commands: 3, cpu_seconds: 3, max_rss_bytes: 0, ...(spans === undefined ? {} : { spans }) },
+    };
+    const range = { what: 'phase "a"', from: second(10), to: second(50) };
+    const c1 = node('c1', agent('c1', span(100)), [cgroup(lived, 0.1, 2 ** 30)]);
+    return Number(report(material(job(100, { own_use }), [c1], { range })).summary.cpu_seconds!.toFixed(6));
+  };
+  // the first ended in it, after three quarters of its life; the second is in it; the third came later
+  const spans: [number, number, number][] = [
+    [second(9.7), second(10.1), 1],
+    [second(30), second(30.2), 1],
+    [second(60), second(60.2), 1],
+  ];
+  // each uses a hundredth of a second more to end
+  assert.equal(told(spans), 4 - 1.25 - 0.0125);
+  // those that noted no times
+  assert.equal(told(), 4);
 });

@@ -1,13 +1,30 @@
 import type { OwnUse } from '../recording/job.ts';
 import { columnOf, known, type Material, type NodeMaterial } from './material.ts';
 
-/** What commands of Tacho's used that ran inside the job. When they did is not known: not of a part of it. */
-export function ownSeconds({ job, range }: Material, { node }: NodeMaterial): number {
-  const own = range === undefined ? job.own_use?.[node] : undefined;
+/** What commands of Tacho's used that ran inside the job; of a part as much as lies in it, where they noted their times. */
+function ownUse({ job, range }: Material, { node }: NodeMaterial): OwnUse | undefined {
+  const own = job.own_use?.[node];
+  if (own === undefined || range === undefined) return own;
+  if (own.spans === undefined) return undefined;
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range;
+  const each = own.commands / own.spans.length;
+  const found = { commands: 0, cpu_seconds: 0, max_rss_bytes: own.max_rss_bytes };
+  for (const [begin, end, seconds] of own.spans) {
+    const inside = Math.min(end, to) - Math.max(begin, from);
+    if (inside < 0) continue;
+    const share = end > begin ? inside / (end - begin) : 1;
+    found.commands += share * each;
+    found.cpu_seconds += share * seconds;
+  }
+  return found;
+}
+
+export function ownSeconds(material: Material, node: NodeMaterial): number {
+  const own = ownUse(material, node);
   return own === undefined ? 0 : own.cpu_seconds + usualEnds(own);
 }
 
-/** What `tacho run` used in the job where it only started agents and the command: not of a part, for the same reason. */
+/** What `tacho run` used in the job where it only started agents and the command. When it did is not known: not of a part. */
 export function runSeconds({ job, range }: Material, { node }: NodeMaterial): number {
   return range === undefined && job.run_use?.node === node ? job.run_use.cpu_seconds : 0;
 }
@@ -31,9 +48,9 @@ const usualEnds = ({ cpu_seconds, commands }: OwnUse): number =>
 export const RUN_REST_SECONDS = 0.02;
 
 /** What ends of Tacho's own commands may have used beyond the usual: as much again, and more for a large one. */
-export function ownEnds({ job, range }: Material, { node }: NodeMaterial): number {
-  const own = range === undefined ? job.own_use?.[node] : undefined;
-  return own === undefined ? 0 : usualEnds(own) + own.max_rss_bytes * OWN_END_SECONDS_PER_BYTE;
+export function ownEnds(material: Material, node: NodeMaterial): number {
+  const own = ownUse(material, node);
+  return own === undefined || own.commands === 0 ? 0 : usualEnds(own) + own.max_rss_bytes * OWN_END_SECONDS_PER_BYTE;
 }
 
 /**

@@ -55,6 +55,8 @@ export interface OwnUse {
   cpu_seconds: number;
   /** Of the largest. */
   max_rss_bytes: number;
+  /** When they ran, in epoch microseconds, and what each used, in seconds; of very many, some together. */
+  spans?: [begin: number, end: number, cpu_seconds: number][];
 }
 
 /** job.json: who, what, when, where, what was asked for, how it ended. Times are epoch microseconds, UTC. */
