@@ -38,7 +38,7 @@ test('events stay where they are while the disk refuses any of those before them
   });
   const writers: TableWriter[] = [];
   const readers = new Readers(new Host(), 1, (table) => {
-    writers.push(new TableWriter(folder, table));
+    writers.push(new TableWriter(folder, table, { plain: true }));
     return writers.at(-1)!;
   });
   readers.open([kind('begun'), kind('ended')], SCOPE, () => {});
@@ -64,11 +64,17 @@ test('events stay where they are while the disk refuses any of those before them
     ],
   );
 
-  fs.rmSync(path.join(folder, 'ended.csv'));
+  writers[0]!.roll();
+  fs.mkdirSync(path.join(folder, 'begun.csv'));
+  for (const second of [5, 6]) readers.read(second * 1e6, false);
+  assert.deepEqual(read, { begun: 3, ended: 3 }, 'they come from one file: all of them, or none');
+  fs.rmdirSync(path.join(folder, 'begun.csv'));
+
+  writers[1]!.roll();
   fs.mkdirSync(path.join(folder, 'ended.csv'));
   readers.last();
-  readers.read(5e6, true);
-  assert.deepEqual(read, { begun: 3, ended: 3 }, 'at the end all is read that there is');
+  readers.read(7e6, true);
+  assert.deepEqual(read, { begun: 4, ended: 4 }, 'at the end all is read that there is');
   fs.rmdirSync(path.join(folder, 'ended.csv'));
   for (const writer of writers) await writer.close();
 });

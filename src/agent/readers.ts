@@ -91,46 +91,55 @@ export class Readers {
 
   /** Reads those whose time has come, or `always` all, and then whatever fell behind. */
   read(time: number, always: boolean): void {
-    for (const reader of this.all) if (always || time >= reader.due) this.readOne(reader, time);
+    this.round(time, (reader) => always || time >= reader.due);
     this.catchUp(time);
   }
 
   /** Reads only what gathers somewhere until it is read. */
   readEvents(time: number): void {
-    for (const reader of this.all) if (reader.source.behind !== undefined) this.readOne(reader, time);
+    this.round(time, isOfEvents);
     this.catchUp(time);
   }
 
   /** Reads the job's own tables once more. */
   glance(time: number): void {
-    for (const reader of this.all) if (reader.kind.table.scope === 'job') this.readOne(reader, time);
+    this.round(time, ({ kind }) => kind.table.scope === 'job');
   }
 
   /** Events may have gathered faster than one read takes them. A source that fails is not asked again in this tick. */
   private catchUp(time: number): void {
-    const late = (reader: Reader): boolean =>
-      reader.failures === 0 && reader.source.behind?.() === true && !this.mustStay(reader);
+    const late = (reader: Reader): boolean => reader.failures === 0 && reader.source.behind?.() === true;
     // whoever fills his file faster than it can be read must not hold up the others
     for (let round = 0; round < MOST_ROUNDS && this.all.some(late); round++) {
-      for (const reader of this.all) if (reader.source.behind !== undefined) this.readOne(reader, time);
+      if (!this.round(time, isOfEvents)) return;
     }
+  }
+
+  /** Whether those of events were read, too: their tables come from one file, and are read together or not at all. */
+  private round(time: number, isDue: (reader: Reader) => boolean): boolean {
+    const stay = this.eventsStay();
+    for (const reader of this.all) if (isDue(reader) && !(stay && isOfEvents(reader))) this.readOne(reader, time);
+    return !stay;
   }
 
   /**
    * Whether events are better left where they are: while the disk refuses any of those before them, these would be lost
    * with an agent that is killed.
    */
-  private mustStay({ source }: Reader): boolean {
-    if (source.behind === undefined || this.leaving) return false;
-    const events = this.all.filter((each) => each.source.behind !== undefined);
-    for (const { writer } of events) writer.retry();
-    return events.some(({ writer }) => writer.isWaiting);
+  private eventsStay(): boolean {
+    if (this.leaving) return false;
+    let stay = false;
+    for (const reader of this.all) {
+      if (!isOfEvents(reader) || !reader.writer.isWaiting) continue;
+      reader.writer.retry();
+      stay ||= reader.writer.isWaiting;
+    }
+    return stay;
   }
 
   private readOne(reader: Reader, time: number): void {
     const { frame } = reader;
     frame.clear(time);
-    if (this.mustStay(reader)) return;
     // half an interval of grace: ticks are never quite even
     reader.due = reader.every === 0 ? 0 : time + reader.every - (this.intervalSeconds * 1e6) / 2;
     try {
@@ -145,3 +154,5 @@ export class Readers {
     reader.writer.append(frame);
   }
 }
+
+const isOfEvents = ({ source }: Reader): boolean => source.behind !== undefined;
