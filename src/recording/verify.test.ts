@@ -145,6 +145,8 @@ test('a file of something else under a part’s name is set aside, other files a
   const folder = await makeRecording({ seconds: 3 });
   fs.writeFileSync(path.join(nodeOf(folder), 'load.0007.csv'), 'a,b\n1,2\n');
   fs.writeFileSync(path.join(nodeOf(folder), 'core.1234'), 'dump');
+  // which hubs have had it: in an agent's spool
+  fs.writeFileSync(path.join(nodeOf(folder), '.hubs'), '[]');
   fs.writeFileSync(path.join(folder, 'notes.txt'), 'mine');
   assert.deepEqual(found(folder), [
     "note: notes.txt is not one of Tacho's files → left as it is",

@@ -135,7 +135,7 @@ class Verifier {
     this.foreign(
       node.folder,
       names,
-      /^((agent|received)\.json|(tables|received)\.json\.zst|.+\.(csv|csv\.zst|parquet|stats\.json|stats\.json\.zst|torn|damaged|tmp|log))$/,
+      /^(\.hubs|(agent|received)\.json|(tables|received)\.json\.zst|.+\.(csv|csv\.zst|parquet|stats\.json|stats\.json\.zst|torn|damaged|tmp|log))$/,
     );
     if (!names.includes('agent.json')) {
       const action = 'tables are known from their files; a copy from a backup would help';
