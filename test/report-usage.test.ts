@@ -364,6 +364,22 @@ test('the agent of a node may say its farewell some seconds after the scheduler 
   assert.deepEqual(told({}, 2), ['stopped early', 'B', 'killed or the node was lost: it wrote no farewell']);
 });
 
+test('an agent that the scheduler ended with the job has recorded it to its end, and not one that fell silent before', () => {
+  const told = (state: Job['state'], seen: number) => {
+    const lived = span(seen);
+    const { end: _, ...record } = agent('c1', lived);
+    const { nodes, quality, findings } = report(
+      material(job(100, { state }), [node('c1', record, [cgroup(lived, 1, GIB)])]),
+    );
+    return [nodes[0]!.status, quality.grade, findings.some(({ id }) => id === 'node-lost')];
+  };
+  assert.deepEqual(told('timeout', 98), ['recorded', 'A', false]);
+  assert.deepEqual(told('cancelled', 100), ['recorded', 'A', false]);
+  assert.deepEqual(told('timeout', 96), ['stopped early', 'B', true]);
+  // nobody ended it: it was killed
+  assert.deepEqual(told('completed', 99), ['stopped early', 'B', true]);
+});
+
 test('an agent that came when the job was over says nothing of its processes', () => {
   const [late, lived] = [span(5, 1, START + 105e6), span(100)];
   const load = (when: typeof lived) => table('loadavg', [series(when, {}, { load1: level(when, 1) })]);

@@ -115,10 +115,11 @@ test('the share of the CPU time that no record explains is told, why only when i
   assert.equal(words(0.01, 1, 0), undefined);
   assert.equal(words(0.011, 1, 0), left('11 ms (100 %)'));
   assert.equal(words(1e7, 0.099), `1 process killed or still running; ${left('9.9 %')}`);
-  assert.equal(
-    words(100, 1, 0),
-    `${left('100 %')}: processes that were killed or cannot record themselves, the ends of those that did`,
-  );
+  const others = 'it was used by processes that were killed or cannot record themselves, or by others to end';
+  assert.equal(words(100, 0.5), `1 process killed or still running; ${left('50 %')}: ${others}`);
+  // a script that started the recording and not that of its processes
+  const nobody = 'no process recorded itself (eval "$(tacho env)" in the script has them do so)';
+  assert.equal(words(100, 1, 0), `${left('100 %')}: ${nobody}`);
 });
 
 test('what sampling saw is of the processes that left no record', () => {

@@ -1,5 +1,6 @@
 import { formatMoment } from '../base/moment.ts';
 import { type AgentRecord, KILLED } from '../recording/agent-record.ts';
+import type { JobState } from '../recording/job.ts';
 import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
 import { type EnergySource, energyOf } from './energy.ts';
 import type { GpuReport } from './gpus.ts';
@@ -78,6 +79,8 @@ const SILENT_INTERVALS = 3;
 const SILENT_SECONDS = 5;
 /** So long after a job's end the farewell of a node's own agent may still be on its way. */
 const FAREWELL_SECONDS = 30;
+/** The scheduler ends all that runs in such a job: of its agents nobody may be left to say farewell. */
+const ENDED_BY_SCHEDULER: readonly JobState[] = ['timeout', 'cancelled', 'preempted', 'out_of_memory'];
 
 /** vmstat counts in pages of the machine; 4 kB on x86 and on most ARM servers. */
 const PAGE = 4096;
@@ -230,6 +233,8 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     if (silentAt(newestOf(material))) found.status = 'stopped early';
     const full = found.status === 'stopped early' ? refusedWords(agent) : undefined;
     if ((full ?? agent.end_reason) !== undefined) found.reason = full ?? agent.end_reason!;
+  } else if (agent !== undefined && agent.end === undefined && wentWithJob(material, agent, last)) {
+    found.reason = 'it was ended with the job';
   } else if (
     (agent !== undefined && agent.end === undefined && job.end !== undefined && !isClosing(material, agent)) ||
     // the job's end is not known better than by its last sample
@@ -260,6 +265,13 @@ const silenceOf = (agent: AgentRecord | undefined): string =>
 /** The scheduler knows of the job's end before the agent of the node has said its own. */
 const isClosing = ({ job, now }: Material, agent: AgentRecord): boolean =>
   agent.service === true && now - job.end! < FAREWELL_SECONDS * 1e6;
+
+/** Whether the agent sampled up to the end that the scheduler made of the job, which it tells in whole seconds. */
+function wentWithJob({ job, range }: Material, agent: AgentRecord, last: number | undefined): boolean {
+  if (job.end === undefined || !ENDED_BY_SCHEDULER.includes(job.state)) return false;
+  const newest = range === undefined ? last : agent.last_sample;
+  return newest !== undefined && job.end - newest <= (2 * job.interval_seconds + 1) * 1e6;
+}
 
 /** Why a node is silent whose disk was full. */
 function refusedWords(agent: AgentRecord | undefined): string | undefined {

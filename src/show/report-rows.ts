@@ -191,10 +191,11 @@ export function recordWords({ records: r, summary }: Report): string | undefined
     );
   const lost = (r.unexplained ?? 0) * (summary.cpu_seconds ?? 0);
   if (r.unexplained === undefined || (lost > 0 && lost <= CLOCK_TICK)) return parts.join(', ') || undefined;
-  const why =
-    lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE
-      ? ''
-      : ': processes that were killed or cannot record themselves, the ends of those that did';
+  const reason =
+    r.records + r.starts === 0
+      ? 'no process recorded itself (eval "$(tacho env)" in the script has them do so)'
+      : 'it was used by processes that were killed or cannot record themselves, or by others to end';
+  const why = lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE ? '' : `: ${reason}`;
   // a large part of next to nothing is next to nothing
   const some =
     lost > 0 && lost < WORTH_SECONDS ? `${formatDuration(lost)} (${percent(r.unexplained)})` : percent(r.unexplained);
