@@ -208,6 +208,10 @@ test('GPUs: unused, hardly used, starved, hot', () => {
     finding(single({ gpus: [busy, busy, busy, { busy: 90, thermal: 0.5 }] }), 'gpu-throttled').text,
     'Heat slowed down 1 GPU: c1 GPU 3',
   );
+  // a part that lies between two samples
+  const between = single({ gpus: [busy, { busy: 90, thermal: 0.5 }] });
+  for (const series of between.nodes[0]!.tables.get('gpu')!.series) series.samples = 0;
+  assert.ok(!ids(between).includes('gpu-throttled'));
 });
 
 test('GPUs of others on the node are nobody’s fault', () => {

@@ -41,6 +41,11 @@ test('of a step that the edge of a part cuts, as much counts as lies in the part
   assert.equal(columns.level!.integral, 30);
 });
 
+test('a part between two samples has none of its own; its levels are what lies between them', () => {
+  const { columns, samples } = part([0, 100, 200], 12, 16);
+  assert.deepEqual([samples, columns.total!.increase, columns.level!.mean.toFixed(6)], [0, 40, '1.400000']);
+});
+
 test('a counter that began again at the edge of a part', () => {
   assert.equal(part([500, 100, 200, 300], 4, 20).columns.total!.increase, 60 + 100);
   assert.equal(part([500, 600, 100, 200], 5, 14).columns.total!.increase, 50 + 40);

@@ -82,8 +82,8 @@ function describeSeries(batch: Batch, from: number, to: number): SeriesStatistic
       break;
     }
   }
-  const [first, last] = sampledRows(batch, from, to);
-  return { keys, start: batch.time[from]!, end: batch.time[to - 1]!, samples: last - first, texts, columns: {} };
+  const beside = (batch.edges?.[from] ?? 0) + (to - from > 1 ? (batch.edges?.[to - 1] ?? 0) : 0);
+  return { keys, start: batch.time[from]!, end: batch.time[to - 1]!, samples: to - from - beside, texts, columns: {} };
 }
 
 const TIMES: readonly string[] = ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'];

@@ -208,8 +208,11 @@ export const gpuThrottled: Check = {
     if (cards.every((g) => g.throttled_thermal === undefined && g.throttled_power === undefined)) {
       return { unmeasurable: 'the cards do not say why they slow down' };
     }
-    const hot = cards.filter((g) => (g.throttled_thermal ?? 0) > THROTTLED);
-    const starved = cards.filter((g) => (g.throttled_power ?? 0) > THROTTLED && !hot.includes(g));
+    // of a part between two samples nobody looked
+    const seen = cards.filter((g) => g.samples > 0);
+    if (seen.length === 0) return { unmeasurable: 'no sample of the cards lies in this part of the job' };
+    const hot = seen.filter((g) => (g.throttled_thermal ?? 0) > THROTTLED);
+    const starved = seen.filter((g) => (g.throttled_power ?? 0) > THROTTLED && !hot.includes(g));
     const one = (found: GpuReport[], why: 'heat' | 'power'): Answer => {
       if (found.length === 0) return [];
       const worst = Math.max(...found.map((g) => (why === 'heat' ? g.throttled_thermal : g.throttled_power)!));
