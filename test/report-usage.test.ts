@@ -380,6 +380,17 @@ test('an agent that the scheduler ended with the job has recorded it to its end,
   assert.deepEqual(told('completed', 99), ['stopped early', 'B', true]);
 });
 
+test('in a part of a job a node has stopped early only where it fell silent in that part', () => {
+  const told = (to: number) => {
+    const lived = span(to);
+    const { end: _, ...record } = agent('c1', lived, { last_sample: START + 20e6 });
+    const range = { what: 'the time asked for', from: START, to: START + 60e6 };
+    const one = node('c1', record, [cgroup(lived, 1, GIB)]);
+    return report(material(job(100), [one], { range })).nodes[0]!.status;
+  };
+  assert.deepEqual([told(60), told(58), told(40)], ['recorded', 'recorded', 'stopped early']);
+});
+
 test('an agent that came when the job was over says nothing of its processes', () => {
   const [late, lived] = [span(5, 1, START + 105e6), span(100)];
   const load = (when: typeof lived) => table('loadavg', [series(when, {}, { load1: level(when, 1) })]);

@@ -233,8 +233,10 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     if (silentAt(newestOf(material))) found.status = 'stopped early';
     const full = found.status === 'stopped early' ? refusedWords(agent) : undefined;
     if ((full ?? agent.end_reason) !== undefined) found.reason = full ?? agent.end_reason!;
-  } else if (agent !== undefined && agent.end === undefined && wentWithJob(material, agent, last)) {
+  } else if (agent !== undefined && agent.end === undefined && wentWithJob(material, last)) {
     found.reason = 'it was ended with the job';
+  } else if (job.end !== undefined && isSeenThrough(material, last, patience)) {
+    // it fell silent later
   } else if (
     (agent !== undefined && agent.end === undefined && job.end !== undefined && !isClosing(material, agent)) ||
     // the job's end is not known better than by its last sample
@@ -267,11 +269,12 @@ const isClosing = ({ job, now }: Material, agent: AgentRecord): boolean =>
   agent.service === true && now - job.end! < FAREWELL_SECONDS * 1e6;
 
 /** Whether the agent sampled up to the end that the scheduler made of the job, which it tells in whole seconds. */
-function wentWithJob({ job, range }: Material, agent: AgentRecord, last: number | undefined): boolean {
-  if (job.end === undefined || !ENDED_BY_SCHEDULER.includes(job.state)) return false;
-  const newest = range === undefined ? last : agent.last_sample;
-  return newest !== undefined && job.end - newest <= (2 * job.interval_seconds + 1) * 1e6;
-}
+const wentWithJob = ({ job }: Material, last: number | undefined): boolean =>
+  ENDED_BY_SCHEDULER.includes(job.state) && job.end! - last! <= (2 * job.interval_seconds + 1) * 1e6;
+
+/** Whether a part of the job was sampled to its end. */
+const isSeenThrough = ({ job, range }: Material, last: number | undefined, patience: number): boolean =>
+  range !== undefined && Math.min(range.to ?? Number.POSITIVE_INFINITY, job.end!) - last! <= patience;
 
 /** Why a node is silent whose disk was full. */
 function refusedWords(agent: AgentRecord | undefined): string | undefined {
