@@ -380,6 +380,12 @@ test('an agent that the scheduler ended with the job has recorded it to its end,
   assert.deepEqual(told('completed', 99), ['stopped early', 'B', true]);
 });
 
+test('the highest use of CPUs is not below the mean of a job that is shorter than the interval', () => {
+  const c1 = node('c1', agent('c1', span(1)), [cgroup(span(1), 0.05, GIB)]);
+  const { nodes } = report(material(job(0.1, { asked: { cpus: 1 } }), [c1]));
+  assert.deepEqual([nodes[0]!.cpu_utilization, nodes[0]!.cpu_utilization_max], [0.5, 0.5]);
+});
+
 test('in a part of a job a node has stopped early only where it fell silent in that part', () => {
   const told = (to: number) => {
     const lived = span(to);

@@ -131,7 +131,9 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
       set('cpu_window_seconds', window);
       set('cpu_utilization', cpu.seconds / window / cpus.value);
     }
-    if (cpu.rate_max !== undefined) set('cpu_utilization_max', cpu.rate_max / cpus.value);
+    // the mean of less than an interval is higher than what two samples make of it
+    const most = largest([cpu.rate_max && cpu.rate_max / cpus.value, found.cpu_utilization]);
+    if (cpu.rate_max !== undefined) set('cpu_utilization_max', most);
   }
   set('node_cpus', node.agent?.facts.cpus);
   setCpuShares(node, set);

@@ -91,12 +91,15 @@ export function claimFolder(parent: string, name: string): string {
   }
 }
 
+/** What is written beside the nodes' folders while a recording goes on. */
+const LOGS = ['launch.log', 'own.log'];
+
 /** Takes back a recording that has come to nothing: what Tacho made, and the folder if nothing else is in it. */
 export function discardRecording(recording: string): void {
   const names = namesIn(recording);
   if (names === undefined) return;
   for (const name of names) {
-    if (name.startsWith('job.json') || nodeName(name) !== undefined)
+    if (name.startsWith('job.json') || LOGS.includes(name) || nodeName(name) !== undefined)
       fs.rmSync(path.join(recording, name), { recursive: true });
   }
   if (fs.readdirSync(recording).length === 0) fs.rmdirSync(recording);
