@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { counter, gauge, type Table } from '../table/table.ts';
+import { counter, gauge, type Table, text } from '../table/table.ts';
 import type { Batch } from './batch.ts';
 import { clip } from './clip.ts';
 import { measure } from './measure.ts';
@@ -56,4 +56,23 @@ test('in a sparse table a step lies in the interval before its row', () => {
   const rows = [0, 0, 0, 100, 200];
   const sparse = (from: number, to: number) => part(rows, from, to, { sparse: true }).columns.total!.increase;
   assert.deepEqual([sparse(5, 25), sparse(22, 35)], [50, 80 + 50]);
+});
+
+test('what a text said before a part of a sparse table holds in it', () => {
+  const batch: Batch = {
+    table: {
+      ...table,
+      sparse: true,
+      columns: [...table.columns, text('command', '')],
+    },
+    rows: 4,
+    time: Float64Array.of(0, 10e6, 20e6, 30e6),
+    numbers: new Map(),
+    texts: new Map([['command', { values: ['', 'burn 2', 'burn 3'], codes: Uint32Array.of(1, 0, 0, 2) }]]),
+    series: Uint32Array.of(0, 4),
+    interval_seconds: 10,
+  };
+  const said = (from: number, to: number) =>
+    measure(clip(batch, { from: from * 1e6, to: to * 1e6, hold: true, edges: true })).series[0]!.texts.command;
+  assert.deepEqual([said(15, 25), said(25, 30)], ['burn 2', 'burn 3']);
 });

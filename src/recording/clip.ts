@@ -36,6 +36,7 @@ export function clip(batch: Batch, range: Clip): Batch {
     edges.push({ row: order.length, before: i - 1, after: i, share, begins });
     return true;
   };
+  const held: Held[] = [];
   const order: number[] = [];
   const times: number[] = [];
   const starts: number[] = [];
@@ -46,6 +47,7 @@ export function clip(batch: Batch, range: Clip): Batch {
     const first = i;
     // a series whose last row is before `from` has ended: nothing holds any more
     if (i > series[s]! && i < end && time[i] !== from && (edge(i, from, true) || hold)) {
+      if (hold) held.push({ row: order.length, at: i - 1, since: series[s]! });
       order.push(i - 1);
       times.push(from);
     }
@@ -78,7 +80,28 @@ export function clip(batch: Batch, range: Clip): Batch {
     series: Uint32Array.from(starts),
   };
   if (between) setEdges(batch, part, edges);
+  for (const [name, { codes }] of part.texts) holdTexts(batch.texts.get(name)!, codes, held);
   return part;
+}
+
+/** A row of a part that held when it began: row `at` of the whole, of a series that began with row `since`. */
+interface Held {
+  row: number;
+  at: number;
+  since: number;
+}
+
+/** What a text was is said once, when it changes: it holds, too. */
+function holdTexts(
+  whole: { values: readonly string[]; codes: Uint32Array },
+  codes: Uint32Array,
+  held: readonly Held[],
+): void {
+  for (const { row, at, since } of held) {
+    let said = at;
+    while (said > since && whole.values[whole.codes[said]!] === '') said--;
+    codes[row] = whole.codes[said]!;
+  }
 }
 
 /** Puts what lies between two samples into the rows at the edges of a part. */
