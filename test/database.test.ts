@@ -349,7 +349,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
           { columns: ['depth'], write: (to) => to.integer(0) },
           { columns: ['descendants'], write: (to) => to.integer(0) },
           { columns: ['args'], write: (to, row) => to.text(args[row]!) },
-        ]);
+        ]).ended;
         const reader = copyReader(
           await copyOut(
             database,

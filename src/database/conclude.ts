@@ -11,34 +11,29 @@ import type { TaggedOperation } from './job-rows.ts';
 /** Told what cannot be read: it was there, and what follows without it would be stored as the truth. */
 export type NeedWhole = (words: string, lines?: boolean) => void;
 
-/** What follows from a recording beside its processes and threads. */
-export interface Conclusions {
-  operations: TaggedOperation[];
-  report: Report;
-  measured: ReadonlyMap<string, number>;
-}
-
-/** In steps, between which the database gets more of what it is to store. */
-export async function conclude(
-  recording: Recording,
-  set: ProcessSet,
-  whole: NeedWhole,
-  pause: () => Promise<void>,
-): Promise<Conclusions> {
-  await pause();
-  const operations = [...tagKeys(set).keys()].flatMap((key) =>
+/** The operations of a job, by each of its tags. */
+export function taggedOperations(set: ProcessSet): TaggedOperation[] {
+  return [...tagKeys(set).keys()].flatMap((key) =>
     operationsOf(set, { tags: [key] }).flatMap((operation) => {
       const value = operation.tags.get(key);
       return value === undefined ? [] : [{ key, value, operation }];
     }),
   );
-  await pause();
+}
+
+export interface Conclusions {
+  report: Report;
+  measured: ReadonlyMap<string, number>;
+}
+
+/** What follows from a recording as a whole. */
+export async function conclude(recording: Recording, set: ProcessSet, whole: NeedWhole): Promise<Conclusions> {
   const material = gather(recording, canShare(recording, set) ? { processes: set } : {});
   for (const { file, node, why, lines, whole: lost } of material.unread ?? []) {
     // in the words of whoever read it before
     if (lost || lines > 0) whole(`${path.join(recording.path, nodeFolder(node), file)}: ${why}`, !lost);
   }
-  return { operations, report: report(material), measured: await measuredRecordings([recording])[0]!.measured() };
+  return { report: report(material), measured: await measuredRecordings([recording])[0]!.measured() };
 }
 
 /** The report reads processes once more where it takes samples from statistics, or where there is trouble to tell of. */

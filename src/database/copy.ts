@@ -6,37 +6,47 @@ import type { Written } from './columns.ts';
 import type { Database } from './connect.ts';
 import { copyWriter } from './copy-write.ts';
 
+/** Writing rows into a table. */
+export interface Copy {
+  ended: Promise<void>;
+  /** Has the connection all of the rows? */
+  isSent: () => boolean;
+}
+
 /** Writes rows into a table of Tacho's, given as columns. */
-export async function copyIn(
-  database: Database,
-  table: string,
-  rows: number,
-  columns: readonly Written[],
-): Promise<void> {
-  if (rows === 0) return;
-  const { from } = await loadAsUsual(() => import('pg-copy-streams'));
-  const names = columns.flatMap((each) => each.columns).join(', ');
-  const into = await target(database, table);
-  const stream = database.client.query(from(`copy ${into} (${names}) from stdin (format binary)`));
-  await pipeline(Readable.from(encode(rows, columns), { objectMode: true, highWaterMark: 4 }), stream);
-  if (into !== `tacho.${table}`) {
-    await database.query(`insert into tacho.${table} (${names}) select ${names} from ${into}`);
-  }
+export function copyIn(database: Database, table: string, rows: number, columns: readonly Written[]): Copy {
+  let sent = rows === 0;
+  const encoded = function* (): Generator<Buffer> {
+    yield* encode(rows, columns);
+    sent = true;
+  };
+  const write = async (): Promise<void> => {
+    if (rows === 0) return;
+    const { from } = await loadAsUsual(() => import('pg-copy-streams'));
+    const names = columns.flatMap((each) => each.columns).join(', ');
+    const into = await target(database, table);
+    const stream = database.client.query(from(`copy ${into} (${names}) from stdin (format binary)`));
+    await pipeline(Readable.from(encoded(), { objectMode: true, highWaterMark: 4 }), stream);
+    if (into !== `tacho.${table}`) {
+      await database.query(`insert into tacho.${table} (${names}) select ${names} from ${into}`);
+    }
+  };
+  return { ended: write(), isSent: () => sent };
 }
 
 /**
- * For work beside a copy: each call ends when the connection has as much as it takes for now, so that the database has
- * something to do meanwhile, or when the copy has ended.
+ * For work beside a copy: each call ends when the connection has as much as it takes for now, or all there is, so that
+ * the database has something to do meanwhile; or when the copy has ended.
  */
-export function pausesOf(database: Database, copy: Promise<void>): () => Promise<void> {
+export function pausesOf(database: Database, copy: Copy): () => Promise<void> {
   let ended = false;
   const end = (): void => {
     ended = true;
   };
-  copy.then(end, end);
+  copy.ended.then(end, end);
   return async () => {
     do await sleep(1);
-    while (!ended && !database.isFull());
+    while (!ended && !copy.isSent() && !database.isFull());
   };
 }
 

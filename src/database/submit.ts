@@ -13,7 +13,7 @@ import type { Recording } from '../recording/open.ts';
 import type { Written } from './columns.ts';
 import type { NeedWhole } from './conclude.ts';
 import type { Database } from './connect.ts';
-import { copyIn, pausesOf } from './copy.ts';
+import { type Copy, copyIn, pausesOf } from './copy.ts';
 import { storable, storableJson } from './copy-write.ts';
 import { operationColumns, processColumns, threadColumns } from './job-rows.ts';
 
@@ -167,8 +167,6 @@ interface PresentRow {
 /** A parameter in epoch microseconds as a time, exactly. */
 const moment = (parameter: string): string => `(timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond')`;
 
-const conclusions = () => import('./conclude.ts');
-
 async function store(
   database: Database,
   recording: Recording,
@@ -179,25 +177,30 @@ async function store(
   await storeUsers(database, recording.job, set);
   const job = await storeJob(database, recording, set);
   const number = { columns: ['job'], write: (to) => to.bigint(job) } satisfies Written;
-  // the database stores while more of the program is loaded, and more is read
-  const threads = await beside(
+  // the database stores while more of the program is loaded, and more is read and worked out
+  const { threads, operations, conclude } = await beside(
     database,
     copyIn(database, 'processes', set.length, [number, ...processColumns(set)]),
     async (pause) => {
       await pause();
-      await loadAsUsual(conclusions);
-      return readAllThreads(recording, set, (_, damage) => {
+      const { taggedOperations, conclude } = await loadAsUsual(() => import('./conclude.ts'));
+      const threads = readAllThreads(recording, set, (_, damage) => {
         needReadable(damage, whole);
         troubles.add(damageWords(damage));
       });
+      await pause();
+      return { threads, operations: taggedOperations(set), conclude };
     },
   );
-  const { operations, report, measured } = await beside(
+  const { report, measured } = await beside(
     database,
     copyIn(database, 'threads', threads.length, [number, ...threadColumns(threads)]),
-    async (pause) => (await conclusions()).conclude(recording, set, whole, pause),
+    async (pause) => {
+      await pause();
+      return conclude(recording, set, whole);
+    },
   );
-  await copyIn(database, 'operations', operations.length, [number, ...operationColumns(operations)]);
+  await copyIn(database, 'operations', operations.length, [number, ...operationColumns(operations)]).ended;
   await storeHosts(database, job, recording);
   await database.query(
     `update tacho.jobs set threads = $2, thread_metrics = $3, summary = $4, findings = $5, report = $6, measured = $7, troubles = $8
@@ -217,12 +220,8 @@ async function store(
 }
 
 /** Works beside a copy. Both have ended before the failure of one is told; that of the copy comes first. */
-async function beside<T>(
-  database: Database,
-  copy: Promise<void>,
-  work: (pause: () => Promise<void>) => Promise<T>,
-): Promise<T> {
-  const [copied, worked] = await Promise.allSettled([copy, work(pausesOf(database, copy))]);
+async function beside<T>(database: Database, copy: Copy, work: (pause: () => Promise<void>) => Promise<T>): Promise<T> {
+  const [copied, worked] = await Promise.allSettled([copy.ended, work(pausesOf(database, copy))]);
   if (copied.status === 'rejected') throw copied.reason;
   if (worked.status === 'rejected') throw worked.reason;
   return worked.value;
