@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { importEpmt } from '../src/import/epmt/import.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { type Server, startPostgres, whyNoPostgres } from '../test/postgres/server.ts';
-import { madeUp } from './import.ts';
+import { madeUp, ofSize } from './import.ts';
 import type { Row } from './row.ts';
 
 export interface SubmitBenchOptions {
@@ -19,6 +19,8 @@ const TACHO = path.join(HERE, 'tacho');
 const REAL = path.join(HERE, '../shared/data/epmt/kern-6656-20190614-190245.tgz');
 const PROCESSES = 10_600;
 const JOBS = 4;
+/** In a large one. */
+const LARGE = 35_000;
 
 /** Submitting to a real PostgreSQL with threads, tree and operations, beside psql that copies the same rows ready-made. */
 export async function bench(options: SubmitBenchOptions = {}): Promise<Row[]> {
@@ -27,11 +29,12 @@ export async function bench(options: SubmitBenchOptions = {}): Promise<Row[]> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-bench-'));
   const server = await startPostgres();
   try {
-    const jobs = await recordings(folder);
+    const { jobs, large } = await recordings(folder);
     const db = server.fresh();
     const name = db.slice(db.lastIndexOf('/') + 1);
     command(['db', 'migrate', '--db', db]);
     const one: number[] = [];
+    const largeOne: number[] = [];
     const four: number[] = [];
     const plain: number[] = [];
     const read: number[] = [];
@@ -43,6 +46,8 @@ export async function bench(options: SubmitBenchOptions = {}): Promise<Row[]> {
       plain.push(copyRows(db, server, name, folder));
       server.sql(name, 'delete from tacho.jobs');
       four.push(command(['submit', ...jobs, '--db', db]));
+      server.sql(name, 'delete from tacho.jobs');
+      largeOne.push(command(['submit', large, '--db', db]));
     }
     const floor = PROCESSES / median(plain);
     const peer = `psql \\copy, rows ready-made: ${Math.round(floor)}`;
@@ -51,10 +56,11 @@ export async function bench(options: SubmitBenchOptions = {}): Promise<Row[]> {
       return { what, must, measured, unit: 'processes/s', peer, ratio: measured / floor };
     };
     return [
-      rate('submit four jobs of 10,600 processes, whole command', '≥ 20000 /s', PROCESSES * JOBS, four),
-      rate('submit one of them, whole command', '≥ 20000 /s', PROCESSES, one),
+      rate('submit, whole command: 1 job of 35,000', '≥ 20000 /s', LARGE, largeOne),
+      rate('submit, whole command: 4 jobs of 10,600', '≥ 20000 /s', PROCESSES * JOBS, four),
+      rate('submit, whole command: 1 job of 10,600', '≥ 20000 /s', PROCESSES, one),
       {
-        what: 'tacho processes of it from PostgreSQL, whole command',
+        what: 'processes --db, whole command: 1 job of 10,600',
         must: '',
         measured: median(read),
         unit: 's',
@@ -68,17 +74,20 @@ export async function bench(options: SubmitBenchOptions = {}): Promise<Row[]> {
   }
 }
 
-/** The same job four times, under different ids. */
-async function recordings(folder: string): Promise<string[]> {
+/** The same job four times, under different ids, and a large one. */
+async function recordings(folder: string): Promise<{ jobs: string[]; large: string }> {
   const archive = fs.existsSync(REAL) ? REAL : madeUp(path.join(folder, 'one.tgz'));
-  const { imported } = await importEpmt([archive], { folder });
-  return Array.from({ length: JOBS }, (_, i) => {
+  const imported = async (input: string, into: string): Promise<string> =>
+    (await importEpmt([input], { folder: path.join(folder, into) })).imported[0]!.recording;
+  const small = await imported(archive, 'small');
+  const jobs = Array.from({ length: JOBS }, (_, i) => {
     const copy = path.join(folder, `job-${i}`);
-    fs.cpSync(imported[0]!.recording, copy, { recursive: true });
+    fs.cpSync(small, copy, { recursive: true });
     const file = path.join(copy, 'job.json');
     fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), id: `job-${i}` }));
     return copy;
   });
+  return { jobs, large: await imported(await ofSize(archive, path.join(folder, 'large.tgz'), LARGE), 'large') };
 }
 
 const TABLES = ['processes', 'threads'];
