@@ -164,7 +164,7 @@ test('sampled one after the other: peaks of memory are not added up; in a part a
   ]);
 });
 
-test('a part of the job: what began and ended in it by its records, the rest as it was sampled there', async () => {
+test('a part of the job: what began and ended in it by its records, the rest between its records and samples', async () => {
   const folder = await recordingOf({
     process_end: [
       ended(11, 1, 1.5, { usertime: 0.4e6 }),
@@ -185,6 +185,8 @@ test('a part of the job: what began and ended in it by its records, the rest as 
   };
   assert.deepEqual(part(0, 5), ['0.700', 'records']);
   assert.deepEqual(part(1.9, 10), ['0.800', 'records and samples']);
+  // two of the ten seconds between its last sample and its end
+  assert.deepEqual(part(10, 12), ['1.300', 'records and samples']);
 });
 
 test('an end record is whole; one without an end is filled from sampling; one that nobody recorded is sampled', async () => {

@@ -155,6 +155,7 @@ function growthOf(
   const growth: Growth = { times: [], used: [], isTold: chain !== undefined && hasToldAll(chain) };
   if (sampled !== undefined) growth.key = sampleKey(sampled.pid, sampled.start);
   const interval = (node.agent?.interval_seconds ?? material.job.interval_seconds) * 1e6;
+  const cpus = node.agent?.facts.cpus ?? Number.POSITIVE_INFINITY;
   const looked = node.agent?.last_sample ?? Number.POSITIVE_INFINITY;
   // clocks of samples are coarser than those of records
   let least = growth.isTold && told.length > 0 ? told.at(-1)!.used : Number.POSITIVE_INFINITY;
@@ -165,9 +166,9 @@ function growthOf(
   let reached = told.length === 0 ? points[0]!.used : 0;
   points.forEach(({ time, used, by }, i) => {
     const before = points[i - 1];
-    // a row is written at the tick after something changed: until then it had used no more
+    // a row is written at the tick after something changed: until then it had used no more, unless nobody looked
     const held = Math.min(time - interval, by === 'record' ? looked : time);
-    if (before?.by === 'sample' && held > before.time) {
+    if (before?.by === 'sample' && held > before.time && used - reached <= (time - held) * cpus) {
       growth.times.push(held);
       growth.used.push(reached);
     }

@@ -25,13 +25,18 @@ function cpuOf(batch: Batch, s: number): SampledCpu {
     const texts = batch.texts.get(name);
     return texts?.values[texts.codes[from]!] ?? '';
   };
-  const [user, system] = [batch.numbers.get('user_ms'), batch.numbers.get('system_ms')];
+  const columns = ['user_ms', 'system_ms'].flatMap((name) => batch.numbers.get(name) ?? []);
   const found: SampledCpu = { pid: key('pid'), start: key('start'), times: [], used: [] };
+  const reached = columns.map(() => 0);
   for (let row = from; row < to; row++) {
-    const used = ((user?.[row] ?? 0) + (system?.[row] ?? 0)) * 1000;
-    if (Number.isNaN(used) || (user === undefined && system === undefined)) continue;
+    const seen = columns.map((column) => column[row]!);
+    if (seen.every(Number.isNaN)) continue;
+    // one that is missing has grown no less than before
+    seen.forEach((value, i) => {
+      if (!Number.isNaN(value)) reached[i] = value;
+    });
     found.times.push(batch.time[row]!);
-    found.used.push(used);
+    found.used.push(reached.reduce((sum, value) => sum + value * 1000, 0));
   }
   return found;
 }
