@@ -13,6 +13,9 @@ export interface TarOptions {
   mostBytes: number;
 }
 
+/** Bytes of nearly every job's largest file. */
+const ENOUGH = 1 << 28;
+
 interface Member {
   name: string;
   /** Bytes still to come, and zeros behind them. */
@@ -204,11 +207,11 @@ function keep(member: Member, bytes: Buffer): void {
   member.length += bytes.length;
 }
 
-/** A claim is no reason to take all of the memory at once: only what came so far, and as much again. */
+/** Memory is taken when it is written to. What claims very much gets as much as came so far, and as much again. */
 function roomFor(member: Member, more: number): Buffer {
   const { bytes, length, left } = member;
   if (length + more <= bytes.length) return bytes;
-  const larger = Buffer.allocUnsafeSlow(Math.min(length + left, Math.max(1 << 24, length * 2, length + more)));
+  const larger = Buffer.allocUnsafeSlow(Math.min(length + left, Math.max(ENOUGH, length * 2, length + more)));
   bytes.copy(larger, 0, 0, length);
   member.bytes = larger;
   return larger;
