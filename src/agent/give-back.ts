@@ -1,8 +1,9 @@
 import * as fs from 'node:fs';
 
 const MADV_DONTNEED = 4;
-/** When an agent's start is over, and how often it is looked at again: now and then other parts are needed, for a moment. */
-const FIRST_MS = 20_000;
+/** When an agent's start is over, and when V8 has compiled what runs all the time. */
+const START_MS = [20_000, 300_000];
+/** How often it is looked at again: now and then other parts are needed, for a moment. */
 const AGAIN_MS = 60_000;
 /** Giving back costs as much CPU time as half a minute of sampling: it waits until there is something to give. */
 const WORTH_BYTES = 16 * 2 ** 20;
@@ -19,18 +20,21 @@ const IN_VAIN = 10;
 export function giveBackStart(): void {
   let least = 0;
   let leaveOut = 0;
-  const look = async () => {
-    if (leaveOut-- > 0 || process.memoryUsage.rss() < least + WORTH_BYTES) return;
+  const give = async () => {
     await giveBack();
     setTimeout(settle, SETTLE_MS).unref();
+  };
+  const look = () => {
+    if (leaveOut-- > 0 || least === 0 || process.memoryUsage.rss() < least + WORTH_BYTES) return;
+    void give();
   };
   const settle = () => {
     const now = process.memoryUsage.rss();
     leaveOut = least > 0 && now >= least + WORTH_BYTES ? IN_VAIN : 0;
     least = least > 0 ? Math.min(least, now) : now;
   };
-  setTimeout(() => void look(), FIRST_MS).unref();
-  setInterval(() => void look(), AGAIN_MS).unref();
+  for (const after of START_MS) setTimeout(() => void give(), after).unref();
+  setInterval(look, AGAIN_MS).unref();
 }
 
 async function giveBack(): Promise<void> {
