@@ -24,7 +24,13 @@ export function statisticsOf(
   const byMetric = columnsByMetric(table);
   const groups = Map.groupBy(columns, ({ labels }) => JSON.stringify(Object.values(keysOf(table, labels))));
   if (groups.size === 0) return undefined;
-  const all = [...groups.values()].map((group) => seriesOf(asked, group, byMetric, infos));
+  let rows = 0;
+  const all = [...groups.values()].map((group) => {
+    const found = seriesOf(asked, group, byMetric, infos);
+    rows += found.samples;
+    // as from files: a part between two samples has none of its own
+    return group.every(({ values }) => values.has('alone')) ? { ...found, samples: 0 } : found;
+  });
   const names = table.keys.map((key) => key.name);
   all.sort((a, b) => {
     for (const name of names) {
@@ -35,7 +41,7 @@ export function statisticsOf(
   });
   return {
     table: table.name,
-    rows: all.reduce((sum, { samples }) => sum + samples, 0),
+    rows,
     start: Math.min(...all.map(({ start }) => start)),
     end: Math.max(...all.map(({ end }) => end)),
     series: busiest(table, all, began),
