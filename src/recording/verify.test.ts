@@ -284,6 +284,14 @@ test('a sealed file that was being made from another sealed form goes, for that 
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
 });
 
+test('of a file without statistics no report card is promised', async () => {
+  const folder = await makeRecording({ seconds: 4 });
+  fs.writeFileSync(path.join(nodeOf(folder), 'foo.parquet'), 'hello');
+  assert.deepEqual(found(folder), [
+    'left: node=c1/foo.parquet cannot be read: it is not a whole Parquet file → a copy from a backup would help',
+  ]);
+});
+
 test('what a process that is still there is writing is left to it', async () => {
   const folder = await makeRecording({ seconds: 4 });
   const name = `load.parquet.${process.ppid}-0a1b2c3d.tmp`;

@@ -295,7 +295,10 @@ class Verifier {
         this.lose(file, what, `set aside as ${path.basename(kept)}; a copy from a backup would help`, () =>
           aside(kept),
         );
-      } else this.add(file, what, 'left', 'a copy from a backup would help; its statistics still make the report card');
+      } else {
+        const still = files.statistics === undefined ? '' : '; its statistics still make the report card';
+        this.add(file, what, 'left', `a copy from a backup would help${still}`);
+      }
       return false;
     }
   }
