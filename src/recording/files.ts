@@ -22,7 +22,7 @@ const STATISTICS = /^(.+)\.stats\.json(\.zst)?$/;
 /** The table whose statistics a file holds; undefined: it is something else. */
 export const statisticsOf = (name: string): string | undefined => STATISTICS.exec(name)?.[1];
 
-const DAMAGED = /^((.+?)(?:(?:\.\d{4,})?\.csv\.zst|\.parquet))(?:\.\d+)?\.damaged$/;
+const DAMAGED = /^((.+?)(?:\.\d{4,})?\.(?:csv\.zst|parquet))(?:\.\d+)?\.damaged$/;
 
 /** The file that was set aside under this name, with rows that are nowhere else, and its table; undefined: none was. */
 export function damagedOf(name: string): { table: string; file: string; kept: string } | undefined {

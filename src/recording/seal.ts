@@ -6,7 +6,7 @@ import type { Table } from '../table/table.ts';
 import { isAlive } from './alive.ts';
 import type { Damage } from './csv-read.ts';
 import { tableOf } from './describe.ts';
-import { isParquet, packedName, parquetName, statisticsName, type TableFiles, tableFiles } from './files.ts';
+import { damagedOf, isParquet, packedName, parquetName, statisticsName, type TableFiles, tableFiles } from './files.ts';
 import { cpuColumns, measure, measureColumn, measureSeries } from './measure.ts';
 import type { NodeRecording, Recording } from './open.ts';
 import { packCsv } from './packed-csv.ts';
@@ -15,7 +15,7 @@ import { type ReadBatch, readTable } from './read.ts';
 import { type StatisticsFile, writeStatistics } from './statistics-file.ts';
 import { syncFolder, writeSynced } from './synced.ts';
 import { moveTables, versionOf } from './tables-file.ts';
-import { keepRejected, Rejected } from './torn.ts';
+import { keepRejected, Rejected, tornName } from './torn.ts';
 
 export interface SealOptions {
   /** Seal nodes whose agent seems to be running, too: by who knows that it is not, or keeping the parts that it writes to. */
@@ -161,6 +161,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
         return prepareTable(node, name, { ...options, progress: () => {} }, open).finish();
       }
       const [sealed, newSealed] = written.packed ? [packed, newPacked] : [parquet, newParquet];
+      if (!fs.existsSync(sealed)) rememberDamaged(folder, name, path.basename(sealed));
       fs.renameSync(newSealed, sealed);
       step('sealed renamed');
       if (written.measured) fs.renameSync(newStatistics, statistics);
@@ -183,6 +184,15 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
       return { table: name, rows: written.rows, bytes_before: before, bytes_after: after };
     });
   return { finish, abandon };
+}
+
+/** A damaged file by this name was set aside: with a new one in its place, it would look as if its rows were back. */
+function rememberDamaged(folder: string, table: string, sealed: string): void {
+  for (const name of fs.readdirSync(folder)) {
+    if (damagedOf(name)?.file !== sealed) continue;
+    const never = `${table}.0000${sealed.slice(table.length)}`;
+    fs.renameSync(path.join(folder, name), tornName(folder, never, 'damaged'));
+  }
 }
 
 /** Thrown by tests in place of a crash: nothing is tidied up. */

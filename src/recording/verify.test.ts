@@ -247,6 +247,28 @@ test('a damaged sealed file whose rows are in no live part stays lost until it i
   assert.deepEqual(found(folder), []);
 });
 
+test('a damaged file that was set aside is not forgotten when the rest is sealed under its name', async () => {
+  const folder = await makeRecording({ seconds: 4 });
+  const live = fs.readFileSync(path.join(nodeOf(folder), 'load.csv'), 'utf8');
+  sealRecording(openRecording(folder), { parquet: true });
+  const sealed = path.join(nodeOf(folder), 'load.parquet');
+  const half = fs.readFileSync(sealed).subarray(0, -20);
+  fs.writeFileSync(sealed, half);
+  fs.writeFileSync(path.join(nodeOf(folder), 'load.csv'), `${live.split('\n')[0]}\n${START + 4e6},7\n`);
+  found(folder);
+  sealRecording(openRecording(folder), { parquet: true });
+  assert.deepEqual(load(folder), [7]);
+  assert.deepEqual(found(folder), [
+    'left: node=c1/load.0000.parquet is missing: it was damaged, and is kept as load.0000.parquet.damaged' +
+      ' → its rows are nowhere else',
+  ]);
+  assert.deepEqual(
+    openRecording(folder).nodes[0]!.lost?.map(({ table }) => table),
+    ['load'],
+  );
+  assert.deepEqual(fs.readFileSync(path.join(nodeOf(folder), 'load.0000.parquet.damaged')), half);
+});
+
 test('lost or false statistics are computed again', async () => {
   const folder = await makeRecording({ seconds: 4 });
   sealRecording(openRecording(folder), { parquet: true });

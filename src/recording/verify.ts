@@ -149,7 +149,9 @@ class Verifier {
       this.add(path.join(node.folder, 'agent.json'), `says: ${words}`, 'note', 'what was written is there');
     for (const { file, kept } of node.lost ?? []) {
       const what = kept === undefined ? 'is missing' : `is missing: it was damaged, and is kept as ${kept}`;
-      this.add(path.join(node.folder, file), what, 'left', 'a copy from a backup would help');
+      const isReplaced = /\.0000\./.test(file);
+      const action = isReplaced ? 'its rows are nowhere else' : 'a copy from a backup would help';
+      this.add(path.join(node.folder, file), what, 'left', action);
     }
     for (const [table, files] of tableFiles(names)) this.table(node, table, files, alive);
     this.hands = hands;
