@@ -178,16 +178,15 @@ export class Agent {
     notes.splice(0, notes.length, ...notes.filter((note) => note.table !== table));
   }
 
-  /** Takes the first sample at once, then one at every tick. `record`: agent.json is left to whoever calls `save`, soon. */
-  start(record?: 'saved later'): void {
-    if (record === undefined) this.save();
-    else this.notesSaid = this.record.unmeasured.length;
-    // and once more right after the first sample
+  /** Takes the first sample at once, then one at every tick. `rest`: what there is to say then is left to whoever calls `save`, soon. */
+  start(rest?: 'saved later'): void {
+    // an agent that is killed at once has said who it was
+    this.save();
     this.nextRecord = Number.POSITIVE_INFINITY;
     this.sample(this.clock.now(), 0, true);
     this.record.first_sample ??= this.own.time;
     this.nextRecord = 0;
-    if (record === undefined) this.save();
+    if (rest === undefined) this.save();
     const ticks = this.options.ticker ?? ticker(this.clock);
     this.endTicks = ticks.every(this.interval, (now, due) => this.tick(now, due));
   }

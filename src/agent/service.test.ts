@@ -84,9 +84,15 @@ test('of jobs that begin together each has its first sample before any has the r
   service.look();
   const has = (file: string): boolean[] =>
     ids.map((id) => fs.existsSync(path.join(spool, `job-${id}`, 'node=c1', file)));
-  assert.deepEqual([has('loadavg.csv'), has('agent.json')], [ids.map(() => true), ids.map(() => false)]);
-  while (has('agent.json').includes(false)) await setImmediate();
-  const said = openRecording(path.join(spool, 'job-1')).nodes[0]!.agent!;
+  const agentOf = (id: string) => openRecording(path.join(spool, `job-${id}`)).nodes[0]!.agent!;
+  assert.deepEqual([has('loadavg.csv'), has('agent.json')], [ids.map(() => true), ids.map(() => true)]);
+  assert.deepEqual(
+    ids.map((id) => agentOf(id).first_sample),
+    ids.map(() => undefined),
+    'the rest comes later',
+  );
+  while (ids.some((id) => agentOf(id).first_sample === undefined)) await setImmediate();
+  const said = agentOf('1');
   assert.deepEqual(
     [said.shared_with, said.written],
     [
