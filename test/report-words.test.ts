@@ -108,7 +108,15 @@ test('the share of the CPU time that no record explains is told, why only when i
     recordWords({ ...card, records: { ...records, starts, unexplained }, summary: { ...card.summary, cpu_seconds } });
   const left = (share: string): string => `no record explains ${share} of the job’s CPU time (wait4)`;
   const all = 'records explain all of the job’s CPU time (wait4)';
-  assert.equal(words(100, 0), `1 process killed or still running; ${all}`);
+  assert.equal(words(100, 0, 0), all);
+  // nobody has counted what it used, unless a cgroup did
+  const waited = 'records explain all that wait4 counted; what nobody waited for is not in it';
+  assert.equal(words(100, 0), `1 process killed or still running; ${waited}`);
+  const summary = { ...card.summary, cpu_seconds: 100, cpu_source: 'cgroup' as const };
+  assert.match(
+    recordWords({ ...card, records: { ...records, unexplained: 0 }, summary })!,
+    /explain all of .* \(cgroup\)$/,
+  );
   assert.equal(words(0.06, 0.18), `1 process killed or still running; ${left('11 ms (18 %)')}`);
   // a large part of next to nothing is not worth a word
   assert.equal(words(0.0016, 0.19), '1 process killed or still running');

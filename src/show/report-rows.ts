@@ -200,7 +200,12 @@ export function recordWords({ records: r, summary }: Report): string | undefined
   const some =
     lost > 0 && lost < WORTH_SECONDS ? `${formatDuration(lost)} (${percent(r.unexplained)})` : percent(r.unexplained);
   const whole = `of the job’s CPU time (${summary.cpu_source})`;
-  const share = r.unexplained === 0 ? `records explain all ${whole}` : `no record explains ${some} ${whole}${why}`;
+  // one that told of its start alone, and that nobody waited for, wait4 has not counted
+  const all =
+    r.starts > 0 && summary.cpu_source === 'wait4'
+      ? 'records explain all that wait4 counted; what nobody waited for is not in it'
+      : `records explain all ${whole}`;
+  const share = r.unexplained === 0 ? all : `no record explains ${some} ${whole}${why}`;
   return parts.length === 0 ? share : `${parts.join(', ')}; ${share}`;
 }
 
