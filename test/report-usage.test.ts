@@ -397,6 +397,16 @@ test('in a part of a job a node has stopped early only where it fell silent in t
   assert.deepEqual([told(60), told(58), told(40)], ['recorded', 'recorded', 'stopped early']);
 });
 
+test('processes that were gone at the sample after their first used nobody knows what, not nothing', () => {
+  const used = (seconds: number) => {
+    const lived = span(seconds, 10);
+    const seen = series(lived, { pid: '7', start: '1' }, { user_ms: count(lived, 0), system_ms: count(lived, 0) });
+    const one = node('c1', agent('c1', lived, { scope: { members: 'tree' } }), [table('process', [seen])]);
+    return report(material(job(seconds, { interval_seconds: 10 }), [one])).summary.cpu_seconds;
+  };
+  assert.deepEqual([used(10), used(30)], [undefined, 0]);
+});
+
 test('an agent that came when the job was over says nothing of its processes', () => {
   const [late, lived] = [span(5, 1, START + 105e6), span(100)];
   const load = (when: typeof lived) => table('loadavg', [series(when, {}, { load1: level(when, 1) })]);

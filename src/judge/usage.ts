@@ -1,5 +1,5 @@
 import { KILLED } from '../recording/agent-record.ts';
-import type { Statistics } from '../recording/statistics.ts';
+import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
 import { agentSeconds, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
 import { partCpuOf } from './part-cpu.ts';
@@ -56,7 +56,8 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   // the cgroup of the job has counted what its other steps did meanwhile, too
   if (material.range?.step !== undefined && recorded !== undefined) return recorded;
   const sampled = seriesOf(node, 'process');
-  const seen = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
+  const added = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
+  const seen = added === 0 && isSeenOnce(material, sampled) ? undefined : added;
   const least = recorded?.seconds ?? seen ?? 0;
   const ends = recorded === undefined || recorded.source === 'processes' ? 0 : ownEnds(material, node);
   const exact = wait4Of(material, node, least, ends);
@@ -106,6 +107,11 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const more = launched ? all.find(({ seconds }) => seconds > exact.seconds) : undefined;
   if (more !== undefined) return wholeOf(more, told);
   return best?.rate_max === undefined ? exact : { ...exact, rate_max: best.rate_max };
+}
+
+/** Whether every process was gone at the sample after its first: then nobody knows what any of them used. */
+function isSeenOnce({ job }: Material, sampled: readonly SeriesStatistics[]): boolean {
+  return sampled.length > 0 && sampled.every(({ start, end }) => end - start < 1.5e6 * job.interval_seconds);
 }
 
 /** Where a store leaves out short processes: what the agent added up, in seconds. */
@@ -203,7 +209,9 @@ function coarselyTold({ processes }: Material, sampled: number): number {
 }
 
 /** From process records, and from samples for those that left none. */
-function recordedCpu({ processes, job, range }: Material, { node, agent }: NodeMaterial): CpuUse | undefined {
+function recordedCpu(material: Material, seen: NodeMaterial): CpuUse | undefined {
+  const { processes, job, range } = material;
+  const { node, agent } = seen;
   // records are of whole lives
   if (processes === undefined || range !== undefined) return undefined;
   let spent: number | undefined;
@@ -219,6 +227,7 @@ function recordedCpu({ processes, job, range }: Material, { node, agent }: NodeM
     else if (used > 0 || Number.isNaN(processes.end[i]!)) partly++;
   }
   if (spent === undefined) return undefined;
+  if (spent === 0 && whole === 0 && isSeenOnce(material, seriesOf(seen, 'process'))) return undefined;
   const source = whole === 0 ? 'processes' : partly === 0 ? 'records' : 'records and samples';
   // what they recorded after their agent was killed, the next one has taken over
   const all = source === 'records' && agent?.end_reason === KILLED;
