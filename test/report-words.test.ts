@@ -4,7 +4,7 @@ import type { Material } from '../src/judge/material.ts';
 import { report } from '../src/judge/report.ts';
 import { memoryLines, verdict } from '../src/show/report-head.ts';
 import { meters } from '../src/show/report-meters.ts';
-import { nodeRows, processRows, recordWords } from '../src/show/report-rows.ts';
+import { nodeRows, phaseRows, processRows, recordWords } from '../src/show/report-rows.ts';
 import { reportText } from '../src/show/report-text.ts';
 import { processTable } from '../src/sources/process-table.ts';
 import { agent, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
@@ -228,4 +228,20 @@ test('a long interval is told in minutes', () => {
     )![1];
   };
   assert.deepEqual([head(0.1), head(10), head(600)], ['0.1 s', '10 s', '10 min 00 s']);
+});
+
+test('of a phase that is not all in a part of the job the card tells when it began and how long it lasted in all', () => {
+  const phases = [
+    { name: 'run', start: 5e6, seconds: 5, began: 1e6, whole_seconds: 99 },
+    { name: 'step', start: 5e6, end: 8e6, seconds: 3 },
+    { name: 'sum', start: 8e6, end: 10e6, seconds: 2, whole_seconds: 4 },
+  ];
+  assert.deepEqual(
+    phaseRows(phases, 0, 8).rows.map(([name, began, lasted, , , mark]) => [name, began, lasted, mark]),
+    [
+      ['run', '1.0 s', '5.0 s', 'of 1 min 39 s in all, never ended'],
+      ['step', '5.0 s', '3.0 s', ''],
+      ['sum', '8.0 s', '2.0 s', 'of 4.0 s in all'],
+    ],
+  );
 });

@@ -131,7 +131,7 @@ function* collect(
   const range = rangeOf(recording, markers, options, now, lives);
   const chosen = recording.nodes.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
   const nodes = (yield question(chosen, range, REPORT_TABLES)).map((found) => nodeMaterial(found, tell));
-  const material: Material = { path: recording.path, job: recording.job, nodes, markers: confine(markers, range), now };
+  const material: Material = { path: recording.path, job: recording.job, nodes, markers, now };
   if (range !== undefined) material.range = range;
   if (range !== undefined) {
     if (lives !== undefined) material.lives = lives;
@@ -308,10 +308,4 @@ function markerRange(recording: Recording, markers: readonly Marker[], wanted: s
   const to = Math.max(...found.map((p) => p.start + p.seconds * 1e6));
   const times = found.length === 1 ? '' : `, from its first beginning to the last of its ${found.length} ends`;
   return { what: `phase "${wanted}"${times}`, from, to };
-}
-
-function confine(markers: readonly Marker[], range: Range | undefined): readonly Marker[] {
-  if (range === undefined) return markers;
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range;
-  return markers.filter((m) => m.time >= from && m.time <= to);
 }

@@ -53,7 +53,7 @@ export interface Material {
   path: string;
   job: Job;
   nodes: readonly NodeMaterial[];
-  /** By time. */
+  /** Of all of the job, by time. */
   markers: readonly Marker[];
   range?: Range;
   /** Of a part of the job: what processes recorded in all of it. */

@@ -1,4 +1,4 @@
-import { known, type Marker, type Material } from './material.ts';
+import { known, type Marker, type Material, type Range } from './material.ts';
 
 /** A stretch of the job between `mark begin` and `mark end`. Times are epoch microseconds. */
 export interface PhaseReport {
@@ -8,6 +8,10 @@ export interface PhaseReport {
   /** Not there when the phase was never ended; it is then taken to last until the job's end. */
   end?: number;
   seconds: number;
+  /** Of one that began before the part of the job that is looked at: when; `start` is then that of the part. */
+  began?: number;
+  /** Of one that is not all in that part: how long it lasted in all; `seconds` and `end` are of the part. */
+  whole_seconds?: number;
   /** Means while it lasted, when they were read (`--phases`). */
   cpu_utilization?: number;
   gpu_utilization?: number;
@@ -22,8 +26,8 @@ export interface FigureReport {
   value: number | string;
 }
 
-/** Pairs each end with the newest open begin of the same name; phases may nest and repeat. */
-export function phasesOf(material: Pick<Material, 'markers' | 'job' | 'now'>): PhaseReport[] {
+/** Pairs each end with the newest open begin of the same name; phases may nest and repeat, and begin or end beside a part. */
+export function phasesOf(material: Pick<Material, 'markers' | 'job' | 'now' | 'range'>): PhaseReport[] {
   const open: Marker[] = [];
   const phases: PhaseReport[] = [];
   for (const marker of material.markers) {
@@ -36,7 +40,20 @@ export function phasesOf(material: Pick<Material, 'markers' | 'job' | 'now'>): P
   }
   const end = material.job.end ?? material.now;
   for (const begin of open) phases.push(phase(begin, Math.max(end, begin.time), false));
-  return phases.sort((a, b) => a.start - b.start);
+  return phases.sort((a, b) => a.start - b.start).flatMap((found) => inPart(found, material.range));
+}
+
+/** What lies in a part of the job; none when it only touches that. */
+function inPart(found: PhaseReport, range: Range | undefined): PhaseReport[] {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range ?? {};
+  const last = found.end ?? found.start + found.seconds * 1e6;
+  const [start, end] = [Math.max(found.start, from), Math.min(last, to)];
+  if (start === found.start && end === last) return [found];
+  if (!(start < end)) return [];
+  const cut: PhaseReport = { ...found, start, seconds: (end - start) / 1e6, whole_seconds: found.seconds };
+  if (start > found.start) cut.began = found.start;
+  if (found.end !== undefined) cut.end = end;
+  return [cut];
 }
 
 function phase(begin: Marker, end: number, ended: boolean): PhaseReport {
@@ -46,9 +63,10 @@ function phase(begin: Marker, end: number, ended: boolean): PhaseReport {
   return found;
 }
 
-export function figuresOf(material: Pick<Material, 'markers'>): FigureReport[] {
-  return material.markers
-    .filter((m) => m.action === 'fom')
+export function figuresOf({ markers, range }: Pick<Material, 'markers' | 'range'>): FigureReport[] {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range ?? {};
+  return markers
+    .filter((m) => m.action === 'fom' && m.time >= from && m.time <= to)
     .map((m) => {
       const number = m.value === undefined || m.value.trim() === '' ? undefined : known(Number(m.value));
       return { name: m.name, time: m.time, value: number ?? m.value ?? '' };

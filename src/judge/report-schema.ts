@@ -337,6 +337,8 @@ export const reportSchema = z
         start: moment,
         end: optional(moment, 'Not there when the phase was never ended.'),
         seconds,
+        began: optional(moment, 'When it began, if that was before the part of the job that is told of.'),
+        whole_seconds: optional(seconds, 'How long it lasted in all, if not all of it is in that part.'),
         cpu_utilization: share.optional(),
         gpu_utilization: share.optional(),
         power_watts: z.number().optional(),

@@ -255,11 +255,16 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
       ],
       rows: phases.map((p) => [
         p.name,
-        formatDuration(Math.max(0, p.start - start) / 1e6),
+        formatDuration(Math.max(0, (p.began ?? p.start) - start) / 1e6),
         formatDuration(p.seconds),
         whole(p.cpu_utilization),
         whole(p.gpu_utilization),
-        p.end === undefined ? 'never ended' : '',
+        [
+          p.whole_seconds === undefined ? [] : `of ${formatDuration(p.whole_seconds)} in all`,
+          p.end === undefined ? 'never ended' : [],
+        ]
+          .flat()
+          .join(', '),
       ]),
     };
   }
