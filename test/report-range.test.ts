@@ -109,6 +109,15 @@ test('the whole job, a step, a phase and a time', async () => {
   assert.equal(part.summary.wall_seconds, 10);
 });
 
+test('a time that has all of the job in it is no part: the card is that of the whole job', async () => {
+  const recording = openRecording(await recorded());
+  const { start, end } = recording.job;
+  const whole = report(gather(recording, { now: end! }));
+  for (const time of [{ from: start - 3600e6 }, { to: end! + 1 }, { from: start, to: end! }])
+    assert.deepEqual(report(gather(recording, { ...time, now: end! })), whole);
+  assert.notEqual(report(gather(recording, { to: end! - 1 })).confined, undefined);
+});
+
 test('a step shorter than a second is shown by the samples around it, and that is said', async () => {
   const folder = await recorded();
   const short = report(gather(openRecording(folder), { step: '2' }));

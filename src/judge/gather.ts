@@ -107,11 +107,12 @@ const hadProcesses = ({ tables, agent }: NodeRecording): boolean =>
 function* collect(
   recording: Recording,
   readMarkers: (recording: Recording, tell: Tell) => Marker[],
-  options: GatherOptions,
+  asked: GatherOptions,
   readProcesses: typeof recordedProcesses,
   readSampled: (nodes: readonly NodeRecording[], tell: Tell) => Material['sampledCpu'],
 ): Generator<Question, Material, NodeSummary[]> {
-  const now = options.now ?? Date.now() * 1000;
+  const now = asked.now ?? Date.now() * 1000;
+  const options = isAllTime(recording, asked, now) ? withoutTime(asked) : asked;
   const damage = [...recording.troubles];
   const unread: Unread[] = [];
   const tell = (node: NodeRecording, found: TableDamage): void => {
@@ -161,6 +162,14 @@ function* collect(
   if (unread.length > 0) material.unread = unread;
   return material;
 }
+
+/** Whether the time asked for has all of the job in it: then it is no part. */
+function isAllTime(recording: Recording, { from = 0, to = Number.POSITIVE_INFINITY }: GatherOptions, now: number) {
+  const { start, end = lastSample(recording) ?? now } = recording.job;
+  return from <= start && to >= end;
+}
+
+const withoutTime = ({ from: _from, to: _to, ...options }: GatherOptions): GatherOptions => options;
 
 type Tell = (node: NodeRecording, damage: TableDamage) => void;
 
