@@ -1,4 +1,6 @@
 import { code, Fault, reason } from '../base/fault.ts';
+import { hang } from '../show/hang.ts';
+import { tableWidth } from '../show/page-width.ts';
 import { paint } from '../show/paint.ts';
 import { ascii, printable } from '../show/text-table.ts';
 
@@ -12,8 +14,14 @@ export function tell(error: unknown): number {
   const [message, hint, exit] = words(error);
   // both quote what files and arguments hold
   const clean = (said: string): string => said.split('\n').map(printable).join('\n');
-  let text = `${red(bold('tacho:'))} ${clean(message)}\n`;
-  for (const line of hint?.split('\n') ?? []) text += `       ${printable(line)}\n`;
+  const width = tableWidth(process.stderr);
+  const folded = [
+    ...`tacho: ${clean(message)}`.split('\n'),
+    ...(hint?.split('\n') ?? []).map((line) => `       ${printable(line)}`),
+  ]
+    .map((line) => `${hang(line, width, 7)}\n`)
+    .join('');
+  let text = red(bold('tacho:')) + folded.slice('tacho:'.length);
   if (process.env.TACHO_DEBUG && error instanceof Error) text += `${error.stack}\n`;
   process.stderr.write(process.stderr.isTTY ? text : ascii(text));
   return exit;

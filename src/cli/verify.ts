@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import { adoptRecords } from '../agent/adopt-records.ts';
 import { type Check, verifyRecording } from '../recording/verify.ts';
+import { hang } from '../show/hang.ts';
+import { tableWidth } from '../show/page-width.ts';
 import { paint } from '../show/paint.ts';
 import { printable } from '../show/text-table.ts';
 import { findRecordings } from './find-recordings.ts';
@@ -43,7 +45,8 @@ function verifyText(path: string, checks: readonly Check[]): string {
   const colour = { healed: green, 'would heal': yellow, left: red, note: dim };
   const lines = checks.map(({ outcome, file, what, action }) => {
     const done = action === undefined ? '' : `; ${action}`;
-    return `  ${colour[outcome](outcome)}: ${printable(`${file} ${what}${done}`)}\n`;
+    const line = hang(`  ${outcome}: ${printable(`${file} ${what}${done}`)}`, tableWidth(), 4);
+    return `${line.replace(outcome, colour[outcome])}\n`;
   });
   return `${printable(path)}:\n${lines.join('')}`;
 }
