@@ -22,6 +22,8 @@ interface Lived {
   cpu: number;
   /** It was killed: sampling has seen this CPU time, and there is no record of its end. */
   killed?: true;
+  /** It cannot record itself: sampling alone saw it. */
+  static?: true;
 }
 
 const SCRIPT: Lived = { pid: 10, step: '', from: 0.1, to: 59.9, cpu: 1 };
@@ -37,18 +39,21 @@ const LIVED: readonly Lived[] = [
 const without = (table: Table): Table => ({ ...table, columns: table.columns.filter(({ name }) => name !== 'step') });
 
 /** A minute on one node, one CPU of whose cgroup was busy. `steps`: do records tell of them? */
-async function recorded(steps: boolean, lived = LIVED): Promise<string> {
+async function recorded(steps: boolean, lived = LIVED, interval_seconds = 1): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
   const place = path.join(folder, 'node=c1');
   fs.mkdirSync(place, { recursive: true });
   const step = (id: string, from: number, to: number) => ({ id, start: START + from * 1e6, end: START + to * 1e6 });
   const known = [step('batch', 0, 60), step('0', 5, 40), step('1', 10, 20)];
-  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ asked: { cpus: 4 }, steps: known })));
+  fs.writeFileSync(
+    path.join(folder, 'job.json'),
+    JSON.stringify(jobOf({ asked: { cpus: 4 }, steps: known, interval_seconds })),
+  );
   const [starts, ends] = [processStartTable, processEndTable].map((table) => (steps ? table : without(table)));
   const tables = [cgroupTable, processTable, starts!, ends!];
   const scope = { members: 'cgroup' as const, cgroup: '/job_17' };
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', tables, { scope })));
-  const ticks = Array.from({ length: 61 }, (_, t) => t);
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', tables, { scope, interval_seconds })));
+  const ticks = Array.from({ length: 60 / interval_seconds + 1 }, (_, tick) => tick * interval_seconds);
   await appendRows(
     place,
     cgroupTable,
@@ -68,15 +73,16 @@ async function recorded(steps: boolean, lived = LIVED): Promise<string> {
     ...{ pid: String(pid), start: String(at(from)), ppid, uid: 1000, exename: `p${pid}`, path: `/p${pid}` },
     ...(steps ? { step } : {}),
   });
+  const records = lived.filter((one) => one.static !== true);
   await appendRows(
     place,
     starts!,
-    lived.toSorted((a, b) => a.from - b.from).map((one): Row => ({ time: at(one.from), ...who(one), began: 'exec' })),
+    records.toSorted((a, b) => a.from - b.from).map((one): Row => ({ time: at(one.from), ...who(one), began: 'exec' })),
   );
   await appendRows(
     place,
     ends!,
-    lived
+    records
       .filter(({ killed }) => killed !== true)
       .toSorted((a, b) => a.to - b.to)
       .map((one): Row => {
@@ -96,7 +102,7 @@ function told(folder: string, part: GatherOptions): unknown[] {
 test('a step has the processes that were started in it, whatever else ran meanwhile', async () => {
   const folder = await recorded(true);
   const what = (id: string): string =>
-    `step ${id} (by the scheduler, in whole seconds; its own processes; all else is what the job did on its nodes meanwhile)`;
+    `step ${id} (its own processes; all else is what the job did on its nodes meanwhile)`;
   const check = (): void => {
     // one that was started without an environment is of the step of who started it
     assert.deepEqual(told(folder, { step: '0' }), [[20, 21], 2, 30.5, 'records', what('0')]);
@@ -106,6 +112,9 @@ test('a step has the processes that were started in it, whatever else ran meanwh
   check();
   sealRecording(openRecording(folder));
   check();
+  // its time is that of its processes, not the scheduler's whole seconds
+  assert.equal(report(gather(openRecording(folder), { step: '0' })).summary.wall_seconds, 35.6);
+  assert.equal(report(gather(openRecording(folder), { step: '0' })).nodes[0]?.cpu_window_seconds, 35.6);
   // of a part of the step, what began and ended in that, and what sampling saw of the other from 6 s to 8 s
   const [pids, , seconds] = told(folder, { step: '0', from: START + 5.5e6, to: START + 8e6 });
   assert.deepEqual([pids, seconds], [[20, 21], 0.5 + 1.686]);
@@ -127,4 +136,39 @@ test('where records do not tell of steps, the time decides', async () => {
   const [pids, , seconds, source, what] = told(await recorded(false), { step: '1' });
   assert.deepEqual([pids, seconds, source], [[10, 20, 30, 31], 10, 'cgroup']);
   assert.equal(what, 'step 1 (by the scheduler, in whole seconds, with all that the job did on its nodes meanwhile)');
+});
+
+/** Time, CPU time and where that is from, and what the card says of it. */
+function used(folder: string, step: string): unknown[] {
+  const { summary, confined } = report(gather(openRecording(folder), { step }));
+  return [summary.wall_seconds, summary.cpu_seconds, summary.cpu_source, confined?.what];
+}
+
+test('a step too short for samples of its own has its CPU time and its time by records, all else by those around it', async () => {
+  // it is sampled at 30 s, after step 1 has ended
+  const other: Lived = { pid: 40, step: '', from: 21, to: 31, cpu: 3, static: true };
+  const folder = await recorded(true, [...LIVED.slice(0, 4), other], 10);
+  const words =
+    'its own processes; too short to be sampled by itself: all else is from the samples around it, over 30.0 s';
+  assert.deepEqual(used(folder, '1'), [10.4, 8, 'records', `step 1 (${words})`]);
+  assert.deepEqual(told(folder, { step: '1' })[0], [30]);
+  const { nodes, confined } = report(gather(openRecording(folder), { step: '1' }));
+  assert.deepEqual([nodes[0]?.cpu_window_seconds, confined?.from], [10.4, START + 10.2e6]);
+});
+
+test('a short step whose records do not tell all of it is the time of the samples around it, in every figure', async () => {
+  const words = 'step 1 (too short to be sampled by itself: about 10.0 s), with the samples around it';
+  // one was killed
+  assert.deepEqual(used(await recorded(true, [SCRIPT, ...LIVED.slice(3)], 10), '1'), [30, 30, 'cgroup', words]);
+  // its program cannot record itself, but what was started before it did
+  const prolog: Lived = { pid: 30, step: '1', from: 10.2, to: 10.3, cpu: 0.01 };
+  const task: Lived = { pid: 31, step: '1', from: 10.2, to: 20.6, cpu: 8, static: true };
+  assert.deepEqual(used(await recorded(true, [SCRIPT, prolog, task], 10), '1'), [30, 30, 'cgroup', words]);
+});
+
+test('where records tell of a little of a step alone, its time is the scheduler’s', async () => {
+  const lived = [...LIVED.slice(0, 3), { pid: 30, step: '1', from: 10.2, to: 10.3, cpu: 0.01 }];
+  const what =
+    'step 1 (by the scheduler, in whole seconds; its own processes; all else is what the job did on its nodes meanwhile)';
+  assert.deepEqual(used(await recorded(true, lived), '1'), [10, 0.01, 'records', what]);
 });

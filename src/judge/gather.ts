@@ -14,7 +14,7 @@ import { readTable } from '../recording/read.ts';
 import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
 import { phasesOf } from './phases.ts';
 import { processSeries } from './processes.ts';
-import { numberOf, tellsStep } from './step-lives.ts';
+import { numberOf, tellsStep, toldSpan } from './step-lives.ts';
 import { hasOwnCgroup } from './usage.ts';
 import { listed } from './words.ts';
 
@@ -173,14 +173,10 @@ const withoutTime = ({ from: _from, to: _to, ...options }: GatherOptions): Gathe
 
 type Tell = (node: NodeRecording, damage: TableDamage) => void;
 
-const question = (nodes: readonly NodeRecording[], range: Range | undefined, tables: readonly string[]): Question => ({
-  nodes,
-  options: {
-    ...(range?.from === undefined ? {} : { from: range.from }),
-    ...(range?.to === undefined ? {} : { to: range.to }),
-    tables,
-  },
-});
+function question(nodes: readonly NodeRecording[], range: Range | undefined, tables: readonly string[]): Question {
+  const { from, to } = range?.around ?? range ?? {};
+  return { nodes, options: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }), tables } };
+}
 
 function nodeMaterial({ node, tables, damage }: NodeSummary, tell: Tell): NodeMaterial {
   for (const each of damage) tell(node, each);
@@ -247,8 +243,9 @@ function rangeOf(
   if (Number.isFinite(to)) range.to = to;
   const { nodes } = parts.find((p) => p.nodes !== undefined) ?? {};
   if (nodes !== undefined) range.nodes = nodes;
-  const { step } = parts[0]!;
+  const { step, around } = parts[0]!;
   if (step !== undefined) range.step = { ...step, whole: parts.length === 1 };
+  if (around !== undefined) range.around = around;
   if (from > to) throw usage('the part of the job that was asked for is empty: it ends before it begins');
   const { start, end = lastSample(recording) ?? now } = recording.job;
   if (from > end || to < start) {
@@ -283,27 +280,40 @@ function stepRange(recording: Recording, wanted: string, lives: ProcessSet | und
   if (step.nodes !== undefined && step.nodes.length > 0) range.nodes = step.nodes;
   const id = numberOf(step);
   const isTold = tellsStep(lives, id);
-  if (isTold) range.step = { id, whole: true };
+  const own = isTold ? toldSpan(lives!, step, steps) : undefined;
+  const around = samplesAround(range, recording.job.interval_seconds * 1e6);
   // what is not a process's own is known by its time, not by the step
+  if (around !== undefined && own?.whole !== true) {
+    range.what += ` (${TOO_SHORT}: ${lastedOf(range)}), with the samples around it`;
+    return { ...range, ...around };
+  }
+  if (own !== undefined) Object.assign(range, { from: own.from, to: own.to });
+  if (isTold) range.step = { id, whole: true };
+  if (around !== undefined) {
+    const seconds =
+      (Math.min(around.to, recording.job.end ?? around.to) - Math.max(around.from, recording.job.start)) / 1e6;
+    const all = `all else is from the samples around it, over ${formatDuration(seconds)}`;
+    return { ...range, what: `${range.what} (its own processes; ${TOO_SHORT}: ${all})`, around };
+  }
+  const time = own === undefined ? 'by the scheduler, in whole seconds' : '';
   const all = isTold
     ? 'its own processes; all else is what the job did on its nodes meanwhile'
     : 'with all that the job did on its nodes meanwhile';
-  if (!widen(range, recording.job.interval_seconds * 1e6))
-    range.what += ` (by the scheduler, in whole seconds${isTold ? '; ' : ', '}${all})`;
+  range.what += ` (${time}${time === '' ? '' : isTold ? '; ' : ', '}${all})`;
   return range;
 }
 
+const TOO_SHORT = 'too short to be sampled by itself';
+
 /** A step that ended between two ticks has no samples of its own: those around it are all there is. */
-function widen(range: Range, interval: number): boolean {
-  const { from, to } = range;
-  if (from === undefined || to === undefined || !(to - from < 2 * interval)) return false;
+function samplesAround({ from, to }: Range, interval: number): Range['around'] {
+  if (from === undefined || to === undefined || !(to - from < 2 * interval)) return undefined;
   // schedulers' moments are cut to whole seconds
-  const lasted = to - from < 1e6 ? 'less than a second' : `about ${formatDuration((to - from) / 1e6)}`;
-  range.what += ` (too short to be sampled by itself: ${lasted}), with the samples around it`;
-  range.from = from - interval;
-  range.to = to + Math.max(1e6, interval);
-  return true;
+  return { from: from - interval, to: to + Math.max(1e6, interval) };
 }
+
+const lastedOf = ({ from, to }: Range): string =>
+  to! - from! < 1e6 ? 'less than a second' : `about ${formatDuration((to! - from!) / 1e6)}`;
 
 function markerRange(recording: Recording, markers: readonly Marker[], wanted: string, now: number): Range {
   const phases = phasesOf({ markers, job: recording.job, now });

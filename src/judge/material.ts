@@ -31,6 +31,8 @@ export interface Range {
   what: string;
   /** Only these nodes took part. */
   nodes?: readonly string[];
+  /** The time whose samples stand for a part that is too short to have its own. */
+  around?: { from: number; to: number };
   /** The step that is asked for, where records tell which processes are its own; whole: all of it is. */
   step?: { id: string; whole: boolean };
 }

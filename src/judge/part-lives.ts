@@ -47,6 +47,7 @@ export function toldInPart(material: Material, places: readonly number[]) {
     const end = (i: number): number => (Number.isNaN(lives!.end[i]!) ? lives!.start[i]! : lives!.end[i]!);
     // samples know the start of the program that this one took over from
     const start = (i: number): number => Math.min(lives!.start[i]!, lives!.birth[i]! || lives!.start[i]!);
+    if (ofStep?.mayOwn(began) === false) return true;
     return own.some((i) => began > start(i) - SAME_LIFE && began < end(i) + SAME_LIFE);
   };
 }

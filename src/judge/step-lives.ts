@@ -34,6 +34,8 @@ function stepsOf(set: ProcessSet, known: readonly Step[] = []): string[] {
 interface StepLives {
   isOwn(i: number): boolean;
   others: ReadonlyMap<string, readonly number[]>;
+  /** Whether a process that only sampling saw may be the step's, as it began while that ran. */
+  mayOwn(began: number): boolean;
 }
 
 /** Put together once for all nodes of a report. */
@@ -47,7 +49,13 @@ export function stepLives({ lives, range, job }: Pick<Material, 'lives' | 'range
   if (found === undefined) {
     const steps = stepsOf(lives, job.steps);
     const others = steps.flatMap((each, i) => (each === step.id ? [] : i));
+    const asked = job.steps?.find((each) => numberOf(each) === step.id);
+    const span = asked && spanOf(lives, steps, asked);
+    // a task may wait for the others before it becomes the program that it is to be
+    const first = span === undefined ? (asked?.start ?? Number.NaN) - APART : span.from - 1e6;
+    const last = span === undefined ? (asked?.end ?? Number.NaN) + APART : span.to + 0.1e6;
     found = {
+      mayOwn: (began) => !(began < first || began > last),
       isOwn: (i) => steps[i] === step.id,
       others: Map.groupBy(others, (i) => `${lives.node[i]} ${lives.pid[i]}`),
     };
@@ -60,3 +68,30 @@ export function stepLives({ lives, range, job }: Pick<Material, 'lives' | 'range
 export function tellsStep(set: ProcessSet | undefined, id: string): boolean {
   return set !== undefined && (id === BATCH || /^\d+$/.test(id)) && set.step.some((step) => step !== '');
 }
+
+/** When a step ran by the records of its processes, in epoch microseconds; whole: all of them told of their end. */
+interface StepSpan {
+  from: number;
+  to: number;
+  whole: boolean;
+}
+
+/** undefined when records do not tell, or tell of so little that they disagree with the scheduler's whole seconds. */
+export const toldSpan = (set: ProcessSet, step: Step, known: readonly Step[]): StepSpan | undefined =>
+  spanOf(set, stepsOf(set, known), step);
+
+function spanOf(set: ProcessSet, steps: readonly string[], step: Step): StepSpan | undefined {
+  const id = numberOf(step);
+  const span: StepSpan = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY, whole: true };
+  for (let i = 0; i < set.length; i++) {
+    if (steps[i] !== id) continue;
+    span.from = Math.min(span.from, set.start[i]!);
+    if (set.source[i] === 'record' || set.source[i] === 'parent') span.to = Math.max(span.to, set.end[i]!);
+    else span.whole = false;
+  }
+  const { start = Number.NaN, end = Number.NaN } = step;
+  return isNearSecond(span.from, start) && isNearSecond(span.to, end) ? span : undefined;
+}
+
+/** Schedulers cut moments to the second that they are in. */
+const isNearSecond = (moment: number, second: number): boolean => moment >= second - 1e6 && moment < second + 2e6;
