@@ -15,7 +15,7 @@ import { largest, type Marker, type Material, type NodeMaterial, type Range, typ
 import { phasesOf } from './phases.ts';
 import { processSeries } from './processes.ts';
 import { numberOf, tellsStep, toldSpan } from './step-lives.ts';
-import { hasOwnCgroup } from './usage.ts';
+import { hasLost, hasOwnCgroup, isMadeAnew } from './usage.ts';
 import { listed } from './words.ts';
 
 export interface GatherOptions {
@@ -154,8 +154,23 @@ function* collect(
     material.phaseTables = tables;
   }
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
-  const uncounted = chosen.filter(({ name }) => !hasOwnCgroup(nodes.find((n) => n.node === name)!));
-  const sampled = hasParts && uncounted.length > 0 ? readSampled(uncounted, tell) : undefined;
+  const byName = new Map(nodes.map((n) => [n.node, n]));
+  const uncounted = chosen.filter(({ name }) => !hasOwnCgroup(byName.get(name)!));
+  // those of a node's own agent come and go with the job's processes
+  const told = lives ?? material.processes;
+  const served = chosen.filter((n) => hasParts && told && n.agent?.service === true && !uncounted.includes(n));
+  const wholes =
+    range === undefined || served.length === 0
+      ? nodes
+      : (yield question(served, undefined, ['cgroup'])).map((found) => nodeMaterial(found, tell));
+  const remade = wholes.filter(({ node }) => served.some(({ name }) => name === node)).filter(isMadeAnew);
+  const sought = chosen.filter((n) => uncounted.includes(n) || remade.some(({ node }) => node === n.name));
+  let sampled = hasParts && sought.length > 0 ? readSampled(sought, tell) : undefined;
+  if (sampled !== undefined && remade.length > 0) {
+    const all: Material = { ...material, lives: told!, sampledCpu: sampled };
+    const right = remade.filter((n) => !hasLost(all, n)).map(({ node }) => node);
+    sampled = new Map([...sampled].filter(([name]) => !right.includes(name)));
+  }
   if (sampled !== undefined) material.sampledCpu = sampled;
   if (damage.length > 0) material.damage = damage;
   if (recording.troubles.length > 0) material.troubles = recording.troubles;

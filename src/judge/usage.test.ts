@@ -30,6 +30,7 @@ test("what a job's cgroup counted before its first sample is the job's, unless i
   // `tacho start` came later: the shell's work before it is not in the recording
   assert.equal(seconds(false), 2.4);
   assert.equal(seconds(true, { from: 1 } as Material['range']), 2.4);
+  assert.equal(seconds(true, { to: 1 } as Material['range']), 2.7);
   // a run before this one has left its cgroup: 0.3 s on two CPUs in a tenth of a second, or in a fifth
   assert.deepEqual([seconds(true, undefined, 0.1e6), seconds(true, undefined, 0.2e6)], [2.4, 2.7]);
   // another job with its id has left its cgroup

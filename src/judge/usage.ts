@@ -53,8 +53,9 @@ export function cgroupOf(node: NodeMaterial, column: string): Statistics | undef
 export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefined {
   const found: CpuUse[] = [];
   const recorded = recordedCpu(material, node) ?? partCpu(material, node);
-  // the cgroup of the job has counted what its other steps did meanwhile, too
-  if (material.range?.step !== undefined && recorded !== undefined) return recorded;
+  // the cgroup of the job has counted what its other steps did meanwhile, too, or not all that processes tell of
+  const isOthers = material.range?.step !== undefined || (hasOwnCgroup(node) && hasGrowth(material, node));
+  if (isOthers && recorded !== undefined) return recorded;
   const sampled = seriesOf(node, 'process');
   const added = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
   const seen = added === 0 && isSeenOnce(material, sampled) ? undefined : added;
@@ -73,7 +74,8 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     const use: CpuUse = { seconds: without(own, grown / 1e6, floor, unnoted), source: 'cgroup' };
     // samples may begin or end within a part
     const series = seriesOf(node, 'cgroup', { cgroup: '.' })[0]!;
-    if (material.range !== undefined) use.window_seconds = (series.end - series.start) / 1e6;
+    if (material.range !== undefined)
+      use.window_seconds = (series.end - (whole ? Math.min(material.job.start, series.start) : series.start)) / 1e6;
     else if (node.agent?.service === true && !whole) use.sampled_only = true;
     const most = known(usage?.rate?.max);
     if (most !== undefined) use.rate_max = most / 1e6;
@@ -126,7 +128,8 @@ function addedUp(material: Material, node: NodeMaterial): number | undefined {
 /** Whether what a cgroup had counted before its first sample is the job's, too: it was made with the job. */
 function hasWholeCgroup({ job, range }: Material, node: NodeMaterial, usage: Statistics): boolean {
   const { agent } = node;
-  if (range !== undefined || agent?.service !== true || agent.scope.cgroup_older === true) return false;
+  const isLater = range?.from !== undefined && range.from > job.start;
+  if (isLater || agent?.service !== true || agent.scope.cgroup_older === true) return false;
   if (!job.restart) return true;
   // the run before may have left its cgroup behind: then it holds more than this one can have used so far
   const began = seriesOf(node, 'cgroup', { cgroup: '.' })[0]!.start;
@@ -175,6 +178,23 @@ function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
   return ticked && (tables.get('process')?.rows ?? 0) === 0;
 }
 
+/** Whether parts of the job have what its processes used there, as no cgroup has counted all of it. */
+const hasGrowth = ({ range, sampledCpu }: Material, { node }: NodeMaterial): boolean =>
+  range !== undefined && sampledCpu?.has(node) === true;
+
+/** Whether the cgroup of a job that comes and goes on a node was made anew: what it counted after its last sample is lost. */
+export function isMadeAnew(whole: NodeMaterial): boolean {
+  const usage = cgroupOf(whole, 'usage_us');
+  return usage !== undefined && usage.increase! > usage.last - usage.first;
+}
+
+/** Whether processes tell of more than the cgroup has counted in all of the job. */
+export function hasLost(material: Material, whole: NodeMaterial): boolean {
+  const { first, increase } = cgroupOf(whole, 'usage_us')!;
+  const all = partCpuOf({ ...material, range: { what: '' } }, whole);
+  return all !== undefined && all.seconds > ((first + increase!) / 1e6) * 1.01;
+}
+
 /** Of a part of the job: what its processes used in it, by their records and samples. */
 function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   const { lives, range, job } = material;
@@ -182,7 +202,8 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   const from = Math.max(range.from ?? job.start, job.start);
   const to = Math.min(range.to ?? Number.POSITIVE_INFINITY, job.end ?? material.now);
   const window_seconds = (to - from) / 1e6;
-  if (range.step === undefined && !hasOwnCgroup(node) && (lives ?? material.sampledCpu) !== undefined) {
+  const isUncounted = !hasOwnCgroup(node) || hasGrowth(material, node);
+  if (range.step === undefined && isUncounted && (lives ?? material.sampledCpu) !== undefined) {
     const part = partCpuOf(material, node);
     if (part === undefined) return undefined;
     const source = !part.isTold ? 'processes' : part.isExact ? 'records' : 'records and samples';
