@@ -2,7 +2,7 @@ import type { ProcessSet } from '../query/process-set.ts';
 import type { SampledCpu } from '../query/sampled-cpu.ts';
 import { isOlder, recordingBegan } from '../recording/process-part.ts';
 import { type Material, type NodeMaterial, seriesOf } from './material.ts';
-import { SAME_LIFE } from './part-lives.ts';
+import { KERNEL_CLOCK, SAME_LIFE } from './part-lives.ts';
 
 /**
  * The CPU time that a process had used at the moments that are known: where its programs began and ended by their records,
@@ -15,39 +15,87 @@ interface Growth {
   key?: string;
   /** Whether records tell of it to its end. */
   isTold: boolean;
+  /** Its records: places in `lives`, by time. */
+  places: readonly number[];
 }
 
 export interface PartCpu {
+  /** How many processes lived in it. */
+  lived: number;
   seconds: number;
   /** Whether records tell of some of it, and whether they alone do, as these processes began and ended in the part. */
   isTold: boolean;
   isExact: boolean;
   /** Seconds of those that were sampled, by pid and start. */
   bySample: Map<string, number>;
+  /** Seconds of programs that their records tell more of than samples in the part do: places in `lives`. */
+  byRecord: Map<number, number>;
+  /** Sampled ones that are told by these records, or by their own to have lived at another time, by pid and start. */
+  notSampled: Set<string>;
 }
 
 export const sampleKey = (pid: string | undefined, start: string | undefined): string => `${pid} ${start}`;
 
 /** What the processes of a node used in a part of the job; undefined when nothing is known of any that lived in it. */
 export function partCpuOf(material: Material, node: NodeMaterial): PartCpu | undefined {
+  const found = partProcessesOf(material, node);
+  return found === undefined || found.lived === 0 ? undefined : found;
+}
+
+/** The same with which of them lived in it; undefined when the whole job is looked at. */
+export function partProcessesOf(material: Material, node: NodeMaterial): PartCpu | undefined {
   const { range, job, now } = material;
   if (range === undefined) return undefined;
   // the first part has what was before the job began, as its first processes are said to, and the last what came after
   const from = range.from === undefined || range.from <= job.start ? Number.NEGATIVE_INFINITY : range.from;
   const to = range.to === undefined || range.to >= (job.end ?? now) ? Number.POSITIVE_INFINITY : range.to;
-  const found: PartCpu = { seconds: 0, isTold: false, isExact: true, bySample: new Map() };
-  let lived = 0;
+  const found: PartCpu = {
+    lived: 0,
+    seconds: 0,
+    isTold: false,
+    isExact: true,
+    bySample: new Map(),
+    byRecord: new Map(),
+    notSampled: new Set(),
+  };
+  const here = sampledIn(material, node);
   for (const growth of growthsOf(material, node)) {
     const [begin, end] = [growth.times[0]!, growth.times.at(-1)!];
-    if (begin > to || end < from) continue;
-    lived++;
+    // all that it became last is in the part
+    const last = material.lives?.start[growth.places.at(-1) ?? -1] ?? begin;
+    const isIn = growth.isTold && last >= from - KERNEL_CLOCK && end <= to;
+    const isBeside = begin > to || end < from;
+    const isRecord = isIn || growth.key === undefined || (growth.isTold && (isBeside || !here.has(growth.key)));
+    if (isRecord && growth.key !== undefined) found.notSampled.add(growth.key);
+    if (isBeside) continue;
+    found.lived++;
     const seconds = (usedAt(growth, to) - usedAt(growth, from)) / 1e6;
     found.seconds += seconds;
     if (growth.isTold) found.isTold = true;
     if (seconds > 0 && !(growth.isTold && begin >= from && end <= to)) found.isExact = false;
     if (growth.key !== undefined) found.bySample.set(growth.key, seconds);
+    if (isRecord) for (const [i, used] of programsIn(material.lives!, growth, from, to)) found.byRecord.set(i, used);
   }
-  return lived === 0 ? undefined : found;
+  return found;
+}
+
+/** The seconds that a process used in a part, by the programs that it was in that time. */
+function programsIn(lives: ProcessSet, growth: Growth, from: number, to: number): [place: number, seconds: number][] {
+  const told = growth.places.filter((i) => isExact(lives, i));
+  return told.flatMap((i, at): [number, number][] => {
+    if (lives.start[i]! > to || lives.end[i]! < from) return [];
+    const begin = at === 0 ? from : Math.max(from, lives.start[i]!);
+    const end = at === told.length - 1 ? to : Math.min(to, lives.start[told[at + 1]!]!);
+    return [[i, Math.max(0, usedAt(growth, end) - usedAt(growth, begin)) / 1e6]];
+  });
+}
+
+/** Processes that samples tell of in a part: they have rows in it, or it is so long that one would have been written. */
+function sampledIn({ range, job, now }: Material, node: NodeMaterial): Set<string> {
+  const lasts = (range?.to ?? job.end ?? now) - (range?.from ?? job.start);
+  const isLong = lasts >= 2e6 * (node.agent?.interval_seconds ?? job.interval_seconds);
+  const seen = seriesOf(node, 'process').filter(({ samples }) => isLong || samples > 0);
+  return new Set(seen.map(({ keys }) => sampleKey(keys.pid, keys.start)));
 }
 
 function usedAt({ times, used }: Growth, moment: number): number {
@@ -68,8 +116,9 @@ const kept = new WeakMap<object, Map<string, Growth[]>>();
 
 function growthsOf(material: Material, node: NodeMaterial): Growth[] {
   const { sampledCpu } = material;
-  const known = (sampledCpu && kept.get(sampledCpu)) ?? new Map<string, Growth[]>();
-  if (sampledCpu !== undefined) kept.set(sampledCpu, known);
+  if (sampledCpu?.has(node.node) !== true) return makeGrowths(material, node);
+  const known = kept.get(sampledCpu) ?? new Map<string, Growth[]>();
+  kept.set(sampledCpu, known);
   const found = known.get(node.node) ?? makeGrowths(material, node);
   known.set(node.node, found);
   return found;
@@ -152,7 +201,8 @@ function growthOf(
     told.push({ time: Math.min(began, seen[0]!.time), used: 0, by: 'record' });
   const points = [...told, ...seen].sort((a, b) => a.time - b.time || (a.by === b.by ? 0 : a.by === 'record' ? -1 : 1));
   if (points.length === 0) return undefined;
-  const growth: Growth = { times: [], used: [], isTold: chain !== undefined && hasToldAll(chain) };
+  const isTold = chain !== undefined && hasToldAll(chain);
+  const growth: Growth = { times: [], used: [], isTold, places: chain?.places ?? [] };
   if (sampled !== undefined) growth.key = sampleKey(sampled.pid, sampled.start);
   const interval = (node.agent?.interval_seconds ?? material.job.interval_seconds) * 1e6;
   const cpus = node.agent?.facts.cpus ?? Number.POSITIVE_INFINITY;

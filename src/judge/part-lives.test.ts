@@ -67,13 +67,23 @@ test('a program that another became is in the part if it began and ended there, 
   const before = { pid: 7, from: 5, to: 12, cpu: 1, ended: 'exec' };
   const after = { pid: 7, from: 12, birth: 5, to: 20, cpu: 6 };
   // of the first nobody knows when in its life it used its second: two sevenths of it are in the part
-  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000 } }), [[7, 6, 'record'], 6 + 2 / 7, 1]);
+  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000 } }), [
+    [7, 6, 'record'],
+    [7, 2 / 7, 'record'],
+    6 + 2 / 7,
+    2,
+  ]);
   const seen: Sampled['seen'] = [
     [9, 0.8],
     [10, 0.9],
     [11, 1],
   ];
-  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000, seen } }), [[7, 6, 'record'], 6.1, 1]);
+  assert.deepEqual(part([before, after], { 7: { start: 5, used: 5000, seen } }), [
+    [7, 6, 'record'],
+    [7, 0.1, 'record'],
+    6.1,
+    2,
+  ]);
   const early = { pid: 8, from: 11, to: 12, cpu: 1, ended: 'exec' };
   const late = { pid: 8, from: 12, birth: 11, to: 70, cpu: 9 };
   const around: Sampled['seen'] = [
@@ -81,4 +91,15 @@ test('a program that another became is in the part if it began and ended there, 
     [50.5, 5.5],
   ];
   assert.deepEqual(part([early, late], { 8: { start: 11, used: 4000, seen: around } }), [[8, 5, undefined], 5, 1]);
+});
+
+test('of a part, processes that cross its edges unseen have their share of it, and those of another time are not listed', () => {
+  const early = { pid: 2, from: 5, to: 9, cpu: 3 };
+  const into = { pid: 3, from: 8, to: 12, cpu: 2, exitcode: 3 };
+  const outof = { pid: 4, from: 49, to: 53, cpu: 4, exitcode: 4 };
+  const late = { pid: 5, from: 51, to: 52, cpu: 1 };
+  // a row before the part and one after it stand for what lies between
+  const sampled = { 2: { start: 5, used: 0, seen: [[8.5, 2.5]] as [number, number][] }, 5: { start: 51, used: 0 } };
+  assert.deepEqual(part([early, into, outof, late], sampled), [[3, 1, 'record'], [4, 1, 'record'], 2, 2]);
+  assert.deepEqual(part([early, late], sampled).at(-1), 0);
 });

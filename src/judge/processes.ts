@@ -2,8 +2,8 @@ import { commandOf } from '../query/process-columns.ts';
 import type { ProcessOrigin, ProcessSet } from '../query/process-set.ts';
 import { counted, isOlder, lastAlive, peakMemory, recordingBegan } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
-import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
-import { partCpuOf, sampleKey } from './part-cpu.ts';
+import { known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
+import { type PartCpu, partProcessesOf, sampleKey } from './part-cpu.ts';
 import { KERNEL_CLOCK, livesInPart, toldInPart } from './part-lives.ts';
 
 /** One process of the job, among those with most CPU time or most memory. */
@@ -43,33 +43,69 @@ const MOST = 10;
 
 /** The processes with most CPU time first, then those that only have much memory. */
 export function processesOf(material: Material): ProcessReport[] {
-  const sampled = material.nodes.flatMap((node) => sampledOf(material, node).map(([, found]) => found));
-  const { processes } = material;
-  const all = processes === undefined ? partOf(material, sampled) : recordedOf(material, processes, sampled);
+  const all = isTimed(material) ? material.nodes.flatMap((node) => timedOf(material, node)) : untimedOf(material);
   const byCpu = [...all].sort((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, MOST);
   const byMemory = [...all].sort((a, b) => (b.rss_max_bytes ?? -1) - (a.rss_max_bytes ?? -1)).slice(0, MOST);
   return [...new Set([...byCpu, ...byMemory])];
 }
 
-/** What sampling saw of each process; in a part, with what it used up to its edges. */
-function sampledOf(material: Material, node: NodeMaterial): [SeriesStatistics, ProcessReport][] {
-  const isKnown = material.range?.step === undefined && material.sampledCpu?.has(node.node) === true;
-  const used = isKnown ? partCpuOf(material, node)?.bySample : undefined;
-  return processSeries(node).map((series) => {
-    const { pid, start } = series.keys;
-    return [series, processOf(material, node, series, used?.get(sampleKey(pid, start)))];
+/** Whether a part is looked at whose processes are known to have used so much in it, up to its edges. */
+const isTimed = ({ range, lives, sampledCpu }: Material): boolean =>
+  range !== undefined && range.step === undefined && (lives ?? sampledCpu) !== undefined;
+
+/** How many processes lived in a part, as far as records and samples tell; undefined when they do not. */
+export function livedInPart(material: Material): number | undefined {
+  if (!isTimed(material)) return undefined;
+  return sum(
+    material.nodes.map((node) => {
+      const part = partProcessesOf(material, node)!;
+      const sampled = node.tables.get('process')?.series_total;
+      if (sampled === undefined && part.lived === 0) return undefined;
+      const beside = processSeries(node).length - seenInPart(material, node, part).length;
+      return (sampled ?? 0) - beside + part.byRecord.size;
+    }),
+  );
+}
+
+/** What samples tell of in a part: not of those that records tell more of, nor of those that had ended before. */
+export function seenInPart({ range }: Material, node: NodeMaterial, part: PartCpu): SeriesStatistics[] {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range ?? {};
+  return processSeries(node).filter(({ keys: { pid, start }, end }) => {
+    if (part.notSampled.has(sampleKey(pid, start))) return false;
+    return !(end < from || Number(start) * 1000 > to + KERNEL_CLOCK);
   });
 }
 
-/** Of a part: from records of those that began and ended in it, as sampling saw the others. */
-function partOf(material: Material, sampled: readonly ProcessReport[]): ProcessReport[] {
+/** Of a part: what those used in it that lived in it, by their records where samples do not tell. */
+function timedOf(material: Material, node: NodeMaterial): ProcessReport[] {
+  const { lives } = material;
+  const part = partProcessesOf(material, node)!;
+  const isKnown = material.sampledCpu?.has(node.node) === true;
+  const sampled = processSeries(node).map((series) => processOf(material, node, series));
+  const places = [...part.byRecord.keys()];
+  const seen = seenInPart(material, node, part).map((series): ProcessReport => {
+    const { pid, start } = series.keys;
+    const used = isKnown ? part.bySample.get(sampleKey(pid, start)) : undefined;
+    const found = processOf(material, node, series, used);
+    return places.length === 0 ? found : { ...found, source: 'sample' };
+  });
+  if (lives === undefined || places.length === 0) return seen;
+  return [...recordedOf(material, lives, sampled, places, part.byRecord), ...seen];
+}
+
+/** Of the whole job, or of one of its steps. */
+function untimedOf(material: Material): ProcessReport[] {
+  const { processes } = material;
+  const seen = material.nodes.flatMap((node) =>
+    processSeries(node).map((series) => ({ node, series, found: processOf(material, node, series) })),
+  );
+  const sampled = seen.map(({ found }) => found);
+  if (processes !== undefined) return recordedOf(material, processes, sampled);
   const places = livesInPart(material);
-  if (places.length === 0 && material.range?.step === undefined) return [...sampled];
+  if (places.length === 0 && material.range?.step === undefined) return sampled;
   const told = toldInPart(material, places);
-  const others = material.nodes.flatMap((node) =>
-    sampledOf(material, node).flatMap(([series, found]): ProcessReport[] =>
-      told(node, series) ? [] : [{ ...found, source: 'sample' }],
-    ),
+  const others = seen.flatMap(({ node, series, found }): ProcessReport[] =>
+    told(node, series) ? [] : [{ ...found, source: 'sample' }],
   );
   return [...recordedOf(material, material.lives!, sampled, places), ...others];
 }
@@ -87,6 +123,7 @@ function recordedOf(
   set: ProcessSet,
   sampled: readonly ProcessReport[],
   places: readonly number[] = Array.from({ length: set.length }, (_, i) => i),
+  inPart?: ReadonlyMap<number, number>,
 ): ProcessReport[] {
   const growing = new Map(
     sampled.filter((p) => p.rss_growth !== undefined).map((p) => [`${p.node} ${p.pid}`, p.rss_growth!]),
@@ -96,10 +133,33 @@ function recordedOf(
     places.toSorted((a, b) => (of(b) || -1) - (of(a) || -1) || a - b).slice(0, MOST);
   // a program that leaks is told even if others have more
   const leaking = places.filter((i) => growing.has(`${set.node[i]} ${set.pid[i]}`) && set.ended[i] !== 'exec');
-  const kept = new Set([...first((i) => set.cpu_time[i]!), ...first((i) => memory?.[i] ?? -1), ...leaking]);
+  const used = (i: number): number => inPart?.get(i) ?? set.cpu_time[i]!;
+  const kept = new Set([...first(used), ...first((i) => memory?.[i] ?? -1), ...leaking]);
   const agents = new Map(material.nodes.map((node) => [node.node, node.agent]));
   const began = (node: string): number => recordingBegan(agents.get(node), material.job);
-  return [...kept].map((i) => recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`), began(set.node[i]!)));
+  return [...kept].map((i) => {
+    const found = recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`), began(set.node[i]!));
+    return inPart === undefined ? found : cut(material, set, i, found, inPart.get(i)!);
+  });
+}
+
+/** Of a program that began before a part or ended after it, only what it used in it is told, and what is true all of its life. */
+function cut({ range }: Material, set: ProcessSet, i: number, found: ProcessReport, used: number): ProcessReport {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range!;
+  const [start, end] = [set.start[i]!, set.end[i]!];
+  if (start >= from && end <= to) return found;
+  if (start >= from - KERNEL_CLOCK && end <= to) return { ...found, cpu_seconds: used };
+  const { read_bytes: _read, written_bytes: _written, exit_code, signal, cpus_busy: _busy, ...rest } = found;
+  const seconds = Math.max(0, Math.min(end, to) - Math.max(start, from)) / 1e6;
+  const busy = busyCpus(used, seconds);
+  return {
+    ...rest,
+    seconds,
+    cpu_seconds: used,
+    ...(busy === undefined ? {} : { cpus_busy: busy }),
+    ...(end <= to && exit_code !== undefined ? { exit_code } : {}),
+    ...(end <= to && signal !== undefined ? { signal } : {}),
+  };
 }
 
 function recordOf(set: ProcessSet, i: number, growth: number | undefined, began: number): ProcessReport {

@@ -5,6 +5,7 @@ import { type GpuReport, undivided } from './gpus.ts';
 import { largest, type Material, seriesOf, sum } from './material.ts';
 import type { NodeReport } from './nodes.ts';
 import { livesInPart, toldInPart } from './part-lives.ts';
+import { livedInPart } from './processes.ts';
 import { gpuMean, weightedMean } from './seen.ts';
 import { type CpuSource, type MemorySource, type MemoryTruth, memoryTruthOf } from './usage.ts';
 
@@ -92,6 +93,8 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
 
 /** Of those that sampling saw, and of a part those that began and ended in it unseen, too. */
 function processCount(material: Material): number | undefined {
+  const lived = livedInPart(material);
+  if (lived !== undefined) return lived;
   const sampled = sum(material.nodes.map((n) => n.tables.get('process')?.series_total));
   const places = livesInPart(material);
   if (places.length === 0 && material.range?.step === undefined) return sampled;
