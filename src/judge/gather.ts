@@ -14,8 +14,9 @@ import { readTable } from '../recording/read.ts';
 import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
 import { phasesOf } from './phases.ts';
 import { processSeries } from './processes.ts';
+import { hasLost, isMadeAnew } from './remade-cgroup.ts';
 import { numberOf, tellsStep, toldSpan } from './step-lives.ts';
-import { hasLost, hasOwnCgroup, isMadeAnew } from './usage.ts';
+import { hasOwnCgroup } from './usage.ts';
 import { listed } from './words.ts';
 
 export interface GatherOptions {

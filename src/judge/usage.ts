@@ -182,19 +182,6 @@ function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
 const hasGrowth = ({ range, sampledCpu }: Material, { node }: NodeMaterial): boolean =>
   range !== undefined && sampledCpu?.has(node) === true;
 
-/** Whether the cgroup of a job that comes and goes on a node was made anew: what it counted after its last sample is lost. */
-export function isMadeAnew(whole: NodeMaterial): boolean {
-  const usage = cgroupOf(whole, 'usage_us');
-  return usage !== undefined && usage.increase! > usage.last - usage.first;
-}
-
-/** Whether processes tell of more than the cgroup has counted in all of the job. */
-export function hasLost(material: Material, whole: NodeMaterial): boolean {
-  const { first, increase } = cgroupOf(whole, 'usage_us')!;
-  const all = partCpuOf({ ...material, range: { what: '' } }, whole);
-  return all !== undefined && all.seconds > ((first + increase!) / 1e6) * 1.01;
-}
-
 /** Of a part of the job: what its processes used in it, by their records and samples. */
 function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   const { lives, range, job } = material;
