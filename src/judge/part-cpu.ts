@@ -32,6 +32,8 @@ export interface PartCpu {
   byRecord: Map<number, number>;
   /** Sampled ones that are told by these records, or by their own to have lived at another time, by pid and start. */
   notSampled: Set<string>;
+  /** The other sampled ones of which records tell, by pid and start: when they lived, and their last place in `lives`. */
+  told: Map<string, { begin: number; end: number; place: number }>;
 }
 
 export const sampleKey = (pid: string | undefined, start: string | undefined): string => `${pid} ${start}`;
@@ -57,13 +59,16 @@ export function partProcessesOf(material: Material, node: NodeMaterial): PartCpu
     bySample: new Map(),
     byRecord: new Map(),
     notSampled: new Set(),
+    told: new Map(),
   };
   const here = sampledIn(material, node);
   for (const growth of growthsOf(material, node)) {
-    const [begin, end] = [growth.times[0]!, growth.times.at(-1)!];
+    const begin = growth.times[0]!;
+    const place = growth.places.at(-1) ?? -1;
+    // the row that says that a process had gone is of the tick after it had
+    const end = growth.isTold ? material.lives!.end[place]! : growth.times.at(-1)!;
     // all that it became last is in the part
-    const last = material.lives?.start[growth.places.at(-1) ?? -1] ?? begin;
-    const isIn = growth.isTold && last >= from - KERNEL_CLOCK && end <= to;
+    const isIn = growth.isTold && material.lives!.start[place]! >= from - KERNEL_CLOCK && end <= to;
     const isBeside = begin > to || end < from;
     const isRecord = isIn || growth.key === undefined || (growth.isTold && (isBeside || !here.has(growth.key)));
     if (isRecord && growth.key !== undefined) found.notSampled.add(growth.key);
@@ -74,6 +79,7 @@ export function partProcessesOf(material: Material, node: NodeMaterial): PartCpu
     if (growth.isTold) found.isTold = true;
     if (seconds > 0 && !(growth.isTold && begin >= from && end <= to)) found.isExact = false;
     if (growth.key !== undefined) found.bySample.set(growth.key, seconds);
+    if (growth.key !== undefined && growth.isTold && !isRecord) found.told.set(growth.key, { begin, end, place });
     if (isRecord) for (const [i, used] of programsIn(material.lives!, growth, from, to)) found.byRecord.set(i, used);
   }
   return found;

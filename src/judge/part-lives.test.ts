@@ -98,8 +98,12 @@ test('of a part, processes that cross its edges unseen have their share of it, a
   const into = { pid: 3, from: 8, to: 12, cpu: 2, exitcode: 3 };
   const outof = { pid: 4, from: 49, to: 53, cpu: 4, exitcode: 4 };
   const late = { pid: 5, from: 51, to: 52, cpu: 1 };
-  // a row before the part and one after it stand for what lies between
-  const sampled = { 2: { start: 5, used: 0, seen: [[8.5, 2.5]] as [number, number][] }, 5: { start: 51, used: 0 } };
+  // the row that says that it had gone is of the tick after
+  const gone: Sampled['seen'] = [
+    [8.5, 2.5],
+    [12, 3],
+  ];
+  const sampled = { 2: { start: 5, used: 0, seen: gone }, 5: { start: 51, used: 0 } };
   assert.deepEqual(part([early, into, outof, late], sampled), [[3, 1, 'record'], [4, 1, 'record'], 2, 2]);
   assert.deepEqual(part([early, late], sampled).at(-1), 0);
 });

@@ -50,7 +50,7 @@ export function processesOf(material: Material): ProcessReport[] {
 }
 
 /** Whether a part is looked at whose processes are known to have used so much in it, up to its edges. */
-const isTimed = ({ range, lives, sampledCpu }: Material): boolean =>
+export const isTimed = ({ range, lives, sampledCpu }: Material): boolean =>
   range !== undefined && range.step === undefined && (lives ?? sampledCpu) !== undefined;
 
 /** How many processes lived in a part, as far as records and samples tell; undefined when they do not. */

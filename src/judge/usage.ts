@@ -4,6 +4,7 @@ import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, s
 import { agentSeconds, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
 import { partCpuOf } from './part-cpu.ts';
 import { livesInPart, toldInPart } from './part-lives.ts';
+import { HIGHER, type Life, partMemoryOf, seenAlive } from './part-memory.ts';
 import { processCpuSeconds, processPeak, processSeries } from './processes.ts';
 
 /**
@@ -283,19 +284,20 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, cgroupMark(material, node)]));
   set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
   set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
-  const lives = processSeries(node).map((series): Life => {
-    const { start, end } = series;
-    return { start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) };
-  });
+  const part = partMemoryOf(material, node);
+  const lives =
+    part?.lives ??
+    processSeries(node).map((series): Life => {
+      const { start, end } = series;
+      return { start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) };
+    });
   // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
   const total = material.range === undefined ? known(columnOf(node, 'process_total', 'peak_bytes')?.max) : undefined;
   // each may lack processes: sampling those that come and go, records those that were killed
   const added = (): number | undefined => largest([peakTogether(recordedLives(material, node)), peakTogether(lives)]);
   set('process_peaks_sum', total ?? added());
-  set(
-    'process_peak_max',
-    largest([exactPeak(material), recordedPeak(material, node), ...lives.map(({ peak }) => peak)]),
-  );
+  const sure = part === undefined ? lives.map(({ peak }) => peak) : [part.largest];
+  set('process_peak_max', largest([exactPeak(material), recordedPeak(material, node), ...sure]));
   const all = columnOf(node, 'meminfo', 'MemTotal_bytes');
   const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
   if (all !== undefined && free !== undefined) set('node_used_max', all.max - free.min);
@@ -332,9 +334,6 @@ function recordedPeak({ processes }: Material, { node }: NodeMaterial): number |
   }
   return most;
 }
-
-/** A peak is another one than what was sampled when it is so much higher. */
-const HIGHER = 1.1;
 
 /** Until when the memory of the job's cgroup was sampled: of what is about to go, CPU time may be there a tick longer. */
 function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
@@ -384,16 +383,6 @@ function recordedLives(material: Material, { node }: NodeMaterial): Life[] {
     if (processes!.node[i] === node && end >= start && peak > 0) lives.push({ start, end, peak });
   }
   return lives;
-}
-
-/** The last row of a sampled process is of the tick at which it had gone: when it was seen alive, one tick earlier at least. */
-const seenAlive = ({ job }: Material, start: number, lastRow: number): number =>
-  Math.max(start, lastRow - (job.interval_seconds || 0) * 1e6);
-
-interface Life {
-  start: number;
-  end: number;
-  peak: number | undefined;
 }
 
 /** The most that the peaks of processes which lived at the same time add up to. */
