@@ -4,16 +4,30 @@
 #include <string.h>
 #include <sys/resource.h>
 
-static char file[256];
+enum { MOST_FILES = 4 };
+static char names[1024];
+static const char *files[MOST_FILES];
+static int file_count;
 
-/* A relative name would mean another file in every folder. */
-bool use_file(const char *path)
+/*
+ * Names with colons between them: a job may be recorded by its user and by its cluster. A relative name would mean another
+ * file in every folder.
+ */
+bool use_files(const char *list)
 {
-    size_t length = path == NULL ? 0 : strlen(path);
-    if (length < 2 || length >= sizeof file || path[0] != '/')
+    size_t length = list == NULL ? 0 : strlen(list);
+    if (length >= sizeof names)
         return false;
-    memcpy(file, path, length + 1);
-    return true;
+    memcpy(names, length == 0 ? "" : list, length + 1);
+    for (char *name = names; name != NULL && file_count < MOST_FILES;) {
+        char *colon = strchr(name, ':');
+        if (colon != NULL)
+            *colon = '\0';
+        if (name[0] == '/' && name[1] != '\0')
+            files[file_count++] = name;
+        name = colon == NULL ? NULL : colon + 1;
+    }
+    return file_count > 0;
 }
 
 void close_file(int descriptor)
@@ -75,7 +89,7 @@ static bool allowed(int descriptor, size_t length)
 }
 
 /* It is made if need be, as the agent moves a long one away; but to ask for that costs a lock of the folder. */
-static int open_to_append(void)
+static int open_to_append(const char *file)
 {
     int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     int descriptor = (int)syscall(SYS_openat, AT_FDCWD, file, flags, 0);
@@ -90,10 +104,23 @@ static int open_to_append(void)
  */
 bool append(const char *bytes, size_t length)
 {
-    int descriptor = open_to_append();
-    if (descriptor < 0)
-        return false;
-    bool written = allowed(descriptor, length) && write_all(descriptor, bytes, length) == (long)length;
-    syscall(SYS_close, descriptor);
+    bool written = false;
+    int trouble = 0;
+    for (int i = 0; i < file_count; i++) {
+        int descriptor = open_to_append(files[i]);
+        if (descriptor < 0) {
+            /* a recording that is over leaves no folder: that counts only where there is no other */
+            if (trouble == 0 || trouble == ENOENT)
+                trouble = errno;
+            continue;
+        }
+        if (allowed(descriptor, length) && write_all(descriptor, bytes, length) == (long)length)
+            written = true;
+        else
+            trouble = EIO;
+        syscall(SYS_close, descriptor);
+    }
+    if (!written)
+        errno = trouble;
     return written;
 }

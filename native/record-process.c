@@ -203,7 +203,7 @@ void begin_recording(void)
     if (begun)
         return;
     begun = true;
-    bool wanted = use_file(getenv("TACHO_RECORD")) && !turned_off(environ);
+    bool wanted = use_files(getenv("TACHO_RECORD")) && !turned_off(environ);
     if (wanted && is_launcher(scratch, sizeof scratch)) {
         /* who started it may have told of it */
         take_back(kernel_pid(), "own");

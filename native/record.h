@@ -122,7 +122,7 @@ void add_metrics(struct text *text, const int64_t *metrics);
 const char *next_number(const char *at, int64_t *value);
 
 /* record-file.c */
-bool use_file(const char *path);
+bool use_files(const char *list);
 long read_some(int descriptor, void *buffer, size_t size);
 int read_file(const char *path, char *buffer, size_t size);
 void close_file(int descriptor);

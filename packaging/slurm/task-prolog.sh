@@ -23,7 +23,14 @@ for id in $(env 2>/dev/null | sed -n 's/^SLURM_JOB_ID_HET_GROUP_[0-9]*=\([0-9]*\
 done
 [ -r "$place" ] && IFS= read -r events <"$place" || exit 0
 [ -w "$events" ] || exit 0
-echo "export TACHO_RECORD=$events"
-echo "export LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$library"
+# a user may record the job, too
+case ":${TACHO_RECORD-}:" in
+*":$events:"*) ;;
+*) echo "export TACHO_RECORD=${TACHO_RECORD:+$TACHO_RECORD:}$events" ;;
+esac
+case ${LD_PRELOAD-} in
+*/libtacho-record.so*) ;;
+*) echo "export LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$library" ;;
+esac
 echo "export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0"
 exit 0

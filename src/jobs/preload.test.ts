@@ -118,6 +118,9 @@ test('what others have put into the environment stays', () => {
   assert.equal(more.LD_PRELOAD, `/a.so:/b.so:${library}`);
   assert.equal(more.ASAN_OPTIONS, 'detect_leaks=0:verify_asan_link_order=0');
   assert.deepEqual(injected(more, records), more);
+  // the agent of the node records the job, too, with a library of its own
+  const both = injected({ LD_PRELOAD: '/opt/tacho/libtacho-record.so', TACHO_RECORD: '/dev/shm/y/events' }, records);
+  assert.deepEqual([both.LD_PRELOAD, both.TACHO_RECORD], [library, '/dev/shm/y/events:/dev/shm/x/events']);
 });
 
 test('a library of the user that breaks every program is not blamed on the job', { skip }, (t) => {

@@ -119,7 +119,8 @@ export function tryLibrary(env: Environment, folder: string): Note | undefined {
   try {
     const command = fs.existsSync('/bin/true') ? ['/bin/true'] : ['/bin/sh', '-c', ':'];
     const done = spawnSync(command[0]!, command.slice(1), {
-      env: { ...defined(env), ...injected(env, { file, events: [] }) },
+      // a trial is no process of whatever is recorded around it
+      env: { ...defined(env), ...injected({ ...env, TACHO_RECORD: undefined }, { file, events: [] }) },
       stdio: ['ignore', 'ignore', 'pipe'],
       encoding: 'utf8',
       timeout: TEST_MS,
@@ -213,10 +214,13 @@ function note(why: string, hint?: string): Note {
 /** The variables that make processes record themselves. */
 export function injected(env: Environment, records: Records): Record<string, string> {
   const library = libraryOf(env);
-  const already = (env.LD_PRELOAD ?? '').split(/[\s:]+/).filter((each) => each !== '' && each !== library);
+  const isOurs = (each: string): boolean => path.basename(each) === path.basename(library);
+  const already = (env.LD_PRELOAD ?? '').split(/[\s:]+/).filter((each) => each !== '' && !isOurs(each));
+  // whoever records this job already goes on with it: the agent of its node, or a recording around this one
+  const others = (env.TACHO_RECORD ?? '').split(':').filter((each) => each !== '' && each !== records.file);
   return {
     LD_PRELOAD: [...already, library].join(':'),
-    TACHO_RECORD: records.file,
+    TACHO_RECORD: [...others.slice(-MOST_OTHERS), records.file].join(':'),
     // programs made with -fsanitize=address refuse to start when any library comes before theirs
     ASAN_OPTIONS: [
       ...(env.ASAN_OPTIONS ?? '').split(':').filter((each) => each !== '' && each !== NO_ORDER),
@@ -225,4 +229,6 @@ export function injected(env: Environment, records: Records): Record<string, str
   };
 }
 
+/** The library takes as many as four. */
+const MOST_OTHERS = 3;
 const NO_ORDER = 'verify_asan_link_order=0';

@@ -38,14 +38,19 @@ test('a task finds the place of its job, also in a later component of a heteroge
     fs.writeFileSync(path.join(records, name), `${path.join(folder, `events-${name}`)}\n`);
   }
   const script = hooks()['task-prolog'].replace(/^library=.*$/m, `library=${library}`);
-  const recordOf = (more: Record<string, string>): string | undefined => {
+  const printed = (more: Record<string, string>): string => {
     const env = { PATH: process.env.PATH, TACHO_SERVICE_JOBS: jobs, ...more };
-    const { stdout } = spawnSync('/bin/sh', ['-s'], { encoding: 'utf8', env, input: script });
-    return stdout.match(/^export TACHO_RECORD=.*events-(.*)$/m)?.[1];
+    return spawnSync('/bin/sh', ['-s'], { encoding: 'utf8', env, input: script }).stdout;
   };
+  const recordOf = (more: Record<string, string>): string | undefined =>
+    printed(more).match(/^export TACHO_RECORD=.*events-(.*)$/m)?.[1];
   const groups = { SLURM_JOB_ID_HET_GROUP_0: '20', SLURM_JOB_ID_HET_GROUP_1: '21' };
   assert.equal(recordOf({ SLURM_JOB_ID: '21' }), 'job-21');
   assert.equal(recordOf({ SLURM_JOB_ID: '20', ...groups }), 'job-21');
   assert.equal(recordOf({ SLURM_JOB_ID: '20' }), undefined);
   assert.equal(recordOf({ SLURM_JOB_ID: '7', SLURM_RESTART_COUNT: '2' }), 'job-7r2');
+  const user = { SLURM_JOB_ID: '21', TACHO_RECORD: '/dev/shm/user/events', LD_PRELOAD: '/home/libtacho-record.so' };
+  assert.equal(printed(user).match(/^export TACHO_RECORD=(.*)$/m)?.[1], `/dev/shm/user/events:${folder}/events-job-21`);
+  assert.doesNotMatch(printed(user), /LD_PRELOAD/, 'one library writes for both');
+  assert.doesNotMatch(printed({ ...user, TACHO_RECORD: `${folder}/events-job-21` }), /export TACHO_RECORD=/);
 });

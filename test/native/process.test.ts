@@ -561,6 +561,24 @@ test('a file whose folder has gone, or that is not named well, costs nothing and
   }
 });
 
+test('a job may be recorded by several: each has every line, and one that is over disturbs nobody', { skip }, (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-several-'));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  const files = [path.join(folder, 'a'), '/no/such/folder/events', 'relative', path.join(folder, 'b')];
+  const { status } = recorded(['sh', '-c', '/bin/true x; env -i /bin/true y; exit 4'], {
+    TACHO_RECORD: files.join(':'),
+  });
+  assert.equal(status, 4);
+  const [a, b] = ['a', 'b'].map((name) => fs.readFileSync(path.join(folder, name)));
+  assert.deepEqual(a, b);
+  assert.deepEqual(
+    rowsOf(a!)
+      .ends.map((row) => row.args)
+      .filter((args) => /^[xy]$/.test(args)),
+    ['x', 'y'],
+  );
+});
+
 test('perf events are counted by name; what is not to be had is missing', { skip }, () => {
   const events = 'page-faults,PERF_COUNT_SW_TASK_CLOCK,no-such-event';
   const [end] = recorded([cases, 'burn', '50'], { TACHO_RECORD_EVENTS: events }).ends;
