@@ -15,7 +15,7 @@ interface Sampled {
 }
 
 /** Seconds 10 to 50 of a job of 100, of whose processes these are recorded, and sampled to have used so much. */
-function part(told: readonly Told[], sampled: Record<number, Sampled>, to = 50) {
+function part(told: readonly Told[], sampled: Record<number, Sampled>, to = 50, members: 'tree' | 'cgroup' = 'tree') {
   const lived = span(100);
   const shifted = told.map((one) => {
     const later = (seconds: number): number => seconds + (START - BEGAN) / 1e6;
@@ -25,14 +25,15 @@ function part(told: readonly Told[], sampled: Record<number, Sampled>, to = 50) 
   const rows = Object.entries(sampled).map(([pid, { start, used }]) =>
     series(lived, { pid, start: String(START / 1000 + start * 1000) }, { user_ms: count(lived, used) }),
   );
-  const nodes = [node('c1', agent('c1', lived, { scope: { members: 'tree' } }), [table('process', rows)])];
+  const nodes = [node('c1', agent('c1', lived, { scope: { members } }), [table('process', rows)])];
   const points = Object.entries(sampled).flatMap(([pid, { start, seen = [] }]) => ({
     pid,
     start: String(START / 1000 + start * 1000),
     times: seen.map(([when]) => START + when * 1e6),
     used: seen.map(([, used]) => used * 1e6),
   }));
-  const sampledCpu = new Map([['c1', points]]);
+  // where a cgroup counts, nobody reads how the CPU time of each grew
+  const sampledCpu = new Map(members === 'tree' ? [['c1', points]] : []);
   const range = { what: 'marker work', from: START + 10e6, to: START + to * 1e6 };
   const card = report(material(job(100), nodes, { range, lives: testSet(shifted), sampledCpu }));
   const { processes, summary } = reportSchema.parse(JSON.parse(JSON.stringify(card)));
@@ -106,4 +107,10 @@ test('of a part, processes that cross its edges unseen have their share of it, a
   const sampled = { 2: { start: 5, used: 0, seen: gone }, 5: { start: 51, used: 0 } };
   assert.deepEqual(part([early, into, outof, late], sampled), [[3, 1, 'record'], [4, 1, 'record'], 2, 2]);
   assert.deepEqual(part([early, late], sampled).at(-1), 0);
+});
+
+test('where a cgroup counts, processes that cross the edges of a part have their share of what their records tell, too', () => {
+  const longer = { pid: 4, from: 20, to: 60, cpu: 30 };
+  const [found] = part([longer], { 4: { start: 20, used: 20_000 } }, 50, 'cgroup');
+  assert.deepEqual(found, [4, 22.5, undefined]);
 });

@@ -80,13 +80,11 @@ export function seenInPart({ range }: Material, node: NodeMaterial, part: PartCp
 function timedOf(material: Material, node: NodeMaterial): ProcessReport[] {
   const { lives } = material;
   const part = partProcessesOf(material, node)!;
-  const isKnown = material.sampledCpu?.has(node.node) === true;
   const sampled = processSeries(node).map((series) => processOf(material, node, series));
   const places = [...part.byRecord.keys()];
   const seen = seenInPart(material, node, part).map((series): ProcessReport => {
     const { pid, start } = series.keys;
-    const used = isKnown ? part.bySample.get(sampleKey(pid, start)) : undefined;
-    const found = processOf(material, node, series, used);
+    const found = processOf(material, node, series, part.bySample.get(sampleKey(pid, start)));
     return places.length === 0 ? found : { ...found, source: 'sample' };
   });
   if (lives === undefined || places.length === 0) return seen;
