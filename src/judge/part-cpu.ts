@@ -133,22 +133,23 @@ function growthsOf(material: Material, node: NodeMaterial): Growth[] {
 function makeGrowths(material: Material, node: NodeMaterial): Growth[] {
   const { lives } = material;
   const sampled = material.sampledCpu?.get(node.node) ?? seenInPart(node);
-  const chains = lives === undefined ? [] : chainsOf(lives, node.node);
-  const byPid = Map.groupBy(chains, ({ pid }) => pid);
+  const { chains, byPid } = lives === undefined ? NO_CHAINS : chainsOn(lives, node.node);
+  const seen = new Set<Chain>();
   const found: Growth[] = [];
   for (const one of sampled) {
     const began = Number(one.start) * 1000;
     const same = (byPid.get(Number(one.pid)) ?? []).filter(
-      (chain) => !chain.isSeen && began > chain.start - SAME_LIFE && began < chain.end + SAME_LIFE,
+      (chain) => !seen.has(chain) && began > chain.start - SAME_LIFE && began < chain.end + SAME_LIFE,
     );
     const chain = same.sort((a, b) => Math.abs(a.start - began) - Math.abs(b.start - began))[0];
-    if (chain !== undefined) chain.isSeen = true;
+    if (chain !== undefined) seen.add(chain);
     const growth = growthOf(material, node, chain, one);
     if (growth !== undefined) found.push(growth);
   }
   for (const chain of chains) {
-    const growth = chain.isSeen ? undefined : growthOf(material, node, chain, undefined);
-    if (growth !== undefined) found.push(growth);
+    if (seen.has(chain)) continue;
+    if (chain.alone === undefined) chain.alone = growthOf(material, node, chain, undefined) ?? 'unknown';
+    if (chain.alone !== 'unknown') found.push(chain.alone);
   }
   return found;
 }
@@ -168,8 +169,31 @@ interface Chain {
   start: number;
   end: number;
   places: number[];
-  isSeen?: true;
   lives: ProcessSet;
+  /** How it grew by its records alone: the same in all parts of a job. */
+  alone?: Growth | 'unknown';
+}
+
+interface Chains {
+  chains: readonly Chain[];
+  byPid: ReadonlyMap<number, readonly Chain[]>;
+}
+
+const NO_CHAINS: Chains = { chains: [], byPid: new Map() };
+
+/** Put together once for all parts of a job, by node. */
+const chained = new WeakMap<ProcessSet, Map<string, Chains>>();
+
+function chainsOn(lives: ProcessSet, node: string): Chains {
+  const known = chained.get(lives) ?? new Map<string, Chains>();
+  chained.set(lives, known);
+  let found = known.get(node);
+  if (found === undefined) {
+    const chains = chainsOf(lives, node);
+    found = { chains, byPid: Map.groupBy(chains, ({ pid }) => pid) };
+    known.set(node, found);
+  }
+  return found;
 }
 
 const isExact = (lives: ProcessSet, i: number): boolean => lives.source[i] === 'record' || lives.source[i] === 'parent';

@@ -284,7 +284,7 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, cgroupMark(material, node)]));
   set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
   set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
-  const part = partMemoryOf(material, node);
+  const part = truth.cgroup_peak === undefined ? partMemoryOf(material, node) : undefined;
   const lives =
     part?.lives ??
     processSeries(node).map((series): Life => {
