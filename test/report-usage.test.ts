@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Material } from '../src/judge/material.ts';
+import { peakTogether } from '../src/judge/memory-use.ts';
 import { report } from '../src/judge/report.ts';
-import { peakTogether } from '../src/judge/usage.ts';
 import { type Told, testSet } from '../src/query/test-processes.ts';
 import type { AgentRecord } from '../src/recording/agent-record.ts';
 import type { Job } from '../src/recording/job.ts';

@@ -5,8 +5,9 @@ import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
 import { type EnergySource, energyOf } from './energy.ts';
 import type { GpuReport } from './gpus.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
+import { type MemorySource, memoryOf } from './memory-use.ts';
 import { gpuMean } from './seen.ts';
-import { type CpuSource, cgroupOf, cpuOf, type MemorySource, memoryOf } from './usage.ts';
+import { type CpuSource, cgroupOf, cpuOf } from './usage.ts';
 
 export type NodeStatus = 'recorded' | 'recording' | 'stopped early' | 'never recorded';
 

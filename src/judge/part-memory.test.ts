@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { agent, job, material, node, START, span } from '../../test/report/jobs.ts';
 import { level, series, table } from '../../test/report/statistics.ts';
 import { BEGAN, type Told, testSet } from '../query/test-processes.ts';
-import { memoryOf } from './usage.ts';
+import { memoryOf } from './memory-use.ts';
 
 const MIB = 2 ** 20;
 

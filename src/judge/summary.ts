@@ -3,11 +3,12 @@ import { cpusOfJob } from './allocation.ts';
 import type { EnergySource } from './energy.ts';
 import { type GpuReport, undivided } from './gpus.ts';
 import { largest, type Material, seriesOf, sum } from './material.ts';
+import { type MemorySource, type MemoryTruth, memoryTruthOf } from './memory-use.ts';
 import type { NodeReport } from './nodes.ts';
 import { livesInPart, toldInPart } from './part-lives.ts';
 import { livedInPart } from './processes.ts';
 import { gpuMean, weightedMean } from './seen.ts';
-import { type CpuSource, type MemorySource, type MemoryTruth, memoryTruthOf } from './usage.ts';
+import type { CpuSource } from './usage.ts';
 
 /** The job in a few numbers. Shares are 0 to 1. A value that was not measured is not there. */
 export interface SummaryReport {

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { makeColumns } from '../query/process-set.ts';
 import type { Statistics } from '../recording/statistics.ts';
 import type { Material, NodeMaterial } from './material.ts';
-import { cpuOf, memoryOf } from './usage.ts';
+import { memoryOf } from './memory-use.ts';
+import { cpuOf } from './usage.ts';
 
 test("what a job's cgroup counted before its first sample is the job's, unless it is older than the recording", () => {
   const usage = { count: 3, first: 0.3e6, last: 2.7e6, increase: 2.4e6 } as Statistics;

@@ -1,0 +1,175 @@
+import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
+import { HIGHER, type Life, partMemoryOf, seenAlive } from './part-memory.ts';
+import { processPeak, processSeries } from './processes.ts';
+import { cgroupOf } from './usage.ts';
+
+/**
+ * Where a memory figure comes from. cgroup: peak of the job's cgroup, page cache included. processes: the peaks
+ * of processes that lived at the same time added up, so an upper bound. process: the largest single process, so a lower bound. node: all that is used
+ * on the node.
+ */
+export type MemorySource = 'cgroup' | 'processes' | 'process' | 'node';
+
+export interface MemoryUse {
+  bytes: number;
+  source: MemorySource;
+}
+
+/** All that is known of the job's memory on one node, named apart. Bytes. */
+export interface MemoryTruth {
+  /** Highest use of the job's cgroup, page cache included: what its limit is held against. */
+  cgroup_peak?: number;
+  /** The part of it that is the programs' own (anonymous) memory, at most. */
+  cgroup_anon_max?: number;
+  /** The part of it that is page cache, at most. */
+  cgroup_file_max?: number;
+  /** The peaks of processes that lived at the same time, added up: an upper bound. */
+  process_peaks_sum?: number;
+  /** The largest resident set of one process, by wait4 or sampled. */
+  process_peak_max?: number;
+  /** All that is used on the node, by everybody. */
+  node_used_max?: number;
+}
+
+export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTruth {
+  const truth: MemoryTruth = {};
+  const set = (key: keyof MemoryTruth, value: number | undefined): void => {
+    if (known(value) !== undefined) truth[key] = value!;
+  };
+  set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, cgroupMark(material, node)]));
+  set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
+  set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
+  const part = truth.cgroup_peak === undefined ? partMemoryOf(material, node) : undefined;
+  const lives =
+    part?.lives ??
+    processSeries(node).map((series): Life => {
+      const { start, end } = series;
+      return { start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) };
+    });
+  // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
+  const total = material.range === undefined ? known(columnOf(node, 'process_total', 'peak_bytes')?.max) : undefined;
+  // each may lack processes: sampling those that come and go, records those that were killed
+  const added = (): number | undefined => largest([peakTogether(recordedLives(material, node)), peakTogether(lives)]);
+  set('process_peaks_sum', total ?? added());
+  const sure = part === undefined ? lives.map(({ peak }) => peak) : [part.largest];
+  set('process_peak_max', largest([exactPeak(material), recordedPeak(material, node), ...sure]));
+  const all = columnOf(node, 'meminfo', 'MemTotal_bytes');
+  const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
+  if (all !== undefined && free !== undefined) set('node_used_max', all.max - free.min);
+  return truth;
+}
+
+/** The kernel's mark counts from the beginning of the cgroup: not of a part, nor of what a job did before this recording. */
+function cgroupMark({ job, range }: Material, node: NodeMaterial): number | undefined {
+  const mark = cgroupOf(node, 'memory_peak_bytes');
+  if (mark === undefined || range !== undefined) return undefined;
+  const { service, scope } = node.agent ?? {};
+  const madeWithJob = service === true && !job.restart && scope?.cgroup_older !== true;
+  return madeWithJob || !(mark.max <= mark.first) ? mark.max : undefined;
+}
+
+/** A command of Tacho's grows a little after it has noted what it used. */
+const NOTED = 1.1;
+
+/** The largest process of the command by wait4, unless that was a command of Tacho's. */
+function exactPeak({ job, range }: Material): number | undefined {
+  const { usage, nodes, own_use } = job;
+  if (nodes.length !== 1 || range !== undefined || usage?.max_rss_bytes === undefined || usage.elsewhere)
+    return undefined;
+  const own = own_use?.[nodes[0]!]?.max_rss_bytes ?? 0;
+  return usage.max_rss_bytes > own * NOTED ? usage.max_rss_bytes : undefined;
+}
+
+/** The largest process by its own record. */
+function recordedPeak({ processes }: Material, { node }: NodeMaterial): number | undefined {
+  const peaks = processes?.metrics.get('rssmax');
+  let most: number | undefined;
+  for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
+    if (processes!.node[i] === node && peaks[i]! * 1024 > (most ?? 0)) most = peaks[i]! * 1024;
+  }
+  return most;
+}
+
+/** Until when the memory of the job's cgroup was sampled: of what is about to go, CPU time may be there a tick longer. */
+function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
+  const [series] = seriesOf(node, 'cgroup', { cgroup: '.' });
+  if (series === undefined) return undefined;
+  const lacking = (series.columns.memory_current_bytes?.missing ?? 0) > 0;
+  return series.end - (lacking ? (job.interval_seconds || 0) * 1e6 : 0);
+}
+
+/**
+ * The largest process by records that no sample saw as large: one that went on after the last sample of the cgroup, or
+ * any between two of them where the kernel's mark does not tell.
+ */
+function unseenPeak(material: Material, node: NodeMaterial): number | undefined {
+  const { processes } = material;
+  const last = memorySeen(material, node);
+  const peaks = processes?.metrics.get('rssmax');
+  const isStore = material.leftOut !== undefined && material.range === undefined;
+  const told = isStore ? columnOf(node, 'process_total', 'told_peak_bytes') : undefined;
+  if (last !== undefined && told !== undefined && told.max_time > last) return told.max;
+  if (last === undefined || peaks === undefined) return undefined;
+  const sampled = Map.groupBy(processSeries(node), ({ keys }) => Number(keys.pid));
+  const isMarked = material.range !== undefined || cgroupMark(material, node) !== undefined;
+  let most: number | undefined;
+  for (let i = 0; i < peaks.length; i++) {
+    const [start, peak] = [processes!.start[i]!, peaks[i]! * 1024];
+    const isHidden = processes!.end[i]! > last || !isMarked;
+    if (processes!.node[i] !== node.node || !(isHidden && peak > (most ?? 0))) continue;
+    const same = (sampled.get(processes!.pid[i]!) ?? []).filter(
+      ({ keys, end }) => start > Number(keys.start) * 1000 - 1e6 && start < end + 1e6,
+    );
+    const seen = largest(same.map((series) => processPeak(material, node, series)));
+    if (seen === undefined || peak > seen * HIGHER) most = peak;
+  }
+  return most;
+}
+
+/** What is known of processes by their records, and by samples of those that left none. */
+function recordedLives(material: Material, { node }: NodeMaterial): Life[] {
+  const { processes } = material;
+  const lives: Life[] = [];
+  const peaks = processes?.metrics.get('rssmax');
+  for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
+    const [start, last, peak] = [processes!.start[i]!, processes!.end[i]!, peaks[i]! * 1024];
+    const exact = processes!.source[i] === 'record' || processes!.source[i] === 'parent';
+    const end = exact ? last : seenAlive(material, start, last);
+    if (processes!.node[i] === node && end >= start && peak > 0) lives.push({ start, end, peak });
+  }
+  return lives;
+}
+
+/** The most that the peaks of processes which lived at the same time add up to. */
+export function peakTogether(lives: readonly Life[]): number | undefined {
+  const begun = lives.filter(({ peak }) => peak !== undefined).sort((a, b) => a.start - b.start);
+  const ended = begun.toSorted((a, b) => a.end - b.end);
+  let now = 0;
+  let gone = 0;
+  let most: number | undefined;
+  for (const { start, peak } of begun) {
+    // what ends at that very moment counts: they were both seen
+    while (gone < ended.length && ended[gone]!.end < start) now -= ended[gone++]!.peak!;
+    now += peak!;
+    if (most === undefined || now > most) most = now;
+  }
+  return most;
+}
+
+/** The one figure to hold against the limit. */
+export function memoryOf(material: Material, node: NodeMaterial): MemoryUse | undefined {
+  const truth = memoryTruthOf(material, node);
+  if (truth.cgroup_peak !== undefined) {
+    // a cgroup is gone with its last process: what that took since the last tick, only its record tells
+    const unseen = unseenPeak(material, node);
+    if (unseen !== undefined && unseen > truth.cgroup_peak) return { bytes: unseen, source: 'process' };
+    return { bytes: truth.cgroup_peak, source: 'cgroup' };
+  }
+  const several = (truth.process_peaks_sum ?? 0) > (truth.process_peak_max ?? 0);
+  if (several) return { bytes: truth.process_peaks_sum!, source: 'processes' };
+  if (truth.process_peak_max !== undefined) return { bytes: truth.process_peak_max, source: 'process' };
+  if (node.agent?.scope.members === 'node' && truth.node_used_max !== undefined) {
+    return { bytes: truth.node_used_max, source: 'node' };
+  }
+  return undefined;
+}
