@@ -7,6 +7,8 @@ const START_MS = [20_000, 300_000];
 const AGAIN_MS = 60_000;
 /** Giving back costs as much CPU time as half a minute of sampling: it waits until there is something to give. */
 const WORTH_BYTES = 16 * 2 ** 20;
+/** Of an agent that needs more anyway, half of that is worth it: it is to stay below 60 MB. */
+const ENOUGH_BYTES = 56e6;
 /** What is needed with every sample has come back by then. */
 const SETTLE_MS = 5_000;
 /** So many looks are left out when it did not help: then the memory is needed. */
@@ -24,13 +26,14 @@ export function giveBackStart(): void {
     await giveBack();
     setTimeout(settle, SETTLE_MS).unref();
   };
+  const isWorth = (now: number): boolean =>
+    least > 0 && now >= Math.max(least + WORTH_BYTES / 2, Math.min(least + WORTH_BYTES, ENOUGH_BYTES));
   const look = () => {
-    if (leaveOut-- > 0 || least === 0 || process.memoryUsage.rss() < least + WORTH_BYTES) return;
-    void give();
+    if (leaveOut-- <= 0 && isWorth(process.memoryUsage.rss())) void give();
   };
   const settle = () => {
     const now = process.memoryUsage.rss();
-    leaveOut = least > 0 && now >= least + WORTH_BYTES ? IN_VAIN : 0;
+    leaveOut = isWorth(now) ? IN_VAIN : 0;
     least = least > 0 ? Math.min(least, now) : now;
   };
   for (const after of START_MS) setTimeout(() => void give(), after).unref();
