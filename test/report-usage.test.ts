@@ -348,6 +348,17 @@ test('a node that failed with its agent has stopped, however near its last sampl
   assert.deepEqual(told('completed'), ['recorded', undefined]);
 });
 
+test('a killed agent has stopped early also in a job of seconds, and one without a farewell is given some seconds', () => {
+  const [lived, whole] = [span(3), 8];
+  const told = (reason: string) => {
+    const one = agent('c1', lived, { service: true, end: lived.end, end_reason: reason });
+    const { nodes, quality } = report(material(job(whole), [node('c1', one, [cgroup(lived, 1, GIB)])]));
+    return [nodes[0]!.status, quality.grade === 'A'];
+  };
+  assert.deepEqual(told('the agent was killed'), ['stopped early', false]);
+  assert.deepEqual(told('the job has ended')[0], 'recorded');
+});
+
 test('the agent of a node may say its farewell some seconds after the scheduler knows of the end, but not much later', () => {
   const lived = span(100);
   const told = (service: { service?: true }, later: number) => {

@@ -225,7 +225,9 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
   if (last !== undefined) found.last_sample = last;
   if (first !== undefined && last !== undefined) found.recorded_seconds = (last - first) / 1e6;
 
-  const patience = Math.max(SILENT_SECONDS, SILENT_INTERVALS * job.interval_seconds) * 1e6;
+  // of one that is known to have been killed there is nothing to wait for
+  const least = agent?.end_reason === KILLED ? 0 : SILENT_SECONDS;
+  const patience = Math.max(least, SILENT_INTERVALS * job.interval_seconds) * 1e6;
   const silentAt = (until: number | undefined): boolean => {
     // the newest sample of the whole recording, not only of the part that is looked at
     const newest = range === undefined ? last : (agent?.last_sample ?? last);
