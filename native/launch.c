@@ -6,7 +6,7 @@
  *
  *     started PID
  *     failed ERRNO                      (it could not be executed)
- *     ended STATUS WALL_US USER_US SYSTEM_US MAXRSS_KB MINFLT MAJFLT INBLOCK OUBLOCK NVCSW NIVCSW
+ *     ended STATUS WALL_US USER_US SYSTEM_US MAXRSS_KB MINFLT MAJFLT INBLOCK OUBLOCK NVCSW NIVCSW EPOCH_US
  *
  * It exists because the peak memory that the kernel reports of a child begins with that of the process it was forked
  * from: asked of a large parent, even `true` seems to use 50 MB. This program is small enough not to matter.
@@ -178,9 +178,12 @@ int main(int argc, char **argv)
     while (wait4(child, &status, 0, &used) < 0)
         if (errno != EINTR)
             return 126;
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
     if (why == 0)
-        dprintf(report, "ended %d %lld %lld %lld %ld %ld %ld %ld %ld %ld %ld\n", status, now() - begin,
+        dprintf(report, "ended %d %lld %lld %lld %ld %ld %ld %ld %ld %ld %ld %lld\n", status, now() - begin,
                 microseconds(used.ru_utime), microseconds(used.ru_stime), used.ru_maxrss, used.ru_minflt, used.ru_majflt,
-                used.ru_inblock, used.ru_oublock, used.ru_nvcsw, used.ru_nivcsw);
+                used.ru_inblock, used.ru_oublock, used.ru_nvcsw, used.ru_nivcsw,
+                end.tv_sec * 1000000LL + end.tv_nsec / 1000);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -13,6 +13,8 @@ export interface CommandEnding {
   signal?: NodeJS.Signals;
   /** Undefined when even the launcher was killed. */
   usage?: Usage;
+  /** When, epoch microseconds. Undefined: only the launcher knows it. */
+  at?: number;
 }
 
 export interface RunningCommand {
@@ -96,12 +98,13 @@ function launched(
 
 /** The launcher's last line: see native/launch.c. */
 function launchersWord(words: string): CommandEnding {
-  const [status, wall, user, system, rss, minor, major, read, written, voluntary, involuntary] = words
+  const [status, wall, user, system, rss, minor, major, read, written, voluntary, involuntary, at] = words
     .split(' ')
     .map(Number);
   const signal = status! & 0x7f;
   return {
     ...(signal === 0 ? { exitCode: (status! >> 8) & 0xff } : { signal: signalName(signal) }),
+    at: at!,
     usage: {
       wall_seconds: wall! / 1e6,
       user_seconds: user! / 1e6,

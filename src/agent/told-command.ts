@@ -55,7 +55,11 @@ export function tellStart(
 }
 
 /** Tells how the job's first process ended. */
-export function tellEnd(records: Records, pid: number, { exitCode, signal, usage }: CommandEnding): void {
+export function tellEnd(
+  records: Records,
+  pid: number,
+  { exitCode, signal, usage, at = Date.now() * 1000 }: CommandEnding,
+): void {
   if (usage === undefined) return;
   const status = signal === undefined ? (exitCode ?? 0) << 8 : constants.signals[signal];
   const microseconds = (seconds: number): number => Math.round(seconds * 1e6);
@@ -69,7 +73,7 @@ export function tellEnd(records: Records, pid: number, { exitCode, signal, usage
     usage.involuntary_switches,
   ];
   const times = [microseconds(usage.user_seconds), microseconds(usage.system_seconds)];
-  append(records, [['W1', Date.now() * 1000, pid, '', status, ...times, ...counts]]);
+  append(records, [['W1', at, pid, '', status, ...times, ...counts]]);
 }
 
 /** What is no UTF-8 in the arguments that Node has read is whole in what the kernel keeps of them. */
