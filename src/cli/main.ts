@@ -11,6 +11,9 @@ if (process.env.TACHO_NODE_OPTIONS !== undefined) {
 // Agents look for it in what the kernel keeps of this process; what we start is not ours.
 delete process.env.TACHO_OWN;
 
+/** One of them is set in a scheduler's job. */
+const JOBS = ['SLURM_JOB_ID', 'PBS_JOBID', 'FLUX_JOB_ID'];
+
 if (process.argv[2] === '--isolated-sources') {
   // a release is one file: the process that reads what may hang starts here too
   void import('../agent/isolated-worker.ts').then(({ runWorker }) => runWorker());
@@ -19,11 +22,17 @@ if (process.argv[2] === '--isolated-sources') {
   void import('../hub/seal-worker.ts').then(({ runSealWorker }) => runSealWorker());
 } else void main(process.argv.slice(2));
 
+/** What works for the node, not in the job, though it may be told of one: prolog, epilog, services. */
+function isService([verb, ...rest]: readonly string[]): boolean {
+  return verb === 'job' || verb === 'hub' || (verb === 'agent' && !rest.includes('--recording'));
+}
+
 async function main(args: readonly string[]): Promise<void> {
   const { TACHO_RECORDING: recording } = process.env;
-  // an agent tells by itself what it costs; what some start is the user's
-  if (recording && args[0] !== 'agent')
-    noteAtExit(recording, process.env, !['run', 'notebook'].includes(args[0] ?? ''));
+  // what some start is the user's
+  const children = !['run', 'notebook'].includes(args[0] ?? '');
+  // an agent tells by itself what it costs
+  if (recording && args[0] !== 'agent') noteAtExit(recording, process.env, children);
   if (args.length === 1 && args[0] === '--version') {
     process.stdout.write(`${VERSION}\n`);
     return;
@@ -36,6 +45,10 @@ async function main(args: readonly string[]): Promise<void> {
   process.stderr.on('error', () => {});
   process.on('uncaughtException', (error) => void fail(error));
   try {
+    if (JOBS.some((name) => process.env[name]) && !isService(args)) {
+      const { noteToService } = await import('../jobs/active.ts');
+      noteToService(process.env, children);
+    }
     const { runProgram } = await import('./program.ts');
     await runProgram(args);
   } catch (error) {

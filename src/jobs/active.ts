@@ -222,6 +222,12 @@ export function needSpeakable(env: Environment, what: string, by = ' or a folder
   return need(findActive(env) ?? atService(env), env, what, by).recording;
 }
 
+/** What this process uses is Tacho's also for the agent of the node, whoever else records the job. */
+export function noteToService(env: Environment, children: boolean): void {
+  const service = atService(env);
+  if (service !== undefined) noteAtExit(service.recording, env, children);
+}
+
 function need(active: Active | undefined, env: Environment, what: string, by: string): Active {
   if (active !== undefined) {
     noteAtExit(active.recording, env);

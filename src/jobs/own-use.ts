@@ -12,13 +12,13 @@ const TICKS = 100;
 /** What this process had used before the launcher began, as that says; main.ts takes the variable away. */
 const BEFORE = usedBy(process.env.TACHO_OWN ?? '');
 
-let noted = false;
+const noted = new Set<string>();
 
 /** When this process ends, it notes what it used: it ran in the job, but is no part of it. `children`: they are Tacho's too. */
 export function noteAtExit(recording: string, env: Environment, children = true): void {
-  if (noted) return;
-  noted = true;
   const folder = path.resolve(recording);
+  if (noted.has(folder)) return;
+  noted.add(folder);
   process.on('exit', () => noteOwnUse(folder, env, children));
 }
 
