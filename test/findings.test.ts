@@ -167,6 +167,24 @@ test('memory near its limit is a danger, file cache is none', () => {
   assert.equal(finding(single({ memory: 62 }), 'memory-near-limit').severity, 'info');
 });
 
+test('memory near its limit by what Tacho itself took is no warning, and said', () => {
+  const lived = span(3600);
+  const tiny = (anon: number, own?: number): Finding => {
+    const spent =
+      own === undefined ? {} : { own_use: { c1: { commands: 1, cpu_seconds: 1, max_rss_bytes: own * GIB } } };
+    const counted = cgroup(lived, 1, 1.1 * GIB, { memory_anon_bytes: level(lived, anon * GIB) });
+    const facts = job(3600, { asked: { nodes: 1, cpus: 8, memory_bytes: GIB }, ...spent });
+    return finding(material(facts, [node('c1', agent('c1', lived), [counted])]), 'memory-near-limit');
+  };
+  assert.match(tiny(1).text, /^Memory reached 110 % of its limit on c1$/);
+  assert.equal(tiny(1, 0.01).severity, 'warning');
+  const { severity, text, evidence, advice } = tiny(1, 0.25);
+  assert.equal(severity, 'info');
+  assert.match(text, /110 % of its limit on c1, with what Tacho itself took$/);
+  assert.equal(evidence.at(-1)!.text, 'of it at most 256 MiB were Tacho’s own: its agent and its commands in the job');
+  assert.match(advice, /programs took about 768 MiB\./);
+});
+
 test('kills for want of memory are critical', () => {
   const killed = single({ more: { oom_kills: count(span(3600), 2) } });
   assert.equal(finding(killed, 'out-of-memory').text, 'Memory ran out: 2 processes killed on c1');

@@ -491,7 +491,7 @@ test('recordings that ended long ago are removed, what is live stays', async (t)
   const left = () => fs.readdirSync(folder).sort().join(' ');
   await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json.zst');
   const { state, reason } = readJob(path.join(archive, 'user=nobody/job=1'))!;
-  assert.deepEqual([state, reason], ['unknown', 'nothing more came to this hub; another hub may have the rest']);
+  assert.deepEqual([state, reason], ['unknown', 'neither the epilog nor the scheduler has said']);
   const before = Date.now() / 1000 - 7200;
   for (const job of ['1', '2']) {
     for (const name of fs.globSync('**', { cwd: path.join(archive, `user=nobody/job=${job}`) }))

@@ -30,6 +30,9 @@ function samples(recording: string, table: string): string[][] {
     .map((line) => line.split(','));
 }
 
+/** The folder of this machine in a recording of its own. */
+const HERE = `node=${os.hostname()}`;
+
 /** A command that goes on for as long as this file is there, at most as long as the test's folder. */
 function hold(cwd: string): { command: string[]; release: () => void } {
   const file = path.join(cwd, 'hold');
@@ -176,8 +179,7 @@ test('kill -9 of tacho run: the command goes on, and what was written is readabl
   const { command, release } = hold(cwd);
   const child = spawn(TACHO, ['run', '-i', '0.1s', '-o', 'rec', '--', ...command], { cwd, stdio: 'ignore' });
   const gone = new Promise((resolve) => child.once('close', resolve));
-  const node = `node=${spawnSync('hostname', { encoding: 'utf8' }).stdout.trim()}`;
-  await until('four samples', () => lineCount(path.join(cwd, 'rec', node, 'loadavg.csv')) > 4);
+  await until('four samples', () => lineCount(path.join(cwd, 'rec', HERE, 'loadavg.csv')) > 4);
   child.kill('SIGKILL');
   await gone;
   const written = samples(path.join(cwd, 'rec'), 'loadavg').length;
@@ -407,7 +409,7 @@ test('a recorder that was killed is said so at once, by report and list alike', 
     stdio: 'ignore',
   });
   const gone = once(child, 'exit');
-  const parts = path.join(cwd, 'r', `node=${os.hostname().split('.')[0]}`, 'loadavg.csv');
+  const parts = path.join(cwd, 'r', HERE, 'loadavg.csv');
   await until('some samples', () => lineCount(parts) > 3);
   child.kill('SIGKILL');
   await gone;
@@ -432,7 +434,7 @@ test('what processes have recorded after their recorder was killed goes into the
   const { command, release } = hold(cwd);
   const child = spawn(TACHO, ['run', '-o', 'r', '--interval', '0.2', '--', ...command], { cwd, stdio: 'ignore' });
   const gone = once(child, 'exit');
-  const node = path.join(cwd, 'r', `node=${os.hostname().split('.')[0]}`);
+  const node = path.join(cwd, 'r', HERE);
   await until('its processes record themselves', () => fs.existsSync(path.join(node, 'process_start.csv')));
   const records = path.dirname(jobOf(path.join(cwd, 'r')).process_records!.file);
   child.kill('SIGKILL');

@@ -58,7 +58,12 @@ const command = (name: string, line: string, more: Partial<CustomSource> = {}): 
   timeout: 30,
   ...more,
 });
-const module = (name: string, file: string): CustomSource => ({ name, module: file, format: 'prometheus', timeout: 1 });
+const module = (name: string, file: string, timeout = 30): CustomSource => ({
+  name,
+  module: file,
+  format: 'prometheus',
+  timeout,
+});
 const TABLE = `export const table = { columns: [{ name: 'value' }] };`;
 
 test('a command that prints Prometheus text, one that prints JSON, a module', async (t) => {
@@ -104,7 +109,7 @@ test('faulty sources are said in words, and the sound one goes on', async (t) =>
     module('throws', write('throws.ts', `${TABLE} export function read() { throw new Error('sensor gone'); }`)),
     module('shape', write('shape.ts', `${TABLE} export const read = () => ({ valeu: 1 });`)),
     module('type', write('type.ts', `${TABLE} export const read = () => [{ value: 'high' }];`)),
-    module('never', write('never.ts', `${TABLE} export const read = () => new Promise(() => {});`)),
+    module('never', write('never.ts', `${TABLE} export const read = () => new Promise(() => {});`), 1),
     module('empty', write('empty.ts', 'export {};')),
     module(
       'unit',

@@ -216,7 +216,8 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
         if (agentRecord(folder, node) !== undefined) say(`node ${node}`, 'its agent did not say its end');
       }
       const { user, system } = process.cpuUsage(before);
-      for (const node of ownNode) job.run_use = { node, cpu_seconds: (user + system) / 1e6 };
+      const max_rss_bytes = process.resourceUsage().maxRSS * 1024;
+      for (const node of ownNode) job.run_use = { node, cpu_seconds: (user + system) / 1e6, max_rss_bytes };
     },
   };
 }

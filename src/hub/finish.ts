@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
 import { nodeFolder, nodeName } from '../recording/node-folder.ts';
-import { NOTHING_MORE } from '../recording/silent-end.ts';
+import { NOBODY_SAYS, NOTHING_MORE } from '../recording/silent-end.ts';
 import type { Compressor } from './compress.ts';
 import type { FiledRecording, FiledStream, Filing } from './filing.ts';
 import { nodeFiles } from './node-files.ts';
@@ -122,7 +122,10 @@ export class Finisher {
         resting.push(stream);
       }
       await this.compressor.leave(recording.place);
-      complete(recording);
+      complete(
+        recording,
+        [...this.nodesOf(recording)].every((node) => this.isDone(recording, node)),
+      );
       filing.saveJob(recording);
       const folder = path.join(places.root, placeKey(recording.place));
       lane.sealing = startSealing(
@@ -164,13 +167,13 @@ export class Finisher {
   }
 }
 
-/** What job.json does not say yet about the end. */
-function complete(recording: FiledRecording): void {
+/** What job.json does not say yet about the end. `whole`: every node has said that it is done. */
+function complete(recording: FiledRecording, whole: boolean): void {
   const { job, kind } = recording;
   const end = job.end ?? (recording.ended > 0 ? recording.ended : undefined);
   const state = job.state === 'running' ? (kind === 'fleet' ? 'completed' : 'unknown') : job.state;
   if (end === job.end && state === job.state) return;
-  const why = state === 'unknown' ? { reason: job.reason ?? NOTHING_MORE } : {};
+  const why = state === 'unknown' ? { reason: job.reason ?? (whole ? NOBODY_SAYS : NOTHING_MORE) } : {};
   recording.job = { ...job, ...(end === undefined ? {} : { end }), state, ...why };
   recording.unsaved = true;
 }

@@ -1,4 +1,4 @@
-import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
+import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
 import { HIGHER, type Life, partMemoryOf, seenAlive } from './part-memory.ts';
 import { processPeak, processSeries } from './processes.ts';
 import { cgroupOf } from './usage.ts';
@@ -172,4 +172,11 @@ export function memoryOf(material: Material, node: NodeMaterial): MemoryUse | un
     return { bytes: truth.node_used_max, source: 'node' };
   }
   return undefined;
+}
+
+/** What Tacho itself took at most in the cgroup of the job. Undefined: nothing is known to have been there. */
+export function ownMemory({ job }: Material, { node, agent }: NodeMaterial): number | undefined {
+  const inside = agent?.scope.cgroup_with_agent === true ? agent.cost.max_rss_bytes : undefined;
+  const run = job.run_use?.node === node ? job.run_use.max_rss_bytes : undefined;
+  return sum([inside, run, job.own_use?.[node]?.max_rss_bytes]);
 }

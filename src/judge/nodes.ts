@@ -5,7 +5,7 @@ import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
 import { type EnergySource, energyOf } from './energy.ts';
 import type { GpuReport } from './gpus.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
-import { type MemorySource, memoryOf } from './memory-use.ts';
+import { type MemorySource, memoryOf, ownMemory } from './memory-use.ts';
 import { gpuMean } from './seen.ts';
 import { type CpuSource, cgroupOf, cpuOf } from './usage.ts';
 
@@ -43,6 +43,8 @@ export interface NodeReport {
   load_max?: number;
   memory_peak_bytes?: number;
   memory_source?: MemorySource;
+  /** Of that peak, at most so much was Tacho's own: its agent, and its commands in the job. */
+  memory_own_bytes?: number;
   memory_limit_bytes?: number;
   memory_limit_source?: AllocationSource;
   swap_peak_bytes?: number;
@@ -145,6 +147,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   const memory = memoryOf(material, node);
   set('memory_peak_bytes', memory?.bytes);
   set('memory_source', memory?.source);
+  if (memory?.source === 'cgroup') set('memory_own_bytes', ownMemory(material, node));
   const limit = memoryOn(material, node);
   set('memory_limit_bytes', limit?.value);
   set('memory_limit_source', limit?.source);

@@ -143,6 +143,7 @@ const node = z.strictObject({
   load_max: z.number().optional(),
   memory_peak_bytes: bytes.optional(),
   memory_source: memorySource.optional(),
+  memory_own_bytes: optional(bytes, 'Of the peak, at most so much was Tacho’s own: agent and commands in the job.'),
   memory_limit_bytes: bytes.optional(),
   memory_limit_source: allocationSource.optional(),
   swap_peak_bytes: bytes.optional(),

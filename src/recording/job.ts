@@ -107,7 +107,7 @@ export interface Job {
   /** By node. */
   own_use?: Record<string, OwnUse>;
   /** What `tacho run` used itself since agents recorded, where they are on several nodes, and the node on which it and the command ran. */
-  run_use?: { node: string; cpu_seconds: number };
+  run_use?: { node: string; cpu_seconds: number; max_rss_bytes?: number };
   redacted?: boolean;
   /** Where its processes record themselves on each node while it runs, and the perf events that they count. */
   process_records?: { file: string; events: readonly string[] };

@@ -5,6 +5,9 @@ import type { Recording } from './open.ts';
 /** Of a job whose nodes stopped to send: agents go to another hub when theirs is away. */
 export const NOTHING_MORE = 'nothing more came to this hub; another hub may have the rest';
 
+/** Of a job that was recorded to its end by every node. */
+export const NOBODY_SAYS = 'neither the epilog nor the scheduler has said';
+
 /** A job of which nobody says how it ended: that its agents are silent says that it did. Undefined: they are not. */
 export function silentEnd(recording: Pick<Recording, 'job' | 'nodes'>, now?: number): Job | undefined {
   const { job, nodes } = recording;

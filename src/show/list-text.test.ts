@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { Listed } from '../recording/list.ts';
 import { listText } from './list-text.ts';
 
-const START = Date.UTC(2026, 10, 15, 20, 49, 12) * 1000;
+// noon where the reader is: the same day in every time zone
+const START = new Date(2026, 10, 15, 12, 49, 12).getTime() * 1000;
 const listed = (more: Partial<Listed>): Listed => ({
   path: 'tacho-20261115-204912-4711',
   job: '20261115-204912-4711',
@@ -43,7 +44,7 @@ test('a terminal gets no line wider than it is, with the path whole', () => {
   }
   assert.match(
     listText([listed({})], 80),
-    /^user {2}began {13}ended {9}size {2}state {3}recording\nada {3}2026-11-15 \d\d:\d\d {2}COMPLETED {2}118 MiB {2}sealed {2}tacho-/,
+    /^user {2}began {13}ended {9}size {2}state {3}recording\nada {3}2026-11-15 12:49 {2}COMPLETED {2}118 MiB {2}sealed {2}tacho-/,
   );
   assert.match(
     listText([listed({ job: '4711', name: 'train', path: 'tacho-4711' })], 80),

@@ -27,13 +27,18 @@ async function serve(t: TestContext, answer: (socket: net.Socket, request: strin
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = new URL(`http://127.0.0.1:${(server.address() as net.AddressInfo).port}`);
-  const connection = new KeptConnection(url, { requestSeconds: 0.3, connectSeconds: 1 });
+  const opened: KeptConnection[] = [];
+  const connect = (requestSeconds: number): KeptConnection => {
+    opened.push(new KeptConnection(url, { requestSeconds, connectSeconds: 60 }));
+    return opened.at(-1)!;
+  };
   t.after(() => {
-    connection.close();
+    for (const connection of opened) connection.close();
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  return { url, connection, requests, connections: () => sockets.size };
+  // a machine with much to do is no server that does not answer
+  return { url, connection: connect(60), connect, requests, connections: () => sockets.size };
 }
 
 const next = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
@@ -87,7 +92,7 @@ test('a connection that was closed between requests, or that the answer closes, 
 });
 
 test('no answer on a new connection is a failure; so is half an answer', async (t) => {
-  const { connection, requests } = await serve(t, (socket, _, n) => {
+  const { connection, connect, requests } = await serve(t, (socket, _, n) => {
     if (n === 0) socket.destroy();
     else if (n === 1) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}');
     else if (n === 2) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}');
@@ -95,7 +100,7 @@ test('no answer on a new connection is a failure; so is half an answer', async (
   });
   await assert.rejects(connection.post('/', BODY), /closed the connection without an answer|reset|ECONNRESET/);
   await assert.rejects(connection.post('/', BODY), /closed the connection without an answer/);
-  await assert.rejects(connection.post('/', BODY), /no answer within 0.3 s/);
+  await assert.rejects(connect(2).post('/', BODY), /no answer within 2 s/);
   await assert.rejects(connection.post('/', BODY), /no HTTP server/);
   assert.equal(requests.length, 4);
 });
@@ -111,7 +116,7 @@ test('answers without end are cut off, and what nobody asked for is no answer to
   });
   assert.equal((await connection.post('/', BODY)).text, '{}');
   assert.equal((await connection.post('/', BODY)).text, '{}');
-  await assert.rejects(connection.post('/', BODY), /too long|no answer within/);
+  await assert.rejects(connection.post('/', BODY), /too long/);
 });
 
 test('a large body arrives whole', async (t) => {

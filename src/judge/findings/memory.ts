@@ -15,6 +15,9 @@ export const WORTH_SAVING_BYTES = 2 * 2 ** 30;
 /** Above this a slightly larger input ends the job. */
 export const NEAR_LIMIT = 0.9;
 
+/** Less than this share of the limit explains nothing. */
+const WORTH_NAMING = 0.02;
+
 /** Margin of the memory that is proposed over the highest use. */
 export const MARGIN = 1.2;
 
@@ -124,13 +127,17 @@ export const memoryNearLimit: Check = {
     // page cache fills what is free and is given back when it is needed
     const anon = facts.summary.memory_peak_node === fullest.node ? facts.summary.memory?.cgroup_anon_max : undefined;
     const cache = anon !== undefined && anon < fullest.memory_limit_bytes! * NEAR_LIMIT;
+    // programs need what is left without Tacho: with a small limit that matters
+    const own = fullest.memory_own_bytes ?? 0;
+    const theirs = Math.min(used, anon ?? used) - own;
+    const byTacho = !cache && own > 0 && theirs < fullest.memory_limit_bytes! * NEAR_LIMIT;
     const more = roundedUp(fullest.memory_peak_bytes! * MARGIN);
     const exact = fullest.memory_source === 'cgroup' || fullest.memory_source === 'node';
     return [
       {
         id: 'memory-near-limit',
-        severity: cache ? 'info' : 'warning',
-        text: `Memory reached ${exact ? '' : 'at least '}${percent(used / fullest.memory_limit_bytes!)} of its limit on ${listed(sure.map((n) => n.node))}${cache ? ', much of it file cache' : ''}`,
+        severity: cache || byTacho ? 'info' : 'warning',
+        text: `Memory reached ${exact ? '' : 'at least '}${percent(used / fullest.memory_limit_bytes!)} of its limit on ${listed(sure.map((n) => n.node))}${cache ? ', much of it file cache' : byTacho ? ', with what Tacho itself took' : ''}`,
         evidence: [
           ...sure.slice(0, 8).map((n) => ({
             text: `${n.node}: ${formatBytes(least(facts, n))} of ${formatBytes(n.memory_limit_bytes!)} (${n.memory_source === 'processes' ? 'largest process' : words(n)})`,
@@ -149,12 +156,24 @@ export const memoryNearLimit: Check = {
                   value: anon,
                 },
               ]),
+          ...(own < fullest.memory_limit_bytes! * WORTH_NAMING
+            ? []
+            : [
+                {
+                  text: `of it at most ${formatBytes(own)} were Tacho’s own: its agent and its commands in the job`,
+                  from: 'agent.rss_bytes',
+                  node: fullest.node,
+                  value: own,
+                },
+              ]),
         ],
         advice: cache
           ? 'No danger by itself: the kernel gives file cache back when programs need memory.'
-          : fullest.memory_limit_source === 'machine'
-            ? 'Run on a machine with more memory, or on more nodes.'
-            : `Ask for more, e.g. ${memoryRequest(facts, more)}, or use more nodes.`,
+          : byTacho
+            ? `The job’s programs took about ${formatBytes(Math.max(0, theirs))}. Tacho needs some 100 MiB in the job’s cgroup: leave it that much above what they need.`
+            : fullest.memory_limit_source === 'machine'
+              ? 'Run on a machine with more memory, or on more nodes.'
+              : `Ask for more, e.g. ${memoryRequest(facts, more)}, or use more nodes.`,
         confidence: fullest.memory_source === 'cgroup' ? 'high' : 'medium',
         confidence_reason: sureBecause(fullest),
       },
