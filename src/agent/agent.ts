@@ -224,6 +224,8 @@ export class Agent {
       this.record.missed_ticks += Math.floor(late / this.interval);
     }
     this.sample(now, late, false);
+    // those that were due while this one was taken do not happen
+    this.record.missed_ticks += Math.floor(this.clock.now() / this.interval) - Math.floor(now / this.interval);
   }
 
   private sample(time: number, late: number, all: boolean): void {
