@@ -28,6 +28,21 @@ test('what somebody recorded does not reach the terminal raw', async () => {
   }
 });
 
+test('what is left out is told in lines that fit, its path whole', async (t) => {
+  const cwd = temporaryFolder(t);
+  await makeRecording({ seconds: 5, folder: path.join(cwd, 'sound') });
+  const newer = 'a-recording-of-a-newer-version-in-a-folder-with-a-long-name';
+  fs.mkdirSync(path.join(cwd, newer));
+  fs.writeFileSync(path.join(cwd, newer, 'job.json'), '{"format": 99}');
+  for (const verb of ['verify', 'report']) {
+    const { err } = tacho([verb, '.'], { cwd, env: { ...process.env, COLUMNS: '80' } });
+    const lines = err.trimEnd().split('\n');
+    assert.deepEqual(lines.slice(0, 2), ['tacho: left out:', `       ${newer}/job.json was`]);
+    for (const line of lines.slice(2)) assert.match(line, /^ {7}\S.{1,72}$/);
+    assert.match(err, /newer Tacho .*update\s+Tacho on this machine\n$/s);
+  }
+});
+
 const needsScript = spawnSync('script', ['--version']).error !== undefined && 'needs script(1)';
 
 test('tables fit the terminal, use its width, and are whole in a pipe', { skip: needsScript }, async (t) => {
