@@ -135,6 +135,31 @@ test('the first process is told by tacho run when it was killed or says nothing 
   assert.doesNotMatch(text, /recorded to the end/);
 });
 
+test('a program that says nothing is told by what executed it, also as the first process of the job', { skip }, (t) => {
+  const cwd = temporaryFolder(t);
+  const made = spawnSync('cc', ['-static', '-x', 'c', '-o', path.join(cwd, 'mute'), '-'], {
+    input: 'int main(void) { return 4; }',
+  });
+  if (made.status !== 0) return t.skip('needs a static C library');
+  const commands = [
+    ['sh', '-c', 'TACHO_TAGS=op:q exec ./mute a'],
+    ['env', 'TACHO_TAGS=op:q', './mute', 'a'],
+  ];
+  for (const command of commands) {
+    const recording = command[0]!;
+    assert.equal(tacho(['run', '--no-report', '-o', recording, '--', ...command], { cwd }).code, 4);
+    const all = JSON.parse(tacho(['processes', recording, '--sort', 'start', '--format', 'json'], { cwd }).out);
+    assert.deepEqual(
+      all.map((row: Record<string, string>) => [row.exename, row.source, row.tags ?? '']),
+      [
+        [command[0], 'record', ''],
+        ['mute', 'parent', 'op:q'],
+      ],
+    );
+    assert.deepEqual([all[1].args, all[1].exitcode], ['a', 4]);
+  }
+});
+
 test('what a silent program starts in silence is counted once, seen or not', { skip }, async (t) => {
   const cwd = temporaryFolder(t);
   const made = spawnSync('cc', ['-static', '-x', 'c', '-o', path.join(cwd, 'mute'), '-'], {

@@ -113,8 +113,8 @@ export function recordLines(
 
   function told(pid: string, start: number): void {
     const before = known.living.get(pid);
-    // of a child that was spawned its parent tells only afterwards: it may have spoken, and even ended, before
-    if ((before !== undefined && !before.told && before.start >= start) || known.endedSince(pid, start)) {
+    // of a child that was spawned its parent tells only afterwards: it may have spoken, become another program or ended before
+    if ((before !== undefined && before.start >= start) || known.endedSince(pid, start)) {
       texts.forget(`${pid}:${word(3)}`);
       return;
     }

@@ -211,6 +211,18 @@ test('who spawns tells afterwards: a program that has spoken, or ended, is not t
   assert.deepEqual(read([spawned, waitedLine(9)]).starts, ['10 told']);
 });
 
+test('who spawns tells afterwards: what the program has become since is not told again', () => {
+  const became = [startLine(), endLine({ ended: 'exec' }), told({ args: 'silent\\0' })];
+  const spawned = startLine({ began: 'spawn', start: 90, ppid: 7, args: 'first\\0' });
+  for (let place = 0; place <= became.length; place++) {
+    const { starts, ends, frames } = read([...became.toSpliced(place, 0, spawned), waitedLine(0)]);
+    assert.deepEqual(starts, ['10 exec', '10 told'], `at ${place}`);
+    assert.deepEqual(ends, ['10 exec', '10 exit']);
+    const args = frames.slice(0, 2).map((frame) => frame.texts[frame.textWidth + frame.text('args')]);
+    assert.deepEqual(args, ['silent', 'silent']);
+  }
+});
+
 test('a killed process has its end from its parent; one that has ended has nothing to add', () => {
   const killed = read([startLine(), waitedLine(9)]);
   assert.deepEqual([killed.starts, killed.ends], [['10 exec'], ['10 signal']]);
