@@ -517,7 +517,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
       const until = async (words: string): Promise<void> => {
         for (let tries = 0; !text.includes(words); tries++) {
-          assert.ok(tries < 600 && child.exitCode === null, `waited for "${words}" in:\n${text}`);
+          assert.ok(tries < 2400 && child.exitCode === null, `waited for "${words}" in:\n${text}`);
           await sleep(50);
         }
       };
@@ -554,7 +554,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
       const until = async (words: string): Promise<void> => {
         for (let tries = 0; !text.includes(words); tries++) {
-          assert.ok(tries < 600 && child.exitCode === null, `waited for "${words}" in:\n${text}`);
+          assert.ok(tries < 2400 && child.exitCode === null, `waited for "${words}" in:\n${text}`);
           await sleep(50);
         }
       };

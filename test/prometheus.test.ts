@@ -129,7 +129,8 @@ test('a real Prometheus, configured as docs/prometheus.md says, has the labels t
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${names}`).catch(() => undefined);
     if (answer?.ok !== true) continue;
     const { data } = (await answer.json()) as { data: { result: { metric: Record<string, string> }[] } };
-    found = data.result.map(({ metric }) => metric);
+    // in no order that it promises
+    found = data.result.map(({ metric }) => metric).sort((a, b) => (a.__name__! < b.__name__! ? -1 : 1));
   }
   assert.deepEqual(found, [
     { __name__: 'tacho_disk_read_bytes_total', instance: target, node: 'c1', disk: 'sda' },

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import * as os from 'node:os';
 import { after, before, test } from 'node:test';
 import { openCredentials, openGatekeeper } from '../src/trust/gatekeeper.ts';
 import { Refused } from '../src/trust/identity.ts';
@@ -15,6 +14,8 @@ after(async () => {
   if (skip === false) await munge.stop();
 });
 
+/** Every machine knows itself by this name, whatever it is called. */
+const HERE = 'localhost';
 const named = (uid: number): Promise<string> => Promise.resolve(uid === 65534 ? 'nobody' : `uid${uid}`);
 /** A credential made by another program, for another user, or with other words. */
 const made = (uid: number, text: string): string => {
@@ -29,11 +30,10 @@ test('MUNGE: the agent of this node proves that it is, once', { skip }, async ()
   const options = { method: 'munge', mungeSocket: munge.socket } as const;
   const gate = await openGatekeeper(options, named);
   const { authorization } = await openCredentials(options);
-  const node = os.hostname();
-  const credential = (await authorization(node))!;
-  assert.deepEqual(await gate.identify(credential, node, '127.0.0.1'), { kind: 'node', nodes: [node] });
+  const credential = (await authorization(HERE))!;
+  assert.deepEqual(await gate.identify(credential, HERE, '127.0.0.1'), { kind: 'node', nodes: [HERE] });
   // a credential that somebody overheard is worth nothing
-  await assert.rejects(gate.identify(credential, node, '127.0.0.1'), /does not vouch for it: Replayed credential/);
+  await assert.rejects(gate.identify(credential, HERE, '127.0.0.1'), /does not vouch for it: Replayed credential/);
 });
 
 test('MUNGE: no agent speaks for another node, and no user for a node', { skip }, async () => {
@@ -45,10 +45,10 @@ test('MUNGE: no agent speaks for another node, and no user for a node', { skip }
     /tacho-c9.invalid is (neither|not) at/,
   );
   await assert.rejects(gate.identify(await authorization('c1'), 'c2', '127.0.0.1'), /the credential is for node "c1"/);
-  const user = await gate.identify(made(65534, `tacho-hub 1\n${os.hostname()}`), os.hostname(), '127.0.0.1');
+  const user = await gate.identify(made(65534, `tacho-hub 1\n${HERE}`), HERE, '127.0.0.1');
   assert.deepEqual(user, { kind: 'user', user: 'nobody', uid: 65534 });
   const allowed = await openGatekeeper({ ...options, agentUids: [65534] }, named);
-  const agent = await allowed.identify(made(65534, `tacho-hub 1\n${os.hostname()}`), os.hostname(), '127.0.0.1');
+  const agent = await allowed.identify(made(65534, `tacho-hub 1\n${HERE}`), HERE, '127.0.0.1');
   assert.equal(agent.kind, 'node');
 });
 
