@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { gather } from '../src/judge/gather.ts';
 import { report } from '../src/judge/report.ts';
 import { reportSchema } from '../src/judge/report-schema.ts';
+import { listRecordings } from '../src/recording/list.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
 import { sealRecording } from '../src/recording/seal.ts';
@@ -242,4 +243,24 @@ test('a column that cannot be read leaves the others, and an export says so', as
   assert.equal(out.split('\n').length, 63);
   assert.match(err, /load5 cannot be read, the other columns can/);
   assert.match(err, /the export lacks .*loadavg\.parquet/);
+});
+
+test('a stray folder counts neither as a node nor as one that still records, and is told once', async () => {
+  const folder = await recorded(true);
+  const before = card(folder);
+  fs.mkdirSync(path.join(folder, 'node=zz'));
+  fs.writeFileSync(path.join(folder, 'node=zz', 'cpu.csv'), 'a,b\n');
+  const { unmeasured, ...rest } = card(folder);
+  const told = { what: 'node=zz', why: 'no node of this job: left out' };
+  assert.deepEqual(unmeasured, [told, ...before.unmeasured]);
+  const { unmeasured: _, ...same } = before;
+  assert.deepEqual(rest, same);
+  const action = 'left out';
+  assert.deepEqual(verifyRecording(folder), [
+    { file: 'node=zz', what: 'is no node of this job', outcome: 'note', action },
+  ]);
+  assert.deepEqual(
+    listRecordings([folder]).map(({ nodes, state }) => [nodes, state]),
+    [[1, 'sealed']],
+  );
 });

@@ -176,6 +176,7 @@ function* collect(
   if (damage.length > 0) material.damage = damage;
   if (recording.troubles.length > 0) material.troubles = recording.troubles;
   if (unread.length > 0) material.unread = unread;
+  if (recording.strays !== undefined) material.strays = recording.strays;
   return material;
 }
 

@@ -72,6 +72,8 @@ export interface Material {
   phaseTables?: readonly (readonly NodeMaterial[] | undefined)[];
   /** All processes, when they recorded themselves and the whole job is looked at. */
   processes?: ProcessSet;
+  /** Folders of the recording that are no node's of this job. */
+  strays?: readonly string[];
   /** What was left out where this comes from. */
   leftOut?: readonly { what: string; why: string; hint?: string }[];
   /** Now, in epoch microseconds: how old the newest sample of a running job is. */

@@ -51,6 +51,7 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
       nodes: shared.map(({ node }) => node),
     });
   }
+  for (const what of material.strays ?? []) found.set(what, { what, why: 'no node of this job: left out' });
   for (const check of checks) {
     if (check.outcome !== 'unmeasurable') continue;
     const hint = check.hint === undefined ? {} : { hint: check.hint };

@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { jobOf, makeRecording, temporary } from '../../test/make-recording.ts';
 import { Fault } from '../base/fault.ts';
+import type { Job } from './job.ts';
 import { byName, findRecordings, openRecording, recordingFolders } from './open.ts';
 
 const fault = (message: RegExp, hint: RegExp) => (error: unknown) => {
@@ -50,6 +51,31 @@ test('without job.json the nodes are still there, and that it is missing is said
   assert.equal(recording.job.state, 'unknown');
   assert.equal(recording.job.interval_seconds, 1);
   assert.deepEqual(recording.troubles, [`cannot read ${folder}/job.json: no such file or folder`]);
+});
+
+test('a folder called like a node is none of a job that is over and names its nodes, unless somebody recorded there', async () => {
+  const folder = await makeRecording({ seconds: 2 });
+  const stray = path.join(folder, 'node=zz');
+  fs.mkdirSync(stray);
+  fs.writeFileSync(path.join(stray, 'cpu.csv'), 'a,b\n');
+  const found = (): unknown => {
+    const { nodes, strays } = openRecording(folder);
+    return [nodes.map(({ name }) => name).join(' '), strays];
+  };
+  assert.deepEqual(found(), ['c1', ['node=zz']]);
+  for (const sign of ['agent.json', 'received.json.zst', 'tables.json.zst']) {
+    fs.writeFileSync(path.join(stray, sign), '');
+    assert.deepEqual(found(), ['c1 zz', undefined], sign);
+    fs.rmSync(path.join(stray, sign));
+  }
+  const job = (changes: Partial<Job>): void =>
+    fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify({ ...jobOf(), ...changes }));
+  for (const other of [{ nodes: ['c1', 'zz'] }, { nodes: [] }, { taken_nodes: { zz: 1 } }, { end: undefined }]) {
+    job(other);
+    assert.deepEqual(found(), ['c1 zz', undefined], JSON.stringify(other));
+  }
+  fs.rmSync(path.join(folder, 'job.json'));
+  assert.deepEqual(found(), ['c1 zz', undefined]);
 });
 
 test('a damaged agent.json is said, and the node opens without it', async () => {

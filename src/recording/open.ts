@@ -38,6 +38,8 @@ export interface Recording {
   nodes: NodeRecording[];
   /** What could not be read of job.json and agent.json, in words. */
   troubles: string[];
+  /** Folders that are called like a node's, and are none of this job. */
+  strays?: string[];
 }
 
 /** Opens one recording. */
@@ -61,8 +63,22 @@ export function openRecording(folder: string): Recording {
     if (found !== undefined) nodes.push(found);
   }
   nodes.sort((a, b) => byName(a.name, b.name));
-  const job = readRecord<Job>(path.join(folder, 'job.json'), JOB_NEEDS, troubles) ?? unknownJob(folder, nodes);
-  return { path: folder, job, nodes, troubles };
+  const job = readRecord<Job>(path.join(folder, 'job.json'), JOB_NEEDS, troubles);
+  if (job === undefined) return { path: folder, job: unknownJob(folder, nodes), nodes, troubles };
+  const strays = nodes.filter((node) => isStray(node, job));
+  if (strays.length === 0) return { path: folder, job, nodes, troubles };
+  const own = nodes.filter((node) => !strays.includes(node));
+  return { path: folder, job, nodes: own, troubles, strays: strays.map((node) => path.basename(node.folder)) };
+}
+
+/** What an agent, a hub or seal leaves in the folder of a node. */
+const SIGNS = ['agent.json', 'received.json', 'received.json.zst', '.hubs', TABLES_FILE];
+
+/** A folder where nobody recorded, on no node of a job that is over: while it runs, a node may be new. */
+function isStray({ name, folder, agent }: NodeRecording, job: Job): boolean {
+  if (agent !== undefined || job.end === undefined || job.nodes.length === 0) return false;
+  if (job.nodes.includes(name) || job.taken_nodes?.[name] !== undefined) return false;
+  return !SIGNS.some((sign) => fs.existsSync(path.join(folder, sign)));
 }
 
 /** The job of a recording, without a look at its nodes; undefined when job.json is missing or damaged. */

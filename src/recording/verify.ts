@@ -52,6 +52,8 @@ export function verifyRecording(folder: string, options: VerifyOptions = {}): Ch
     fs.readdirSync(folder),
     /^(job\.json(\.reserve)?|tables\.json\.zst|node=.+|.+\.log|.+\.torn)$/,
   );
+  for (const stray of recording.strays ?? [])
+    verifier.add(path.join(folder, stray), 'is no node of this job', 'note', 'left out');
   for (const node of recording.nodes) verifier.node(node);
   return verifier.checks;
 }
