@@ -209,12 +209,19 @@ void make_identity(char *scratch, size_t size)
     *made.at = '\0';
 }
 
-/* Tacho's own script, run by a job: it is not one of the job's processes. Only what has its name is looked into. */
-bool is_launcher(char *scratch, size_t size)
+/* Tacho's own scripts, run in a job, are none of its processes. Only what has such a name is looked into. */
+bool is_own_script(char *scratch, size_t size)
 {
+    static const struct {
+        const char *name, *begins;
+    } scripts[] = { { "tacho", "#!/bin/sh\n# Starts Tacho " },
+                    { "tacho-task-prolog.sh", "#!/bin/sh\n# Tacho's TaskProlog for Slurm: " } };
     const char *executed = (const char *)getauxval(AT_EXECFN);
-    if (executed == NULL || strcmp(last_part(executed), "tacho") != 0)
-        return false;
-    read_file(executed, scratch, size);
-    return strncmp(scratch, "#!/bin/sh\n# Starts Tacho ", 25) == 0;
+    for (size_t i = 0; executed != NULL && i < sizeof scripts / sizeof scripts[0]; i++) {
+        if (strcmp(last_part(executed), scripts[i].name) != 0)
+            continue;
+        read_file(executed, scratch, size);
+        return strncmp(scratch, scripts[i].begins, strlen(scripts[i].begins)) == 0;
+    }
+    return false;
 }

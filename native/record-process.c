@@ -204,7 +204,7 @@ void begin_recording(void)
         return;
     begun = true;
     bool wanted = use_files(getenv("TACHO_RECORD")) && !turned_off(environ);
-    if (wanted && is_launcher(scratch, sizeof scratch)) {
+    if (wanted && is_own_script(scratch, sizeof scratch)) {
         /* who started it may have told of it */
         take_back(kernel_pid(), "own");
         wanted = false;

@@ -159,7 +159,7 @@ void add_events(struct text *text, const int64_t *values);
 extern char identity[];
 void remember_arguments(int count, char **arguments);
 void make_identity(char *scratch, size_t size);
-bool is_launcher(char *scratch, size_t size);
+bool is_own_script(char *scratch, size_t size);
 
 /* record-process.c */
 void begin_recording(void);

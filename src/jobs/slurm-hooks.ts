@@ -51,5 +51,6 @@ Slurm makes such.
 
 To have every process and thread of jobs recorded too, as tacho env does in a
 script: tacho slurm hooks --task-prolog > /etc/slurm/tacho-task-prolog.sh, and
-TaskProlog=/etc/slurm/tacho-task-prolog.sh in slurm.conf.
+TaskProlog=/etc/slurm/tacho-task-prolog.sh in slurm.conf. By that name Tacho
+knows that it is no process of the job.
 `;

@@ -234,6 +234,23 @@ test("Tacho's own processes in a job are not the job's, what they start is", (t)
   watch.close();
 });
 
+test("Tacho's task prolog is not the job's, nor what it waits with, and the task after it is", (t) => {
+  const job = { SLURM_JOB_ID: '17', SLURM_SCRIPT_CONTEXT: 'prolog_task' };
+  const m = machine(t, [
+    { pid: 1, parent: 0 },
+    { pid: 100, name: 'tacho-task-prol', command: ['/bin/sh', '/etc/slurm/tacho-task-prolog.sh'], environment: job },
+    { pid: 101, parent: 100, name: 'sleep', environment: { ...job, TACHO_OWN: '1' } },
+    { pid: 102, name: 'my-task-prolog', command: ['/bin/sh', 'my-task-prolog'], environment: job },
+  ]);
+  m.write('/proc/100/comm', 'tacho-task-prol\n');
+  m.write('/proc/102/comm', 'my-task-prolog\n');
+  const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
+  assert.deepEqual(pids(watch), [102]);
+  change(m, 103, [{ pid: 103, environment: job }], [100, 101]);
+  assert.deepEqual(pids(watch), [102, 103]);
+  watch.close();
+});
+
 test("in a tree, commands of Tacho are not the job's, but what they run is", (t) => {
   const m = machine(t, [
     { pid: 100 },

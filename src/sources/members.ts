@@ -38,8 +38,10 @@ const YOUNG_MS = 5000;
 const SCRIPT_MS = 500;
 /** A copy that has used so many clock ticks does something itself. */
 const WORKED = 2;
+/** What the kernel calls tacho-task-prolog.sh, which Slurm runs before each task (packaging/slurm). */
+const TASK_PROLOG = 'tacho-task-prol';
 /** What the kernel calls Tacho when nothing else is left of it. */
-const NAMES: readonly (string | undefined)[] = ['tacho', 'node', 'MainThread'];
+const NAMES: readonly (string | undefined)[] = ['tacho', TASK_PROLOG, 'node', 'MainThread'];
 /** Members that lead or led a session or a process group; of very many the oldest are let go. */
 const LEADERS_KEPT = 4096;
 
@@ -101,7 +103,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
 
   /** The script that starts Tacho is a shell at first. */
   function settle(entry: Known): void {
-    const own = isOwn(host, entry.pid) || isLauncher(host, entry.pid);
+    const own = isOwn(host, entry.pid) || isOwnScript(host, entry.pid);
     if (own || now - entry.since > SCRIPT_MS) unsettled.delete(entry);
     if (own) leave(entry);
   }
@@ -169,7 +171,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       return;
     }
     // `tacho start` in a job script is in the job, but is not what the user ran; what it starts is told by itself
-    entry.passes = pid !== root && (isOwn(host, pid) || isLauncher(host, pid) || isStepDaemon(host, pid));
+    entry.passes = pid !== root && (isOwn(host, pid) || isOwnScript(host, pid) || isStepDaemon(host, pid));
     if (entry.passes) return;
     entry.between = pid !== root && isBetween(entry);
     if (entry.between) {
@@ -282,7 +284,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
       if (pid === root && isCopy(entry)) return 'between';
       const wordless = hasNoWords(host, pid);
       if (wordless && look(pid) && stat.state !== ENDED) return 'between';
-      if (!(wordless ? endedAsOwn(entry) : isOwn(host, pid) || isLauncher(host, pid))) return 'job';
+      if (!(wordless ? endedAsOwn(entry) : isOwn(host, pid) || isOwnScript(host, pid))) return 'job';
       leave(entry);
       return 'own';
     },
@@ -307,9 +309,11 @@ const isSameJob = (has: string, wanted: string): boolean => has === wanted || ha
 const hasNoWords = (host: Host, pid: number): boolean =>
   host.text(`/proc/${pid}/cmdline`) === '' && !host.text(`/proc/${pid}/environ`);
 
-/** The script that starts Tacho, before it has said so. */
-function isLauncher(host: Host, pid: number): boolean {
-  if (host.text(`/proc/${pid}/comm`) !== 'tacho') return false;
+/** The script that starts Tacho, before it has said so; its task prolog, which never does. */
+function isOwnScript(host: Host, pid: number): boolean {
+  const name = host.text(`/proc/${pid}/comm`);
+  if (name === TASK_PROLOG) return true;
+  if (name !== 'tacho') return false;
   const script = host.text(`/proc/${pid}/cmdline`)?.split('\0')[1];
   if (script === undefined) return false;
   try {

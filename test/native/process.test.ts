@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
+import { hooks } from '../../src/jobs/slurm-hooks.ts';
 import { build, type Recorded, recorded, rowsOf, skip, workshop } from './recorded.ts';
 
 let folder: string;
@@ -299,6 +300,28 @@ test('TACHO_RECORD_OFF leaves out what follows, and Tacho is not part of a job',
       shell,
     );
     assert.deepEqual([found.starts.length, found.ends.length], [3, 3], shell);
+  }
+});
+
+test("Tacho's task prolog is no process of a job, nor is what it starts; another with its name is", { skip }, () => {
+  // it finds no place for the job: it waits some milliseconds for one
+  const [jobs, place] = ['jobs', 'records'].map((name) => path.join(folder, 'prolog', name));
+  for (const each of [jobs!, place!]) fs.mkdirSync(each, { recursive: true });
+  const prolog = path.join(folder, 'prolog', 'tacho-task-prolog.sh');
+  const user = {
+    SLURM_JOB_ID: '5',
+    SLURM_SCRIPT_CONTEXT: 'prolog_task',
+    TACHO_SERVICE_JOBS: jobs,
+    TACHO_TAGS: 'op:one',
+  };
+  for (const shell of ['dash', 'bash']) {
+    fs.writeFileSync(prolog, hooks()['task-prolog'], { mode: 0o755 });
+    const found = recorded([shell, '-c', `${prolog}; /bin/true a; :`], user);
+    assert.equal(found.out, `export TACHO_SERVICE_JOBS=${jobs}\n`);
+    assert.deepEqual([found.ends.map((row) => row.args).slice(0, -1), found.starts.length], [['a'], 2], shell);
+    fs.writeFileSync(prolog, '#!/bin/sh\n/bin/true b; :\n');
+    const another = recorded([shell, '-c', `${prolog}; /bin/true a; :`], user);
+    assert.deepEqual(another.ends.map((row) => row.args).slice(0, -1), ['b', prolog, 'a'], shell);
   }
 });
 
