@@ -5,6 +5,7 @@
  * to treat descriptors. Tests run it with libtacho-record.so and look at what was recorded.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -350,6 +351,34 @@ static void *work_and_leave(void *milliseconds)
     burn((long)milliseconds);
     pthread_exit(NULL);
 }
+/* Waits until so many threads are left, those that have ended and only wait for the others not counted. */
+static void wait_for_threads(int left)
+{
+    int alive;
+    do {
+        DIR *tasks = opendir("/proc/self/task");
+        struct dirent *task;
+        usleep(1000);
+        for (alive = 0; (task = readdir(tasks)) != NULL;) {
+            char name[300], text[100] = "", state = 'Z';
+            snprintf(name, sizeof name, "/proc/self/task/%s/stat", task->d_name);
+            FILE *stat = task->d_name[0] == '.' ? NULL : fopen(name, "r");
+            if (stat == NULL)
+                continue;
+            if (fgets(text, sizeof text, stat) != NULL && strrchr(text, ')') != NULL)
+                state = strrchr(text, ')')[2];
+            alive += state != 'Z';
+            fclose(stat);
+        }
+        closedir(tasks);
+    } while (alive > left);
+}
+static void *work_alone(void *milliseconds)
+{
+    wait_for_threads(1);
+    burn((long)milliseconds);
+    return NULL;
+}
 static void *sleep_on(void *unused)
 {
     for (;;)
@@ -427,14 +456,19 @@ static int case_detached(void)
     pthread_t thread;
     pthread_create(&thread, NULL, work, (void *)20);
     pthread_detach(thread);
-    usleep(200000);
+    wait_for_threads(1);
     return 0;
 }
 static int case_first_leaves(void)
 {
     pthread_t thread;
-    pthread_create(&thread, NULL, work, (void *)30);
+    pthread_create(&thread, NULL, work_alone, (void *)30);
     pthread_exit(NULL);
+}
+static int case_alone(void)
+{
+    wait_for_threads(1);
+    return 0;
 }
 static int case_thread_execs(void)
 {
@@ -533,7 +567,7 @@ static const struct {
     { "exec_missing", case_exec_missing }, { "exec_text", case_exec_text }, { "errno", case_errno },
     { "c11_thread", case_c11_thread }, { "threads", case_threads }, { "many_threads", case_many_threads },
     { "cancel", case_cancel },
-    { "running", case_running }, { "detached", case_detached }, { "first_leaves", case_first_leaves },
+    { "running", case_running }, { "alone", case_alone }, { "detached", case_detached }, { "first_leaves", case_first_leaves },
     { "thread_execs", case_thread_execs }, { "thread_exits", case_thread_exits }, { "small_stack", case_small_stack },
     { "thread_forks", case_thread_forks }, { "reuse_descriptors", case_reuse_descriptors },
     { "first_descriptor", case_first_descriptor }, { "file_limit", case_file_limit },

@@ -34,7 +34,7 @@ test('each thread says what it used alone; the process has the sum', { skip }, (
   assert.equal(first!.thread_start, Number(end!.start));
   others.forEach((row, i) => {
     const asked = 20_000 * (i + 1);
-    assert.ok(cpu(row) >= asked && cpu(row) < asked + 15_000, `${cpu(row)} µs of ${asked}`);
+    assert.ok(cpu(row) >= asked, `${cpu(row)} µs of ${asked}`);
     assert.equal(row.ended, 'end');
     assert.equal(row.pid, end!.pid);
     assert.equal(row.start, end!.start);
@@ -42,6 +42,8 @@ test('each thread says what it used alone; the process has the sum', { skip }, (
     assert.ok(row.rdtsc_duration > 0 && row.rdtsc_duration < end!.rdtsc_duration);
   });
   assert.equal(new Set(threads.map((row) => row.tid)).size, 5);
+  const all = threads.reduce((total, row) => total + cpu(row), 0);
+  assert.ok(Math.abs(all - cpu(end!)) < 15_000, `${all} µs of ${cpu(end!)}: none has what another used`);
   assert.ok(Math.abs(sum(threads, 'time_oncpu') - end!.time_oncpu) < 5e6);
   assert.equal(sum(threads, 'timeslices'), end!.timeslices);
   assert.equal(sum(threads, 'time_waiting'), end!.time_waiting);
@@ -96,7 +98,10 @@ test('threads that still run when their process ends are told then', { skip }, (
   assert.equal(other!.ended, 'exit');
   assert.ok(other!.thread_start > Number(end!.start));
   assert.ok(cpu(first!) >= 60_000);
-  assert.ok(Math.abs(cpu(end!) - cpu(first!) - cpu(other!)) < 15_000);
+  // the threads are asked after the process, and go on until they are
+  const later = 2 * (Math.max(...threads.map((row) => row.time)) - end!.time);
+  const more = cpu(first!) + cpu(other!) - cpu(end!);
+  assert.ok(more > -15_000 && more < 15_000 + later, `${more} µs more, ${later} later`);
   assert.equal(end!.num_threads, 2);
 });
 
@@ -106,7 +111,8 @@ test('the first thread may leave before the others', { skip }, () => {
   assert.deepEqual([ends.length, threads.length], [1, 2]);
   const [first] = threads.filter((row) => row.tid === ends[0]!.pid);
   assert.equal(first!.ended, 'end');
-  assert.ok(first!.time < ends[0]!.time - 20_000);
+  // the other one waits for that, and then works
+  assert.ok(first!.time < ends[0]!.time - 29_000, `${ends[0]!.time - first!.time} µs`);
   assert.ok(cpu(ends[0]!) >= 30_000);
   assert.ok(ends[0]!.rssmax > 500);
 });
@@ -141,8 +147,8 @@ test('a child of a process with threads starts with one', { skip }, () => {
 test('threads that libraries start before the program begins are threads like others', { skip }, () => {
   const library = build(folder, 'early', 'cc', '-shared', '-fPIC', '-pthread');
   const program = build(folder, 'cases', 'cc', '-pthread', '-Wl,--no-as-needed', library);
-  const { ends, threads } = recorded([program, 'burn', '150']);
-  assert.deepEqual([ends[0]!.numtids, threads.length, ends[0]!.args], [4, 4, 'burn 150']);
+  const { ends, threads } = recorded([program, 'alone']);
+  assert.deepEqual([ends[0]!.numtids, threads.length, ends[0]!.args], [4, 4, 'alone']);
   const early = threads.filter((row) => row.tid !== ends[0]!.pid);
   assert.ok(early.every((row) => row.ended === 'end' && row.thread_start >= Number(ends[0]!.start)));
 });
