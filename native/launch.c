@@ -2,11 +2,12 @@
  * launch FD[,CLOSED...] [NAME=VALUE...] -- COMMAND [ARGUMENT...]
  *
  * Runs COMMAND, with these variables added to its environment and without the descriptors CLOSED, and reports on descriptor FD what the kernel says of it:
- * its process id when it has started, and its exit status, wall time and resource usage when it has ended. One line each:
+ * its process id and when its wall time began when it has started, and its exit status, wall time and resource usage when
+ * it has ended. One line each:
  *
- *     started PID
+ *     started PID EPOCH_US
  *     failed ERRNO                      (it could not be executed)
- *     ended STATUS WALL_US USER_US SYSTEM_US MAXRSS_KB MINFLT MAJFLT INBLOCK OUBLOCK NVCSW NIVCSW EPOCH_US
+ *     ended STATUS WALL_US USER_US SYSTEM_US MAXRSS_KB MINFLT MAJFLT INBLOCK OUBLOCK NVCSW NIVCSW
  *
  * It exists because the peak memory that the kernel reports of a child begins with that of the process it was forked
  * from: asked of a large parent, even `true` seems to use 50 MB. This program is small enough not to matter.
@@ -25,10 +26,10 @@
 
 static long long microseconds(struct timeval t) { return t.tv_sec * 1000000LL + t.tv_usec; }
 
-static long long now(void)
+static long long now(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return t.tv_sec * 1000000LL + t.tv_nsec / 1000;
 }
 
@@ -145,7 +146,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < LEFT; i++)
         sigaction(left_to_command[i], &ignore, &kept[i]);
 
-    long long begin = now();
+    long long start = now(CLOCK_REALTIME), begin = now(CLOCK_MONOTONIC);
     pid_t child = fork();
     if (child < 0) {
         dprintf(report, "failed %d\n", errno);
@@ -171,19 +172,16 @@ int main(int argc, char **argv)
     if (why != 0)
         dprintf(report, "failed %d\n", why);
     else
-        dprintf(report, "started %d\n", (int)child);
+        dprintf(report, "started %d %lld\n", (int)child, start);
 
     int status = 0;
     struct rusage used;
     while (wait4(child, &status, 0, &used) < 0)
         if (errno != EINTR)
             return 126;
-    struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
     if (why == 0)
-        dprintf(report, "ended %d %lld %lld %lld %ld %ld %ld %ld %ld %ld %ld %lld\n", status, now() - begin,
+        dprintf(report, "ended %d %lld %lld %lld %ld %ld %ld %ld %ld %ld %ld\n", status, now(CLOCK_MONOTONIC) - begin,
                 microseconds(used.ru_utime), microseconds(used.ru_stime), used.ru_maxrss, used.ru_minflt, used.ru_majflt,
-                used.ru_inblock, used.ru_oublock, used.ru_nvcsw, used.ru_nivcsw,
-                end.tv_sec * 1000000LL + end.tv_nsec / 1000);
+                used.ru_inblock, used.ru_oublock, used.ru_nvcsw, used.ru_nivcsw);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -123,6 +123,9 @@ test('the first process is told by tacho run when it was killed or says nothing 
   assert.deepEqual(more, []);
   assert.deepEqual([only.exename, only.args, only.exitcode, only.source], ['mute', "'a b'", 6, 'parent']);
   assert.ok(only.cpu_time >= 60_000, `${only.cpu_time} µs`);
+  // it is the whole job
+  const { job } = openRecording(path.join(cwd, 'm'));
+  assert.deepEqual([only.start, only.end], [job.start, job.end]);
   spawnSync('sh', ['-c', `"${TACHO}" run --no-report -o bytes -- ./mute "$(printf 'a\\377b')" '' ü`], { cwd });
   const [bytes] = JSON.parse(tacho(['processes', 'bytes', '--format', 'json'], { cwd }).out);
   assert.equal(bytes.args, "$'a\\xffb' '' ü");

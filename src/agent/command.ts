@@ -13,13 +13,13 @@ export interface CommandEnding {
   signal?: NodeJS.Signals;
   /** Undefined when even the launcher was killed. */
   usage?: Usage;
-  /** When, epoch microseconds. Undefined: only the launcher knows it. */
-  at?: number;
 }
 
 export interface RunningCommand {
   /** Process id of the command itself. */
   readonly pid: number;
+  /** When its wall time began, epoch microseconds. */
+  readonly start: number;
   readonly ended: Promise<CommandEnding>;
   kill(signal: NodeJS.Signals): void;
 }
@@ -84,10 +84,10 @@ function launched(
       said += bytes.toString('latin1');
       const failed = /^failed (\d+)$/m.exec(said);
       if (failed) reject(cannotRun(command[0]!, Number(failed[1])));
-      const started = /^started (\d+)$/m.exec(said);
+      const started = /^started (\d+) (\d+)\n/m.exec(said);
       if (!started) return;
-      const pid = Number(started[1]);
-      resolve({ pid, ended, kill: (signal) => kill(pid, signal) });
+      const [pid, start] = [Number(started[1]), Number(started[2])];
+      resolve({ pid, start, ended, kill: (signal) => kill(pid, signal) });
     });
     child.once('close', () => {
       const words = /^ended (.*)$/m.exec(said)?.[1];
@@ -98,13 +98,12 @@ function launched(
 
 /** The launcher's last line: see native/launch.c. */
 function launchersWord(words: string): CommandEnding {
-  const [status, wall, user, system, rss, minor, major, read, written, voluntary, involuntary, at] = words
+  const [status, wall, user, system, rss, minor, major, read, written, voluntary, involuntary] = words
     .split(' ')
     .map(Number);
   const signal = status! & 0x7f;
   return {
     ...(signal === 0 ? { exitCode: (status! >> 8) & 0xff } : { signal: signalName(signal) }),
-    at: at!,
     usage: {
       wall_seconds: wall! / 1e6,
       user_seconds: user! / 1e6,
@@ -133,6 +132,7 @@ async function plain(
   const before = await childrenUsage();
   const own = process.resourceUsage().maxRSS * 1024;
   const begin = performance.now();
+  const start = Date.now() * 1000;
   const child = spawn(command[0]!, command.slice(1), { stdio: [...stdio], env });
   const ended = new Promise<CommandEnding>((settle) => {
     child.once('exit', async (exitCode, signal) => {
@@ -147,7 +147,7 @@ async function plain(
     });
   });
   await spawned(child, command[0]!);
-  return { pid: child.pid!, ended, kill: (signal) => kill(child.pid!, signal) };
+  return { pid: child.pid!, start, ended, kill: (signal) => kill(child.pid!, signal) };
 }
 
 /** What is no UTF-8 has been replaced when it was read; only the launcher can ask the kernel for the bytes. */

@@ -91,11 +91,11 @@ export async function recordCommand(
   const early: NodeJS.Signals[] = [];
   const release = holdSignals((signal) => void (command === undefined ? early.push(signal) : command.kill(signal)));
   try {
-    job.start = Date.now() * 1000;
     const env: NodeJS.ProcessEnv = { ...process.env, TACHO_RECORDING: folder };
     // a pause of the job around this one is not for this one
     if (recorder.records !== undefined) delete env.TACHO_RECORD_OFF;
     command = await runCommand(options.command, env, recorder.records && injected(env, recorder.records));
+    job.start = command.start;
   } catch (error) {
     release();
     await recorder.stop('the command could not be started');
@@ -108,8 +108,8 @@ export async function recordCommand(
     tellStart(recorder.records, { pid: command.pid, start: job.start, command: options.command, env: process.env });
   }
   const ending = await command.ended;
-  if (recorder.records !== undefined) tellEnd(recorder.records, command.pid, ending);
   finish(job, ending);
+  if (recorder.records !== undefined) tellEnd(recorder.records, { pid: command.pid, end: job.end!, ...ending });
   if (job.usage !== undefined && job.nodes.length === 1 && !here) job.usage.elsewhere = true;
   // whatever the disk says now, the command's own end is what counts
   try {

@@ -54,11 +54,10 @@ export function tellStart(
   append(records, lines);
 }
 
-/** Tells how the job's first process ended. */
+/** Tells how the job's first process ended. `end`: epoch microseconds. */
 export function tellEnd(
   records: Records,
-  pid: number,
-  { exitCode, signal, usage, at = Date.now() * 1000 }: CommandEnding,
+  { pid, end, exitCode, signal, usage }: CommandEnding & { pid: number; end: number },
 ): void {
   if (usage === undefined) return;
   const status = signal === undefined ? (exitCode ?? 0) << 8 : constants.signals[signal];
@@ -73,7 +72,7 @@ export function tellEnd(
     usage.involuntary_switches,
   ];
   const times = [microseconds(usage.user_seconds), microseconds(usage.system_seconds)];
-  append(records, [['W1', at, pid, '', status, ...times, ...counts]]);
+  append(records, [['W1', end, pid, '', status, ...times, ...counts]]);
 }
 
 /** What is no UTF-8 in the arguments that Node has read is whole in what the kernel keeps of them. */
