@@ -4,7 +4,6 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { jobOf, makeRecording, temporary } from '../../test/make-recording.ts';
 import { Fault } from '../base/fault.ts';
-import type { Job } from './job.ts';
 import { byName, findRecordings, openRecording, recordingFolders } from './open.ts';
 
 const fault = (message: RegExp, hint: RegExp) => (error: unknown) => {
@@ -68,7 +67,7 @@ test('a folder called like a node is none of a job that is over and names its no
     assert.deepEqual(found(), ['c1 zz', undefined], sign);
     fs.rmSync(path.join(stray, sign));
   }
-  const job = (changes: Partial<Job>): void =>
+  const job = (changes: object): void =>
     fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify({ ...jobOf(), ...changes }));
   for (const other of [{ nodes: ['c1', 'zz'] }, { nodes: [] }, { taken_nodes: { zz: 1 } }, { end: undefined }]) {
     job(other);
