@@ -28,7 +28,8 @@ export function define(command: Command): void {
       `
 Ended: how the job did, as its report says it.
 States: running (an agent writes), ended, sealed (small and fast), damaged (see tacho verify), newer
-version (recorded by a newer Tacho: update this one).
+version (recorded by a newer Tacho: update this one). On a narrow terminal a state stands under "ended"
+where it says more than how the job did, and sizes and what is told twice are left out; a pipe has every column.
 
 Examples:
   tacho list

@@ -36,20 +36,74 @@ test('runs of a restarted job are told apart', () => {
   );
 });
 
+const NOW = START + 7200e6;
+const at = (width: number, ...found: Listed[]): string[] => listText(found, width, NOW).trimEnd().split('\n');
+
 test('a terminal gets no line wider than it is, with the path whole', () => {
   for (const width of [80, 100, 140]) {
-    const text = listText([listed({}), listed({ path: 'b', name: 'x' })], width);
-    for (const line of text.trimEnd().split('\n')) assert.ok(line.length <= width, `${line.length}: ${line}`);
-    assert.match(text, / sealed {2}tacho-20261115-204912-4711\n/);
+    const lines = at(width, listed({}), listed({ path: 'b', name: 'x' }));
+    for (const line of lines) assert.ok(line.length <= width, `${line.length}: ${line}`);
+    assert.equal(lines.filter((line) => line.endsWith('  tacho-20261115-204912-4711')).length, 1);
   }
-  assert.match(
-    listText([listed({})], 80),
-    /^user {2}began {13}ended {9}size {2}state {3}recording\nada {3}2026-11-15 12:49 {2}COMPLETED {2}118 MiB {2}sealed {2}tacho-/,
-  );
-  assert.match(
-    listText([listed({ job: '4711', name: 'train', path: 'tacho-4711' })], 80),
-    /\n4711 {2}train {2}ada {3}.* {2}118 MiB {2}sealed {2}tacho-4711\n/,
-  );
+});
+
+test('80 places: when it began, how long, how it ended and where; an id that the path has and a name that is too long go', () => {
+  assert.deepEqual(at(80, listed({}), listed({ nodes: 12, job_state: 'out_of_memory', end: START + 61e6 })), [
+    'began            lasted  ended          nodes  recording',
+    '11-15 12:49  1 h 00 min  COMPLETED          8  tacho-20261115-204912-4711',
+    '11-15 12:49  1 min 01 s  OUT OF MEMORY     12  tacho-20261115-204912-4711',
+  ]);
+  const command = { path: 'tacho-20261115-204912-sleep', job: '20261115-204912-sleep', name: 'sleep' };
+  assert.deepEqual(at(80, listed(command)), [
+    'began                 lasted  ended      nodes  recording',
+    '2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
+  ]);
+  assert.deepEqual(at(80, listed(command), listed({ ...command, user: 'bob' })), [
+    'user  began            lasted  ended      nodes  recording',
+    'ada   11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
+    'bob   11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
+  ]);
+  assert.deepEqual(at(100, listed(command)), [
+    'job                    began                 lasted  ended      nodes  recording',
+    '20261115-204912-sleep  2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-20261115-204912-sleep',
+  ]);
+});
+
+test('80 places: a short id and the name before the size and a user who is everybody’s', () => {
+  const job = { path: 'tacho-4711', job: '4711', name: 'train' };
+  assert.deepEqual(at(80, listed(job)), [
+    'job   name   user  began                 lasted  ended      nodes  recording',
+    '4711  train  ada   2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-4711',
+  ]);
+  assert.deepEqual(at(80, listed({ ...job, name: 'train-a-model-70b' })), [
+    'name               began                 lasted  ended      nodes  recording',
+    'train-a-model-70b  2026-11-15 12:49  1 h 00 min  COMPLETED      8  tacho-4711',
+  ]);
+  assert.deepEqual(at(100, listed(job)), [
+    'job   name   user  began                 lasted  ended      nodes     size  state   recording',
+    '4711  train  ada   2026-11-15 12:49  1 h 00 min  COMPLETED      8  118 MiB  sealed  tacho-4711',
+  ]);
+  // an id that is the end of another one is not told by it
+  assert.match(at(80, listed({ ...job, job: '11' }))[1]!, /^11 /);
+});
+
+test('80 places: the state where it says more than how the job ended', () => {
+  const job = { path: 'tacho-4711', job: '4711', name: 'train' };
+  const { end: _, ...going } = listed({ ...job, state: 'running', job_state: 'running' });
+  const words = at(
+    80,
+    ...[going, listed({ ...job, state: 'damaged' }), listed({ ...job, state: 'newer version', job_state: 'unknown' })],
+  ).map((line) => line.slice(line.indexOf(' h ')).trim());
+  assert.deepEqual(words.slice(1), [
+    'h 00 min  running                 8  tacho-4711',
+    'h 00 min  COMPLETED, damaged      8  tacho-4711',
+    'h 00 min  newer version           8  tacho-4711',
+  ]);
+});
+
+test('the year is told where it is not this one', () => {
+  const start = new Date(2025, 10, 15, 12, 49).getTime() * 1000;
+  assert.match(at(80, listed({ start, end: start + 60e6 }))[1]!, /^2025-11-15 12:49 /);
 });
 
 test('a path that does not fit stands below its line', () => {

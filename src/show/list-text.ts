@@ -1,52 +1,118 @@
+import * as path from 'node:path';
 import { formatDuration } from '../base/duration.ts';
 import { formatMoment } from '../base/moment.ts';
 import { formatBytes } from '../base/size.ts';
 import type { Listed } from '../recording/list.ts';
 import { printable, type TextColumn, textTable, textWidth } from './text-table.ts';
 
-/**
- * Paths are last, because they may be long, and always whole: they are what one types next. They have the job's id in them,
- * which goes before who it was and how large.
- */
-const COLUMNS: readonly TextColumn[] = [
-  { head: 'job', spare: 4, middle: true },
-  { head: 'name', spare: 5, shrinks: true },
-  { head: 'user', spare: 1 },
-  { head: 'began' },
-  { head: 'lasted', align: 'right', spare: 6 },
-  { head: 'ended', spare: 3 },
-  { head: 'nodes', align: 'right', spare: 7 },
-  { head: 'size', align: 'right', spare: 2 },
-  { head: 'state' },
-  { head: 'recording', whole: true },
-];
+/** What may be told in fewer places. */
+interface Brief {
+  /** When it began: without seconds and zone, or also without this year. */
+  began?: 'minutes' | 'day';
+  /** The state only where it says more than how the job ended, a name only where the id or the path does not end with it. */
+  once?: boolean;
+  /** The id only where the path does not end with it. */
+  idInPath?: boolean;
+}
 
-/** Recordings for people, one a line. A terminal's `width` shortens names and leaves out what matters less. */
-export function listText(found: readonly Listed[], width?: number, now = Date.now() * 1000): string {
-  const rows = found.map((each) => [
-    each.restart === undefined ? each.job : `${each.job}r${each.restart}`,
-    each.name,
+/**
+ * Recordings for people, one a line. On a terminal that is too narrow for it all, seconds and what is told twice go first,
+ * then the size and a user who is everybody's, this year, other users and names. Paths are what one types next: always
+ * whole, and where there is no room, below.
+ */
+export function listText(found: readonly Listed[], width = Number.POSITIVE_INFINITY, now = Date.now() * 1000): string {
+  const columns = columnsOf(found);
+  const cheap = columns.filter(({ spare = 0 }) => spare >= CHEAP).map(({ head }) => head);
+  const begins = found.map(({ start }) => (start === undefined ? undefined : formatMoment(start)));
+  const year = formatMoment(now).slice(0, 'YYYY-'.length);
+  const isThisYear = begins.every((moment) => moment === undefined || moment.startsWith(year));
+  const rowsOf = (brief: Brief): string[][] =>
+    found.map((each, i) => rowOf(each, beganCell(begins[i], brief), brief, now));
+  const tries: [brief: Brief, mayGo: readonly string[]][] = [
+    [{}, []],
+    [{ began: 'minutes' }, []],
+    [{ began: 'minutes', once: true }, cheap],
+    [{ began: 'minutes', once: true, idInPath: true }, cheap],
+    [{ began: isThisYear ? 'day' : 'minutes', once: true, idInPath: true }, columns.map(({ head }) => head)],
+  ];
+  for (const [brief, mayGo] of tries) {
+    const gone: string[] = [];
+    const lines = textTable(columns, rowsOf(brief), width, gone);
+    if (gone.every((head) => mayGo.includes(head)) && lines.every((line) => textWidth(line) <= width))
+      return `${lines.join('\n')}\n`;
+  }
+  const [job, ...others] = columns.slice(0, -1);
+  const rows = rowsOf({ began: 'minutes', once: true });
+  const [heads, ...lines] = textTable([{ ...job!, whole: false }, ...others], rows, width);
+  return `${[heads, ...lines.flatMap((line, i) => [line, `  ${printable(found[i]!.path)}`])].join('\n')}\n`;
+}
+
+/** From here on a column is left out before anything else that is told only once. */
+const CHEAP = 3;
+
+function columnsOf(found: readonly Listed[]): TextColumn[] {
+  const users = new Set(found.map(({ user }) => user).filter((user) => user !== ''));
+  return [
+    { head: 'job', middle: true, whole: true },
+    { head: 'name', spare: 1, shrinks: true },
+    { head: 'user', spare: users.size > 1 ? 2 : CHEAP },
+    { head: 'began', whole: true },
+    { head: 'lasted', align: 'right' },
+    { head: 'ended', whole: true },
+    { head: 'nodes', align: 'right' },
+    { head: 'size', align: 'right', spare: CHEAP + 1 },
+    { head: 'state' },
+    // last, because it may be long
+    { head: 'recording', whole: true },
+  ];
+}
+
+function rowOf(each: Listed, began: string, brief: Brief, now: number): string[] {
+  const id = each.restart === undefined ? each.job : `${each.job}r${each.restart}`;
+  const folder = path.basename(each.path);
+  const isNamed = endsWith(folder, each.name) || endsWith(id, each.name);
+  return [
+    brief.idInPath && endsWith(folder, id) ? '' : id,
+    brief.once && isNamed ? '' : each.name,
     each.user,
-    each.start === undefined ? 'unknown' : began(each.start, width),
+    began,
     each.start === undefined ? '' : lasted(each, now),
-    // the same word as in the title of its report
-    each.job_state === 'running' ? '' : each.job_state.replaceAll('_', ' ').toUpperCase(),
+    brief.once ? endedOrState(each) : ended(each),
     String(each.nodes),
     each.bytes === undefined ? '' : formatBytes(each.bytes),
-    each.state,
+    brief.once ? '' : each.state,
     each.path,
-  ]);
-  const lines = textTable(COLUMNS, rows, width);
-  if (width === undefined || lines.every((line) => textWidth(line) <= width)) return `${lines.join('\n')}\n`;
-  // a path that does not fit beside the rest stands below it, whole
-  const [heads, ...short] = textTable(COLUMNS.slice(0, -1), rows, width);
-  return `${[heads, ...short.flatMap((line, i) => [line, `  ${printable(found[i]!.path)}`])].join('\n')}\n`;
+  ];
+}
+
+/** "tacho-4711" ends with "4711", and not with "11". */
+function endsWith(text: string, end: string): boolean {
+  return end !== '' && text.endsWith(end) && !/[\p{L}\p{N}]$/u.test(text.slice(0, -end.length));
+}
+
+/** The same word as in the title of its report. */
+const ended = ({ job_state }: Listed): string =>
+  job_state === 'running' ? '' : job_state.replaceAll('_', ' ').toUpperCase();
+
+/** How the job ended; with the state of the recording where that says more. */
+function endedOrState(each: Listed): string {
+  const how = ended(each);
+  if (how === '') return each.state;
+  if (each.state === 'ended' || each.state === 'sealed') return how;
+  return each.job_state === 'unknown' ? each.state : `${how}, ${each.state}`;
 }
 
 /** When a job began; on a narrow page without seconds and zone. */
 export function began(start: number, width = Number.POSITIVE_INFINITY): string {
-  const text = formatMoment(start);
-  return width < 120 ? text.slice(0, 'YYYY-MM-DD HH:MM'.length) : text;
+  const moment = formatMoment(start);
+  return width < 120 ? moment.slice(0, MINUTES) : moment;
+}
+
+const MINUTES = 'YYYY-MM-DD HH:MM'.length;
+
+function beganCell(moment: string | undefined, brief: Brief): string {
+  if (moment === undefined) return 'unknown';
+  return brief.began === undefined ? moment : moment.slice(brief.began === 'day' ? 'YYYY-'.length : 0, MINUTES);
 }
 
 function lasted(each: Listed, now: number): string {
