@@ -15,6 +15,8 @@ export interface Known {
   /** CPU time of its children that have ended, theirs included, in microseconds. */
   childrenUser?: number;
   childrenSystem?: number;
+  /** The largest resident set of the programs that it was before, in KiB: the kernel keeps it for those who wait. */
+  peakBefore?: number;
   /** What the library wrote in this process so far, and what of it before the current image: the kernel counts it. */
   wrote: Written;
   wroteBefore: Written;
@@ -26,6 +28,15 @@ export interface Written {
 }
 
 export const NOTHING: Written = { bytes: 0, calls: 0 };
+
+/** What a process has used stays when it executes another program. */
+export const keptOverExec = (
+  known: Known | undefined,
+): Pick<Known, 'childrenUser' | 'childrenSystem' | 'peakBefore'> => ({
+  ...(known?.childrenUser === undefined ? {} : { childrenUser: known.childrenUser }),
+  ...(known?.childrenSystem === undefined ? {} : { childrenSystem: known.childrenSystem }),
+  ...(known?.peakBefore === undefined ? {} : { peakBefore: known.peakBefore }),
+});
 
 export interface KnownProcesses {
   /** Those that have not told of their end, by pid. */

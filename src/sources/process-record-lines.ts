@@ -1,6 +1,6 @@
 import type { Table } from '../table/table.ts';
 import { lineFields } from './process-record-fields.ts';
-import { knownProcesses, NOTHING, type Written } from './process-record-known.ts';
+import { keptOverExec, knownProcesses, NOTHING, type Written } from './process-record-known.ts';
 import { longTexts } from './process-record-long-texts.ts';
 import { END_FIELDS, type LineTrouble, type RecordFrames, recordRows, THREAD_FIELDS } from './process-record-rows.ts';
 
@@ -29,6 +29,8 @@ const START_FIELDS = 18;
 const WAITED_FIELDS = 15;
 const TAKEN_BACK_FIELDS = 5;
 const TEXT_FIELDS = 6;
+/** Where an end has its peak memory. */
+const PEAK = 25;
 
 /** Lines of one process that wait for what follows. */
 interface Waiting {
@@ -123,6 +125,8 @@ export function recordLines(
     wait('told', pid);
     const wrote = is(8, 'told') ? withTexts(before?.wrote) : (before?.wrote ?? NOTHING);
     known.begin(pid, {
+      // a program that is executed goes on with the process; one that is spawned begins one
+      ...(is(8, 'told') ? keptOverExec(before) : {}),
       start,
       ppid: number(4),
       line: line(),
@@ -181,7 +185,10 @@ export function recordLines(
     letGo(pid);
     if (is(16, 'exec')) {
       wait('exec', pid);
-      if (live !== undefined) live.wrote = withThis(live.wrote);
+      if (live !== undefined) {
+        live.wrote = withThis(live.wrote);
+        live.peakBefore = Math.max(live.peakBefore ?? 0, number(PEAK) || 0);
+      }
       return;
     }
     const ppid = live !== undefined && live.start === number(3) ? live.ppid : number(4);

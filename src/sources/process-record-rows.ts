@@ -47,6 +47,9 @@ const BLOCK_DELAY = 21;
 const WCHAR = 12;
 const SYSCW = 14;
 
+/** What a program had grown by when the next one took its place, at most, after it had told its peak. */
+const HIGHER = 1.05;
+
 /** What a process that was waited for used, by the names of columns and where its line has them. */
 const WAITED_METRICS = ['minflt', 'majflt', 'inblock', 'outblock', 'vol_ctxsw', 'invol_ctxsw'].map(
   (name, i) => [name, 8 + i] as const,
@@ -210,7 +213,8 @@ export function recordRows(
       put('systemtime', Math.max(0, line.number(6) - (live?.childrenSystem ?? 0)));
       // the kernel adds up these with those of children, whose records do not tell what their children had
       if ((live?.childrenUser ?? 0) + (live?.childrenSystem ?? 0) === 0) {
-        put('rssmax', line.number(7));
+        // and keep the largest of all programs that it was
+        if (!(line.number(7) <= (live?.peakBefore ?? 0) * HIGHER)) put('rssmax', line.number(7));
         for (const [name, field] of WAITED_METRICS) put(name, line.number(field));
       }
       finish(frame);

@@ -231,6 +231,26 @@ test('a killed process has its end from its parent; one that has ended has nothi
   assert.deepEqual(read([startLine(), endLine(), waitedLine(5 << 8)]).ends, ['10 exit']);
 });
 
+test('what its children used before it executed another program is not that program’s, nor is its memory', () => {
+  const use = (lines: string[]): number[] => {
+    const [, end] = read(lines).frames as [Frame, Frame, Frame];
+    const last = (end.rows - 1) * end.numberWidth;
+    return ['usertime', 'systemtime', 'rssmax'].map((name) => end.numbers[last + end.number(name)]!);
+  };
+  const child = [startLine({ pid: 11, ppid: 10, start: 105 }), endLine({ pid: 11, ppid: 10, start: 105 })];
+  const became = [endLine({ ended: 'exec' }), told()];
+  // 3000 less 1000 and 1002 of the child and its children
+  assert.deepEqual(use([startLine(), ...child, ...became, waitedLine(0)]), [998, 0, Number.NaN]);
+  assert.deepEqual(use([startLine(), ...child, ...became, startLine({ start: 140 }), waitedLine(9)]), [
+    998,
+    0,
+    Number.NaN,
+  ]);
+  // the kernel has one peak for both programs: 777 is less than the first one's 1004
+  assert.deepEqual(use([startLine(), ...became, waitedLine(0)]), [3000, 2000, Number.NaN]);
+  assert.deepEqual(use([startLine(), told(), waitedLine(0)]), [3000, 2000, 777]);
+});
+
 test('what its children used is not its own', () => {
   const child = { pid: 11, start: 130, ppid: 10 };
   const found = read([startLine(), startLine(child), endLine(child), waitedLine(9)]);
