@@ -162,6 +162,32 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
       });
     }
 
+    test("every process of a task is recorded, a user's own task prolog too, and nothing that Tacho starts", async () => {
+      const place = await lab.place('tacho-c', 'tasks');
+      const prolog = path.join(place, 'my-prolog');
+      fs.writeFileSync(prolog, '#!/bin/sh\n/bin/true before; :\n', { mode: 0o755 });
+      // Slurm leaves the variable of its task prolog in the environment of the task
+      const script = `export TACHO_TAGS=op:one; srun -n2 --overcommit sh -c '/bin/true $SLURM_SCRIPT_CONTEXT; :'
+        srun -n1 --task-prolog=${prolog} /bin/true after`;
+      const id = await lab.submit('tacho-c', place, script, '-n1', '-w', 'c2', '-t5');
+      assert.equal(await lab.ended(id), 'COMPLETED', read(place, 'out'));
+      const { rows, texts } = readTable(nodeOf(await sealed('tacho-c', id), 'c2'), 'process_end');
+      const text = (column: string, row: number): string => texts.get(column)!.values[texts.get(column)!.codes[row]!]!;
+      const ended = Array.from({ length: rows }, (_, row) =>
+        ['tags', 'exename', 'args'].map((each) => text(each, row)),
+      );
+      const inSh = ['op:one', 'sh', "-c '/bin/true $SLURM_SCRIPT_CONTEXT; :'"];
+      assert.deepEqual(ended.filter(([tags, program]) => tags !== '' && program !== 'srun').sort(), [
+        inSh,
+        inSh,
+        ['op:one', 'sh', prolog],
+        ['op:one', 'true', 'after'],
+        ['op:one', 'true', 'before'],
+        ['op:one', 'true', 'prolog_task'],
+        ['op:one', 'true', 'prolog_task'],
+      ]);
+    });
+
     test('two users on one node: each has the processes, CPU time and memory of their own job, and is told what was shared', async () => {
       // one works for three seconds of CPU time, the other holds memory
       const scripts = {
