@@ -38,10 +38,10 @@ function tablesIn(recording: string, node: string): Map<string, string[]> {
   );
 }
 
-/** Of all processes of a job on a node: CPU time in seconds, memory in bytes, and whose they were. */
+/** Of all processes of a job on a node: CPU time in seconds, the most memory at any one time in bytes, and whose they were. */
 function processesOf(recording: string, node: string): { cpu: number; memory: number; users: string[] } {
-  const { rows, numbers, texts, series } = readTable(nodeOf(recording, node), 'process');
-  let [cpu, memory] = [0, 0];
+  const { rows, time, numbers, texts, series } = readTable(nodeOf(recording, node), 'process');
+  let cpu = 0;
   const most = (column: string, at: number): number =>
     Math.max(
       0,
@@ -52,11 +52,16 @@ function processesOf(recording: string, node: string): { cpu: number; memory: nu
     );
   for (let at = 0; at + 1 < series.length; at++) {
     cpu += (most('user_ms', at) + most('system_ms', at)) / 1000;
-    memory += most('rss_bytes', at);
+  }
+  // those that follow each other, as many as there were, do not add up
+  const together = new Map<number, number>();
+  for (let row = 0; row < rows; row++) {
+    const bytes = numbers.get('rss_bytes')![row]!;
+    if (!Number.isNaN(bytes)) together.set(time[row]!, (together.get(time[row]!) ?? 0) + bytes);
   }
   const { codes, values } = texts.get('user')!;
   const users = new Set(Array.from(codes.subarray(0, rows), (code) => values[code]!).filter((user) => user !== ''));
-  return { cpu, memory, users: [...users] };
+  return { cpu, memory: Math.max(0, ...together.values()), users: [...users] };
 }
 
 /** Waits until the hub has filed, completed and sealed what a job has left. */

@@ -44,7 +44,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     };
     // what Slurm has ended needs a moment to go
     let left = await remaining();
-    for (let i = 0; i < 60 && left.length > 0; i++) {
+    for (let i = 0; i < 240 && left.length > 0; i++) {
       await sleep(500);
       left = await remaining();
     }
