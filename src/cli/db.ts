@@ -253,7 +253,8 @@ function jobsText(jobs: readonly StoredJob[]): string {
     { head: 'job', most: 28, shrinks: true, middle: true },
     { head: 'cluster', most: 16, spare: 4 },
     { head: 'name', most: 24, spare: 2 },
-    { head: 'user', most: 16 },
+    // a user who is everybody's says the least
+    { head: 'user', most: 16, ...(jobs.every(({ user }) => user === jobs[0]!.user) ? { spare: 6 } : {}) },
     { head: 'began' },
     { head: 'lasted', align: 'right', spare: 1 },
     { head: 'state' },

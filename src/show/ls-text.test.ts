@@ -46,6 +46,14 @@ test('long names fit a page of 80 places', () => {
   assert.match(lsText([long, fleet], NOW), /node-with-a-very-long-name\.cluster\.site\.example .*somebody-with-a-name/);
 });
 
+test('on a narrow page a user who is everybody’s goes first, and other users stay before rates and sizes', () => {
+  const own = lsText([line({ table: 'a_table_of_its_own' })], NOW, { width: 70 }).split('\n')[0]!;
+  assert.deepEqual(own.split(/ +/), ['node', 'job', 'table', 'age', 'rows/s', 'bytes/s', 'size', 'state']);
+  const [heads, first] = lsText([line({}), line({ user: 'bob' })], NOW, { width: 40 }).split('\n');
+  assert.deepEqual(heads!.split(/ +/), ['node', 'user', 'job', 'table', 'age', 'state']);
+  assert.deepEqual(first!.split(/ +/).slice(0, 4), ['c1', 'ada', '4711', 'meminfo']);
+});
+
 test('what does not fit is counted, what is not known is left out', () => {
   const lines = Array.from({ length: 40 }, (_, i) =>
     line({ node: `c${i}`, rows_per_second: null as never, bytes_per_second: null as never }),

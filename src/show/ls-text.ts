@@ -4,15 +4,16 @@ import { byName } from '../recording/open.ts';
 import type { NodeLine } from '../sinks/hub-protocol.ts';
 import { type TextColumn, textTable } from './text-table.ts';
 
-const COLUMNS: readonly TextColumn[] = [
+/** A user who is everybody's says the least. */
+const columnsOf = (lines: readonly NodeLine[]): TextColumn[] => [
   { head: 'node', shrinks: true },
-  { head: 'user', spare: 2, most: 16 },
+  { head: 'user', spare: lines.some(({ user }) => user !== lines[0]!.user) ? 1 : 5, most: 16 },
   { head: 'job', most: 20, middle: true },
   { head: 'table', most: 20 },
   { head: 'age', align: 'right' },
   { head: 'rows/s', align: 'right', spare: 3 },
   { head: 'bytes/s', align: 'right', spare: 4 },
-  { head: 'size', align: 'right', spare: 1 },
+  { head: 'size', align: 'right', spare: 2 },
   { head: 'state' },
 ];
 
@@ -48,7 +49,7 @@ export function lsText(lines: readonly NodeLine[], now: number, { width, height 
     ]);
   const left = sorted.length - rows.length;
   const more = left > 0 ? [`${left} more lines; --node, --user and --job choose`] : [];
-  return `${[...textTable(COLUMNS, rows, width), ...more, together(sorted)].join('\n')}\n`;
+  return `${[...textTable(columnsOf(sorted), rows, width), ...more, together(sorted)].join('\n')}\n`;
 }
 
 function together(lines: readonly NodeLine[]): string {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { sleep } from '../../test/report/jobs.ts';
 import { report } from '../judge/report.ts';
 import { severalRows } from './report-several.ts';
+import { textTable } from './text-table.ts';
 
 test('jobs that look the same are told apart by the folders of their recordings', () => {
   const card = report(sleep());
@@ -17,5 +18,18 @@ test('jobs that look the same are told apart by the folders of their recordings'
   assert.deepEqual(
     severalRows(twins).rows.map((row) => row[1]),
     ['d1', 'd2'],
+  );
+});
+
+test('on a narrow page the energy goes before the number of nodes', () => {
+  const card = report(sleep());
+  const { columns, rows } = severalRows([{ ...card, summary: { ...card.summary, energy_joules: 3.6e6 } }]);
+  const shown = (width: number): string[] => textTable(columns, rows, width)[0]!.split(/ +/);
+  const most = shown(Number.POSITIVE_INFINITY);
+  assert.ok(most.includes('energy') && most.includes('nodes'), `${most}`);
+  const whole = textTable(columns, rows)[0]!.length;
+  assert.deepEqual(
+    shown(whole - 1),
+    most.filter((head) => head !== 'energy'),
   );
 });

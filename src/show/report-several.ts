@@ -16,11 +16,11 @@ export function severalRows(reports: readonly Report[]): Rows {
       ...(alike ? [{ head: 'recording', most: 32, shrinks: true, middle: true }] : []),
       { head: 'state' },
       { head: 'ran', align: 'right' },
-      { head: 'nodes', align: 'right', spare: 2 },
+      { head: 'nodes', align: 'right', spare: 1 },
       { head: 'CPU', align: 'right' },
       { head: 'memory', align: 'right' },
       { head: 'GPU', align: 'right' },
-      { head: 'energy', align: 'right', spare: 1 },
+      { head: 'energy', align: 'right', spare: 2 },
       { head: 'findings', align: 'right' },
     ],
     rows: reports.map((r, i) => {

@@ -39,8 +39,8 @@ export function tableListText(tables: readonly RecordedTable[], width?: number):
   const columns = [
     { head: 'table' },
     { head: 'nodes', align: 'right' },
-    { head: 'keys', spare: 2 },
-    { head: 'columns', align: 'right', spare: 1 },
+    { head: 'keys', spare: 1 },
+    { head: 'columns', align: 'right', spare: 2 },
     { head: 'what it holds', shrinks: true },
   ] as const;
   return `${textTable(columns, rows, width).join('\n')}\n`;
