@@ -4,11 +4,12 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { openRecording } from '../../src/recording/open.ts';
 import { readTable } from '../../src/recording/read.ts';
 import { inBaseUnit, labelName, metricsOf } from '../../src/table/names.ts';
 import { TACHO, temporaryFolder } from '../tacho.ts';
-import { startVictoria, whyNoVictoria } from './server.ts';
+import { startVictoria, type Victoria, whyNoVictoria } from './server.ts';
 
 const noPromtool = spawnSync('promtool', ['--version']).status !== 0 && 'promtool (package prometheus)';
 
@@ -83,13 +84,21 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
   await over;
 
   // what was taken last can be asked for a moment later
-  const taken = fs
-    .globSync('*/job.json', { cwd: spool })
-    .flatMap((file) => openRecording(path.join(spool, path.dirname(file))).nodes)
-    .flatMap((node) => (node.tables.has('loadavg') ? [...readTable(node, 'loadavg', { columns: [] }).time] : []));
-  const last = Math.floor(Math.max(...taken) / 1000);
-  for (let i = 0; i < 600 && (await newest()) < last; i++) await sleep(100);
-  await sleep(2000);
+  let answer = await compare(server, spool);
+  for (let i = 0; i < 120 && answer.different !== undefined; i++) {
+    await sleep(1000);
+    answer = await compare(server, spool);
+  }
+  assert.ifError(answer.different);
+  assert.ok(answer.compared > 1000, `${answer.compared} values`);
+  assert.ok(answer.all.some(({ metric }) => metric.__name__ === 'tacho_record' && metric.job === '4711'));
+});
+
+/** Compares each value that was recorded with what the store has; `different`: the first one that it has not, or otherwise. */
+async function compare(
+  server: Victoria,
+  spool: string,
+): Promise<{ compared: number; all: Series[]; different?: assert.AssertionError }> {
   await server.flush();
   const answer = await fetch(`${server.url}/api/v1/export?match[]=${encodeURIComponent('{node="c1"}')}`);
   const all = (await answer.text())
@@ -118,19 +127,19 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
           const there = rows.filter((row) => !Number.isNaN(numbers[row]));
           const labels = { __name__: metric.name, node: 'c1', ...whose, ...Object.fromEntries(keys) };
           const series = found.get(JSON.stringify(Object.entries(labels).sort()));
-          assert.deepEqual(
-            [series?.timestamps ?? [], (series?.values ?? []).map(rounded)],
-            [
-              there.map((row) => Math.floor(batch.time[row]! / 1000)),
-              there.map((row) => rounded(inBaseUnit(numbers[row]!, metric.factor))),
-            ],
-            `${name} ${JSON.stringify(labels)}`,
-          );
+          const stored = [series?.timestamps ?? [], (series?.values ?? []).map(rounded)];
+          const recorded = [
+            there.map((row) => Math.floor(batch.time[row]! / 1000)),
+            there.map((row) => rounded(inBaseUnit(numbers[row]!, metric.factor))),
+          ];
+          if (!isDeepStrictEqual(stored, recorded)) {
+            const message = `${name} ${JSON.stringify(labels)}: ${JSON.stringify({ stored, recorded })}`;
+            return { compared, all, different: new assert.AssertionError({ message }) };
+          }
           compared += there.length;
         }
       }
     }
   }
-  assert.ok(compared > 1000, `${compared} values`);
-  assert.ok(all.some(({ metric }) => metric.__name__ === 'tacho_record' && metric.job === '4711'));
-});
+  return { compared, all };
+}
