@@ -8,7 +8,7 @@ import { readProcesses } from '../src/query/processes.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { sealRecording } from '../src/recording/seal.ts';
 import { agentTable } from '../src/sources/agent.ts';
-import { processStartTable } from '../src/sources/process-records.ts';
+import { processEndTable, processStartTable } from '../src/sources/process-records.ts';
 import { processTable } from '../src/sources/process-table.ts';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';
 
@@ -59,4 +59,56 @@ test('a process that was seen to end, or of which nothing was seen for too long,
   assert.deepEqual(lived(await crashed(8, [0, 1, 4], 'Z')), [4, 0.25, 4]);
   // no agent was there when it ended: the next one knows nothing of it
   assert.deepEqual(lived(await crashed(300, [0, 1, 4], 'S')), [4, 0.25, 4]);
+});
+
+/** A job of 25 seconds, sampled every ten: `solve` is older than its recording, and has its last row, with this state, then. */
+async function older(last: number, state: string, recorded: boolean, used = 1000): Promise<string> {
+  const folder = path.join(temporary(), 'tacho-17');
+  const node = path.join(folder, 'node=c1');
+  fs.mkdirSync(node, { recursive: true });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ end: at(25), interval_seconds: 10 })));
+  const tables = [agentTable, processTable, processEndTable];
+  const record = agentOf('c1', tables, { interval_seconds: 10, end: at(25), last_sample: at(25) });
+  fs.writeFileSync(path.join(node, 'agent.json'), JSON.stringify(record));
+  await appendRows(
+    node,
+    agentTable,
+    [0, 10, 20, 25].map((t) => ({ time: at(t), cpu_us: t })),
+  );
+  const row = (time: number, state: string, user_ms: number): Row => {
+    const who = { pid: '50', start: String(START / 1000 - 9000), name: 'solve' };
+    return { time: at(time), ...who, state, user_ms, system_ms: 0, read_bytes: user_ms };
+  };
+  await appendRows(node, processTable, [row(0, 'R', 1000), ...(last > 0 ? [row(last, state, used)] : [])]);
+  const who = { pid: '60', start: String(at(1)), ppid: 1, uid: 1000, exename: 'burn', path: '/burn' };
+  if (recorded)
+    await appendRows(node, processEndTable, [{ time: at(3), ...who, usertime: 2e6, systemtime: 0, ended: 'exit' }]);
+  return folder;
+}
+
+test('a process older than its recording that was seen once used nobody knows what, not nothing', async () => {
+  const told = (folder: string, part = {}) => {
+    const { processes, summary } = report(gather(openRecording(folder), part));
+    const { cpu_seconds, cpus_busy, read_bytes } = processes.find(({ pid }) => pid === '50')!;
+    return [cpu_seconds, cpus_busy, read_bytes, summary.cpu_seconds, summary.cpu_source];
+  };
+  const unknown = [undefined, undefined, undefined];
+  const first = { to: at(15) };
+  for (const sealed of [false, true]) {
+    const alone = await older(10, 'X', false);
+    const beside = await older(10, 'X', true);
+    if (sealed) for (const folder of [alone, beside]) sealRecording(openRecording(folder));
+    assert.deepEqual(told(alone), [...unknown, undefined, undefined]);
+    assert.deepEqual(told(alone, first), [...unknown, undefined, undefined]);
+    const set = readProcesses([openRecording(alone)]);
+    assert.deepEqual([set.cpu_time[0], set.metrics.get('read_bytes')], [Number.NaN, undefined]);
+    // those that tell of themselves are not all there were
+    assert.deepEqual(told(beside), [...unknown, 2, 'records and samples']);
+    assert.deepEqual(told(beside, first), [...unknown, 2, 'records and samples']);
+  }
+  // seen again at the next tick, it had used nothing, or a second
+  assert.deepEqual(told(await older(20, 'X', false)), [0, 0, 0, 0, 'processes']);
+  assert.deepEqual(told(await older(0, '', false)), [0, 0, 0, 0, 'processes']);
+  assert.deepEqual(told(await older(20, 'X', false), { to: at(22) }), [0, 0, 0, 0, 'processes']);
+  assert.deepEqual(told(await older(10, 'R', false, 2000)).slice(0, 1), [1]);
 });

@@ -1,6 +1,6 @@
 import type { ProcessSet } from '../query/process-set.ts';
 import type { SampledCpu } from '../query/sampled-cpu.ts';
-import { isOlder, recordingBegan } from '../recording/process-part.ts';
+import { isOlder, isSeenOnce, recordingBegan } from '../recording/process-part.ts';
 import { type Material, type NodeMaterial, seriesOf } from './material.ts';
 import { KERNEL_CLOCK, SAME_LIFE } from './part-lives.ts';
 
@@ -13,6 +13,8 @@ interface Growth {
   used: number[];
   /** As samples name it, where it was sampled. */
   key?: string;
+  /** Whether it was seen once, so that nobody knows what it used since. */
+  isUnknown: boolean;
   /** Whether records tell of it to its end. */
   isTold: boolean;
   /** Its records: places in `lives`, by time. */
@@ -20,8 +22,9 @@ interface Growth {
 }
 
 export interface PartCpu {
-  /** How many processes lived in it. */
+  /** How many processes lived in it, and of how many of them it is known what they used. */
   lived: number;
+  known: number;
   seconds: number;
   /** Whether records tell of some of it, and whether they alone do, as these processes began and ended in the part. */
   isTold: boolean;
@@ -41,7 +44,7 @@ export const sampleKey = (pid: string | undefined, start: string | undefined): s
 /** What the processes of a node used in a part of the job; undefined when nothing is known of any that lived in it. */
 export function partCpuOf(material: Material, node: NodeMaterial): PartCpu | undefined {
   const found = partProcessesOf(material, node);
-  return found === undefined || found.lived === 0 ? undefined : found;
+  return found === undefined || found.known === 0 ? undefined : found;
 }
 
 /** The same with which of them lived in it; undefined when the whole job is looked at. */
@@ -53,6 +56,7 @@ export function partProcessesOf(material: Material, node: NodeMaterial): PartCpu
   const to = range.to === undefined || range.to >= (job.end ?? now) ? Number.POSITIVE_INFINITY : range.to;
   const found: PartCpu = {
     lived: 0,
+    known: 0,
     seconds: 0,
     isTold: false,
     isExact: true,
@@ -74,6 +78,11 @@ export function partProcessesOf(material: Material, node: NodeMaterial): PartCpu
     if (isRecord && growth.key !== undefined) found.notSampled.add(growth.key);
     if (isBeside) continue;
     found.lived++;
+    if (growth.isUnknown) {
+      found.isExact = false;
+      continue;
+    }
+    found.known++;
     const seconds = (usedAt(growth, to) - usedAt(growth, from)) / 1e6;
     found.seconds += seconds;
     if (growth.isTold) found.isTold = true;
@@ -156,10 +165,12 @@ function makeGrowths(material: Material, node: NodeMaterial): Growth[] {
 
 /** What the statistics of a part say, where nobody read more. */
 function seenInPart(node: NodeMaterial): SampledCpu[] {
-  return seriesOf(node, 'process').map(({ keys, start, end, columns }) => {
+  return seriesOf(node, 'process').map(({ keys, start, end, texts, columns }): SampledCpu => {
     const at = (when: 'first' | 'last'): number =>
       ((columns.user_ms?.[when] ?? 0) + (columns.system_ms?.[when] ?? 0)) * 1000;
-    return { pid: keys.pid ?? '', start: keys.start ?? '', times: [start, end], used: [at('first'), at('last')] };
+    const [pid, began] = [keys.pid ?? '', keys.start ?? ''];
+    const gone = texts.state === 'X' ? { isGone: true as const } : {};
+    return { pid, start: began, times: [start, end], used: [at('first'), at('last')], ...gone };
   });
 }
 
@@ -232,11 +243,13 @@ function growthOf(
   const points = [...told, ...seen].sort((a, b) => a.time - b.time || (a.by === b.by ? 0 : a.by === 'record' ? -1 : 1));
   if (points.length === 0) return undefined;
   const isTold = chain !== undefined && hasToldAll(chain);
-  const growth: Growth = { times: [], used: [], isTold, places: chain?.places ?? [] };
-  if (sampled !== undefined) growth.key = sampleKey(sampled.pid, sampled.start);
-  const interval = (node.agent?.interval_seconds ?? material.job.interval_seconds) * 1e6;
-  const cpus = node.agent?.facts.cpus ?? Number.POSITIVE_INFINITY;
+  const seconds = node.agent?.interval_seconds ?? material.job.interval_seconds;
+  const interval = seconds * 1e6;
   const looked = node.agent?.last_sample ?? Number.POSITIVE_INFINITY;
+  const isUnknown = told.length === 0 && sampled !== undefined && isOnce(sampled, looked, seconds);
+  const growth: Growth = { times: [], used: [], isTold, isUnknown, places: chain?.places ?? [] };
+  if (sampled !== undefined) growth.key = sampleKey(sampled.pid, sampled.start);
+  const cpus = node.agent?.facts.cpus ?? Number.POSITIVE_INFINITY;
   // clocks of samples are coarser than those of records
   let least = growth.isTold && told.length > 0 ? told.at(-1)!.used : Number.POSITIVE_INFINITY;
   for (const point of points.toReversed()) {
@@ -257,6 +270,13 @@ function growthOf(
     growth.used.push(reached);
   });
   return growth;
+}
+
+/** Whether a process was seen once, and by no row later to have used more. */
+function isOnce({ times, used, isGone }: SampledCpu, looked: number, interval: number): boolean {
+  const last = times.at(-1)!;
+  const once = isSeenOnce(isGone ? 'X' : undefined, times[0]!, isGone ? last : Math.max(last, looked), interval);
+  return once && used.at(-1) === used[0];
 }
 
 /** What records say: each program began with what those before it had used. */

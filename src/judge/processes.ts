@@ -1,6 +1,6 @@
 import { commandOf } from '../query/process-columns.ts';
 import type { ProcessOrigin, ProcessSet } from '../query/process-set.ts';
-import { counted, isOlder, lastAlive, peakMemory, recordingBegan } from '../recording/process-part.ts';
+import { counted, isOlder, isSeenOnce, lastAlive, peakMemory, recordingBegan } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 import { known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
 import { type PartCpu, partProcessesOf, sampleKey } from './part-cpu.ts';
@@ -217,7 +217,8 @@ function processOf(
   if (growth !== undefined) found.rss_growth = growth;
   const threads = known(at('threads')?.max);
   if (threads !== undefined) found.threads_max = threads;
-  const grown = (column: Statistics | undefined) => column && known(counted(column, older));
+  const once = isOnce(material, node, series);
+  const grown = (column: Statistics | undefined) => column && known(counted(column, older, once));
   const read = grown(at('read_bytes'));
   if (read !== undefined) found.read_bytes = read;
   const written = grown(at('written_bytes'));
@@ -232,11 +233,15 @@ export function processCpuSeconds(
   series: SeriesStatistics,
 ): number | undefined {
   const older = isEarlier(material, node, series);
-  const spent = ['user_ms', 'system_ms'].map((name) => series.columns[name] && counted(series.columns[name], older));
-  const [user, system] = spent;
-  if (user === undefined && system === undefined) return undefined;
-  return ((user ?? 0) + (system ?? 0)) / 1000;
+  const once = isOnce(material, node, series);
+  const spent = sum(
+    ['user_ms', 'system_ms'].map((name) => series.columns[name] && counted(series.columns[name], older, once)),
+  );
+  return spent === undefined ? undefined : spent / 1000;
 }
+
+const isOnce = ({ job }: Material, { agent }: NodeMaterial, { texts, start, end }: SeriesStatistics): boolean =>
+  isSeenOnce(texts.state, start, end, agent?.interval_seconds ?? job.interval_seconds);
 
 /** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
 function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: SeriesStatistics): boolean {

@@ -1,10 +1,11 @@
+import type { ProcessSet } from '../query/process-set.ts';
 import { KILLED } from '../recording/agent-record.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
 import { agentSeconds, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
 import { partCpuOf } from './part-cpu.ts';
 import { livesInPart, toldInPart } from './part-lives.ts';
-import { processCpuSeconds } from './processes.ts';
+import { processCpuSeconds, processSeries } from './processes.ts';
 
 /**
  * Where a CPU figure comes from. wait4: the kernel's exact count for the command that `tacho run` started and all it
@@ -44,9 +45,9 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   // the cgroup of the job has counted what its other steps did meanwhile, too, or not all that processes tell of
   const isOthers = material.range?.step !== undefined || (hasOwnCgroup(node) && hasGrowth(material, node));
   if (isOthers && recorded !== undefined) return recorded;
-  const sampled = seriesOf(node, 'process');
+  const sampled = processSeries(node);
   const added = sum(sampled.map((series) => processCpuSeconds(material, node, series)));
-  const seen = added === 0 && isSeenOnce(material, sampled) ? undefined : added;
+  const seen = added === 0 && areSeenOnce(material, sampled) ? undefined : added;
   const least = recorded?.seconds ?? seen ?? 0;
   const ends = recorded === undefined || recorded.source === 'processes' ? 0 : ownEnds(material, node);
   const exact = wait4Of(material, node, least, ends);
@@ -100,7 +101,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
 }
 
 /** Whether every process was gone at the sample after its first: then nobody knows what any of them used. */
-function isSeenOnce({ job }: Material, sampled: readonly SeriesStatistics[]): boolean {
+function areSeenOnce({ job }: Material, sampled: readonly SeriesStatistics[]): boolean {
   return sampled.length > 0 && sampled.every(({ start, end }) => end - start < 1.5e6 * job.interval_seconds);
 }
 
@@ -188,7 +189,7 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   const places = livesInPart(material).filter((i) => lives.node[i] === node.node && lives.cpu_time[i]! >= 0);
   if (places.length === 0 && range.step === undefined) return undefined;
   const told = toldInPart(material, places);
-  const others = seriesOf(node, 'process').filter((series) => !told(node, series));
+  const others = processSeries(node).filter((series) => !told(node, series));
   const sampled = sum(others.map((series) => processCpuSeconds(material, node, series)));
   if (places.length === 0 && sampled === undefined) return undefined;
   const seconds = (sum(places.map((i) => lives.cpu_time[i]! / 1e6)) ?? 0) + (sampled ?? 0);
@@ -203,6 +204,10 @@ const CLOCK_TICK = 0.01;
 function coarselyTold({ processes }: Material, sampled: number): number {
   return processes?.source.filter((source) => source === 'sample' || source === 'start').length ?? sampled;
 }
+
+/** Whether nobody knows what a process used that left no record. */
+const isUnknown = ({ source, cpu_time }: ProcessSet, i: number): boolean =>
+  source[i] === 'sample' && Number.isNaN(cpu_time[i]!);
 
 /** From process records, and from samples for those that left none. */
 function recordedCpu(material: Material, seen: NodeMaterial): CpuUse | undefined {
@@ -220,10 +225,10 @@ function recordedCpu(material: Material, seen: NodeMaterial): CpuUse | undefined
     if (!Number.isNaN(used)) spent = (spent ?? 0) + used / 1e6;
     if (ended) whole++;
     // a shell that only waited adds nothing; what one used that became another program is in the numbers of that
-    else if (used > 0 || Number.isNaN(processes.end[i]!)) partly++;
+    else if (used > 0 || Number.isNaN(processes.end[i]!) || isUnknown(processes, i)) partly++;
   }
   if (spent === undefined) return undefined;
-  if (spent === 0 && whole === 0 && isSeenOnce(material, seriesOf(seen, 'process'))) return undefined;
+  if (spent === 0 && whole === 0 && areSeenOnce(material, processSeries(seen))) return undefined;
   const source = whole === 0 ? 'processes' : partly === 0 ? 'records' : 'records and samples';
   // what they recorded after their agent was killed, the next one has taken over
   const all = source === 'records' && agent?.end_reason === KILLED;

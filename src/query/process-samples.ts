@@ -1,5 +1,5 @@
 import type { Batch } from '../recording/batch.ts';
-import { counted, isOlder, lastAlive, peakMemory } from '../recording/process-part.ts';
+import { counted, isOlder, isSeenOnce, lastAlive, peakMemory } from '../recording/process-part.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 
 /** What sampling saw of one process, at the end. */
@@ -70,8 +70,8 @@ export function samplesOfBatch(
       return '';
     };
     const seen = (column: string): Seen | undefined => seenIn(batch.numbers.get(column), from, to);
-    const one = sampled(text, seen, batch.time[from]!, batch.time[to - 1]!, began);
-    found.push({ ...one, last: lastAlive(text('state'), one.last, lastTick) });
+    const last = lastAlive(text('state'), batch.time[to - 1]!, lastTick);
+    found.push(sampled(text, seen, batch.time[from]!, last, began, batch.interval_seconds ?? Number.NaN));
   }
   return found;
 }
@@ -94,7 +94,11 @@ function seenIn(values: Float64Array | undefined, from: number, to: number): See
 }
 
 /** From what `seal` left of the table `process`, or what was computed in its place. */
-export function samplesOfStatistics(all: readonly SeriesStatistics[], began: number): SampledProcess[] {
+export function samplesOfStatistics(
+  all: readonly SeriesStatistics[],
+  began: number,
+  intervalSeconds: number,
+): SampledProcess[] {
   return all.map((series) =>
     sampled(
       (column) => series.keys[column] ?? series.texts[column] ?? '',
@@ -102,6 +106,7 @@ export function samplesOfStatistics(all: readonly SeriesStatistics[], began: num
       series.start,
       series.end,
       began,
+      intervalSeconds,
     ),
   );
 }
@@ -112,17 +117,19 @@ function sampled(
   first: number,
   end: number,
   began: number,
+  intervalSeconds: number,
 ): SampledProcess {
   const start = Number(text('start')) * 1000;
   const older = isOlder(start, began);
+  const once = isSeenOnce(text('state'), first, end, intervalSeconds);
   const metrics = new Map<string, number>();
   const earlier = new Map<string, number>();
   for (const [column, metric, factor] of COUNTERS) {
     const found = seen(column);
     if (found === undefined) continue;
-    const value = counted(found, older);
-    metrics.set(metric, value * factor);
-    if (older) earlier.set(metric, Math.max(0, found.last - value) * factor);
+    const value = counted(found, older, once);
+    if (value !== undefined) metrics.set(metric, value * factor);
+    if (older) earlier.set(metric, Math.max(0, found.last - (value ?? 0)) * factor);
   }
   const peak = peakMemory(seen('rss_peak_bytes'), seen('rss_bytes'), older);
   if (peak !== undefined) metrics.set('rssmax', peak / 1024);

@@ -75,7 +75,7 @@ export function recordedProcesses(
   const job = processJob(recording.job, recording.path);
   const parts = recording.nodes.map((node) => {
     const troubles: string[] = [];
-    const samples = samplesOfStatistics(sampled(node.name), recordingBegan(node.agent, job));
+    const samples = samplesOfNode(node, recording.job, sampled(node.name));
     return { ...mergeProcesses(nodeProcesses(node, job, recording.job, troubles, { samples, damaged })), troubles };
   });
   return linkProcesses(joinColumns(parts));
@@ -88,11 +88,14 @@ export function sampledProcesses(
 ): ProcessColumns {
   const job = processJob(recording.job, recording.path);
   const parts = recording.nodes.map((node) => {
-    const samples = samplesOfStatistics(sampled(node.name), recordingBegan(node.agent, job));
+    const samples = samplesOfNode(node, recording.job, sampled(node.name));
     return mergeProcesses(nodeProcesses({ ...node, tables: new Map() }, job, recording.job, [], { samples }));
   });
   return joinColumns(parts.length === 0 ? [makeColumns(0, [], [job])] : parts);
 }
+
+const samplesOfNode = ({ agent }: NodeRecording, job: Job, sampled: readonly SeriesStatistics[]): SampledProcess[] =>
+  samplesOfStatistics(sampled, recordingBegan(agent, job), agent?.interval_seconds ?? job.interval_seconds);
 
 export function processJob(job: Job, origin: string): ProcessJob {
   return {

@@ -9,24 +9,27 @@ export interface SampledCpu {
   start: string;
   times: number[];
   used: number[];
+  /** Whether its last row says that it had gone. */
+  isGone?: true;
 }
 
 /** Of every process that was sampled on a node, in all of its recording. */
 export function sampledCpu(node: NodeRecording, damaged: (batch: ReadBatch) => void): SampledCpu[] {
   if (!node.tables.has('process')) return [];
-  const batch = readTable(node, 'process', { columns: ['user_ms', 'system_ms'] });
+  const batch = readTable(node, 'process', { columns: ['user_ms', 'system_ms', 'state'] });
   damaged(batch);
   return Array.from({ length: Math.max(0, batch.series.length - 1) }, (_, s) => cpuOf(batch, s));
 }
 
 function cpuOf(batch: Batch, s: number): SampledCpu {
   const [from, to] = [batch.series[s]!, batch.series[s + 1]!];
-  const key = (name: string): string => {
+  const text = (name: string, row: number): string => {
     const texts = batch.texts.get(name);
-    return texts?.values[texts.codes[from]!] ?? '';
+    return texts?.values[texts.codes[row]!] ?? '';
   };
   const columns = ['user_ms', 'system_ms'].flatMap((name) => batch.numbers.get(name) ?? []);
-  const found: SampledCpu = { pid: key('pid'), start: key('start'), times: [], used: [] };
+  const found: SampledCpu = { pid: text('pid', from), start: text('start', from), times: [], used: [] };
+  if (text('state', to - 1) === 'X') found.isGone = true;
   const reached = columns.map(() => 0);
   for (let row = from; row < to; row++) {
     const seen = columns.map((column) => column[row]!);

@@ -21,9 +21,26 @@ export function isOlder(start: number, began: number): boolean {
   return start < began - SLACK;
 }
 
-/** What of a process' counter belongs to the recording: all of it, or only what it grew by while it was seen. */
-export function counted({ first, last, increase }: Pick<Statistics, 'first' | 'last' | 'increase'>, older: boolean) {
-  return older ? (increase ?? last - first) : last;
+/**
+ * Whether a process was seen alive at one moment alone: it had gone at the next tick, or there was none. `end` is when it was
+ * alive last, as far as its rows tell.
+ */
+export function isSeenOnce(state: string | undefined, start: number, end: number, intervalSeconds: number): boolean {
+  return state === 'X' ? end - start < 1.5e6 * intervalSeconds : end <= start;
+}
+
+/**
+ * What of a process' counter belongs to the recording: all of it, or only what it grew by while it was seen. Of an older one that
+ * was seen once nobody knows that.
+ */
+export function counted(
+  { first, last, increase }: Pick<Statistics, 'first' | 'last' | 'increase'>,
+  older: boolean,
+  once = false,
+): number | undefined {
+  if (!older) return last;
+  const grown = increase ?? last - first;
+  return once && !(grown > 0) ? undefined : grown;
 }
 
 type Extent = Pick<Statistics, 'first' | 'max'>;

@@ -55,7 +55,7 @@ function busiest(table: Table, all: SeriesStatistics[], began: number): SeriesSt
   if (all.length <= MOST_PROCESSES || names.length === 0) return all;
   const spent = ({ keys, columns }: SeriesStatistics): number => {
     const older = isOlder(Number(keys.start) * 1000, began);
-    return names.reduce((sum, name) => sum + (columns[name] === undefined ? 0 : counted(columns[name], older)), 0);
+    return names.reduce((sum, name) => sum + ((columns[name] && counted(columns[name], older)) ?? 0), 0);
   };
   const chosen = new Set([...all].sort((a, b) => spent(b) - spent(a)).slice(0, MOST_PROCESSES));
   return all.filter((one) => chosen.has(one));
