@@ -118,9 +118,10 @@ test('the share of the CPU time that no record explains is told, why only when i
     /explain all of .* \(cgroup\)$/,
   );
   assert.equal(words(0.06, 0.18), `1 process killed or still running; ${left('11 ms (18 %)')}`);
-  // a large part of next to nothing is not worth a word
-  assert.equal(words(0.0016, 0.19), '1 process killed or still running');
-  assert.equal(words(0.01, 1, 0), undefined);
+  assert.equal(words(0.0016, 0.19), `1 process killed or still running; ${left('0.3 ms (19 %)')}`);
+  // processes use a little to end, after they have told what they used
+  assert.equal(words(0.31, 0.001, 0), all);
+  assert.equal(words(0.01, 1, 0), left('10 ms (100 %)'));
   assert.equal(words(0.011, 1, 0), left('11 ms (100 %)'));
   assert.equal(words(1e7, 0.099), `1 process killed or still running; ${left('9.9 %')}`);
   const others = 'it was used by processes that were killed or cannot record themselves, or by others to end';

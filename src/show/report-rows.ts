@@ -190,7 +190,7 @@ export function recordWords({ records: r, summary }: Report): string | undefined
       `sampling saw ${formatDuration(r.sampled_cpu_seconds)} of ${r.starts + r.samples === 1 ? 'its' : 'their'} CPU time`,
     );
   const lost = (r.unexplained ?? 0) * (summary.cpu_seconds ?? 0);
-  if (r.unexplained === undefined || (lost > 0 && lost <= CLOCK_TICK)) return parts.join(', ') || undefined;
+  if (r.unexplained === undefined) return parts.join(', ') || undefined;
   const reason =
     r.records + r.starts === 0
       ? 'no process recorded itself (eval "$(tacho env)" in the script has them do so)'
@@ -205,7 +205,8 @@ export function recordWords({ records: r, summary }: Report): string | undefined
     r.starts > 0 && summary.cpu_source === 'wait4'
       ? 'records explain all that wait4 counted; what nobody waited for is not in it'
       : `records explain all ${whole}`;
-  const share = r.unexplained === 0 ? all : `no record explains ${some} ${whole}${why}`;
+  const isAll = r.unexplained === 0 || (lost <= CLOCK_TICK && r.unexplained < WORTH_SHARE);
+  const share = isAll ? all : `no record explains ${some} ${whole}${why}`;
   return parts.length === 0 ? share : `${parts.join(', ')}; ${share}`;
 }
 
