@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -56,13 +57,33 @@ function hasEnded(pid: number): boolean {
 /** So long after its last byte a temporary file may still be somebody's work: perhaps a hub seals on another machine. */
 export const STILL_WRITTEN_MS = 60_000;
 
-/** A temporary file that another process of this machine, told by the file's name, is at work on. */
+/** What the names of temporary files tell of who writes them: the process, where its number counts, and chance. */
+export const ownMark = (): string => `${process.pid}-${machineMark()}${randomBytes(4).toString('hex')}`;
+
+let machine: string | undefined;
+
+/** Of this machine, or of this container in it: elsewhere a process has another number, or none. */
+function machineMark(): string {
+  machine ??= createHash('sha256').update(`${os.hostname()} ${pidNamespace()}`).digest('hex').slice(0, 8);
+  return machine;
+}
+
+function pidNamespace(): string {
+  try {
+    return fs.readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}
+
+/** A temporary file that another process, told by the file's name, is at work on: here, or for all we know elsewhere. */
 export function isBeingWritten(file: string, now = Date.now() * 1000): boolean {
-  const pid = Number(/\.(\d+)(?:-[\da-f]+)?\.tmp$/.exec(file)?.[1] ?? 0);
+  const [, digits = '0', mark] = /\.(\d+)(?:-([\da-f]{8})[\da-f]*)?\.tmp$/.exec(file) ?? [];
+  const pid = Number(digits);
   const written = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs;
-  return (
-    pid > 0 && pid !== process.pid && written !== undefined && now / 1e3 - written < STILL_WRITTEN_MS && !hasEnded(pid)
-  );
+  if (pid === 0 || written === undefined || now / 1e3 - written >= STILL_WRITTEN_MS) return false;
+  if (mark !== undefined && mark !== machineMark()) return true;
+  return pid !== process.pid && !hasEnded(pid);
 }
 
 /** Is the node's agent still writing? It has not said that it ended, it is there, and its newest sample is fresh. */

@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../base/fault.ts';
 import type { Table } from '../table/table.ts';
-import { isAlive } from './alive.ts';
+import { isAlive, ownMark } from './alive.ts';
 import type { Damage } from './csv-read.ts';
 import { tableOf } from './describe.ts';
 import { damagedOf, isParquet, packedName, parquetName, statisticsName, type TableFiles, tableFiles } from './files.ts';
@@ -119,7 +118,7 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
   const packed = path.join(folder, packedName(name));
   const statistics = path.join(folder, statisticsName(name));
   // somebody else, perhaps on another node, may be sealing the same table
-  const unique = `${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
+  const unique = `${ownMark()}.tmp`;
   const newParquet = `${parquet}.${unique}`;
   const newPacked = `${packed}.${unique}`;
   const newStatistics = `${statistics}.${unique}`;

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { agentOf, diskTable, loadTable, makeRecording, START } from '../../test/make-recording.ts';
 import { count } from '../base/figure.ts';
+import { ownMark } from './alive.ts';
 import { openRecording } from './open.ts';
 import { readTable } from './read.ts';
 import { Stopped, sealRecording } from './seal.ts';
@@ -298,10 +299,10 @@ test('statistics of another node are computed again', async () => {
 test('a sealed file that was being made from another sealed form goes, for that is there', async () => {
   const folder = await makeRecording({ seconds: 4 });
   sealRecording(openRecording(folder));
-  fs.writeFileSync(path.join(nodeOf(folder), 'load.parquet.999999999-0a1b2c3d.tmp'), 'PAR1 half');
+  const name = `load.parquet.999999999-${ownMark().split('-')[1]}.tmp`;
+  fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
   assert.deepEqual(found(folder), [
-    'healed: node=c1/load.parquet.999999999-0a1b2c3d.tmp was left by something that was interrupted' +
-      ' → removed; what it was made from is there',
+    `healed: node=c1/${name} was left by something that was interrupted → removed; what it was made from is there`,
   ]);
   assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75]);
 });
@@ -316,7 +317,15 @@ test('of a file without statistics no report card is promised', async () => {
 
 test('what a process that is still there is writing is left to it', async () => {
   const folder = await makeRecording({ seconds: 4 });
-  const name = `load.parquet.${process.ppid}-0a1b2c3d.tmp`;
+  const name = `load.parquet.${process.ppid}-${ownMark().split('-')[1]}.tmp`;
+  fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
+  assert.deepEqual(found(folder), [`note: node=c1/${name} is just being written → left to whoever writes it`]);
+  assert.ok(fs.existsSync(path.join(nodeOf(folder), name)));
+});
+
+test('what a process of another machine wrote just now is left to it: nobody here knows whether it is there', async () => {
+  const folder = await makeRecording({ seconds: 4 });
+  const name = 'load.parquet.999999999-0a1b2c3d4e5f6071.tmp';
   fs.writeFileSync(path.join(nodeOf(folder), name), 'PAR1 half');
   assert.deepEqual(found(folder), [`note: node=c1/${name} is just being written → left to whoever writes it`]);
   assert.ok(fs.existsSync(path.join(nodeOf(folder), name)));
