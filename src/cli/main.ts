@@ -46,8 +46,8 @@ async function main(args: readonly string[]): Promise<void> {
   process.on('uncaughtException', (error) => void fail(error));
   try {
     if (JOBS.some((name) => process.env[name]) && !isService(args)) {
-      const { noteToService } = await import('../jobs/active.ts');
-      noteToService(process.env, children);
+      const { noteInJob } = await import('../jobs/active.ts');
+      noteInJob(process.env, args[0] ?? '', children);
     }
     const { runProgram } = await import('./program.ts');
     await runProgram(args);

@@ -222,10 +222,20 @@ export function needSpeakable(env: Environment, what: string, by = ' or a folder
   return need(findActive(env) ?? atService(env), env, what, by).recording;
 }
 
-/** What this process uses is Tacho's also for the agent of the node, whoever else records the job. */
-export function noteToService(env: Environment, children: boolean): void {
+/** Those whose use a recording knows in another way: agents by themselves, `start` before there are samples, `stop` after. */
+const ACCOUNTED = ['agent', 'start', 'stop'];
+
+/** What a command uses inside a job is Tacho's, for whoever records that: its user, and the agent of the node. */
+export function noteInJob(env: Environment, verb: string, children: boolean): void {
   const service = atService(env);
   if (service !== undefined) noteAtExit(service.recording, env, children);
+  if (ACCOUNTED.includes(verb)) return;
+  try {
+    const active = findActive(env);
+    if (active !== undefined) noteAtExit(active.recording, env, children);
+  } catch {
+    // a command does its work, whether or not it can say what that cost
+  }
 }
 
 function need(active: Active | undefined, env: Environment, what: string, by: string): Active {

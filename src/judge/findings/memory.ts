@@ -128,8 +128,9 @@ export const memoryNearLimit: Check = {
     const anon = facts.summary.memory_peak_node === fullest.node ? facts.summary.memory?.cgroup_anon_max : undefined;
     const cache = anon !== undefined && anon < fullest.memory_limit_bytes! * NEAR_LIMIT;
     // programs need what is left without Tacho: with a small limit that matters
-    const own = fullest.memory_own_bytes ?? 0;
-    const theirs = Math.min(used, anon ?? used) - own;
+    const own = Math.min(used, fullest.memory_own_bytes ?? 0);
+    const peaks = facts.summary.memory_peak_node === fullest.node ? facts.summary.memory?.process_peaks_sum : undefined;
+    const theirs = peaks ?? Math.min(used, anon ?? used) - own;
     const byTacho = !cache && own > 0 && theirs < fullest.memory_limit_bytes! * NEAR_LIMIT;
     const more = roundedUp(fullest.memory_peak_bytes! * MARGIN);
     const exact = fullest.memory_source === 'cgroup' || fullest.memory_source === 'node';
@@ -160,7 +161,7 @@ export const memoryNearLimit: Check = {
             ? []
             : [
                 {
-                  text: `of it at most ${formatBytes(own)} were Tacho’s own: its agent and its commands in the job`,
+                  text: 'Tacho’s own is in it: its agent and its commands in the job',
                   from: 'agent.rss_bytes',
                   node: fullest.node,
                   value: own,
@@ -170,7 +171,7 @@ export const memoryNearLimit: Check = {
         advice: cache
           ? 'No danger by itself: the kernel gives file cache back when programs need memory.'
           : byTacho
-            ? `The job’s programs took about ${formatBytes(Math.max(0, theirs))}. Tacho needs some 100 MiB in the job’s cgroup: leave it that much above what they need.`
+            ? `${peaks === undefined ? '' : `The job’s own processes took at most ${formatBytes(peaks)}. `}Tacho needs up to 100 MiB in the job’s cgroup, twice that around \`srun\`: leave it that much above what they need.`
             : fullest.memory_limit_source === 'machine'
               ? 'Run on a machine with more memory, or on more nodes.'
               : `Ask for more, e.g. ${memoryRequest(facts, more)}, or use more nodes.`,
