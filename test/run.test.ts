@@ -38,7 +38,7 @@ function hold(cwd: string): { command: string[]; release: () => void } {
   const file = path.join(cwd, 'hold');
   fs.writeFileSync(file, '');
   return {
-    command: ['sh', '-c', `while [ -e ${file} ]; do sleep 0.1; done; echo done >${path.join(cwd, 'finished')}`],
+    command: ['sh', '-c', `while [ -e '${file}' ]; do sleep 0.1; done; echo done >'${path.join(cwd, 'finished')}'`],
     release: () => fs.rmSync(file),
   };
 }
@@ -366,7 +366,11 @@ test('a disk that is full before the job’s tables are described: everybody nam
     // some ticks more than it takes to fill the disk
     const script = 'until [ "$(stat -f -c %a .)" = 0 ]; do sleep 0.1; done; sleep 2';
     const ran = tacho(['run', '-i', '0.1s', '-o', 'rec', '--', 'sh', '-c', script], { cwd });
-    assert.match(ran.err, /samples could not be written since .+: no\s+space left on\s+the device\.\n/);
+    // where the lines of the card are folded depends on numbers, and on what the time zone is called
+    assert.match(
+      ran.err.replace(/\s+/g, ' '),
+      /samples could not be written since [^:]+:\d+:\d+ [^:]+: no space left on the device\. /,
+    );
     assert.doesNotMatch(ran.err, /agent was killed/);
     const { quality, unmeasured, job } = JSON.parse(tacho(['report', 'rec', '--format', 'json'], { cwd }).out);
     const [lost] = quality.lost_samples;

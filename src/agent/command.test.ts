@@ -87,7 +87,7 @@ test('variables are for the command alone, and the mark of what is Tacho’s own
   try {
     const file = path.join(folder, 'out');
     const script = `echo "$SAID $TACHO_OWN"; tr '\\0' '\\n' </proc/$PPID/environ | grep -E 'SAID|TACHO_OWN'`;
-    const command = await runCommand(['sh', '-c', `(${script}) >${file}`], process.env, { SAID: 'a b=c' });
+    const command = await runCommand(['sh', '-c', `(${script}) >'${file}'`], process.env, { SAID: 'a b=c' });
     await command.ended;
     assert.equal(fs.readFileSync(file, 'utf8'), 'a b=c \nTACHO_OWN=1\n');
   } finally {

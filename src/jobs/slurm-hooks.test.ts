@@ -37,7 +37,7 @@ test('a task finds the place of its job, also in a later component of a heteroge
     fs.writeFileSync(path.join(folder, `events-${name}`), '');
     fs.writeFileSync(path.join(records, name), `${path.join(folder, `events-${name}`)}\n`);
   }
-  const script = hooks()['task-prolog'].replace(/^library=.*$/m, `library=${library}`);
+  const script = hooks()['task-prolog'].replace(/^library=.*$/m, `library='${library}'`);
   const printed = (more: Record<string, string>): string => {
     const env = { PATH: process.env.PATH, TACHO_SERVICE_JOBS: jobs, ...more };
     return spawnSync('/bin/sh', ['-s'], { encoding: 'utf8', env, input: script }).stdout;
