@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Material } from '../src/judge/material.ts';
 import { type Report, report } from '../src/judge/report.ts';
+import { testSet } from '../src/query/test-processes.ts';
+import type { AgentRecord } from '../src/recording/agent-record.ts';
 import { meters } from '../src/show/report-meters.ts';
-import { agent, cgroup, job, material, node, span } from './report/jobs.ts';
+import { agent, cgroup, job, material, node, START, span } from './report/jobs.ts';
 import { count, level, series, table } from './report/statistics.ts';
 
 /** Nodes that were not all seen for the same time: what they did is held against the time that they were seen. */
@@ -143,4 +145,55 @@ test('GPUs, their power and the energy count for as long as they were seen', () 
   assert.equal(imbalance.check.outcome, 'unmeasurable');
   const unused = { c1: { seconds: 3600, cpu: 3600, gpu: 50 }, c2: { seconds: 1800, cpu: 1800, gpu: 0 } };
   assert.equal(about(told(3600, 1, unused), 'gpu-unused').finding!.evidence.at(-1)!.text, '0.5 GPU hours unused');
+});
+
+/** A job of 100 s on two nodes; the agent of c2 came after 40 s, and the oldest that it found there began then, in seconds. */
+function latecomer(oldest: number, record: Partial<AgentRecord> = {}, source: 'cgroup' | 'records' = 'cgroup') {
+  const [whole, rest] = [span(100), span(60, 1, START + 40e6)];
+  const service = { service: true as const, service_start: START - 60e6 };
+  const late = { service_start: START + 39e6, ...record };
+  const members = source === 'cgroup' ? {} : { scope: { members: 'environment' } };
+  const made = [
+    node('c1', agent('c1', whole, service), [cgroup(whole, 0.5, GIB)]),
+    node('c2', agent('c2', rest, { ...service, ...late, ...members }), [
+      ...(source === 'cgroup' ? [cgroup(rest, 0.5, GIB)] : []),
+      table('loadavg', [series(rest, {}, { load1: level(rest, 1) })]),
+      table('process', [
+        series(rest, { pid: '7', start: String(START / 1000 + oldest * 1000) }, { user_ms: count(rest, 3e4) }),
+      ]),
+    ]),
+  ];
+  const told = [{ pid: 7, node: 'c2', from: oldest, to: 100, cpu: 30 }];
+  const processes = source === 'records' ? { processes: testSet(told) } : {};
+  return report(material(job(100, { nodes: ['c1', 'c2'], asked: { cpus: 2 } }), made, processes));
+}
+
+test('a node whose agent came late is named, and held against the time in which it was measured', () => {
+  const windows = ({ nodes }: Report) => nodes.map((n) => [n.late_seconds, n.cpu_window_seconds]);
+  const unseen = ({ unmeasured }: Report) => unmeasured.find(({ why }) => why.includes('came only then'));
+  for (const source of ['cgroup', 'records'] as const) {
+    const found = latecomer(60, {}, source);
+    assert.deepEqual(windows(found).at(-1), [40, 60], source);
+    near(found.summary.cpu_utilization, 80 / 160);
+    assert.deepEqual(unseen(found)?.nodes, ['c2']);
+    assert.equal(unseen(found)?.what, 'the first 40.0 s of the job');
+    assert.deepEqual(found.quality.reasons, ['the agent of c2 came 40.0 s after the job’s start']);
+    assert.ok(found.quality.grade > 'A');
+  }
+  // a process that began before the agent came has used all that it did since
+  assert.deepEqual(windows(latecomer(25)).at(-1), [40, 75]);
+  // what runs there since the job's start has kept its cgroup, which has counted everything
+  const kept = latecomer(1);
+  assert.deepEqual(windows(kept).at(-1), [40, 100]);
+  assert.equal(unseen(kept)?.what, 'the first 40.0 s of the job, but for its CPU time');
+  // the agent was there: the job did nothing on that node until then
+  const there = latecomer(40, { service_start: START - 60e6 });
+  assert.deepEqual(windows(there), [
+    [undefined, 100],
+    [undefined, 100],
+  ]);
+  assert.deepEqual([unseen(there), there.quality.reasons], [undefined, ['gaps']]);
+  const gaps = latecomer(60).findings.find(({ id }) => id === 'recording-gaps')!;
+  assert.equal(gaps.evidence.at(-1)!.text, 'c2: its agent came 40.0 s after the job’s start');
+  assert.match(gaps.advice, /start with them/);
 });

@@ -185,6 +185,18 @@ test('in a process that does other things, a recording costs what was used since
   assert.ok(agent.record.cost.cpu_seconds <= used() - before, `${agent.record.cost.cpu_seconds}`);
 });
 
+test('a service tells since when it has been there, and its successor the same of it', (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  const made = (more: { shared?: true; before?: AgentRecord }): AgentRecord =>
+    new Agent({ folder, node: 'n', host: new Host(), facts, intervalSeconds: 1, ...more }).record;
+  const { service_start: began, ...service } = made({ shared: true });
+  assert.equal(began, Math.round(performance.timeOrigin * 1000));
+  assert.ok(began < service.start);
+  assert.equal(made({ shared: true, before: { ...service, service_start: 5 } }).service_start, 5);
+  assert.equal(made({}).service_start, undefined);
+});
+
 test('what can be read in the end is no longer noted, and what is noted later is said', async (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
   t.after(() => fs.rmSync(folder, { recursive: true }));

@@ -102,7 +102,9 @@ export class Agent {
       pid: process.pid,
       ...(options.step === undefined ? {} : { step: options.step }),
       interval_seconds: options.intervalSeconds,
-      ...(options.shared === true ? { service: true as const } : {}),
+      ...(options.shared === true
+        ? { service: true as const, service_start: Math.round(performance.timeOrigin * 1000) }
+        : {}),
       start: this.clock.now(),
       facts: options.facts,
       scope: { members: 'none' },
@@ -358,8 +360,10 @@ export class Agent {
 /** Counts go on where the last agent of this recording left them. */
 function goingOn(before: AgentRecord | undefined): Partial<AgentRecord> {
   if (before === undefined) return {};
-  const { start, first_sample, tables, ticks, late_ticks, missed_ticks, shared_with, clock_jumps } = before;
+  const { service_start, start, first_sample, tables, ticks, late_ticks, missed_ticks, shared_with, clock_jumps } =
+    before;
   return {
+    ...(service_start === undefined ? {} : { service_start }),
     start,
     tables,
     ticks,

@@ -4,6 +4,7 @@ import type { JobState } from '../recording/job.ts';
 import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
 import { type EnergySource, energyOf } from './energy.ts';
 import type { GpuReport } from './gpus.ts';
+import { knownSince, lateSeconds } from './late-agent.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
 import { type MemorySource, memoryOf, ownMemory } from './memory-use.ts';
 import { gpuMean } from './seen.ts';
@@ -19,6 +20,8 @@ export interface NodeReport {
   reason?: string;
   /** When the scheduler took it out of the job, which went on. */
   taken?: number;
+  /** How long after the job's start the node's own agent was there, where it came late. */
+  late_seconds?: number;
   first_sample?: number;
   last_sample?: number;
   recorded_seconds?: number;
@@ -115,6 +118,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
     if (value !== undefined) found[key] = value;
   };
   const seconds = found.recorded_seconds ?? 0;
+  set('late_seconds', lateSeconds(material, node.agent, found.first_sample));
 
   const cpus = cpusOn(material, node);
   set('cpus', cpus?.value);
@@ -125,11 +129,12 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   if (cpu !== undefined && cpus !== undefined && cpus.value > 0) {
     // an agent may be there before the command and after it
     const ran = cpu.source === 'node' || material.range !== undefined ? Number.NaN : (job.end! - job.start) / 1e6;
-    // a node's own agent may come late: what the job's cgroup and its processes have used is from the job's start on
+    // a node's own agent may come late: what the job's cgroup and its processes have used is from their beginning on
     const isOfJob = cpu.source !== 'node' && cpu.sampled_only !== true;
     const isWhole = node.agent?.service === true && material.range === undefined && isOfJob;
     const late = isWhole ? Math.max(0, (found.first_sample! - job.start) / 1e6 || 0) : 0;
-    const window = cpu.window_seconds ?? Math.min(seconds + late, ran || Number.POSITIVE_INFINITY);
+    const unseen = isWhole ? (knownSince(material, node, found.first_sample) - job.start) / 1e6 : 0;
+    const window = (cpu.window_seconds ?? Math.min(seconds + late, ran || Number.POSITIVE_INFINITY)) - unseen;
     if (window > 0) {
       set('cpu_window_seconds', window);
       set('cpu_utilization', cpu.seconds / window / cpus.value);

@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { isLate } from './late-agent.ts';
 import { lostOf, type NodeLostSamples } from './lost.ts';
 import { columnOf, largest, type Material, type NodeMaterial, sum } from './material.ts';
 import { nodeList } from './node-list.ts';
@@ -36,9 +37,6 @@ const GRADES: readonly [Grade, number][] = [
 
 /** Less than this part of the job's time does not speak for all of it. */
 export const MOST_OF_JOB = 0.9;
-
-/** A node's agent that first sampled a job so much after its start was late, however short the job. */
-const LATE_SECONDS = 2;
 
 /** Ticks of a node: rows of a table that has one row a tick, else what the agent counted; of a part, what was sampled in it. */
 function ticksOf({ tables, agent }: NodeMaterial, isPart: boolean): number {
@@ -125,9 +123,11 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   // who starts a recording says when; the agent of a node should have been there all the time
   const isService = agents.some((a) => a.service === true);
   const behind = isService && material.range === undefined && recorded > 0 ? (first - material.job.start) / 1e6 : 0;
-  const lasting = behind > Math.max(LATE_SECONDS, interval * 2);
+  const lasting = isLate(behind, interval);
   const short = (lasting && (quality.job_share ?? 1) < MOST_OF_JOB) || isShort(quality, wall, interval);
-  const absent = short && isService;
+  // each node counts, however early the agents of the others came
+  const latecomers = nodes.filter((n) => n.late_seconds! > Math.max(behind, wall * (1 - MOST_OF_JOB)));
+  const absent = (short && isService) || latecomers.length > 0;
   const partly =
     unread.length + doubts.length + troubles.length > 0 || ((left > 0 || absent) && material.range === undefined);
   const best = unread.some((file) => file.whole) ? 'C' : partly ? 'B' : 'A';
@@ -135,6 +135,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const { nodes_missing: missing, nodes_stopped_early: stopped } = quality;
   if (missing.length > 0) quality.reasons.push(`${nodeList(missing)} never recorded`);
   if (stopped.length > 0) quality.reasons.push(`${nodeList(stopped)} stopped early`);
+  if (latecomers.length > 0) quality.reasons.push(lateWords(latecomers));
   if (missed > 0) quality.reasons.push('ticks missed');
   if (quality.lost_samples.length > 0)
     quality.reasons.push(written < 1 ? `samples lost, ${percent(wholePercent(written))} written` : 'samples lost');
@@ -145,4 +146,10 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const came = behind > (wall - recorded) / 2 ? `, the agent came ${formatDuration(behind)} after its start` : '';
   if (short) quality.reasons.push(`${percent(quality.job_share)} of the job’s time recorded${came}`);
   return quality;
+}
+
+function lateWords(late: readonly NodeReport[]): string {
+  const most = formatDuration(largest(late.map((n) => n.late_seconds))!);
+  const [who, when] = late.length === 1 ? ['agent', most] : ['agents', `up to ${most}`];
+  return `the ${who} of ${nodeList(late.map((n) => n.node))} came ${when} after the job’s start`;
 }

@@ -125,6 +125,7 @@ const node = z.strictObject({
   status: z.enum(['recorded', 'recording', 'stopped early', 'never recorded']),
   reason: optional(words, 'Why it stopped, as far as that is known.'),
   taken: optional(moment, 'When the scheduler took it out of the job, which went on.'),
+  late_seconds: optional(seconds, 'How long after the job’s start the node’s own agent was there, where it came late.'),
   first_sample: moment.optional(),
   last_sample: moment.optional(),
   recorded_seconds: seconds.optional(),

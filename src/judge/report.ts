@@ -8,6 +8,7 @@ import type { FlowReport } from './flows.ts';
 import { flowsOf } from './flows.ts';
 import type { GpuReport } from './gpus.ts';
 import { gpusOf } from './gpus.ts';
+import { unseenOf } from './late-agent.ts';
 import { type Material, sum } from './material.ts';
 import type { NodeReport } from './nodes.ts';
 import { nodesOf } from './nodes.ts';
@@ -135,7 +136,11 @@ export function report(material: Material): Report {
     ...facts,
     findings,
     checks,
-    unmeasured: [...unmeasuredOf(material, checks), ...unexplained(records)],
+    unmeasured: [
+      ...unseenOf(material, nodes, summary.wall_seconds),
+      ...unmeasuredOf(material, checks),
+      ...unexplained(records),
+    ],
   };
 }
 

@@ -20,6 +20,8 @@ export interface AgentRecord {
   interval_seconds: number;
   /** It is the node's own, which learns of a job's end only a moment after the scheduler: so does its farewell come. */
   service?: true;
+  /** Then: when the service itself began, epoch microseconds: a job may have been there before. */
+  service_start?: number;
   /** Epoch microseconds. */
   start: number;
   first_sample?: number;

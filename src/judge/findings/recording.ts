@@ -99,6 +99,9 @@ function nothingRecorded({ recording, quality }: Facts): Finding {
   };
 }
 
+const BUSY = 'use a longer interval if the node is too busy to keep up.';
+const LATE = 'let the agents of nodes start with them, before any job does.';
+
 export const recordingGaps: Check = {
   id: 'recording-gaps',
   title: 'gaps in the recording',
@@ -119,6 +122,7 @@ export const recordingGaps: Check = {
     const share = expected > 0 ? ticks / expected : 1;
     const few = share < FEW_TICKS && silent === 0;
     if (!few && clock_jumps.length === 0 && lost_samples.length === 0) return [];
+    const late = few ? facts.nodes.filter((n) => n.late_seconds !== undefined) : [];
     const losses = lossesOf(lost_samples);
     const lost = losses.reduce((sum, { samples }) => sum + samples, 0);
     const { since = '', why } = losses[0] ?? {};
@@ -146,6 +150,12 @@ export const recordingGaps: Check = {
                 },
               ]
             : []),
+          ...late.slice(0, 4).map(({ node, late_seconds: seconds }) => ({
+            text: `${node}: its agent came ${formatDuration(seconds!)} after the job’s start`,
+            from: 'agent.json',
+            node,
+            value: seconds!,
+          })),
           ...[...Map.groupBy(lost_samples, ({ node }) => node)].slice(0, 4).flatMap(([node, own]) =>
             lossesOf(own).map(({ why, since, tables }) => ({
               text: `${node}: ${why}${since === '' ? '' : ` ${since}`}: ${tables}`,
@@ -166,7 +176,7 @@ export const recordingGaps: Check = {
               ? 'See why the node could not send (its agent says so), or give its spool more room (spool.size).'
               : 'Make room on the disk that holds the recording.'
             : few
-              ? 'Means and peaks of this report may be off; use a longer interval if the node is too busy to keep up.'
+              ? `Means and peaks of this report may be off; ${late.length > 0 ? LATE : BUSY}`
               : 'The node’s times go on as if its clock had not been set: durations and rates are right, moments differ from other nodes’.',
         confidence: 'high',
         confidence_reason: 'counted by the agents',
