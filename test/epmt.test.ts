@@ -4,7 +4,15 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
-import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../src/import/epmt/test-archive.ts';
+import {
+  CSV_COLUMNS,
+  csvText,
+  madeProcess,
+  metadataOf,
+  pickle3,
+  tgzOf,
+  threadedTsv,
+} from '../src/import/epmt/test-archive.ts';
 import type { Batch } from '../src/recording/batch.ts';
 import { openRecording, type Recording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
@@ -195,4 +203,30 @@ test('hosts are told in short, and numbers as everywhere', () => {
   fs.writeFileSync(file, tgzOf([{ name: './job_metadata', bytes: pickle3(metadataOf()) }, ...entries]));
   const { out } = tacho(['import', 'epmt', file, '-o', path.join(folder, 'hosts')]);
   assert.match(out, /tacho-4711: 1 040 processes, [0-9 ]+ threads, node\[001-040\]\n/);
+});
+
+test('threads that TSV does not name are called by their place in their process', () => {
+  const file = path.join(folder, 'threads.tgz');
+  fs.writeFileSync(file, threadedTsv());
+  const jobs = path.join(folder, 'threads');
+  assert.equal(tacho(['import', 'epmt', file, '-o', jobs]).code, 0);
+  const ask = (...more: string[]): string => tacho([...more, path.join(jobs, 'tacho-4711')]).out;
+  const threadsOf = (format: string): string => ask('threads', '--process', '200', '--format', format);
+  assert.match(threadsOf('text'), /\n200 .*\n +#2 .*\n +#3 /);
+  assert.deepEqual(
+    (JSON.parse(threadsOf('json')) as { tid: unknown }[]).map(({ tid }) => tid),
+    [200, '#2', '#3'],
+  );
+  const [heads, ...rows] = threadsOf('csv')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+  assert.deepEqual(
+    rows.map((row) => row[heads!.indexOf('tid')]),
+    ['200', '#2', '#3'],
+  );
+  assert.match(ask('outliers', '--of', 'threads'), /\nsh +200 +#3 /);
+  assert.match(ask('outliers', '--of', 'threads', '--votes'), /thread #3/);
+  assert.match(ask('outliers', '--of', 'threads', '--format', 'json'), /"tid": "#3"/);
+  assert.match(ask('outliers', '--of', 'threads', '--format', 'csv'), /,200,#3,/);
 });

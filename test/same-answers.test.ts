@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { verbs } from '../src/cli/verbs.ts';
 import { importEpmt } from '../src/import/epmt/import.ts';
+import { threadedTsv } from '../src/import/epmt/test-archive.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { START, temporary } from './make-recording.ts';
 import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
@@ -178,6 +179,25 @@ describe('the same answer', { skip: whyNoPostgres() }, () => {
     assert.equal(JSON.parse(all.out).jobs, 8);
     const some = tacho(['outliers', '--job-tag', 'exp_component:ocean', '--db', db, '--format', 'json', '--all']);
     assert.equal(JSON.parse(some.out).groups[0].rows, 4);
+  });
+
+  test('threads without a number', async () => {
+    const place = temporary();
+    const archive = path.join(place, '4711.tgz');
+    fs.writeFileSync(archive, threadedTsv());
+    const { imported } = await importEpmt([archive], { folder: place });
+    const url = server.fresh();
+    tacho(['db', 'migrate', '--db', url]);
+    assert.equal(tacho(['submit', imported[0]!.recording, '--db', url]).code, 0);
+    for (const question of ['threads --process 200', 'threads --process 200 --format json', 'outliers --of threads']) {
+      const recorded = tacho([...question.split(' '), imported[0]!.recording]);
+      const stored = tacho([...question.split(' '), '4711', '--db', url]);
+      assert.match(recorded.out, /#3/);
+      assert.deepEqual(plain(stored, [url]), plain(recorded, [place]), question);
+    }
+    const name = url.slice(url.lastIndexOf('/') + 1);
+    const tids = 'select string_agg(tid::text, chr(44) order by process, thread) from tacho.threads where tid <= 200';
+    assert.equal(server.sql(name, tids), '200,-2,-3');
   });
 
   test('jobs of EPMT', { skip: REAL.every((file) => fs.existsSync(file)) ? false : 'archives of EPMT' }, async () => {

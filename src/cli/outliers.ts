@@ -97,7 +97,8 @@ Examples:
       bar.done();
       checkVoted(found, options);
       if (options.format === 'json') {
-        process.stdout.write(`${JSON.stringify(found, null, 1)}\n`);
+        const { outliersJson } = await import('../show/outliers-json.ts');
+        process.stdout.write(outliersJson(found));
         return;
       }
       if (options.format === 'csv') {

@@ -102,6 +102,7 @@ export interface ProcessId {
 /** The threads of one process. Times are epoch microseconds. */
 export interface ThreadColumns {
   length: number;
+  /** Below 0: it has no number, and is called by its place in its process (threadName). */
   tid: Float64Array;
   start: Float64Array;
   end: Float64Array;

@@ -4,6 +4,7 @@ import { readTable } from '../recording/read.ts';
 import { cumulative } from './process-images.ts';
 import type { ProcessColumns, ProcessId, ThreadColumns } from './process-set.ts';
 import type { Damaged } from './processes.ts';
+import { threadNumber } from './thread-name.ts';
 
 const IDENTITY = new Set(['thread_start', 'ppid', 'pgid', 'sid', 'uid']);
 
@@ -155,7 +156,7 @@ function threadColumns(batch: Batch, { rows, earlier }: ThreadRows): ThreadColum
   const system = metrics.get('systemtime');
   return {
     length,
-    tid: Float64Array.from(rows, (row) => Number(tid.values[tid.codes[row]!])),
+    tid: Float64Array.from(rows, (row) => threadNumber(tid.values[tid.codes[row]!]!)),
     start: Float64Array.from(rows, beginsOf(batch)),
     end: Float64Array.from(rows, (row) => batch.time[row]!),
     cpu_time: Float64Array.from(rows, (_, i) => (user?.[i] ?? Number.NaN) + (system?.[i] ?? Number.NaN)),

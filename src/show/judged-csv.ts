@@ -4,6 +4,7 @@ import { type Model, modelTables } from '../judge/models/model.ts';
 import type { Outliers } from '../judge/outliers/outliers.ts';
 import { spreadOf } from '../judge/outliers/spread.ts';
 import type { Vote } from '../judge/outliers/votes.ts';
+import { threadName } from '../query/thread-name.ts';
 import { objectCsv } from './object-csv.ts';
 
 const OUTLIER = ['of', 'group', 'job', 'node', 'pid', 'tid', 'start', 'command', 'outlier', 'excess'];
@@ -14,7 +15,8 @@ export function outliersCsv(found: Outliers): string {
   const rows: object[] = [];
   for (const { name, outliers, others } of found.groups) {
     for (const one of [...outliers, ...others]) {
-      const about = { ...one, of: found.of, group: name };
+      const thread = one.tid === undefined ? {} : { tid: threadName(one.tid) };
+      const about = { ...one, ...thread, of: found.of, group: name };
       const add = (votes: readonly Vote[], what: object): void => {
         for (const vote of votes) rows.push({ ...about, ...what, ...vote });
       };

@@ -2,6 +2,7 @@ import type { Group, Outlier, Outliers } from '../judge/outliers/outliers.ts';
 import { univariateMethods } from '../judge/outliers/univariate.ts';
 import type { MethodUse, Vote } from '../judge/outliers/votes.ts';
 import { count, figure, listed } from '../judge/words.ts';
+import { threadName } from '../query/thread-name.ts';
 import { featureCell, scoreCell, timesCell } from './feature-cell.ts';
 import { paint } from './paint.ts';
 import { printable, type TextColumn, textTable, wrap } from './text-table.ts';
@@ -187,7 +188,7 @@ function voteCell(vote: Vote | undefined): string {
 function title(found: Outliers, group: Group, outlier: Outlier): string {
   const words = [found.of === 'jobs' ? '' : printable(group.name)];
   if (outlier.pid !== undefined) words.push(`pid ${outlier.pid}`);
-  if (outlier.tid !== undefined) words.push(`thread ${outlier.tid}`);
+  if (outlier.tid !== undefined) words.push(`thread ${threadName(outlier.tid)}`);
   if (found.of === 'jobs' || found.jobs.length > 1) words.push(`job ${printable(outlier.job)}`);
   return words.filter((word) => word !== '').join(', ');
 }
@@ -226,7 +227,7 @@ function overview(
       return [
         printable(group.name),
         outlier.pid === undefined ? '' : String(outlier.pid),
-        outlier.tid === undefined ? '' : String(outlier.tid),
+        outlier.tid === undefined ? '' : String(threadName(outlier.tid)),
         found.jobs.length > 1 ? printable(outlier.job) : '',
         ...value(outlier, 'duration'),
         ...value(outlier, 'cpu_time'),

@@ -2,6 +2,7 @@ import { formatMoment } from '../base/moment.ts';
 import { count } from '../judge/words.ts';
 import { commandOf, metricKind } from '../query/process-columns.ts';
 import type { ProcessSet, ThreadColumns } from '../query/process-set.ts';
+import { threadName } from '../query/thread-name.ts';
 import { paint } from './paint.ts';
 import { cellOf, cutMiddle } from './process-cells.ts';
 import { listCsv, listJson } from './process-rows.ts';
@@ -43,7 +44,7 @@ export function threadsTable(
         ...HEADS.map((head, k) => right(head, k + 1)),
       ],
       order.map((k) => [
-        String(threads.tid[k]),
+        tidCell(threads.tid[k]!),
         cellOf('microseconds', threads.start[k]! - set.start[i]!),
         cellOf('microseconds', threads.end[k]! - threads.start[k]!),
         cellOf('microseconds', threads.cpu_time[k]!),
@@ -56,6 +57,8 @@ export function threadsTable(
   lines.push(...notesOf(set, i, threads, order.length).map(pen.dim));
   return `${lines.join('\n')}\n`;
 }
+
+const tidCell = (tid: number): string => (Number.isNaN(tid) ? '' : String(threadName(tid)));
 
 function notesOf(set: ProcessSet, i: number, threads: ThreadColumns, shown: number): string[] {
   const notes: string[] = [];
@@ -79,7 +82,7 @@ function facts(set: ProcessSet, { process: i, threads }: ThreadsOf, k: number): 
     node: set.node[i]!,
     pid: set.pid[i]!,
     process_start: set.start[i]!,
-    tid: threads.tid[k]!,
+    tid: threadName(threads.tid[k]!),
     start: threads.start[k]!,
     end: threads.end[k]!,
     cpu_time: threads.cpu_time[k]!,

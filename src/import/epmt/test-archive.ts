@@ -241,6 +241,19 @@ export function metadataOf(job: MadeJob = {}): { [key: string]: Picklable } {
   };
 }
 
+/** A whole archive with TSV of a process 200 that had three threads, and of nine others of the same program with one each. */
+export function threadedTsv(): Buffer {
+  const alike = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((k) => madeProcess(300 + k));
+  const [first] = madeProcess(200).threads;
+  const thread = (usertime: number): MadeThread => ({ ...first!, metrics: { ...first!.metrics, usertime } });
+  const { header, data } = tsvTexts([madeProcess(200, { threads: [thread(10), thread(12), thread(9e9)] }), ...alike]);
+  return tgzOf([
+    { name: './job_metadata', bytes: pickle3(metadataOf()) },
+    { name: './c1-papiex.tsv', bytes: data },
+    { name: './c1-papiex-header.tsv', bytes: header },
+  ]);
+}
+
 /** Epoch microseconds of that job's start. */
 export const JOB_START = 1_700_000_000_000_000;
 
