@@ -67,6 +67,16 @@ test('a command that does not exist is 127, one that may not run 126, as in shel
       exit: 126,
       message: /permission denied/,
     });
+    // a folder of the path that is none of ours to look into has nothing to say of what is in none
+    const locked = path.join(folder, 'locked');
+    fs.mkdirSync(locked, { mode: 0o000 });
+    const env = (first: string): NodeJS.ProcessEnv => ({ ...process.env, PATH: `${first}:${process.env.PATH}` });
+    await assert.rejects(runCommand(['no-such-command-here'], env(locked)), {
+      exit: 127,
+      message: /command not found/,
+    });
+    fs.rmdirSync(locked);
+    await assert.rejects(runCommand(['plain'], env(folder)), { exit: 126, message: /permission denied/ });
   } finally {
     fs.rmSync(folder, { recursive: true });
   }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { constants } from 'node:os';
 import { Fault } from '../base/fault.ts';
+import { isInPath } from '../base/in-path.ts';
 import { ours } from '../base/ours.ts';
 import { warn } from '../base/warn.ts';
 import type { Usage } from '../recording/job.ts';
@@ -83,7 +84,7 @@ function launched(
     channel.on('data', (bytes: Buffer) => {
       said += bytes.toString('latin1');
       const failed = /^failed (\d+)$/m.exec(said);
-      if (failed) reject(cannotRun(command[0]!, Number(failed[1])));
+      if (failed) reject(cannotRun(command[0]!, Number(failed[1]), env.PATH));
       const started = /^started (\d+) (\d+)\n/m.exec(said);
       if (!started) return;
       const [pid, start] = [Number(started[1]), Number(started[2])];
@@ -146,7 +147,7 @@ async function plain(
       settle({ ...(signal === null ? { exitCode: exitCode ?? 0 } : { signal }), usage });
     });
   });
-  await spawned(child, command[0]!);
+  await spawned(child, command[0]!, env.PATH);
   return { pid: child.pid!, start, ended, kill: (signal) => kill(child.pid!, signal) };
 }
 
@@ -162,10 +163,10 @@ function sayWhatIsLost(command: readonly string[], env: NodeJS.ProcessEnv): void
   );
 }
 
-function spawned(child: ChildProcess, name: string): Promise<void> {
+function spawned(child: ChildProcess, name: string, folders: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('spawn', resolve);
-    child.once('error', (error: NodeJS.ErrnoException) => reject(cannotRun(name, Math.abs(error.errno ?? 0))));
+    child.once('error', (error: NodeJS.ErrnoException) => reject(cannotRun(name, Math.abs(error.errno ?? 0), folders)));
   });
 }
 
@@ -190,8 +191,10 @@ async function childrenUsage(): Promise<Usage> {
   };
 }
 
-function cannotRun(name: string, errno: number): Fault {
-  if (errno === constants.errno.ENOENT) {
+function cannotRun(name: string, errno: number, folders: string | undefined): Fault {
+  // as shells say it, where the folders of PATH are not all ours to look into
+  const nowhere = errno === constants.errno.EACCES && !name.includes('/') && !isInPath(name, folders);
+  if (errno === constants.errno.ENOENT || nowhere) {
     return name.includes('/')
       ? new Fault(`cannot run ${name}: no such file, or its interpreter is missing`, { exit: 127 })
       : new Fault(`cannot run ${name}: command not found`, {

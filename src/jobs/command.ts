@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { code } from '../base/fault.ts';
+import { isInPath } from '../base/in-path.ts';
 
 /** What a scheduler's command answered. */
 export interface Answer {
@@ -45,9 +46,10 @@ export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Ru
       child.stderr.setEncoding('utf8').on('data', (text: string) => {
         stderr += text;
       });
-      child.on('error', (error) =>
-        finish(code(error) === 'ENOENT' ? `${command} is not installed` : `${command}: ${error.message}`),
-      );
+      child.on('error', (error) => {
+        const nowhere = code(error) === 'EACCES' && !isInPath(command, env.PATH);
+        finish(code(error) === 'ENOENT' || nowhere ? `${command} is not installed` : `${command}: ${error.message}`);
+      });
       child.on('close', (status, signal) => {
         if (status === 0) finish();
         else finish(`${command} failed (${signal ?? `exit ${status}`})${firstLine(stderr)}`);

@@ -99,11 +99,12 @@ test('only listed values of the environment are kept', () => {
 });
 
 test('commands that hang, fail or are not there become a sentence', async () => {
-  const run = runner({ EXTRA: 'yes' }, 0.2);
+  const run = runner({ EXTRA: 'yes' }, 60);
+  const brief = runner({}, 0.2);
   assert.deepEqual(await run('sh', ['-c', 'echo $EXTRA']), { stdout: 'yes\n' });
-  assert.equal((await run('sh', ['-c', 'sleep 5'])).trouble, 'sh gave no answer within 0.2 s');
+  assert.equal((await brief('sh', ['-c', 'sleep 60'])).trouble, 'sh gave no answer within 0.2 s');
   // a grandchild that holds the pipe does not hold us
-  assert.equal((await run('sh', ['-c', 'sleep 5 & wait'])).trouble, 'sh gave no answer within 0.2 s');
+  assert.equal((await brief('sh', ['-c', 'sleep 60 & wait'])).trouble, 'sh gave no answer within 0.2 s');
   assert.equal((await run('no-such-command-here', [])).trouble, 'no-such-command-here is not installed');
   assert.equal((await run('sh', ['-c', 'echo no such job >&2; exit 3'])).trouble, 'sh failed (exit 3): no such job');
 });
