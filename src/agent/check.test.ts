@@ -61,7 +61,7 @@ test('a module that never returns takes no other source with it', async () => {
     name,
     module: path.join(folder, `${name}.ts`),
     format: 'prometheus' as const,
-    timeout: 1,
+    timeout: 30,
   }));
   const check = await checkMachine({ host: new Host(), folder, custom, environment: {} });
   assert.equal(item(check, 'sound').state, 'ok', item(check, 'sound').text);
@@ -71,8 +71,8 @@ test('a module that never returns takes no other source with it', async () => {
 
 test("a user's own source is tried; a faulty one is named and does not stop the others", async () => {
   const custom = [
-    { name: 'good', command: "printf 'temperature 21.5\\n'", format: 'prometheus', timeout: 5 },
-    { name: 'bad', command: 'exit 3', format: 'prometheus', timeout: 5 },
+    { name: 'good', command: "printf 'temperature 21.5\\n'", format: 'prometheus', timeout: 60 },
+    { name: 'bad', command: 'exit 3', format: 'prometheus', timeout: 60 },
   ] as const;
   const check = await checkMachine({ host: new Host(), folder, custom, environment: {} });
   assert.equal(item(check, 'good').state, 'ok', item(check, 'good').text);
