@@ -106,6 +106,12 @@ test('a process older than its recording that was seen once used nobody knows wh
     assert.deepEqual(told(beside), [...unknown, 2, 'records and samples']);
     assert.deepEqual(told(beside, first), [...unknown, 2, 'records and samples']);
   }
+  const words = (folder: string) =>
+    report(gather(openRecording(folder))).unmeasured.filter(({ what }) => what === 'CPU time of 1 process');
+  const why = 'older than the recording, and gone at the next sample after its first';
+  for (const recorded of [false, true])
+    assert.deepEqual(words(await older(10, 'X', recorded)), [{ what: 'CPU time of 1 process', why, nodes: ['c1'] }]);
+  assert.deepEqual(words(await older(20, 'X', true)), []);
   // seen again at the next tick, it had used nothing, or a second
   assert.deepEqual(told(await older(20, 'X', false)), [0, 0, 0, 0, 'processes']);
   assert.deepEqual(told(await older(0, '', false)), [0, 0, 0, 0, 'processes']);
