@@ -1,5 +1,9 @@
+import * as path from 'node:path';
 import { isAlive } from '../recording/alive.ts';
-import type { Recording } from '../recording/open.ts';
+import type { Job } from '../recording/job.ts';
+import { lastTime } from '../recording/last-time.ts';
+import type { NodeRecording, Recording } from '../recording/open.ts';
+import { readStatistics } from '../recording/statistics-file.ts';
 import type { NodeLine } from '../sinks/hub-protocol.ts';
 import type { Wanted } from './ask-nodes.ts';
 import { nodeFiles } from './node-files.ts';
@@ -33,7 +37,7 @@ export function archiveLines(
           job: job.id,
           kind,
           table,
-          newest: Math.round(changed * 1000),
+          newest: newestSample(job, node, table, Math.round(changed * 1000)),
           rows_per_second: Number.NaN,
           bytes_per_second: Number.NaN,
           bytes,
@@ -43,4 +47,18 @@ export function archiveLines(
     }
   }
   return lines;
+}
+
+/** When the newest samples of a table were taken. When its files were changed they may have been copied or sealed. */
+function newestSample(job: Job, node: NodeRecording, table: string, changed: number): number {
+  const { folder, agent } = node;
+  const files = node.tables.get(table);
+  const live = files?.parts.at(-1);
+  const ended = agent?.end === undefined ? undefined : (agent.last_sample ?? agent.end);
+  // of an agent that was killed the job's end says less than the table itself
+  const measured = (): number | undefined =>
+    files?.statistics === undefined ? undefined : readStatistics(path.join(folder, files.statistics))?.end;
+  const taken = live?.endsWith('.csv') ? lastTime(path.join(folder, live)) : undefined;
+  const known = taken ?? ended ?? measured() ?? job.end ?? agent?.last_sample;
+  return Math.min(changed, known || changed);
 }
