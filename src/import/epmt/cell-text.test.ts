@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
+import { bytesOf } from '../../base/byte-text.ts';
 import { TextPool } from '../../recording/text-pool.ts';
-import { cellMeaning, cellMeanings } from './cell-text.ts';
+import { cellMeaning, cellMeanings, repaired } from './cell-text.ts';
 
 test('a backslash escapes a comma, a backslash and control characters; before anything else it is only that', () => {
   const cases: [cell: string, meant: string][] = [
@@ -19,6 +20,16 @@ test('a backslash escapes a comma, a backslash and control characters; before an
     ['plain', 'plain'],
   ];
   for (const [cell, meant] of cases) assert.equal(cellMeaning(cell), meant, JSON.stringify(cell));
+});
+
+test('what begins as quoted is quoted, so that its bytes are never taken for others', () => {
+  const bytes = cellMeaning(repaired(Buffer.from('-o caf\xe9', 'latin1')).toString());
+  assert.equal(bytes, "$'-o caf\\xe9'");
+  const written = cellMeaning("$'-o caf\\xe9'");
+  assert.equal(written, "$'$\\'-o caf\\\\xe9\\''");
+  assert.equal(bytesOf(bytes).toString('latin1'), '-o caf\xe9');
+  assert.equal(bytesOf(written).toString(), "$'-o caf\\xe9'");
+  assert.equal(cellMeaning("-c $'a'"), "-c $'a'");
 });
 
 test('a text takes the room of its characters, however many commas were escaped in it', () => {

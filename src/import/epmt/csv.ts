@@ -115,9 +115,9 @@ export function readCsv(file: DataFile, rows: ProcessRows): void {
       if (expected > 0) throw corrupted(name, line, tooFew(rows, expected));
       if (announced < 1) throw corrupted(name, line, `numtids is ${announced}`);
       if (announced > MOST_THREADS) throw corrupted(name, line, 'numtids is too large');
-      if (!(targets[pid]![row]! > 0)) throw corrupted(name, line, 'pid is missing');
-      if (!(targets[start]![row]! > 0) || !(targets[end]![row]! > 0))
-        throw corrupted(name, line, 'start or end is missing');
+      if (Number.isNaN(targets[pid]![row])) throw corrupted(name, line, 'pid is missing');
+      // NaN or 0; what else they cannot be is told by checkRows
+      if (!targets[start]![row] || !targets[end]![row]) throw corrupted(name, line, 'start or end is missing');
       expected = announced - 1;
       rows.first[rows.processes] = row;
       rows.file[rows.processes++] = rows.files.length - 1;

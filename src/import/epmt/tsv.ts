@@ -114,8 +114,9 @@ export function readTsv(file: DataFile, header: TsvHeader, rows: ProcessRows): v
       const values = `${count} values for ${numtids} threads with ${metrics.length} metrics each`;
       throw corrupted(name, line, `there are ${values}`);
     }
-    if (!(rows.column('pid')[row]! > 0)) throw corrupted(name, line, 'pid is missing');
-    if (!(rows.column('start')[row]! > 0) || !(rows.column('end')[row]! > 0)) {
+    if (Number.isNaN(rows.column('pid')[row])) throw corrupted(name, line, 'pid is missing');
+    // NaN or 0; what else they cannot be is told by checkRows
+    if (!rows.column('start')[row] || !rows.column('end')[row]) {
       throw corrupted(name, line, 'start or end is missing');
     }
     for (const column of columns) {
