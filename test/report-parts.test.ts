@@ -125,3 +125,22 @@ test('the quality of a part is its own, also where nothing was sampled', async (
   assert.deepEqual(of(20, 50), ['A', 4, 4, START + 20e6]);
   assert.deepEqual(of(55, 85), ['D', 0, 3, undefined, 'gaps']);
 });
+
+test('a process that began in a part and was sampled only after it is among the part’s, with what it is taken to have used', async () => {
+  const folder = await recorded('processes');
+  const late = { pid: '9', start: String(START / 1000 + 55_000), name: 'late', user: 'ada', state: 'R' };
+  const rows = [60, 70].map((t) => ({ time: START + t * 1e6, ...late, user_ms: (t - 55) * 500 }));
+  await appendRows(path.join(folder, 'node=c1'), processTable, rows);
+  const part = (from: number, to: number) => {
+    const { processes, summary } = report(
+      gather(openRecording(folder), { from: START + from * 1e6, to: START + to * 1e6 }),
+    );
+    const found = processes.find(({ pid }) => pid === '9');
+    const all = processes.reduce((sum, { cpu_seconds }) => sum + cpu_seconds!, 0);
+    assert.ok(near(all, summary.cpu_seconds!), `${all} of ${summary.cpu_seconds}`);
+    return [found?.command, found?.user, found?.seconds, found?.cpu_seconds, summary.processes];
+  };
+  assert.deepEqual(part(50.5, 57), ['late', 'ada', 2, 1, 2]);
+  assert.deepEqual(part(40.5, 54), [undefined, undefined, undefined, undefined, 1]);
+  assert.deepEqual(part(50.5, 62).slice(0, 1), ['late']);
+});

@@ -62,7 +62,7 @@ export function livedInPart(material: Material): number | undefined {
       const sampled = node.tables.get('process')?.series_total;
       if (sampled === undefined && part.lived === 0) return undefined;
       const beside = processSeries(node).length - seenInPart(material, node, part).length;
-      return (sampled ?? 0) - beside + part.byRecord.size;
+      return (sampled ?? 0) - beside + part.byRecord.size + seenLater(material, node, part).length;
     }),
   );
 }
@@ -76,17 +76,47 @@ export function seenInPart({ range }: Material, node: NodeMaterial, part: PartCp
   });
 }
 
+/** What began in a part, and was sampled only after it. */
+function seenLater({ range, sampledCpu }: Material, node: NodeMaterial, part: PartCpu): ProcessReport[] {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range!;
+  const { series = [], series_total: total = 0 } = node.tables.get('process') ?? {};
+  // the table of so many leaves small ones out that were sampled in the part
+  if (series.length < total) return [];
+  const here = new Set(series.map(({ keys }) => sampleKey(keys.pid, keys.start)));
+  return (sampledCpu?.get(node.node) ?? []).flatMap(({ pid, start, command, user, times }): ProcessReport[] => {
+    const key = sampleKey(pid, start);
+    const used = part.bySample.get(key);
+    const began = Math.max(from, Number(start) * 1000);
+    if (used === undefined || here.has(key) || part.notSampled.has(key) || !(times[0]! > to && began <= to)) return [];
+    const seconds = (to - began) / 1e6;
+    const busy = busyCpus(used, seconds);
+    return [
+      {
+        node: node.node,
+        pid,
+        ...(command === undefined ? {} : { command }),
+        ...(user === undefined ? {} : { user }),
+        seconds,
+        cpu_seconds: used,
+        ...(busy === undefined ? {} : { cpus_busy: busy }),
+      },
+    ];
+  });
+}
+
 /** Of a part: what those used in it that lived in it, by their records where samples do not tell. */
 function timedOf(material: Material, node: NodeMaterial): ProcessReport[] {
   const { lives } = material;
   const part = partProcessesOf(material, node)!;
   const sampled = processSeries(node).map((series) => processOf(material, node, series));
   const places = [...part.byRecord.keys()];
-  const seen = seenInPart(material, node, part).map((series): ProcessReport => {
+  const inside = seenInPart(material, node, part).map((series): ProcessReport => {
     const { pid, start } = series.keys;
-    const found = processOf(material, node, series, part.bySample.get(sampleKey(pid, start)));
-    return places.length === 0 ? found : { ...found, source: 'sample' };
+    return processOf(material, node, series, part.bySample.get(sampleKey(pid, start)));
   });
+  const seen = [...inside, ...seenLater(material, node, part)].map(
+    (found): ProcessReport => (places.length === 0 ? found : { ...found, source: 'sample' }),
+  );
   if (lives === undefined || places.length === 0) return seen;
   return [...recordedOf(material, lives, sampled, places, part.byRecord), ...seen];
 }

@@ -7,6 +7,8 @@ export interface SampledCpu {
   pid: string;
   /** As samples name it, in milliseconds. */
   start: string;
+  command?: string;
+  user?: string;
   times: number[];
   used: number[];
   /** Whether its last row says that it had gone. */
@@ -16,7 +18,7 @@ export interface SampledCpu {
 /** Of every process that was sampled on a node, in all of its recording. */
 export function sampledCpu(node: NodeRecording, damaged: (batch: ReadBatch) => void): SampledCpu[] {
   if (!node.tables.has('process')) return [];
-  const batch = readTable(node, 'process', { columns: ['user_ms', 'system_ms', 'state'] });
+  const batch = readTable(node, 'process', { columns: ['user_ms', 'system_ms', 'state', 'name', 'command', 'user'] });
   damaged(batch);
   return Array.from({ length: Math.max(0, batch.series.length - 1) }, (_, s) => cpuOf(batch, s));
 }
@@ -27,8 +29,16 @@ function cpuOf(batch: Batch, s: number): SampledCpu {
     const texts = batch.texts.get(name);
     return texts?.values[texts.codes[row]!] ?? '';
   };
+  /** What was said last and is not empty. */
+  const said = (name: string): string => {
+    for (let row = to - 1; row >= from; row--) if (text(name, row) !== '') return text(name, row);
+    return '';
+  };
   const columns = ['user_ms', 'system_ms'].flatMap((name) => batch.numbers.get(name) ?? []);
   const found: SampledCpu = { pid: text('pid', from), start: text('start', from), times: [], used: [] };
+  const [command, user] = [said('command') || said('name'), said('user')];
+  if (command !== '') found.command = command;
+  if (user !== '') found.user = user;
   if (text('state', to - 1) === 'X') found.isGone = true;
   const reached = columns.map(() => 0);
   for (let row = from; row < to; row++) {
