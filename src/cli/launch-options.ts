@@ -12,7 +12,7 @@ export interface LaunchOptions {
 /** The flags of what starts agents on nodes: `start` and `run`. */
 export function launchOptions(command: Command, usual: { missing: string; timeout: string }): Command {
   return command
-    .option('--hosts <names>', 'record these machines (by ssh outside of a scheduler)', hosts)
+    .option('--hosts <names>', 'record these machines, separated by commas (by ssh outside of a scheduler)', hosts)
     .option('--allow-missing <nodes>', `go on although so many nodes do not record (default: ${usual.missing})`, nodes)
     .option(
       '--timeout <duration>',
@@ -25,7 +25,7 @@ export function launchOptions(command: Command, usual: { missing: string; timeou
 const MACHINE = /^[\p{L}\p{N}_:][\p{L}\p{N}_.:@%-]*$/u;
 
 /** An empty list is a variable that was not set: this machine is not what was meant. */
-function hosts(text: string): string[] {
+function hosts(text: string, all: readonly string[] = []): string[] {
   const names = text
     .split(',')
     .map((name) => name.trim())
@@ -34,7 +34,7 @@ function hosts(text: string): string[] {
   const odd = names.find((name) => !MACHINE.test(name));
   if (odd !== undefined)
     throw usage(`--hosts: "${odd}" is not the name of a machine`, 'it is a list such as --hosts c1,c2');
-  return names;
+  return [...all, ...names];
 }
 
 function nodes(text: string): number {

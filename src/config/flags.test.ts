@@ -26,6 +26,18 @@ test('flags, their values and help come from the settings', async () => {
   );
 });
 
+test('a flag with a list that is given again adds to it, and the help says so', async () => {
+  const keys = ['hub.addresses', 'sources.disable'] as const;
+  const command = configFlags(new Command(), keys);
+  const given = ['--hub', 'a:1', '--without', 'nfs', '--hub', 'b:2,c:3', '--without', 'gpu', '--config', '/dev/null'];
+  command.parse(given, { from: 'user' });
+  const config = await configOf(command.opts(), keys);
+  assert.deepEqual(config['hub.addresses'], ['a:1', 'b:2', 'c:3']);
+  assert.deepEqual(config['sources.disable'], ['nfs', 'gpu']);
+  const help = command.helpInformation().replaceAll(/\s+/g, ' ');
+  assert.match(help, /do not record these tables; several with commas, or the flag again \[TACHO_SOURCES_DISABLE\]/);
+});
+
 test('a table that does not exist is refused with what was probably meant', async () => {
   await assert.rejects(configOf({ without: ['nsf'], config: '/dev/null' }, ['sources.disable']), {
     message: '--without: there is no table "nsf"; did you mean "nfs"?',
@@ -49,5 +61,6 @@ test('the reference lists every key with variable, flag and default', () => {
     text,
     /\| `spool\.part_time` \| `TACHO_SPOOL_PART_TIME` \| `--spool-part-time` \| a duration .* \| `"10min"` \|/,
   );
+  assert.match(text, /\| `--hub` \| a list such as \["one", "two"\]; variable and flag: one,two \|/);
   assert.match(text, /\| `timeout` \| a duration such as "5s" \|/);
 });

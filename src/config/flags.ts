@@ -24,9 +24,12 @@ export function configFlags(
       .filter(Boolean)
       .join(', ');
     const usual = initial === undefined || initial === false || `${initial}` === '' ? '' : ` (default: ${initial})`;
-    const option = new Option(flags, `${sentence(help)}${usual} [${variableOf(setting(key))}]`);
+    const several = kind === 'list' ? '; several with commas, or the flag again' : '';
+    const option = new Option(flags, `${sentence(help)}${several}${usual} [${variableOf(setting(key))}]`);
     option.hideHelp(rare);
-    command.addOption(placeholder === undefined ? option : option.argParser((text) => kinds[kind].parse(text)));
+    if (kind === 'list') option.argParser<readonly string[]>((text, all = []) => [...all, ...kinds.list.parse(text)]);
+    else if (placeholder !== undefined) option.argParser((text) => kinds[kind].parse(text));
+    command.addOption(option);
   }
   return command.option('--config <file>', 'configuration to use instead of tacho.toml and the like [TACHO_CONFIG]');
 }

@@ -11,7 +11,7 @@ export function configReference(): string {
       `\`${setting.key}\``,
       `\`${variableOf(setting)}\``,
       `\`${flagOf(setting).long}\``,
-      kinds[setting.kind].say,
+      kinds[setting.kind].say + (setting.kind === 'list' ? '; variable and flag: one,two' : ''),
       initial,
       setting.help,
     ];
