@@ -5,10 +5,10 @@ import { SINK_SETTINGS } from '../agent/make-sinks.ts';
 import type { Service } from '../agent/service.ts';
 import { METRICS_SETTINGS, openServiceMetrics } from '../agent/service-metrics.ts';
 import { usage } from '../base/fault.ts';
+import { warn } from '../base/warn.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
-import { warn } from './warn.ts';
 
 const SETTINGS = [
   'service.spool',

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { tableWidth } from '../show/page-width.ts';
+import { tableWidth } from '../base/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJob } from './measured-jobs.ts';
 import { storeOf } from './model.ts';

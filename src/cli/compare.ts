@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
+import { tableWidth } from '../base/page-width.ts';
+import { warn } from '../base/warn.ts';
 import { type CompareBy, compare } from '../judge/compare.ts';
 import { gather, gatherStored } from '../judge/gather.ts';
 import { seriesOf } from '../judge/material.ts';
@@ -7,12 +9,10 @@ import { type Report, report } from '../judge/report.ts';
 import { joinColumns, type ProcessSet } from '../query/process-set.ts';
 import { linkProcesses } from '../query/process-tree.ts';
 import { readColumns, sampledProcesses } from '../query/processes.ts';
-import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { findRecordings } from './find-recordings.ts';
 import { whole } from './processes.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
-import { warn } from './warn.ts';
 
 interface Options extends DatabaseOptions, StoreOptions {
   by?: CompareBy;

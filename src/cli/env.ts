@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import type { Command } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
-import { warn } from './warn.ts';
+import { warn } from '../base/warn.ts';
 
 interface Options {
   off?: boolean;

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
+import { tableWidth } from '../base/page-width.ts';
 import { EXPERIMENT_TAGS } from '../judge/explore/explore.ts';
-import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { several, whole } from './processes.ts';

@@ -8,11 +8,11 @@ import { count } from '../base/figure.ts';
 import { parseMoment } from '../base/moment.ts';
 import { printable } from '../base/printable.ts';
 import { formatBytes } from '../base/size.ts';
+import { warn } from '../base/warn.ts';
 import { idsText, isOfJob } from '../jobs/of-job.ts';
 import type { Recording } from '../recording/open.ts';
 import type { ExportOptions } from '../show/export/export.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
-import { warn } from './warn.ts';
 
 interface Options extends StoreOptions {
   job?: string[];

@@ -1,6 +1,6 @@
 import { code, Fault, reason } from '../base/fault.ts';
-import { hang } from '../show/hang.ts';
-import { tableWidth } from '../show/page-width.ts';
+import { hang } from '../base/hang.ts';
+import { tableWidth } from '../base/page-width.ts';
 import { paint } from '../show/paint.ts';
 import { ascii, printable } from '../show/text-table.ts';
 

@@ -1,6 +1,6 @@
 import type { Fault } from '../base/fault.ts';
+import { warn } from '../base/warn.ts';
 import * as open from '../recording/open.ts';
-import { warn } from './warn.ts';
 
 /** What was said already: some commands look again and again. */
 const said = new Set<string>();

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
+import { warn } from '../base/warn.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { HUB_TRUST, tlsOptions, trustOptions, userName } from '../config/trust.ts';
 import { ARCHIVE_SINK_SETTINGS, type ArchiveSinks, openArchiveSinks } from '../hub/archive-sinks.ts';
 import { kafkaOptions } from '../sinks/kafka-settings.ts';
-import { warn } from './warn.ts';
 
 const KEYS = [
   'hub.listen',

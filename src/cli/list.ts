@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { Fault } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
+import { tableWidth } from '../base/page-width.ts';
 import { type Listed, listRecordings } from '../recording/list.ts';
 import { listText } from '../show/list-text.ts';
-import { tableWidth } from '../show/page-width.ts';
 import { tell } from './failure.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 

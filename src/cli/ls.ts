@@ -2,11 +2,11 @@ import * as fs from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { Fault } from '../base/fault.ts';
+import { tableWidth } from '../base/page-width.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { authorities, CLIENT_TRUST, trustOptions } from '../config/trust.ts';
 import type { Wanted } from '../hub/ask-nodes.ts';
-import { tableWidth } from '../show/page-width.ts';
 import type { NodesReply } from '../sinks/hub-protocol.ts';
 import { tell } from './failure.ts';
 

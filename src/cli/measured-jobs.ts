@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { Fault, usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
+import { warn } from '../base/warn.ts';
 import type { Database } from '../database/connect.ts';
 import { type MeasuredJob, measuredRecordings } from '../judge/outliers/measured-job.ts';
 import type { Recording } from '../recording/open.ts';
@@ -8,7 +9,6 @@ import { progress } from '../show/progress.ts';
 import { type DatabaseOptions, databaseFor } from './database-option.ts';
 import { findRecordings } from './find-recordings.ts';
 import { parseTags } from './tags.ts';
-import { warn } from './warn.ts';
 
 export interface OpenJobsOptions extends DatabaseOptions {
   /** Only jobs with these tags. */

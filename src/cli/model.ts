@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
+import { tableWidth } from '../base/page-width.ts';
+import { warn } from '../base/warn.ts';
 import type { Model } from '../judge/models/model.ts';
 import type { ModelStore } from '../judge/models/store.ts';
-import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption, namedDatabase } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { several } from './processes.ts';
-import { warn } from './warn.ts';
 
 interface Options extends DatabaseOptions {
   models?: string;

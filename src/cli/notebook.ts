@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { splitPassword } from '../base/address.ts';
 import { usage } from '../base/fault.ts';
+import { warn } from '../base/warn.ts';
 import type { Subject } from '../show/notebook.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
-import { warn } from './warn.ts';
 
 interface Options extends DatabaseOptions {
   output?: string;

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
+import { tableWidth } from '../base/page-width.ts';
 import { type Operation, operationsOf, tagKey, tagKeys } from '../query/operations.ts';
 import { filterProcesses } from '../query/process-filter.ts';
-import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';

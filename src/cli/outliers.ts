@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
+import { tableWidth } from '../base/page-width.ts';
 import { suggest } from '../base/suggest.ts';
 import {
   FLOOR,
@@ -11,7 +12,6 @@ import {
   type Outliers,
 } from '../judge/outliers/outliers.ts';
 import { METHODS } from '../judge/outliers/votes.ts';
-import { tableWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
 import { storeOf } from './model.ts';

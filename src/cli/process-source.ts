@@ -1,10 +1,10 @@
 import { Fault } from '../base/fault.ts';
+import { warn } from '../base/warn.ts';
 import type { ProcessSet, ProcessSource } from '../query/process-set.ts';
 import { linkProcesses } from '../query/process-tree.ts';
 import { recordingsSource } from '../query/processes.ts';
 import { type DatabaseOptions, databaseFor } from './database-option.ts';
 import { findRecordings } from './find-recordings.ts';
-import { warn } from './warn.ts';
 
 export interface Opened {
   source: ProcessSource;

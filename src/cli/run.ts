@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import type { CommandEnding } from '../agent/command.ts';
 import { usage } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import { warn } from '../base/warn.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import { known } from '../jobs/scheduler.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
@@ -10,7 +11,6 @@ import { near } from './near.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 import type { ReportOptions } from './report.ts';
 import { parseTags } from './tags.ts';
-import { warn } from './warn.ts';
 
 interface Options extends Record<string, unknown>, LaunchOptions {
   name?: string;

@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { count } from '../base/figure.ts';
+import { warn } from '../base/warn.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import { known } from '../jobs/scheduler.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
 import { near } from './near.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 import { parseTags } from './tags.ts';
-import { warn } from './warn.ts';
 
 interface Options extends Record<string, unknown>, LaunchOptions {
   output?: string;

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { formatDuration } from '../base/duration.ts';
 import { figure } from '../base/figure.ts';
+import { tableWidth } from '../base/page-width.ts';
 import type { NodeStatus } from '../jobs/status.ts';
-import { tableWidth } from '../show/page-width.ts';
 import { printable, textTable, wrap } from '../show/text-table.ts';
 
 // biome-ignore format: as in the table

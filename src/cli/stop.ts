@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
+import { warn } from '../base/warn.ts';
 import { near } from './near.ts';
 import type { ReportOptions } from './report.ts';
-import { warn } from './warn.ts';
 
 interface Options {
   report: boolean;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
+import { warn } from '../base/warn.ts';
 import type { StoredJob } from '../query/store/records.ts';
-import { warn } from './warn.ts';
 
 /** What a verb that can ask a VictoriaMetrics has among its options. */
 export interface StoreOptions {

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
+import { warn } from '../base/warn.ts';
 import { configFlags } from '../config/flags.ts';
 import type { SubmitResult } from '../database/submit-folder.ts';
 import { isArchive } from '../import/epmt/archive.ts';
@@ -10,7 +11,6 @@ import { progress } from '../show/progress.ts';
 import { printable } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { tell } from './failure.ts';
-import { warn } from './warn.ts';
 
 interface Options {
   replace?: boolean;

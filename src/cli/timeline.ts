@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
+import { pageWidth } from '../base/page-width.ts';
 import { filterProcesses } from '../query/process-filter.ts';
 import { type TimelineBy, timelineOf } from '../query/timeline.ts';
-import { pageWidth } from '../show/page-width.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { adoptRecords } from '../agent/adopt-records.ts';
+import { hang } from '../base/hang.ts';
+import { tableWidth } from '../base/page-width.ts';
 import { type Check, verifyRecording } from '../recording/verify.ts';
-import { hang } from '../show/hang.ts';
-import { tableWidth } from '../show/page-width.ts';
 import { paint } from '../show/paint.ts';
 import { printable } from '../show/text-table.ts';
 import { findRecordings } from './find-recordings.ts';

@@ -2,12 +2,12 @@ import * as path from 'node:path';
 import { type Command, Option } from 'commander';
 import { formatDuration, parseDuration } from '../base/duration.ts';
 import { count } from '../base/figure.ts';
+import { warn } from '../base/warn.ts';
 import { configFlags } from '../config/flags.ts';
 import type { WatchEvent } from '../database/watch.ts';
 import { printable } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { mendedWords } from './submit.ts';
-import { warn } from './warn.ts';
 
 interface Options {
   once?: boolean;

@@ -1,8 +1,10 @@
 /** Text in columns for a page of fixed width. */
 
 import { printable } from '../base/printable.ts';
+import { textWidth, wide } from '../base/text-width.ts';
 
 export { ascii, printable } from '../base/printable.ts';
+export { textWidth } from '../base/text-width.ts';
 
 export interface TextColumn {
   head: string;
@@ -25,29 +27,6 @@ export interface TextColumn {
 const NARROW = 16;
 /** Unless there is no other way: then down to this. */
 const LEAST = 6;
-
-const ESCAPES = /\x1b\[[0-9;]*m/g;
-
-/** Places that a text takes on a terminal; colours take none. */
-export function textWidth(text: string): number {
-  let width = 0;
-  for (const char of text.replace(ESCAPES, '')) width += wide(char.codePointAt(0)!) ? 2 : 1;
-  return width;
-}
-
-/** East Asian characters and emoji take two places. */
-function wide(code: number): boolean {
-  return (
-    (code >= 0x1100 && code <= 0x115f) ||
-    (code >= 0x2e80 && code <= 0xa4cf) ||
-    (code >= 0xac00 && code <= 0xd7a3) ||
-    (code >= 0xf900 && code <= 0xfaff) ||
-    (code >= 0xfe30 && code <= 0xfe6f) ||
-    (code >= 0xff00 && code <= 0xff60) ||
-    (code >= 0x1f300 && code <= 0x1faff) ||
-    (code >= 0x20000 && code <= 0x3fffd)
-  );
-}
 
 /** Cut off at so many places, with `..` where something is missing. */
 export function cut(text: string, most: number): string {

@@ -1,4 +1,4 @@
-import { textWidth } from './text-table.ts';
+import { textWidth } from './text-width.ts';
 
 /** A line broken at spaces to lines of at most `width` places, the later ones so far in. A path is never broken: it is copied. */
 export function hang(line: string, width: number, indent: number): string {
