@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { warn } from './warn.ts';
+
+/** What is said on a stderr that is a terminal of so many columns; undefined: a pipe. */
+function said(t: TestContext, columns: number | undefined, text: string): string {
+  const { stderr, env } = process;
+  const before = { isTTY: stderr.isTTY, columns: stderr.columns, asked: env.COLUMNS };
+  const written: string[] = [];
+  const write = t.mock.method(stderr, 'write', (line: string) => written.push(line) > 0);
+  delete env.COLUMNS;
+  Object.assign(stderr, { isTTY: columns !== undefined, columns });
+  try {
+    warn(text);
+  } finally {
+    write.mock.restore();
+    Object.assign(stderr, { isTTY: before.isTTY, columns: before.columns });
+    if (before.asked !== undefined) env.COLUMNS = before.asked;
+  }
+  return written.join('');
+}
+
+const LONG = "the variable TACHO_INTERVALL is not one of Tacho's and is not used; did you mean TACHO_INTERVAL?";
+const PATH = '/a/folder/with/a/name/that/is/longer/than/the/terminal/has/places';
+
+test('a warning is told in lines that fit the terminal, a path whole; a pipe gets it as it is', (t) => {
+  assert.equal(
+    said(t, 60, `${LONG}\nsee ${PATH} for more`),
+    [
+      "tacho: the variable TACHO_INTERVALL is not one of Tacho's",
+      '       and is not used; did you mean TACHO_INTERVAL?',
+      '       see',
+      `       ${PATH}`,
+      '       for more\n',
+    ].join('\n'),
+  );
+  assert.equal(said(t, undefined, `${LONG}\nsee ${PATH}`), `tacho: ${LONG}\n       see ${PATH}\n`);
+});
+
+test('what a warning quotes does not reach the terminal raw', (t) => {
+  assert.equal(said(t, 60, 'a\x1b[2Jb 5 µs'), 'tacho: a\\x1b[2Jb 5 µs\n');
+  assert.equal(said(t, undefined, 'a\x1b[2Jb 5 µs'), 'tacho: a\\x1b[2Jb 5 us\n');
+});
