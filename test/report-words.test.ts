@@ -221,6 +221,16 @@ test('the line of the CPU time fits, whoever counted', () => {
   assert.match(card.find((line) => line.startsWith('  CPU '))!, / 1\.9 of 128 CPUs, 19 min 00 s \(mixed\)$/);
 });
 
+test('the card of a job that was started again says so beside its id', () => {
+  const card = (restart: number) => {
+    const made = nodes(600, [1.9]);
+    const told = report({ ...made, job: { ...made.job, restart } });
+    assert.equal(told.job.restart, restart || undefined);
+    return reportText([told]).split(' COMPLETED')[0]!.trim();
+  };
+  assert.deepEqual([card(0), card(2)], ['4711 job', '4711 (restart 2) job']);
+});
+
 test('a long interval is told in minutes', () => {
   const head = (seconds: number) => {
     const made = sleep();

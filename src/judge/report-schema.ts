@@ -21,6 +21,7 @@ const energySource = z.enum(['counter', 'integrated power', 'both']);
 
 const job = z.strictObject({
   id: words,
+  restart: optional(z.number(), 'How often the scheduler had restarted it before; not there: never.'),
   name: words,
   user: words,
   scheduler: z.enum(['slurm', 'flux', 'pbs', 'file', 'none']),

@@ -41,6 +41,8 @@ export interface FailedStep {
 /** The job as the report tells it. Times are epoch microseconds, UTC. */
 export interface JobReport {
   id: string;
+  /** How often the scheduler had restarted it before; not there: never. */
+  restart?: number;
   name: string;
   user: string;
   scheduler: Job['scheduler'];
@@ -210,6 +212,7 @@ function jobOf({ job, range }: Material): JobReport {
   const steps = job.steps === undefined ? {} : { steps: job.steps.length };
   return {
     ...Object.fromEntries(known),
+    ...(job.restart ? { restart: job.restart } : {}),
     ...(range === undefined ? commandUse(job) : {}),
     ...steps,
     ...(failed.length === 0 ? {} : { failed_steps: failed }),

@@ -18,7 +18,8 @@ export function title(report: Report): string {
   const name = plain && command !== undefined ? command : job.name || 'job';
   // an id that Tacho made itself says nothing
   const known = job.scheduler !== 'none' || isStepId(job.id);
-  return known && job.id !== '' ? `${job.id} ${name}` : name;
+  const again = job.restart === undefined ? '' : ` (restart ${job.restart})`;
+  return known && job.id !== '' ? `${job.id}${again} ${name}` : name;
 }
 
 /** "COMPLETED", "FAILED, exit code 3", "ended by SIGKILL". */

@@ -147,7 +147,7 @@ export function processRows(report: Report, most: number): Rows {
   const several = report.nodes.length > 1;
   return {
     columns: [
-      { head: 'command', most: 40, shrinks: true },
+      { head: 'command', most: 40, shrinks: true, command: true },
       right('CPU time'),
       right('CPUs'),
       right('memory'),

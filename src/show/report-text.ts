@@ -21,7 +21,7 @@ import {
   recordWords,
 } from './report-rows.ts';
 import { severalRows } from './report-several.ts';
-import { cut, pad, printable, textTable, textWidth, wrap } from './text-table.ts';
+import { cutCommand, pad, printable, textTable, textWidth, wrap } from './text-table.ts';
 
 export interface TextOptions {
   /** Where it is going to be written: colours and lines follow from it. */
@@ -88,7 +88,7 @@ function utf8(): boolean {
 
 function head(report: Report, pen: Pen): string[] {
   const state = ending(report);
-  const name = cut(pen.say(title(report)), WIDTH - textWidth(state) - 2);
+  const name = cutCommand(pen.say(title(report)), WIDTH - textWidth(state) - 2);
   const colour = report.job.state === 'completed' ? pen.green : report.job.state === 'running' ? pen.cyan : pen.red;
   const rule = (pen.unicode ? '─' : '-').repeat(WIDTH);
   const worst = report.findings[0]?.severity;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { ascii, cut, pad, printable, textTable, textWidth, wrap } from './text-table.ts';
+import { ascii, cut, cutCommand, pad, printable, textTable, textWidth, wrap } from './text-table.ts';
 
 test('columns line up, empty ones are left out', () => {
   const lines = textTable(
@@ -35,6 +35,22 @@ test('what can neither be left out nor shortened is cut in the end; without a pa
   assert.equal(textTable(columns, [row], 40)[1], 'c1    fleet-2026-11-16-a..  12 min 05 s');
   assert.equal(textTable(columns, [row], 30)[1], 'c1    fleet-202..  12 min 05 s');
   assert.equal(textTable(columns, [row])[1], 'c1    fleet-2026-11-16-and-more  12 min 05 s');
+});
+
+test('of a command the folders go first, then its end; its name stays', () => {
+  const most = 30;
+  for (const [command, shown] of [
+    ['/short/burn 1', '/short/burn 1'],
+    ['/tmp/look/lab/home/tacho-c/burn 1 20 8', '.../home/tacho-c/burn 1 20 8'],
+    ['/tmp/look/lab/home/tacho-c/burn 1 20 8 and so much more', '.../burn 1 20 8 and so much ..'],
+    ['/opt/very/long/bin/python3 /home/ada/train/model.py -v', '.../python3 .../model.py -v'],
+    ['curl https://host.site/with/a/long/path', 'curl https://host.site/with/..'],
+    ['/b/cp --from=/scratch/ada/one/two/three', '/b/cp --from=/scratch/ada/on..'],
+    ['a-name-without-any-folder-at-all 3', 'a-name-without-any-folder-at..'],
+  ])
+    assert.equal(cutCommand(command!, most), shown);
+  const columns = [{ head: 'command', most: 12, command: true }];
+  assert.equal(textTable(columns, [['/tmp/look/lab/burn 1']], 78)[1], '.../burn 1');
 });
 
 test('a table fits its page, whatever the texts', () => {

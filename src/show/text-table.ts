@@ -19,6 +19,8 @@ export interface TextColumn {
   shrinks?: boolean;
   /** Is cut in the middle, because ids differ at the end. */
   middle?: boolean;
+  /** Is a command: the folders of what it runs are cut first, because its name and its arguments say more. */
+  command?: boolean;
   /** Is what one types next: never cut. */
   whole?: boolean;
 }
@@ -65,6 +67,28 @@ export function cutMiddle(text: string, most: number): string {
   }
   return `${head}..${tail}`;
 }
+
+/** A path that one runs; no option, assignment or address. */
+const RUN = /^(?!-)[^:=]*\/[^/]+$/;
+
+/** Cut by the folders of the program, and of the script that it runs; if that is not enough, at its end. */
+export function cutCommand(text: string, most: number): string {
+  const words = text.split(' ');
+  const width = (): number => textWidth(words.join(' '));
+  for (let at = 0; at < Math.min(2, words.length) && width() > most; at++) {
+    const whole = words[at]!;
+    if (!RUN.test(whole)) continue;
+    const folders = whole.split('/');
+    while (folders.length > 1 && width() > most) {
+      folders.shift();
+      words[at] = `.../${folders.join('/')}`;
+    }
+    if (textWidth(words[at]!) >= textWidth(whole)) words[at] = whole;
+  }
+  return cut(words.join(' '), most);
+}
+
+const cutterOf = ({ middle, command }: TextColumn): typeof cut => (middle ? cutMiddle : command ? cutCommand : cut);
 
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const room = ' '.repeat(Math.max(0, width - textWidth(text)));
@@ -118,7 +142,7 @@ export function textTable(
     if (next === undefined) break;
     most[next] = wanted(next) - 1;
   }
-  const cells = rows.map((row) => shown.map((i) => (columns[i]!.middle ? cutMiddle : cut)(row[i]!, most[i]!)));
+  const cells = rows.map((row) => shown.map((i) => cutterOf(columns[i]!)(row[i]!, most[i]!)));
   const widths = shown.map(wanted);
   const line = (row: readonly string[]): string =>
     row
