@@ -16,6 +16,7 @@ import { paint } from '../show/paint.ts';
 import { progress } from '../show/progress.ts';
 import { printable, textTable, wrap } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
+import { words } from './processes.ts';
 import { parseTags } from './tags.ts';
 
 const several = (value: string, all: string[]): string[] => [...all, value];
@@ -218,13 +219,13 @@ function defineTable(command: Command): void {
     .description('Write out a table of the database: times as epoch microseconds, lists and objects as JSON.')
     .argument('<table>', 'jobs, users, hosts, job_hosts, processes, threads, operations, models')
     .argument('[jobs...]', 'only what belongs to these jobs')
-    .option('--columns <names>', 'only these, e.g. job,exename,args')
+    .option('--columns <names>', 'only these, e.g. job,exename,args', words)
     .addOption(new Option('-f, --format <format>', 'how it looks').choices(['csv', 'json']).default('csv'))
     .addHelpText(
       'after',
       '\nExamples:\n  tacho db table hosts\n  tacho db table threads 4711 --columns process,tid,cpu_time > threads.csv\n',
     )
-    .action(async (table: string, jobs: string[], given: { columns?: string; format: 'csv' | 'json' }) => {
+    .action(async (table: string, jobs: string[], given: { columns?: string[]; format: 'csv' | 'json' }) => {
       const { writeTable } = await import('../database/tables.ts');
       const { needSchema } = await import('../database/schema.ts');
       const { namedJobs } = await import('../database/find-jobs.ts');
@@ -233,7 +234,7 @@ function defineTable(command: Command): void {
         const chosen = jobs.length === 0 ? undefined : (await namedJobs(database, jobs)).map(({ job }) => job);
         const question = {
           ...{ table, format: given.format },
-          ...(given.columns === undefined ? {} : { columns: given.columns.split(',') }),
+          ...(given.columns === undefined ? {} : { columns: given.columns }),
           ...(chosen === undefined ? {} : { jobs: chosen }),
         };
         await writeTable(database, question, process.stdout);
