@@ -1,6 +1,7 @@
 import { reason } from '../base/fault.ts';
 import { VERSION } from '../base/version.ts';
 import { warn } from '../base/warn.ts';
+import { beginEverywhere } from '../jobs/begin-everywhere.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
 import { agentRecord, firstSamples, keptWords, startAgents, stopAgents, whyMissing } from '../jobs/launch.ts';
 import { isHere } from '../jobs/local.ts';
@@ -185,14 +186,19 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
 async function recordAll(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
   const { without, only, config } = options;
   const agents = { recording: folder, job, nodes: job.nodes, env: process.env, without, only, ...known({ config }) };
-  const launched = startAgents(agents);
+  const first = startAgents(agents);
   const limit = options.limitSeconds ?? FIRST_SAMPLE_SECONDS;
   const began = performance.now();
   const ownNode = job.nodes.filter(isThisNode).slice(0, 1);
-  await firstSamples(folder, ownNode, launched, limit);
+  await firstSamples(folder, ownNode, first, limit);
   // from here on, what this process uses is in the samples of its node
-  const before = process.cpuUsage();
-  const silent = await firstSamples(folder, job.nodes, launched, limit - (performance.now() - began) / 1000);
+  let before = process.cpuUsage();
+  const { launched, missing: silent } = await beginEverywhere(agents, first, {
+    limitSeconds: limit,
+    waitedSeconds: (performance.now() - began) / 1000,
+    allowMissing: options.allowMissing ?? Number.POSITIVE_INFINITY,
+  });
+  if (launched !== first) before = process.cpuUsage();
   const missing = silent.map((node) => ({ node, words: whyMissing(folder, node, launched, limit) }));
   if (missing.length > (options.allowMissing ?? Number.POSITIVE_INFINITY)) {
     await stopAgents(agents, launched, schedulerRunner(), 5);

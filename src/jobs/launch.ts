@@ -37,6 +37,8 @@ export interface AgentsOptions {
   watchPid?: number;
   /** How Tacho is started on a node (default: as this one was). */
   tacho?: readonly string[];
+  /** Agents that were ended right after their start are replaced: what they wrote goes. */
+  again?: boolean;
 }
 
 /** A launcher that runs: `srun`, `ssh`… or the agent itself. */
@@ -51,7 +53,12 @@ export interface Launched extends ProcessId {
 /** Starts one agent on each node, and leaves them running when this process ends. */
 export function startAgents(options: AgentsOptions): Launched[] {
   const { recording, job, nodes } = options;
-  for (const node of nodes) makeFolder(path.join(recording, nodeFolder(node)), 0o700);
+  for (const node of nodes) {
+    const folder = path.join(recording, nodeFolder(node));
+    makeFolder(folder, 0o700);
+    if (options.again)
+      for (const name of ['agent.json', 'agent.log']) fs.rmSync(path.join(folder, name), { force: true });
+  }
   const launchers = schedulerOf(options).launch(plan(options, agentCommand(options)), job.id);
   return launchers.map((launcher) => launchDetached(launcher, logOf(recording, launcher)));
 }
@@ -60,12 +67,12 @@ export function startAgents(options: AgentsOptions): Launched[] {
 const schedulerOf = (options: Pick<AgentsOptions, 'job'>) => schedulerNamed(options.job.scheduler);
 
 function plan(options: AgentsOptions, command: readonly string[]): LaunchPlan {
-  const { recording, job, nodes, env } = options;
+  const { recording, job, nodes, env, again } = options;
   return {
     nodes,
     jobNodes: job.nodes,
-    on: (node) => onNode(shellQuote(node), recording, command),
-    everywhere: (name) => onNode(`"${name}"`, recording, command),
+    on: (node) => onNode(shellQuote(node), recording, command, again),
+    everywhere: (name) => onNode(`"${name}"`, recording, command, again),
     env,
   };
 }
@@ -74,11 +81,13 @@ function plan(options: AgentsOptions, command: readonly string[]): LaunchPlan {
  * The agent on a node whose name a shell finds there. The current folder comes along, because of a configuration in it.
  * A node that does not see the recording says so: its agent would write to a folder that nobody ever finds.
  */
-function onNode(name: string, recording: string, command: readonly string[]): string[] {
+function onNode(name: string, recording: string, command: readonly string[], again = false): string[] {
+  // by the node itself: another's file system may show it for a while what has gone
+  const clear = again ? '\n  rm -f "$recording/node=$node"/*.csv' : '';
   const script = `cd "$0" || cd /
 recording=$1 node=${name}
 shift
-if [ -e "$recording/job.json" ]; then
+if [ -e "$recording/job.json" ]; then${clear}
   exec "$@" --node "$node" >>"$recording/node=$node/agent.log" 2>&1
 fi
 echo "tacho: $node: there is no $recording here; a recording must be in a folder that all nodes share" >&2
@@ -172,8 +181,9 @@ export async function firstSamples(
 export function lastWords(recording: string, node: string, lines = 3): string[] {
   const own = linesOf(path.join(recording, nodeFolder(node), 'agent.log'));
   if (own.length > 0) return own.slice(-lines);
-  const named = complaints(recording, node);
-  return (named.length > 0 ? named : linesOf(path.join(recording, 'launch.log'))).slice(-lines);
+  const all = linesOf(path.join(recording, 'launch.log'));
+  const about = all.filter((line) => line.split(/[\s:,]+/).includes(node));
+  return (about.length > 0 ? about : all).slice(-lines);
 }
 
 /** Why a node has not begun to record: its last words, or that what was to start its agent gives no answer. */
@@ -203,8 +213,11 @@ export const keptWords = (missing: readonly { node: string; words: readonly stri
 const unsigned = (line: string, node: string): string =>
   [`tacho: ${node}: `, 'tacho: '].reduce((text, by) => (text.startsWith(by) ? text.slice(by.length) : text), line);
 
+/** What a launcher that several nodes share has said. */
+export const launcherWords = (recording: string): string => linesOf(path.join(recording, 'launch.log')).join('\n');
+
 /** What a node itself has said through the launcher that it shares with others. */
-const complaints = (recording: string, node: string): string[] =>
+export const complaints = (recording: string, node: string): string[] =>
   linesOf(path.join(recording, 'launch.log')).filter((line) => line.includes(`tacho: ${node}: `));
 
 function linesOf(log: string): string[] {

@@ -52,6 +52,9 @@ export const slurm: Scheduler = {
     });
   },
 
+  unreached: (words) =>
+    Array.from(words.matchAll(/^srun: error: Task launch for .+ failed on node (\S+): /gm), ([, node]) => node!),
+
   async stop(run, jobId, step) {
     // srun itself would answer a SIGTERM by killing the agents
     if (step === undefined) return 'ask on the nodes';

@@ -7,9 +7,10 @@ import { claimFolder, createRecording, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 import { forgetActive, noteActive, refuseSecond, updateActive } from './active.ts';
+import { beginEverywhere } from './begin-everywhere.ts';
 import type { Environment } from './command.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from './job-facts.ts';
-import { firstSamples, keptWords, type Launched, startAgents, stopAgents, whyMissing } from './launch.ts';
+import { type AgentsOptions, keptWords, type Launched, startAgents, stopAgents, whyMissing } from './launch.ts';
 import { isHere } from './local.ts';
 import { planRecords } from './preload.ts';
 import { known } from './scheduler.ts';
@@ -56,30 +57,32 @@ export async function startRecording(env: Environment, options: StartOptions): P
     options.folder === undefined
       ? createRecording(claimFolder(options.parent, defaultFolder(facts)), job, true)
       : createRecording(options.folder, job);
-  let launched: Launched[] = [];
+  const local =
+    job.nodes.length === 1 && isHere(job.nodes[0]!) && (job.scheduler === 'none' || job.scheduler === 'file');
+  const agents: AgentsOptions = {
+    recording,
+    job,
+    nodes: job.nodes,
+    env,
+    ...known({ only: options.only, without: options.without, config: options.config, tacho: options.tacho }),
+    ...(local ? { watchPid: options.watchPid } : {}),
+  };
+  let first: Launched[] = [];
   try {
-    noteActive(env, { recording, launched });
-    const local =
-      job.nodes.length === 1 && isHere(job.nodes[0]!) && (job.scheduler === 'none' || job.scheduler === 'file');
-    launched = startAgents({
-      recording,
-      job,
-      nodes: job.nodes,
-      env,
-      ...known({ only: options.only, without: options.without, config: options.config, tacho: options.tacho }),
-      ...(local ? { watchPid: options.watchPid } : {}),
-    });
-    updateActive(env, { recording, launched });
+    noteActive(env, { recording, launched: first });
+    first = startAgents(agents);
+    updateActive(env, { recording, launched: first });
   } catch (error) {
     fs.rmSync(recording, { recursive: true, force: true });
     throw error;
   }
-  const missing = await firstSamples(recording, job.nodes, launched, options.limitSeconds);
+  const { launched, missing } = await beginEverywhere(agents, first, options);
+  if (launched !== first) updateActive(env, { recording, launched });
   const why = (node: string): string[] => whyMissing(recording, node, launched, options.limitSeconds);
   const started = { recording, job, missing: missing.map((node) => ({ node, words: why(node) })) };
   if (missing.length > options.allowMissing) {
     // a recording that the user did not accept must not go on behind his back
-    await stopAgents({ recording, job, nodes: job.nodes, env }, launched, schedulerRunner(), 5);
+    await stopAgents(agents, launched, schedulerRunner(), 5);
     saveJob(recording, {
       ...job,
       state: 'failed',

@@ -1,0 +1,95 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { nodeFolder } from '../recording/node-folder.ts';
+import { schedulerNamed, schedulerRunner } from './job-facts.ts';
+import {
+  type AgentsOptions,
+  complaints,
+  firstSamples,
+  type Launched,
+  launcherWords,
+  startAgents,
+  stopAgents,
+} from './launch.ts';
+import { stillRuns } from './process-id.ts';
+
+export interface Patience {
+  /** How long the first samples may take, after each launch. */
+  limitSeconds: number;
+  /** So much of it has gone already. */
+  waitedSeconds?: number;
+  /** So many nodes may fail to record. */
+  allowMissing: number;
+}
+
+export interface Begun {
+  /** Those that were given, unless some had to be replaced. */
+  launched: Launched[];
+  /** Nodes that do not record. */
+  missing: string[];
+}
+
+/** Agents that were asked to end in order to be started again have so long to do so. */
+const STOP_SECONDS = 5;
+
+/**
+ * Waits for the first sample of every node. A launcher that nodes share may take all of them down for one that it cannot
+ * reach: srun does, whatever its options. Then the others are started again without that one, if it may be missing.
+ */
+export async function beginEverywhere(
+  options: AgentsOptions,
+  launched: Launched[],
+  { limitSeconds, waitedSeconds = 0, allowMissing }: Patience,
+): Promise<Begun> {
+  const { recording, nodes } = options;
+  const lost = new Set<string>();
+  let running = launched;
+  for (let limit = limitSeconds - waitedSeconds; ; limit = limitSeconds) {
+    const wanted = nodes.filter((node) => !lost.has(node));
+    const silent = await firstSamples(recording, wanted, running, limit);
+    const ended = running.filter((each) => !stillRuns(each));
+    const stuck = running.filter((each) => !ended.includes(each) && waitsInVain(recording, each, silent));
+    for (const each of ended) for (const node of givenUp(options, each)) lost.add(node);
+    for (const each of stuck) for (const node of unheard(recording, each)) lost.add(node);
+    const broken = [...ended, ...stuck];
+    const others = (): string[] => broken.flatMap((each) => each.nodes).filter((node) => !lost.has(node));
+    const missing = (): string[] =>
+      nodes.filter((node) => lost.has(node) || (silent.includes(node) && !others().includes(node)));
+    const over = (): boolean => others().length === 0 || missing().length > allowMissing;
+    if (over()) return { launched: running, missing: missing() };
+    if (stuck.length > 0) {
+      const stopping = {
+        ...options,
+        nodes: others().filter((node) => stuck.some((each) => each.nodes.includes(node))),
+      };
+      // two agents must not write to one folder
+      for (const node of await stopAgents(stopping, stuck, schedulerRunner(), STOP_SECONDS)) lost.add(node);
+      if (over()) return { launched: running, missing: missing() };
+    }
+    const fresh = startAgents({ ...options, nodes: others(), again: true });
+    running = [...running.filter((each) => !broken.includes(each)), ...fresh];
+  }
+}
+
+/** The nodes without which a launcher that has ended is worth another try; all of them: it is not. */
+function givenUp({ recording, job }: AgentsOptions, ended: Launched): string[] {
+  const named = schedulerNamed(job.scheduler).unreached?.(launcherWords(recording)) ?? [];
+  const unreached = ended.nodes.filter((node) => named.includes(node));
+  const without = unreached.length > 0 ? unreached : unheard(recording, ended);
+  if (without.length === 0) return ended.nodes;
+  return [...without, ...ended.nodes.filter((node) => complaints(recording, node).length > 0)];
+}
+
+/** It has reached some of its nodes and not others: nobody knows whether it will end all for these. */
+function waitsInVain(recording: string, launcher: Launched, silent: readonly string[]): boolean {
+  const left = unheard(recording, launcher);
+  return left.length < launcher.nodes.length && left.some((node) => silent.includes(node));
+}
+
+/** Nodes where nothing of what was launched has run yet. */
+const unheard = (recording: string, { nodes }: Launched): string[] =>
+  nodes.filter((node) => !hasLog(recording, node) && complaints(recording, node).length === 0);
+
+/** The folder is opened, because a network file system then looks anew. */
+const hasLog = (recording: string, node: string): boolean =>
+  fs.readdirSync(path.join(recording, nodeFolder(node))).includes('agent.log');
