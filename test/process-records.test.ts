@@ -26,6 +26,14 @@ function rows(recording: string, table: string): Record<string, string | number>
 }
 
 const byTime = (all: Record<string, string | number>[]) => all.sort((a, b) => Number(a.time) - Number(b.time));
+/**
+ * Programs and copies of programs that began. On a machine with much to do, what was told of a program, and the copy of the
+ * shell that becomes it, may have rows of their own, a second before the program has its.
+ */
+function starts(recording: string): Record<string, string | number>[] {
+  const all = byTime(rows(recording, 'process_start'));
+  return all.filter((row, at) => row.began === 'exec' || !all.slice(at + 1).some((next) => next.pid === row.pid));
+}
 const recordsOf = (recording: string): string => path.dirname(openRecording(recording).job.process_records!.file);
 
 test('tacho run records every process, its end and its threads, and leaves nothing on the node', { skip }, (t) => {
@@ -47,7 +55,7 @@ test('tacho run records every process, its end and its threads, and leaves nothi
   assert.deepEqual([shell.args, shell.exitcode], [`-c '${script}'`, 5]);
   assert.ok(ends.every((row) => row === shell || row.ppid === Number(shell.pid)));
   assert.equal(ends.find((row) => row.exename === 'echo')!.tags, 'op:last');
-  assert.equal(rows(recording, 'process_start').length, 302);
+  assert.equal(starts(recording).length, 302);
   assert.equal(rows(recording, 'thread_end').length, 302);
   // the launcher and Tacho itself are not the job's
   assert.ok(ends.every((row) => !['launch', 'node'].includes(String(row.exename))));
@@ -259,7 +267,7 @@ test("Tacho's own commands in a job are not the job's", { skip }, (t) => {
   for (const shell of ['dash', 'bash']) {
     const { err } = tacho(['run', '--no-report', '-o', shell, '--', shell, '-c', script], { cwd });
     assert.deepEqual(
-      [...rows(path.join(cwd, shell), 'process_end'), ...rows(path.join(cwd, shell), 'process_start')]
+      [...rows(path.join(cwd, shell), 'process_end'), ...starts(path.join(cwd, shell))]
         .map((row) => row.exename)
         .sort(),
       [shell, shell, 'true', 'true'],

@@ -125,7 +125,7 @@ function goesOn(images: Images, first: number, i: number, ends: Batch | undefine
       if (!Number.isNaN(theirs)) return theirs === mine;
     }
     // the kernel started this process before the other image began: the pid cannot have been anybody else's
-    return images.boot + mine * TICK <= images.start[before]! + CLOSE;
+    if (!Number.isNaN(images.boot)) return images.boot + mine * TICK <= images.start[before]! + CLOSE;
   }
   if (images.endRow[before]! >= 0) {
     const how = ends!.texts.get('ended');
@@ -134,7 +134,8 @@ function goesOn(images: Images, first: number, i: number, ends: Batch | undefine
   }
   const ppid = starts?.numbers.get('ppid');
   const sameParent = images.startRow[i]! >= 0 && ppid?.[images.startRow[i]!] === ppid?.[images.startRow[before]!];
-  return sameParent && images.start[i]! - images.start[before]! < LOADING;
+  // who tells of a program that it spawned may not say whose child that is
+  return (sameParent || isTold(images, before, starts)) && images.start[i]! - images.start[before]! < LOADING;
 }
 
 /** A child that was forked only to execute another program ends without a record: it has nothing to tell of its own. */
