@@ -14,7 +14,7 @@ import type { Job } from '../src/recording/job.ts';
 import { START, temporary } from './make-recording.ts';
 import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
 import { makeProcessRecording } from './process-recording.ts';
-import { type Answer, TACHO, tacho } from './tacho.ts';
+import { type Answer, onTerminal, TACHO, tacho, whyNoTerminal } from './tacho.ts';
 
 /** submit, watch, db and annotate as a user types them, against a real PostgreSQL. */
 
@@ -75,14 +75,20 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     const first = tacho(['submit', recording, '--db', db]);
     assert.equal(first.code, 0, first.err);
     assert.equal(first.out, `${recording}: job 17 stored (#1, 1 process, 1 thread)\n`);
+    const folder = temporary();
     const env = { ...process.env, TACHO_DB: db };
     const again = tacho(['submit', recording, '--format', 'json'], { env });
     assert.equal(again.code, 0, again.err);
     assert.deepEqual(JSON.parse(again.out), [
       { path: recording, id: '17', outcome: 'present', job: 1, processes: 1, threads: 1, troubles: [] },
     ]);
+    if (whyNoTerminal === false) {
+      const name = `tacho-${'long-name-'.repeat(7)}`;
+      fs.cpSync(recording, path.join(folder, name), { recursive: true });
+      const shown = onTerminal(80, `submit ${name}`, { env, cwd: folder });
+      assert.deepEqual(shown, [`${name}:`, '  job 17 is there already (#1, 1 process, 1 thread)', '']);
+    }
     assertFault(tacho(['submit', path.join(import.meta.dirname, 'x.tgz')], { env }), 1, 'no such file');
-    const folder = temporary();
     fs.writeFileSync(path.join(folder, 'x.tgz'), '');
     assertFault(tacho(['submit', path.join(folder, 'x.tgz')], { env }), 2, 'tacho import epmt');
     fs.writeFileSync(path.join(folder, 'tacho.toml'), `db = "${db}"\n`);

@@ -8,7 +8,7 @@ import type { Model } from '../src/judge/models/model.ts';
 import type { Outliers } from '../src/judge/outliers/outliers.ts';
 import { makeRecording, START, temporary } from './make-recording.ts';
 import { type GivenProcess, makeProcessRecording } from './process-recording.ts';
-import { tacho } from './tacho.ts';
+import { onTerminal, tacho, whyNoTerminal } from './tacho.ts';
 
 let folder: string;
 let models: string;
@@ -61,10 +61,15 @@ const json = <T>(args: readonly string[]): T => {
   return JSON.parse(answer.out) as T;
 };
 const text = (args: readonly string[]): string => {
-  const answer = tacho(args, { env: { ...process.env, TACHO_MODELS: models, COLUMNS: '80' } });
+  const answer = tacho(args, { env: { ...process.env, TACHO_MODELS: models } });
   assert.equal(answer.code, 0, answer.err);
-  for (const line of answer.out.split('\n')) assert.ok([...line].length <= 80, line);
   return answer.out;
+};
+const fitsTerminal = (args: readonly string[]): void => {
+  if (whyNoTerminal !== false) return;
+  const lines = onTerminal(80, args.join(' '), { env: { ...process.env, NO_COLOR: '1', TACHO_MODELS: models } });
+  assert.ok(lines.length > 2, lines.join('\n'));
+  for (const line of lines) assert.ok([...line].length <= 80, line);
 };
 const refused = (args: readonly string[], code: number, ...says: RegExp[]): void => {
   const answer = tacho(args, { env: { ...process.env, TACHO_MODELS: models } });
@@ -104,6 +109,7 @@ test('as text: methods, those left out, votes', () => {
   assert.match(said, /robust covariance +20 +left out: needs 20, there are 12\n/);
   assert.match(said, /\n1 of 12 jobs is an outlier\n/);
   assert.match(said, /\n {2}cpu_time .*\*.*\*.*\*\n/);
+  fitsTerminal(['outliers', folder]);
 });
 
 test('processes within their program, threads of one process', () => {
@@ -117,7 +123,7 @@ test('processes within their program, threads of one process', () => {
       ['ld', 1],
     ],
   );
-  text(['outliers', one, '--of', 'processes', '--all', '--votes']);
+  fitsTerminal(['outliers', one, '--of', 'processes', '--all', '--votes']);
   const threads = json<Outliers>(['outliers', one, '--of', 'threads', '--process', '900']);
   assert.deepEqual(
     threads.groups.map(({ name, rows, outliers }) => [name, rows, outliers.map(({ tid }) => tid)]),
@@ -187,6 +193,12 @@ test('a model: created once, used, disabled, deleted', () => {
   assert.match(text(['cause', slow, '--model', 'usual']), /\nop:compile\n/);
   assert.match(text(['model', 'show', 'usual']), /\ncpu_time /);
   assert.match(text(['model', 'list']), /usual +enabled +11/);
+  for (const args of [
+    ['cause', slow, '--model', 'usual'],
+    ['model', 'show', 'usual'],
+    ['model', 'list'],
+  ])
+    fitsTerminal(args);
 
   text(['model', 'disable', 'usual']);
   refused(['cause', slow, '--model', 'usual'], 1, /the model "usual" is disabled/, /tacho model enable usual/);
@@ -214,6 +226,7 @@ test('an experiment: components, segments, stars', () => {
   const said = text(['explore', 'builds', folder, '--metric', 'cpu_time']);
   assert.match(said, /\n20170101 +b7 .*\*\*\n/);
   assert.match(said, /segments follow every 1 year\n/);
+  fitsTerminal(['explore', 'builds', folder, '--metric', 'cpu_time']);
 });
 
 test('too few, and nothing of the kind, are said', () => {

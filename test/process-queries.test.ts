@@ -18,7 +18,7 @@ import { processEndTable, processStartTable, threadEndTable } from '../src/sourc
 import { processTable } from '../src/sources/process-table.ts';
 import type { Table } from '../src/table/table.ts';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';
-import { tacho } from './tacho.ts';
+import { onTerminal, tacho, whyNoTerminal } from './tacho.ts';
 
 const TABLES = {
   process_start: processStartTable,
@@ -499,9 +499,13 @@ test('operations, time line and comparison as they are typed', async () => {
   const operations = tacho(['operations', a]);
   assert.match(operations.out, /^op +processes +.*\nsim +1 +1 +20\.0 s +93 % +28\.0 s .*\ncopy +1 /);
   assert.match(operations.out, /^op .* of job .* sum +first to last\n/, 'a pipe has room for all');
-  const narrow = tacho(['operations', a], { env: { ...process.env, COLUMNS: '70' } });
-  assert.match(narrow.out, /\nno room for "threads", "of job"; /);
-  for (const line of narrow.out.split('\n')) assert.ok(line.length <= 70, line);
+  const exported = tacho(['operations', a], { env: { ...process.env, COLUMNS: '70' } });
+  assert.equal(exported.out, operations.out, 'COLUMNS is said of a terminal');
+  if (whyNoTerminal === false) {
+    const narrow = onTerminal(70, `operations '${a}'`, { env: { ...process.env, NO_COLOR: '1' } });
+    assert.match(narrow.join('\n'), /\nno room for "threads", "of job"; /);
+    for (const line of narrow) assert.ok(line.length <= 70, line);
+  }
   assert.match(tacho(['operations', a, '--tag', 'colour']).err, /no process bears the tag colour/);
   const timeline = tacho(['timeline', a, '--by', 'operation']);
   assert.match(timeline.out, /\nop:copy +1+ +5\.0 s\nop:sim +1+ +28\.0 s\n/);

@@ -27,6 +27,8 @@ function python(args: readonly string[], cwd: string) {
     PYTHONPATH: PACKAGE,
     PYTHONDONTWRITEBYTECODE: '1',
     MPLBACKEND: 'Agg',
+    // as shells export it for their own terminal
+    COLUMNS: '40',
   };
   delete env.TACHO;
   const done = spawnSync(PYTHON!, ['-W', 'error', ...args], {
@@ -134,6 +136,13 @@ test('frames hold what the program says', { skip: noPandas }, async () => {
   assert.equal((given.no_folder as string[])[0], 'cannot open /nonexistent: no such file or folder');
   assert.deepEqual(given.several, ['these are 2 jobs, not one', 'reports() has one for each', 2]);
   assert.match((given.no_database as string[])[0]!, /postgres:\/\/ada@127\.0\.0\.1:1\/tacho: nobody answers there/);
+});
+
+test('an error of several lines, after warnings', { skip: noPandas }, () => {
+  const said = ['tacho: left out:', '       a', 'tacho: one', 'two', '       do this', '       or that', ''].join('\n');
+  const script = 'import sys; from tacho.program import _error; e = _error(sys.argv[1], 2); print([e.message, e.hint])';
+  assert.equal(python(['-c', script, said], temporary()).out, "['one\\ntwo', 'do this\\nor that']\n");
+  assert.equal(python(['-c', script, ''], temporary()).out, "['tacho ended with 2', '']\n");
 });
 
 test('the same frames come from a database', { skip: noPandas || whyNoPostgres() }, async () => {

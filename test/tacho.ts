@@ -20,6 +20,20 @@ export function tacho(args: readonly string[], options: Partial<SpawnSyncOptions
   return { code: done.status, signal: done.signal, out: done.stdout, err: done.stderr };
 }
 
+/** Why no terminal can be made here, or false. */
+export const whyNoTerminal = spawnSync('script', ['--version']).error !== undefined && 'needs script(1)';
+
+/** The lines that `tacho …`, as a shell reads it, prints on a terminal of that many columns. */
+export function onTerminal(
+  columns: number,
+  verb: string,
+  options: Partial<SpawnSyncOptionsWithStringEncoding> = {},
+): string[] {
+  const run = `stty cols ${columns} rows 40; exec '${TACHO}' ${verb}`;
+  const given: SpawnSyncOptionsWithStringEncoding = { encoding: 'utf8', timeout: 300_000, ...options };
+  return spawnSync('script', ['-qec', run, '/dev/null'], given).stdout.split('\r\n');
+}
+
 /** A folder of the test's own, removed at its end. */
 export function temporaryFolder(t: TestContext): string {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-test-'));

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { textWidth } from '../src/show/text-table.ts';
 import { makeRecording, START } from './make-recording.ts';
 import { makeProcessRecording } from './process-recording.ts';
-import { TACHO, tacho, temporaryFolder } from './tacho.ts';
+import { onTerminal, tacho, temporaryFolder, whyNoTerminal } from './tacho.ts';
 
 /** Clears the screen and colours what follows: nobody's name or line may do that to a reader's terminal. */
 const NASTY = 'a\x1b[2J\x1b[31mb';
@@ -28,24 +27,24 @@ test('what somebody recorded does not reach the terminal raw', async () => {
   }
 });
 
-test('what is left out is told in lines that fit, its path whole', async (t) => {
+test('what is left out is told in lines that fit, its path whole', { skip: whyNoTerminal }, async (t) => {
   const cwd = temporaryFolder(t);
   await makeRecording({ seconds: 5, folder: path.join(cwd, 'sound') });
   const newer = 'a-recording-of-a-newer-version-in-a-folder-with-a-long-name';
   fs.mkdirSync(path.join(cwd, newer));
   fs.writeFileSync(path.join(cwd, newer, 'job.json'), '{"format": 99}');
   for (const verb of ['verify', 'report']) {
-    const { err } = tacho([verb, '.'], { cwd, env: { ...process.env, COLUMNS: '80' } });
-    const lines = err.trimEnd().split('\n');
+    const env = { ...process.env, NO_COLOR: '1', COLUMNS: '200' };
+    const lines = onTerminal(80, `${verb} . >/dev/null`, { cwd, env }).slice(0, -1);
     assert.deepEqual(lines.slice(0, 2), ['tacho: left out:', `       ${newer}/job.json was`]);
     for (const line of lines.slice(2)) assert.match(line, /^ {7}\S.{1,72}$/);
-    assert.match(err, /newer Tacho .*update\s+Tacho on this machine\n$/s);
+    assert.match(lines.join('\n'), /newer Tacho .*update\s+Tacho on this machine$/s);
+    const { err } = tacho([verb, '.'], { cwd, env: { ...process.env, COLUMNS: '80' } });
+    assert.match(err, new RegExp(`^tacho: left out: ${newer}/job.json was .*update Tacho on this machine\n$`));
   }
 });
 
-const needsScript = spawnSync('script', ['--version']).error !== undefined && 'needs script(1)';
-
-test('tables fit the terminal, use its width, and are whole in a pipe', { skip: needsScript }, async (t) => {
+test('tables fit the terminal, use its width, and are whole in a pipe', { skip: whyNoTerminal }, async (t) => {
   const cwd = temporaryFolder(t);
   const id = (n: number): string => `1234567890_17.an-array-of-rather-long-names.${n}`;
   const name = 'ESM4_historical_D151_ocean_annual_rho2_1x1deg_18840101';
@@ -63,10 +62,7 @@ test('tables fit the terminal, use its width, and are whole in a pipe', { skip: 
   const env = { ...process.env, NO_COLOR: '1', COLUMNS: undefined, TACHO_MODELS: cwd } as NodeJS.ProcessEnv;
   const [first, second, third, fourth] = [1, 2, 3, 4].map((n) => `tacho-${id(n)}`) as [string, string, string, string];
   assert.equal(tacho(['model', 'create', 'usual', first, second, third], { cwd, env }).code, 0);
-  const on = (columns: number, verb: string): string[] => {
-    const run = `stty cols ${columns} rows 40; exec '${TACHO}' ${verb}`;
-    return spawnSync('script', ['-qec', run, '/dev/null'], { cwd, env, encoding: 'utf8' }).stdout.split('\r\n');
-  };
+  const on = (columns: number, verb: string): string[] => onTerminal(columns, verb, { cwd, env });
   const verbs: readonly [verb: string, whole: string][] = [
     [`list`, name],
     [`operations ${first} ${second}`, id(2)],
@@ -88,6 +84,9 @@ test('tables fit the terminal, use its width, and are whole in a pipe', { skip: 
     const { out, err } = tacho(verb.split(' '), { cwd, env });
     assert.ok(out.includes(whole), `${verb} in a pipe: ${out}${err}`);
   }
+  const noted = on(80, `annotate ${first} 'why=${'a reason of several words, '.repeat(8)}'`);
+  assert.ok(noted.length > 4, noted.join('\n'));
+  for (const line of noted) assert.ok(textWidth(line) <= 80, line);
   // jobs stay apart where their ids are cut
   const jobs = on(80, `operations ${first} ${second}`).map((line) => / {2}(\S+\.\.\S+) {2}/.exec(line)?.[1]);
   assert.equal(new Set(jobs.filter((job) => job !== undefined)).size, 2);

@@ -93,13 +93,14 @@ def answer_json(*arguments: Any, **more: Any) -> Any:
 
 
 def _error(said: str, exit_code: int) -> TachoError:
-    """The last message on stderr: its first line is what happened, those that are indented say what to do."""
-    message, hint = "", []
+    """The last message on stderr: lines so far in as its first word say what to do, the others what happened."""
+    before = "tacho: "
+    message, hint = [], []
     for line in said.splitlines():
-        if line.startswith("tacho: "):
-            message, hint = line[len("tacho: ") :], []
-        elif line.strip():
+        if line.startswith(before):
+            message, hint = [line[len(before) :]], []
+        elif line.startswith(" " * len(before)):
             hint.append(line.strip())
-    if not message:
-        message = f"tacho ended with {exit_code}"
-    return TachoError(message, "\n".join(hint), exit_code)
+        elif line and not hint:
+            message.append(line)
+    return TachoError("\n".join(message) or f"tacho ended with {exit_code}", "\n".join(hint), exit_code)

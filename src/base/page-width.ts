@@ -6,14 +6,14 @@ interface Page {
 /** Narrower than this, nothing can be read. */
 const LEAST = 40;
 
-/** Places on a line: what COLUMNS says, else the terminal's, else 80. */
+/** Places on a line: the terminal's, or what COLUMNS says of one that does not tell; else 80. */
 export function pageWidth(page: Page = process.stdout): number {
-  return Math.max(LEAST, asked() ?? (page.isTTY ? page.columns : undefined) ?? 80);
+  return Math.max(LEAST, (page.isTTY ? page.columns || asked() : undefined) ?? 80);
 }
 
-/** The same for tables: whoever reads a pipe, and says nothing else, gets every column. */
+/** The same for tables and messages: in a pipe they are whole, whatever a shell has exported for its own terminal. */
 export function tableWidth(page: Page = process.stdout): number {
-  return page.isTTY || asked() !== undefined ? pageWidth(page) : Number.POSITIVE_INFINITY;
+  return page.isTTY ? pageWidth(page) : Number.POSITIVE_INFINITY;
 }
 
 function asked(): number | undefined {

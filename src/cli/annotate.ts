@@ -1,6 +1,8 @@
 import * as fs from 'node:fs';
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
+import { hang } from '../base/hang.ts';
+import { tableWidth } from '../base/page-width.ts';
 import { configFlags } from '../config/flags.ts';
 import type { Words } from '../database/annotate.ts';
 import type { Job } from '../recording/job.ts';
@@ -54,7 +56,8 @@ Examples:
         ...Object.entries(job.annotations ?? {}).map(([key, value]) => `${key}=${value}`),
         ...Object.entries(job.tags).map(([key, value]) => `${key}:${value}`),
       ];
-      process.stdout.write(`job ${printable(job.id)}\n${lines.map((line) => `  ${printable(line)}\n`).join('')}`);
+      const shown = lines.map((line) => `${hang(`  ${printable(line)}`, tableWidth(), 4)}\n`);
+      process.stdout.write(`job ${printable(job.id)}\n${shown.join('')}`);
     });
 }
 

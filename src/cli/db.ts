@@ -5,7 +5,7 @@ import { formatDuration, parseDuration } from '../base/duration.ts';
 import { code, Fault, usage } from '../base/fault.ts';
 import { count, figure } from '../base/figure.ts';
 import { formatMoment, parseMoment } from '../base/moment.ts';
-import { pageWidth, tableWidth } from '../base/page-width.ts';
+import { tableWidth } from '../base/page-width.ts';
 import { formatBytes } from '../base/size.ts';
 import { configFlags } from '../config/flags.ts';
 import type { Database } from '../database/connect.ts';
@@ -107,7 +107,7 @@ function statusText(status: DatabaseStatus): string {
       ['submit', submitText(status)],
     );
   }
-  const room = pageWidth() - 11;
+  const room = tableWidth() - 11;
   const told = lines.flatMap(([name, value]) =>
     wrap(printable(value), room).map((line, i) => `${(i === 0 ? name : '').padEnd(10)} ${line}\n`),
   );
@@ -208,7 +208,7 @@ function defineTables(command: Command): void {
       const cells = tables.map(({ name, columns }) => [name, columns.map((column) => column.name).join(' ')]);
       const most = Math.max(...cells.map(([name]) => name!.length));
       for (const [name, columns] of cells) {
-        const lines = wrap(columns!, pageWidth() - most - 2);
+        const lines = wrap(columns!, tableWidth() - most - 2);
         print(lines.map((line, i) => `${(i === 0 ? name! : '').padEnd(most)}  ${line}\n`).join(''));
       }
     });

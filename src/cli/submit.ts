@@ -2,8 +2,11 @@ import * as fs from 'node:fs';
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
+import { hang } from '../base/hang.ts';
+import { tableWidth } from '../base/page-width.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags } from '../config/flags.ts';
+import type { Submitted } from '../database/submit.ts';
 import type { SubmitResult } from '../database/submit-folder.ts';
 import { isArchive } from '../import/epmt/archive.ts';
 import { recordingFolders } from '../recording/open.ts';
@@ -70,15 +73,18 @@ function printResult(result: SubmitResult): void {
     return;
   }
   const { path, id, submitted } = result;
-  const { outcome, job, processes, threads, troubles } = submitted;
-  const what = { stored: 'stored', present: 'is there already', replaced: 'replaced' }[outcome];
-  process.stdout.write(
-    `${printable(`${path}: job ${id}`)} ${what} (#${job}, ${count(processes, 'process', 'processes')}, ${count(threads, 'thread')})\n`,
-  );
+  const { outcome, troubles } = submitted;
+  printJob(path, id, { stored: 'stored', present: 'is there already', replaced: 'replaced' }[outcome], submitted);
   if (submitted.differs !== undefined)
     warn(`job ${id} is there with other ${submitted.differs}; --replace puts the recording in its place`);
   if (submitted.mended === true) warn(`${mendedWords(id, troubles)}; --replace puts the recording in its place`);
   if (outcome !== 'present') for (const trouble of troubles) warn(trouble);
+}
+
+/** What became of a recording, on a terminal in lines that fit. */
+export function printJob(path: string, id: string, what: string, { job, processes, threads }: Submitted): void {
+  const held = `#${job}, ${count(processes, 'process', 'processes')}, ${count(threads, 'thread')}`;
+  process.stdout.write(`${hang(printable(`${path}: job ${id} ${what} (${held})`), tableWidth(), 2)}\n`);
 }
 
 /** The job lacks something that the recording may have now. */

@@ -1,13 +1,12 @@
 import * as path from 'node:path';
 import { type Command, Option } from 'commander';
 import { formatDuration, parseDuration } from '../base/duration.ts';
-import { count } from '../base/figure.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags } from '../config/flags.ts';
 import type { WatchEvent } from '../database/watch.ts';
 import { printable } from '../show/text-table.ts';
 import { needAddress } from './database-address.ts';
-import { mendedWords } from './submit.ts';
+import { mendedWords, printJob } from './submit.ts';
 
 interface Options {
   once?: boolean;
@@ -69,10 +68,7 @@ Examples:
 function print(event: WatchEvent): void {
   switch (event.what) {
     case 'stored': {
-      const { job, processes, threads } = event.submitted;
-      process.stdout.write(
-        `${printable(`${event.path}: job ${event.id}`)} stored (#${job}, ${count(processes, 'process', 'processes')}, ${count(threads, 'thread')})\n`,
-      );
+      printJob(event.path, event.id, 'stored', event.submitted);
       for (const trouble of event.submitted.troubles) warn(trouble);
       return;
     }
