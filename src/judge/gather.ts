@@ -173,6 +173,9 @@ function* collect(
     sampled = new Map([...sampled].filter(([name]) => !right.includes(name)));
   }
   if (sampled !== undefined) material.sampledCpu = sampled;
+  const counted = chosen.filter(({ name }) => sampled?.has(name) !== true);
+  const inCgroup = range !== undefined && told && counted.length > 0 ? readSampled(counted, tell) : undefined;
+  if (inCgroup !== undefined) material.sampledInCgroup = inCgroup;
   if (damage.length > 0) material.damage = damage;
   if (recording.troubles.length > 0) material.troubles = recording.troubles;
   if (unread.length > 0) material.unread = unread;

@@ -62,6 +62,8 @@ export interface Material {
   lives?: ProcessSet;
   /** Of parts of the job, by node: how the CPU time of its processes grew in all of it, where no cgroup counts it. */
   sampledCpu?: ReadonlyMap<string, readonly SampledCpu[]>;
+  /** The same where a cgroup has counted all of it: which processes used it. */
+  sampledInCgroup?: ReadonlyMap<string, readonly SampledCpu[]>;
   /** What could not be read of the recording's files, in words. */
   damage?: readonly string[];
   /** Those among them that say who, what and when: job.json and agent.json. */

@@ -130,10 +130,10 @@ function usedAt({ times, used }: Growth, moment: number): number {
 const kept = new WeakMap<object, Map<string, Growth[]>>();
 
 function growthsOf(material: Material, node: NodeMaterial): Growth[] {
-  const { sampledCpu } = material;
-  if (sampledCpu?.has(node.node) !== true) return makeGrowths(material, node);
-  const known = kept.get(sampledCpu) ?? new Map<string, Growth[]>();
-  kept.set(sampledCpu, known);
+  const sampled = [material.sampledCpu, material.sampledInCgroup].find((each) => each?.has(node.node));
+  if (sampled === undefined) return makeGrowths(material, node);
+  const known = kept.get(sampled) ?? new Map<string, Growth[]>();
+  kept.set(sampled, known);
   const found = known.get(node.node) ?? makeGrowths(material, node);
   known.set(node.node, found);
   return found;
@@ -141,7 +141,8 @@ function growthsOf(material: Material, node: NodeMaterial): Growth[] {
 
 function makeGrowths(material: Material, node: NodeMaterial): Growth[] {
   const { lives } = material;
-  const sampled = material.sampledCpu?.get(node.node) ?? seenInPart(node);
+  const { sampledCpu, sampledInCgroup } = material;
+  const sampled = sampledCpu?.get(node.node) ?? sampledInCgroup?.get(node.node) ?? seenInPart(node);
   const { chains, byPid } = lives === undefined ? NO_CHAINS : chainsOn(lives, node.node);
   const seen = new Set<Chain>();
   const found: Growth[] = [];

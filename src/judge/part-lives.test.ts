@@ -32,10 +32,10 @@ function part(told: readonly Told[], sampled: Record<number, Sampled>, to = 50, 
     times: seen.map(([when]) => START + when * 1e6),
     used: seen.map(([, used]) => used * 1e6),
   }));
-  // where a cgroup counts, nobody reads how the CPU time of each grew
-  const sampledCpu = new Map(members === 'tree' ? [['c1', points]] : []);
+  const read = new Map([['c1', points]]);
+  const grown = members === 'tree' ? { sampledCpu: read } : { sampledInCgroup: read };
   const range = { what: 'marker work', from: START + 10e6, to: START + to * 1e6 };
-  const card = report(material(job(100), nodes, { range, lives: testSet(shifted), sampledCpu }));
+  const card = report(material(job(100), nodes, { range, lives: testSet(shifted), ...grown }));
   const { processes, summary } = reportSchema.parse(JSON.parse(JSON.stringify(card)));
   const used = processes.map((p) => [Number(p.pid), p.cpu_seconds, p.source]);
   return [...used, summary.cpu_seconds, summary.processes];
@@ -113,4 +113,11 @@ test('where a cgroup counts, processes that cross the edges of a part have their
   const longer = { pid: 4, from: 20, to: 60, cpu: 30 };
   const [found] = part([longer], { 4: { start: 20, used: 20_000 } }, 50, 'cgroup');
   assert.deepEqual(found, [4, 22.5, undefined]);
+  // it grew as it was sampled in all of the job, not as far as the part's last row goes
+  const seen: Sampled['seen'] = [
+    [30, 5],
+    [40, 10],
+  ];
+  const [grown] = part([longer], { 4: { start: 20, used: 10_000, seen } }, 50, 'cgroup');
+  assert.deepEqual(grown, [4, 20, undefined]);
 });

@@ -77,13 +77,15 @@ export function seenInPart({ range }: Material, node: NodeMaterial, part: PartCp
 }
 
 /** What began in a part, and was sampled only after it. */
-function seenLater({ range, sampledCpu }: Material, node: NodeMaterial, part: PartCpu): ProcessReport[] {
+function seenLater(material: Material, node: NodeMaterial, part: PartCpu): ProcessReport[] {
+  const { range, sampledCpu, sampledInCgroup } = material;
+  const sampled = sampledCpu?.get(node.node) ?? sampledInCgroup?.get(node.node) ?? [];
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range!;
   const { series = [], series_total: total = 0 } = node.tables.get('process') ?? {};
   // the table of so many leaves small ones out that were sampled in the part
   if (series.length < total) return [];
   const here = new Set(series.map(({ keys }) => sampleKey(keys.pid, keys.start)));
-  return (sampledCpu?.get(node.node) ?? []).flatMap(({ pid, start, command, user, times }): ProcessReport[] => {
+  return sampled.flatMap(({ pid, start, command, user, times }): ProcessReport[] => {
     const key = sampleKey(pid, start);
     const used = part.bySample.get(key);
     const began = Math.max(from, Number(start) * 1000);
