@@ -115,8 +115,8 @@ test('where a cgroup counts, processes that cross the edges of a part have their
   assert.deepEqual(found, [4, 22.5, undefined]);
   // it grew as it was sampled in all of the job, not as far as the part's last row goes
   const seen: Sampled['seen'] = [
-    [30, 5],
-    [40, 10],
+    [49.5, 19],
+    [50.5, 21],
   ];
   const [grown] = part([longer], { 4: { start: 20, used: 10_000, seen } }, 50, 'cgroup');
   assert.deepEqual(grown, [4, 20, undefined]);
