@@ -608,9 +608,10 @@ test('perf events are counted by name; what is not to be had is missing', { skip
   assert.ok(!('no-such-event' in end!));
   // seccomp or perf_event_paranoid may forbid it
   if (Number.isNaN(end!.PERF_COUNT_SW_TASK_CLOCK)) return;
-  // nanoseconds of the same CPU time that the kernel tells in microseconds, however long it took
+  // nanoseconds; of a virtual machine they go on while the host lets it wait, but are never more than the process lived
   const clock = end!.PERF_COUNT_SW_TASK_CLOCK;
-  assert.ok(clock >= 50e6 && clock < 2000 * (end!.usertime + end!.systemtime), `${clock} ns`);
+  const lived = (end!.time - Number(end!.start)) * 1000;
+  assert.ok(clock >= 50e6 && clock <= lived + 20e6, `${clock} ns of ${lived}`);
   assert.ok(end!.PERF_COUNT_SW_PAGE_FAULTS > 0 && end!.PERF_COUNT_SW_PAGE_FAULTS <= end!.minflt + end!.majflt);
 });
 

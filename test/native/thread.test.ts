@@ -171,5 +171,10 @@ test('perf events of threads add up', { skip }, () => {
   // seccomp or perf_event_paranoid may forbid it
   if (Number.isNaN(ends[0]![name])) return;
   assert.equal(sum(threads, name), ends[0]![name]);
-  assert.ok(ends[0]![name] >= 200e6 && ends[0]![name] < 300e6);
+  assert.ok(ends[0]![name] >= 200e6, `${ends[0]![name]} ns`);
+  // of a virtual machine the clock goes on while the host lets it wait: no thread has more than it lived
+  for (const row of threads) {
+    const lived = (row.time - row.thread_start) * 1000;
+    assert.ok(row[name] <= lived + 1e6, `${row[name]} ns of ${lived}`);
+  }
 });
