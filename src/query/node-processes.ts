@@ -35,6 +35,8 @@ const IDENTITY = new Set([
 const APART = 1.5e6;
 /** A process that was seen so long after its last record is another program that leaves no records. */
 const LATER = 2.5e6;
+/** A program may have grown by so much after it had told its peak: a higher one is of the program that it executed. */
+const HIGHER = 1.05;
 
 /**
  * One row a process: those that told of their end, those that only told of their start (filled with what sampling saw
@@ -62,7 +64,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   columns.length = into.at;
   addRecorded(into);
   takeSampledOut(columns);
-  for (const [i, sample] of into.sampled) fillFrom(into, i, sample);
+  for (const [i, seen] of into.sampled) fillFrom(into, i, seen);
   addCpuTime(columns);
   return trim(columns);
 }
@@ -76,9 +78,15 @@ interface Writer extends NodeProcesses {
   rows: Int32Array;
   before: Int32Array;
   /** What sampling saw of processes that only their parents told of. */
-  sampled: Map<number, SampledProcess>;
+  sampled: Map<number, Seen>;
   /** What sampling saw of processes that are older than the recording, and became what recorded itself. */
   older: Map<number, SampledProcess>;
+}
+
+interface Seen {
+  sample: SampledProcess;
+  /** The highest memory of what the process was before this program, in KiB; 0: it was nothing else, Infinity: not known. */
+  peak: number;
 }
 
 function metricsOf(ends: Batch | undefined): string[] {
@@ -108,10 +116,14 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
   const ppid = firstNumber(into, first, 'ppid');
   const born = images.start[first]!;
   let before = -1;
+  let peak = 0;
   for (let k = first; k < end; k++) {
     // what was a copy, or told of, and then spoke as another image, was never anything else
     const passed = k === first ? isCopy(images, k, into.starts) : false;
-    if (k + 1 < end && (passed || isTold(images, k, into.starts))) continue;
+    if (k + 1 < end && (passed || isTold(images, k, into.starts))) {
+      peak = Number.POSITIVE_INFINITY;
+      continue;
+    }
     const i = into.at++;
     const row = images.endRow[k]!;
     addIdentity(into, i, k);
@@ -120,12 +132,14 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
     if (row >= 0) {
       into.rows[i] = row;
       into.before[i] = before;
-      if (sample !== undefined && text(into.ends!, 'told_by', row) === 'parent') into.sampled.set(i, sample);
+      if (sample !== undefined && text(into.ends!, 'told_by', row) === 'parent') into.sampled.set(i, { sample, peak });
       if (sample !== undefined && before < 0 && sample.earlier.size > 0) into.older.set(i, sample);
       before = row;
+      peak = Math.max(peak, recordedPeak(into.ends!, row));
       continue;
     }
     columns.source[i] = 'start';
+    peak = Number.POSITIVE_INFINITY;
     // what it used is in the numbers of the image that it became
     if (k + 1 < end) columns.end[i] = images.start[k + 1]!;
     else if (sample !== undefined && sample.last >= images.start[k]!) {
@@ -139,6 +153,11 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
   // records may end before the process does: the program that it executed leaves none
   const left = into.ends!.time[last]!;
   if (sample.last > left + LATER) addSample(into, sample, left, born, before);
+}
+
+function recordedPeak(ends: Batch, row: number): number {
+  const peak = ends.numbers.get('rssmax')?.[row] ?? Number.NaN;
+  return Number.isNaN(peak) ? Number.POSITIVE_INFINITY : peak;
 }
 
 /** As the process began: an orphan has another parent at its end. */
@@ -235,16 +254,22 @@ function ownSampled(sample: SampledProcess, ends: Batch | undefined, before: num
 const TIMES = ['usertime', 'systemtime'] as const;
 
 /** What a parent cannot know of its child; how many threads it had in all, samples do not know either. */
-function fillFrom({ columns, ends, before }: Writer, i: number, sample: SampledProcess): void {
+function fillFrom({ columns, ends, before }: Writer, i: number, { sample, peak }: Seen): void {
   const own = ownSampled(sample, ends, before[i]!);
   const cpuTime = (of: (name: string) => number | undefined): number =>
     TIMES.reduce((sum, name) => sum + (of(name) ?? Number.NaN), 0);
   // it may not have waited for a child that was taken out
   const more = cpuTime((name) => own.get(name)) > cpuTime((name) => columns.metrics.get(name)?.[i]);
-  for (const [name, value] of sample.metrics) {
+  // seen as what it was before, too: what may be that one's alone is not known of this one
+  const wasOther = peak > 0 && sample.first < columns.start[i]!;
+  const counters = cumulative(ends);
+  const isOwn = (name: string, value: number): boolean =>
+    name === 'rssmax' ? value > peak * HIGHER : counters.has(name) && value > 0;
+  for (const [name, value] of own) {
     const values = columns.metrics.get(name)!;
-    if (Number.isNaN(values[i]!)) values[i] = value;
-    else if (more && TIMES.some((time) => time === name)) values[i] = own.get(name)!;
+    if (Number.isNaN(values[i]!)) {
+      if (!wasOther || isOwn(name, value)) values[i] = value;
+    } else if (more && TIMES.some((time) => time === name)) values[i] = value;
   }
 }
 
