@@ -25,6 +25,10 @@ export async function refreshJob(
   if (isSettled(recording, steps)) return job;
   const ended = job.end !== undefined && job.state !== 'running' && job.state !== 'unknown';
   const found = await schedulerNamed(job.scheduler).state(run, job, () => {});
+  if (!ended && found?.state === 'running') {
+    const { taken_nodes: taken = job.taken_nodes } = found;
+    return { ...job, running_at: Date.now() * 1000, ...(taken === undefined ? {} : { taken_nodes: taken }) };
+  }
   let known: Job = job;
   if (ended) {
     if (found === undefined) return job;
@@ -35,7 +39,7 @@ export async function refreshJob(
     known = { ...said, ...news, ...taken, steps: stepsMeanwhile(job, found) };
     // what still runs has no end yet: it is asked for again
     if (found.state === 'running') return known;
-  } else if (found !== undefined && found.state !== 'running') {
+  } else if (found !== undefined) {
     // the recording's own end, where there is one, is what its figures refer to
     const { waits: _, reason: __, ...said } = job;
     known = { ...said, ...found, ...(job.end === undefined ? {} : { end: job.end }) };
@@ -43,7 +47,7 @@ export async function refreshJob(
     if (known.end === undefined) known.end = last ?? job.start;
     // Slurm calls a job ended when it begins to end it; a node's agent records until the last process has gone
     else if (job.end === undefined && isClosing(recording, known)) known.end = Math.max(known.end, last ?? 0);
-  } else if (found === undefined && job.end === undefined) known = silentEnd(recording) ?? job;
+  } else if (job.end === undefined) known = silentEnd(recording) ?? job;
   // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
   const guessed = job.user === '' && job.uid < 0;
   if (known !== job && !guessed && !isClosing(recording, known) && ownedByUs(recording.path)) {

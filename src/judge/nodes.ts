@@ -10,7 +10,8 @@ import { type MemorySource, memoryOf, ownMemory } from './memory-use.ts';
 import { gpuMean } from './seen.ts';
 import { type CpuSource, cgroupOf, cpuOf } from './usage.ts';
 
-export type NodeStatus = 'recorded' | 'recording' | 'stopped early' | 'never recorded';
+/** silent: nothing comes from it while the job runs; whether it still records is not known. */
+export type NodeStatus = 'recorded' | 'recording' | 'silent' | 'stopped early' | 'never recorded';
 
 /** What one node did. Shares are 0 to 1, times epoch microseconds. A value that was not measured is not there. */
 export interface NodeReport {
@@ -267,6 +268,10 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
           : 'its agent was killed, and the next one came after the job';
     const words = taken === undefined ? lost : `the scheduler took it out of the job at ${formatMoment(taken)}`;
     found.reason = refusedWords(agent) ?? words;
+    if (job.state === 'running' && agent?.service === true && agent.end === undefined && found.reason === lost) {
+      found.status = 'silent';
+      found.reason = WAITING;
+    }
   } else if (agent?.end === undefined && (job.end === undefined || agent !== undefined)) found.status = 'recording';
   return found;
 }
@@ -276,6 +281,10 @@ const silenceOf = (agent: AgentRecord | undefined): string =>
   agent?.service === true
     ? 'nothing more came from it: its agent was killed, the node was lost, or another hub has the rest'
     : 'its agent was killed or the node was lost: it wrote no farewell';
+
+/** Of a node's service while the job runs: what it cannot send is kept on the node. */
+const WAITING =
+  'what it samples may wait there until the hub can be reached; or its agent was killed, the node was lost, or another hub has it';
 
 /** The scheduler knows of the job's end before the agent of the node has said its own. */
 const isClosing = ({ job, now }: Material, agent: AgentRecord): boolean =>

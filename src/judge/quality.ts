@@ -27,6 +27,8 @@ export interface QualityReport {
   damage: string[];
   nodes_missing: string[];
   nodes_stopped_early: string[];
+  /** From which nothing comes while the job runs; not there: none. */
+  nodes_silent?: string[];
 }
 
 const GRADES: readonly [Grade, number][] = [
@@ -88,14 +90,16 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     nodes_missing: nodes.filter((n) => n.status === 'never recorded').map((n) => n.node),
     nodes_stopped_early: nodes.filter((n) => n.status === 'stopped early').map((n) => n.node),
   };
+  const mute = nodes.filter((n) => n.status === 'silent').map((n) => n.node);
+  if (mute.length > 0) quality.nodes_silent = mute;
+  const left = quality.nodes_missing.length + quality.nodes_stopped_early.length + mute.length;
   const { interval_seconds: interval } = material.job;
   const first = Math.min(...nodes.map((n) => n.first_sample ?? Number.POSITIVE_INFINITY));
   const last = Math.max(...nodes.map((n) => n.last_sample ?? Number.NEGATIVE_INFINITY));
   const recorded = last > first ? (last - first) / 1e6 : 0;
   // of a part, also when there is nothing in it
   const unseen = range !== undefined && material.nodes.some((n) => ticks(n) === 0);
-  const silent =
-    unseen || quality.nodes_missing.length + quality.nodes_stopped_early.length + quality.lost_samples.length > 0;
+  const silent = unseen || left + quality.lost_samples.length > 0;
   // while nobody recorded, or nothing could be written, ticks were due all the same
   const window = silent && Number.isFinite(wall) ? Math.max(recorded, wall) : recorded;
   // a job shorter than its interval still has a first and a last sample
@@ -117,7 +121,6 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const reached = untouched ? 1 : nobody ? 0 : Math.min(1, quality.ticks / quality.expected_ticks, written);
   quality.grade = GRADES.find(([, least]) => reached >= least)?.[0] ?? 'D';
   const unread = material.unread ?? [];
-  const left = quality.nodes_missing.length + quality.nodes_stopped_early.length;
   // however long the others recorded, one that fell silent keeps it from the best grade; of a part it may have seen all
   const { troubles = [] } = material;
   // who starts a recording says when; the agent of a node should have been there all the time
@@ -135,6 +138,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const { nodes_missing: missing, nodes_stopped_early: stopped } = quality;
   if (missing.length > 0) quality.reasons.push(`${nodeList(missing)} never recorded`);
   if (stopped.length > 0) quality.reasons.push(`${nodeList(stopped)} stopped early`);
+  if (mute.length > 0) quality.reasons.push(`nothing comes from ${nodeList(mute)} now`);
   if (latecomers.length > 0) quality.reasons.push(lateWords(latecomers));
   if (missed > 0) quality.reasons.push('ticks missed');
   if (quality.lost_samples.length > 0)

@@ -123,7 +123,7 @@ const summary = z.strictObject({
 
 const node = z.strictObject({
   node: words,
-  status: z.enum(['recorded', 'recording', 'stopped early', 'never recorded']),
+  status: z.enum(['recorded', 'recording', 'silent', 'stopped early', 'never recorded']),
   reason: optional(words, 'Why it stopped, as far as that is known.'),
   taken: optional(moment, 'When the scheduler took it out of the job, which went on.'),
   late_seconds: optional(seconds, 'How long after the job’s start the node’s own agent was there, where it came late.'),
@@ -316,6 +316,7 @@ const quality = z.strictObject({
   damage: z.array(words),
   nodes_missing: z.array(words),
   nodes_stopped_early: z.array(words),
+  nodes_silent: optional(z.array(words), 'From which nothing comes while the job runs; not there: none.'),
 });
 
 export const reportSchema = z

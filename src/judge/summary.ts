@@ -110,14 +110,16 @@ function wallOf(material: Material, nodes: readonly NodeReport[]): Pick<SummaryR
   const { job, range } = material;
   // nothing may have been sampled in a part
   const newest = largest(nodes.map((n) => n.last_sample)) ?? largest(material.nodes.map((n) => n.agent?.last_sample));
-  const end = job.end ?? newest ?? job.start;
+  // nothing comes from any node: how long it has run the scheduler knows
+  const isMute = nodes.length > 0 && nodes.every((n) => n.status === 'silent' || n.status === 'never recorded');
+  const end = job.end ?? (isMute ? job.running_at : undefined) ?? newest ?? job.start;
   if (range !== undefined) {
     const from = Math.max(range.from ?? job.start, job.start);
     const to = Math.min(range.to ?? end, end);
     return { wall_seconds: Math.max(0, to - from) / 1e6, wall_source: 'recording' };
   }
   if (job.usage !== undefined) return { wall_seconds: job.usage.wall_seconds, wall_source: 'wait4' };
-  const told = job.end !== undefined && job.scheduler !== 'none';
+  const told = job.scheduler !== 'none' && end === (job.end ?? job.running_at);
   return { wall_seconds: Math.max(0, end - job.start) / 1e6, wall_source: told ? 'scheduler' : 'recording' };
 }
 
@@ -205,6 +207,6 @@ function setEnergy(set: Set, nodes: readonly NodeReport[]): void {
   set('energy_covers', [...new Set(measured.flatMap((n) => n.energy_covers ?? []))]);
   const wall = largest(nodes.map((n) => n.recorded_seconds)) ?? 0;
   const part = (n: NodeReport): number =>
-    n.status === 'stopped early' && wall > 0 ? (n.recorded_seconds ?? 0) / wall : 1;
+    (n.status === 'stopped early' || n.status === 'silent') && wall > 0 ? (n.recorded_seconds ?? 0) / wall : 1;
   set('energy_coverage', measured.reduce((parts, n) => parts + part(n), 0) / nodes.length);
 }

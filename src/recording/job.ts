@@ -91,6 +91,8 @@ export interface Job {
   start: number;
   end?: number;
   state: JobState;
+  /** When its scheduler was asked, and said that it runs. Not in job.json: it is soon old. */
+  running_at?: number;
   exit_code?: number;
   signal?: string;
   /** In words, when more is known about how it ended ("time limit of 1 h reached"). */

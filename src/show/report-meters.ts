@@ -22,10 +22,10 @@ const MEMORY_WORDS = {
 export function meters(report: Report): Meter[] {
   const { summary: s, job, nodes } = report;
   const found: Meter[] = [];
-  const wall = formatDuration(s.wall_seconds);
+  const wall = `${formatDuration(s.wall_seconds)}${job.state === 'running' ? ' so far' : ''}`;
   if (s.time_used !== undefined)
     found.push({ name: 'time', share: s.time_used, text: `${wall} of ${formatDuration(s.time_limit_seconds!)}` });
-  else found.push({ name: 'time', text: `${wall}${job.state === 'running' ? ' so far' : ''}` });
+  else found.push({ name: 'time', text: wall });
   const own = job.command_use;
   if (s.cpu_seconds === undefined) {
     const only = own === undefined ? '' : `; the command itself used ${formatDuration(own.cpu_seconds)} (wait4)`;

@@ -72,7 +72,7 @@ export function gpuRows(gpus: readonly GpuReport[]): Rows {
 
 export function nodeMark(node: NodeReport): string {
   if (node.status === 'never recorded') return 'not recorded';
-  if (node.status === 'stopped early') return 'stopped early';
+  if (node.status === 'stopped early' || node.status === 'silent') return node.status;
   if ((node.oom_kills ?? 0) > 0) return 'out of memory';
   if (node.straggler !== undefined) return `${node.straggler[0]!.split(' ')[0]} differs`;
   if (node.idle_gpus !== undefined) return `${count(node.idle_gpus, 'GPU')} never used`;

@@ -2,9 +2,10 @@ import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { lossesOf } from '../../recording/lost-samples.ts';
 import { SPOOL_FULL } from '../lost.ts';
+import type { NodeReport } from '../nodes.ts';
 import type { Facts } from '../report.ts';
 import { count, figure, listed, percent } from '../words.ts';
-import type { Check, Finding } from './finding.ts';
+import type { Check, Evidence, Finding } from './finding.ts';
 
 /** Fewer ticks than this share, and means and peaks may be wrong. */
 export const FEW_TICKS = 0.95;
@@ -12,13 +13,15 @@ export const FEW_TICKS = 0.95;
 export const nodeLost: Check = {
   id: 'node-lost',
   title: 'nodes that stopped recording',
-  help: 'A node wrote its last sample long before the job ended, or none at all.',
+  help: 'A node wrote its last sample long before the job ended, or none at all; or nothing comes from it while the job runs.',
   needs: 'the agents’ records',
   kind: 'trouble',
   look(facts) {
     const bad = facts.nodes.filter((n) => n.status === 'stopped early' || n.status === 'never recorded');
+    const silent = facts.nodes.filter((n) => n.status === 'silent');
     const died = facts.job.state === 'node_fail';
-    if (bad.length === 0 && !died) return [];
+    const waiting = silent.length === 0 ? [] : [silentNodes(silent, facts)];
+    if (bad.length === 0 && !died) return waiting;
     const one = bad[0];
     const never = bad.every((n) => n.status === 'never recorded');
     const taken = bad.length > 0 && bad.every((n) => n.taken !== undefined);
@@ -52,15 +55,7 @@ export const nodeLost: Check = {
             : `${bad.length} of ${facts.summary.nodes} nodes stopped recording or never began: ${listed(bad.map((n) => n.node))}`,
         evidence: [
           ...(died && facts.job.reason !== undefined ? [{ text: facts.job.reason, from: 'scheduler' }] : []),
-          ...bad.slice(0, 8).map((n) => ({
-            text:
-              n.status === 'never recorded'
-                ? `${n.node}: ${n.reason}`
-                : `${n.node}: last sample ${n.last_sample === undefined ? 'unknown' : formatMoment(n.last_sample)}; ${n.reason ?? 'reason unknown'}`,
-            from: 'agent.json',
-            node: n.node,
-            ...(n.last_sample === undefined ? {} : { value: n.last_sample }),
-          })),
+          ...bad.slice(0, 8).map(lastHeard),
         ],
         advice: died
           ? 'The scheduler says that a node failed: run again, without it if it stays ill (--exclude).'
@@ -77,9 +72,38 @@ export const nodeLost: Check = {
               ? 'there is nothing of it'
               : 'the agent may have been killed while the node went on',
       },
+      ...waiting,
     ];
   },
 };
+
+const lastHeard = ({ node, status, reason, last_sample: last }: NodeReport): Evidence => ({
+  text:
+    status === 'never recorded'
+      ? `${node}: ${reason}`
+      : `${node}: last sample ${last === undefined ? 'unknown' : formatMoment(last)}; ${reason ?? 'reason unknown'}`,
+  from: 'agent.json',
+  node,
+  ...(last === undefined ? {} : { value: last }),
+});
+
+/** Of a job that runs: that they have stopped nobody knows. */
+function silentNodes(silent: readonly NodeReport[], { summary }: Facts): Finding {
+  const { node, last_sample: last } = silent[0]!;
+  return {
+    id: 'node-lost',
+    severity: 'warning',
+    text:
+      silent.length === 1
+        ? `Nothing has come from ${node}${last === undefined ? '' : ` since ${formatMoment(last)}`}`
+        : `Nothing comes from ${silent.length} of ${summary.nodes} nodes just now: ${listed(silent.map((n) => n.node))}`,
+    evidence: silent.slice(0, 8).map(lastHeard),
+    advice:
+      'Look again later: what waits on a node is in the report when it has reached the hub (tacho ls shows whether it arrives).',
+    confidence: 'high',
+    confidence_reason: 'looked for in the recording',
+  };
+}
 
 function when(time: number | undefined, start: number): string {
   return time === undefined ? 'at an unknown time' : `after ${formatDuration(Math.max(0, time - start) / 1e6)}`;

@@ -56,6 +56,7 @@ export const timeLimit: Check = {
     }
     if (limit === undefined || used === undefined) return { skipped: 'the job had no time limit' };
     if (wall < SHORT_SECONDS) return { skipped: `the job ran for less than ${SHORT_SECONDS} s` };
+    if (job.state === 'running') return { skipped: 'the job is still running' };
     const evidence = [
       {
         text: `ran ${formatDuration(wall)} of ${formatDuration(limit)} (${percent(used)})`,

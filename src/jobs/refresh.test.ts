@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { jobOf, makeRecording } from '../../test/make-recording.ts';
+import { openRecording } from '../recording/open.ts';
+import { refreshJob } from './refresh.ts';
+import { answers } from './test-answers.ts';
+
+test('of a job that the scheduler says runs it is known when it said so, and nothing is written', async () => {
+  const folder = await makeRecording({ seconds: 20 });
+  const file = path.join(folder, 'job.json');
+  const { end: _, ...job } = jobOf({ state: 'running', id: '6', scheduler: 'slurm' });
+  const text = JSON.stringify(job);
+  fs.writeFileSync(file, text);
+  const before = Date.now() * 1000;
+  const { run } = answers({ 'scontrol show job 6': { stdout: 'JobId=6 JobState=RUNNING Restarts=0\n' } });
+  const found = await refreshJob(openRecording(folder), { run });
+  assert.equal(found.state, 'running');
+  assert.ok(found.running_at! >= before);
+  assert.equal(fs.readFileSync(file, 'utf8'), text);
+  // its agents are silent, and nobody says that it runs
+  const silent = await refreshJob(openRecording(folder), answers({}));
+  assert.deepEqual([silent.state, silent.running_at], ['unknown', undefined]);
+});

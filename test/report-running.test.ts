@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { report } from '../src/judge/report.ts';
+import { reportSchema } from '../src/judge/report-schema.ts';
+import type { Job } from '../src/recording/job.ts';
+import { reportJson } from '../src/show/report-json.ts';
+import { meters } from '../src/show/report-meters.ts';
+import { reportText } from '../src/show/report-text.ts';
+import { agent, cgroup, job, material, node, START, span } from './report/jobs.ts';
+
+const GIB = 2 ** 30;
+
+test('while a job runs, a node that nothing comes from is silent: its samples may wait there', () => {
+  const told = (job_: Partial<Job>, others: number[] = []) => {
+    const { end: _, ...facts } = job(40, { state: 'running', asked: { time_limit_seconds: 3600 }, ...job_ });
+    facts.nodes = ['c3', ...others.map((_, i) => `c${i + 4}`)];
+    const nodes = [4.5, ...others].map((seconds, i) => {
+      const lived = span(seconds);
+      const { end: __, end_reason: ___, ...record } = agent(facts.nodes[i]!, lived, { service: true });
+      return node(record.node, record, [cgroup(lived, 1, GIB)]);
+    });
+    const found = report(material(facts, nodes, { now: START + 40e6 }));
+    reportSchema.parse(JSON.parse(reportJson([found])));
+    return found;
+  };
+  const alone = told({ running_at: START + 40e6 });
+  const lost = alone.findings.find(({ id }) => id === 'node-lost')!;
+  assert.equal(alone.nodes[0]!.status, 'silent');
+  assert.match(lost.text, /^Nothing has come from c3 since \d{4}-/);
+  assert.match(lost.evidence[0]!.text, /may wait there until the hub can be reached; or its agent was killed/);
+  assert.doesNotMatch(reportText([alone]), /stopped/);
+  assert.equal(meters(alone)[0]!.text, '40.0 s so far of 1 h 00 min');
+  assert.deepEqual([alone.summary.wall_source, alone.quality.nodes_silent], ['scheduler', ['c3']]);
+  assert.deepEqual(alone.quality.reasons.slice(0, 1), ['nothing comes from c3 now']);
+  // nobody was asked: it ran as long as anything is known of it
+  assert.equal(told({}).summary.wall_seconds, 4.5);
+  // the others know
+  const one = told({ running_at: START + 40e6 }, [38]);
+  assert.deepEqual([one.summary.wall_seconds, one.nodes.map(({ status }) => status)], [38, ['silent', 'recording']]);
+  const two = told({ running_at: START + 40e6 }, [6, 38]).findings.find(({ id }) => id === 'node-lost')!;
+  assert.equal(two.text, 'Nothing comes from 2 of 3 nodes just now: c3 and c4');
+  // that the scheduler took it is known
+  const taken = told({ taken_nodes: { c3: START + 6e6 } }).nodes[0]!;
+  assert.deepEqual([taken.status, taken.taken], ['stopped early', START + 6e6]);
+});
