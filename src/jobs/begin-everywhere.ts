@@ -1,9 +1,11 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { formatDuration } from '../base/duration.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
 import {
   type AgentsOptions,
+  complain,
   complaints,
   firstSamples,
   type Launched,
@@ -50,7 +52,12 @@ export async function beginEverywhere(
     const ended = running.filter((each) => !stillRuns(each));
     const stuck = running.filter((each) => !ended.includes(each) && waitsInVain(recording, each, silent));
     for (const each of ended) for (const node of givenUp(options, each)) lost.add(node);
-    for (const each of stuck) for (const node of unheard(recording, each)) lost.add(node);
+    for (const each of stuck) {
+      for (const node of unheard(recording, each)) {
+        lost.add(node);
+        complain(recording, node, `${each.command} gave no answer within ${formatDuration(limitSeconds)}`);
+      }
+    }
     const broken = [...ended, ...stuck];
     const others = (): string[] => broken.flatMap((each) => each.nodes).filter((node) => !lost.has(node));
     const missing = (): string[] =>

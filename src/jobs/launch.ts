@@ -220,6 +220,10 @@ export const launcherWords = (recording: string): string => linesOf(path.join(re
 export const complaints = (recording: string, node: string): string[] =>
   linesOf(path.join(recording, 'launch.log')).filter((line) => line.includes(`tacho: ${node}: `));
 
+/** Says it for a node that cannot. */
+export const complain = (recording: string, node: string, what: string): void =>
+  fs.appendFileSync(path.join(recording, 'launch.log'), `tacho: ${node}: ${what}\n`);
+
 function linesOf(log: string): string[] {
   try {
     // ssh ends its own lines as a terminal would
