@@ -32,6 +32,7 @@ test('while a job runs, a node that nothing comes from is silent: its samples ma
   assert.equal(meters(alone)[0]!.text, '40.0 s so far of 1 h 00 min');
   assert.deepEqual([alone.summary.wall_source, alone.quality.nodes_silent], ['scheduler', ['c3']]);
   assert.deepEqual(alone.quality.reasons.slice(0, 1), ['nothing comes from c3 now']);
+  assert.equal(alone.findings.length, 1, 'the ticks that are missing are explained');
   // nobody was asked: it ran as long as anything is known of it
   assert.equal(told({}).summary.wall_seconds, 4.5);
   // the others know

@@ -2,8 +2,8 @@ import { isAlive, isGone, lastSign } from './alive.ts';
 import type { Job } from './job.ts';
 import type { Recording } from './open.ts';
 
-/** Of a job whose nodes stopped to send: agents go to another hub when theirs is away. */
-export const NOTHING_MORE = 'nothing more came to this hub; another hub may have the rest';
+/** Of a job whose nodes stopped to send: agents keep what they cannot send, and go to another hub when theirs is away. */
+export const NOTHING_MORE = 'nothing more came to this hub; the rest may wait on the nodes, or another hub has it';
 
 /** Of a job that was recorded to its end by every node. */
 export const NOBODY_SAYS = 'neither the epilog nor the scheduler has said';

@@ -140,9 +140,10 @@ export const recordingGaps: Check = {
       lost_samples,
       nodes_missing,
       nodes_stopped_early,
+      nodes_silent = [],
     } = facts.quality;
     if (facts.nodes.length === 0) return [nothingRecorded(facts)];
-    const silent = nodes_missing.length + nodes_stopped_early.length;
+    const silent = nodes_missing.length + nodes_stopped_early.length + nodes_silent.length;
     const share = expected > 0 ? ticks / expected : 1;
     const few = share < FEW_TICKS && silent === 0;
     if (!few && clock_jumps.length === 0 && lost_samples.length === 0) return [];
