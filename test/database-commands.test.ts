@@ -391,6 +391,40 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     assert.equal(server.sql(nameOf(url), 'select count(*) from tacho.users, tacho.hosts'), '0');
   });
 
+  test('a job that went on when it was stored is stored again once its end is known, with what was said of it', async () => {
+    const url = fresh();
+    const one = await make('1', { state: 'running', end: START + 1e6 });
+    assert.match(tacho(['submit', one, '--db', url]).out, /job 1 stored \(#1,/);
+    assert.match(tacho(['submit', one, '--db', url]).out, /job 1 is there already \(#1,/);
+    assert.equal(tacho(['annotate', '1', 'why=slow', '--tag', 'exp:D151', '--db', url]).code, 0);
+    const file = path.join(one, 'job.json');
+    const ended = { ...JSON.parse(fs.readFileSync(file, 'utf8')), state: 'failed', exit_code: 3 };
+    fs.writeFileSync(file, JSON.stringify({ ...ended, annotations: { who: 'ada' } }));
+    const { out, err } = tacho(['submit', one, '--db', url]);
+    assert.equal(out + err, `${one}: job 1 replaced (#2, 1 process, 1 thread)\n`);
+    assert.equal(
+      server.sql(
+        nameOf(url),
+        `select state, exit_code, annotations, tags->>'exp', facts->'annotations'->>'why', report->'job'->>'state'
+          from tacho.jobs`,
+      ),
+      'failed|3|{"who": "ada", "why": "slow"}|D151|slow|failed',
+    );
+    assert.match(tacho(['submit', one, '--db', url]).out, /job 1 is there already \(#2,/);
+  });
+
+  test('of a job that was recorded twice each is told with where it comes from', async () => {
+    const url = fresh();
+    const both = [await make('1'), await make('1', { start: START - 2e6 })];
+    assert.equal(tacho(['submit', ...both, '--db', url]).code, 0);
+    const { err } = tacho(['processes', '1', '--db', url]);
+    assert.match(err, /^tacho: job 1 is there 2 times\n {7}name one by its number:\n/);
+    assert.deepEqual(
+      [...err.matchAll(/ {7}#\d {2}began .*, from (.*)\n/g)].map(([, from]) => from).sort(),
+      both.sort(),
+    );
+  });
+
   test('retire says what would go, then takes it away', async () => {
     const url = fresh();
     const old = await make('old', { start: START - 400 * 86_400e6, end: START - 399 * 86_400e6 });

@@ -136,8 +136,8 @@ export async function namedJobs(database: Database, names: readonly string[]): P
 }
 
 async function numberOf(database: Database, name: string): Promise<number> {
-  const { rows } = await database.query<{ job: string; cluster: string; start_us: string }>(
-    `select job, cluster, ${microseconds('start_time')} as start_us from tacho.jobs
+  const { rows } = await database.query<{ job: string; cluster: string; start_us: string; recording: string }>(
+    `select job, cluster, ${microseconds('start_time')} as start_us, recording from tacho.jobs
       where case when $1 ~ '^#[0-9]{1,18}$' then job = substr($1, 2)::bigint
         else id = $1 or (cluster <> '' and cluster || ':' || id = $1) end
       order by start_time desc limit 20`,
@@ -150,8 +150,8 @@ async function numberOf(database: Database, name: string): Promise<number> {
     });
   }
   const each = rows.map(
-    ({ job, cluster, start_us }) =>
-      `#${job}  ${cluster === '' ? '' : `${cluster}, `}began ${formatMoment(Number(start_us))}`,
+    ({ job, cluster, start_us, recording }) =>
+      `#${job}  ${cluster === '' ? '' : `${cluster}, `}began ${formatMoment(Number(start_us))}, from ${recording}`,
   );
   throw usage(`job ${name} is there ${rows.length} times`, `name one by its number:\n${each.join('\n')}`);
 }

@@ -18,7 +18,7 @@ import { storable, storableJson } from './copy-write.ts';
 import { operationColumns, processColumns, threadColumns } from './job-rows.ts';
 
 export interface Submitted {
-  /** stored: it is new there. present: it was there already, and nothing was changed. replaced: as asked. */
+  /** stored: it is new there. present: it was there already, and nothing was changed. replaced: as asked, or it has ended since. */
   outcome: 'stored' | 'present' | 'replaced';
   /** The job's number in the database. */
   job: number;
@@ -51,7 +51,7 @@ export interface SubmitOptions {
 
 /**
  * Stores a recording that has ended: all of it or nothing. Two that submit the same job at once do not mix: one of them
- * finds it there.
+ * finds it there. A job that went on when it was stored, after `tacho stop`, is stored again once its end is known.
  */
 export async function submitRecording(
   database: Database,
@@ -60,8 +60,9 @@ export async function submitRecording(
 ): Promise<Submitted> {
   needJob(recording);
   needEnded(recording);
+  const stays = (present: Present): boolean => options.replace !== true && !hasEndedSince(present, recording.job);
   const known = await presentJob(database, recording.job);
-  if (known !== undefined && options.replace !== true) return sinceThen(known, recording);
+  if (known !== undefined && stays(known)) return sinceThen(known.submitted, recording);
   const troubles = new Set<string>();
   const whole = wholeOf(recording, options, troubles);
   for (const trouble of troublesOf(recording)) whole(trouble);
@@ -74,9 +75,10 @@ export async function submitRecording(
       keyOf(recording.job).join('\n'),
     ]);
     const present = await presentJob(database, recording.job);
-    if (present !== undefined && options.replace !== true) return sinceThen(present, recording);
-    if (present !== undefined) await database.query('delete from tacho.jobs where job = $1', [present.job]);
-    const { job, threads } = await store(database, recording, set, whole, troubles);
+    if (present !== undefined && stays(present)) return sinceThen(present.submitted, recording);
+    if (present !== undefined) await database.query('delete from tacho.jobs where job = $1', [present.submitted.job]);
+    const kept = present === undefined || options.replace === true ? recording : withWords(recording, present);
+    const { job, threads } = await store(database, kept, set, whole, troubles);
     return {
       outcome: present === undefined ? 'stored' : 'replaced',
       job,
@@ -135,17 +137,32 @@ function keyOf(job: Job): [cluster: string, id: string, restart: number, start: 
   return [storable(job.cluster ?? ''), storable(job.id), job.restart ?? 0, Math.round(job.start)];
 }
 
-/** The job as it is in the database; undefined: it is not. */
-export async function presentJob(database: Database, job: Job): Promise<Submitted | undefined> {
+/** A job as it is in the database. */
+interface Present extends Pick<PresentRow, 'state' | 'annotations' | 'tags'> {
+  submitted: Submitted;
+}
+
+const hasEndedSince = ({ state }: Present, job: Job): boolean => state === 'running' && job.state !== 'running';
+
+/** The recording with what was said of its job in the database, which nobody asked to be given up. */
+function withWords(recording: Recording, { annotations, tags }: Present): Recording {
+  const { job } = recording;
+  const words = { annotations: { ...job.annotations, ...annotations }, tags: { ...job.tags, ...tags } };
+  return { ...recording, job: { ...job, ...words } };
+}
+
+/** Undefined: it is not there. */
+async function presentJob(database: Database, job: Job): Promise<Present | undefined> {
   const { rows } = await database.query<PresentRow>(
-    `select job, processes, threads, troubles, annotations = $5::jsonb as same from tacho.jobs
+    `select job, processes, threads, troubles, state, annotations, tags, annotations = $5::jsonb as same from tacho.jobs
       where cluster = $1 and id = $2 and restart = $3 and start_time = ${moment('$4')}`,
     [...keyOf(job), storableJson(job.annotations ?? {})],
   );
   const [found] = rows;
   if (found === undefined) return undefined;
-  const { job: number, same, ...rest } = found;
-  return { outcome: 'present', job: Number(number), ...rest, ...(same ? {} : { differs: 'annotations' }) };
+  const { job: number, same, state, annotations, tags, ...rest } = found;
+  const differs = same ? {} : { differs: 'annotations' as const };
+  return { submitted: { outcome: 'present', job: Number(number), ...rest, ...differs }, state, annotations, tags };
 }
 
 function sinceThen(present: Submitted, recording: Recording): Submitted {
@@ -161,6 +178,9 @@ interface PresentRow {
   processes: number;
   threads: number;
   troubles: string[];
+  state: string;
+  annotations: Record<string, string>;
+  tags: Record<string, string>;
   same: boolean;
 }
 
