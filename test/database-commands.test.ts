@@ -337,7 +337,9 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       'processes',
       '17',
       '--columns',
-      'pid,start_time',
+      'pid',
+      '--columns',
+      'start_time',
       '-f',
       'json',
       '--db',
@@ -391,27 +393,28 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
     assert.equal(server.sql(nameOf(url), 'select count(*) from tacho.users, tacho.hosts'), '0');
   });
 
-  test('a job that went on when it was stored is stored again once its end is known, with what was said of it', async () => {
-    const url = fresh();
-    const one = await make('1', { state: 'running', end: START + 1e6 });
-    assert.match(tacho(['submit', one, '--db', url]).out, /job 1 stored \(#1,/);
-    assert.match(tacho(['submit', one, '--db', url]).out, /job 1 is there already \(#1,/);
-    assert.equal(tacho(['annotate', '1', 'why=slow', '--tag', 'exp:D151', '--db', url]).code, 0);
-    const file = path.join(one, 'job.json');
-    const ended = { ...JSON.parse(fs.readFileSync(file, 'utf8')), state: 'failed', exit_code: 3 };
-    fs.writeFileSync(file, JSON.stringify({ ...ended, annotations: { who: 'ada' } }));
-    const { out, err } = tacho(['submit', one, '--db', url]);
-    assert.equal(out + err, `${one}: job 1 replaced (#2, 1 process, 1 thread)\n`);
-    assert.equal(
-      server.sql(
-        nameOf(url),
-        `select state, exit_code, annotations, tags->>'exp', facts->'annotations'->>'why', report->'job'->>'state'
+  for (const state of ['running', 'unknown'] as const)
+    test(`a job that was stored as ${state} is stored again once its end is known, with what was said of it`, async () => {
+      const url = fresh();
+      const one = await make('1', { state, end: START + 1e6 });
+      assert.match(tacho(['submit', one, '--db', url]).out, /job 1 stored \(#1,/);
+      assert.match(tacho(['submit', one, '--db', url]).out, /job 1 is there already \(#1,/);
+      assert.equal(tacho(['annotate', '1', 'why=slow', '--tag', 'exp:D151', '--db', url]).code, 0);
+      const file = path.join(one, 'job.json');
+      const ended = { ...JSON.parse(fs.readFileSync(file, 'utf8')), state: 'failed', exit_code: 3 };
+      fs.writeFileSync(file, JSON.stringify({ ...ended, annotations: { who: 'ada' } }));
+      const { out, err } = tacho(['submit', one, '--db', url]);
+      assert.equal(out + err, `${one}: job 1 replaced (#2, 1 process, 1 thread)\n`);
+      assert.equal(
+        server.sql(
+          nameOf(url),
+          `select state, exit_code, annotations, tags->>'exp', facts->'annotations'->>'why', report->'job'->>'state'
           from tacho.jobs`,
-      ),
-      'failed|3|{"who": "ada", "why": "slow"}|D151|slow|failed',
-    );
-    assert.match(tacho(['submit', one, '--db', url]).out, /job 1 is there already \(#2,/);
-  });
+        ),
+        'failed|3|{"who": "ada", "why": "slow"}|D151|slow|failed',
+      );
+      assert.match(tacho(['submit', one, '--db', url]).out, /job 1 is there already \(#2,/);
+    });
 
   test('of a job that was recorded twice each is told with where it comes from', async () => {
     const url = fresh();
