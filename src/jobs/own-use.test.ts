@@ -17,6 +17,14 @@ test('what a command of Tacho’s noted has its node, what it used, and when', (
   assert.equal(takeOwnUse(folder, ['c1', 'c2']), undefined);
 });
 
+test('a node is found by its name with its domain, where only one is meant', () => {
+  const nodes = (...names: string[]): string[] => Object.keys(ownUse('c1\t0.25\t1000\n', names) ?? {});
+  assert.deepEqual(
+    [nodes('c1', 'c1.x'), nodes('c1.x', 'c2.x'), nodes('c1.x', 'c1.y'), nodes('c2', 'c3'), nodes('login')],
+    [['c1'], ['c1.x'], [], [], ['login']],
+  );
+});
+
 test('of very many commands some that follow each other are told together; all of their use is', () => {
   const line = (i: number): string => `c1\t0.25\t1000\t${i * 100}\t${i * 100 + 50}\n`;
   const notes = Array.from({ length: 1001 }, (_, i) => line(i)).join('');

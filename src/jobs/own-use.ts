@@ -62,9 +62,8 @@ export function ownUse(notes: string, nodes: readonly string[]): Record<string, 
   for (const line of notes.split('\n')) {
     const [where = '', ...numbers] = line.split('\t');
     const [seconds = Number.NaN, bytes = Number.NaN, begin = Number.NaN, end = Number.NaN] = numbers.map(Number);
-    // the only node may go by another name
-    const node = nodes.length === 1 ? nodes[0]! : where;
-    if (!(seconds >= 0 && bytes >= 0) || !nodes.includes(node)) continue;
+    const node = nodeNamed(where, nodes);
+    if (!(seconds >= 0 && bytes >= 0) || node === undefined) continue;
     found[node] ??= { commands: 0, cpu_seconds: 0, max_rss_bytes: 0 };
     const own = found[node];
     own.commands++;
@@ -76,6 +75,13 @@ export function ownUse(notes: string, nodes: readonly string[]): Record<string, 
   }
   for (const own of Object.values(found)) if (own.spans !== undefined) own.spans = fewer(own.spans);
   return Object.keys(found).length === 0 ? undefined : found;
+}
+
+/** The only node may go by another name, and others by their names with their domain. */
+function nodeNamed(name: string, nodes: readonly string[]): string | undefined {
+  if (nodes.length === 1 || nodes.includes(name)) return nodes.length === 1 ? nodes[0] : name;
+  const [first, ...more] = nodes.filter((node) => node.split('.')[0] === name);
+  return more.length === 0 ? first : undefined;
 }
 
 /** So many commands keep their own times: job.json is read often. */
