@@ -143,6 +143,11 @@ export class Lab {
     return path.join(this.folder, 'archive', `user=${user}`, `job=${name}`);
   }
 
+  /** Of a node, in the network of the cluster. */
+  address(node: string): string {
+    return new RegExp(`^(\\S+) ${node}$`, 'm').exec(read(this.folder, 'etc/hosts'))![1]!;
+  }
+
   /** Every process of a user on a node. */
   async processes(node: string, user: User): Promise<string[]> {
     const { stdout } = await this.on(node, 'root', 'ps', '-o', 'args=', '-u', user);

@@ -26,6 +26,13 @@ const recorded = (recording: string): string[] => openRecording(recording).nodes
 const UNTIL_SEEN = (pattern: string): string =>
   `until grep -qs "${pattern}" tacho-$SLURM_JOB_ID/node=$SLURMD_NODENAME/process.csv`;
 
+/** Shell: lasts until the agents of these nodes have written three samples more than now. */
+const LIVE = (recording: string, ...nodes: string[]): string =>
+  nodes
+    .map((node) => `${recording}/node=${node}/loadavg.csv`)
+    .map((file) => `now=$(wc -l <${file}); until [ $(wc -l <${file}) -ge $((now + 3)) ]; do sleep 0.2; done`)
+    .join('; ');
+
 async function report(user: User, recording: string): Promise<string> {
   const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'report', recording);
   assert.equal(code, 0, stderr);
@@ -33,7 +40,11 @@ async function report(user: User, recording: string): Promise<string> {
 }
 
 describe('on a real Slurm', { skip, concurrency: true }, () => {
-  before(() => lab.up(4));
+  before(async () => {
+    lab.up(5);
+    // two nodes that jobs have only by name: they vanish
+    await lab.on('login', 'root', 'scontrol', 'update', 'PartitionName=main', `Nodes=${NODES.join(',')}`);
+  });
   after(async () => {
     const remaining = async (): Promise<string[]> => {
       const all: string[] = [];
@@ -346,5 +357,44 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     assert.match(out, /c2 +recording(.*\n)+.*c3 +missing/);
     assert.match(out, /c3 was never recorded/);
     assert.match(out, /stop: 0/);
+  });
+
+  test('a node that Slurm cannot reach and has not given up takes no other agent along, nor does one that vanishes later', async () => {
+    const place = await lab.place('tacho-a', 'unreached');
+    const script = `until [ -e cut ]; do sleep 0.1; done
+      tacho start -o strict --timeout 120s; echo "strict: $?"
+      tacho start -o allowed --interval 0.5 --timeout 120s --allow-missing 1; echo "allowed: $?"
+      ${LIVE('allowed', 'c2', 'c3')}; tacho stop --no-report
+      tacho run --no-report -o run --timeout 120s -- srun --overlap -N2 -n2 -w c2,c3 true; echo "run: $?"
+      touch tried; until [ -e mended ]; do sleep 0.1; done
+      tacho start -o later --interval 0.5 --timeout 120s; echo "later: $?"
+      until [ -e crashed ]; do sleep 0.1; done
+      ${LIVE('later', 'c2', 'c3')}; echo "the others go on"`;
+    await lab.submit('tacho-a', place, script, '-p', 'all', '-N3', '-w', 'c2,c3,c5', '--no-kill', '-t5');
+    const said = (what: string) => eventually(() => read(place, 'out').includes(what), what);
+    await eventually(() => fs.existsSync(path.join(place, 'out')), 'the job');
+    const route = (verb: string) => lab.on('c2', 'root', 'ip', 'route', verb, 'unreachable', lab.address('c5'));
+    assert.equal((await route('add')).stderr, '');
+    fs.writeFileSync(path.join(place, 'cut'), '');
+    await eventually(() => fs.existsSync(path.join(place, 'tried')), 'what is tried without c5');
+    assert.equal((await route('del')).stderr, '');
+    fs.writeFileSync(path.join(place, 'mended'), '');
+    await said('later: ');
+    lab.crash('c5');
+    fs.writeFileSync(path.join(place, 'crashed'), '');
+    await said('the others go on');
+    const out = read(place, 'out');
+    assert.match(
+      out,
+      /1 of 3 nodes did not begin to record: c5\n.*failed on node c5: .*\n.*--allow-missing 1.*\nstrict: 1/,
+    );
+    assert.match(out, /c5 does not record\n.*failed on node c5: .*\n.*recording 2 nodes every 0.5 s.*\nallowed: 0/);
+    assert.match(out, /node c5 is not recorded: .*failed on node c5: .*\n(.*\n)*run: 0/);
+    assert.match(out, /recording 3 nodes every 0.5 s.*\nlater: 0/);
+    for (const name of ['allowed', 'run'])
+      for (const node of ['c2', 'c3']) {
+        assert.equal(agentRecord(path.join(place, name), node)?.end_reason, 'SIGTERM', `${name} ${node}`);
+      }
+    assert.deepEqual(Object.keys(readJob(path.join(place, 'allowed')).not_recorded ?? {}), ['c5']);
   });
 });
