@@ -32,7 +32,8 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-A job is stored whole or not at all, and once: submitting it again changes nothing. The recording stays as it is.
+A job is stored whole or not at all, and once: submitting it again changes nothing, unless how it ended was not known
+before. The recording stays as it is.
 A password is best kept in ~/.pgpass or PGPASSWORD. tacho db migrate makes the tables.
 
 Examples:

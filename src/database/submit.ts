@@ -142,7 +142,9 @@ interface Present extends Pick<PresentRow, 'state' | 'annotations' | 'tags'> {
   submitted: Submitted;
 }
 
-const hasEndedSince = ({ state }: Present, job: Job): boolean => state === 'running' && job.state !== 'running';
+/** How it ended was not known when it was stored, and is now. */
+const hasEndedSince = ({ state }: Present, job: Job): boolean => isOpen(state) && !isOpen(job.state);
+const isOpen = (state: string): boolean => state === 'running' || state === 'unknown';
 
 /** The recording with what was said of its job in the database, which nobody asked to be given up. */
 function withWords(recording: Recording, { annotations, tags }: Present): Recording {
