@@ -190,3 +190,13 @@ for (const allowMissing of [0, 1]) {
     assert.deepEqual(await stopAgents(agents, launched, schedulerRunner()), ['c3']);
   });
 }
+
+test('of a node that has said itself what is wrong, nothing else is told', (t) => {
+  const { recording } = cluster(t);
+  fs.mkdirSync(path.join(recording, 'node=c3'), { recursive: true });
+  const own = 'tacho: c3: there is no /tmp/r here';
+  const lines = ['srun: warning', own, 'srun: error: c3: task 2: Exited with exit code 1'];
+  fs.writeFileSync(path.join(recording, 'launch.log'), lines.join('\n'));
+  assert.deepEqual(lastWords(recording, 'c3'), [own]);
+  assert.deepEqual(lastWords(recording, 'c2'), lines);
+});

@@ -183,7 +183,8 @@ export function lastWords(recording: string, node: string, lines = 3): string[] 
   if (own.length > 0) return own.slice(-lines);
   const all = linesOf(path.join(recording, 'launch.log'));
   const about = all.filter((line) => line.split(/[\s:,]+/).includes(node));
-  return (about.length > 0 ? about : all).slice(-lines);
+  // what the node says itself, else what is said of it, else what is said
+  return ([complaints(recording, node), about].find((found) => found.length > 0) ?? all).slice(-lines);
 }
 
 /** Why a node has not begun to record: its last words, or that what was to start its agent gives no answer. */
