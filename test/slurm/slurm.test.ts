@@ -345,7 +345,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     const id = await lab.submit('tacho-c', place, script, '-N2', '-n2', '-w', 'c2,c3', '-t5');
     await lab.ended(id);
     const out = read(place, 'out');
-    // srun has a word of its own for it, sooner or later
+    // srun has a word of its own for it, sooner or later: that is not told
     assert.match(
       out,
       /1 of 2 nodes did not begin to record: c3\n.*c3: there is no \/tmp\/strict-\d+ here.*\n.*--allow-missing 1.*\nstrict: 1/,
