@@ -23,3 +23,18 @@ test('of a job that the scheduler says runs it is known when it said so, and not
   const silent = await refreshJob(openRecording(folder), answers({}));
   assert.deepEqual([silent.state, silent.running_at], ['unknown', undefined]);
 });
+
+test('that nothing comes from the agent of a node is no end of its job: the hub keeps what it knows', async () => {
+  const folder = await makeRecording({ seconds: 20 });
+  const file = path.join(folder, 'job.json');
+  const { end: _, ...job } = jobOf({ state: 'running', id: '6', scheduler: 'slurm' });
+  fs.writeFileSync(file, JSON.stringify(job));
+  const record = path.join(folder, 'node=c1/agent.json');
+  const { end: __, ...agent } = JSON.parse(fs.readFileSync(record, 'utf8'));
+  const written = async (service: boolean): Promise<string> => {
+    fs.writeFileSync(record, JSON.stringify({ ...agent, service }));
+    assert.equal((await refreshJob(openRecording(folder), answers({}))).state, 'unknown');
+    return JSON.parse(fs.readFileSync(file, 'utf8')).state;
+  };
+  assert.deepEqual([await written(true), await written(false)], ['running', 'unknown']);
+});

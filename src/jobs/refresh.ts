@@ -49,7 +49,7 @@ export async function refreshJob(
     else if (job.end === undefined && isClosing(recording, known)) known.end = Math.max(known.end, last ?? 0);
   } else if (job.end === undefined) known = silentEnd(recording) ?? job;
   // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
-  const guessed = job.user === '' && job.uid < 0;
+  const guessed = (job.user === '' && job.uid < 0) || (found === undefined && isWaitedFor(recording));
   if (known !== job && !guessed && !isClosing(recording, known) && ownedByUs(recording.path)) {
     try {
       saveJob(recording.path, known);
@@ -60,10 +60,13 @@ export async function refreshJob(
   return known;
 }
 
+/** The agent of a node has its word still to say, and a hub keeps it. */
+const isWaitedFor = ({ nodes }: Pick<Recording, 'nodes'>): boolean =>
+  nodes.some(({ agent }) => agent?.service === true && agent.end === undefined);
+
 /** The agent of a node, which knows the end more exactly, has its word still to say. */
 const isClosing = ({ nodes }: Pick<Recording, 'nodes'>, { end }: Job): boolean =>
-  nodes.some(({ agent }) => agent?.service === true && agent.end === undefined) &&
-  Date.now() * 1000 - (end ?? 0) < KILL_SECONDS * 1e6;
+  isWaitedFor({ nodes }) && Date.now() * 1000 - (end ?? 0) < KILL_SECONDS * 1e6;
 
 /** The scheduler's word on a command that was killed or lost a node, when the job, or a step of it, ended with it. */
 function whoKilled(job: Job, found: Ending): Partial<Job> {
