@@ -197,3 +197,17 @@ test('a node whose agent came late is named, and held against the time in which 
   assert.equal(gaps.evidence.at(-1)!.text, 'c2: its agent came 40.0 s after the job’s start');
   assert.match(gaps.advice, /start with them/);
 });
+
+test('agents that all came late are told once, by name', () => {
+  const came = (...late: number[]) => {
+    const nodes = late.map((seconds, i) => {
+      const rest = span(21 - seconds, 1, START + seconds * 1e6);
+      const service = { service: true as const, service_start: START + 1e6 };
+      return node(`c${i + 1}`, agent(`c${i + 1}`, rest, service), [cgroup(rest, 0.5, GIB)]);
+    });
+    return report(material(job(21, { nodes: nodes.map((n) => n.node) }), nodes)).quality.reasons;
+  };
+  const share = '62 % of the job’s time recorded';
+  assert.deepEqual(came(8.3, 8), ['the agents of c[1-2] came up to 8.3 s after the job’s start', share]);
+  assert.deepEqual(came(8), [`${share}, the agent came 8.0 s after its start`]);
+});

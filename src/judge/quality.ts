@@ -128,8 +128,9 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const behind = isService && material.range === undefined && recorded > 0 ? (first - material.job.start) / 1e6 : 0;
   const lasting = isLate(behind, interval);
   const short = (lasting && (quality.job_share ?? 1) < MOST_OF_JOB) || isShort(quality, wall, interval);
-  // each node counts, however early the agents of the others came
-  const latecomers = nodes.filter((n) => n.late_seconds! > Math.max(behind, wall * (1 - MOST_OF_JOB)));
+  // each node counts, however early the agents of the others came; where they came apart, all that were late are named
+  const tooLate = nodes.filter((n) => n.late_seconds! > wall * (1 - MOST_OF_JOB));
+  const latecomers = tooLate.some((n) => n.late_seconds! > behind) ? tooLate : [];
   const absent = (short && isService) || latecomers.length > 0;
   const partly =
     unread.length + doubts.length + troubles.length > 0 || ((left > 0 || absent) && material.range === undefined);
@@ -147,7 +148,8 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   if (quality.clock_jumps.length > 0) quality.reasons.push('clock jumped');
   const explained = quality.reasons.length > 0 || (absent && reached >= GRADES[0]![1]);
   if (!explained && quality.grade !== 'A') quality.reasons.push('gaps');
-  const came = behind > (wall - recorded) / 2 ? `, the agent came ${formatDuration(behind)} after its start` : '';
+  const isWhy = latecomers.length === 0 && behind > (wall - recorded) / 2;
+  const came = isWhy ? `, the agent came ${formatDuration(behind)} after its start` : '';
   if (short) quality.reasons.push(`${percent(quality.job_share)} of the job’s time recorded${came}`);
   return quality;
 }
