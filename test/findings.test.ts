@@ -165,6 +165,9 @@ test('memory near its limit is a danger, file cache is none', () => {
   const full = { memory_anon_bytes: level(span(3600), 60 * GIB) };
   assert.equal(finding(single({ memory: 62, more: full }), 'memory-near-limit').severity, 'warning');
   assert.equal(finding(single({ memory: 62 }), 'memory-near-limit').severity, 'info');
+  // little of it can be given back
+  const nearly = { memory_anon_bytes: level(span(3600), 57 * GIB) };
+  assert.equal(finding(single({ memory: 58, more: nearly }), 'memory-near-limit').severity, 'warning');
 });
 
 test('memory near its limit by what Tacho itself took is no warning, and said', () => {

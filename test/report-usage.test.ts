@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Material } from '../src/judge/material.ts';
 import { peakTogether } from '../src/judge/memory-use.ts';
 import { report } from '../src/judge/report.ts';
-import { type Told, testSet } from '../src/query/test-processes.ts';
+import { BEGAN, type Told, testSet } from '../src/query/test-processes.ts';
 import type { AgentRecord } from '../src/recording/agent-record.ts';
 import type { Job } from '../src/recording/job.ts';
 import { processTable } from '../src/sources/process-table.ts';
@@ -258,6 +258,34 @@ test('processes that never met are not added up', () => {
   assert.equal(peakTogether([one(0, 10, 5), one(20, 30, 7), one(25, 40, 2)]), 9);
   assert.equal(peakTogether([one(10, 20, 7), one(0, 10, 5)]), 12, 'both were seen');
   assert.equal(peakTogether([]), undefined);
+});
+
+test('of a process that was several programs, each has its own time and peak', () => {
+  const lived = span(100);
+  const told = (pid: number, from: number, to: number, mib: number, more: Partial<Told> = {}): Told => {
+    const later = (START - BEGAN) / 1e6;
+    return { pid, from: from + later, to: to + later, birth: from + later, metrics: { rssmax: mib * 1024 }, ...more };
+  };
+  const processes = testSet([
+    told(10, 0, 50, 2, { ended: 'exec' }),
+    told(11, 10, 40, 300),
+    told(10, 50, 100, 300, { birth: (START - BEGAN) / 1e6 }),
+  ]);
+  const sampled = [10, 11].map((pid) =>
+    series(
+      pid === 10 ? lived : { ...lived, start: START + 10e6, end: START + 40e6 },
+      {
+        pid: String(pid),
+        start: String(START / 1000 + (pid === 10 ? 0 : 10_000)),
+      },
+      { rss_peak_bytes: level(lived, 300 * 2 ** 20) },
+    ),
+  );
+  const c1 = node('c1', agent('c1', lived, { scope: { members: 'tree' } }), [table('process', sampled)]);
+  assert.deepEqual(report(material(job(100), [c1], { processes })).summary.memory, {
+    process_peaks_sum: 302 * 2 ** 20,
+    process_peak_max: 300 * 2 ** 20,
+  });
 });
 
 test('peaks are added up of processes that were recorded, not only of those that sampling saw', () => {

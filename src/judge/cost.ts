@@ -1,4 +1,4 @@
-import { largest, type Material, sum } from './material.ts';
+import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
 
 /** What recording itself cost, all nodes together. */
 export interface CostReport {
@@ -18,10 +18,11 @@ export interface CostReport {
 }
 
 export function costOf(material: Material, cpus?: number): CostReport {
-  const agents = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [n.agent]));
+  const recorded = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [[n, n.agent] as const]));
+  const agents = recorded.map(([, agent]) => agent);
   const cost: CostReport = {};
-  const cpu = sum(agents.map((a) => a.cost.cpu_seconds));
-  const alive = sum(agents.map((a) => Math.max(0, (a.end ?? a.last_sample ?? a.start) - a.start) / 1e6));
+  const cpu = sum(recorded.map(([node, a]) => largest([a.cost.cpu_seconds, spentSoFar(node)])));
+  const alive = sum(recorded.map(([node, a]) => Math.max(0, (a.end ?? lastSeen(node) ?? a.start) - a.start) / 1e6));
   const rss = largest(agents.map((a) => a.cost.max_rss_bytes));
   const bytes = sum(agents.map((a) => a.cost.bytes_written));
   if (cpu !== undefined) cost.cpu_seconds = cpu;
@@ -40,3 +41,14 @@ export function costOf(material: Material, cpus?: number): CostReport {
   if (inside && agents.some(({ scope }) => scope.members === 'cgroup')) cost.in_memory_peak = true;
   return cost;
 }
+
+/** The record of an agent that runs is older than what it has written. One of a node's service counts for all jobs there. */
+const goesOn = ({ agent }: NodeMaterial): boolean => agent?.end === undefined && agent?.service !== true;
+
+function spentSoFar(node: NodeMaterial): number | undefined {
+  const spent = goesOn(node) ? known(columnOf(node, 'agent', 'cpu_us')?.max) : undefined;
+  return spent === undefined ? undefined : spent / 1e6;
+}
+
+const lastSeen = (node: NodeMaterial): number | undefined =>
+  largest([node.agent?.last_sample, goesOn(node) ? node.tables.get('agent')?.end : undefined]);

@@ -39,13 +39,8 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, cgroupMark(material, node)]));
   set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
   set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
-  const part = truth.cgroup_peak === undefined ? partMemoryOf(material, node) : undefined;
-  const lives =
-    part?.lives ??
-    processSeries(node).map((series): Life => {
-      const { start, end } = series;
-      return { start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) };
-    });
+  const part = partMemoryOf(material, node);
+  const lives = part?.lives ?? sampledLives(material, node);
   // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
   const total = material.range === undefined ? known(columnOf(node, 'process_total', 'peak_bytes')?.max) : undefined;
   // each may lack processes: sampling those that come and go, records those that were killed
@@ -139,6 +134,30 @@ function recordedLives(material: Material, { node }: NodeMaterial): Life[] {
   }
   return lives;
 }
+
+/** What is known of processes by samples; of one that was several programs in turn, each by its record. */
+function sampledLives(material: Material, node: NodeMaterial): Life[] {
+  const { processes } = material;
+  const peaks = processes?.metrics.get('rssmax');
+  const own = Array.from({ length: peaks?.length ?? 0 }, (_, i) => i).filter((i) => processes!.node[i] === node.node);
+  const byPid = Map.groupBy(own, (i) => processes!.pid[i]!);
+  return processSeries(node).flatMap((series): Life[] => {
+    const { start, end, keys } = series;
+    const same = (byPid.get(Number(keys.pid)) ?? []).filter(
+      (i) => Math.abs(processes!.birth[i]! - Number(keys.start) * 1000) < SAME_BIRTH,
+    );
+    const programs = same.map((i) => ({
+      start: processes!.start[i]!,
+      end: processes!.end[i]!,
+      peak: peaks![i]! * 1024,
+    }));
+    if (programs.length > 1 && programs.every(({ start, end, peak }) => end >= start && peak > 0)) return programs;
+    return [{ start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) }];
+  });
+}
+
+/** The kernel's start of a process and what records make of it differ less. Microseconds. */
+const SAME_BIRTH = 0.5e6;
 
 /** The most that the peaks of processes which lived at the same time add up to. */
 export function peakTogether(lives: readonly Life[]): number | undefined {

@@ -172,7 +172,7 @@ export function processRows(report: Report, most: number): Rows {
 }
 
 /** What was recorded of the job's processes, and what was not; undefined when they were not to record themselves. */
-export function recordWords({ records: r, summary }: Report): string | undefined {
+export function recordWords({ job, records: r, summary }: Report): string | undefined {
   if (r === undefined) return undefined;
   const parts: string[] = [];
   const own = r.records - r.told;
@@ -194,7 +194,7 @@ export function recordWords({ records: r, summary }: Report): string | undefined
   const reason =
     r.records + r.starts === 0
       ? 'no process recorded itself (eval "$(tacho env)" in the script has them do so)'
-      : 'it was used by processes that were killed or cannot record themselves, or by others to end';
+      : `it was used by processes that ${job.state === 'running' ? 'still run, ' : ''}were killed or cannot record themselves, or by others to end`;
   const why = lost < WORTH_SECONDS || r.unexplained < WORTH_SHARE ? '' : `: ${reason}`;
   // a large part of next to nothing is next to nothing
   const some =

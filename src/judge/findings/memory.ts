@@ -15,6 +15,9 @@ export const WORTH_SAVING_BYTES = 2 * 2 ** 30;
 /** Above this a slightly larger input ends the job. */
 export const NEAR_LIMIT = 0.9;
 
+/** From this share of what was used on, file cache explains it. */
+const MUCH = 0.1;
+
 /** Less than this share of the limit explains nothing. */
 const WORTH_NAMING = 0.02;
 
@@ -126,7 +129,7 @@ export const memoryNearLimit: Check = {
     const used = least(facts, fullest);
     // page cache fills what is free and is given back when it is needed
     const anon = facts.summary.memory_peak_node === fullest.node ? facts.summary.memory?.cgroup_anon_max : undefined;
-    const cache = anon !== undefined && anon < fullest.memory_limit_bytes! * NEAR_LIMIT;
+    const cache = anon !== undefined && anon < fullest.memory_limit_bytes! * NEAR_LIMIT && used - anon > used * MUCH;
     // programs need what is left without Tacho: with a small limit that matters
     const own = Math.min(used, fullest.memory_own_bytes ?? 0);
     const peaks = facts.summary.memory_peak_node === fullest.node ? facts.summary.memory?.process_peaks_sum : undefined;
