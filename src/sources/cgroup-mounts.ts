@@ -1,4 +1,5 @@
 import type { Host } from './host.ts';
+import { Unavailable } from './source.ts';
 
 /** One cgroup hierarchy as it is mounted here: the one of version 2, or one for each controller of version 1. */
 export interface Hierarchy {
@@ -34,14 +35,35 @@ export function hierarchies(host: Host): Hierarchy[] {
 
 /** Where a cgroup (its path as in /proc/PID/cgroup) lies in the file system; undefined when it is not to be seen here. */
 export function folderOf(host: Host, hierarchy: Hierarchy, path: string): string | undefined {
-  const { root, mount } = hierarchy;
-  let inside = path;
-  if (root !== '/' && !root.startsWith('/..')) {
-    if (path !== root && !path.startsWith(`${root}/`)) return undefined;
-    inside = path.slice(root.length);
-  }
-  const folder = inside === '/' || inside === '' ? mount : mount + inside;
+  const inside = insideOf(hierarchy, path);
+  if (inside === undefined) return undefined;
+  const folder = inside === '/' || inside === '' ? hierarchy.mount : hierarchy.mount + inside;
   return host.exists(folder) ? folder : undefined;
+}
+
+/** Where a cgroup lies below what the mount shows; undefined when it lies elsewhere. */
+function insideOf({ root }: Hierarchy, path: string): string | undefined {
+  if (root === '/' || root.startsWith('/..')) return path;
+  return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : undefined;
+}
+
+/** Why nothing of a job's cgroup can be read here: only where it cannot be seen does a mount help. */
+export function unreadable(host: Host, path: string): Unavailable {
+  const all = hierarchies(host);
+  const cgroup = `the job's cgroup ${path}`;
+  // of one outside the own cgroup namespace the path begins so
+  const shown = path.startsWith('/..') ? [] : all.filter((hierarchy) => insideOf(hierarchy, path) !== undefined);
+  if (shown.length === 0) {
+    const why = all.length === 0 ? 'no cgroup file system is mounted here' : 'what is mounted here does not show it';
+    return new Unavailable(
+      'denied',
+      `${cgroup} cannot be read: ${why}`,
+      'mount the cgroup file system where the job runs',
+    );
+  }
+  if (shown.some((hierarchy) => folderOf(host, hierarchy, path) !== undefined))
+    return new Unavailable('denied', `${cgroup} cannot be read`);
+  return new Unavailable('denied', `${cgroup} had gone before it could be read`);
 }
 
 /** The hierarchy that has a controller of version 1. */

@@ -8,7 +8,7 @@ import { Frame } from '../table/frame.ts';
 import { cgroup } from './cgroup.ts';
 import { Host } from './host.ts';
 import type { Scope } from './scope.ts';
-import type { Source } from './source.ts';
+import { type Source, Unavailable } from './source.ts';
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../../test/fixtures/${name}`, import.meta.url));
 
@@ -152,7 +152,28 @@ test('a shared cgroup is recorded as a whole only; none at all is nothing to mis
   assert.deepEqual(Object.keys(rows(source)), ['.']);
   source.close();
   assert.throws(() => cgroup.open(host, { members: { by: 'node' }, exclude: [], redact: false }), { why: 'absent' });
-  assert.throws(() => cgroup.open(host, scope('/nowhere')), { why: 'denied' });
+});
+
+test('a cgroup that had gone is told so: a mount helps only where the file system is not there', (t) => {
+  const root = copy(t, 'cgroup-v2');
+  const mountinfo = path.join(root, 'proc/self/mountinfo');
+  const whole = fs.readFileSync(mountinfo, 'utf8');
+  const told = (job: string) => {
+    try {
+      return cgroup.open(new Host(root), scope(job));
+    } catch (error) {
+      assert.ok(error instanceof Unavailable && error.why === 'denied');
+      return [error.message, error.hint];
+    }
+  };
+  assert.deepEqual(told('/job_3'), ["the job's cgroup /job_3 had gone before it could be read", undefined]);
+  const mount = 'mount the cgroup file system where the job runs';
+  const unseen = (job: string, why: string) => [`the job's cgroup ${job} cannot be read: ${why}`, mount];
+  assert.deepEqual(told('/../job_3'), unseen('/../job_3', 'what is mounted here does not show it'));
+  fs.writeFileSync(mountinfo, whole.replace(' / /sys/fs/cgroup ', ' /docker/1 /sys/fs/cgroup '));
+  assert.deepEqual(told('/job_3'), unseen('/job_3', 'what is mounted here does not show it'));
+  fs.writeFileSync(mountinfo, '');
+  assert.deepEqual(told('/job_3'), unseen('/job_3', 'no cgroup file system is mounted here'));
 });
 
 test('files that are cut off anywhere give no wrong names and never throw', (t) => {

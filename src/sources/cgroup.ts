@@ -1,6 +1,6 @@
 import { type CgroupAbove, lastRow, watchAbove } from './cgroup-above.ts';
 import { CGROUP_FILES, type CgroupFile, quotaOfVersion1 } from './cgroup-files.ts';
-import { folderOf, type Hierarchy, hierarchies } from './cgroup-mounts.ts';
+import { folderOf, type Hierarchy, hierarchies, unreadable } from './cgroup-mounts.ts';
 import { cgroupTable, place } from './cgroup-table.ts';
 import { type CgroupTree, watchTree } from './cgroup-tree.ts';
 import type { Host, KeptFile } from './host.ts';
@@ -79,13 +79,7 @@ export const cgroup: SourceKind = {
     }
 
     update();
-    if (groups.size === 0) {
-      throw new Unavailable(
-        'denied',
-        `the job's cgroup ${path} cannot be read`,
-        'mount the cgroup file system where the job runs',
-      );
-    }
+    if (groups.size === 0) throw unreadable(host, path);
 
     return {
       table: cgroupTable,

@@ -1,10 +1,9 @@
-import { folderOf, hierarchies } from './cgroup-mounts.ts';
+import { folderOf, hierarchies, unreadable } from './cgroup-mounts.ts';
 import { type CgroupTree, watchTree } from './cgroup-tree.ts';
 import { number, scan } from './digits.ts';
 import type { Host, KeptFile } from './host.ts';
 import type { PidCounter } from './pid-counter.ts';
 import type { ProcessView } from './process-view.ts';
-import { Unavailable } from './source.ts';
 
 /** Names the pids that come into question. */
 export interface Lister {
@@ -33,9 +32,7 @@ export function listProcesses(view: ProcessView, counter: PidCounter): Lister {
 /** Every process in a cgroup and in those below it. */
 export function listCgroup(host: Host, path: string): Lister {
   const place = findCgroup(host, path);
-  if (place === undefined) {
-    throw new Unavailable('denied', `the job's cgroup ${path} is not visible here`, 'mount the cgroup file system');
-  }
+  if (place === undefined) throw unreadable(host, path);
   const { folder, version } = place;
   const tree: CgroupTree = watchTree(host, folder, DEEPEST);
   const kept = new Map<string, KeptFile>();
