@@ -44,3 +44,29 @@ test('while a job runs, a node that nothing comes from is silent: its samples ma
   const taken = told({ taken_nodes: { c3: START + 6e6 } }).nodes[0]!;
   assert.deepEqual([taken.status, taken.taken], ['stopped early', START + 6e6]);
 });
+
+test('of a job that ended while a node could not reach the hub, the rest may still come', () => {
+  const told = (service: boolean, state: Job['state'] = 'completed', others: number[] = [40]) => {
+    const facts = job(40, { state, nodes: ['c3', ...others.map((_, i) => `c${i + 4}`)] });
+    const nodes = [10, ...others].map((seconds, i) => {
+      const lived = span(seconds);
+      const record = agent(facts.nodes[i]!, lived, service ? { service } : {});
+      if (seconds < 40) for (const end of ['end', 'end_reason'] as const) delete record[end];
+      return node(record.node, record, [cgroup(lived, 1, GIB)]);
+    });
+    const found = report(material(facts, nodes, { now: START + 3600e6 }));
+    const { text, advice } = found.findings.find(({ id }) => id === 'node-lost')!;
+    return [found.nodes[0]!.status, text, /afterwards is not known/.test(advice), /what waits on a node/.test(advice)];
+  };
+  const since = 'Nothing has come from c3 since 2026-11-15 20:49:22 UTC, 30.0 s before the end';
+  const stopped = 'c3 stopped after 10.0 s, 30.0 s before the end';
+  assert.deepEqual(told(true), ['stopped early', since, false, true]);
+  assert.deepEqual(told(true, 'completed', [12]).slice(1), [
+    '2 of 2 nodes have sent nothing of the job’s end: c3 and c4',
+    false,
+    true,
+  ]);
+  // an agent that writes into the recording itself keeps nothing back
+  assert.deepEqual(told(false), ['stopped early', stopped, true, false]);
+  assert.deepEqual(told(true, 'node_fail'), ['stopped early', stopped, false, false]);
+});

@@ -277,10 +277,11 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
 }
 
 /** A node's service moves on to another hub when its own is away; what it had sent stays where it is. */
+export const UNHEARD =
+  'nothing more came from it: it could not reach this hub, its agent was killed, the node was lost, or another hub has the rest';
+
 const silenceOf = (agent: AgentRecord | undefined): string =>
-  agent?.service === true
-    ? 'nothing more came from it: it could not reach this hub, its agent was killed, the node was lost, or another hub has the rest'
-    : 'its agent was killed or the node was lost: it wrote no farewell';
+  agent?.service === true ? UNHEARD : 'its agent was killed or the node was lost: it wrote no farewell';
 
 /** Of a node's service while the job runs: what it cannot send is kept on the node. */
 const WAITING =

@@ -2,7 +2,7 @@ import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { lossesOf } from '../../recording/lost-samples.ts';
 import { SPOOL_FULL } from '../lost.ts';
-import type { NodeReport } from '../nodes.ts';
+import { type NodeReport, UNHEARD } from '../nodes.ts';
 import type { Facts } from '../report.ts';
 import { count, figure, listed, percent } from '../words.ts';
 import type { Check, Evidence, Finding } from './finding.ts';
@@ -25,6 +25,9 @@ export const nodeLost: Check = {
     const one = bad[0];
     const never = bad.every((n) => n.status === 'never recorded');
     const taken = bad.length > 0 && bad.every((n) => n.taken !== undefined);
+    // what they sampled may wait there
+    const unheard = bad.filter((n) => n.reason === UNHEARD);
+    const isOpen = !died && unheard.length === bad.length;
     if (one === undefined) {
       return [
         {
@@ -41,10 +44,14 @@ export const nodeLost: Check = {
     // how long after its last sample within the next interval it was killed nobody knows
     const left = ((facts.job.end ?? Number.NaN) - (one.last_sample ?? Number.NaN)) / 1e6;
     const early = left > facts.job.interval_seconds ? left : undefined;
+    const before = early === undefined ? '' : `, ${formatDuration(early)} before the end`;
     const single =
       one.status === 'never recorded'
         ? `${one.node} was never recorded`
-        : `${one.node} stopped ${when(one.last_sample, facts.job.start)}${early === undefined ? '' : `, ${formatDuration(early)} before the end`}`;
+        : isOpen
+          ? `${nothingFrom(one)}${before}`
+          : `${one.node} stopped ${when(one.last_sample, facts.job.start)}${before}`;
+    const several = isOpen ? 'have sent nothing of the job’s end' : 'stopped recording or never began';
     return [
       {
         id: 'node-lost',
@@ -52,7 +59,7 @@ export const nodeLost: Check = {
         text:
           bad.length === 1
             ? single
-            : `${bad.length} of ${facts.summary.nodes} nodes stopped recording or never began: ${listed(bad.map((n) => n.node))}`,
+            : `${bad.length} of ${facts.summary.nodes} nodes ${several}: ${listed(bad.map((n) => n.node))}`,
         evidence: [
           ...(died && facts.job.reason !== undefined ? [{ text: facts.job.reason, from: 'scheduler' }] : []),
           ...bad.slice(0, 8).map(lastHeard),
@@ -63,14 +70,18 @@ export const nodeLost: Check = {
             ? `The job went on without ${bad.length === 1 ? 'it' : 'them'}: whether the node failed the scheduler knows (sinfo, sacct).`
             : never
               ? `What ran on ${bad.length === 1 ? 'it' : 'them'} is not in this report.`
-              : 'Everything before that is in this report; what these nodes did afterwards is not known.',
+              : unheard.length > 0
+                ? `Everything before that is in this report. ${LATER}`
+                : 'Everything before that is in this report; what these nodes did afterwards is not known.',
         confidence: died || taken || never ? 'high' : 'medium',
         confidence_reason:
           died || taken
             ? 'the scheduler says so too'
             : never
               ? 'there is nothing of it'
-              : 'the agent may have been killed while the node went on',
+              : unheard.length > 0
+                ? 'the rest may still come'
+                : 'the agent may have been killed while the node went on',
       },
       ...waiting,
     ];
@@ -87,19 +98,23 @@ const lastHeard = ({ node, status, reason, last_sample: last }: NodeReport): Evi
   ...(last === undefined ? {} : { value: last }),
 });
 
+const LATER =
+  'Look again later: what waits on a node is in the report when it has reached the hub (tacho ls shows whether it arrives).';
+
+const nothingFrom = ({ node, last_sample: last }: NodeReport): string =>
+  `Nothing has come from ${node}${last === undefined ? '' : ` since ${formatMoment(last)}`}`;
+
 /** Of a job that runs: that they have stopped nobody knows. */
 function silentNodes(silent: readonly NodeReport[], { summary }: Facts): Finding {
-  const { node, last_sample: last } = silent[0]!;
   return {
     id: 'node-lost',
     severity: 'warning',
     text:
       silent.length === 1
-        ? `Nothing has come from ${node}${last === undefined ? '' : ` since ${formatMoment(last)}`}`
+        ? nothingFrom(silent[0]!)
         : `Nothing comes from ${silent.length} of ${summary.nodes} nodes just now: ${listed(silent.map((n) => n.node))}`,
     evidence: silent.slice(0, 8).map(lastHeard),
-    advice:
-      'Look again later: what waits on a node is in the report when it has reached the hub (tacho ls shows whether it arrives).',
+    advice: LATER,
     confidence: 'high',
     confidence_reason: 'looked for in the recording',
   };
