@@ -4,7 +4,9 @@ import type { Finding } from '../src/judge/findings/finding.ts';
 import { checks } from '../src/judge/findings/index.ts';
 import type { Material } from '../src/judge/material.ts';
 import { report } from '../src/judge/report.ts';
+import { reportSchema } from '../src/judge/report-schema.ts';
 import { verdict } from '../src/show/report-head.ts';
+import { reportJson } from '../src/show/report-json.ts';
 import {
   agent,
   blink,
@@ -313,6 +315,21 @@ test('gaps lower the confidence of what rests on samples', () => {
   assert.equal(report(thin).quality.grade, 'C');
   assert.equal(finding(thin, 'gpu-unused').confidence, 'medium');
   assert.equal(finding(thin, 'recording-gaps').text, '83 % of the ticks were sampled');
+  // nothing says why
+  assert.match(finding(thin, 'recording-gaps').advice, /too busy to keep up, and see that nothing ends its agent/);
+  thin.nodes[0]!.agent!.missed_ticks = 600;
+  assert.match(finding(thin, 'recording-gaps').advice, /too busy to keep up\.$/);
+});
+
+test('ticks for which no agent was there are not laid at the node’s being busy', () => {
+  const thin = single({ gpus: [{ busy: 90 }] });
+  thin.nodes[0]!.tables.get('loadavg')!.rows = 3000;
+  thin.nodes[0]!.agent!.away = [{ from: START + 60e6, to: START + 660e6 }];
+  const told = finding(thin, 'recording-gaps');
+  assert.equal(told.evidence[1]!.text, 'c1: no agent was there from 2026-11-15 20:50:12 UTC on for 10 min 00 s');
+  assert.match(told.advice, /off; see what ended the agent there/);
+  assert.deepEqual(report(thin).quality.reasons, ['no agent on c1 for 10 min 00 s']);
+  reportSchema.parse(JSON.parse(reportJson([report(thin)])));
 });
 
 test('a recording that was stopped before the job ended is complete, but speaks for a part', () => {

@@ -197,6 +197,28 @@ test('a service tells since when it has been there, and its successor the same o
   assert.equal(made({}).service_start, undefined);
 });
 
+test('a successor tells from when to when no agent was there, also for those before it', async (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  const run = async (now: number, before?: AgentRecord): Promise<AgentRecord> => {
+    const clock = { now: () => now, jumps: [], settle() {} };
+    const ticker = { every: () => () => {} };
+    const more = before === undefined ? {} : { before };
+    const agent = new Agent({ folder, node: 'n', host: new Host(), facts, intervalSeconds: 1, clock, ticker, ...more });
+    agent.start();
+    await agent.stop('stopped');
+    return agent.record;
+  };
+  const first = await run(1_700_000_000e6);
+  const second = await run(1_700_000_006e6, first);
+  // no tick was missed
+  const third = await run(1_700_000_007e6, second);
+  const fourth = await run(1_700_000_017e6, third);
+  const gap = { from: 1_700_000_000e6, to: 1_700_000_006e6 };
+  assert.deepEqual([first.away, second.away, third.away], [undefined, [gap], [gap]]);
+  assert.deepEqual(fourth.away, [gap, { from: 1_700_000_007e6, to: 1_700_000_017e6 }]);
+});
+
 test('what can be read in the end is no longer noted, and what is noted later is said', async (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
   t.after(() => fs.rmSync(folder, { recursive: true }));

@@ -7,6 +7,7 @@ import { VERSION } from '../base/version.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { TableWriter, type WriterOptions } from '../recording/append.ts';
 import { FORMAT } from '../recording/job.ts';
+import { lastTime } from '../recording/last-time.ts';
 import { allLost, type LostSamples, lostSamples, lostWith } from '../recording/lost-samples.ts';
 import { replaceJson, replaceLast } from '../recording/replace.ts';
 import { droppedSamples } from '../sinks/dropped.ts';
@@ -56,6 +57,8 @@ export interface AgentOptions {
 
 /** Where the agent's own table has the rows that wait for the disk. */
 const WAITING = 9;
+/** One that is killed again and again does not fill its record with that. */
+const MOST_AWAY = 100;
 
 /** One agent: samples its sources at every tick and appends the samples to the node's folder. */
 export class Agent {
@@ -83,6 +86,8 @@ export class Agent {
   private readonly ownMemory = memoryReader();
   /** Of an agent that was here before, and was killed. */
   private readonly lostBefore: readonly LostSamples[];
+  /** Then: when it took its last sample, as far as that is known. */
+  private readonly lastBefore: number | undefined;
 
   constructor(options: AgentOptions) {
     this.options = options;
@@ -91,6 +96,8 @@ export class Agent {
     this.cpuBefore = options.shared === true ? usedCpu() : 0;
     this.interval = Math.round(options.intervalSeconds * 1e6);
     this.lostBefore = options.before === undefined ? [] : lostWith(options.before);
+    // before its live part is set aside
+    this.lastBefore = options.before && (lastTime(path.join(options.folder, 'agent.csv')) ?? options.before.end);
     makeFolder(options.folder, 0o700);
     this.readers = new Readers(options.host, options.intervalSeconds, (table) => this.writer(table));
     this.own = new Frame(agentTable);
@@ -187,10 +194,17 @@ export class Agent {
     this.nextRecord = Number.POSITIVE_INFINITY;
     this.sample(this.clock.now(), 0, true);
     this.record.first_sample ??= this.own.time;
+    this.tellAway(this.own.time);
     this.nextRecord = 0;
     if (rest === undefined) this.save();
     const ticks = this.options.ticker ?? ticker(this.clock);
     this.endTicks = ticks.every(this.interval, (now, due) => this.tick(now, due));
+  }
+
+  /** Ticks that nobody was there for are no ticks that an agent was too busy for. */
+  private tellAway(to: number): void {
+    const from = this.lastBefore ?? to;
+    if (to - from > 2 * this.interval) this.record.away = [...(this.record.away ?? []), { from, to }].slice(-MOST_AWAY);
   }
 
   /** Looks at the job's own tables once more, between ticks: what lives for less than an interval is seen at all. */
@@ -360,8 +374,8 @@ export class Agent {
 /** Counts go on where the last agent of this recording left them. */
 function goingOn(before: AgentRecord | undefined): Partial<AgentRecord> {
   if (before === undefined) return {};
-  const { service_start, start, first_sample, tables, ticks, late_ticks, missed_ticks, shared_with, clock_jumps } =
-    before;
+  const { service_start, start, first_sample, tables, ticks, late_ticks, missed_ticks } = before;
+  const { shared_with, clock_jumps, away } = before;
   return {
     ...(service_start === undefined ? {} : { service_start }),
     start,
@@ -372,5 +386,6 @@ function goingOn(before: AgentRecord | undefined): Partial<AgentRecord> {
     ...(first_sample === undefined ? {} : { first_sample }),
     ...(shared_with === undefined ? {} : { shared_with }),
     ...(clock_jumps === undefined ? {} : { clock_jumps }),
+    ...(away === undefined ? {} : { away }),
   };
 }

@@ -22,6 +22,8 @@ export interface QualityReport {
   late_ticks: number;
   missed_ticks: number;
   clock_jumps: { node: string; time: number; seconds: number }[];
+  /** While no agent was on a node, between one that was killed or ended and the next; not there: never. */
+  agents_away?: { node: string; from: number; to: number }[];
   lost_samples: NodeLostSamples[];
   /** Files, or parts of them, that could not be read, in words. */
   damage: string[];
@@ -90,6 +92,9 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     nodes_missing: nodes.filter((n) => n.status === 'never recorded').map((n) => n.node),
     nodes_stopped_early: nodes.filter((n) => n.status === 'stopped early').map((n) => n.node),
   };
+  const away = agents.flatMap((a) => (a.away ?? []).map((gap) => ({ node: a.node, ...gap })));
+  const gaps = away.filter(({ from, to }) => !(to < (range?.from ?? from) || from > (range?.to ?? to)));
+  if (gaps.length > 0) quality.agents_away = gaps;
   const mute = nodes.filter((n) => n.status === 'silent').map((n) => n.node);
   if (mute.length > 0) quality.nodes_silent = mute;
   const left = quality.nodes_missing.length + quality.nodes_stopped_early.length + mute.length;
@@ -141,6 +146,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   if (stopped.length > 0) quality.reasons.push(`${nodeList(stopped)} stopped early`);
   if (mute.length > 0) quality.reasons.push(`nothing comes from ${nodeList(mute)} now`);
   if (latecomers.length > 0) quality.reasons.push(lateWords(latecomers));
+  if (gaps.length > 0 && reached < GRADES[0]![1]) quality.reasons.push(awayWords(gaps));
   if (missed > 0) quality.reasons.push('ticks missed');
   if (quality.lost_samples.length > 0)
     quality.reasons.push(written < 1 ? `samples lost, ${percent(wholePercent(written))} written` : 'samples lost');
@@ -152,6 +158,12 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const came = isWhy ? `, the agent came ${formatDuration(behind)} after its start` : '';
   if (short) quality.reasons.push(`${percent(quality.job_share)} of the job’s time recorded${came}`);
   return quality;
+}
+
+function awayWords(gaps: NonNullable<QualityReport['agents_away']>): string {
+  const nodes = [...new Set(gaps.map((gap) => gap.node))];
+  const most = formatDuration(largest(gaps.map(({ from, to }) => (to - from) / 1e6))!);
+  return `no agent on ${nodeList(nodes)} for ${gaps.length === 1 ? most : `up to ${most}`}`;
 }
 
 function lateWords(late: readonly NodeReport[]): string {

@@ -303,6 +303,10 @@ const quality = z.strictObject({
   late_ticks: z.number(),
   missed_ticks: z.number(),
   clock_jumps: z.array(z.strictObject({ node: words, time: moment, seconds: z.number() })),
+  agents_away: optional(
+    z.array(z.strictObject({ node: words, from: moment, to: moment })),
+    'While no agent was on a node, between one that was killed or ended and the next; not there: never.',
+  ),
   lost_samples: z.array(
     z.strictObject({
       node: words,

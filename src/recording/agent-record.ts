@@ -55,6 +55,8 @@ export interface AgentRecord {
   missed_ticks: number;
   /** Jumps of the wall clock that the agent saw, in seconds. */
   clock_jumps?: { time: number; seconds: number }[];
+  /** While no agent was there, after one that was killed or ended: its last sample and the next one's first; the newest ones. */
+  away?: { from: number; to: number }[];
   /** Samples that could not be written, and why. */
   lost_samples?: LostSamples[];
   /** What the records came from, where it may not be whole: the place in a file, and what is wrong with it. */

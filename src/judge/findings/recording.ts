@@ -139,6 +139,8 @@ function nothingRecorded({ recording, quality }: Facts): Finding {
 }
 
 const BUSY = 'use a longer interval if the node is too busy to keep up.';
+const EITHER = 'use a longer interval if the node is too busy to keep up, and see that nothing ends its agent.';
+const AWAY = 'see what ended the agent there (the system’s log says so).';
 const LATE = 'let the agents of nodes start with them, before any job does.';
 
 export const recordingGaps: Check = {
@@ -156,6 +158,8 @@ export const recordingGaps: Check = {
       nodes_missing,
       nodes_stopped_early,
       nodes_silent = [],
+      agents_away = [],
+      missed_ticks,
     } = facts.quality;
     if (facts.nodes.length === 0) return [nothingRecorded(facts)];
     const silent = nodes_missing.length + nodes_stopped_early.length + nodes_silent.length;
@@ -163,6 +167,8 @@ export const recordingGaps: Check = {
     const few = share < FEW_TICKS && silent === 0;
     if (!few && clock_jumps.length === 0 && lost_samples.length === 0) return [];
     const late = few ? facts.nodes.filter((n) => n.late_seconds !== undefined) : [];
+    const away = few ? agents_away : [];
+    const cause = late.length > 0 ? LATE : away.length > 0 ? AWAY : missed_ticks > 0 ? BUSY : EITHER;
     const losses = lossesOf(lost_samples);
     const lost = losses.reduce((sum, { samples }) => sum + samples, 0);
     const { since = '', why } = losses[0] ?? {};
@@ -196,6 +202,12 @@ export const recordingGaps: Check = {
             node,
             value: seconds!,
           })),
+          ...away.slice(0, 4).map(({ node, from, to }) => ({
+            text: `${node}: no agent was there from ${formatMoment(from)} on for ${formatDuration((to - from) / 1e6)}`,
+            from: 'agent.json',
+            node,
+            value: (to - from) / 1e6,
+          })),
           ...[...Map.groupBy(lost_samples, ({ node }) => node)].slice(0, 4).flatMap(([node, own]) =>
             lossesOf(own).map(({ why, since, tables }) => ({
               text: `${node}: ${why}${since === '' ? '' : ` ${since}`}: ${tables}`,
@@ -216,7 +228,7 @@ export const recordingGaps: Check = {
               ? 'See why the node could not send (its agent says so), or give its spool more room (spool.size).'
               : 'Make room on the disk that holds the recording.'
             : few
-              ? `Means and peaks of this report may be off; ${late.length > 0 ? LATE : BUSY}`
+              ? `Means and peaks of this report may be off; ${cause}`
               : 'The node’s times go on as if its clock had not been set: durations and rates are right, moments differ from other nodes’.',
         confidence: 'high',
         confidence_reason: 'counted by the agents',
