@@ -100,6 +100,30 @@ test('records of which the source may be cut off are not graded as whole', () =>
   ]);
 });
 
+test('ticks that no agent was there for are due, and first and last samples do not make up for them', () => {
+  const graded = (away: { from: number; to: number }[], range?: Material['range']) => {
+    const agent = { node: 'c1', ticks: 23, late_ticks: 0, missed_ticks: 0, interval_seconds: 1, away };
+    const rows = new Map([['agent', { rows: 23, series: [] }]]);
+    const nodes = [{ node: 'c1', agent, tables: rows }];
+    const material = { job: { interval_seconds: 1, start: 0 }, nodes, ...(range && { range }) } as unknown as Material;
+    const told = [{ node: 'c1', status: 'recorded', first_sample: 0.2e6, last_sample: 25.4e6 }] as const;
+    const { ticks, expected_ticks, grade, reasons } = qualityOf(material, told, 25.4);
+    return [ticks, expected_ticks, grade, ...reasons];
+  };
+  assert.deepEqual(graded([]), [23, 25, 'C', 'gaps']);
+  assert.deepEqual(graded([{ from: 7e6, to: 12.9e6 }]), [23, 28, 'C', 'no agent on c1 for 5.9 s']);
+  // the next one's first sample was a tick itself
+  assert.equal(graded([{ from: 7e6, to: 13e6 }])[1], 28);
+  const twice = graded([
+    { from: 7e6, to: 12.9e6 },
+    { from: 14e6, to: 17.5e6 },
+  ]);
+  assert.deepEqual(twice, [23, 31, 'D', 'no agent on c1 for up to 5.9 s']);
+  // of a part only what lies in it
+  assert.equal(graded([{ from: 7e6, to: 12.9e6 }], { what: 'step 1', from: 9e6 })[1], 26);
+  assert.equal(graded([{ from: 7e6, to: 12.9e6 }], { what: 'step 1', from: 13e6 })[1], 25);
+});
+
 test('the agent of a node that was not there for much of a job keeps its recording from the best grade', () => {
   const graded = (service: boolean, range?: Material['range'], wall = 100, late = wall / 2) => {
     const agent = { node: 'c1', ticks: wall / 2, late_ticks: 0, missed_ticks: 0, ...(service ? { service } : {}) };

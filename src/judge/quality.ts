@@ -117,9 +117,10 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   for (const { node } of untouched ? [] : nodes) {
     const own = recordings.get(node);
     // the first and the last sample lie beside the ticks: they make up neither for ticks that the agent knows it missed,
-    // nor for those of another node
+    // nor for those that none was there for, nor for those of another node
+    const nobodys = sum(gaps.filter((gap) => gap.node === node).map((gap) => ticksIn(gap, interval, range))) ?? 0;
     const taken = own === undefined ? 0 : ticks(own) + told(own, 'missed_ticks');
-    quality.expected_ticks += Math.max(each, taken);
+    quality.expected_ticks += Math.max(each, taken + nobodys);
   }
   if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, recorded / wall);
   const written = writtenShare(material, quality);
@@ -158,6 +159,13 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const came = isWhy ? `, the agent came ${formatDuration(behind)} after its start` : '';
   if (short) quality.reasons.push(`${percent(quality.job_share)} of the job’s time recorded${came}`);
   return quality;
+}
+
+/** Whole intervals of the clock between two samples, in a part of the job if one is looked at. */
+function ticksIn(gap: { from: number; to: number }, interval: number, range: Material['range']): number {
+  const from = Math.max(gap.from, range?.from ?? gap.from);
+  const to = Math.min(gap.to, range?.to ?? gap.to);
+  return Math.max(0, Math.floor((to - 1) / (interval * 1e6)) - Math.floor(from / (interval * 1e6)));
 }
 
 function awayWords(gaps: NonNullable<QualityReport['agents_away']>): string {
