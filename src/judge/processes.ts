@@ -232,7 +232,11 @@ function processOf(
   // CPU time from before it was seen counts from its beginning
   const started = Number(series.keys.start) * 1000;
   const began = older || Number.isNaN(started) ? series.start : started;
-  const seconds = (series.end - began) / 1e6;
+  // the last row of one that has ended is of the tick that found it gone: it was there a tick earlier
+  const gone = used === undefined && series.texts.state === 'X';
+  const interval = (node.agent?.interval_seconds ?? material.job.interval_seconds) * 1e6 || 0;
+  const last = gone ? Math.max(series.start, series.end - interval) : series.end;
+  const seconds = (last - began) / 1e6;
   const found: ProcessReport = { node: node.node, pid: series.keys.pid ?? '', seconds };
   const { command, name, user } = series.texts;
   if (command || name) found.command = command || name!;
