@@ -1,8 +1,8 @@
 import * as fs from 'node:fs';
 
 const MADV_DONTNEED = 4;
-/** When an agent's start is over, and when V8 has compiled what runs all the time. */
-const START_MS = [20_000, 300_000];
+/** When an agent has begun, when its start is over, and when V8 has compiled what runs all the time. */
+const START_MS = [5_000, 20_000, 300_000];
 /** How often it is looked at again: now and then other parts are needed, for a moment. */
 const AGAIN_MS = 60_000;
 /** Giving back costs as much CPU time as half a minute of sampling: it waits until there is something to give. */
