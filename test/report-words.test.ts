@@ -121,6 +121,11 @@ test('the share of the CPU time that no record explains is told, why only when i
   assert.equal(words(0.0016, 0.19), `1 process killed or still running; ${left('0.3 ms (19 %)')}`);
   // processes use a little to end, after they have told what they used
   assert.equal(words(0.31, 0.001, 0), all);
+  const sleeper = { ...card, records: { ...records, starts: 0, records: 1, threads: 1, unexplained: 0.23 } };
+  assert.equal(
+    recordWords({ ...sleeper, summary: { ...card.summary, cpu_seconds: 0.0016 } }),
+    `1 process recorded to the end, with 1 thread; ${all} but 0.4 ms`,
+  );
   assert.equal(words(0.01, 1, 0), left('10 ms (100 %)'));
   assert.equal(words(0.011, 1, 0), left('11 ms (100 %)'));
   assert.equal(words(1e7, 0.099), `1 process killed or still running; ${left('9.9 %')}`);

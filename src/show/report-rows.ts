@@ -205,8 +205,10 @@ export function recordWords({ job, records: r, summary }: Report): string | unde
     r.starts > 0 && summary.cpu_source === 'wait4'
       ? 'records explain all that wait4 counted; what nobody waited for is not in it'
       : `records explain all ${whole}`;
-  const isAll = r.unexplained === 0 || (lost <= CLOCK_TICK && r.unexplained < WORTH_SHARE);
-  const share = isAll ? all : `no record explains ${some} ${whole}${why}`;
+  // a process uses a little to end, after it has told what it used
+  const isAll = lost <= CLOCK_TICK && (r.unexplained < WORTH_SHARE || r.records > 0);
+  const rest = r.unexplained < WORTH_SHARE ? '' : ` but ${formatDuration(lost)}`;
+  const share = isAll ? `${all}${rest}` : `no record explains ${some} ${whole}${why}`;
   return parts.length === 0 ? share : `${parts.join(', ')}; ${share}`;
 }
 
