@@ -158,6 +158,16 @@ test('a new agent sets the part of one that was killed aside instead of appendin
   assert.equal(fs.readFileSync(path.join(at, 'sample.csv'), 'utf8'), 'time,disk,read_bytes,label,load\n3,sda,3,,3\n');
 });
 
+test('an agent that was killed before it had written anything leaves no empty part', async () => {
+  const at = folder();
+  fs.writeFileSync(path.join(at, 'sample.csv'), '');
+  const writer = new TableWriter(at, table);
+  writer.append(frameOf(3, [['sda', 3, '', 3]]));
+  await writer.close();
+  assert.deepEqual(fs.readdirSync(at), ['sample.csv']);
+  assert.equal(fs.readFileSync(path.join(at, 'sample.csv'), 'utf8'), 'time,disk,read_bytes,label,load\n3,sda,3,,3\n');
+});
+
 test('an agent whose file was sealed and removed goes on in a new one', async () => {
   const at = folder();
   const writer = new TableWriter(at, table, { plain: true, rollSeconds: 10 });

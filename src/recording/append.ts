@@ -67,7 +67,13 @@ export class TableWriter {
     this.plain = options.plain ?? false;
     this.part = lastPart(folder, table.name);
     // an agent that was here before may have left a torn line: never append to its file
-    if (!fs.existsSync(this.file)) return;
+    const left = fs.statSync(this.file, { throwIfNoEntry: false });
+    if (left === undefined) return;
+    // it was killed before it had written anything: an empty part would look like one that lost its rows
+    if (left.size === 0) {
+      fs.rmSync(this.file, { force: true });
+      return;
+    }
     if (table.events === true) this.before = writtenBefore(this.file, table.keys.length);
     this.setAside();
   }
