@@ -1,6 +1,6 @@
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
-import { HIGHER, type Life, partMemoryOf, seenAlive } from './part-memory.ts';
-import { processPeak, processSeries } from './processes.ts';
+import { HIGHER, type Life, partMemoryOf } from './part-memory.ts';
+import { processPeak, processSeries, seenAlive } from './processes.ts';
 import { cgroupOf } from './usage.ts';
 
 /**

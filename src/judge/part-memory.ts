@@ -2,7 +2,7 @@ import type { SeriesStatistics } from '../recording/statistics.ts';
 import { largest, type Material, type NodeMaterial } from './material.ts';
 import { partProcessesOf, sampleKey } from './part-cpu.ts';
 import { KERNEL_CLOCK, livesInPart, toldInPart } from './part-lives.ts';
-import { isTimed, processPeak, processSeries, seenInPart } from './processes.ts';
+import { isTimed, processPeak, processSeries, seenAlive, seenInPart } from './processes.ts';
 
 /** When a process lived, and its highest resident set. */
 export interface Life {
@@ -60,7 +60,3 @@ function laterPeak({ lives }: Material, place: number, { columns }: SeriesStatis
   const seen = largest([columns.rss_peak_bytes?.max, columns.rss_bytes?.max]);
   return seen !== undefined && peak > seen * HIGHER ? peak : undefined;
 }
-
-/** The last row of a sampled process is of the tick at which it had gone: when it was seen alive, one tick earlier at least. */
-export const seenAlive = ({ job }: Material, start: number, lastRow: number): number =>
-  Math.max(start, lastRow - (job.interval_seconds || 0) * 1e6);

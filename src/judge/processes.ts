@@ -38,6 +38,10 @@ export function processSeries(node: NodeMaterial): SeriesStatistics[] {
   });
 }
 
+/** The last row of a sampled process is of the tick at which it had gone: when it was seen alive, one tick earlier at least. */
+export const seenAlive = ({ job }: Material, start: number, lastRow: number): number =>
+  Math.max(start, lastRow - (job.interval_seconds || 0) * 1e6);
+
 /** So many by CPU time, and as many again by memory, are kept. */
 const MOST = 10;
 
@@ -232,10 +236,8 @@ function processOf(
   // CPU time from before it was seen counts from its beginning
   const started = Number(series.keys.start) * 1000;
   const began = older || Number.isNaN(started) ? series.start : started;
-  // the last row of one that has ended is of the tick that found it gone: it was there a tick earlier
   const gone = used === undefined && series.texts.state === 'X';
-  const interval = (node.agent?.interval_seconds ?? material.job.interval_seconds) * 1e6 || 0;
-  const last = gone ? Math.max(series.start, series.end - interval) : series.end;
+  const last = gone ? seenAlive(material, series.start, series.end) : series.end;
   const seconds = (last - began) / 1e6;
   const found: ProcessReport = { node: node.node, pid: series.keys.pid ?? '', seconds };
   const { command, name, user } = series.texts;
