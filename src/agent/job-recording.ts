@@ -17,6 +17,7 @@ import { saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 import { readJob } from '../recording/open.ts';
+import { MOST_BYTES, readJson } from '../recording/record-file.ts';
 import { shaped } from '../recording/shape.ts';
 import type { NodeFacts } from '../sources/facts.ts';
 import { Host } from '../sources/host.ts';
@@ -392,7 +393,7 @@ function goesOn(job: Job): Job {
 
 export function readAgent(folder: string): AgentRecord | undefined {
   try {
-    return shaped<AgentRecord>(JSON.parse(fs.readFileSync(path.join(folder, 'agent.json'), 'utf8')), AGENT_NEEDS, []);
+    return shaped<AgentRecord>(readJson(path.join(folder, 'agent.json'), MOST_BYTES.agent) as object, AGENT_NEEDS, []);
   } catch {
     return undefined;
   }

@@ -1,14 +1,13 @@
 import * as fs from 'node:fs';
-import { zstdDecompressSync } from 'node:zlib';
 import { code } from '../base/fault.ts';
+import { NotPlain, openPlain } from '../base/plain-file.ts';
 import { packText } from '../recording/pack-text.ts';
+import { MOST_BYTES, readJson } from '../recording/record-file.ts';
 import { Unusable } from './names.ts';
 import type { Owner, Owners } from './owner.ts';
 
-const { O_RDONLY, O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+const { O_RDONLY, O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
 
-/** Records beyond this are not read: nobody wrote such a one for Tacho. */
-const LARGEST_RECORD = 64 << 20;
 /** Records are written while agents wait. */
 const RECORD_LEVEL = 3;
 
@@ -87,47 +86,29 @@ function enter(parent: number, name: string, made: boolean, owner?: Owner): numb
 }
 
 /** Opens an ordinary file; anything else of that name (a link, a pipe that would block) is refused. */
-function openPlain(file: string, flags: number): number {
-  let fd: number;
+function openOrdinary(file: string, flags: number): number {
   try {
-    fd = fs.openSync(file, flags | O_NOFOLLOW | O_NONBLOCK, 0o600);
+    return openPlain(file, flags);
   } catch (error) {
-    if (code(error) === 'ELOOP' || code(error) === 'ENXIO')
-      throw new Unusable(`${nameOf(file)} is not an ordinary file`);
+    if (error instanceof NotPlain) throw new Unusable(`${nameOf(file)} is not an ordinary file`);
     throw error;
   }
-  if (fs.fstatSync(fd).isFile()) return fd;
-  fs.closeSync(fd);
-  throw new Unusable(`${nameOf(file)} is not an ordinary file`);
 }
 
 const nameOf = (file: string): string => file.slice(file.lastIndexOf('/') + 1);
 
-export const openToAppend = (file: string): number => openPlain(file, O_WRONLY | O_APPEND | O_CREAT);
-export const openToRead = (file: string): number => openPlain(file, O_RDONLY);
-export const openToReplace = (file: string): number => openPlain(file, O_WRONLY | O_CREAT | O_TRUNC);
+export const openToAppend = (file: string): number => openOrdinary(file, O_WRONLY | O_APPEND | O_CREAT);
+export const openToRead = (file: string): number => openOrdinary(file, O_RDONLY);
+export const openToReplace = (file: string): number => openOrdinary(file, O_WRONLY | O_CREAT | O_TRUNC);
 
-/** A JSON file, compressed if it is called so; undefined when there is none, or it is no JSON. */
+/** A JSON file, compressed if it is called so; undefined when there is none that can be used. */
 export function readRecord<T>(file: string): T | undefined {
-  let fd: number;
   try {
-    fd = openToRead(file);
-  } catch (error) {
-    if (code(error) === 'ENOENT' || error instanceof Unusable) return undefined;
-    throw error;
-  }
-  try {
-    if (fs.fstatSync(fd).size > LARGEST_RECORD) return undefined;
-    const bytes = fs.readFileSync(fd);
-    // whoever owns the file may have written it: it does not become larger than a plain one could be
-    const text = file.endsWith('.zst') ? zstdDecompressSync(bytes, { maxOutputLength: LARGEST_RECORD }) : bytes;
-    const value: unknown = JSON.parse(text.toString());
+    const value = readJson(file, nameOf(file) === 'job.json' ? MOST_BYTES.job : MOST_BYTES.agent);
     return typeof value === 'object' && value !== null ? (value as T) : undefined;
   } catch (error) {
-    if (error instanceof SyntaxError || /^(ZSTD_|Z_|ERR_)/.test(code(error) ?? '')) return undefined;
+    if (error instanceof SyntaxError || error instanceof NotPlain || code(error) === 'ENOENT') return undefined;
     throw error;
-  } finally {
-    fs.closeSync(fd);
   }
 }
 

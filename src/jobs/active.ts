@@ -5,6 +5,7 @@ import { code, Fault, reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import type { Job } from '../recording/job.ts';
 import { readJob } from '../recording/open.ts';
+import { MOST_BYTES, readJson } from '../recording/record-file.ts';
 import { replaceJson } from '../recording/replace.ts';
 import type { Environment } from './command.ts';
 import { defaultFolder, plain, schedulerOf } from './job-facts.ts';
@@ -119,7 +120,7 @@ function entry(file: string): Active | undefined {
 /** A recording goes on until its job.json has an end. */
 function goesOn(recording: string): boolean {
   try {
-    return (JSON.parse(fs.readFileSync(path.join(recording, 'job.json'), 'utf8')) as Job).end === undefined;
+    return (readJson(path.join(recording, 'job.json'), MOST_BYTES.job) as Job).end === undefined;
   } catch {
     return false;
   }

@@ -9,6 +9,7 @@ import { ours } from '../base/ours.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
+import { MOST_BYTES, readJson } from '../recording/record-file.ts';
 import type { Environment, Run } from './command.ts';
 import { schedulerNamed } from './job-facts.ts';
 import { type ProcessId, processId, signalProcess, stillRuns } from './process-id.ts';
@@ -150,7 +151,7 @@ function endlessInput(folder: string): number {
 /** The agent's record as it is on disk now; undefined while there is none. */
 export function agentRecord(recording: string, node: string): AgentRecord | undefined {
   try {
-    return JSON.parse(fs.readFileSync(path.join(recording, nodeFolder(node), 'agent.json'), 'utf8')) as AgentRecord;
+    return readJson(path.join(recording, nodeFolder(node), 'agent.json'), MOST_BYTES.agent) as AgentRecord;
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import type { OwnUse } from '../recording/job.ts';
+import { MOST_BYTES, readJson } from '../recording/record-file.ts';
 import type { Environment } from './command.ts';
 
 /** In the recording's folder while it goes on: a line for each command of Tacho's that ran in the job. */
@@ -25,7 +26,7 @@ export function noteAtExit(recording: string, env: Environment, children = true)
 /** Notes what this process has used so far, in a recording that goes on. */
 export function noteOwnUse(recording: string, env: Environment, children = true): void {
   try {
-    const job = JSON.parse(fs.readFileSync(path.join(recording, 'job.json'), 'utf8')) as { end?: number };
+    const job = readJson(path.join(recording, 'job.json'), MOST_BYTES.job) as { end?: number };
     if (job.end !== undefined) return;
     const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
     const now = usedBy(fs.readFileSync('/proc/self/stat', 'latin1'));

@@ -4,6 +4,7 @@ import { code, Fault, isFull, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import type { Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
+import { MOST_BYTES, readJson } from './record-file.ts';
 import { replaceJson } from './replace.ts';
 import { locked } from './update-job.ts';
 
@@ -65,7 +66,7 @@ export function saveJob(recording: string, job: Job): void {
 function withWords(job: Job, file: string): Job {
   let said: Partial<Job>;
   try {
-    said = JSON.parse(fs.readFileSync(file, 'utf8')) as Partial<Job>;
+    said = readJson(file, MOST_BYTES.job) as Partial<Job>;
   } catch {
     // there is none yet, or it is damaged: either way this one takes its place
     return job;

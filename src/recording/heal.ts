@@ -7,6 +7,7 @@ import type { Batch } from './batch.ts';
 import { tableFiles } from './files.ts';
 import { measure } from './measure.ts';
 import { checkParquet } from './parquet/read.ts';
+import { MOST_BYTES, readJson } from './record-file.ts';
 import { replaceJson } from './replace.ts';
 import { isAsSealed, readStatistics, statisticsBytes } from './statistics-file.ts';
 import { writeSynced } from './synced.ts';
@@ -43,7 +44,7 @@ export function cutOut(file: string, ranges: readonly Range[]): void {
 export function noteDoubt(folder: string, where: string, why: string): void {
   const file = path.join(folder, 'agent.json');
   if (!isComplete(file)) return;
-  const record = JSON.parse(fs.readFileSync(file, 'utf8')) as AgentRecord;
+  const record = readJson(file, MOST_BYTES.agent) as AgentRecord;
   replaceJson(file, { ...record, doubts: [...(record.doubts ?? []), { where, why }] });
 }
 
@@ -84,8 +85,7 @@ function replace(file: string, content: Buffer): void {
 export function isComplete(file: string, as = file): boolean {
   try {
     if (as.endsWith('.parquet')) checkParquet(file);
-    else if (as.endsWith('.json')) JSON.parse(fs.readFileSync(file, 'utf8'));
-    else if (as.endsWith('.json.zst')) JSON.parse(zstdDecompressSync(fs.readFileSync(file)).toString());
+    else if (/\.json(\.zst)?$/.test(as)) readJson(file, MOST_BYTES.statistics, as);
     else if (as.endsWith('.zst')) zstdDecompressSync(fs.readFileSync(file));
     else return false;
     return true;

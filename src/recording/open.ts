@@ -1,10 +1,12 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
+import { isForeignLink } from '../base/plain-file.ts';
 import { AGENT_NEEDS, type AgentRecord } from './agent-record.ts';
 import { damagedOf, statisticsOf, type TableFiles, tableFiles } from './files.ts';
 import { FORMAT, JOB_NEEDS, type Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
+import { MOST_BYTES, readJson } from './record-file.ts';
 import { shaped } from './shape.ts';
 import { readTables, TABLES_FILE } from './tables-file.ts';
 
@@ -149,12 +151,6 @@ export function recordingFolders(start: string, depth = 4): string[] {
   return folders;
 }
 
-/** A link that somebody else has made leads where that one wants the reader to look: in an archive users own their folders. */
-function isForeignLink(file: string): boolean {
-  const stat = fs.lstatSync(file);
-  return stat.isSymbolicLink() && stat.uid !== 0 && stat.uid !== process.getuid!();
-}
-
 const isRecording = (folder: string, names: readonly string[]): boolean =>
   names.some((name) => nodeName(name) !== undefined) ||
   (names.includes('job.json') && !isForeignJob(path.join(folder, 'job.json')));
@@ -162,7 +158,7 @@ const isRecording = (folder: string, names: readonly string[]): boolean =>
 /** Other programs have a job.json, too. One that is damaged or private may well be ours. */
 function isForeignJob(file: string): boolean {
   try {
-    return typeof (JSON.parse(fs.readFileSync(file, 'utf8')) as Partial<Job> | null)?.format !== 'number';
+    return typeof (readJson(file, MOST_BYTES.job) as Partial<Job> | null)?.format !== 'number';
   } catch {
     return false;
   }
@@ -249,7 +245,7 @@ function openNode(
 function readRecord<T extends { format: number }>(file: string, needs: object, troubles: string[]): T | undefined {
   let record: T;
   try {
-    record = JSON.parse(fs.readFileSync(file, 'utf8')) as T;
+    record = readJson(file, path.basename(file) === 'job.json' ? MOST_BYTES.job : MOST_BYTES.agent) as T;
     if (typeof record !== 'object' || record === null || typeof record.format !== 'number') {
       throw new Error('it has no format number');
     }

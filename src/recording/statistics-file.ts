@@ -1,7 +1,8 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { Damage } from './csv-read.ts';
-import { packText, unpackText } from './pack-text.ts';
+import { packText } from './pack-text.ts';
+import { MOST_BYTES, readJson } from './record-file.ts';
 import { restored, shortened } from './short-statistics.ts';
 import type { TableStatistics } from './statistics.ts';
 
@@ -37,8 +38,7 @@ export function statisticsBytes(file: string, { series, ...rest }: StatisticsFil
 /** The statistics that were left; undefined when there are none or they are damaged. */
 export function readStatistics(file: string): StatisticsFile | undefined {
   try {
-    const bytes = fs.readFileSync(file);
-    const found = JSON.parse(file.endsWith('.zst') ? unpackText(bytes) : bytes.toString());
+    const found = readJson(file, MOST_BYTES.statistics) as StatisticsFile;
     found.series.forEach(restored);
     // JSON has no NaN: a table without rows has neither start nor end
     return { ...found, start: found.start ?? Number.NaN, end: found.end ?? Number.NaN };

@@ -2,7 +2,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import type { AgentRecord } from './agent-record.ts';
-import { packText, unpackText } from './pack-text.ts';
+import { packText } from './pack-text.ts';
+import { MOST_BYTES, readJson } from './record-file.ts';
 import { replaceLast } from './replace.ts';
 import { syncFolder, writeSynced } from './synced.ts';
 
@@ -18,11 +19,13 @@ type Tables = AgentRecord['tables'];
 export function readTables(folder: string, troubles: string[]): Tables | undefined {
   const file = path.join(folder, TABLES_FILE);
   try {
-    const { tables } = JSON.parse(unpackText(fs.readFileSync(file))) as { tables: Tables };
+    const { tables } = readJson(file, MOST_BYTES.tables) as { tables: Tables };
     if (!Array.isArray(tables)) throw new SyntaxError('no list');
     return tables;
   } catch (error) {
-    troubles.push(`cannot read ${file}: ${code(error)?.startsWith('E') ? reason(error) : 'it is damaged'}`);
+    troubles.push(
+      `cannot read ${file}: ${error instanceof SyntaxError || error instanceof TypeError ? 'it is damaged' : reason(error)}`,
+    );
     return undefined;
   }
 }
@@ -43,7 +46,7 @@ export function moveTables(folder: string, more: Tables, written: readonly strin
   const before = versionOf(file);
   let record: AgentRecord;
   try {
-    record = JSON.parse(fs.readFileSync(file, 'utf8')) as AgentRecord;
+    record = readJson(file, MOST_BYTES.agent) as AgentRecord;
   } catch {
     // it is lost or damaged: there is nothing to move
     return;

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import type { Job } from './job.ts';
+import { MOST_BYTES, readJson } from './record-file.ts';
 import { replaceJson } from './replace.ts';
 
 /** Whoever holds the lock needs milliseconds; one that is older was left by somebody who was killed. */
@@ -17,7 +18,7 @@ export function updateJob(recording: string, change: (job: Job) => Job): Job {
   return locked(file, () => {
     let job: Job;
     try {
-      job = JSON.parse(fs.readFileSync(file, 'utf8')) as Job;
+      job = readJson(file, MOST_BYTES.job) as Job;
     } catch (error) {
       throw new Fault(`cannot read ${file}: ${error instanceof SyntaxError ? 'it is damaged' : reason(error)}`, {
         hint: `tacho verify ${recording} says more`,

@@ -4,6 +4,7 @@ import { AGENT_NEEDS, type AgentRecord } from '../recording/agent-record.ts';
 import { isGone } from '../recording/alive.ts';
 import { JOB_NEEDS, type Job } from '../recording/job.ts';
 import { nodeName } from '../recording/node-folder.ts';
+import { MOST_BYTES, readJson } from '../recording/record-file.ts';
 import { shaped } from '../recording/shape.ts';
 import { withTables } from '../recording/tables-file.ts';
 import { isFleet } from './fleet.ts';
@@ -244,7 +245,7 @@ class RecordFile<T extends object> {
     if (stat === undefined) return undefined;
     if (stat.ino === this.inode && stat.mtimeMs === this.modified) return this.value;
     try {
-      const record: unknown = JSON.parse(fs.readFileSync(this.file, 'utf8'));
+      const record: unknown = readJson(this.file, MOST_BYTES.job);
       if (typeof record !== 'object' || record === null) return this.value;
       this.value = shaped<T>(record, this.needs, []);
       this.inode = stat.ino;

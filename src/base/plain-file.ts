@@ -1,0 +1,56 @@
+import * as fs from 'node:fs';
+import { code } from './fault.ts';
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+
+/** What is there by this name cannot be read as a file: it is a pipe, a device, a folder, somebody else's link, or too large. */
+export class NotPlain extends Error {}
+
+/**
+ * Opens an ordinary file, and nothing that would block or lead elsewhere. With `links`, links that are our own or root's
+ * are followed, as somebody has them who keeps files elsewhere.
+ */
+export function openPlain(file: string, flags: number = O_RDONLY, links = false): number {
+  let fd: number;
+  try {
+    fd = fs.openSync(file, flags | O_NOFOLLOW | O_NONBLOCK, 0o600);
+  } catch (error) {
+    if (code(error) === 'ENXIO' || code(error) === 'EISDIR') throw notOrdinary(error);
+    if (code(error) !== 'ELOOP') throw error;
+    if (!links || isForeignLink(file)) throw new NotPlain('it is a link, and links are not followed', { cause: error });
+    fd = fs.openSync(file, flags | O_NONBLOCK, 0o600);
+  }
+  if (fs.fstatSync(fd).isFile()) return fd;
+  fs.closeSync(fd);
+  throw notOrdinary();
+}
+
+const notOrdinary = (cause?: unknown): NotPlain => new NotPlain('it is not an ordinary file', { cause });
+
+/** A link that somebody else has made leads where that one wants the reader to look: in an archive users own their folders. */
+export function isForeignLink(file: string): boolean {
+  const stat = fs.lstatSync(file);
+  return stat.isSymbolicLink() && stat.uid !== 0 && stat.uid !== process.getuid!();
+}
+
+/** All of an ordinary file, if it has at most `most` bytes. */
+export function readPlain(file: string, most: number): Buffer {
+  const fd = openPlain(file, O_RDONLY, true);
+  try {
+    const { size } = fs.fstatSync(fd);
+    if (size > most) throw tooLarge(size, most);
+    const bytes = Buffer.allocUnsafe(size);
+    let filled = 0;
+    while (filled < size) {
+      const got = fs.readSync(fd, bytes, filled, size - filled, filled);
+      if (got === 0) break;
+      filled += got;
+    }
+    return bytes.subarray(0, filled);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+const tooLarge = (size: number, most: number): NotPlain =>
+  new NotPlain(`it has ${size} bytes; more than ${most} are not read`);
