@@ -5,6 +5,7 @@ import { checks } from '../src/judge/findings/index.ts';
 import type { Material } from '../src/judge/material.ts';
 import { report } from '../src/judge/report.ts';
 import { reportSchema } from '../src/judge/report-schema.ts';
+import { type Told, testJob, testSet } from '../src/query/test-processes.ts';
 import { verdict } from '../src/show/report-head.ts';
 import { reportJson } from '../src/show/report-json.ts';
 import {
@@ -20,6 +21,7 @@ import {
   sleep,
   span,
   training,
+  usage,
 } from './report/jobs.ts';
 import { count, level, series, table } from './report/statistics.ts';
 
@@ -190,7 +192,7 @@ test('memory near its limit by what Tacho itself took is no warning, and said', 
   assert.match(advice, /^Tacho needs up to 100 MiB in the job’s cgroup/);
 });
 
-test('kills for want of memory are critical', () => {
+test('kills because memory ran out are critical', () => {
   const killed = single({ more: { oom_kills: count(span(3600), 2) } });
   assert.equal(finding(killed, 'out-of-memory').text, 'Memory ran out: 2 processes killed on c1');
   assert.equal(finding(killed, 'out-of-memory').severity, 'critical');
@@ -198,6 +200,107 @@ test('kills for want of memory are critical', () => {
     finding(single({}, { state: 'out_of_memory', exit_code: 137 }), 'out-of-memory').evidence[0]?.from,
     'scheduler',
   );
+});
+
+/** A job without a cgroup of its own, on a node that counted kills at its second 50; the node swapped a GiB. */
+function onBusyNode(told: readonly Told[] | undefined, about: Parameters<typeof job>[1] = {}, kills = 1): Material {
+  const lived = span(100);
+  const counted = usage(100, 1, 1e6);
+  const facts = job(100, { scheduler: 'none', usage: counted, ...about });
+  const tables = [
+    table('vmstat', [
+      series(
+        lived,
+        {},
+        {
+          oom_kill: { ...count(lived, kills), max_time: START + 50e6 },
+          pswpin: count(lived, 2 ** 18),
+        },
+      ),
+    ]),
+    table('process', [
+      series(lived, { pid: '5', start: '0' }, { rss_bytes: level(lived, GIB), swap_bytes: level(lived, 0) }),
+    ]),
+  ];
+  const record = agent('c1', lived, { scope: { members: 'tree' } });
+  return material(
+    facts,
+    [node('c1', record, tables)],
+    told === undefined ? {} : { processes: testSet(told, [testJob({ start: START })]) },
+  );
+}
+
+test('kills and swapping of others on the node are not the job’s where its processes tell otherwise', () => {
+  const sleeps = { pid: 5, from: 0, to: 100, cpu: 1, exitcode: 0, exitsignal: 0, ended: 'exit' };
+  for (const told of [[sleeps], undefined]) {
+    const seen = onBusyNode(told);
+    assert.deepEqual(ids(seen), []);
+    const { oom_kills, oom_scope, oom_source } = report(seen).nodes[0]!;
+    assert.deepEqual([oom_kills, oom_scope, oom_source], [0, 'job', 'records']);
+    assert.equal(outcome(seen, 'swap')?.outcome, 'fine');
+  }
+  // of one that nobody waited for it is not known
+  const lost = { pid: 6, ppid: 5, from: 1, to: 50, source: 'start' };
+  const { severity, confidence } = finding(onBusyNode([sleeps, lost]), 'out-of-memory');
+  assert.deepEqual([severity, confidence], ['warning', 'medium']);
+  // nor of one process of several that were only sampled
+  const many = onBusyNode(undefined);
+  const { series: all } = many.nodes[0]!.tables.get('process')!;
+  all.push({ ...all[0]!, keys: { pid: '6', start: '0' }, columns: {} });
+  many.nodes[0]!.tables.get('process')!.series_total = 2;
+  assert.deepEqual(ids(many), ['out-of-memory', 'swap']);
+  all[1]!.columns.swap_bytes = level(span(100), 0, GIB);
+  const { text, confidence: sure, evidence } = finding(many, 'swap');
+  assert.deepEqual([text, sure], ['The job swapped on c1: memory was too small', 'high']);
+  assert.deepEqual([evidence[0]!.from, evidence[0]!.value], ['process.swap_bytes', GIB]);
+});
+
+test('a process that got signal 9 in the second of the node’s kill was killed for memory', () => {
+  const shell = { pid: 5, from: 0, to: 100, cpu: 1, exitcode: 137, exitsignal: 0, ended: 'exit' };
+  const child = (to: number) => ({ pid: 6, ppid: 5, from: 1, to, exitsignal: 9, ended: 'signal', source: 'parent' });
+  const died = onBusyNode([shell, child(49.4)], { state: 'failed', exit_code: 137 });
+  const { text, severity, confidence } = finding(died, 'out-of-memory');
+  assert.equal(text, 'Memory ran out: 1 process killed on c1');
+  assert.deepEqual([severity, confidence], ['critical', 'high']);
+  assert.equal(report(died).findings[0]!.id, 'out-of-memory');
+  // somebody’s kill -9 at another time is not the kernel’s
+  assert.deepEqual(ids(onBusyNode([shell, child(20)], { state: 'failed', exit_code: 137 })), ['job-failed']);
+  // of several kills the times are not all known
+  assert.equal(finding(onBusyNode([shell, child(20)], {}, 2), 'out-of-memory').confidence, 'medium');
+});
+
+test('a step that memory ended is the headline, and no zero is stated that nobody counted', () => {
+  const steps = [
+    { id: 'batch', state: 'failed', exit_code: 1 },
+    { id: '0', name: 'solve', state: 'out_of_memory', exit_code: 0, nodes: ['c1'] },
+  ];
+  const told = single({}, { state: 'failed', exit_code: 1, steps });
+  const { findings, nodes } = report(told);
+  assert.deepEqual(
+    findings.map(({ id, severity }) => [id, severity]),
+    [
+      ['out-of-memory', 'critical'],
+      ['job-failed', 'critical'],
+    ],
+  );
+  assert.match(verdict(report(told)), /^Memory ran out: step 0 \(solve\) was killed/);
+  assert.equal(findings[0]!.evidence.at(-1)!.text, 'step 0 (solve): state OUT_OF_MEMORY');
+  assert.deepEqual([nodes[0]!.oom_kills, nodes[0]!.oom_scope], [undefined, undefined]);
+  assert.equal(report(single({}, { state: 'failed', exit_code: 1 })).nodes[0]!.oom_kills, 0);
+});
+
+test('a kill that the cgroup did not live to count is told by the process that died and the node', () => {
+  const lived = span(100);
+  const tables = [
+    cgroup({ ...lived, end: START + 49e6 }, 1, GIB),
+    table('vmstat', [series(lived, {}, { oom_kill: { ...count(lived, 1), max_time: START + 50e6 } })]),
+  ];
+  const died = { pid: 5, from: 0, to: 49.5, exitsignal: 9, ended: 'signal', source: 'parent' };
+  const told = material(job(100), [node('c1', agent('c1', lived), tables)], {
+    processes: testSet([died], [testJob({ start: START })]),
+  });
+  const { oom_kills, oom_scope, oom_source } = report(told).nodes[0]!;
+  assert.deepEqual([oom_kills, oom_scope, oom_source], [1, 'job', 'records']);
 });
 
 test('memory that grows to the end is told, memory that is filled once is not', () => {

@@ -7,6 +7,7 @@ import type { GpuReport } from './gpus.ts';
 import { knownSince, lateSeconds } from './late-agent.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
 import { type MemorySource, memoryOf, ownMemory } from './memory-use.ts';
+import { type OomKills, oomKillsOf } from './oom-kills.ts';
 import { gpuMean } from './seen.ts';
 import { type CpuSource, cgroupOf, cpuOf } from './usage.ts';
 
@@ -51,11 +52,15 @@ export interface NodeReport {
   memory_own_bytes?: number;
   memory_limit_bytes?: number;
   memory_limit_source?: AllocationSource;
+  /** Memory of the job in swap, at most: all of it, or that of its largest process there. */
   swap_peak_bytes?: number;
+  swap_source?: 'cgroup' | 'process';
+  /** Read back from swap on the whole node. */
   swapped_in_bytes?: number;
-  /** Processes killed for want of memory: the job's, or anybody's on the node. */
+  /** Processes killed because memory ran out: the job's, or anybody's on the node, and who says so. */
   oom_kills?: number;
-  oom_scope?: 'job' | 'node';
+  oom_scope?: OomKills['scope'];
+  oom_source?: OomKills['source'];
   /** Share of the scheduling periods in which the job's CPU quota ran out. */
   cpu_throttled?: number;
   /** Share of the time in which some task waited for this; the job's own tasks, or any on the node. */
@@ -157,12 +162,15 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   const limit = memoryOn(material, node);
   set('memory_limit_bytes', limit?.value);
   set('memory_limit_source', limit?.source);
-  set('swap_peak_bytes', known(cgroupOf(node, 'swap_current_bytes')?.max));
+  const swap = swapOf(node);
+  set('swap_peak_bytes', swap?.bytes);
+  set('swap_source', swap?.source);
   const swapped = known(columnOf(node, 'vmstat', 'pswpin')?.increase);
   if (swapped !== undefined) set('swapped_in_bytes', swapped * PAGE);
-  const kills = known(cgroupOf(node, 'oom_kills')?.increase);
-  set('oom_kills', kills ?? known(columnOf(node, 'vmstat', 'oom_kill')?.increase));
-  if (found.oom_kills !== undefined) set('oom_scope', kills === undefined ? 'node' : 'job');
+  const killed = oomKillsOf(material, node);
+  set('oom_kills', killed?.kills);
+  set('oom_scope', killed?.scope);
+  set('oom_source', killed?.source);
   const periods = known(cgroupOf(node, 'periods')?.increase);
   const throttled = known(cgroupOf(node, 'throttled_periods')?.increase);
   if (periods !== undefined && periods > 0 && throttled !== undefined) set('cpu_throttled', throttled / periods);
@@ -178,6 +186,18 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   set('shared_with', node.agent?.shared_with);
   set('left_running', node.agent?.left_running);
   return found;
+}
+
+/** What the job had in swap; undefined where neither its cgroup nor all of its processes tell. */
+function swapOf(node: NodeMaterial): { bytes: number; source: 'cgroup' | 'process' } | undefined {
+  const counted = known(cgroupOf(node, 'swap_current_bytes')?.max);
+  if (counted !== undefined) return { bytes: counted, source: 'cgroup' };
+  const { series = [], series_total: total = 0 } = node.tables.get('process') ?? {};
+  const each = series.map(({ columns }) => known(columns.swap_bytes?.max));
+  const most = largest(each);
+  // where one of them is not known it may have been that one
+  if (most === undefined || (most === 0 && (series.length < total || each.includes(undefined)))) return undefined;
+  return { bytes: most, source: 'process' };
 }
 
 function setCpuShares(

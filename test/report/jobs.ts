@@ -151,7 +151,7 @@ export function sleep(): Material {
   );
 }
 
-function usage(wall: number, cpu: number, rss: number): NonNullable<Job['usage']> {
+export function usage(wall: number, cpu: number, rss: number): NonNullable<Job['usage']> {
   return {
     wall_seconds: wall,
     user_seconds: cpu,

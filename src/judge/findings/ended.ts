@@ -5,7 +5,7 @@ import type { Check, Finding } from './finding.ts';
 
 /** Signals that a job gets from outside more often than from its own fault. */
 const FROM_OUTSIDE: Record<string, string> = {
-  SIGKILL: 'killed from outside: by the kernel for want of memory, by the scheduler or by somebody',
+  SIGKILL: 'killed from outside: by the kernel because memory ran out, by the scheduler or by somebody',
   SIGTERM: 'asked to end, by the scheduler or by somebody',
   SIGINT: 'interrupted (Ctrl-C)',
 };
@@ -95,15 +95,15 @@ const STEP_WORDS: Record<string, string> = {
 export const stepFailed: Check = {
   id: 'step-failed',
   title: 'how the steps ended',
-  help: 'A step of the job (srun) failed, reached its limit or lost a node, whatever became of the job.',
+  help: 'A step of the job (srun) failed, reached its time limit or lost a node, whatever became of the job.',
   needs: 'the job’s steps, from the scheduler',
   kind: 'trouble',
   look({ job, confined }) {
     if (job.steps === undefined) return { skipped: 'the job has no steps, or nobody says how they ended' };
-    const failed = job.failed_steps ?? [];
+    // those that memory ended are told with that
+    const failed = (job.failed_steps ?? []).filter(({ state }) => state !== 'out_of_memory');
     const [one] = failed;
     if (one === undefined) return [];
-    const called = (step: FailedStep): string => `${step.id}${step.name === undefined ? '' : ` (${step.name})`}`;
     const ended = ({ state, exit_code }: FailedStep): string =>
       state === 'failed' && exit_code !== undefined ? `ended with exit code ${exit_code}` : STEP_WORDS[state]!;
     return [
@@ -126,10 +126,16 @@ export const stepFailed: Check = {
   },
 };
 
-/** The steps that went wrong. The batch script's own is the job. */
+const called = ({ id, name }: FailedStep): string => `${id}${name === undefined ? '' : ` (${name})`}`;
+
+/** "step 0 (solve)", "steps 0 (solve) and 2". */
+export const stepWords = (steps: readonly FailedStep[]): string =>
+  `${steps.length === 1 ? 'step' : 'steps'} ${listed(steps.map(called))}`;
+
+/** The steps that went wrong. The batch script's own is the job, whose state does not tell that memory ran out. */
 export function failedSteps(steps: readonly Step[]): FailedStep[] {
   return steps.flatMap(({ id, name, state, exit_code }) =>
-    id === 'batch' || state === undefined || !(state in STEP_WORDS)
+    (id === 'batch' && state !== 'out_of_memory') || state === undefined || !(state in STEP_WORDS)
       ? []
       : [{ id, ...(name === undefined ? {} : { name }), state, ...(exit_code === undefined ? {} : { exit_code }) }],
   );

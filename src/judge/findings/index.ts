@@ -19,9 +19,10 @@ import { timeLimit } from './time.ts';
 
 /** Everything that the judge looks for, in the order of the reference. A line here is all it takes to add one. */
 export const checks: readonly Check[] = [
+  // of findings that are equally grave the first is the headline: memory is the reason of a failure
+  outOfMemory,
   jobFailed,
   stepFailed,
-  outOfMemory,
   timeLimit,
   nodeLost,
   gpuLost,

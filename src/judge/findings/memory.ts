@@ -4,6 +4,7 @@ import { nodeList } from '../node-list.ts';
 import type { NodeReport } from '../nodes.ts';
 import type { Facts } from '../report.ts';
 import { count, listed, percent } from '../words.ts';
+import { stepWords } from './ended.ts';
 import { type Answer, type Check, type Finding, sampled } from './finding.ts';
 
 /** Less than this share of what was asked for leaves memory that others wait for. */
@@ -226,15 +227,22 @@ function perhapsFull(facts: Facts, full: readonly NodeReport[]): Finding {
   };
 }
 
+const KILLS_FROM = {
+  cgroup: 'cgroup.oom_kills',
+  records: 'process_end.exitsignal, vmstat.oom_kill',
+  vmstat: 'vmstat.oom_kill',
+};
+
 export const outOfMemory: Check = {
   id: 'out-of-memory',
-  title: 'processes killed for want of memory',
-  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so.',
-  needs: 'cgroup.oom_kills, vmstat.oom_kill or the job’s state',
+  title: 'processes killed because memory ran out',
+  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise.',
+  needs: 'cgroup.oom_kills, vmstat.oom_kill and how the processes ended, or the states of the job and its steps',
   kind: 'trouble',
   look(facts) {
     const killed = facts.nodes.filter((n) => (n.oom_kills ?? 0) > 0);
-    const told = facts.job.state === 'out_of_memory';
+    const steps = (facts.job.failed_steps ?? []).filter(({ state }) => state === 'out_of_memory');
+    const told = facts.job.state === 'out_of_memory' || steps.length > 0;
     if (killed.length === 0 && !told) {
       if (facts.nodes.some((n) => n.oom_kills !== undefined)) return [];
       return { unmeasurable: 'neither the job’s cgroup nor the node’s vmstat was recorded' };
@@ -249,15 +257,20 @@ export const outOfMemory: Check = {
         text:
           kills > 0
             ? `Memory ran out: ${count(kills, 'process', 'processes')} killed on ${listed(killed.map((n) => n.node))}`
-            : 'Memory ran out: the scheduler ended the job for it',
+            : steps.length === 0
+              ? 'Memory ran out: the scheduler ended the job for it'
+              : `Memory ran out: ${stepWords(steps)} ${steps.length === 1 ? 'was' : 'were'} killed`,
         evidence: [
           ...killed.slice(0, 8).map((n) => ({
             text: `${n.node}: ${count(n.oom_kills!, 'kill')}, peak ${n.memory_peak_bytes === undefined ? 'unknown' : formatBytes(n.memory_peak_bytes)}`,
-            from: n.oom_scope === 'job' ? 'cgroup.oom_kills' : 'vmstat.oom_kill',
+            from: KILLS_FROM[n.oom_source ?? 'vmstat'],
             node: n.node,
             value: n.oom_kills!,
           })),
-          ...(told ? [{ text: 'state OUT_OF_MEMORY', from: 'scheduler' }] : []),
+          ...(facts.job.state === 'out_of_memory' ? [{ text: 'state OUT_OF_MEMORY', from: 'scheduler' }] : []),
+          ...steps
+            .slice(0, 8)
+            .map((step) => ({ text: `${stepWords([step])}: state OUT_OF_MEMORY`, from: 'scheduler' })),
         ],
         advice:
           limit === undefined
@@ -267,7 +280,9 @@ export const outOfMemory: Check = {
         confidence_reason: told
           ? 'said by the scheduler'
           : own
-            ? 'counted by the kernel'
+            ? killed.every((n) => n.oom_source === 'records')
+              ? 'a process of the job got signal 9 when the kernel of the node counted a kill'
+              : 'counted by the kernel'
             : 'counted for the whole node: the process may be another’s',
       },
     ];
@@ -322,14 +337,16 @@ export const memoryGrowing: Check = {
 export const swap: Check = {
   id: 'swap',
   title: 'swapping',
-  help: 'More than 64 MiB of the job lay in swap, or more than that was read back from it on the node.',
-  needs: 'cgroup.swap_current_bytes or vmstat.pswpin',
+  help: 'More than 64 MiB of the job lay in swap. Where neither its cgroup nor its processes tell: more than that was read back from swap on the node.',
+  needs: 'cgroup.swap_current_bytes, process.swap_bytes or vmstat.pswpin',
   kind: 'trouble',
   look(facts) {
     const nodes = facts.nodes.filter((n) => n.swap_peak_bytes !== undefined || n.swapped_in_bytes !== undefined);
     if (nodes.length === 0) return { unmeasurable: 'swap use was not recorded' };
     const own = nodes.filter((n) => (n.swap_peak_bytes ?? 0) > SWAP_BYTES);
-    const swapping = own.length > 0 ? own : nodes.filter((n) => (n.swapped_in_bytes ?? 0) > SWAP_BYTES);
+    // where the job is known to have had nothing there, it was that of others
+    const perhaps = nodes.filter((n) => n.swap_peak_bytes === undefined && n.swapped_in_bytes! > SWAP_BYTES);
+    const swapping = own.length > 0 ? own : perhaps;
     if (swapping.length === 0) return [];
     return [
       {
@@ -341,8 +358,8 @@ export const swap: Check = {
             ? []
             : [
                 {
-                  text: `${n.node}: ${formatBytes(n.swap_peak_bytes)} in swap at most`,
-                  from: 'cgroup.swap_current_bytes',
+                  text: `${n.node}: ${formatBytes(n.swap_peak_bytes)} in swap at most${n.swap_source === 'process' ? ' (largest process)' : ''}`,
+                  from: n.swap_source === 'process' ? 'process.swap_bytes' : 'cgroup.swap_current_bytes',
                   node: n.node,
                   value: n.swap_peak_bytes,
                   threshold: SWAP_BYTES,
@@ -363,7 +380,11 @@ export const swap: Check = {
         advice: 'Ask for more memory, or run fewer processes on each node.',
         confidence: own.length > 0 ? 'high' : 'medium',
         confidence_reason:
-          own.length > 0 ? 'counted in the job’s own cgroup' : 'swapping is the whole node’s, also that of others',
+          own.length === 0
+            ? 'swapping is the whole node’s, also that of others'
+            : own.every((n) => n.swap_source === 'process')
+              ? 'read from the job’s own processes'
+              : 'counted in the job’s own cgroup',
       },
     ];
   },
