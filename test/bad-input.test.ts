@@ -89,6 +89,7 @@ const cases: Case[] = [
   { args: 'mark begin phase', code: 1, says: ['nothing is being recorded'] },
   { args: 'mark middle phase', code: 2, says: ['middle'] },
   { args: 'fom loss', code: 2, says: ['"loss" is not a figure of merit', 'name=number'] },
+  { args: 'fom loss=1e-400', code: 2, says: ['"loss=1e-400" is too close to zero to be kept'] },
   { args: 'fom loss=low', code: 2, says: ['"loss=low" is not a figure of merit'] },
   { args: 'report nowhere', code: 1, says: ['cannot open nowhere: no such file or folder'] },
   { args: 'report not-a-recording', code: 1, says: ['no recording in not-a-recording'] },

@@ -93,6 +93,7 @@ test('a command that prints Prometheus text, one that prints JSON, a module', as
     unit: 'count',
     kind: 'counter',
     help: 'calls.',
+    exact: true,
   });
   assert.deepEqual(notes, []);
 });

@@ -21,5 +21,9 @@ function figure(text: string): Mark {
   if (at < 1 || text.slice(at + 1).trim() === '' || !Number.isFinite(value)) {
     throw usage(`"${text}" is not a figure of merit`, 'it is name=number, e.g. loss=2.31');
   }
+  // what is closer to zero than any number of 64 bits would be kept as 0
+  if (value === 0 && /^[^e]*[1-9]/i.test(text.slice(at + 1))) {
+    throw usage(`"${text}" is too close to zero to be kept`, 'numbers go down to 5e-324');
+  }
   return { action: 'fom', name: text.slice(0, at), value };
 }

@@ -1,4 +1,8 @@
+import { putNumber } from '../base/number-text.ts';
 import type { Frame } from '../table/frame.ts';
+
+/** Numbers with at most so many decimals are written without making a string. */
+const EXPECTED_DECIMALS = 6;
 
 /** Digits straight into bytes: the agent writes thousands of numbers a second and must not make a string of each. */
 export class CsvText {
@@ -20,8 +24,11 @@ export class CsvText {
       for (let c = 0; c < columns.length; c++) {
         const at = place[c]!;
         this.bytes[this.length++] = 44;
-        if (at >= 0) this.number(numbers[r * numberWidth + at]!, columns[c]!.decimals ?? 3);
-        else {
+        if (at >= 0) {
+          const { exact, decimals = 3 } = columns[c]!;
+          if (exact === true) this.exactNumber(numbers[r * numberWidth + at]!);
+          else this.number(numbers[r * numberWidth + at]!, decimals);
+        } else {
           this.text(texts[r * textWidth - 1 - at]!);
           this.room((columns.length - c) * 26);
         }
@@ -45,6 +52,11 @@ export class CsvText {
     const grown = Buffer.allocUnsafeSlow(Math.max(this.bytes.length * 2, this.length + bytes));
     this.bytes.copy(grown, 0, 0, this.length);
     this.bytes = grown;
+  }
+
+  /** The shortest text that reads back as the same number. */
+  private exactNumber(value: number): void {
+    if (Number.isFinite(value)) this.length = putNumber(this.bytes, this.length, value, EXPECTED_DECIMALS);
   }
 
   /** What is not a finite number is missing: nothing is written. */

@@ -4,6 +4,7 @@ import { formatBytes } from '../base/size.ts';
 import type { Comparison, PartRow } from '../judge/compare.ts';
 import type { MetricKind } from '../judge/compare-metrics.ts';
 import { count, energy, figure, percent } from '../judge/words.ts';
+import { exactJson } from './exact-json.ts';
 import { type Paint, paint } from './paint.ts';
 import { listCsv } from './process-rows.ts';
 import { type ProcessTextOptions, withTail } from './process-table.ts';
@@ -206,12 +207,7 @@ function table(
 
 /** The whole comparison; what was not measured is left out. */
 export function compareJson(comparison: Comparison): string {
-  const tidy = (_: string, value: unknown): unknown => {
-    if (typeof value !== 'number') return value;
-    if (!Number.isFinite(value)) return undefined;
-    return Number.isInteger(value) ? value : Number(value.toPrecision(9));
-  };
-  return `${JSON.stringify(comparison, tidy, 2)}\n`;
+  return exactJson(comparison);
 }
 
 /** One table: the parts, or the figures where there are none. */

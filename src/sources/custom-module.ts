@@ -101,7 +101,11 @@ function put(frame: Frame, row: Row): void {
 
 function numberFrom(column: string, value: unknown): number {
   if (value === undefined || value === null) return Number.NaN;
-  if (typeof value === 'bigint' || typeof value === 'boolean') return Number(value);
+  if (typeof value === 'boolean') return Number(value);
+  if (typeof value === 'bigint') {
+    if (BigInt(Number(value)) === value) return Number(value);
+    throw new CustomFailure(`read gave ${value} for ${column}, which has more digits than a number of 64 bits keeps`);
+  }
   if (typeof value === 'number') return Number.isFinite(value) ? value : Number.NaN;
   throw new CustomFailure(`read gave ${JSON.stringify(value)} for ${column}, which is a number`);
 }
@@ -135,14 +139,7 @@ function tableFrom(name: string, given: unknown): Table {
     if (!TYPES.includes(type))
       throw new CustomFailure(`its column ${called} has the type ${type}; there are ${TYPES.join(', ')}`);
     const help = String(column.help ?? `${called}.`);
-    return {
-      name: called,
-      type,
-      unit,
-      kind,
-      help,
-      ...(column.decimals !== undefined && { decimals: column.decimals }),
-    };
+    return { name: called, type, unit, kind, help, ...(type === 'text' ? {} : { exact: true as const }) };
   });
   return { name, help: String(table.help ?? `The source ${name}.`), scope: 'node', keys, columns };
 }

@@ -40,7 +40,7 @@ export function tableOf(name: string, help: string, samples: readonly LooseSampl
       unit: unitOf(metric),
       kind,
       help: said || `${metric}.`,
-      decimals: 6,
+      exact: true,
     });
   }
   if (columns.size === 0) throw new CustomFailure('printed no metric');

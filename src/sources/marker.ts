@@ -15,7 +15,7 @@ const table: Table = {
       type: 'float',
       unit: 'count',
       kind: 'gauge',
-      decimals: 9,
+      exact: true,
       help: 'The value of a figure of merit, in its own unit.',
     },
   ],

@@ -15,6 +15,8 @@ export interface Column {
   readonly help: string;
   /** float only: digits after the point that are kept (default 3). */
   readonly decimals?: number;
+  /** Somebody else's number (a figure of merit, a custom source): it is kept with all of its digits. */
+  readonly exact?: true;
 }
 
 export interface Key {

@@ -117,6 +117,6 @@ function guess(name: string, metric: string, whole: boolean): Column {
     unit,
     kind: COUNTS.test(metric) ? 'counter' : 'gauge',
     help: `${metric}, as it was stored.`,
-    ...(whole ? {} : { decimals: 9 }),
+    ...(whole ? {} : { exact: true as const }),
   };
 }

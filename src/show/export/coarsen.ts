@@ -32,9 +32,7 @@ export function coarsen(batch: Batch, interval: number, sampled: number): Batch 
     columns.flatMap((column): [string, Float64Array][] => {
       const values = batch.numbers.get(column.name);
       if (values === undefined) return [];
-      return [
-        [column.name, column.kind === 'gauge' ? means(values, starts, column.decimals ?? 3) : lasts(values, starts)],
-      ];
+      return [[column.name, column.kind === 'gauge' ? means(values, starts, column) : lasts(values, starts)]];
     }),
   );
   const texts = new Map(
@@ -55,7 +53,7 @@ function finer(column: Column): Column {
   return column.type === 'text' ? column : { ...column, type: 'float', decimals: Math.min(9, digits + MORE_DIGITS) };
 }
 
-function means(values: Float64Array, starts: readonly number[], decimals: number): Float64Array {
+function means(values: Float64Array, starts: readonly number[], { decimals = 3, exact }: Column): Float64Array {
   const power = 10 ** decimals;
   return Float64Array.from({ length: starts.length - 1 }, (_, i) => {
     let sum = 0;
@@ -66,7 +64,8 @@ function means(values: Float64Array, starts: readonly number[], decimals: number
       sum += value;
       count++;
     }
-    return count === 0 ? Number.NaN : Math.round((sum / count) * power) / power;
+    if (count === 0) return Number.NaN;
+    return exact === true ? sum / count : Math.round((sum / count) * power) / power;
   });
 }
 

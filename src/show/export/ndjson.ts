@@ -1,6 +1,6 @@
+import { putIso, putNumber, putWhole, WIDEST } from '../../base/number-text.ts';
 import { isNumber } from '../../recording/batch.ts';
 import type { Table } from '../../table/table.ts';
-import { putIso, putNumber, putWhole, WIDEST } from './digits.ts';
 import type { LongForm } from './long.ts';
 import type { Output } from './output.ts';
 import { keysOf, type Piece } from './piece.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { putFloat, putIso, putNumber, putPadded, putTime, WIDEST } from './digits.ts';
+import { putFloat, putIso, putNumber, putPadded, putTime, WIDEST } from './number-text.ts';
 
 const bytes = Buffer.alloc(64);
 const number = (value: number, decimals = 3): string =>
