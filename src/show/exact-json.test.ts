@@ -9,7 +9,7 @@ test('microseconds, bytes and given values keep every digit; noise of arithmetic
     bytes: 4_503_599_627_370_497,
     noise: 0.1 + 0.2,
     missing: Number.NaN,
-    figures: [{ name: 'residual', value: 4.7123456789012345e-12 }],
+    figures: [{ name: 'residual', value: Math.PI * 1e-12 }],
   };
   assert.deepEqual(JSON.parse(exactJson(given)), {
     seconds: 1327.237492,
