@@ -320,6 +320,137 @@ test('swap, quota, crowding and waiting for files', () => {
   assert.equal(waits.confidence, 'high');
 });
 
+/** Threads of processes without a cgroup of their own that ran and waited for so many CPUs, on a node of 16 for an hour. */
+function waiting(
+  facts: { ran: number; waited: number; node: number; allowed?: string; cpus?: number; threads?: number; io?: number },
+  more: Parameters<typeof cgroup>[3] = {},
+): Material {
+  const lived = span(3600);
+  const { ran, waited, node: busy, allowed = '0-15', cpus = 4, io = 1e4 } = facts;
+  const tables = [
+    table('cpu', [
+      series(
+        lived,
+        { cpu: 'all' },
+        {
+          busy_ms: count(lived, busy * 16 * 3600e3),
+          idle_ms: count(lived, (1 - busy) * 16 * 3600e3),
+          iowait_ms: count(lived, 0),
+        },
+      ),
+    ]),
+    table('pressure', [
+      series(lived, { resource: 'cpu' }, { some_total_us: count(lived, 3500e6) }),
+      series(lived, { resource: 'io' }, { some_total_us: count(lived, 1800e6) }),
+    ]),
+    table('cgroup', [series(lived, { cgroup: '.' }, more)]),
+    table('process', [
+      series(
+        lived,
+        { pid: '5', start: String(START / 1000) },
+        {
+          user_ms: count(lived, ran * 3600e3),
+          system_ms: count(lived, 0),
+          wait_ms: count(lived, waited * 3600e3),
+          read_chars: count(lived, io),
+          written_chars: count(lived, 0),
+          major_faults: count(lived, 0),
+          threads: level(lived, facts.threads ?? 1),
+        },
+        { name: 'solve', allowed_cpus: allowed },
+      ),
+    ]),
+  ];
+  const record = agent('c1', lived, { scope: { members: 'tree', cgroup: '/user', cgroup_shared: true } });
+  record.facts.cpus = 16;
+  return material(job(3600, { asked: { nodes: 1, cpus } }), [node('c1', record, tables)]);
+}
+
+test('CPUs that others used are not called idle', () => {
+  const starved = waiting({ ran: 0.24, waited: 3.76, node: 1 });
+  assert.deepEqual(ids(starved), ['cpu-starved']);
+  const { text, evidence, advice, confidence } = finding(starved, 'cpu-starved');
+  assert.equal(text, 'The job waited for CPUs on c1: others used them; it had 0.24 of 4');
+  assert.deepEqual(
+    evidence.map((e) => e.text),
+    [
+      'c1: threads ran for 14 min 24 s and waited for a CPU for 3 h 46 min',
+      'c1: 100 % of its CPUs busy, 15.8 of 16 with others’ work',
+    ],
+  );
+  assert.equal(confidence, 'high');
+  assert.match(advice, /^Asking for fewer CPUs would not help/);
+  assert.match(outcome(starved, 'cpu-underused')?.why ?? '', /not idle: it waited for them/);
+  // the node had free ones: who used the job’s is not known
+  assert.equal(finding(waiting({ ran: 0.24, waited: 3.76, node: 0.4 }), 'cpu-starved').confidence, 'medium');
+  // a job that sleeps on a full node had nothing to wait for
+  assert.deepEqual(ids(waiting({ ran: 0.24, waited: 0.01, node: 1 })), ['cpu-underused']);
+  // it wanted less than it has all the same
+  const both = waiting({ ran: 0.5, waited: 1, node: 1 });
+  assert.deepEqual(ids(both), ['cpu-starved', 'cpu-underused']);
+  assert.match(finding(both, 'cpu-underused').advice, /^Ask for 2 CPUs/);
+});
+
+test('where nobody knows whether a job waited on a full node, little is sure', () => {
+  const told = waiting({ ran: 0.24, waited: 0, node: 1 });
+  delete told.nodes[0]!.tables.get('process')!.series[0]!.columns.wait_ms;
+  const { confidence, confidence_reason } = finding(told, 'cpu-underused');
+  assert.equal(confidence, 'low');
+  assert.match(confidence_reason, /^others kept all CPUs of the node busy/);
+  assert.equal(outcome(told, 'cpu-starved')?.outcome, 'unmeasurable');
+});
+
+test('threads that are bound to one CPU are no serial program', () => {
+  const bound = waiting({ ran: 0.99, waited: 0.99, node: 0.1, allowed: '3', cpus: 2 });
+  assert.deepEqual(ids(bound), ['cpu-binding']);
+  const { text, evidence } = finding(bound, 'cpu-binding');
+  assert.equal(text, 'The job’s threads are bound to 1 of its 2 CPUs');
+  assert.equal(evidence[0]!.text, 'c1: its processes may run on 1 CPU and wanted 1.98');
+  assert.deepEqual(ids(waiting({ ran: 0.99, waited: 0.01, node: 0.1, allowed: '3', cpus: 2 })), ['cpu-serial']);
+  // ranks on a CPU each are bound to as many as there are ranks
+  const ranks = waiting({ ran: 0.7, waited: 0.7, node: 1, allowed: '0', cpus: 2 });
+  const { series: all } = ranks.nodes[0]!.tables.get('process')!;
+  all.push({ ...all[0]!, keys: { pid: '6', start: all[0]!.keys.start! }, texts: { allowed_cpus: '1' } });
+  assert.deepEqual(ids(ranks), ['cpu-starved']);
+});
+
+test('a serial program that has threads is told that they run one at a time', () => {
+  const locked = finding(waiting({ ran: 1, waited: 0, node: 0.1, threads: 4 }), 'cpu-serial');
+  assert.match(locked.advice, /see why its 4 threads run one at a time/);
+});
+
+test('one CPU is underused, too, and so are two of which one is not enough', () => {
+  const one = finding(waiting({ ran: 0.2, waited: 0, node: 0.1, cpus: 1 }), 'cpu-underused');
+  assert.equal(one.text, '0.2 of 1 CPU was busy on average (20 %)');
+  assert.equal(one.severity, 'advice');
+  assert.match(one.advice, /^The program waited for something else than a CPU/);
+  assert.deepEqual(ids(waiting({ ran: 0.7, waited: 0, node: 0.1, cpus: 1 })), []);
+  const two = finding(waiting({ ran: 1.08, waited: 0, node: 0.1, cpus: 2 }), 'cpu-underused');
+  assert.equal(two.text, '1.08 of 2 CPUs were busy on average (54 %)');
+  assert.match(two.advice, /^Fewer than 2 would not do: at times it used more than 1\./);
+});
+
+test('a quota of the unit or container around the job holds it up', () => {
+  const hour = span(3600);
+  const quota = { periods: count(hour, 36_000), throttled_periods: count(hour, 9000), cpu_limit: level(hour, 0.4) };
+  const held = waiting({ ran: 0.4, waited: 1.6, node: 0.1, cpus: 2 }, quota);
+  assert.deepEqual(ids(held), ['cpu-throttled']);
+  assert.equal(report(held).nodes[0]!.cpu_throttled, 0.25);
+  // somebody else’s work in it does not
+  assert.deepEqual(ids(waiting({ ran: 1.9, waited: 0, node: 0.1, cpus: 2 }, quota)), []);
+  const own = { ...held, job: { ...held.job, asked: {} } };
+  const { cpus, cpus_source } = report(own).nodes[0]!;
+  assert.deepEqual([cpus, cpus_source], [0.4, 'limit']);
+});
+
+test('a node that waits for files and crowds its CPUs is not the job’s doing where its processes did neither', () => {
+  const sleeps = waiting({ ran: 2.8, waited: 0, node: 1 });
+  assert.match(outcome(sleeps, 'io-wait')?.why ?? '', /own processes did next to no I\/O/);
+  assert.deepEqual(ids(waiting({ ran: 2.8, waited: 0, node: 0.5, io: 1e9 })), ['io-wait']);
+  assert.deepEqual(ids(waiting({ ran: 3.9, waited: 0.1, node: 1 })), []);
+  assert.deepEqual(ids(waiting({ ran: 3.9, waited: 8, node: 1 })), ['cpu-oversubscribed']);
+});
+
 test('GPUs: unused, hardly used, starved, hot', () => {
   const busy = { busy: 90 };
   const unused = finding(single({ gpus: [busy, busy, { busy: 0 }, busy] }), 'gpu-unused');

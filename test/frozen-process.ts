@@ -22,6 +22,7 @@ export interface FrozenProcess {
   io?: [number, number, number, number];
   ioOfOthers?: [number, number, number, number];
   environment?: Record<string, string>;
+  allowedCpus?: string;
 }
 
 /** The files of /proc that such a process has. */
@@ -45,7 +46,7 @@ export function processFiles(p: FrozenProcess): Record<string, string> {
       '1 2 3 0 0 0 0 4096 81920 0 0 0 17 5 0 0 0 0 0 1 2 3 4 5 6 7 0\n',
     [`${folder}/status`]:
       `Name:\t${name}\nUmask:\t0022\nState:\t${state} (sleeping)\nPid:\t${pid}\nPPid:\t${parent}\nUid:\t${uid}\t${uid}\t${uid}\t${uid}\n` +
-      `${memory}Threads:\t${threads}\nvoluntary_ctxt_switches:\t21\nnonvoluntary_ctxt_switches:\t4\n`,
+      `${memory}Threads:\t${threads}\nCpus_allowed:\tf\nCpus_allowed_list:\t${p.allowedCpus ?? '0-3'}\nvoluntary_ctxt_switches:\t21\nnonvoluntary_ctxt_switches:\t4\n`,
     [`${folder}/schedstat`]: `${schedule.join(' ')}\n`,
     [`${folder}/io`]: ioText(whole),
     [`${folder}/task/${pid}/io`]: ioText(io),

@@ -1,6 +1,6 @@
 import type { Material, NodeMaterial } from './material.ts';
 import { sum } from './material.ts';
-import { cgroupOf } from './usage.ts';
+import { cgroupAround, cgroupOf } from './usage.ts';
 
 /**
  * What the job had: its CPUs, memory and GPUs on each node. Utilisation is relative to this, not to the node.
@@ -29,7 +29,7 @@ export function cpusOn(material: Material, node: NodeMaterial): Share | undefine
   const facts = node.agent?.facts;
   const told = job.per_node?.[node.node]?.cpus ?? (job.nodes.length === 1 ? job.asked.cpus : undefined);
   if (told !== undefined) return { value: told, source: 'asked' };
-  const quota = cgroupOf(node, 'cpu_limit')?.max;
+  const quota = cgroupAround(node, 'cpu_limit')?.max;
   const allowed = Math.min(facts?.allowed_cpus ?? Number.POSITIVE_INFINITY, quota ?? Number.POSITIVE_INFINITY);
   if (facts !== undefined && allowed < facts.cpus) return { value: allowed, source: 'limit' };
   const shared = even(job.asked.cpus, job.nodes.length);

@@ -8,8 +8,9 @@ import { knownSince, lateSeconds } from './late-agent.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
 import { type MemorySource, memoryOf, ownMemory } from './memory-use.ts';
 import { type OomKills, oomKillsOf } from './oom-kills.ts';
+import { allowedCpusOf, processWorkOf } from './process-work.ts';
 import { gpuMean } from './seen.ts';
-import { type CpuSource, cgroupOf, cpuOf } from './usage.ts';
+import { type CpuSource, cgroupAround, cgroupOf, cpuOf } from './usage.ts';
 
 /** silent: nothing comes from it while the job runs; whether it still records is not known. */
 export type NodeStatus = 'recorded' | 'recording' | 'silent' | 'stopped early' | 'never recorded';
@@ -38,10 +39,17 @@ export interface NodeReport {
   /** Of the job's CPUs, in that time. */
   cpu_utilization?: number;
   cpu_utilization_max?: number;
+  /** Time in which its threads were ready to run and had no CPU, all of them added up. */
+  cpu_wait_seconds?: number;
+  /** CPUs that those of its processes may run on that do the work, where these are fewer than it has. */
+  allowed_cpus?: number;
   /** Of all CPUs of the node, everybody's work. */
   node_cpu_utilization?: number;
   /** Time that the node's CPUs stood idle while something waited for a disk. */
   iowait?: number;
+  /** What its own processes read and wrote, files, pipes and sockets, and their page faults that waited for a disk. */
+  io_bytes?: number;
+  major_faults?: number;
   /** CPUs of the whole node. */
   node_cpus?: number;
   load_mean?: number;
@@ -61,7 +69,7 @@ export interface NodeReport {
   oom_kills?: number;
   oom_scope?: OomKills['scope'];
   oom_source?: OomKills['source'];
-  /** Share of the scheduling periods in which the job's CPU quota ran out. */
+  /** Share of the scheduling periods in which the CPU quota of the cgroup that the job runs in ran out. */
   cpu_throttled?: number;
   /** Share of the time in which some task waited for this; the job's own tasks, or any on the node. */
   pressure_scope?: 'job' | 'node';
@@ -149,6 +157,12 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
     const most = largest([cpu.rate_max && cpu.rate_max / cpus.value, found.cpu_utilization]);
     if (cpu.rate_max !== undefined) set('cpu_utilization_max', most);
   }
+  const work = processWorkOf(material, node);
+  set('cpu_wait_seconds', work.waited);
+  set('io_bytes', work.io_bytes);
+  set('major_faults', work.major_faults);
+  const allowed = allowedCpusOf(material, node);
+  if (cpus !== undefined && allowed! < cpus.value) set('allowed_cpus', allowed);
   set('node_cpus', node.agent?.facts.cpus);
   setCpuShares(node, set);
   setPressure(node, seconds, set);
@@ -171,8 +185,8 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   set('oom_kills', killed?.kills);
   set('oom_scope', killed?.scope);
   set('oom_source', killed?.source);
-  const periods = known(cgroupOf(node, 'periods')?.increase);
-  const throttled = known(cgroupOf(node, 'throttled_periods')?.increase);
+  const periods = known(cgroupAround(node, 'periods')?.increase);
+  const throttled = known(cgroupAround(node, 'throttled_periods')?.increase);
   if (periods !== undefined && periods > 0 && throttled !== undefined) set('cpu_throttled', throttled / periods);
 
   const own = gpus.filter((g) => g.node === node.node && g.own !== false);

@@ -282,7 +282,7 @@ const isOnce = ({ job }: Material, { agent }: NodeMaterial, { texts, start, end 
   isSeenOnce(texts.state, start, end, agent?.interval_seconds ?? job.interval_seconds);
 
 /** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
-function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: SeriesStatistics): boolean {
+export function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: SeriesStatistics): boolean {
   const start = Number(keys.start) * 1000;
   if (range?.from !== undefined) return !(start > range.from - KERNEL_CLOCK);
   return isOlder(start, recordingBegan(agent, job));

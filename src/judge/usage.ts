@@ -38,6 +38,11 @@ export function cgroupOf(node: NodeMaterial, column: string): Statistics | undef
   return columnOf(node, 'cgroup', column, { cgroup: '.' });
 }
 
+/** A column of the cgroup that the job runs in, its own or not: its limits hold for the job. */
+export function cgroupAround(node: NodeMaterial, column: string): Statistics | undefined {
+  return columnOf(node, 'cgroup', column, { cgroup: '.' });
+}
+
 /** The job's CPU time on one node, from the best source there is. */
 export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefined {
   const found: CpuUse[] = [];

@@ -58,6 +58,10 @@ export const processTable: Table = {
     counter('involuntary_switches', 'count', 'Times the main thread lost the CPU to others; read as rss_anon_bytes.'),
     counter('wait_ms', 'milliseconds', 'Time the main thread was ready to run but had no CPU.'),
     gauge('cpu', 'count', 'The CPU that the main thread ran on last.'),
+    text(
+      'allowed_cpus',
+      'CPUs that the main thread may run on, as a list (`0-3,8`); read as rss_anon_bytes, said as the command.',
+    ),
   ],
 };
 

@@ -83,8 +83,20 @@ test('every column of a process', (t) => {
       involuntary_switches: 4,
       wait_ms: 1500,
       cpu: 5,
+      allowed_cpus: '0-3',
     },
   ]);
+});
+
+test('the CPUs that a process may run on are said when they are new, and with its command', (t) => {
+  const m = machine(t, [WORK]);
+  assert.equal(m.at(0)[0]!.allowed_cpus, '0-3');
+  m.put({ ...WORK, user: 260, schedule: [2_900_000_000, 1_500_999_999, 41] });
+  assert.equal('allowed_cpus' in m.at(1)[0]!, false);
+  m.put({ ...WORK, user: 270, allowedCpus: '2', schedule: [3_000_000_000, 1_500_999_999, 42] });
+  m.at(2);
+  m.put({ ...WORK, user: 280, allowedCpus: '2', schedule: [3_100_000_000, 1_500_999_999, 43] });
+  assert.equal(m.at(13)[0]!.allowed_cpus, '2');
 });
 
 test('a row only when something changed, and one a minute', (t) => {

@@ -41,6 +41,10 @@ interface Watched {
   /** The command that the last row with one had; undefined: it had no row yet. */
   commandSaid: string | undefined;
   user: string;
+  /** CPUs that it may run on, and what the last row with them said. */
+  allowed: string;
+  allowedHash: number;
+  allowedSaid: string;
   state: number;
   /** Of the main thread, from schedstat: while they stand still it did not run. 0 slices: the kernel does not count. */
   ranNanoseconds: number;
@@ -85,6 +89,9 @@ export const process: SourceKind = {
         command: '',
         commandSaid: undefined,
         user: '',
+        allowed: '',
+        allowedHash: 0,
+        allowedSaid: '',
         state: 0,
         ranNanoseconds: 0,
         slices: 0,
@@ -235,9 +242,18 @@ export const process: SourceKind = {
           const value = number(bytes, from + field.word.length, stop);
           if (field.place === at.UID) setUser(w, value);
           else set(w, field.place, value * field.factor);
-        }
+        } else if (spells(bytes, from, ALLOWED)) setAllowed(w, from + ALLOWED.length, stop);
         from = stop + 1;
       }
+    }
+
+    function setAllowed(w: Watched, from: number, stop: number): void {
+      const { bytes } = host;
+      const hash = hashOf(bytes, from, stop);
+      if (hash === w.allowedHash) return;
+      w.allowedHash = hash;
+      w.allowed = bytes.toString('latin1', from, stop).trim();
+      changed = true;
     }
 
     function setUser(w: Watched, uid: number): void {
@@ -249,8 +265,7 @@ export const process: SourceKind = {
     /** True when it has turned out to be Tacho's own. */
     function lookAtName(w: Watched, anyway: boolean): boolean {
       const { bytes } = host;
-      let hash = 0;
-      for (let i = stat.nameFrom; i < stat.nameEnd; i++) hash = (hash * 31 + bytes[i]!) | 0;
+      const hash = hashOf(bytes, stat.nameFrom, stat.nameEnd);
       if (hash === w.nameHash && !anyway) return false;
       const name = printable(bytes.toString('utf8', stat.nameFrom, stat.nameEnd));
       const command = scope.redact ? '' : readCommand(host, w.pid) || w.command;
@@ -285,6 +300,7 @@ export const process: SourceKind = {
       if (full) frame.texts[t + 3] = w.command;
       frame.texts[t + 4] = w.user;
       frame.texts[t + 5] = LETTERS[w.state]!;
+      if (full || w.allowed !== w.allowedSaid) frame.texts[t + 6] = w.allowedSaid = w.allowed;
     }
 
     return {
@@ -329,6 +345,15 @@ const MEMORY = [at.ANON, at.FILE, at.SHMEM, at.SWAP];
 /** X, the state of a process that has gone. */
 const GONE_STATE = 88;
 const LETTERS = Array.from({ length: 256 }, (_, c) => String.fromCharCode(c));
+
+const ALLOWED = Buffer.from('Cpus_allowed_list:');
+
+/** Tells whether a text has changed, without making one. */
+function hashOf(bytes: Buffer, from: number, end: number): number {
+  let hash = 0;
+  for (let i = from; i < end; i++) hash = (hash * 31 + bytes[i]!) | 0;
+  return hash;
+}
 
 const STATUS_FIELDS = (
   [

@@ -1,7 +1,18 @@
 import type { NodeReport } from '../nodes.ts';
+import type { ProcessReport } from '../processes.ts';
 import type { Facts } from '../report.ts';
 import { seenSeconds, UNLIKE_TIMES, weightedMean } from '../seen.ts';
 import { count, cpusFigure, figure, listed, percent } from '../words.ts';
+import {
+  FULL,
+  hasWaited,
+  isMaybeStarved,
+  MAYBE_STARVED,
+  PRESSURE_CPU,
+  THROTTLED,
+  waitedShare,
+  wantedCpus,
+} from './cpu-waits.ts';
 import { type Answer, type Check, type Confidence, type Evidence, sampled } from './finding.ts';
 
 /** Below this share of the allocation most of the CPUs stood idle. */
@@ -14,17 +25,8 @@ export const VERY_LOW_UTILIZATION = 0.25;
 export const SERIAL_FROM = 0.85;
 export const SERIAL_TO = 1.05;
 
-/** Nearly all CPUs busy: only then can there be too many threads. */
-export const FULL = 0.9;
-
-/** Some task waited for a CPU in this share of the time. */
-export const PRESSURE_CPU = 0.25;
-
 /** So many runnable threads for each CPU of the node. */
 export const LOAD_PER_CPU = 1.5;
-
-/** The quota of the cgroup ran out in more than this share of the periods. */
-export const THROTTLED = 0.05;
 
 /** A node below this did nothing for the job. */
 export const NODE_IDLE = 0.01;
@@ -44,15 +46,19 @@ function allocation(facts: Facts): Answer | undefined {
   return undefined;
 }
 
+/** With what they waited for, its threads wanted less than so many CPUs: two threads that share one want two. */
+const SERIAL_WANTED = 1.5;
+
 function isSerial(facts: Facts): boolean {
-  const { cpus_busy, cpus } = facts.summary;
-  return facts.summary.nodes === 1 && cpus! >= 2 && cpus_busy! >= SERIAL_FROM && cpus_busy! <= SERIAL_TO;
+  const { cpus_busy, cpus, nodes } = facts.summary;
+  if (nodes !== 1 || cpus! < 2 || (wantedCpus(facts) ?? 1) >= SERIAL_WANTED) return false;
+  return cpus_busy! >= SERIAL_FROM && cpus_busy! <= SERIAL_TO;
 }
 
 export const cpuUnderused: Check = {
   id: 'cpu-underused',
   title: 'CPUs that were asked for and not used',
-  help: 'The job kept less than 65 % of its CPUs busy. Jobs with GPUs are told only below 25 %, and only as information.',
+  help: 'The job kept less than 65 % of its CPUs busy, one CPU included. What its threads wanted and did not get counts as used: then it waited for CPUs, which is said apart. Jobs with GPUs are told only below 25 %, and only as information.',
   needs: 'the job’s CPU time (wait4, cgroup or process) and the CPUs it was given',
   kind: 'waste',
   look(facts) {
@@ -60,34 +66,42 @@ export const cpuUnderused: Check = {
     if (missing !== undefined) return missing;
     const { cpu_utilization: used, cpus_busy: busy, cpus_measured: measured } = facts.summary;
     if (isSerial(facts)) return { skipped: 'the job is serial, which is said apart' };
-    if (used! >= (gpuJob(facts) ? VERY_LOW_UTILIZATION : LOW_UTILIZATION)) return [];
+    const least = gpuJob(facts) ? VERY_LOW_UTILIZATION : LOW_UTILIZATION;
+    if (used! >= least) return [];
     // what was not measured may have been busy: nothing is said of it
     const unseen = facts.nodes.filter((n) => n.cpu_utilization === undefined).map((n) => n.node);
     const cpus = unseen.length === 0 ? facts.summary.cpus! : measured!;
-    const wanted = Math.max(1, Math.ceil(busy! * 1.1));
-    if (wanted >= cpus) return [];
+    const needed = wantedCpus(facts) ?? busy!;
+    if (needed >= least * cpus || (needed === busy && facts.nodes.some(hasWaited)))
+      return { skipped: 'the job’s CPUs were not idle: it waited for them, which is said apart' };
+    const wanted = Math.max(1, Math.ceil(needed * 1.1));
     const part = unseen.length === 0 ? '' : ' that were measured';
     const each = unseen.length > 0 ? ' for these nodes' : facts.summary.nodes > 1 ? ' in all' : '';
     const option = slurm(facts) && facts.summary.nodes === 1 ? ` (#SBATCH --cpus-per-task=${wanted} for one task)` : '';
     return [
       {
         id: 'cpu-underused',
-        severity: gpuJob(facts) ? 'info' : used! < VERY_LOW_UTILIZATION ? 'warning' : 'advice',
-        text: `${cpusFigure(busy!)} of ${figure(cpus)} CPUs${part} were busy on average (${percent(used)})`,
+        // nobody can ask for less than one CPU
+        severity: gpuJob(facts) ? 'info' : used! < VERY_LOW_UTILIZATION && cpus > 1 ? 'warning' : 'advice',
+        text: `${cpusFigure(busy!)} of ${count(cpus, 'CPU')}${part} ${cpus === 1 ? 'was' : 'were'} busy on average (${percent(used)})`,
         evidence: [
           {
             text: `CPU utilisation ${percent(used)} of the ${part === '' ? 'allocation' : `CPUs${part}`}`,
             from: cpuFrom(facts),
             value: used!,
-            threshold: LOW_UTILIZATION,
+            threshold: least,
           },
           idleHours(facts, cpus),
           ...(part === '' ? [] : [{ text: `not measured: ${listed(unseen)}`, from: cpuFrom(facts) }]),
         ],
         advice: gpuJob(facts)
-          ? `The GPUs may need them for short bursts; if not, ${wanted} CPUs${each} would do.`
-          : `Ask for ${count(wanted, 'CPU')}${each}${option}, or use them: more threads or ranks, and check that they are not all bound to the same CPUs.`,
-        ...exactly(facts),
+          ? `The GPUs may need them for short bursts${wanted < cpus ? `; if not, ${count(wanted, 'CPU')}${each} would do` : ''}.`
+          : wanted < cpus
+            ? `Ask for ${count(wanted, 'CPU')}${each}${option}, or use them: more threads or ranks, and check that they are not all bound to the same CPUs.`
+            : cpus <= 1
+              ? 'The program waited for something else than a CPU: files, the network, another program or a fixed time. Look at what that is; if it has to be so, run several of them in one job, or where jobs share CPUs.'
+              : `Fewer than ${figure(cpus)} would not do: at times it used more than ${figure(wanted - 1)}. Divide the work more evenly, or see what its threads wait for: locks, each other, files.`,
+        ...(isMaybeStarved(facts) ? MAYBE_STARVED : exactly(facts)),
       },
     ];
   },
@@ -117,6 +131,15 @@ export const cpuSerial: Check = {
     const { cpus, cpus_busy: busy } = facts.summary;
     const threads = facts.job.environment.OMP_NUM_THREADS;
     const told = threads === undefined ? '' : ` (OMP_NUM_THREADS was ${threads})`;
+    const had =
+      facts.processes.reduce(
+        (most, p) => (p.cpu_seconds! > (most.cpu_seconds ?? -1) ? p : most),
+        {} as Partial<ProcessReport>,
+      ).threads_max ?? 1;
+    const use =
+      had < 2
+        ? `let the program use threads${told}`
+        : `see why its ${had} threads${told} run one at a time (a lock, as Python has one; then use processes)`;
     return [
       {
         id: 'cpu-serial',
@@ -132,8 +155,8 @@ export const cpuSerial: Check = {
           idleHours(facts, cpus!),
         ],
         advice: slurm(facts)
-          ? `Ask for one CPU (#SBATCH --ntasks=1 --cpus-per-task=1), or let the program use threads${told}.`
-          : `Ask for one CPU, or let the program use threads${told}.`,
+          ? `Ask for one CPU (#SBATCH --ntasks=1 --cpus-per-task=1), or ${use}.`
+          : `Ask for one CPU, or ${use}.`,
         ...exactly(facts),
       },
     ];
@@ -143,7 +166,7 @@ export const cpuSerial: Check = {
 export const cpuOversubscribed: Check = {
   id: 'cpu-oversubscribed',
   title: 'more threads than CPUs',
-  help: 'The job’s CPUs were nearly all busy and tasks waited for a CPU in a quarter of the time, or the load was 1.5 times the node’s CPUs.',
+  help: 'The job’s CPUs were nearly all busy and tasks waited for a CPU in a quarter of the time, or the load was 1.5 times the node’s CPUs. Where only the whole node is known, the job’s own threads must have waited, too.',
   needs: 'the job’s CPU time, and pressure.some_total_us (cpu) or loadavg.load1',
   kind: 'trouble',
   look(facts) {
@@ -196,6 +219,9 @@ export const cpuOversubscribed: Check = {
 };
 
 function isCrowded(n: NodeReport): boolean {
+  // others may crowd a node on which the job has all that it wants
+  const waited = waitedShare(n);
+  if (n.pressure_scope !== 'job' && waited !== undefined && waited < PRESSURE_CPU) return false;
   if (n.pressure_cpu !== undefined && n.pressure_cpu >= PRESSURE_CPU) return true;
   return (
     n.pressure_cpu === undefined &&
@@ -208,13 +234,15 @@ function isCrowded(n: NodeReport): boolean {
 export const cpuThrottled: Check = {
   id: 'cpu-throttled',
   title: 'CPU time cut off by a quota',
-  help: 'The CPU quota of the job’s cgroup ran out in more than 5 % of its periods: the job was made to stand still.',
+  help: 'The CPU quota of the cgroup that the job ran in (its own, or that of its container or unit) ran out in more than 5 % of its periods: the job was made to stand still.',
   needs: 'cgroup: periods and throttled periods',
   kind: 'trouble',
   look(facts) {
     const measured = facts.nodes.filter((n) => n.cpu_throttled !== undefined);
-    if (measured.length === 0) return { skipped: 'no CPU quota is set on the job’s cgroup, or none can be read' };
-    const held = measured.filter((n) => n.cpu_throttled! > THROTTLED);
+    if (measured.length === 0)
+      return { skipped: 'no CPU quota is set on the cgroup that the job ran in, or none can be read' };
+    // in a cgroup that it shares, others may have used up the quota while it had nothing to do
+    const held = measured.filter((n) => n.cpu_throttled! > THROTTLED && (waitedShare(n) ?? 1) > THROTTLED);
     if (held.length === 0) return [];
     return [
       {
@@ -291,13 +319,16 @@ function isIdleNode(n: NodeReport, seconds = Number.POSITIVE_INFINITY): boolean 
 export const ioWait: Check = {
   id: 'io-wait',
   title: 'waiting for files',
-  help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs stood idle waiting for a disk for a tenth of the allocation.',
+  help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs stood idle waiting for a disk for a tenth of the allocation. What is known of the whole node only is not said of a job whose own processes did next to no I/O.',
   needs: 'pressure.some_total_us (io) or cpu.iowait_ms',
   kind: 'trouble',
   look(facts) {
     const measured = facts.nodes.filter((n) => n.pressure_io !== undefined || n.iowait !== undefined);
     if (measured.length === 0) return { unmeasurable: 'neither I/O pressure nor I/O wait was recorded' };
-    const waiting = measured.filter((n) => (n.pressure_io ?? 0) >= PRESSURE_IO || waitingCpus(n) >= IOWAIT);
+    const held = measured.filter((n) => (n.pressure_io ?? 0) >= PRESSURE_IO || waitingCpus(n) >= IOWAIT);
+    const waiting = held.filter((n) => !hasNoIo(n));
+    if (held.length > 0 && waiting.length === 0)
+      return { skipped: 'the job’s own processes did next to no I/O: others on the node waited for it' };
     if (waiting.length === 0) return [];
     const own = waiting.every((n) => n.pressure_scope === 'job');
     const sure: Confidence = own ? 'high' : 'medium';
@@ -340,6 +371,19 @@ export const ioWait: Check = {
     ];
   },
 };
+
+/** Programs read so much to start, and so much a second in passing: less is no work with files. */
+const LITTLE_IO_BYTES = 4 * 2 ** 20;
+const LITTLE_IO_RATE = 16 * 2 ** 10;
+/** Page faults a second that waited for a disk. */
+const LITTLE_FAULTS = 10;
+
+/** Whether only the whole node's waiting is known, and the job's own processes cannot have had a part in it. */
+export function hasNoIo(n: NodeReport): boolean {
+  if (n.pressure_scope === 'job' || n.io_bytes === undefined) return false;
+  const seconds = n.recorded_seconds ?? 0;
+  return n.io_bytes < LITTLE_IO_BYTES + LITTLE_IO_RATE * seconds && (n.major_faults ?? 0) <= LITTLE_FAULTS * seconds;
+}
 
 /** Tasks waited for I/O in this share of the time. */
 export const PRESSURE_IO = 0.2;

@@ -5,6 +5,7 @@ import type { Facts } from '../report.ts';
 import { gpuMean, weightedMean } from '../seen.ts';
 import { isIdle } from '../stragglers.ts';
 import { count, figure, listed, percent } from '../words.ts';
+import { hasNoIo } from './cpu.ts';
 import { type Answer, type Check, type Confidence, sampled } from './finding.ts';
 
 /** Below this mean a GPU is mostly waiting: a smaller card, or part of one, would do the same work. */
@@ -141,7 +142,7 @@ export const gpuStarved: Check = {
     const used = gpuMean(working, 'utilization_mean');
     if (used === undefined) return { skipped: 'no GPU did any work' };
     const cpu = facts.summary.cpu_utilization;
-    const io = weightedMean(facts.nodes.map((n) => [n.pressure_io, n.recorded_seconds]));
+    const io = weightedMean(facts.nodes.map((n) => [hasNoIo(n) ? 0 : n.pressure_io, n.recorded_seconds]));
     if (cpu === undefined && io === undefined) return { unmeasurable: 'neither CPU use nor I/O pressure is known' };
     if (used >= STARVED_UTILIZATION) return [];
     const byCpu = cpu !== undefined && cpu >= CPUS_BUSY;

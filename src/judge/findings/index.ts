@@ -2,6 +2,7 @@ import { formatDuration } from '../../base/duration.ts';
 import type { Facts } from '../report.ts';
 import { gpuImbalance, nodeImbalance } from './balance.ts';
 import { cpuOversubscribed, cpuSerial, cpuThrottled, cpuUnderused, ioWait, nodeIdle } from './cpu.ts';
+import { cpuBinding, cpuStarved } from './cpu-waits.ts';
 import { jobFailed, stepFailed } from './ended.ts';
 import {
   type Answer,
@@ -33,6 +34,8 @@ export const checks: readonly Check[] = [
   gpuImbalance,
   nodeIdle,
   nodeImbalance,
+  cpuStarved,
+  cpuBinding,
   cpuUnderused,
   cpuSerial,
   cpuOversubscribed,
