@@ -261,6 +261,7 @@ const operation = z.strictObject({
 const flow = z.strictObject({
   what: words,
   scope: z.enum(['job', 'node']).describe('The job’s own, or everything on its nodes.'),
+  virtual: optional(z.literal(true), 'Network: counted at virtual interfaces, as a node (a container) has no other.'),
   in_bytes: bytes.optional(),
   out_bytes: bytes.optional(),
   in_peak: optional(z.number(), 'Bytes a second, of one device.'),

@@ -126,7 +126,7 @@ export function flowRows(flows: readonly FlowReport[]): Rows {
     rows: flows
       .filter((f) => (f.in_bytes ?? 0) + (f.out_bytes ?? 0) > 0)
       .map((f) => [
-        f.scope === 'job' ? f.what : `${f.what} (node)`,
+        f.scope === 'job' ? f.what : `${f.what} (node${f.virtual ? ', virtual' : ''})`,
         bytes(f.in_bytes),
         bytes(f.out_bytes),
         rate(f.in_peak),

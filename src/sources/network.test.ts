@@ -52,6 +52,27 @@ test('the class says whose traffic is repeated by another row', () => {
   });
 });
 
+test('of virtual interfaces, those that run over others or below a bridge are told apart', (t) => {
+  const net = '/sys/class/net';
+  const names = ['br0', 'veth1', 'eth0', 'eth0.5', 'wg0', 'tap0'];
+  const { host } = frozen(t, {
+    '/proc/net/dev': HEADINGS + names.map((name) => line(name, 10, 20)).join(''),
+    ...Object.fromEntries(names.slice(0, 5).map((name) => [`${net}/${name}/type`, name === 'wg0' ? '65534\n' : '1\n'])),
+    [`${net}/br0/bridge/bridge_id`]: '8000\n',
+    [`${net}/br0/lower_veth1/type`]: '1\n',
+    [`${net}/veth1/brport/port_no`]: '0x1\n',
+    [`${net}/eth0.5/lower_eth0/type`]: '1\n',
+  });
+  assert.deepEqual(Object.fromEntries(sample(openOn(network, host)).map((row) => [row.interface, row.class])), {
+    br0: 'virtual',
+    veth1: 'stacked',
+    eth0: 'virtual',
+    'eth0.5': 'stacked',
+    wg0: 'stacked',
+    tap0: 'virtual',
+  });
+});
+
 test('InfiniBand counts words of four bytes; a RoCE port tells about congestion', () => {
   const rows = sample(openOn(network, fixture('host-gpu-node')));
   const infiniband = rows.find((row) => row.interface === 'mlx5_0:1')!;

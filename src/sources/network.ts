@@ -13,7 +13,7 @@ const table: Table = {
   columns: [
     text(
       'class',
-      'ethernet, infiniband, roce, cxi: hardware, whose sum is the node’s traffic. ipoib, cxi-ethernet, virtual: run over hardware, whose traffic they repeat. loopback: stays on the node.',
+      'ethernet, infiniband, roce, cxi: hardware, whose sum is the node’s traffic. ipoib, cxi-ethernet, virtual: run over hardware, whose traffic they repeat; in a container without hardware, the sum of virtual is its traffic. stacked: ports of a bridge, VLANs, bonds and tunnels, which repeat what others here carry. loopback: stays on the node.',
     ),
     counter('received_bytes', 'bytes', 'Bytes received.'),
     counter('sent_bytes', 'bytes', 'Bytes sent.'),
@@ -140,7 +140,10 @@ const lastPart = (path: string | undefined): string | undefined => path?.slice(p
 
 function classOf(host: Host, name: string): string {
   const folder = `/sys/class/net/${name}`;
-  const type = TYPES[host.text(`${folder}/type`) ?? ''] ?? 'virtual';
+  const told = host.text(`${folder}/type`);
+  // a network of its own may not have its interfaces in /sys
+  if (told === undefined) return 'virtual';
+  const type = TYPES[told] ?? 'stacked';
   if (type !== 'ethernet') return type;
   const device = lastPart(host.link(`${folder}/device`));
   if (
@@ -149,7 +152,14 @@ function classOf(host: Host, name: string): string {
   )
     return 'cxi-ethernet';
   // bridges, bonds, VLANs and veth have no device of their own
-  return host.exists(`${folder}/device`) ? 'ethernet' : 'virtual';
+  if (host.exists(`${folder}/device`)) return 'ethernet';
+  return isStacked(host, folder) ? 'stacked' : 'virtual';
+}
+
+/** Whether a virtual interface carries what another one counts: a bridge counts for its ports, others for what lies over them. */
+function isStacked(host: Host, folder: string): boolean {
+  if (host.exists(`${folder}/brport`)) return true;
+  return !host.exists(`${folder}/bridge`) && host.list(folder).some((entry) => entry.startsWith('lower_'));
 }
 
 /** Megabits a second of /sys/class/net/X/speed; −1 or an error when the driver does not know. */
