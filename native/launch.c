@@ -34,7 +34,8 @@ static long long now(clockid_t clock)
 }
 
 /* Signals that a terminal or a scheduler sends to the whole group reach the command by themselves. */
-static const int left_to_command[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGXCPU };
+static const int left_to_command[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGXCPU,
+                                       SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT };
 enum { LEFT = sizeof left_to_command / sizeof *left_to_command };
 
 /*

@@ -3,6 +3,7 @@ import { getCompileCacheDir } from 'node:module';
 import * as path from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { NODE_FLAGS, ownNodeEnvironment } from '../base/own-node.ts';
 import { type Answer, MARK, type Opening, type Request, ROOM } from './isolated-talk.ts';
 
 declare const TACHO_VERSION: string | undefined;
@@ -43,16 +44,13 @@ export interface Child {
 /** Starts a reader. It never keeps the agent from ending, and ends with it. */
 export function startChild(opening: Opening, hear: (answer: Answer) => void, died: (how: string) => void): Child {
   const cache = getCompileCacheDir();
+  const own = ownNodeEnvironment(process.env);
   const debug = process.env.TACHO_DEBUG === undefined ? 'ignore' : 'inherit';
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1', entry(), MARK, ROOM],
-    {
-      stdio: ['pipe', debug, debug, 'pipe'],
-      // what V8 compiled once need not be compiled again
-      env: cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: path.dirname(cache) },
-    },
-  );
+  const child = spawn(process.execPath, [...NODE_FLAGS, '--max-semi-space-size=1', entry(), MARK, ROOM], {
+    stdio: ['pipe', debug, debug, 'pipe'],
+    // what V8 compiled once need not be compiled again
+    env: { ...own, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: path.dirname(cache) }) },
+  });
   const input = child.stdin!;
   const output = child.stdio[3] as Readable;
   let rest = '';

@@ -1,6 +1,8 @@
 import * as fs from 'node:fs';
 import { createInterface } from 'node:readline';
 import { reason } from '../base/fault.ts';
+import { restoreNodeVariables } from '../base/own-node.ts';
+import { ignoreApplicationSignals } from '../base/signals.ts';
 import { type CustomDevice, type CustomSource, openCustom } from '../sources/custom.ts';
 import { DeviceHost } from '../sources/device-host.ts';
 import { loadKoffi } from '../sources/ffi.ts';
@@ -11,7 +13,7 @@ import { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
 import { type Answer, frameWords, MARK, type Opening, type Request, showDevice } from './isolated-talk.ts';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGXCPU'] as const;
 /** Answers go out here, away from whatever a library or a user's module prints. */
 const ANSWERS = 3;
 /** A source that failed so often in a row is asked less and less often. */
@@ -38,8 +40,9 @@ interface Reader {
 export function runWorker(): void {
   // the compile cache is for Tacho, not for the commands of its user
   delete process.env.NODE_COMPILE_CACHE;
+  restoreNodeVariables(process.env);
   // a signal to everybody in the terminal or the job is for the agent, and this process ends with it
-  for (const signal of SIGNALS) process.on(signal, () => {});
+  ignoreApplicationSignals(SIGNALS);
   showDevice('start');
   let worker: ((request: Request) => void) | undefined;
   let waiting: Promise<void> = Promise.resolve();

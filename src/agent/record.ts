@@ -19,6 +19,7 @@ import type { CustomSource } from '../sources/custom.ts';
 import type { Records } from '../sources/scope.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
 import { giveBackStart } from './give-back.ts';
+import { hearUsr1 } from './hear-usr1.ts';
 import { startNodeAgent } from './node-agent.ts';
 import { commandTexts, tellEnd, tellStart } from './told-command.ts';
 
@@ -52,6 +53,20 @@ export interface RecordOptions {
 
 /** Looks taken between ticks right after the command has started, so that even a short one shows its processes. */
 const EARLY_LOOKS_MS = [30, 120, 400];
+/** Signals that would end us and are the command's. */
+const PASSED = [
+  'SIGTERM',
+  'SIGHUP',
+  'SIGUSR1',
+  'SIGUSR2',
+  'SIGXCPU',
+  'SIGALRM',
+  'SIGVTALRM',
+  'SIGPROF',
+  'SIGIO',
+  'SIGPWR',
+  'SIGSTKFLT',
+] as const;
 /** The command does not wait longer than this for the agents of a job's nodes. */
 const FIRST_SAMPLE_SECONDS = 15;
 
@@ -261,9 +276,9 @@ function holdSignals(pass: (signal: NodeJS.Signals) => void): () => void {
   const fromTerminal = process.stdin.isTTY === true;
   const handlers = new Map<NodeJS.Signals, () => void>();
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) handlers.set(signal, () => fromTerminal || pass(signal));
-  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGXCPU'] as const)
-    handlers.set(signal, () => pass(signal));
+  for (const signal of PASSED) handlers.set(signal, () => pass(signal));
   for (const [signal, handler] of handlers) process.on(signal, handler);
+  void hearUsr1();
   return () => {
     for (const [signal, handler] of handlers) process.off(signal, handler);
   };

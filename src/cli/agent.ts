@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
+import { isatty } from 'node:tty';
 import type { Command } from 'commander';
 import { SINK_SETTINGS } from '../agent/make-sinks.ts';
 import type { Service } from '../agent/service.ts';
@@ -65,7 +66,7 @@ Examples:
       const over = new Promise<string>((resolve) => {
         end = resolve;
       });
-      for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGXCPU'] as const) process.on(signal, () => end(signal));
+      endBySignal(end, options.recording === undefined || isatty(0));
       if (options.lifeline) {
         process.stdin.resume();
         process.stdin.once('end', () => end('the connection that started it has ended'));
@@ -157,6 +158,25 @@ async function record(
   const why = await over;
   forget();
   await node.agent.stop(why);
+}
+
+/**
+ * Ends when told to. In a job SIGINT, SIGHUP and SIGQUIT may be an application's, as others are (`scancel -s INT`): there,
+ * only SIGTERM counts, and what ends whoever started the agent.
+ */
+function endBySignal(end: (why: string) => void, isAlone: boolean): void {
+  process.on('SIGTERM', () => end('SIGTERM'));
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => isAlone && end(signal));
+  if (!isAlone) process.on('SIGQUIT', () => {});
+  // the kernel sends it when this process has used up its own CPU time; a scheduler, when the job has
+  process.on('SIGXCPU', () => isOverLimit() && end('SIGXCPU'));
+}
+
+/** This process has used as much CPU time as its soft limit allows. */
+function isOverLimit(): boolean {
+  const limit = /^Max cpu time\s+(\d+)/m.exec(fs.readFileSync('/proc/self/limits', 'latin1'))?.[1];
+  const { user, system } = process.cpuUsage();
+  return limit !== undefined && user + system >= (Number(limit) - 1) * 1e6;
 }
 
 function watch(pid: number, gone: () => void): void {

@@ -1,18 +1,20 @@
+import { restoreNodeVariables } from '../base/own-node.ts';
+import { ignoreApplicationSignals } from '../base/signals.ts';
 import { VERSION } from '../base/version.ts';
 import { noteAtExit } from '../jobs/own-use.ts';
 
 // The launcher's compile cache is for Tacho, not for the programs that Tacho starts.
 if (process.env.NODE_COMPILE_CACHE?.endsWith('/tacho/compile')) delete process.env.NODE_COMPILE_CACHE;
-// Its options are the other way round: the launcher put them aside for what Tacho starts.
-if (process.env.TACHO_NODE_OPTIONS !== undefined) {
-  process.env.NODE_OPTIONS = process.env.TACHO_NODE_OPTIONS;
-  delete process.env.TACHO_NODE_OPTIONS;
-}
+// Others are the other way round: the launcher put them aside for what Tacho starts.
+restoreNodeVariables(process.env);
 // Agents look for it in what the kernel keeps of this process; what we start is not ours.
 delete process.env.TACHO_OWN;
 
 /** One of them is set in a scheduler's job. */
 const JOBS = ['SLURM_JOB_ID', 'PBS_JOBID', 'FLUX_JOB_ID'];
+
+// An agent must not die of what is meant for the application beside it, however early that comes.
+if (process.argv[2] === 'agent') ignoreApplicationSignals();
 
 if (process.argv[2] === '--isolated-sources') {
   // a release is one file: the process that reads what may hang starts here too

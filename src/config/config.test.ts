@@ -161,6 +161,16 @@ test("a tacho.toml of someone else's is not used, and that is said", async () =>
   assert.match(config.warnings[0]!, /belongs to another user; --config/);
 });
 
+test("a configuration in someone else's home is not used, as sudo may leave HOME to root", {
+  skip: process.getuid!() === 0 ? false : 'needs root',
+}, async () => {
+  write('home/.config/tacho/config.toml', 'interval = "9s"\n');
+  fs.chownSync(path.join(place, 'home/.config/tacho/config.toml'), 12_345, 12_345);
+  const config = await loadConfig({}, undefined, { ...around, uid: 0 });
+  assert.equal(config.interval, 1);
+  assert.match(config.warnings[0]!, /belongs to another user; --config/);
+});
+
 test("a configuration in a home that cannot be read is told, and is no error; the site's is one", async () => {
   const file = path.join(place, 'home/.config/tacho/config.toml');
   fs.mkdirSync(file);

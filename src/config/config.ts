@@ -56,15 +56,16 @@ export async function loadConfig(given: Given = {}, named?: string, surroundings
     contents.push(content);
   } else {
     for (const file of candidates(surroundings)) {
-      if (path.dirname(file) === folder && !isOurs(file, surroundings.uid)) {
+      const isSite = file.startsWith(`${surroundings.site}/`);
+      if (!isSite && !isOurs(file, surroundings.uid)) {
         if (fs.existsSync(file))
           warnings.push(`${file} is not used: it belongs to another user; --config ${file} uses it`);
         continue;
       }
       const content = await readConfigFile(file).catch((error: unknown) => {
         // the home of another user, after sudo -u: what is in there was not meant for us
-        const isHome = path.dirname(file) !== folder && !file.startsWith(`${surroundings.site}/`);
-        if (!isHome || !(error instanceof Fault) || error.cause === undefined) throw error;
+        if (isSite || path.dirname(file) === folder || !(error instanceof Fault) || error.cause === undefined)
+          throw error;
         warnings.push(`${file} is not used: ${reason(error.cause)}`);
         return undefined;
       });
@@ -100,10 +101,19 @@ function candidates({ folder, environment, site }: Surroundings): string[] {
   ];
 }
 
-/** A configuration can start commands: one that lies about in a shared folder counts only if the user or root wrote it. */
+/**
+ * A configuration can start commands: one in a shared folder, or in a home that sudo left to root, counts only if the user
+ * or root owns it.
+ */
 function isOurs(file: string, uid: number): boolean {
-  const owner = fs.statSync(file, { throwIfNoEntry: false })?.uid;
-  return owner === uid || owner === 0;
+  let found: fs.Stats | undefined;
+  try {
+    found = fs.statSync(file, { throwIfNoEntry: false });
+  } catch {
+    // whoever reads it says why it cannot be read
+    return true;
+  }
+  return found !== undefined && (found.uid === uid || found.uid === 0);
 }
 
 function resolve(

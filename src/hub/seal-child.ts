@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { NODE_FLAGS, ownNodeEnvironment } from '../base/own-node.ts';
 import type { Owner } from './owner.ts';
 import { SEAL_MARK, type SealAnswer, type SealOrder } from './seal-worker.ts';
 
@@ -19,7 +20,10 @@ export interface Sealing {
 
 /** Seals some nodes of a recording in a process of its own, with the rights of the recording's owner. */
 export function startSealing(folder: string, nodes: readonly string[], owner: Owner | undefined): Sealing {
-  const child = spawn(process.execPath, [entry(), SEAL_MARK], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [...NODE_FLAGS, entry(), SEAL_MARK], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: ownNodeEnvironment(process.env),
+  });
   const order: SealOrder = { hub: process.pid, folder, nodes, ...(owner === undefined ? {} : { owner }) };
   let said = '';
   let error = '';

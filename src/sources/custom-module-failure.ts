@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { reason } from '../base/fault.ts';
+import { NODE_FLAGS, ownNodeEnvironment } from '../base/own-node.ts';
 import { CustomFailure } from './custom.ts';
 
 /** Checking a file's syntax takes a tenth of this. */
@@ -34,7 +35,8 @@ function placeIn(stack: string): string | undefined {
 /** JavaScript's errors of syntax do not say where they are; Node's own check does. */
 function placeOfSyntaxError(module: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['--check', module], { timeout: CHECK_MS }, (_, __, complaint) =>
+    const options = { timeout: CHECK_MS, env: ownNodeEnvironment(process.env) };
+    execFile(process.execPath, [...NODE_FLAGS, '--check', module], options, (_, __, complaint) =>
       resolve(placeIn(complaint)),
     );
   });

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { NODE_VARIABLES } from '../src/base/own-node.ts';
+import { APPLICATION_SIGNALS } from '../src/base/signals.ts';
+import { openRecording } from '../src/recording/open.ts';
+import { TACHO, tacho, temporaryFolder } from './tacho.ts';
+
+const HERE = path.join(import.meta.dirname, '..');
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 1200; i++) {
+    if (holds()) return;
+    await pause(50);
+  }
+  assert.fail(`it never came true: ${what}`);
+}
+
+const exists = (pid: number): boolean => fs.existsSync(`/proc/${pid}`);
+const stateOf = (pid: number): string => /\) (\S)/.exec(fs.readFileSync(`/proc/${pid}/stat`, 'latin1'))![1]!;
+
+/** Processes that one has started. */
+function childrenOf(pid: number): number[] {
+  const ofThread = (thread: string) => fs.readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').trim();
+  return fs
+    .readdirSync(`/proc/${pid}/task`)
+    .flatMap((thread) => ofThread(thread).split(' ').filter(Boolean).map(Number));
+}
+
+/** The ports at which a process listens. */
+function listening(pid: number): string[] {
+  const sockets = new Set(
+    fs.readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(fs.readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
+      } catch {
+        return [];
+      }
+    }),
+  );
+  return ['tcp', 'tcp6'].flatMap((name) =>
+    fs
+      .readFileSync(`/proc/net/${name}`, 'latin1')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+      .filter((words) => words[3] === '0A' && sockets.has(words[9] ?? ''))
+      .map((words) => words[1]!),
+  );
+}
+
+/** An agent as `tacho start` starts it, with a source of the user's in a process of its own. */
+async function startAgent(
+  t: TestContext,
+): Promise<{ folder: string; pid: number; isolated: number; ended: Promise<unknown> }> {
+  const cwd = temporaryFolder(t);
+  fs.writeFileSync(path.join(cwd, 'tacho.toml'), '[[source]]\nname = "one"\ncommand = "echo one 1"\n');
+  fs.mkdirSync(path.join(cwd, 'r'));
+  fs.writeFileSync(
+    path.join(cwd, 'r/job.json'),
+    JSON.stringify({
+      format: 1,
+      tacho: '0',
+      id: '1',
+      name: 'x',
+      scheduler: 'none',
+      user: 'x',
+      uid: 0,
+      nodes: ['c1'],
+      command: [],
+      tags: {},
+      interval_seconds: 0.1,
+      start: Date.now() * 1000,
+      state: 'running',
+    }),
+  );
+  const child = spawn(TACHO, ['agent', '--recording', 'r', '--node', 'c1', '--interval', '0.1'], {
+    cwd,
+    stdio: ['ignore', fs.openSync(path.join(cwd, 'log'), 'a'), fs.openSync(path.join(cwd, 'log'), 'a')],
+    env: { PATH: process.env.PATH, HOME: cwd },
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(signal ?? code)));
+  const folder = path.join(cwd, 'r/node=c1');
+  await until('the first samples', () => fs.existsSync(path.join(folder, 'one.csv')));
+  const [isolated] = childrenOf(child.pid!).filter((each) => fs.readlinkSync(`/proc/${each}/exe`).includes('node'));
+  return { folder: cwd, pid: child.pid!, isolated: isolated!, ended };
+}
+
+test('signals for the application do nothing to an agent in its job, and open no debugger', async (t) => {
+  const { folder, pid, isolated, ended } = await startAgent(t);
+  for (const process_ of [pid, isolated]) {
+    for (const signal of [...APPLICATION_SIGNALS, 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGXCPU', 'SIGCONT'] as const) {
+      process.kill(process_, signal);
+    }
+  }
+  const file = path.join(folder, 'r/node=c1/loadavg.csv');
+  const before = fs.statSync(file).size;
+  await until('samples go on', () => fs.statSync(file).size > before);
+  for (const each of [pid, isolated]) {
+    assert.ok(exists(each));
+    assert.notEqual(stateOf(each), 'T');
+    assert.deepEqual(listening(each), []);
+  }
+  process.kill(pid, 'SIGTERM');
+  assert.equal(await ended, 0);
+  assert.doesNotMatch(fs.readFileSync(path.join(folder, 'log'), 'utf8'), /Debugger/);
+  assert.equal(openRecording(path.join(folder, 'r')).nodes[0]!.agent!.end_reason, 'SIGTERM');
+});
+
+test('SIGUSR1 opens no debugger in a hub', async (t) => {
+  const archive = temporaryFolder(t);
+  const child = spawn(TACHO, ['hub', '--archive', archive, '--listen', '127.0.0.1:0'], {
+    env: { PATH: process.env.PATH, HOME: archive },
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  await until('the hub listens', () => listening(child.pid!).length === 1);
+  const before = listening(child.pid!);
+  for (let i = 0; i < 3; i++) {
+    child.kill('SIGUSR1');
+    await pause(100);
+  }
+  assert.deepEqual(listening(child.pid!), before);
+  assert.doesNotMatch(said, /Debugger/);
+  child.kill('SIGTERM');
+  await new Promise((resolve) => child.on('exit', resolve));
+});
+
+test("what decides the code that the job's Node loads decides nothing in Tacho's", async (t) => {
+  const cwd = temporaryFolder(t);
+  const evil = path.join(cwd, 'evil.cjs');
+  fs.writeFileSync(
+    evil,
+    `require('fs').appendFileSync(${JSON.stringify(path.join(cwd, 'loaded'))}, process.argv.join(' ') + '\\n');`,
+  );
+  const environment = Object.fromEntries(NODE_VARIABLES.map((name) => [name, `${name} is set`]));
+  delete environment.NODE_CHANNEL_FD;
+  delete environment.NODE_V8_COVERAGE;
+  Object.assign(environment, {
+    NODE_OPTIONS: `--require ${evil}`,
+    NODE_PATH: cwd,
+    OPENSSL_CONF: path.join(cwd, 'none'),
+  });
+  const env = { PATH: process.env.PATH, HOME: cwd, ...environment };
+  fs.writeFileSync(path.join(cwd, 'tacho.toml'), '[[source]]\nname = "one"\ncommand = "echo one 1"\n');
+  assert.equal(tacho(['--version'], { cwd, env }).code, 0);
+  const recorded = tacho(['run', '--no-report', '-o', 'r', '--', 'env'], { cwd, env });
+  assert.equal(recorded.code, 0, recorded.err);
+  assert.equal(tacho(['report', 'r'], { cwd, env }).code, 0);
+  assert.equal(fs.existsSync(path.join(cwd, 'loaded')), false, 'code of the environment was loaded');
+  // the job's own environment is as it was
+  const theirs = recorded.out.split('\n').filter((line) => /^(NODE|OPENSSL)_/.test(line));
+  assert.deepEqual(
+    theirs.sort(),
+    Object.entries(environment)
+      .map(([name, value]) => `${name}=${value}`)
+      .sort(),
+  );
+  assert.doesNotMatch(recorded.out, /TACHO_ASIDE/);
+});
+
+test('both launchers put aside what src/base/own-node.ts names', () => {
+  for (const file of ['tacho', 'scripts/launcher']) {
+    const text = fs.readFileSync(path.join(HERE, file), 'utf8').replaceAll('\\\n', ' ');
+    const names = /^for name in ((?:NODE|OPENSSL)[^;]*); do$/m.exec(text)![1]!.trim().split(/\s+/);
+    assert.deepEqual(names, [...NODE_VARIABLES], file);
+    assert.match(text, /^exec \S+ --disable-sigusr1 /m, file);
+  }
+});
+
+test('root takes no compiled code from the home of somebody else', {
+  skip: process.getuid?.() === 0 ? false : 'needs root',
+}, (t) => {
+  const home = temporaryFolder(t);
+  fs.chownSync(home, 65534, 65534);
+  const env = { PATH: process.env.PATH, HOME: home };
+  assert.equal(spawnSync(TACHO, ['--version'], { env }).status, 0);
+  assert.deepEqual(fs.readdirSync(home), []);
+  fs.chownSync(home, 0, 0);
+  assert.equal(spawnSync(TACHO, ['--version'], { env }).status, 0);
+  assert.deepEqual(fs.readdirSync(home), ['.cache']);
+});
