@@ -10,11 +10,12 @@ import { agentOf, HEADER, jobOf, rows } from './hub/hub-process.ts';
 import { temporaryFolder } from './tacho.ts';
 
 test('a full archive is told, in the same words for all tables', (t) => {
-  const places = new Places(temporaryFolder(t), ONE_OWNER);
-  const wrote: unknown[] = [];
+  const archive = temporaryFolder(t);
+  const places = new Places(archive, ONE_OWNER);
+  const told: string[] = [];
   const filing = new Filing(
     { places, descriptors: new Descriptors(16), rolled: () => {} },
-    { wrote: (error) => wrote.push(error) },
+    { tell: (text) => told.push(text) },
   );
   const job = jobOf('7', ['c1']);
   const anyone = { kind: 'anyone' } as const;
@@ -33,6 +34,7 @@ test('a full archive is told, in the same words for all tables', (t) => {
   const words = 'the hub cannot write to its archive: no space left on the device';
   assert.deepEqual(troubles, [words, words]);
   assert.equal(append('loadavg').trouble, undefined);
-  assert.deepEqual(wrote, [full, full, undefined]);
+  const kept = 'agents keep their samples until it can be written';
+  assert.deepEqual(told, [`cannot write to ${archive}: no space left on the device; ${kept}`]);
   places.close();
 });

@@ -278,7 +278,9 @@ test('names that would leave the archive, and things that are no requests, are r
   await refused({ job: 'no job' as never }, /job is missing/);
   await refused({ protocol: 99 }, /protocol 1/);
   const { stream } = (await client.open({ node: 'c1', job: jobOf('7', ['c1']) })).body;
-  assert.match((await client.append([stream, '../../x', 1, 0, FIRST])).body.error!, /name of a table/);
+  const named = await client.append([stream, '../../x', 1, 0, FIRST], [stream, 'loadavg', 1, 0, FIRST]);
+  assert.match(named.body.refused![0]![1], /cannot be the name of a table/);
+  assert.deepEqual(named.body.have, [[stream, 'loadavg', 1, FIRST.length]]);
   assert.equal((await client.post('/v1/append', Buffer.from('no samples'))).status, 400);
   assert.equal((await client.post('/v1/open', Buffer.from('{'))).status, 400);
   assert.equal((await announce(hub.address, (8 << 20) + 1)).status, 413);
@@ -368,7 +370,11 @@ test('a link or a pipe that a user puts into their folder leads nowhere and hold
   spawnSync('mkfifo', [pipe]);
   fs.chownSync(pipe, 65534, 65534);
   const { body } = await client.append([stream, 'loadavg', 1, 0, FIRST], [stream, 'meminfo', 1, 0, FIRST]);
-  assert.match(body.trouble!, /not an ordinary file/);
+  assert.equal(body.trouble, undefined);
+  assert.deepEqual(
+    body.refused!.map(([id, why]) => [id, why.replace(/^.*: /, '')]),
+    [[stream, 'meminfo.csv is not an ordinary file']],
+  );
   assert.deepEqual(body.have, [
     [stream, 'loadavg', 1, 0],
     [stream, 'meminfo', 1, 0],

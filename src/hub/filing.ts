@@ -1,21 +1,21 @@
 import { randomInt } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { reason } from '../base/fault.ts';
+import { code, reason } from '../base/fault.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { JOB_NEEDS, type Job } from '../recording/job.ts';
 import { shaped } from '../recording/shape.ts';
 import type { AppendReply, OpenReply, OpenRequest, Piece, RecordReply, RecordRequest } from '../sinks/hub-protocol.ts';
 import { comparePositions, type Position } from '../sinks/position.ts';
 import { type Identity, mayActFor, mayWriteAs } from '../trust/identity.ts';
+import { ArchiveTrouble, type Unwritable } from './archive-trouble.ts';
 import { checkedAgent, checkedJob, isPosition } from './checked.ts';
-import { fullWords, isFull } from './full.ts';
 import { saveJobRecord } from './job-record.ts';
 import { mergeJobs } from './merge-job.ts';
 import { dayPart, isNobodys, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
 import { candidates, isNextRun, isSameJob } from './namesakes.ts';
 import { nodeFiles } from './node-files.ts';
-import { below, type Place, placeKey, readRecord, replaceRecord } from './place.ts';
+import { below, type Place, PlaceError, placeKey, readRecord, replaceRecord } from './place.ts';
 import { readReceived, writeReceived } from './received.ts';
 import { type Shelf, TableFile } from './table-file.ts';
 
@@ -63,8 +63,8 @@ export interface FilingOptions {
   /** A node is done: perhaps the recording is. */
   done?(recording: FiledRecording): void;
   mostStreams?: number;
-  /** The archive could not be written, or could: agents hear of it, administrators should. */
-  wrote?(error: unknown): void;
+  /** What administrators should know, one sentence. */
+  tell?(text: string): void;
 }
 
 /** Owns what is nobody's, where recordings belong to their users. */
@@ -81,15 +81,30 @@ export class Filing {
   readonly streams = new Map<number, FiledStream>();
   private readonly options: FilingOptions;
   private readonly mostStreams: number;
+  private readonly trouble: ArchiveTrouble;
   private next = randomInt(NUMBERS);
 
   constructor(shelf: Shelf, options: FilingOptions = {}) {
     this.shelf = shelf;
     this.options = options;
     this.mostStreams = options.mostStreams ?? 100_000;
+    this.trouble = new ArchiveTrouble(shelf.places.root, shelf.places.owners, options.tell ?? (() => {}));
   }
 
   open(request: OpenRequest, identity: Identity): OpenReply {
+    return this.guarded(() => this.openStream(request, identity));
+  }
+
+  /** What cannot be done in one recording is told as such: it concerns nobody else. */
+  private guarded<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof PlaceError ? this.trouble.failed(error.place, error) : error;
+    }
+  }
+
+  private openStream(request: OpenRequest, identity: Identity): OpenReply {
     const { node, kind } = request;
     // a name that no folder can have is refused first
     nodePart(node);
@@ -114,6 +129,7 @@ export class Filing {
   append(pieces: readonly Piece[], bytes: readonly Buffer[], identity: Identity): string {
     const now = Date.now();
     const unknown: number[] = [];
+    const refused = new Map<number, string>();
     let trouble: string | undefined;
     let have = '';
     for (let i = 0; i < pieces.length; i++) {
@@ -124,32 +140,44 @@ export class Filing {
         continue;
       }
       if (stream.allowed !== identity) this.allow(stream, identity);
-      const table = stream.tables.get(name) ?? this.newTable(stream, name);
       stream.heard = now;
+      let table: TableFile | undefined;
       try {
-        if (stream.resting) trouble = 'the recording is being sealed';
+        table = stream.tables.get(name) ?? this.newTable(stream, name);
+        if (stream.resting) refused.set(id, 'it is being sealed');
         else {
           if (stream.done) this.again(stream);
           table.append(part, from, bytes[i]!, now);
+          this.trouble.wrote(stream.place);
         }
       } catch (error) {
-        this.options.wrote?.(error);
-        // the same for all tables: agents say it once
-        const file = `${placeKey(stream.place)}/${name}.csv`;
-        trouble = isFull(error) ? fullWords(error) : `cannot write ${file}: ${reason(error)}`;
+        const failure = this.failed(stream, name, error);
+        if (failure.whole) trouble = failure.message;
+        else refused.set(id, failure.message);
       }
-      have += `${have === '' ? '' : ','}[${id},"${name}",${table.part},${table.bytes}]`;
+      if (table !== undefined) have += `${have === '' ? '' : ','}[${id},"${name}",${table.part},${table.bytes}]`;
     }
-    if (trouble === undefined) this.options.wrote?.(undefined);
-    const rest: Pick<AppendReply, 'unknown' | 'trouble'> = {};
+    if (trouble === undefined) this.trouble.right();
+    const rest: Omit<AppendReply, 'have'> = {};
     if (unknown.length > 0) rest.unknown = unknown;
+    if (refused.size > 0) rest.refused = [...refused];
     if (trouble !== undefined) rest.trouble = trouble;
-    if (unknown.length === 0 && trouble === undefined) return `{"have":[${have}]}`;
+    if (Object.keys(rest).length === 0) return `{"have":[${have}]}`;
     return `{"have":[${have}],${JSON.stringify(rest).slice(1)}`;
+  }
+
+  private failed(stream: FiledStream, table: string, error: unknown): Pick<Unwritable, 'message' | 'whole'> {
+    if (code(error) !== undefined) return this.trouble.failed(stream.place, error);
+    const { recording, node } = stream;
+    return { message: `cannot take ${table} of node ${node} of ${recording.key}: ${reason(error)}`, whole: false };
   }
 
   /** Undefined: the stream is not known (any more). */
   record(request: RecordRequest, identity: Identity): RecordReply | undefined {
+    return this.guarded(() => this.takeRecord(request, identity));
+  }
+
+  private takeRecord(request: RecordRequest, identity: Identity): RecordReply | undefined {
     const stream = this.streams.get(request.stream);
     if (stream === undefined) return undefined;
     this.allow(stream, identity);
@@ -203,7 +231,7 @@ export class Filing {
       }
     } catch (error) {
       // agents hear of it with their samples
-      this.options.wrote?.(error);
+      this.trouble.failed(recording.place, error);
     }
   }
 

@@ -4,6 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { isFleet } from '../sinks/fleet.ts';
+import type { AppendReply } from '../sinks/hub-protocol.ts';
 import type { NodeRecord } from '../sinks/kafka-batch.ts';
 import type { KafkaConnection } from '../sinks/kafka-client.ts';
 import { jobKey, runOf, topicHolds } from '../sinks/kafka-names.ts';
@@ -236,8 +237,9 @@ export class Filer {
     const append = (from: number, text: string): void => {
       const bytes = Buffer.from(text);
       const reply = this.filing.append([[stream.id, name, part, from, bytes.length]], [bytes], TRUSTED);
-      const { trouble } = JSON.parse(reply) as { trouble?: string };
+      const { trouble, refused = [] } = JSON.parse(reply) as AppendReply;
       if (trouble !== undefined) throw new Blocked(trouble);
+      for (const [, why] of refused) throw new Blocked(why);
     };
     const here = table()?.position ?? { part: 1, bytes: 0 };
     // the archive has it: it was read before

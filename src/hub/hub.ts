@@ -6,7 +6,6 @@ import * as path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { code, Fault, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
-import { trouble } from '../base/trouble.ts';
 import { readJob } from '../recording/open.ts';
 import { type Gatekeeper, OPEN_DOOR } from '../trust/identity.ts';
 import { Caretaker, sweepEvery } from './caretaker.ts';
@@ -66,8 +65,6 @@ const IDLE_MS = 3_600_000;
 const DONE_MS = 600_000;
 /** So long may requests take that are under way at the end. */
 const LAST_ANSWERS_MS = 5_000;
-/** Agents try again after half a minute at most. */
-const FULL_CALM_MS = 35_000;
 const MOST_CONNECTIONS = 20_000;
 const CONNECTIONS_PER_ADDRESS = 64;
 /** Descriptors for everything else: libraries, folders on the way, pipes. */
@@ -102,15 +99,10 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const room = descriptorLimit() - OTHER_DESCRIPTORS;
   const connections = Math.min(MOST_CONNECTIONS, Math.max(16, Math.floor(room / 3)));
   const descriptors = new Descriptors(Math.max(16, room - connections));
-  const disk = trouble(tell, Date.now, FULL_CALM_MS);
-  const wrote = (error: unknown): void => {
-    if (error === undefined) disk.right(`${archive} can be written again`);
-    else disk.wrong(`cannot write to ${archive}: ${reason(error)}; agents keep their samples until it can be written`);
-  };
   const compressor = new Compressor(places);
   const filing = new Filing(
     { places, descriptors, rolled: (node, file) => compressor.add(node, file) },
-    { done: (recording) => finisher.consider(recording), wrote },
+    { done: (recording) => finisher.consider(recording), tell },
   );
   const finisher = new Finisher(filing, compressor, tell, options.holds);
   const caretaker = new Caretaker(filing, finisher, tell, {
@@ -127,7 +119,6 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     nodes: lineServer(filing, started),
     tell,
-    full: wrote,
     connections,
     connectionsPerAddress: CONNECTIONS_PER_ADDRESS,
   });

@@ -17,6 +17,17 @@ export interface Place {
   readonly owner: Owner | undefined;
 }
 
+/** What the system said no to, and where. */
+export class PlaceError extends Error {
+  readonly place: Place;
+  readonly code: string;
+  constructor(place: Place, cause: Error & { code?: string }) {
+    super(cause.message, { cause });
+    this.place = place;
+    this.code = cause.code ?? '';
+  }
+}
+
 export const below = (place: Place, name: string): Place => ({ way: [...place.way, name], owner: place.owner });
 export const placeKey = (place: Place): string => place.way.join('/');
 
@@ -35,8 +46,20 @@ export class Places {
     this.fd = fs.openSync(root, O_RDONLY | O_DIRECTORY);
   }
 
-  /** Does `work` with the folder's path by descriptor (`/proc/self/fd/7`); undefined when it is not there and not `made`. */
+  /**
+   * Does `work` with the folder's path by descriptor (`/proc/self/fd/7`); undefined when it is not there and not `made`.
+   * Throws a `PlaceError` when the system says no.
+   */
   in<T>(place: Place, made: boolean, work: (folder: string) => T): T | undefined {
+    try {
+      return this.enterAll(place, made, work);
+    } catch (error) {
+      const isSystems = code(error) !== undefined && !(error instanceof PlaceError);
+      throw isSystems ? new PlaceError(place, error as Error) : error;
+    }
+  }
+
+  private enterAll<T>(place: Place, made: boolean, work: (folder: string) => T): T | undefined {
     const [first, ...rest] = place.way;
     // the archive itself is the hub's: nobody else can put anything there
     let fd = enter(this.fd, first!, made, place.owner);
@@ -125,7 +148,8 @@ export function replaceRecord(file: string, value: unknown): void {
     }
     fs.renameSync(temporary, file);
   } catch (error) {
-    fs.rmSync(temporary, { force: true });
+    // a folder that somebody put there stays: what is said is why nothing could be written
+    if (fs.lstatSync(temporary, { throwIfNoEntry: false })?.isFile() === true) fs.rmSync(temporary, { force: true });
     throw error;
   }
 }

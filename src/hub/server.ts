@@ -6,14 +6,15 @@ import { unpackAppend } from '../sinks/append-body.ts';
 import {
   LARGEST_BODY,
   LARGEST_SAMPLES,
+  ONE_RECORDING,
   type OpenRequest,
   PROTOCOL,
   type RecordRequest,
   type SessionReply,
 } from '../sinks/hub-protocol.ts';
 import { type Gatekeeper, type Identity, Refused } from '../trust/identity.ts';
+import { Unwritable } from './archive-trouble.ts';
 import { Busy, type Filing, Forbidden } from './filing.ts';
-import { fullWords, isFull } from './full.ts';
 import { isLoopback } from './listen-address.ts';
 import { Unusable } from './names.ts';
 import { refusals } from './refusals.ts';
@@ -28,8 +29,6 @@ export interface ServerOptions {
   nodes(query: URLSearchParams, identity: Identity, response: http.ServerResponse): void;
   /** Something that should not happen. */
   tell(text: string): void;
-  /** The archive cannot be written. */
-  full(error: unknown): void;
   /** Overall. */
   connections: number;
   /** From one address; loopback is not counted. */
@@ -190,13 +189,15 @@ export function createServer(options: ServerOptions): http.Server | https.Server
     if (response.headersSent || response.destroyed) return void response.destroy();
     // whatever else it is sending is not read
     if (error instanceof Denied) response.setHeader('Connection', 'close');
-    answer(response, statusOf(error), words(isFull(error) ? fullWords(error) : reason(error)));
+    answer(response, statusOf(error), words(reason(error)));
   };
 
   const noteRefusal = ({ req, socket }: http.ServerResponse, error: unknown, who: string | undefined): void => {
     const status = statusOf(error);
-    if (status === 507) options.full(error);
-    else if (status === 500) options.tell(`a request failed: ${reason(error)}`);
+    // the filing has said so
+    if (error instanceof Unwritable) return;
+    if (status === 500)
+      options.tell(`a request of ${who ?? whoIs(req) ?? 'somebody'} failed (${req.url}): ${reason(error)}`);
     // a session that has run out, or is of a hub before this one, is begun again
     else if (!(error instanceof Denied && status === 401 && req.headers.authorization?.startsWith('Bearer '))) {
       const name = who ?? whoIs(req);
@@ -273,7 +274,8 @@ function statusOf(error: unknown): number {
   if (error instanceof Refused) return 401;
   if (error instanceof Forbidden) return 403;
   if (error instanceof Busy) return 503;
-  return isFull(error) ? 507 : 500;
+  if (error instanceof Unwritable) return error.whole ? 507 : ONE_RECORDING;
+  return 500;
 }
 
 /** What came was no request. Undefined: nothing came, or the other end has gone. */

@@ -71,8 +71,9 @@ export class HubLink {
         throw new HubAway(`cannot prove who we are: ${reason(error)}`);
       }
       const request = Buffer.from(JSON.stringify({ protocol: PROTOCOL, node }));
-      const reply = parsed<SessionReply>(await this.send('/v1/session', request, authorization));
-      this.session = reply.session;
+      const answer = await this.send('/v1/session', request, authorization);
+      if (answer.status === 500) throw new HubAway('it cannot say whether it knows us');
+      this.session = parsed<SessionReply>(answer).session;
     }
     return this.send(path, body, this.session === undefined ? undefined : `Bearer ${this.session}`);
   }
@@ -90,7 +91,8 @@ function parsed<T>({ status, text }: Answer): T {
   if (status >= 400) {
     const words = /^\s*\{/.test(text) ? ((tryJson(text) as { error?: string })?.error ?? text) : text;
     const clean = words.trim().replaceAll(/\s+/g, ' ').slice(0, 300);
-    if (status === 408 || status === 429 || status >= 500) throw new HubAway(clean || `it answered ${status}`);
+    // 500: it failed at this request; the next one may be about something else
+    if (status === 408 || status === 429 || status > 500) throw new HubAway(clean || `it answered ${status}`);
     throw new HubRefusal(status, clean || `it answered ${status}`);
   }
   const value = status === 200 ? tryJson(text) : undefined;

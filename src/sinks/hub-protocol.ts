@@ -14,7 +14,8 @@ import type { Position } from './position.ts';
  *     GET  /v1/nodes     what `tacho ls` shows                                             → NodesReply
  *
  * All but the first carry `Authorization: Bearer <session>`. On a loopback hub without trust no authorization is needed.
- * 401: begin a new session. 404: the hub does not know the stream (it was restarted): open it again.
+ * 401: begin a new session. 404: the hub does not know the stream (it was restarted): open it again. 423: this recording
+ * cannot be stored just now; others can.
  */
 export const PROTOCOL = 1;
 
@@ -22,6 +23,9 @@ export const PROTOCOL = 1;
 export const LARGEST_BODY = 8 << 20;
 /** What the samples of one body may unpack to. */
 export const LARGEST_SAMPLES = 32 << 20;
+
+/** The status of a request about a recording that alone cannot be stored just now (its user's quota or rights). */
+export const ONE_RECORDING = 423;
 
 export interface SessionReply {
   protocol: number;
@@ -56,7 +60,9 @@ export interface AppendReply {
   have: [stream: number, table: string, part: number, bytes: number][];
   /** Streams that the hub does not know (any more). */
   unknown?: number[];
-  /** Why something could not be stored (a full disk); it is sent again later. */
+  /** Streams of which something could not be stored, and why; the others were. */
+  refused?: [stream: number, why: string][];
+  /** Why nothing can be stored (a full disk); it is sent again later. */
   trouble?: string;
 }
 

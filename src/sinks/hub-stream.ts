@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
 import { replaceJson } from '../recording/replace.ts';
+import { Backoff } from './backoff.ts';
 import { type Dropped, readDropped, writeDropped } from './dropped.ts';
 import type { OpenReply, OpenRequest, RecordRequest } from './hub-protocol.ts';
 import { PROTOCOL } from './hub-protocol.ts';
@@ -30,6 +31,8 @@ export class HubStream {
   private doneWith: StreamState | undefined;
   /** Not to be tried again before, and why: epoch milliseconds. */
   blocked: { until: number; why: string } | undefined;
+  /** Between attempts to store what the hub cannot store just now. */
+  private readonly backoff = new Backoff();
   private readonly address: string;
   private readonly tails = new Map<string, Tail>();
   private saidAgent = '';
@@ -41,6 +44,17 @@ export class HubStream {
   constructor(state: StreamState, address: string) {
     this.state = state;
     this.address = address;
+  }
+
+  /** The hub cannot take it for so long (seconds), or for a while: then it is opened again. */
+  block(why: string, seconds = this.backoff.next()): void {
+    this.id = undefined;
+    this.blocked = { until: Date.now() + seconds * 1000, why };
+  }
+
+  /** The hub has stored something of it. */
+  moved(): void {
+    this.backoff.reset();
   }
 
   get done(): boolean {

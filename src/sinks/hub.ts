@@ -46,6 +46,8 @@ class HubSink implements Sink {
   private readonly spreadMs: number;
   private current = 0;
   private timer: NodeJS.Timeout | undefined;
+  /** Streams that the hub could not take are tried again, though nobody wakes us. */
+  private retry: NodeJS.Timeout | undefined;
   private pausedUntil = 0;
   private running: Promise<void> | undefined;
   private again = false;
@@ -111,6 +113,7 @@ class HubSink implements Sink {
   async close(seconds: number): Promise<void> {
     const deadline = Date.now() + seconds * 1000;
     clearTimeout(this.timer);
+    clearTimeout(this.retry);
     this.timer = undefined;
     this.closed = true;
     const cut = setTimeout(() => this.hub.link.close(), seconds * 1000);
@@ -159,12 +162,19 @@ class HubSink implements Sink {
       if (trouble !== undefined) return this.failed(trouble);
       this.backoff.reset();
       this.trouble = this.saidOf(this.hub.blockedWhy());
+      this.retryAt(this.hub.nextAttempt);
       if (Date.now() >= this.nextSave) this.savePositions();
     } catch (error) {
       this.failed(
         error instanceof HubAway || error instanceof HubRefusal ? error.message : `cannot send: ${reason(error)}`,
       );
     }
+  }
+
+  private retryAt(time: number | undefined): void {
+    clearTimeout(this.retry);
+    if (time === undefined || this.closed) return;
+    this.retry = setTimeout(() => this.wake(), Math.max(0, time - Date.now())).unref();
   }
 
   /** Of several it is said which. */

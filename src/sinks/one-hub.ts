@@ -1,7 +1,14 @@
 import * as path from 'node:path';
 import { packAppend } from './append-body.ts';
 import { type HubLink, HubRefusal } from './hub-link.ts';
-import type { AppendReply, OpenReply, Piece, RecordReply, RecordRequest } from './hub-protocol.ts';
+import {
+  type AppendReply,
+  ONE_RECORDING,
+  type OpenReply,
+  type Piece,
+  type RecordReply,
+  type RecordRequest,
+} from './hub-protocol.ts';
 import { HubStream } from './hub-stream.ts';
 import { comparePositions } from './position.ts';
 import { streamKey } from './stream.ts';
@@ -57,6 +64,12 @@ export class OneHub {
   blockedWhy(): string | undefined {
     const all = [...this.streams.values()].flatMap(({ blocked }) => (blocked === undefined ? [] : blocked.why));
     return all.length === 0 ? undefined : all.join('\n');
+  }
+
+  /** When the first of them is to be tried again, epoch milliseconds; undefined: none is refused. */
+  get nextAttempt(): number | undefined {
+    const times = [...this.streams.values()].flatMap(({ blocked }) => blocked?.until ?? []);
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   /** Opens the first stream that there is; false: there is none to ask with. */
@@ -136,12 +149,19 @@ export class OneHub {
     for (const [id, table, part, length] of reply.have ?? []) {
       open.find((stream) => stream.id === id)?.have.set(table, { part, bytes: length });
     }
+    for (const [id, why] of reply.refused ?? []) {
+      const stream = open.find((each) => each.id === id);
+      stream?.block(`${nameOf(stream)} waits: ${why}`);
+    }
     let progress = false;
     let short = false;
     for (const [i, { stream, table }] of from.entries()) {
+      // what it refuses is sent later
+      if (stream.id === undefined) continue;
       const have = stream.have.get(table);
       const moved = have !== undefined && (before[i] === undefined || comparePositions(have, before[i]) !== 0);
       progress ||= moved;
+      if (moved) stream.moved();
       const [, , part, start, length] = pieces[i]!;
       short ||= have === undefined || comparePositions(have, { part, bytes: start + length }) < 0;
     }
@@ -205,11 +225,13 @@ export class OneHub {
     } catch (error) {
       if (!(error instanceof HubRefusal)) throw error;
       stream.id = undefined;
-      if (error.status !== 404 && error.status !== 409) {
-        const why = `it refuses ${path.basename(stream.state.recording)}: ${error.message}`;
-        stream.blocked = { until: Date.now() + REFUSED_SECONDS * 1000, why };
-      }
+      const { status, message } = error;
+      if (status === ONE_RECORDING || status === 500) stream.block(`${nameOf(stream)} waits: ${message}`);
+      else if (status !== 404 && status !== 409)
+        stream.block(`it refuses ${nameOf(stream)}: ${message}`, REFUSED_SECONDS);
       return undefined;
     }
   }
 }
+
+const nameOf = ({ state }: HubStream): string => path.basename(state.recording);
