@@ -1,20 +1,19 @@
 import { randomInt } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { code, reason } from '../base/fault.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { JOB_NEEDS, type Job } from '../recording/job.ts';
 import { shaped } from '../recording/shape.ts';
 import type { AppendReply, OpenReply, OpenRequest, Piece, RecordReply, RecordRequest } from '../sinks/hub-protocol.ts';
 import { comparePositions, type Position } from '../sinks/position.ts';
 import { type Identity, mayActFor, mayWriteAs } from '../trust/identity.ts';
-import { ArchiveTrouble, type Unwritable } from './archive-trouble.ts';
+import { ArchiveTrouble } from './archive-trouble.ts';
 import { checkedAgent, checkedJob, isPosition } from './checked.ts';
 import { saveJobRecord } from './job-record.ts';
 import { mergeJobs } from './merge-job.ts';
 import { dayPart, isNobodys, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
 import { candidates, isNextRun, isSameJob } from './namesakes.ts';
-import { nodeFiles } from './node-files.ts';
+import { MOST_FILES, nodeFiles } from './node-files.ts';
 import { below, type Place, PlaceError, placeKey, readRecord, replaceRecord } from './place.ts';
 import { readReceived, writeReceived } from './received.ts';
 import { type Shelf, TableFile } from './table-file.ts';
@@ -70,6 +69,8 @@ export interface FilingOptions {
 /** Owns what is nobody's, where recordings belong to their users. */
 const ROOT = { uid: 0, gid: 0 };
 const MOST_TABLES = 256;
+/** So many are for what the agent writes, whatever else lies in the folder. */
+const AGENTS_TABLES = 64;
 const MOST_NODES = 100_000;
 /** Streams are numbered from somewhere else after each start: a number from before means nothing to this hub. */
 const NUMBERS = 2 ** 44;
@@ -115,7 +116,7 @@ export class Filing {
     let stream = recording.streams.get(node);
     if (stream === undefined) {
       this.makeRoom();
-      stream = this.adoptNode(recording, node);
+      stream = this.adoptNode(recording, node, agent);
     }
     stream.heard = Date.now();
     stream.allowed = identity;
@@ -151,7 +152,7 @@ export class Filing {
           this.trouble.wrote(stream.place);
         }
       } catch (error) {
-        const failure = this.failed(stream, name, error);
+        const failure = this.trouble.failed(stream.place, error);
         if (failure.whole) trouble = failure.message;
         else refused.set(id, failure.message);
       }
@@ -164,12 +165,6 @@ export class Filing {
     if (trouble !== undefined) rest.trouble = trouble;
     if (Object.keys(rest).length === 0) return `{"have":[${have}]}`;
     return `{"have":[${have}],${JSON.stringify(rest).slice(1)}`;
-  }
-
-  private failed(stream: FiledStream, table: string, error: unknown): Pick<Unwritable, 'message' | 'whole'> {
-    if (code(error) !== undefined) return this.trouble.failed(stream.place, error);
-    const { recording, node } = stream;
-    return { message: `cannot take ${table} of node ${node} of ${recording.key}: ${reason(error)}`, whole: false };
   }
 
   /** Undefined: the stream is not known (any more). */
@@ -247,8 +242,8 @@ export class Filing {
     return recording;
   }
 
-  /** A node of a recording as its folder shows it. */
-  adoptNode(recording: FiledRecording, node: string): FiledStream {
+  /** A node of a recording as its folder shows it. `agent`: what its agent says of itself, if it has. */
+  adoptNode(recording: FiledRecording, node: string, agent?: AgentRecord): FiledStream {
     const stream: FiledStream = {
       id: this.next++,
       node,
@@ -261,7 +256,7 @@ export class Filing {
       interval: Number.NaN,
       allowed: undefined,
     };
-    this.load(stream);
+    this.load(stream, agent);
     recording.streams.set(node, stream);
     this.streams.set(stream.id, stream);
     return stream;
@@ -340,15 +335,21 @@ export class Filing {
     return recording;
   }
 
-  private load(stream: FiledStream): void {
+  private load(stream: FiledStream, agent: AgentRecord | undefined): void {
     const { places } = this.shelf;
     places.in(stream.place, true, (folder) => {
       const received = readReceived(folder);
-      const { tables, loose, temporary } = nodeFiles(folder);
+      const { tables, loose, temporary } = nodeFiles(folder, MOST_FILES);
       // whoever was writing these was stopped
-      for (const name of temporary) fs.rmSync(path.join(folder, name), { force: true });
-      for (const name of new Set([...tables.keys(), ...Object.keys(received.tables)])) {
-        if (!isTableName(name) || stream.tables.size >= MOST_TABLES) continue;
+      for (const name of temporary) {
+        if (fs.lstatSync(path.join(folder, name)).isFile()) fs.rmSync(path.join(folder, name), { force: true });
+      }
+      const written = tableNames(agent ?? readRecord<AgentRecord>(path.join(folder, 'agent.json')));
+      const others = MOST_TABLES - Math.max(written.length, AGENTS_TABLES);
+      const there = new Set([...Object.keys(received.tables), ...tables.keys()]);
+      // what its agent writes comes first: others may have put there what they like
+      const more = [...there].filter((name) => isTableName(name) && !written.includes(name)).slice(0, others);
+      for (const name of [...written.filter((each) => there.has(each)), ...more]) {
         const file = new TableFile(this.shelf, stream.place, name, tables.get(name), received.tables[name]);
         stream.tables.set(name, file);
       }
@@ -413,6 +414,13 @@ export class Filing {
     // a recording is readable from its first moment; later changes may wait a second
     if (fresh) this.saveJob(recording);
   }
+}
+
+/** The tables that an agent says it writes. */
+function tableNames(agent: AgentRecord | undefined): string[] {
+  const tables: unknown[] = Array.isArray(agent?.tables) ? agent.tables.slice(0, MOST_TABLES) : [];
+  const names = tables.map((table) => String((table as { name?: unknown } | null)?.name));
+  return [...new Set(names)].filter(isTableName);
 }
 
 export function positions(stream: FiledStream): Record<string, Position> {

@@ -5,7 +5,7 @@ import { nodeFolder, nodeName } from '../recording/node-folder.ts';
 import { NOBODY_SAYS, NOTHING_MORE } from '../recording/silent-end.ts';
 import type { Compressor } from './compress.ts';
 import type { FiledRecording, FiledStream, Filing } from './filing.ts';
-import { nodeFiles } from './node-files.ts';
+import { MOST_FILES, nodeFiles } from './node-files.ts';
 import { below, placeKey } from './place.ts';
 import { readReceived } from './received.ts';
 import { type Sealing, startSealing } from './seal-child.ts';
@@ -140,7 +140,7 @@ export class Finisher {
       recording.finishing = false;
       for (const stream of resting) {
         places.in(stream.place, false, (folder) => {
-          const { tables } = nodeFiles(folder);
+          const { tables } = nodeFiles(folder, MOST_FILES);
           for (const table of stream.tables.values()) table.refresh(tables.get(table.name));
         });
         stream.resting = false;

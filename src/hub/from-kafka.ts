@@ -4,12 +4,13 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { isFleet } from '../sinks/fleet.ts';
-import type { AppendReply } from '../sinks/hub-protocol.ts';
+import type { AppendReply, OpenReply } from '../sinks/hub-protocol.ts';
 import type { NodeRecord } from '../sinks/kafka-batch.ts';
 import type { KafkaConnection } from '../sinks/kafka-client.ts';
 import { jobKey, runOf, topicHolds } from '../sinks/kafka-names.ts';
 import type { Table } from '../table/table.ts';
 import type { Identity } from '../trust/identity.ts';
+import { Unwritable } from './archive-trouble.ts';
 import { type FiledStream, type Filing, Forbidden } from './filing.ts';
 import { type Following, follow, type TextMessage } from './kafka-follow.ts';
 import { KafkaLines, type RowIdentity } from './kafka-lines.ts';
@@ -283,7 +284,13 @@ export class Filer {
     const agent = this.agentOf(record);
     if (agent === undefined) throw new Later(`no definitions of the tables of node ${record.node}`);
     const kind = isFleet(record.job) ? 'fleet' : 'job';
-    const reply = this.filing.open({ protocol: 1, node: record.node, kind, job: record.job, agent }, TRUSTED);
+    let reply: OpenReply;
+    try {
+      reply = this.filing.open({ protocol: 1, node: record.node, kind, job: record.job, agent }, TRUSTED);
+    } catch (error) {
+      if (error instanceof Unwritable) throw error.whole ? new Blocked(error.message) : new Later(error.message);
+      throw error;
+    }
     known.stream = reply.stream;
     return this.filing.streams.get(reply.stream)!;
   }

@@ -1,16 +1,23 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { Unusable } from './names.ts';
 import type { Found } from './table-file.ts';
 
 const PART = /^(.+?)(?:\.(\d{4,}))?\.csv(\.zst)?$/;
 const OTHER = /^(.+)\.(?:parquet|stats\.json(?:\.zst)?)$/;
 
-/** What lies in a node's folder, by table; `loose`: finished parts that are not compressed. */
-export function nodeFiles(folder: string): { tables: Map<string, Found>; loose: string[]; temporary: string[] } {
+/** A hub looks at no more: a day of the fleet has a few hundred, and whoever owns a folder may put a million there. */
+export const MOST_FILES = 20_000;
+
+/** What lies in a node's folder, by table; `loose`: finished parts that are not compressed. Throws `Unusable` beyond `most`. */
+export function nodeFiles(
+  folder: string,
+  most = Number.POSITIVE_INFINITY,
+): { tables: Map<string, Found>; loose: string[]; temporary: string[] } {
   const tables = new Map<string, Found>();
   const loose: string[] = [];
   const temporary: string[] = [];
-  for (const name of fs.readdirSync(folder)) {
+  for (const name of namesIn(folder, most)) {
     if (name.endsWith('.tmp')) {
       temporary.push(name);
       continue;
@@ -33,4 +40,18 @@ export function nodeFiles(folder: string): { tables: Map<string, Found>; loose: 
     } else if (part !== null && part[3] === undefined) found.live = stat.size;
   }
   return { tables, loose, temporary };
+}
+
+function namesIn(folder: string, most: number): string[] {
+  const names: string[] = [];
+  const opened = fs.opendirSync(folder, { bufferSize: 256 });
+  try {
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
+      if (names.length >= most) throw new Unusable(`there are more than ${most} files in the folder of the node`);
+      names.push(entry.name);
+    }
+  } finally {
+    opened.closeSync();
+  }
+  return names.sort();
 }

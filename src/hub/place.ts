@@ -17,7 +17,7 @@ export interface Place {
   readonly owner: Owner | undefined;
 }
 
-/** What the system said no to, and where. */
+/** What the system said no to, or what is in the way, and where. */
 export class PlaceError extends Error {
   readonly place: Place;
   readonly code: string;
@@ -48,14 +48,14 @@ export class Places {
 
   /**
    * Does `work` with the folder's path by descriptor (`/proc/self/fd/7`); undefined when it is not there and not `made`.
-   * Throws a `PlaceError` when the system says no.
+   * Throws a `PlaceError` when the system says no, or what lies there cannot be used.
    */
   in<T>(place: Place, made: boolean, work: (folder: string) => T): T | undefined {
     try {
       return this.enterAll(place, made, work);
     } catch (error) {
-      const isSystems = code(error) !== undefined && !(error instanceof PlaceError);
-      throw isSystems ? new PlaceError(place, error as Error) : error;
+      const isPlaces = code(error) !== undefined || error instanceof Unusable;
+      throw isPlaces && !(error instanceof PlaceError) ? new PlaceError(place, error as Error) : error;
     }
   }
 

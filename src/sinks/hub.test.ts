@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { TableWriter } from '../recording/append.ts';
 import type { Credentials } from '../trust/identity.ts';
+import { unpackAppend } from './append-body.ts';
 import { Backoff } from './backoff.ts';
 import { openHubSink } from './hub.ts';
 import { parseHubAddress } from './hub-address.ts';
@@ -96,6 +97,41 @@ test('a stream that the hub refuses is named, and the others go on', async () =>
   await until(sink, () => numbers('2').length === 10);
   await until(sink, () => sink.trouble !== undefined);
   assert.match(sink.trouble!, /refuses job-1: not yours/);
+});
+
+test('a stream that the hub cannot store just now waits, the others go on, and it is tried again by itself', async () => {
+  let broken: 'open' | 'fail' | 'append' | undefined = 'open';
+  hub.instead = (at, body) => {
+    if (at === '/v1/open' && body.includes('"id":"1"')) {
+      if (broken === 'open') return [423, '{"error":"cannot write user=ada/job=1: disk quota exceeded"}'];
+      if (broken === 'fail') return [500, '{"error":"cannot read properties of null"}'];
+    }
+    const { id } = hub.filed.get('1') ?? {};
+    if (at !== '/v1/append' || broken !== 'append') return undefined;
+    const { pieces } = unpackAppend(body);
+    const have = pieces.map(([stream, table]) => [stream, table, 1, 0]);
+    return pieces.some(([stream]) => stream === id)
+      ? [200, JSON.stringify({ have, refused: [[id, 'cannot write user=ada/job=1: permission denied']] })]
+      : undefined;
+  };
+  const writers = ['1', '2'].map((id) => new TableWriter(recording(id), COUNTED));
+  const sink = openSink();
+  for (const writer of writers) writer.append(countedRows('c1', 0, 10));
+  await until(sink, () => numbers('2').length === 10);
+  await until(sink, () => sink.trouble === 'job-1 waits: cannot write user=ada/job=1: disk quota exceeded');
+  broken = 'fail';
+  await until(sink, () => sink.trouble === 'job-1 waits: cannot read properties of null');
+  broken = 'append';
+  await until(sink, () => sink.trouble === 'job-1 waits: cannot write user=ada/job=1: permission denied');
+  writers[1]!.append(countedRows('c1', 10, 20));
+  await until(sink, () => numbers('2').length === 20);
+  assert.deepEqual(numbers('1'), []);
+  broken = undefined;
+  // nobody wakes it
+  for (const end = Date.now() + 120_000; numbers('1').length < 10 && Date.now() < end; )
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual(numbers('1'), upTo(10));
+  await until(sink, () => sink.trouble === undefined);
 });
 
 test('all parts that are there go at once, also beside a stream that the hub refuses', async () => {
