@@ -37,6 +37,10 @@ test("the command's environment is the user's own: nothing of the launcher is in
   const env = { PATH: process.env.PATH, HOME: cwd, NODE_OPTIONS: '--max-old-space-size=123' };
   const answer = tacho(['run', '--no-report', '-o', 'x', '--', 'env'], { cwd, env });
   assert.equal(answer.code, 0, answer.err);
-  const names = answer.out.split('\n').filter((line) => /NODE|TACHO/.test(line) && !/^TACHO_RECORD(ING)?=/.test(line));
+  const names = answer.out
+    .split('\n')
+    .filter((line) => /NODE|TACHO|MALLOC/.test(line) && !/^TACHO_RECORD(ING)?=/.test(line));
   assert.deepEqual(names, ['NODE_OPTIONS=--max-old-space-size=123']);
+  const own = tacho(['run', '--no-report', '-o', 'y', '--', 'env'], { cwd, env: { ...env, MALLOC_ARENA_MAX: '4' } });
+  assert.match(own.out, /^MALLOC_ARENA_MAX=4$/m, 'what the user has set stays');
 });

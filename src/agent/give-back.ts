@@ -58,13 +58,15 @@ async function giveBack(): Promise<void> {
   }
 }
 
-/** The launcher lets agents do this (--expose-gc); `tacho run` begins as any other command. */
+/** V8 gives out its collector for a moment only: code that it has compiled before belongs to the usual options. */
 async function collectGarbage(): Promise<void> {
-  if (globalThis.gc !== undefined) return globalThis.gc();
-  const { setFlagsFromString } = await import('node:v8');
-  const { runInNewContext } = await import('node:vm');
-  setFlagsFromString('--expose-gc');
-  globalThis.gc = runInNewContext('gc') as typeof globalThis.gc;
+  if (globalThis.gc === undefined) {
+    const { setFlagsFromString } = await import('node:v8');
+    const { runInNewContext } = await import('node:vm');
+    setFlagsFromString('--expose-gc');
+    globalThis.gc = runInNewContext('gc') as typeof globalThis.gc;
+    setFlagsFromString('--no-expose-gc');
+  }
   globalThis.gc!();
 }
 

@@ -48,8 +48,12 @@ export function startChild(opening: Opening, hear: (answer: Answer) => void, die
   const debug = process.env.TACHO_DEBUG === undefined ? 'ignore' : 'inherit';
   const child = spawn(process.execPath, [...NODE_FLAGS, '--max-semi-space-size=1', entry(), MARK, ROOM], {
     stdio: ['pipe', debug, debug, 'pipe'],
-    // what V8 compiled once need not be compiled again
-    env: { ...own, ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: path.dirname(cache) }) },
+    env: {
+      ...own,
+      MALLOC_ARENA_MAX: own.MALLOC_ARENA_MAX ?? '1',
+      // what V8 compiled once need not be compiled again
+      ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: path.dirname(cache) }),
+    },
   });
   const input = child.stdin!;
   const output = child.stdio[3] as Readable;

@@ -7,6 +7,11 @@ import { noteAtExit } from '../jobs/own-use.ts';
 if (process.env.NODE_COMPILE_CACHE?.endsWith('/tacho/compile')) delete process.env.NODE_COMPILE_CACHE;
 // Others are the other way round: the launcher put them aside for what Tacho starts.
 restoreNodeVariables(process.env);
+// How malloc is to be thrifty, malloc has read already.
+if (process.env.TACHO_ARENAS !== undefined) {
+  delete process.env.MALLOC_ARENA_MAX;
+  delete process.env.TACHO_ARENAS;
+}
 // Agents look for it in what the kernel keeps of this process; what we start is not ours.
 delete process.env.TACHO_OWN;
 
