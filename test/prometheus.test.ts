@@ -92,7 +92,7 @@ test('a real Prometheus, configured as docs/prometheus.md says, has the labels t
 }, async (t) => {
   const folder = temporaryFolder(t);
   const token = path.join(folder, 'token');
-  fs.writeFileSync(token, 'open sesame\n');
+  fs.writeFileSync(token, 'open sesame\n', { mode: 0o600 });
   const day = jobOf({ id: 'fleet-2026-11-15', user: '', uid: -1 });
   const row = { time: START, disk: 'sda', read_bytes: 1 };
   const server = await serveMetrics({ listen: '127.0.0.1:0', tokenFile: token }, () => [

@@ -1,13 +1,15 @@
 import * as fs from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { type Exposed, type ExpositionOptions, exposition } from '../sinks/exposition.ts';
+import { isFleet } from '../sinks/fleet.ts';
+import { readSecret } from '../trust/token.ts';
 
 export interface MetricsOptions extends Omit<ExpositionOptions, 'openMetrics'> {
   /** `127.0.0.1:9471`, `:9471` (all addresses) or `[::1]:9471`. */
   listen: string;
-  /** What Prometheus must say (`Authorization: Bearer …`); needed beyond loopback. */
+  /** What Prometheus must say (`Authorization: Bearer …`); needed beyond loopback, and for what belongs to a job. */
   tokenFile?: string;
   /** PEM files: https instead of http. */
   certificate?: string;
@@ -17,12 +19,14 @@ export interface MetricsOptions extends Omit<ExpositionOptions, 'openMetrics'> {
 export interface MetricsServer {
   /** http://127.0.0.1:9471/metrics */
   readonly address: string;
+  /** Series of jobs are there, too: whoever asks has to know the token. */
+  readonly showsJobs: boolean;
   close(): Promise<void>;
 }
 
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
-/** Scrapes take milliseconds: whoever holds more connections than this is not a scraper. */
+/** Scrapes take milliseconds: of more connections than this most are nobody's who scrapes. */
 const MOST_CONNECTIONS = 32;
 
 /**
@@ -35,7 +39,10 @@ export async function serveMetrics(
   recordings: () => readonly Exposed[],
 ): Promise<MetricsServer> {
   const { host, port } = parseListen(options.listen);
-  const token = options.tokenFile === undefined ? undefined : readSecret(options.tokenFile, 'metrics.token_file');
+  const token = options.tokenFile === undefined ? undefined : readToken(options.tokenFile);
+  // everybody on the node can reach loopback: whose jobs run there, and what they use, is not for everybody
+  const visible = (): readonly Exposed[] =>
+    token === undefined ? recordings().filter(({ job }) => isFleet(job)) : recordings();
   if (!isLoopback(host) && token === undefined) {
     throw usage(
       `metrics.listen: ${options.listen} can be reached from other machines, and nobody would have to say who they are`,
@@ -53,7 +60,7 @@ export async function serveMetrics(
     }
     try {
       const openMetrics = prefersOpenMetrics(request.headers.accept);
-      const body = exposition(recordings(), { ...options, openMetrics });
+      const body = exposition(visible(), { ...options, openMetrics });
       response.writeHead(200, {
         'Content-Type': openMetrics ? OPEN_METRICS : TEXT,
         'Content-Length': Buffer.byteLength(body),
@@ -64,7 +71,7 @@ export async function serveMetrics(
     }
   };
   const server = await makeServer(options, answer);
-  server.maxConnections = MOST_CONNECTIONS;
+  keepRoom(server);
   server.headersTimeout = 10_000;
   server.requestTimeout = 10_000;
   await new Promise<void>((resolve, reject) => {
@@ -82,6 +89,7 @@ export async function serveMetrics(
   // whoever has begun to stop must not be kept by it
   server.unref();
   return {
+    showsJobs: token !== undefined,
     address: `${options.certificate === undefined ? 'http' : 'https'}://${shown}:${bound.port}/metrics`,
     close: () =>
       new Promise((resolve) => {
@@ -128,14 +136,31 @@ export function parseListen(listen: string): { host: string; port: number } {
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 
-function readSecret(file: string, setting: string): string {
-  try {
-    const text = fs.readFileSync(file, 'utf8').trim();
-    if (text === '') throw new Error('it is empty');
-    return text;
-  } catch (error) {
-    throw new Fault(`cannot read ${file} (${setting}): ${reason(error)}`);
-  }
+/** The token, from a file that nobody else can read. */
+function readToken(file: string): string {
+  const text = readSecret(file, 'the token', 'metrics.token_file names it').trim();
+  if (text === '') throw new Fault(`the token in ${file} (metrics.token_file) is empty`);
+  return text;
+}
+
+/** Connections are served as they come; those that say nothing make room for new ones, so that nobody locks Prometheus out. */
+function keepRoom(server: Server): void {
+  const open = new Set<Socket>();
+  const idle = (socket: Socket): boolean => (socket.bytesRead ?? 0) === 0;
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (open.size <= MOST_CONNECTIONS) return;
+    // sets keep their order: the oldest that has said nothing, else the oldest
+    let oldest: Socket | undefined;
+    for (const each of open) {
+      oldest ??= each;
+      if (!idle(each)) continue;
+      oldest = each;
+      break;
+    }
+    oldest?.destroy();
+  });
 }
 
 /** Compares without telling by the time it takes where the difference is. */

@@ -114,7 +114,8 @@ async function serve(config: Config, recorder: Recorder, over: Promise<string>):
   });
   const sinks = outlet?.sinks.map(({ name }) => name).join(', ') ?? 'nowhere: recordings stay there';
   warn(`records ${recorder.node} in ${spool}; jobs come in by ${config['service.jobs']}; samples go to ${sinks}`);
-  if (metrics !== undefined) warn(`metrics: ${metrics.address}`);
+  if (metrics !== undefined)
+    warn(`metrics: ${metrics.address}${metrics.showsJobs ? '' : ' (of the node; metrics.token_file adds its jobs)'}`);
   const why = await over;
   await service.stop(why);
   await metrics?.close();

@@ -252,7 +252,7 @@ export const settings = [
   {
     key: 'metrics.listen',
     kind: 'text',
-    help: "Where a node's agent answers GET /metrics for Prometheus: HOST:PORT. Anything but this machine itself needs metrics.token_file.",
+    help: "Where a node's agent answers GET /metrics for Prometheus: HOST:PORT. Anything but this machine itself needs metrics.token_file; without it only the node's own series are shown, none of jobs.",
   },
   {
     key: 'metrics.token_file',

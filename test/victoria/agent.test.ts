@@ -31,11 +31,14 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
   const spool = path.join(folder, 'spool');
   const jobs = path.join(folder, 'jobs');
   fs.mkdirSync(jobs);
+  const tokenFile = path.join(folder, 'token');
+  fs.writeFileSync(tokenFile, 'open sesame\n', { mode: 0o600 });
   const agent = spawn(
     TACHO,
     [
       ...['agent', '--spool', spool, '--jobs', jobs, '--hooks-only', '--idle-interval', '200ms', '--node', 'c1'],
       ...['--victoria', server.url, '--victoria-interval', '500ms', '--metrics-listen', '127.0.0.1:0'],
+      ...['--metrics-token-file', tokenFile],
     ],
     { env: { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: folder }, stdio: ['ignore', 'ignore', 'pipe'] },
   );
@@ -72,7 +75,7 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
   };
   while ((await newest()) < restarted) await sleep(100);
 
-  const text = await (await fetch(address)).text();
+  const text = await (await fetch(address, { headers: { authorization: 'Bearer open sesame' } })).text();
   const { stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
   assert.deepEqual(
     stderr.split('\n').filter((line) => line !== '' && !/snake_case|abbreviated units/.test(line)),
