@@ -13,7 +13,8 @@ export async function adoptAbandoned(): Promise<void> {
     try {
       const { adoptRecords } = await import('./adopt-records.ts');
       const { openRecording } = await import('../recording/open.ts');
-      await adoptRecords(openRecording(recording), false);
+      const { asOwner } = await import('../recording/as-owner.ts');
+      await asOwner(recording, (at) => adoptRecords(openRecording(at), false));
     } catch {
       // a recording that cannot be opened or written now: it waits there for `tacho verify`, which says why
     }

@@ -1,15 +1,19 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type ProcessId, stillRuns } from '../jobs/process-id.ts';
+import { RECORD_PLACES } from '../jobs/record-places.ts';
 import { newestWrite } from '../recording/alive.ts';
 import { TableWriter } from '../recording/append.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
+import { readJson } from '../recording/record-file.ts';
 import type { Check } from '../recording/verify.ts';
 import { Host } from '../sources/host.ts';
 import { RECORD_KINDS } from '../sources/process-records.ts';
 import type { Records } from '../sources/scope.ts';
 import { Frame } from '../table/frame.ts';
 
+/** Who reads it, and for which recording. */
+const MOST_NOTE = 64 << 10;
 const STALE_MS = 60_000;
 const NODE = { members: { by: 'node' }, exclude: [] } as const;
 
@@ -20,7 +24,7 @@ const NODE = { members: { by: 'node' }, exclude: [] } as const;
 export async function adoptRecords(recording: Recording, dryRun: boolean): Promise<Check | undefined> {
   const { process_records: records, redacted } = recording.job;
   if (records === undefined) return undefined;
-  const node = nodeOf(recording, records);
+  const node = isOwnPlace(records.file) ? nodeOf(recording, records) : undefined;
   if (node === undefined) return undefined;
   const found = {
     file: records.file,
@@ -51,15 +55,33 @@ function claim(folder: string): (() => void) | undefined {
   }
 }
 
-/** The node whose agent has made the file here and no longer runs. */
-function nodeOf({ nodes }: Recording, records: Records): NodeRecording | undefined {
+/** Whether it is one of the places that Tacho makes, and this user's alone: what a recording names may be anything. */
+function isOwnPlace(file: string): boolean {
+  const uid = process.geteuid!();
+  const folder = path.dirname(file);
+  const isNamed = path.basename(folder).startsWith(`tacho-${uid}-`) && path.basename(file) === 'events';
+  if (!isNamed || !RECORD_PLACES.includes(path.dirname(folder))) return false;
+  const found = fs.lstatSync(folder, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === uid && (found.mode & 0o077) === 0;
+}
+
+/** The node whose agent has made the file here, for this recording, and no longer runs. */
+function nodeOf({ path: recording, nodes }: Recording, records: Records): NodeRecording | undefined {
   try {
-    const agent = JSON.parse(fs.readFileSync(path.join(path.dirname(records.file), 'agent'), 'utf8')) as ProcessId;
-    if (stillRuns(agent)) return undefined;
+    const agent = readJson(path.join(path.dirname(records.file), 'agent'), MOST_NOTE) as ProcessId & {
+      recording: string;
+    };
+    if (stillRuns(agent) || isForAnother(agent.recording, recording)) return undefined;
     return nodes.find((node) => node.agent?.pid === agent.pid);
   } catch {
     return undefined;
   }
+}
+
+/** A recording that was moved since is still this one. */
+function isForAnother(named: string, recording: string): boolean {
+  const [a, b] = [named, recording].map((each) => fs.statSync(each, { throwIfNoEntry: false }));
+  return a !== undefined && (a.dev !== b?.dev || a.ino !== b.ino);
 }
 
 /** Reads what processes have recorded to its end, into the recording; then the place goes. */

@@ -54,3 +54,14 @@ export function readPlain(file: string, most: number): Buffer {
 
 const tooLarge = (size: number, most: number): NotPlain =>
   new NotPlain(`it has ${size} bytes; more than ${most} are not read`);
+
+/** Makes a file to write to; what something that was interrupted has left by this name goes first. No link is followed. */
+export function openNew(file: string, mode = 0o600): number {
+  try {
+    return fs.openSync(file, 'wx', mode);
+  } catch (error) {
+    if (code(error) !== 'EEXIST') throw error;
+    fs.rmSync(file, { force: true });
+    return fs.openSync(file, 'wx', mode);
+  }
+}

@@ -67,8 +67,9 @@ async function annotate(named: string | undefined, words: Words, options: Option
   if (options.db === undefined && fs.existsSync(here)) {
     const { openRecording } = await import('../recording/open.ts');
     const { updateJob } = await import('../recording/update-job.ts');
+    const { asOwner } = await import('../recording/as-owner.ts');
     const { path } = openRecording(here);
-    return updateJob(path, (job) => annotated(job, words));
+    return asOwner(path, (folder) => updateJob(folder, (job) => annotated(job, words)));
   }
   const { connect } = await import('../database/connect.ts');
   const address = await needAddress(options).catch((error) => {

@@ -1,10 +1,20 @@
 import { type Command, Option } from 'commander';
+import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
+import { asOwner } from '../recording/as-owner.ts';
+import { openRecording, type Recording } from '../recording/open.ts';
 import { liveBytes, type SealedNode, sealRecording } from '../recording/seal.ts';
 import { progress } from '../show/progress.ts';
 import { ascii, printable } from '../show/text-table.ts';
+import { tell } from './failure.ts';
 import { findRecordings } from './find-recordings.ts';
+
+interface Options {
+  force?: boolean;
+  parquet?: boolean;
+  format: string;
+}
 
 export function define(command: Command): void {
   command
@@ -25,21 +35,39 @@ Examples:
   tacho seal --parquet tacho-4711
 `,
     )
-    .action((paths: string[], options: { force?: boolean; parquet?: boolean; format: string }) => {
-      const results = findRecordings(paths).map((recording) => {
-        const bar = progress(`sealing ${recording.path}`, liveBytes(recording));
-        const nodes = sealRecording(recording, {
-          force: options.force === true && 'keep open parts',
-          parquet: options.parquet === true,
-          progress: (bytes) => bar.advance(bytes),
-        });
-        bar.done();
-        if (options.format === 'text') say(sealText(recording.path, nodes));
-        return { path: recording.path, nodes };
-      });
+    .action(async (paths: string[], options: Options) => {
+      const results: { path: string; nodes: SealedNode[]; error?: string }[] = [];
+      for (const recording of findRecordings(paths)) {
+        const { path } = recording;
+        try {
+          const nodes = await sealed(recording, options);
+          if (options.format === 'text') say(sealText(path, nodes));
+          results.push({ path, nodes });
+        } catch (error) {
+          // what is wrong with one says nothing about the others
+          if (!(error instanceof Fault)) throw error;
+          process.exitCode = tell(error);
+          results.push({ path, nodes: [], error: error.message });
+        }
+      }
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(results, null, 1)}\n`);
-      if (results.some(({ nodes }) => nodes.some(({ skipped }) => skipped !== undefined))) process.exitCode = 1;
+      if (results.some(({ nodes }) => nodes.some(({ skipped }) => skipped !== undefined))) process.exitCode ||= 1;
     });
+}
+
+async function sealed(recording: Recording, options: Options): Promise<SealedNode[]> {
+  const bar = progress(`sealing ${recording.path}`, liveBytes(recording));
+  try {
+    return await asOwner(recording.path, (folder) =>
+      sealRecording(openRecording(folder), {
+        force: options.force === true && 'keep open parts',
+        parquet: options.parquet === true,
+        progress: (bytes) => bar.advance(bytes),
+      }),
+    );
+  } finally {
+    bar.done();
+  }
 }
 
 const say = (text: string): void => void process.stdout.write(process.stdout.isTTY ? text : ascii(text));

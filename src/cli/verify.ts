@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander';
 import { adoptRecords } from '../agent/adopt-records.ts';
+import { Fault } from '../base/fault.ts';
 import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { asOwner } from '../recording/as-owner.ts';
+import { openRecording } from '../recording/open.ts';
 import { type Check, verifyRecording } from '../recording/verify.ts';
 import { paint } from '../show/paint.ts';
 import { printable } from '../show/text-table.ts';
@@ -27,16 +30,27 @@ Examples:
     .action(async (paths: string[], options: { dryRun?: boolean; format: string }) => {
       const dryRun = options.dryRun === true;
       const results: { path: string; checks: Check[] }[] = [];
-      for (const recording of findRecordings(paths)) {
-        const adopted = await adoptRecords(recording, dryRun);
-        const checks = verifyRecording(recording.path, { dryRun });
-        results.push({ path: recording.path, checks: adopted === undefined ? checks : [adopted, ...checks] });
-      }
+      for (const { path } of findRecordings(paths)) results.push({ path, checks: await verified(path, dryRun) });
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(results, null, 1)}\n`);
       else for (const { path, checks } of results) process.stdout.write(verifyText(path, checks));
       const unhealed = ({ outcome }: Check): boolean => outcome === 'left' || outcome === 'would heal';
       if (results.some(({ checks }) => checks.some(unhealed))) process.exitCode = 1;
     });
+}
+
+async function verified(path: string, dryRun: boolean): Promise<Check[]> {
+  const work = async (folder: string): Promise<Check[]> => {
+    const adopted = await adoptRecords(openRecording(folder), dryRun);
+    const checks = verifyRecording(folder, { dryRun });
+    return adopted === undefined ? checks : [adopted, ...checks];
+  };
+  try {
+    return dryRun ? await work(path) : await asOwner(path, work);
+  } catch (error) {
+    // what is wrong with one says nothing about the others
+    if (!(error instanceof Fault)) throw error;
+    return [{ file: '.', what: error.message, outcome: 'left', ...(error.hint ? { action: error.hint } : {}) }];
+  }
 }
 
 function verifyText(path: string, checks: readonly Check[]): string {

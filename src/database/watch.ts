@@ -1,13 +1,13 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Fault, reason } from '../base/fault.ts';
-import { makeFolder } from '../base/folder.ts';
+import { Fault } from '../base/fault.ts';
 import { isArchive } from '../import/epmt/archive.ts';
 import { refreshJob } from '../jobs/refresh.ts';
 import { isAlive } from '../recording/alive.ts';
 import { openRecording, type Recording, recordingFolders } from '../recording/open.ts';
 import { connect, type Database } from './connect.ts';
+import { moveInto } from './move-aside.ts';
 import { needSchema } from './schema.ts';
 import { needJob, type Submitted } from './submit.ts';
 import { submitFolder } from './submit-folder.ts';
@@ -180,14 +180,20 @@ async function submitOne(
   const result = await submitFolder(database, folder);
   if ('refused' in result) {
     const { message, hint } = result.refused;
-    const moved = moveAside(folder, options.folder, hint === undefined ? message : `${message}\n${hint}`);
+    const why = hint === undefined ? message : `${message}\n${hint}`;
+    const moved = moveInto(
+      folder,
+      options.folder,
+      path.join(options.folder, FAILED),
+      (to) => `${new Date().toISOString()} ${why.replaceAll(folder, () => to)}\n`,
+    );
     if (moved === undefined) return;
     options.tell({ what: 'failed', path: folder, moved, why: message });
     return;
   }
   const { submitted, id } = result;
   known.set(folder, faceOf(folder));
-  const moved = options.done === undefined ? undefined : moveInto(folder, options.done);
+  const moved = options.done === undefined ? undefined : moveInto(folder, options.folder, options.done);
   options.tell({
     what: submitted.outcome === 'present' ? 'present' : 'stored',
     path: folder,
@@ -195,29 +201,4 @@ async function submitOne(
     id,
     submitted,
   });
-}
-
-/** Moves a recording into `failed/` and says why in a text file beside it, as it is to be found there. Returns where it went. */
-function moveAside(folder: string, watched: string, why: string): string | undefined {
-  const moved = moveInto(folder, path.join(watched, FAILED));
-  if (moved === undefined) return undefined;
-  fs.writeFileSync(`${moved}.reason.txt`, `${new Date().toISOString()} ${why.replaceAll(folder, () => moved)}\n`);
-  return moved;
-}
-
-/** Returns where it went; undefined: somebody else who watches has moved it. */
-function moveInto(folder: string, place: string): string | undefined {
-  if (!fs.existsSync(folder)) return undefined;
-  try {
-    makeFolder(place, 0o700);
-    for (let n = 1; ; n++) {
-      const to = path.join(place, path.basename(path.resolve(folder)) + (n === 1 ? '' : `-${n}`));
-      if (fs.existsSync(to)) continue;
-      fs.renameSync(folder, to);
-      return to;
-    }
-  } catch (error) {
-    if (!fs.existsSync(folder)) return undefined;
-    throw new Fault(`cannot move ${folder} to ${place}: ${reason(error)}`, { cause: error });
-  }
 }

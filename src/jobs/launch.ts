@@ -287,7 +287,9 @@ async function askOnNodes(
 ): Promise<void> {
   const { recording, job, env } = options;
   const asked = nodes.flatMap((node) => {
-    const pid = agentRecord(recording, node)!.pid;
+    const pid = agentRecord(recording, node)?.pid;
+    // to kill, 0 and -1 are everybody
+    if (!Number.isSafeInteger(pid) || pid! <= 1) return [];
     const kill = ['kill', '-TERM', String(pid)];
     const [launcher] = schedulerOf(options).launch(
       { nodes: [node], jobNodes: job.nodes, on: () => kill, everywhere: () => kill, env },

@@ -2,6 +2,8 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
+import { openNew, openPlain } from '../base/plain-file.ts';
+import { needOwn } from '../recording/as-owner.ts';
 import { CsvText } from '../recording/csv-write.ts';
 import { nodeFolder, nodeName } from '../recording/node-folder.ts';
 import { openRecording } from '../recording/open.ts';
@@ -24,6 +26,7 @@ export function writeMarks(
   marks: readonly Mark[],
   time = Date.now() * 1000,
 ): void {
+  needOwn(recording);
   const file = path.join(recording, folderHere(recording, env), 'marker.csv');
   const frame = new Frame(marker.table);
   const lines = new CsvText();
@@ -38,7 +41,12 @@ export function writeMarks(
   });
   try {
     withHeader(file);
-    fs.appendFileSync(file, lines.bytes.subarray(0, lines.length));
+    const fd = openPlain(file, fs.constants.O_WRONLY | fs.constants.O_APPEND);
+    try {
+      fs.writeFileSync(fd, lines.bytes.subarray(0, lines.length));
+    } finally {
+      fs.closeSync(fd);
+    }
   } catch (error) {
     throw new Fault(`cannot write ${file}: ${reason(error)}`, { cause: error });
   }
@@ -50,7 +58,12 @@ function withHeader(file: string): void {
   const head = new CsvText();
   head.line(header(marker.table));
   const temporary = `${file}.${process.pid}.new`;
-  fs.writeFileSync(temporary, head.bytes.subarray(0, head.length), { mode: 0o600 });
+  const fd = openNew(temporary);
+  try {
+    fs.writeFileSync(fd, head.bytes.subarray(0, head.length));
+  } finally {
+    fs.closeSync(fd);
+  }
   try {
     fs.linkSync(temporary, file);
   } catch (error) {

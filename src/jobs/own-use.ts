@@ -1,12 +1,16 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { openPlain, readPlain } from '../base/plain-file.ts';
+import { needOwn } from '../recording/as-owner.ts';
 import type { OwnUse } from '../recording/job.ts';
 import { MOST_BYTES, readJson } from '../recording/record-file.ts';
 import type { Environment } from './command.ts';
 
 /** In the recording's folder while it goes on: a line for each command of Tacho's that ran in the job. */
 export const OWN_USE = 'own.log';
+/** A hundred thousand commands. */
+const MOST_NOTES = 8 << 20;
 /** Linux tells user space about 100 clock ticks a second on every machine. */
 const TICKS = 100;
 
@@ -35,7 +39,14 @@ export function noteOwnUse(recording: string, env: Environment, children = true)
     const node = env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
     const span = [performance.timeOrigin, Date.now()].map((ms) => Math.round(ms * 1000));
     const fields = [node, seconds.toFixed(6), maxRSS * 1024, ...span];
-    fs.appendFileSync(path.join(recording, OWN_USE), `${fields.join('\t')}\n`, { mode: 0o600 });
+    needOwn(recording);
+    const flags = fs.constants.O_WRONLY | fs.constants.O_APPEND | fs.constants.O_CREAT;
+    const fd = openPlain(path.join(recording, OWN_USE), flags);
+    try {
+      fs.writeFileSync(fd, `${fields.join('\t')}\n`);
+    } finally {
+      fs.closeSync(fd);
+    }
   } catch {
     // a command does its work, whether or not it can say what that cost
   }
@@ -51,10 +62,15 @@ function usedBy(stat: string): { alone: number; children: number } {
 /** What was noted, by node; the notes are taken away. Undefined: nothing was. */
 export function takeOwnUse(recording: string, nodes: readonly string[]): Record<string, OwnUse> | undefined {
   const file = path.join(recording, OWN_USE);
-  if (!fs.existsSync(file)) return undefined;
-  const found = ownUse(fs.readFileSync(file, 'utf8'), nodes);
+  let notes: string;
+  try {
+    notes = readPlain(file, MOST_NOTES).toString();
+  } catch {
+    // nothing was noted, or by somebody else
+    return undefined;
+  }
   fs.rmSync(file, { force: true });
-  return found;
+  return ownUse(notes, nodes);
 }
 
 /** What notes say, by node. Undefined: nothing. */

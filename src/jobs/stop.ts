@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { needOwn } from '../recording/as-owner.ts';
 import { saveJob } from '../recording/create.ts';
 import type { Job } from '../recording/job.ts';
 import { openRecording } from '../recording/open.ts';
@@ -30,6 +31,7 @@ export async function stopRecording(
 ): Promise<Stopped> {
   const active = folder === undefined ? needActive(env, 'there is nothing to stop') : named(env, folder);
   const { recording, launched } = active;
+  needOwn(recording);
   const { job } = openRecording(recording);
   noteOwnUse(recording, env);
   const silent = await stopAgents({ recording, job, nodes: job.nodes, env }, launched, run);

@@ -80,7 +80,7 @@ function pidNamespace(): string {
 export function isBeingWritten(file: string, now = Date.now() * 1000): boolean {
   const [, digits = '0', mark] = /\.(\d+)(?:-([\da-f]{8})[\da-f]*)?\.tmp$/.exec(file) ?? [];
   const pid = Number(digits);
-  const written = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  const written = fs.lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
   if (pid === 0 || written === undefined || now / 1e3 - written >= STILL_WRITTEN_MS) return false;
   if (mark !== undefined && mark !== machineMark()) return true;
   return pid !== process.pid && !hasEnded(pid);

@@ -4,6 +4,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { count } from '../base/figure.ts';
 import type { AgentRecord } from './agent-record.ts';
 import type { Batch } from './batch.ts';
+import { fileNames } from './file-names.ts';
 import { tableFiles } from './files.ts';
 import { measure } from './measure.ts';
 import { checkParquet } from './parquet/read.ts';
@@ -97,7 +98,7 @@ export function isComplete(file: string, as = file): boolean {
 /** Is there what a sealed file that was being written is made from: live parts of its table, or its other sealed form? */
 export function hasOrigin(folder: string, sealed: string): boolean {
   const table = path.basename(sealed).replace(/\.(parquet|csv\.zst)$/, '');
-  const files = tableFiles(fs.readdirSync(folder)).get(table);
+  const files = tableFiles(fileNames(folder).files).get(table);
   const other = files?.sealed === path.basename(sealed) ? undefined : files?.sealed;
   return (files?.parts.length ?? 0) > 0 || (other !== undefined && isComplete(path.join(folder, other)));
 }

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import { isForeignLink } from '../base/plain-file.ts';
 import { AGENT_NEEDS, type AgentRecord } from './agent-record.ts';
+import { type FileNames, fileNames } from './file-names.ts';
 import { damagedOf, statisticsOf, type TableFiles, tableFiles } from './files.ts';
 import { FORMAT, JOB_NEEDS, type Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
@@ -205,17 +206,22 @@ function openNode(
   troubles: string[],
   inCommon?: () => AgentRecord['tables'] | undefined,
 ): NodeRecording | undefined {
-  let names: string[];
+  let found: FileNames;
   try {
     if (isForeignLink(folder)) throw new Error('it is a link that somebody else has made');
-    names = fs.readdirSync(folder);
+    found = fileNames(folder);
   } catch (error) {
     if (code(error) !== 'ENOTDIR') troubles.push(`cannot open ${folder}: ${reason(error)}`);
     return undefined;
   }
-  const agent = names.includes('agent.json')
-    ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), AGENT_NEEDS, troubles)
-    : undefined;
+  const { files: names, others } = found;
+  for (const other of others)
+    if (tableFiles([other]).size > 0)
+      troubles.push(`cannot read ${path.join(folder, other)}: it is not an ordinary file`);
+  const agent =
+    names.includes('agent.json') || others.includes('agent.json')
+      ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), AGENT_NEEDS, troubles)
+      : undefined;
   const node: NodeRecording = { name, folder, tables: tableFiles(names) };
   const isSealed = names.includes(TABLES_FILE) || (inCommon !== undefined && (agent?.tables.length ?? 0) === 0);
   const described = names.includes(TABLES_FILE) ? readTables(folder, troubles) : isSealed ? inCommon!() : undefined;

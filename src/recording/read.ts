@@ -7,6 +7,7 @@ import type { Batch, ReadOptions } from './batch.ts';
 import { clip } from './clip.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
 import { guessColumn, guessTable, headerOf, layoutOf, tableOf } from './describe.ts';
+import { fileNames } from './file-names.ts';
 import { isParquet, NUMBERED, type TableFiles, tableFiles } from './files.ts';
 import type { NodeRecording } from './open.ts';
 import { readParquet } from './parquet/read.ts';
@@ -53,7 +54,7 @@ export function readTable(node: NodeRecording, table: string, options: ReadAllOp
 const NO_DAMAGE = { torn_bytes: 0, bad_lines: 0, first_bad: [] };
 
 function filesOf(node: NodeRecording, table: string): TableFiles {
-  return tableFiles(fs.readdirSync(node.folder)).get(table) ?? { parts: [] };
+  return tableFiles(fileNames(node.folder).files).get(table) ?? { parts: [] };
 }
 
 const sameFiles = (a: TableFiles, b: TableFiles): boolean =>

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { isFull } from '../base/fault.ts';
+import { openNew, openPlain } from '../base/plain-file.ts';
 
 /**
  * Writes a JSON file so that a reader sees the old one or the new one, never a part of one. With `room` (bytes left free
@@ -19,7 +20,12 @@ export function replaceLast(file: string, value: unknown): void {
 function replace(file: string, text: string, again: unknown): void {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
-    fs.writeFileSync(temporary, text, { mode: 0o600 });
+    const fd = openNew(temporary);
+    try {
+      fs.writeFileSync(fd, text);
+    } finally {
+      fs.closeSync(fd);
+    }
     fs.renameSync(temporary, file);
   } catch (error) {
     fs.rmSync(temporary, { force: true });
@@ -32,7 +38,7 @@ function replace(file: string, text: string, again: unknown): void {
 function writeInPlace(file: string, text: Buffer): boolean {
   let fd: number;
   try {
-    fd = fs.openSync(file, 'r+');
+    fd = openPlain(file, fs.constants.O_RDWR);
   } catch {
     return false;
   }

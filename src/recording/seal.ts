@@ -5,6 +5,7 @@ import type { Table } from '../table/table.ts';
 import { isAlive, ownMark } from './alive.ts';
 import type { Damage } from './csv-read.ts';
 import { tableOf } from './describe.ts';
+import { fileNames } from './file-names.ts';
 import { damagedOf, isParquet, packedName, parquetName, statisticsName, type TableFiles, tableFiles } from './files.ts';
 import { cpuColumns, measure, measureColumn, measureSeries } from './measure.ts';
 import type { NodeRecording, Recording } from './open.ts';
@@ -61,7 +62,7 @@ export function sealRecording(recording: Recording, options: SealOptions = {}): 
       return { node: node.name, tables: [], skipped: 'its agent is still recording' };
     }
     const tables = sealTables(node, options, alive && options.force !== true);
-    node.tables = tableFiles(fs.readdirSync(node.folder));
+    node.tables = tableFiles(fileNames(node.folder).files);
     if (!alive) {
       const names = [...node.tables.keys()];
       const more = names.flatMap((name) => tableOf(node, name) ?? []);
@@ -111,7 +112,7 @@ interface ReadyTable {
 function prepareTable(node: NodeRecording, name: string, options: SealOptions, open: boolean): ReadyTable {
   const { folder } = node;
   const step = options.step ?? (() => {});
-  const files = tableFiles(fs.readdirSync(folder)).get(name) ?? { parts: [] };
+  const files = tableFiles(fileNames(folder).files).get(name) ?? { parts: [] };
   node.tables.set(name, files);
   const sizes = new Map(files.parts.map((part) => [part, sizeOf(path.join(folder, part))]));
   const parquet = path.join(folder, parquetName(name));

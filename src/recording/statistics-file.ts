@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
+import { openNew } from '../base/plain-file.ts';
 import type { Damage } from './csv-read.ts';
 import { packText } from './pack-text.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
@@ -26,7 +27,12 @@ const LEVEL = 9;
 
 /** Leaves the statistics of a sealed file. Not brought to the disk: when a crash loses them, they are computed again. */
 export function writeStatistics(file: string, statistics: StatisticsFile, sealed: string): void {
-  fs.writeFileSync(file, statisticsBytes(file, statistics, sealed), { mode: 0o600 });
+  const fd = openNew(file);
+  try {
+    fs.writeFileSync(fd, statisticsBytes(file, statistics, sealed));
+  } finally {
+    fs.closeSync(fd);
+  }
 }
 
 /** What is to be in `file`, which is compressed if its name says so. */

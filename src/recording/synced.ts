@@ -1,8 +1,9 @@
 import * as fs from 'node:fs';
+import { openNew } from '../base/plain-file.ts';
 
 /** Writes a file and waits until it is on the disk. */
 export function writeSynced(file: string, content: string | Uint8Array): void {
-  const fd = fs.openSync(file, 'w', 0o600);
+  const fd = openNew(file);
   try {
     fs.writeFileSync(fd, content);
     fs.fsyncSync(fd);

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { readPlain } from '../base/plain-file.ts';
 import type { Damage } from './csv-read.ts';
 
 /** Lines that could not be read, by the part they come from; beyond this size the whole part is kept instead. */
@@ -24,20 +25,29 @@ export class Rejected {
 export function tornName(folder: string, name: string, ending: 'torn' | 'damaged' = 'torn'): string {
   for (let n = 1; ; n++) {
     const candidate = path.join(folder, n === 1 ? `${name}.${ending}` : `${name}.${n}.${ending}`);
-    if (!fs.existsSync(candidate)) return candidate;
+    // a link that leads nowhere has the name, too
+    if (fs.lstatSync(candidate, { throwIfNoEntry: false }) === undefined) return candidate;
   }
 }
 
 /** Writes bytes to `<name>.torn`, unless that was done before a crash. */
 export function keepBytes(folder: string, name: string, bytes: Buffer): void {
-  const first = path.join(folder, `${name}.torn`);
-  if (fs.existsSync(first) && fs.readFileSync(first).equals(bytes)) return;
-  const fd = fs.openSync(tornName(folder, name), 'w', 0o600);
+  if (isKept(path.join(folder, `${name}.torn`), bytes)) return;
+  const fd = fs.openSync(tornName(folder, name), 'wx', 0o600);
   try {
     fs.writeFileSync(fd, bytes);
     fs.fsyncSync(fd);
   } finally {
     fs.closeSync(fd);
+  }
+}
+
+function isKept(file: string, bytes: Buffer): boolean {
+  try {
+    return readPlain(file, bytes.length).equals(bytes);
+  } catch {
+    // there is none, or another one
+    return false;
   }
 }
 

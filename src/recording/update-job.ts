@@ -43,6 +43,7 @@ export function locked<T>(file: string, work: () => T): T {
 }
 
 function take(lock: string): boolean {
+  const begun = performance.now();
   for (;;) {
     try {
       fs.closeSync(fs.openSync(lock, 'wx', 0o600));
@@ -51,8 +52,21 @@ function take(lock: string): boolean {
       // where no lock can be made, what is to be written says why
       if (code(error) !== 'EEXIST') return false;
     }
-    const since = fs.statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
-    if (since !== undefined && Date.now() - since > STALE) fs.rmSync(lock, { force: true });
-    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
+    const held = fs.lstatSync(lock, { throwIfNoEntry: false });
+    // one from the future is as old as we have waited for it
+    const waited = performance.now() - begun > STALE;
+    if (held !== undefined && (waited || !held.isFile() || Date.now() - held.mtimeMs > STALE)) {
+      if (!isRemoved(lock)) return false;
+    } else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
+  }
+}
+
+/** False: it is none of ours, but a folder, or may not be removed. */
+function isRemoved(lock: string): boolean {
+  try {
+    fs.rmSync(lock, { force: true });
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -5,6 +5,7 @@ import { count } from '../base/figure.ts';
 import { isAlive, isBeingWritten } from './alive.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
 import { headerOf, layoutOf, tableOf } from './describe.ts';
+import { fileNames } from './file-names.ts';
 import { isParquet, NUMBERED, packedName, statisticsName, statisticsOf, type TableFiles, tableFiles } from './files.ts';
 import * as heal from './heal.ts';
 import { lostWords } from './lost-samples.ts';
@@ -41,7 +42,7 @@ export interface VerifyOptions {
  */
 export function verifyRecording(folder: string, options: VerifyOptions = {}): Check[] {
   const verifier = new Verifier(folder, options);
-  verifier.leftovers(folder, fs.readdirSync(folder));
+  verifier.leftovers(folder, fileNames(folder).files);
   const recording = openRecording(folder);
   for (const trouble of recording.troubles) {
     const file = /cannot \w+ (.+?): /.exec(trouble)?.[1] ?? folder;
@@ -132,14 +133,14 @@ class Verifier {
     if (alive) {
       this.add(node.folder, 'is still being recorded', 'note', 'looked at, not touched');
       this.hands = false;
-    } else this.leftovers(node.folder, fs.readdirSync(node.folder));
-    const names = fs.readdirSync(node.folder);
+    } else this.leftovers(node.folder, fileNames(node.folder).files);
+    const { files: names, others } = fileNames(node.folder);
     this.foreign(
       node.folder,
-      names,
+      [...names, ...others],
       /^(\.hubs|(agent|received)\.json|(tables|received)\.json\.zst|.+\.(csv|csv\.zst|parquet|stats\.json|stats\.json\.zst|torn|damaged|tmp|log))$/,
     );
-    if (!names.includes('agent.json')) {
+    if (!names.includes('agent.json') && !others.includes('agent.json')) {
       const action = 'tables are known from their files; a copy from a backup would help';
       this.add(path.join(node.folder, 'agent.json'), 'is missing', node.tables.size > 0 ? 'left' : 'note', action);
     }

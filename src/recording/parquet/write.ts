@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { openNew } from '../../base/plain-file.ts';
 import type { Table } from '../../table/table.ts';
 import type { Batch, TextColumn } from '../batch.ts';
 import { packText } from '../pack-text.ts';
@@ -59,7 +60,7 @@ export class ParquetWriter {
     this.metadata = options.metadata ?? {};
     this.encoded = options.encoded;
     this.quick = options.quick === true;
-    this.fd = fs.openSync(file, 'w', 0o600);
+    this.fd = openNew(file);
     this.write(Buffer.from(MAGIC));
   }
 
