@@ -39,7 +39,7 @@ test('a full spool is told once by the agent, and its end', async (t) => {
     redact: false,
     watchCgroups: false,
     say: (line) => void log.push(line),
-    clock: { now: () => Date.now() * 1000, jumps: [], settle: () => {} },
+    clock: { now: () => Date.now() * 1000, jumps: [], ahead: () => 0, settle: () => {} },
   });
   const pass = (seconds: number): void => {
     for (let i = 0; i < seconds * 10; i++) t.mock.timers.tick(100);

@@ -46,7 +46,7 @@ export async function adoptRecords(recording: Recording, dryRun: boolean): Promi
 function claim(folder: string): (() => void) | undefined {
   const lock = path.join(folder, 'taken');
   const since = fs.statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
-  if (since !== undefined && Date.now() - since > STALE_MS) fs.rmSync(lock, { force: true });
+  if (since !== undefined && Math.abs(Date.now() - since) > STALE_MS) fs.rmSync(lock, { force: true });
   try {
     fs.closeSync(fs.openSync(lock, 'wx', 0o600));
     return () => fs.rmSync(lock, { force: true });

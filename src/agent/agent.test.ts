@@ -201,7 +201,7 @@ test('a successor tells from when to when no agent was there, also for those bef
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
   t.after(() => fs.rmSync(folder, { recursive: true }));
   const run = async (now: number, before?: AgentRecord): Promise<AgentRecord> => {
-    const clock = { now: () => now, jumps: [], settle() {} };
+    const clock = { now: () => now, jumps: [], ahead: () => 0, settle() {} };
     const ticker = { every: () => () => {} };
     const more = before === undefined ? {} : { before };
     const agent = new Agent({ folder, node: 'n', host: new Host(), facts, intervalSeconds: 1, clock, ticker, ...more });

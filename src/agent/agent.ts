@@ -10,6 +10,7 @@ import { FORMAT } from '../recording/job.ts';
 import { lastTime } from '../recording/last-time.ts';
 import { allLost, type LostSamples, lostSamples, lostWith } from '../recording/lost-samples.ts';
 import { replaceJson, replaceLast } from '../recording/replace.ts';
+import { writesHere } from '../recording/written-here.ts';
 import { droppedSamples } from '../sinks/dropped.ts';
 import { agentTable } from '../sources/agent.ts';
 import type { NodeFacts } from '../sources/facts.ts';
@@ -73,6 +74,7 @@ export class Agent {
   private isolated: IsolatedSources | undefined;
   private readonly delivered = new Map<string, Frame>();
   private endTicks: () => void = () => {};
+  private readonly leave: () => void;
   private tickMicroseconds = 0;
   /** Of a process that does other things too: what it had used before this recording began, in microseconds. */
   private readonly cpuBefore: number;
@@ -99,6 +101,7 @@ export class Agent {
     // before its live part is set aside
     this.lastBefore = options.before && (lastTime(path.join(options.folder, 'agent.csv')) ?? options.before.end);
     makeFolder(options.folder, 0o700);
+    this.leave = writesHere(options.folder);
     this.readers = new Readers(options.host, options.intervalSeconds, (table) => this.writer(table));
     this.own = new Frame(agentTable);
     this.ownWriter = this.writer(agentTable);
@@ -231,6 +234,7 @@ export class Agent {
     this.record.end = this.clock.now();
     this.record.end_reason = why;
     this.save();
+    this.leave();
   }
 
   private tick(now: number, due: number): void {

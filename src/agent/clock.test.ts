@@ -44,6 +44,8 @@ test('a clock that is set forward or back is remembered, and time goes on as if 
       [1_700_000_003_000_000, -7200],
     ],
   );
+  assert.equal(clock.ahead(), -3_600_000_000);
   clock.settle();
   assert.equal(clock.now(), wall * 1000);
+  assert.equal(clock.ahead(), 0);
 });

@@ -12,6 +12,8 @@ export interface Clock {
   /** Epoch microseconds. */
   now(): number;
   readonly jumps: Jump[];
+  /** By how many microseconds the wall clock was set since this one took its word: others' moments are so much later. */
+  ahead(): number;
   /** Takes the wall clock's word again, when nothing is being recorded that would be torn by it. */
   settle(): void;
 }
@@ -26,24 +28,29 @@ export function wallClock(wall: () => number = Date.now, steady: () => number = 
   /** By how much the wall clock was set since it was last believed. */
   let ahead = 0;
   const jumps: Jump[] = [];
+  const now = (): number => {
+    const carried = offset + steady();
+    const difference = wall() - ahead - carried;
+    if (Math.abs(difference) < DRIFT_MS) return Math.round(carried * 1000);
+    if (Math.abs(difference) < JUMP_MS) {
+      offset += difference;
+      return Math.round((carried + difference) * 1000);
+    }
+    ahead += difference;
+    const time = Math.round(carried * 1000);
+    jumps.push({ time, seconds: difference / 1000 });
+    return time;
+  };
   return {
+    now,
     jumps,
+    ahead() {
+      now();
+      return Math.round(ahead * 1000);
+    },
     settle() {
       offset += ahead;
       ahead = 0;
-    },
-    now() {
-      const carried = offset + steady();
-      const difference = wall() - ahead - carried;
-      if (Math.abs(difference) < DRIFT_MS) return Math.round(carried * 1000);
-      if (Math.abs(difference) < JUMP_MS) {
-        offset += difference;
-        return Math.round((carried + difference) * 1000);
-      }
-      ahead += difference;
-      const time = Math.round(carried * 1000);
-      jumps.push({ time, seconds: difference / 1000 });
-      return time;
     },
   };
 }

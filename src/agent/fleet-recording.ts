@@ -74,7 +74,7 @@ export function recordFleet(spool: string, intervalSeconds: number, common: Comm
     job,
     async end() {
       await agent.stop('the day has ended');
-      saveJob(folder, { ...job, state: 'completed', end: common.clock.now() });
+      saveJob(folder, { ...job, state: 'completed', end: Math.max(common.clock.now(), job.start) });
     },
     pause: (why) => agent.stop(why),
   };

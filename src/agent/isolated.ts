@@ -167,9 +167,9 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
     deaths++;
     opened?.();
     const device = child.hung ?? child.at;
-    spawnAfter = Date.now() + pause('start', FIRST_PAUSE_MS);
+    spawnAfter = performance.now() + pause('start', FIRST_PAUSE_MS);
     if (device !== '') {
-      const until = Date.now() + pause(device, CUSTOM_PAUSE_MS);
+      const until = performance.now() + pause(device, CUSTOM_PAUSE_MS);
       quarantined.set(device, { since: quarantined.get(device)?.since ?? Date.now(), until });
       options.note({ ...about(device), why: `reading it ended the reader (${how}); left out for now` });
     } else {
@@ -211,7 +211,7 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
     }
     child.hung = device;
     const own = device.startsWith('custom ');
-    quarantined.set(device, own ? { since, until: Date.now() + pause(device, CUSTOM_PAUSE_MS) } : { since });
+    quarantined.set(device, own ? { since, until: performance.now() + pause(device, CUSTOM_PAUSE_MS) } : { since });
     options.note({ ...about(device), why: `does not answer since ${moment(since)}; the others are read without it` });
     // a user's module that never returns would only burn CPU time
     if (own) {
@@ -225,18 +225,18 @@ export function openIsolated(kindNames: readonly string[], options: IsolatedOpti
   };
 
   const settled = async (): Promise<void> => {
-    const begin = Date.now();
+    const begin = performance.now();
     const owes = (child: Child): boolean =>
       child.hung === undefined &&
       child.busySince > 0 &&
-      Date.now() - begin < (child.ready ? LAST_ANSWER_MS : LAST_OPENING_MS);
+      performance.now() - begin < (child.ready ? LAST_ANSWER_MS : LAST_OPENING_MS);
     while (children.some(owes)) await within(new Promise(() => {}), 5);
   };
 
   spawn();
   return {
     request(time) {
-      const now = Date.now();
+      const now = performance.now();
       release(now);
       for (const child of children) {
         const patience = child.ready ? limit : openLimit;

@@ -277,7 +277,7 @@ export function recordJob(
   /** The job by its cgroup, with what that lets it have. */
   function limited(found: CgroupJob): Scope {
     const by = scopeOf(found.path);
-    const older = isOlderThan(host, found.path, job.start);
+    const older = isOlderThan(host, found.path, job.start + common.clock.ahead());
     const scope: Scope = older ? { ...by, cgroup: { ...by.cgroup!, older } } : by;
     const share = allowance(host, scope);
     if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;

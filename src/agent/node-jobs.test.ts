@@ -18,7 +18,7 @@ function watched(t: TestContext, failures = 0) {
   const events: string[] = [];
   /** What comes while a job is begun. */
   const meanwhile = { come: (): void => {} };
-  const time = { now: 1_800_000_000e6 };
+  const time = { now: 1_800_000_000e6, ahead: 0 };
   let failing = failures;
   const closing = Promise.withResolvers<void>();
   const closed = closing.promise;
@@ -29,6 +29,7 @@ function watched(t: TestContext, failures = 0) {
       endedCgroups: endedCgroups(memory),
       cgroups: cgroupJobs(machine.host, 'c1'),
       now: () => time.now,
+      ahead: () => time.ahead,
       begun(name, job, by, cgroup) {
         if (failing-- > 0) throw new Error('no room');
         events.push(`begun ${name} ${job.user ?? '?'} by ${by}${cgroup === undefined ? '' : ` ${cgroup.path}`}`);
@@ -37,7 +38,8 @@ function watched(t: TestContext, failures = 0) {
       told: (name, job) => void events.push(`told ${name} ${job.begin ?? '?'}`),
       inCgroup: (name, { path }) => void events.push(`cgroup ${name} ${path}`),
       ended(name, end, why) {
-        events.push(`ended ${name} ${end.exitCode ?? '?'}: ${why}`);
+        const when = end.end === undefined || time.ahead === 0 ? '' : ` at ${(end.end - 1_800_000_000e6) / 1e6}`;
+        events.push(`ended ${name} ${end.exitCode ?? '?'}${when}: ${why}`);
         return closed;
       },
       missed(name) {
@@ -283,3 +285,14 @@ test('a folder that is not there, or comes later, is no trouble', (t) => {
   write('17', 'SLURM_JOB_ID=17\n');
   assert.deepEqual(look(), ['begun 17 ? by file']);
 });
+
+for (const hours of [1, -1]) {
+  test(`the end of a job is its own after the clock was set by ${hours} h, and by the agent's time`, (t) => {
+    const { look, write, time } = watched(t);
+    write('17', 'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\nBEGIN=1800000000.5\n');
+    assert.deepEqual(look(), ['begun 17 ada by file']);
+    time.ahead = hours * 3600e6;
+    write('17.end', `SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=3:0\nEND=${1_800_000_020 + hours * 3600}.25\n`);
+    assert.deepEqual(look(), ['ended 17 3 at 20.25: the job has ended']);
+  });
+}

@@ -14,6 +14,8 @@ export interface NodeJobsOptions {
   endedCgroups?: EndedCgroups;
   /** Epoch microseconds. */
   now(): number;
+  /** Hooks and files have the time of the wall clock, which may be so much ahead of this one (src/agent/clock.ts). */
+  ahead?(): number;
   /** A job runs here. When this throws, the job is offered again at the next look. */
   begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void;
   /** Slurm has a cgroup now for a job that has begun without. */
@@ -81,6 +83,18 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     }
   }
 
+  const ahead = options.ahead ?? ((): number => 0);
+
+  function readBegin(name: string): NodeJob | undefined {
+    const job = read(name, parseJobFile);
+    return job?.begin === undefined ? job : { ...job, begin: job.begin - ahead() };
+  }
+
+  function readEnd(name: string): NodeJobEnd | undefined {
+    const end = read(name, parseEndFile);
+    return end?.end === undefined ? end : { ...end, end: end.end - ahead() };
+  }
+
   function refuse(name: string, why: string): void {
     if (!refused.has(name)) options.refused(name.includes(' ') ? name : path.join(options.folder, name), why);
     refused.add(name);
@@ -115,7 +129,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     refused.delete(file ?? `cgroup of job ${name}`);
     const before = cgroup === undefined ? found.get(job.id) : undefined;
     // an agent that comes late, or again, finds the job's own
-    const isOwn = before !== undefined && job.begin !== undefined && !options.cgroups!.isOlder(before, job.begin);
+    const isOwn = before !== undefined && job.begin !== undefined && !options.cgroups!.isOlder(before, job.begin + ahead());
     const leftOver = before === undefined || isOwn ? undefined : options.cgroups!.identity(before);
     running.set(name, { job, file, identity, cgroup: cgroup !== undefined, leftOver });
     return true;
@@ -145,14 +159,14 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
   /** Whether a file is no longer the one that it was because the same id has begun again after this end. */
   function isNextRun(file: string, identity: string | undefined, end: NodeJobEnd): boolean {
     if (end.end === undefined || identityOf(file) === identity) return false;
-    return (read(file, parseJobFile)?.begin ?? 0) > end.end;
+    return (readBegin(file)?.begin ?? 0) > end.end;
   }
 
   const withId = (id: string): string | undefined => [...running].find(([, { job }]) => job.id === id)?.[0];
 
   function takeFile(file: string, endFile: string | undefined): void {
     const identity = identityOf(file);
-    const job = read(file, parseJobFile);
+    const job = readBegin(file);
     if (job === undefined) return;
     const name = jobName(job);
     const same = withId(job.id);
@@ -170,7 +184,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     }
     // between two looks of this agent a job may begin and end
     if (endFile !== undefined && !((job.begin ?? 0) >= since)) {
-      const end = read(endFile, parseEndFile);
+      const end = readEnd(endFile);
       if (end === undefined) return;
       const ends = [endFile, identityOf(endFile)] as const;
       if (!isEarlier(end, job)) {
@@ -188,7 +202,7 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
   }
 
   function takeEnd(file: string): void {
-    const end = read(file, parseEndFile);
+    const end = readEnd(file);
     if (end === undefined) return;
     const exact = jobName(end);
     const name = running.has(exact) && end.restart !== undefined ? exact : withId(end.id);

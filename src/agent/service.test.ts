@@ -48,7 +48,7 @@ test('the node has a recording a day, which changes at midnight UTC', async (t) 
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: midnight - 2_500 });
   const { options, recording, spool } = setUp(t, {
     idleIntervalSeconds: 1,
-    clock: { now: () => Date.now() * 1000, jumps: [], settle: () => {} },
+    clock: { now: () => Date.now() * 1000, jumps: [], ahead: () => 0, settle: () => {} },
   });
   const service = startService(options);
   assert.equal(service.fleet.day, '2026-11-15');

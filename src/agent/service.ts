@@ -233,6 +233,7 @@ export function startService(options: ServiceOptions): Service {
     ...(options.watchCgroups === false ? {} : { cgroups: cgroupJobs(host, options.node) }),
     endedCgroups: endedCgroups(path.join(spool, '.ended.json')),
     now: () => clock.now(),
+    ahead: () => clock.ahead(),
     begun,
     ended,
     inCgroup: (name, cgroup) => jobs.get(name)?.inCgroup(cgroup),

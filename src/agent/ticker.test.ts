@@ -7,7 +7,7 @@ import { ticker } from './ticker.ts';
 function fakeTime(t: TestContext, start: number): { clock: Clock; advance(ms: number): void } {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: start });
   return {
-    clock: { now: () => Date.now() * 1000, jumps: [], settle: () => {} },
+    clock: { now: () => Date.now() * 1000, jumps: [], ahead: () => 0, settle: () => {} },
     advance: (ms) => t.mock.timers.tick(ms),
   };
 }
@@ -31,7 +31,7 @@ test('a clock that is set back is followed', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let now = 100e6;
   const ticks: number[] = [];
-  ticker({ now: () => now, jumps: [], settle: () => {} }).every(1e6, (at) => ticks.push(at));
+  ticker({ now: () => now, jumps: [], ahead: () => 0, settle: () => {} }).every(1e6, (at) => ticks.push(at));
   now = 50.2e6;
   t.mock.timers.tick(1000);
   assert.deepEqual(ticks, [50.2e6]);

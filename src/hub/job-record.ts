@@ -19,7 +19,8 @@ export function saveJobRecord(folder: string, job: Job): Job | undefined {
   } catch (error) {
     if (code(error) !== 'EEXIST') throw error;
     const since = fs.lstatSync(lock, { throwIfNoEntry: false })?.mtimeMs;
-    if (since === undefined || Date.now() - since < STALE_MS) return undefined;
+    // a clock that was set may show it as made later than now
+    if (since === undefined || Math.abs(Date.now() - since) < STALE_MS) return undefined;
   }
   try {
     const said = readRecord<Partial<Job>>(file);

@@ -92,10 +92,10 @@ export async function separateOwners(): Promise<Owners> {
     find(user, uid) {
       const key = `${uid} ${user}`;
       const found = known.get(key);
-      if (found !== undefined && found.until > Date.now()) return found.owner;
+      if (found !== undefined && found.until > performance.now()) return found.owner;
       const owner = fitting(user, uid, account(getpwnam(user)), () => account(getpwuid(uid)));
       if (known.size > 10_000) known.clear();
-      known.set(key, { until: Date.now() + KEEP_MS, owner });
+      known.set(key, { until: performance.now() + KEEP_MS, owner });
       return owner;
     },
   };

@@ -3,7 +3,7 @@ import type { Identity } from '../trust/identity.ts';
 
 interface Session {
   identity: Identity;
-  /** Epoch milliseconds. */
+  /** By the steady clock, in milliseconds. */
   until: number;
 }
 
@@ -19,7 +19,7 @@ export class Sessions {
   }
 
   /** A new session's key. When there are too many, the oldest ends: its owner begins another. */
-  begin(identity: Identity, now = Date.now()): string {
+  begin(identity: Identity, now = performance.now()): string {
     const key = randomBytes(24).toString('base64url');
     for (const [old, { until }] of this.sessions) {
       // they end in the order in which they began
@@ -30,7 +30,7 @@ export class Sessions {
     return key;
   }
 
-  find(key: string, now = Date.now()): Identity | undefined {
+  find(key: string, now = performance.now()): Identity | undefined {
     const session = this.sessions.get(key);
     return session !== undefined && session.until > now ? session.identity : undefined;
   }

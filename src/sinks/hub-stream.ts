@@ -29,7 +29,7 @@ export class HubStream {
   readonly sent = new Map<string, Position>();
   /** The state with which the hub said that all is there. */
   private doneWith: StreamState | undefined;
-  /** Not to be tried again before, and why: epoch milliseconds. */
+  /** Not to be tried again before, and why: by the steady clock, in milliseconds. */
   blocked: { until: number; why: string } | undefined;
   /** Between attempts to store what the hub cannot store just now. */
   private readonly backoff = new Backoff();
@@ -49,7 +49,7 @@ export class HubStream {
   /** The hub cannot take it for so long (seconds), or for a while: then it is opened again. */
   block(why: string, seconds = this.backoff.next()): void {
     this.id = undefined;
-    this.blocked = { until: Date.now() + seconds * 1000, why };
+    this.blocked = { until: performance.now() + seconds * 1000, why };
   }
 
   /** The hub has stored something of it. */
@@ -124,7 +124,7 @@ export class HubStream {
     const { agent, job } = this.state;
     const news: Pick<RecordRequest, 'agent' | 'job'> = {};
     if (agent !== undefined && agent !== this.seenAgent) {
-      const old = Date.now() - this.saidAgentAt > VOLATILE_SECONDS * 1000;
+      const old = performance.now() - this.saidAgentAt > VOLATILE_SECONDS * 1000;
       if (old || fingerprint(agent) !== this.saidAgent) news.agent = this.withDropped(agent);
       else this.seenAgent = agent;
     }
@@ -165,7 +165,7 @@ export class HubStream {
   private agentSaid(agent: AgentRecord): void {
     this.seenAgent = agent;
     this.saidAgent = fingerprint(agent);
-    this.saidAgentAt = Date.now();
+    this.saidAgentAt = performance.now();
   }
 
   /** What other sinks missed is no matter of the hub; nor is what it turned out to have. */

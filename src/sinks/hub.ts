@@ -77,7 +77,7 @@ class HubSink implements Sink {
       this.again = true;
       return;
     }
-    this.schedule(Math.max(this.spreadMs, this.pausedUntil - Date.now()));
+    this.schedule(Math.max(this.spreadMs, this.pausedUntil - performance.now()));
   }
 
   stored(stream: Stream, table: string): Position | undefined {
@@ -111,17 +111,17 @@ class HubSink implements Sink {
   }
 
   async close(seconds: number): Promise<void> {
-    const deadline = Date.now() + seconds * 1000;
+    const deadline = performance.now() + seconds * 1000;
     clearTimeout(this.timer);
     clearTimeout(this.retry);
     this.timer = undefined;
     this.closed = true;
     const cut = setTimeout(() => this.hub.link.close(), seconds * 1000);
     await this.running;
-    while (Date.now() < deadline) {
+    while (performance.now() < deadline) {
       await this.pump();
       if (this.trouble === undefined) break;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(200, deadline - Date.now())));
+      await new Promise((resolve) => setTimeout(resolve, Math.min(200, deadline - performance.now())));
     }
     clearTimeout(cut);
     this.savePositions();
@@ -143,7 +143,7 @@ class HubSink implements Sink {
       this.running = this.pump().finally(() => {
         this.running = undefined;
         if (this.closed) return;
-        const pause = this.pausedUntil - Date.now();
+        const pause = this.pausedUntil - performance.now();
         // while the hub is away nobody has to wake us
         if (pause > 0) this.schedule(pause);
         else if (this.again) this.wake();
@@ -156,14 +156,14 @@ class HubSink implements Sink {
   private async pump(): Promise<void> {
     try {
       const states = this.options.streams.list();
-      if (this.current > 0 && Date.now() >= this.nextReturn) await this.tryReturn(states);
+      if (this.current > 0 && performance.now() >= this.nextReturn) await this.tryReturn(states);
       for (const hub of this.hubs) hub.follow(states);
       const trouble = await this.hub.sendAll();
       if (trouble !== undefined) return this.failed(trouble);
       this.backoff.reset();
       this.trouble = this.saidOf(this.hub.blockedWhy());
       this.retryAt(this.hub.nextAttempt);
-      if (Date.now() >= this.nextSave) this.savePositions();
+      if (performance.now() >= this.nextSave) this.savePositions();
     } catch (error) {
       this.failed(
         error instanceof HubAway || error instanceof HubRefusal ? error.message : `cannot send: ${reason(error)}`,
@@ -174,7 +174,7 @@ class HubSink implements Sink {
   private retryAt(time: number | undefined): void {
     clearTimeout(this.retry);
     if (time === undefined || this.closed) return;
-    this.retry = setTimeout(() => this.wake(), Math.max(0, time - Date.now())).unref();
+    this.retry = setTimeout(() => this.wake(), Math.max(0, time - performance.now())).unref();
   }
 
   /** Of several it is said which. */
@@ -190,14 +190,14 @@ class HubSink implements Sink {
     if (this.hubs.length > 1 && this.backoff.count % PATIENCE === 0) {
       this.hub.lost();
       this.current = (this.current + 1) % this.hubs.length;
-      this.nextReturn = Date.now() + (this.options.returnSeconds ?? 30) * 1000;
+      this.nextReturn = performance.now() + (this.options.returnSeconds ?? 30) * 1000;
     }
-    this.pausedUntil = Date.now() + pause * 1000;
+    this.pausedUntil = performance.now() + pause * 1000;
   }
 
   /** Is a hub that comes before the current one there again? */
   private async tryReturn(states: readonly StreamState[]): Promise<void> {
-    this.nextReturn = Date.now() + (this.options.returnSeconds ?? 30) * 1000 * (0.75 + Math.random() / 2);
+    this.nextReturn = performance.now() + (this.options.returnSeconds ?? 30) * 1000 * (0.75 + Math.random() / 2);
     for (let i = 0; i < this.current; i++) {
       const hub = this.hubs[i]!;
       hub.follow(states);
@@ -212,7 +212,7 @@ class HubSink implements Sink {
   }
 
   private savePositions(): void {
-    this.nextSave = Date.now() + SAVE_SECONDS * 1000;
+    this.nextSave = performance.now() + SAVE_SECONDS * 1000;
     for (const hub of this.hubs) {
       for (const { state } of hub.streams.values()) {
         for (const table of state.parts.keys()) {

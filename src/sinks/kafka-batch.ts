@@ -108,7 +108,7 @@ export class KafkaCollector {
         break;
       }
       const before = read;
-      if (followed.end === undefined) this.records(stream, key, batch, sizes, now);
+      if (followed.end === undefined) this.records(stream, key, batch, sizes);
       for (const table of stream.parts.keys()) read += this.rows(stream, key, followed, table, batch, sizes, now);
       followed.quiet = stream.ended && read === before ? followed.quiet + 1 : 0;
       if (!stream.ended) continue;
@@ -230,14 +230,15 @@ export class KafkaCollector {
   }
 
   /** job.json and agent.json, when they have changed. */
-  private records(stream: StreamState, key: string, batch: KafkaBatch, sizes: Map<string, number>, now: number): void {
+  private records(stream: StreamState, key: string, batch: KafkaBatch, sizes: Map<string, number>): void {
     const { job, agent, node } = stream;
     this.record(batch, sizes, 'jobs', job.user, jobKey(job), job);
     if (agent === undefined) return;
     const which = `${key} ${runOf(agent)}`;
     const told = this.agentTold.get(which) ?? 0;
-    if (told > 0 && agent.end === undefined && now - told < AGENT_EVERY) return;
-    this.agentTold.set(which, now);
+    const steady = performance.now();
+    if (told > 0 && agent.end === undefined && steady - told < AGENT_EVERY) return;
+    this.agentTold.set(which, steady);
     for (const table of agent.tables) this.definition(table, batch, sizes);
     this.record(batch, sizes, 'nodes', job.user, nodeKey(job, node, agent), nodeRecord(stream, agent));
   }

@@ -80,7 +80,7 @@ export function openKafkaSink(options: KafkaSinkOptions): KafkaSink {
     while (woken && !closing) {
       woken = false;
       try {
-        last = Date.now();
+        last = performance.now();
         if (await send(false)) woken = true;
         trouble = undefined;
         failures = 0;
@@ -106,7 +106,7 @@ export function openKafkaSink(options: KafkaSinkOptions): KafkaSink {
 
   const wait = (): number => {
     if (failures > 0) return RETRY_SECONDS[Math.min(failures, RETRY_SECONDS.length) - 1]! * 1000;
-    return Math.max(0, last + every - Date.now());
+    return Math.max(0, last + every - performance.now());
   };
 
   const schedule = (): void => {
@@ -143,8 +143,8 @@ export function openKafkaSink(options: KafkaSinkOptions): KafkaSink {
     async close(seconds) {
       closing = true;
       clearTimeout(timer);
-      const deadline = Date.now() + seconds * 1000;
-      const left = (): number => deadline - Date.now();
+      const deadline = performance.now() + seconds * 1000;
+      const left = (): number => deadline - performance.now();
       await within(left(), running);
       for (let more = true; more && left() > 0; ) {
         try {

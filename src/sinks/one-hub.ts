@@ -105,7 +105,7 @@ export class OneHub {
 
   private async open(stream: HubStream): Promise<void> {
     const { agent } = stream.state;
-    if (agent === undefined || Date.now() < (stream.blocked?.until ?? 0)) return;
+    if (agent === undefined || performance.now() < (stream.blocked?.until ?? 0)) return;
     const reply = await this.asked(stream, () => this.link.post<OpenReply>('/v1/open', stream.opening(agent)));
     if (reply !== undefined) stream.opened(reply, agent);
   }

@@ -91,6 +91,26 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
     }
   };
 
+  /** Since when parts wait to be compressed, by the steady clock. */
+  const loose = new Map<string, number>();
+  let looked = false;
+
+  const seeLoose = (parts: readonly FoundPart[]): void => {
+    const there = new Map(
+      parts.flatMap(({ packed, live, size, file, modified }) => (packed || live || size === 0 ? [] : [[file, modified]])),
+    );
+    for (const file of loose.keys()) if (!there.has(file)) loose.delete(file);
+    for (const [file, modified] of there) {
+      // how long it lay there before anybody looked only the wall clock can tell
+      const before = looked ? 0 : Math.max(0, Date.now() - modified);
+      if (!loose.has(file)) loose.set(file, performance.now() - before);
+    }
+    looked = true;
+  };
+
+  const isLeft = (file: string): boolean =>
+    performance.now() - (loose.get(file) ?? Number.POSITIVE_INFINITY) > LEFT_SECONDS * 1000;
+
   const compress = (file: string): void => {
     busy++;
     compressing = compressing
@@ -101,11 +121,10 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
 
   /** What was left by agents that were killed, and what nobody writes to any more. */
   const sealEarly = (parts: readonly FoundPart[], over: boolean): void => {
-    const now = Date.now();
-    for (const { state, table, part, live, file, packed, size, modified } of parts) {
+    for (const { state, table, part, live, file, packed, size } of parts) {
       if (packed || size === 0) continue;
       if (!live) {
-        if (now - modified > LEFT_SECONDS * 1000) compress(file);
+        if (isLeft(file)) compress(file);
       } else if (over && state.ended) {
         const aside = path.join(state.folder, partName(table, part));
         fs.renameSync(path.join(state.folder, liveName(table)), aside);
@@ -130,14 +149,13 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
     }
     const parts = spoolParts(states.filter((state) => fs.existsSync(state.folder)));
     bytes = parts.reduce((sum, each) => sum + each.size, 0);
+    seeLoose(parts);
     const crowded = bytes > limitBytes * EARLY;
     if (busy === 0) sealEarly(parts, crowded);
-    const loose = parts.reduce((sum, { packed, live, size }) => sum + (packed || !live ? 0 : size), 0);
-    if (crowded && loose > limitBytes * WORTH) options.roll?.();
+    const plain = parts.reduce((sum, { packed, live, size }) => sum + (packed || !live ? 0 : size), 0);
+    if (crowded && plain > limitBytes * WORTH) options.roll?.();
     // what is being compressed is about to become small: another look says whether that was enough
-    const waiting = parts.some(({ packed, live, size, modified }) => {
-      return !packed && !live && size > 0 && Date.now() - modified < LEFT_SECONDS * 1000;
-    });
+    const waiting = parts.some(({ packed, live, size, file }) => !packed && !live && size > 0 && !isLeft(file));
     if (bytes > limitBytes && busy === 0 && !waiting) giveUp(parts);
     if (bytes <= limitBytes * EARLY && lost > 0) {
       tell(`${folder} has room again; ${count(lost, 'row was', 'rows were')} given up`);
@@ -152,7 +170,7 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
   };
 
   const look = (): void => {
-    next = Date.now() + checkMs;
+    next = performance.now() + checkMs;
     try {
       tidy();
     } catch (error) {
@@ -168,7 +186,7 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
     },
     wake() {
       for (const sink of sinks) sink.wake();
-      if (Date.now() >= next) look();
+      if (performance.now() >= next) look();
     },
     async close(seconds) {
       await Promise.all(sinks.map((sink) => sink.close(seconds)));

@@ -4,6 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { replaceJson } from '../recording/replace.ts';
+import { writesHere } from '../recording/written-here.ts';
 import { archiveStreams, spoolStreams } from './streams.ts';
 import { testAgent, testJob, testRecording } from './test-spool.ts';
 
@@ -13,7 +14,6 @@ beforeEach(() => {
 });
 afterEach(() => fs.rmSync(spool, { recursive: true, force: true }));
 
-const HOUR = 3600e6;
 const now = (): number => Date.now() * 1000;
 const today = (): string => `fleet-${new Date().toISOString().slice(0, 10)}`;
 const fleetJob = (id: string) => testJob(id, { user: '', uid: -1 });
@@ -59,9 +59,31 @@ test('streams are the nodes of the recordings in a spool, with the tables that t
   );
 });
 
+/** Clocks that a test sets: `pass` lets time go by, `set` sets the clock on the wall. */
+function testClocks() {
+  let gone = 0;
+  let ahead = 0;
+  const start = performance.now();
+  return {
+    wall: () => Date.now() + gone + ahead,
+    steady: () => performance.now() - start + gone,
+    pass(seconds: number) {
+      gone += seconds * 1000;
+    },
+    set(seconds: number) {
+      ahead += seconds * 1000;
+    },
+  };
+}
+
 test('a job’s stream has ended when agent and job say so, or when its agent is long gone', () => {
-  const streams = spoolStreams(spool);
-  const ended = (time = now()): boolean => streams.list(time)[0]!.ended;
+  const clocks = testClocks();
+  const streams = spoolStreams(spool, clocks);
+  // what has ended is looked at now and then
+  const ended = (): boolean => {
+    for (let i = 0; i < 20; i++) streams.list();
+    return streams.list()[0]!.ended;
+  };
   const folder = testRecording(spool, 'job-7', testJob('7'), testAgent('c1'));
   fs.writeFileSync(path.join(folder, 'meminfo.csv'), 'time\n');
   assert.equal(ended(), false);
@@ -71,13 +93,54 @@ test('a job’s stream has ended when agent and job say so, or when its agent is
   replaceJson(path.join(spool, 'job-7/job.json'), testJob('7', { end: now() }));
   assert.equal(ended(), true);
   replaceJson(path.join(folder, 'agent.json'), testAgent('c1', { pid: process.pid }));
-  for (let i = 0; i < 20; i++) streams.list();
   assert.equal(ended(), false, 'the job is over, but its agent still writes');
-  assert.equal(ended(now() + HOUR), true);
+  clocks.pass(3600);
+  assert.equal(ended(), true);
   replaceJson(path.join(spool, 'job-7/job.json'), testJob('7'));
   replaceJson(path.join(folder, 'agent.json'), testAgent('c1', { pid: process.pid, start: 1 }));
-  for (let i = 0; i < 20; i++) streams.list(now() + 3 * HOUR);
-  assert.equal(ended(now() + 3 * HOUR), true, 'killed, and nobody went on with it');
+  clocks.pass(3600);
+  ended();
+  clocks.pass(3600);
+  assert.equal(ended(), true, 'killed, and nobody went on with it');
+});
+
+for (const seconds of [3600, -3600, 30 * 86_400]) {
+  test(`a clock that is set by ${seconds} s ends no job, and no day`, () => {
+    const clocks = testClocks();
+    const streams = spoolStreams(spool, clocks);
+    const node = testAgent('c1', { interval_seconds: 10, pid: 2 ** 22 + 1 });
+    // its process is not there: another one may go on with the job
+    const agent = { ...node, facts: { ...node.facts, hostname: os.hostname() } };
+    const job = testRecording(spool, 'job-7', testJob('7'), agent);
+    const day = today();
+    testRecording(spool, day, fleetJob(day), testAgent('c1'));
+    const ended = (): Record<string, boolean> => {
+      for (let i = 0; i < 20; i++) streams.list();
+      return Object.fromEntries(streams.list().map((each) => [each.kind, each.ended]));
+    };
+    fs.writeFileSync(path.join(job, 'meminfo.csv'), 'time\n');
+    assert.deepEqual(ended(), { fleet: false, job: false });
+    clocks.set(seconds);
+    clocks.pass(40);
+    assert.deepEqual(ended(), { fleet: false, job: false });
+    clocks.pass(600);
+    const dayOver = clocks.wall() > Date.parse(`${day.slice('fleet-'.length)}T24:00:00Z`);
+    assert.deepEqual(ended(), { fleet: dayOver, job: true }, 'nobody has gone on with it for ten minutes');
+  });
+}
+
+test('what this process writes has not ended, however seldom it samples and whatever agent began it', () => {
+  const clocks = testClocks();
+  const streams = spoolStreams(spool, clocks);
+  const folder = testRecording(spool, 'job-7', testJob('7'), testAgent('c1', { start: 1, interval_seconds: 3600 }));
+  fs.writeFileSync(path.join(folder, 'meminfo.csv'), 'time\n');
+  const leave = writesHere(folder);
+  clocks.pass(3700);
+  clocks.set(86_400);
+  assert.equal(streams.list()[0]!.ended, false);
+  leave();
+  clocks.pass(2 * 3600);
+  assert.equal(streams.list()[0]!.ended, true);
 });
 
 test('a day’s stream ends with the day', () => {

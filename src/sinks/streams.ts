@@ -6,6 +6,7 @@ import { JOB_NEEDS, type Job } from '../recording/job.ts';
 import { nodeName } from '../recording/node-folder.ts';
 import { MOST_BYTES, readJson } from '../recording/record-file.ts';
 import { shaped } from '../recording/shape.ts';
+import { isWrittenHere } from '../recording/written-here.ts';
 import { withTables } from '../recording/tables-file.ts';
 import { isFleet } from './fleet.ts';
 import { listParts, liveName, type TableParts } from './parts.ts';
@@ -25,38 +26,47 @@ export interface StreamState extends Stream {
 
 export interface Streams {
   /** What is in the spool now. Cheap: folders that have not changed are not read again. */
-  list(now?: number): readonly StreamState[];
+  list(): readonly StreamState[];
 }
 
-/** Epoch microseconds. */
-const now_us = (): number => Date.now() * 1000;
+/**
+ * Two clocks, in milliseconds: the one on the wall, which may be set, and one that only goes on. How long nothing was
+ * written is told by the second; it stands still while a machine is suspended, and so do those who write.
+ */
+export interface Clocks {
+  wall(): number;
+  steady(): number;
+}
+
+const SYSTEM: Clocks = { wall: () => Date.now(), steady: () => performance.now() };
 /** A file's time is no finer than this: what changed later than so long before a look may have changed after it. */
 const COARSE_MS = 100;
 /** Streams that have ended are looked at once in so many times: a service that was stopped may go on with them. */
 const ENDED_EVERY = 10;
-/** How long nothing is written before a recording without an end counts as ended, in seconds. */
-const QUIET = { over: 120, gone: 600, forgotten: 86_400 };
+/** How long nothing is written before a recording without an end counts as ended, in seconds; and so many intervals. */
+const QUIET = { over: 120, gone: 600, forgotten: 86_400, intervals: 2 };
+const QUIET_LOOK_MS = 30_000;
 
 /** The streams of the recordings in a spool. */
-export function spoolStreams(spool: string): Streams {
-  const root = new Folder(path.resolve(spool));
-  return follow(() => {
+export function spoolStreams(spool: string, clocks = SYSTEM): Streams {
+  const root = new Folder(path.resolve(spool), clocks);
+  return follow(clocks, () => {
     if (!root.changed()) return undefined;
     return root.names().flatMap((name) => (name.startsWith('.') ? [] : path.join(root.path, name)));
   });
 }
 
 /** The streams of the recordings in a hub's archive: user=<u>/job=<id> and fleet/day=<day>. */
-export function archiveStreams(archive: string): Streams {
-  const root = new Folder(path.resolve(archive));
+export function archiveStreams(archive: string, clocks = SYSTEM): Streams {
+  const root = new Folder(path.resolve(archive), clocks);
   let shelves: Folder[] = [];
-  return follow(() => {
+  return follow(clocks, () => {
     let changed = root.changed();
     if (changed) {
       const names = root.names().filter((name) => name === 'fleet' || name.startsWith('user='));
       shelves = names.map((name) => {
         const shelf = path.join(root.path, name);
-        return shelves.find((each) => each.path === shelf) ?? new Folder(shelf);
+        return shelves.find((each) => each.path === shelf) ?? new Folder(shelf, clocks);
       });
     }
     for (const shelf of shelves) if (shelf.changed()) changed = true;
@@ -68,21 +78,22 @@ export function archiveStreams(archive: string): Streams {
 }
 
 /** `find` gives the folders of all recordings; undefined: they are the same as before. */
-function follow(find: () => string[] | undefined): Streams {
+function follow(clocks: Clocks, find: () => string[] | undefined): Streams {
   const recordings = new Map<string, RecordingFolder>();
   let calls = 0;
   return {
-    list(now = now_us()) {
+    list() {
       calls++;
       const folders = find();
       if (folders !== undefined) {
         const there = new Set(folders);
         for (const folder of recordings.keys()) if (!there.has(folder)) recordings.delete(folder);
-        for (const folder of folders) if (!recordings.has(folder)) recordings.set(folder, new RecordingFolder(folder));
+        for (const folder of folders)
+          if (!recordings.has(folder)) recordings.set(folder, new RecordingFolder(folder, clocks));
       }
       const known: StreamState[] = [];
       for (const recording of recordings.values()) {
-        if (!recording.ended || calls % ENDED_EVERY === 0) recording.look(now);
+        if (!recording.ended || calls % ENDED_EVERY === 0) recording.look();
         known.push(...recording.streams);
       }
       return known;
@@ -93,18 +104,20 @@ function follow(find: () => string[] | undefined): Streams {
 /** A folder whose names are read again only when it has changed. */
 class Folder {
   readonly path: string;
+  private readonly clocks: Clocks;
   private seen = Number.NaN;
   private looked = 0;
 
-  constructor(folder: string) {
+  constructor(folder: string, clocks: Clocks) {
     this.path = folder;
+    this.clocks = clocks;
   }
 
   changed(): boolean {
     const modified = fs.statSync(this.path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     if (modified === this.seen && this.looked - modified > COARSE_MS) return false;
     this.seen = modified;
-    this.looked = Date.now();
+    this.looked = this.clocks.wall();
     return true;
   }
 
@@ -125,13 +138,15 @@ class RecordingFolder {
   private readonly jobFile: RecordFile<Job>;
   private job: Job | undefined;
   private nodes: NodeFolder[] = [];
+  private readonly clocks: Clocks;
 
-  constructor(folder: string) {
-    this.folder = new Folder(folder);
+  constructor(folder: string, clocks: Clocks) {
+    this.clocks = clocks;
+    this.folder = new Folder(folder, clocks);
     this.jobFile = new RecordFile(path.join(folder, 'job.json'), JOB_NEEDS);
   }
 
-  look(now: number): void {
+  look(): void {
     if (this.folder.changed()) {
       this.job = this.jobFile.read();
       const names = this.folder.names();
@@ -139,11 +154,11 @@ class RecordingFolder {
         const node = nodeName(name);
         if (node === undefined) return [];
         const folder = path.join(this.folder.path, name);
-        return [this.nodes.find((each) => each.folder.path === folder) ?? new NodeFolder(folder, node)];
+        return [this.nodes.find((each) => each.folder.path === folder) ?? new NodeFolder(folder, node, this.clocks)];
       });
     }
     const { job } = this;
-    this.streams = job === undefined ? [] : this.nodes.map((node) => node.look(this.folder.path, job, now));
+    this.streams = job === undefined ? [] : this.nodes.map((node) => node.look(this.folder.path, job));
     this.ended = this.streams.length > 0 && this.streams.every((stream) => stream.ended);
   }
 }
@@ -153,20 +168,25 @@ class NodeFolder {
   private readonly node: string;
   private readonly agentFile: RecordFile<AgentRecord>;
   private state: StreamState | undefined;
+  private readonly clocks: Clocks;
   private nextQuiet = 0;
-  private quietSeconds = 0;
+  /** When something was written last (steady), and the newest time of a file then. */
+  private written = 0;
+  private newest = Number.NaN;
+  private looked = Number.NEGATIVE_INFINITY;
 
-  constructor(folder: string, node: string) {
-    this.folder = new Folder(folder);
+  constructor(folder: string, node: string, clocks: Clocks) {
+    this.clocks = clocks;
+    this.folder = new Folder(folder, clocks);
     this.node = node;
     this.agentFile = new RecordFile(path.join(folder, 'agent.json'), AGENT_NEEDS);
   }
 
-  look(recording: string, job: Job, now: number): StreamState {
+  look(recording: string, job: Job): StreamState {
     const changed = this.folder.changed();
     const agent = changed ? withTables(this.agentFile.read(), this.folder.path) : this.state?.agent;
     const parts = changed || this.state === undefined ? listParts(this.folder.path) : this.state.parts;
-    const ended = this.hasEnded(job, agent, parts, now);
+    const ended = this.hasEnded(job, agent, parts);
     const before = this.state;
     if (!changed && before !== undefined && before.job === job && before.ended === ended) return before;
     this.state = {
@@ -182,28 +202,37 @@ class NodeFolder {
     return this.state;
   }
 
-  private hasEnded(
-    job: Job,
-    agent: AgentRecord | undefined,
-    parts: ReadonlyMap<string, TableParts>,
-    now: number,
-  ): boolean {
+  private hasEnded(job: Job, agent: AgentRecord | undefined, parts: ReadonlyMap<string, TableParts>): boolean {
     const fleet = isFleet(job);
-    const over = fleet ? now > dayEnd(job.id) : job.end !== undefined;
-    if (agent?.end !== undefined) {
-      // a service that is restarted goes on with the day
-      return over || (now - agent.end) / 1e6 > (fleet ? QUIET.forgotten : QUIET.over);
-    }
-    const quiet = this.quiet(parts, now);
+    const over = fleet ? this.clocks.wall() > dayEnd(job.id) : job.end !== undefined;
+    if (over && agent?.end !== undefined) return true;
+    // one that samples seldom is quiet for as long
+    const quiet = this.quiet(parts) - QUIET.intervals * (agent?.interval_seconds ?? 0);
+    // a service that is restarted goes on with the job, or the day
+    if (agent?.end !== undefined) return quiet > (fleet ? QUIET.forgotten : QUIET.over);
     if (over && quiet > QUIET.over) return true;
-    if (quiet > QUIET.gone && !fleet && agent !== undefined && isOver(agent)) return true;
+    if (quiet > QUIET.gone && !fleet && agent !== undefined && this.isOver(agent)) return true;
     return quiet > QUIET.forgotten;
   }
 
   /** For how many seconds nothing has been written; looked up now and then. */
-  private quiet(parts: ReadonlyMap<string, TableParts>, now: number): number {
-    if (now < this.nextQuiet) return this.quietSeconds;
-    this.nextQuiet = now + 30e6;
+  private quiet(parts: ReadonlyMap<string, TableParts>): number {
+    const now = this.clocks.steady();
+    if (now >= this.nextQuiet) {
+      this.nextQuiet = now + QUIET_LOOK_MS;
+      const newest = this.newestTime(parts);
+      if (newest !== this.newest) {
+        // how long ago only the wall clock can tell, but since the last look it was
+        const ago = Math.max(0, this.clocks.wall() - newest);
+        this.written = Math.max(now - ago, this.looked);
+        this.newest = newest;
+      }
+      this.looked = now;
+    }
+    return (now - this.written) / 1e3;
+  }
+
+  private newestTime(parts: ReadonlyMap<string, TableParts>): number {
     const { path: folder } = this.folder;
     let newest = fs.statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     for (const [table, { live }] of parts) {
@@ -213,18 +242,17 @@ class NodeFolder {
         fs.statSync(path.join(folder, liveName(table)), { throwIfNoEntry: false })?.mtimeMs ?? 0,
       );
     }
-    this.quietSeconds = now / 1e6 - newest / 1e3;
-    return this.quietSeconds;
+    return newest;
+  }
+
+  /** The agent's process is gone; in a container the next one may have the same number. */
+  private isOver(agent: AgentRecord): boolean {
+    return agent.pid === process.pid ? !isWrittenHere(this.folder.path) : isGone(agent);
   }
 }
 
-const dayEnd = (fleet: string): number => Date.parse(`${fleet.slice('fleet-'.length)}T00:00:00Z`) * 1000 + 86_400e6;
-
-/** The agent's process is gone; in a container the next one may have the same number. */
-function isOver(agent: AgentRecord): boolean {
-  if (agent.pid === process.pid) return agent.start < now_us() - process.uptime() * 1e6;
-  return isGone(agent);
-}
+/** Epoch milliseconds. */
+const dayEnd = (fleet: string): number => Date.parse(`${fleet.slice('fleet-'.length)}T00:00:00Z`) + 86_400e3;
 
 /** job.json or agent.json, read again only when it was replaced. */
 class RecordFile<T extends object> {

@@ -72,7 +72,7 @@ export class VictoriaLink {
 
   /** When the process on the other side was started: tells it apart from others. Undefined while it may not. */
   get server(): string | undefined {
-    return Date.now() >= this.certain ? this.started : undefined;
+    return performance.now() >= this.certain ? this.started : undefined;
   }
 
   close(): void {
@@ -93,7 +93,7 @@ export class VictoriaLink {
       this.known.add(started);
     }
     this.started = started;
-    this.certain = Date.now() + (UNCERTAIN_SECONDS - age) * 1000;
+    this.certain = performance.now() + (UNCERTAIN_SECONDS - age) * 1000;
     this.failed = false;
   }
 

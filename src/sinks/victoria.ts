@@ -71,7 +71,7 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
     }
     const stream = new VictoriaStream(state, options, (table) => positions.get(state, table), begun);
     known.set(key, stream);
-    if (begun.size > 0) unsettled.push({ at: Date.now(), sent: [{ stream, tables: [...begun], records: undefined }] });
+    if (begun.size > 0) unsettled.push({ at: performance.now(), sent: [{ stream, tables: [...begun], records: undefined }] });
   };
 
   /** Finds out what there is to follow; a recording that has gone is forgotten. */
@@ -125,7 +125,7 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
       const each = stream.acknowledge();
       if (each !== undefined) sent.push(each);
     }
-    if (sent.length > 0) unsettled.push({ at: Date.now(), sent });
+    if (sent.length > 0) unsettled.push({ at: performance.now(), sent });
     return true;
   };
 
@@ -142,16 +142,16 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
     }
     const idle = body.samples === 0;
     if (!(await flush())) return false;
-    if (idle && unsettled.length > 0 && unsettled[0]!.at <= Date.now() - settle) {
+    if (idle && unsettled.length > 0 && unsettled[0]!.at <= performance.now() - settle) {
       await link.ping();
       if (link.restarts !== restarts) return false;
     }
-    settled(Date.now());
+    settled(performance.now());
     return true;
   };
 
   const run = async (): Promise<void> => {
-    last = Date.now();
+    last = performance.now();
     try {
       let rounds = 0;
       while (!(await round())) if (++rounds === MOST_RESTARTS) throw new Error('it is restarted again and again');
@@ -176,7 +176,7 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
 
   const schedule = (): void => {
     if (closed || timer !== undefined || running !== undefined) return;
-    const wait = trouble === undefined ? last + interval - Date.now() : retry;
+    const wait = trouble === undefined ? last + interval - performance.now() : retry;
     timer = setTimeout(
       () => {
         timer = undefined;
@@ -205,14 +205,14 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
       return trouble;
     },
     async close(seconds) {
-      const until = Date.now() + seconds * 1000;
+      const until = performance.now() + seconds * 1000;
       clearTimeout(timer);
       timer = undefined;
       closed = true;
       const late = (): Promise<void> =>
-        new Promise((resolve) => setTimeout(resolve, Math.max(0, until - Date.now())).unref());
+        new Promise((resolve) => setTimeout(resolve, Math.max(0, until - performance.now())).unref());
       await Promise.race([running, late()]);
-      while (running === undefined && Date.now() < until) {
+      while (running === undefined && performance.now() < until) {
         await Promise.race([start(), late()]);
         if (trouble === undefined) break;
         await new Promise((resolve) => setTimeout(resolve, 200));
