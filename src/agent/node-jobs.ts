@@ -129,7 +129,8 @@ export function nodeJobs(options: NodeJobsOptions): NodeJobs {
     refused.delete(file ?? `cgroup of job ${name}`);
     const before = cgroup === undefined ? found.get(job.id) : undefined;
     // an agent that comes late, or again, finds the job's own
-    const isOwn = before !== undefined && job.begin !== undefined && !options.cgroups!.isOlder(before, job.begin + ahead());
+    const isOwn =
+      before !== undefined && job.begin !== undefined && !options.cgroups!.isOlder(before, job.begin + ahead());
     const leftOver = before === undefined || isOwn ? undefined : options.cgroups!.identity(before);
     running.set(name, { job, file, identity, cgroup: cgroup !== undefined, leftOver });
     return true;

@@ -10,7 +10,11 @@ export interface Trouble {
 const CALM_MS = 10_000;
 
 /** Says when something begins to be wrong and when it is over, however often either is found. */
-export function trouble(say: (words: string) => void, now: () => number = Date.now, calm = CALM_MS): Trouble {
+export function trouble(
+  say: (words: string) => void,
+  now: () => number = () => performance.now(),
+  calm = CALM_MS,
+): Trouble {
   let lately: number | undefined;
   return {
     wrong(words) {

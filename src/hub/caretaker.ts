@@ -31,7 +31,7 @@ export class Caretaker {
   private readonly options: CaretakerOptions;
   private looking: Promise<void> | undefined;
   private closed = false;
-  private readonly began = Date.now();
+  private readonly began = performance.now();
 
   constructor(filing: Filing, finisher: Finisher, tell: (text: string) => void, options: CaretakerOptions) {
     this.filing = filing;
@@ -101,9 +101,9 @@ export class Caretaker {
 
   /** Somebody has written to it lately, or is about to. */
   private isLive(kept: Kept, silent: number): boolean {
-    const since = Date.now() - silent;
+    const since = performance.now() - silent;
     // while no hub was here, nobody could be heard
-    if (kept.unsealed && Math.max(kept.changed, this.began) > since) return true;
+    if (kept.unsealed && (this.began > since || kept.changed > Date.now() - silent)) return true;
     const recording = this.filing.recordings.get(placeKey(kept.place));
     if (recording === undefined) return false;
     if (recording.finishing) return true;

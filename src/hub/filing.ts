@@ -51,7 +51,7 @@ export interface FiledStream {
   done: boolean;
   /** Its files are being sealed: nothing may be added. */
   resting: boolean;
-  /** Last word from the node, epoch milliseconds. */
+  /** Last word from the node, by the steady clock in milliseconds. */
   heard: number;
   interval: number;
   /** Who was last found to be allowed to write to it. */
@@ -118,7 +118,7 @@ export class Filing {
       this.makeRoom();
       stream = this.adoptNode(recording, node, agent);
     }
-    stream.heard = Date.now();
+    stream.heard = performance.now();
     stream.allowed = identity;
     this.takeAgent(stream, agent);
     this.takeJob(recording, job, node);
@@ -129,6 +129,7 @@ export class Filing {
   /** The reply as text: this is asked for most. */
   append(pieces: readonly Piece[], bytes: readonly Buffer[], identity: Identity): string {
     const now = Date.now();
+    const heard = performance.now();
     const unknown: number[] = [];
     const refused = new Map<number, string>();
     let trouble: string | undefined;
@@ -141,7 +142,7 @@ export class Filing {
         continue;
       }
       if (stream.allowed !== identity) this.allow(stream, identity);
-      stream.heard = now;
+      stream.heard = heard;
       let table: TableFile | undefined;
       try {
         table = stream.tables.get(name) ?? this.newTable(stream, name);
@@ -177,7 +178,7 @@ export class Filing {
     if (stream === undefined) return undefined;
     this.allow(stream, identity);
     const { recording } = stream;
-    stream.heard = Date.now();
+    stream.heard = performance.now();
     if (request.agent !== undefined) this.takeAgent(stream, checkedAgent(request.agent, stream.node));
     if (request.job !== undefined) this.takeJob(recording, checkedJob(request.job), stream.node);
     if (request.dropped !== undefined && !stream.resting) this.skip(stream, request.dropped);

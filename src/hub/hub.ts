@@ -227,7 +227,7 @@ function lastAnswers(server: http.Server): Promise<void> {
 }
 
 function forgetIdle(filing: Filing): void {
-  const now = Date.now();
+  const now = performance.now();
   for (const stream of filing.streams.values()) {
     const idle = now - stream.heard > (stream.done ? DONE_MS : IDLE_MS);
     if (idle && !stream.recording.finishing) filing.forget(stream);

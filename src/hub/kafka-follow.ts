@@ -142,10 +142,10 @@ async function readStream(
     wake();
   });
   ending.addEventListener('abort', () => wake(), { once: true });
-  let looked = Date.now();
-  let committed = Date.now();
+  let looked = performance.now();
+  let committed = performance.now();
   const commit = async (): Promise<void> => {
-    committed = Date.now();
+    committed = performance.now();
     if (options.from !== 'committed' || offsets.size === 0) return;
     const topics = [...offsets].map(([name, partitions]) => ({
       name,
@@ -180,9 +180,9 @@ async function readStream(
         };
       });
     }
-    if (Date.now() - committed > COMMIT_MS) await commit();
-    if (Date.now() - looked > LOOK_MS) {
-      looked = Date.now();
+    if (performance.now() - committed > COMMIT_MS) await commit();
+    if (performance.now() - looked > LOOK_MS) {
+      looked = performance.now();
       if (await hasNewTopics()) break;
     }
   }

@@ -12,9 +12,9 @@ const SECONDS = 30;
 const STREAMS_AT_ONCE = 200;
 
 /** A stream's tables as `tacho ls` shows them. */
-export function linesOf(stream: FiledStream, now: number): NodeLine[] {
+export function linesOf(stream: FiledStream, now: number, steady = performance.now()): NodeLine[] {
   const { recording, node } = stream;
-  const late = now - stream.heard > Math.max(SECONDS, INTERVALS * (stream.interval || 0)) * 1000;
+  const late = steady - stream.heard > Math.max(SECONDS, INTERVALS * (stream.interval || 0)) * 1000;
   const state = stream.done ? 'ended' : late ? 'late' : 'live';
   return [...stream.tables.values()].map((table) => {
     const rates = table.rates(now);

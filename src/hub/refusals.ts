@@ -15,7 +15,7 @@ const MOST_KNOWN = 1_000;
 const LONGEST = 200;
 
 /** At most one line a minute for each address and kind; the next one says how many there were meanwhile. */
-export function refusals(tell: (text: string) => void, now: () => number = Date.now): Refusals {
+export function refusals(tell: (text: string) => void, now: () => number = () => performance.now()): Refusals {
   const known = new Map<string, Known>();
   return {
     note(address, kind, why) {

@@ -97,7 +97,9 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
 
   const seeLoose = (parts: readonly FoundPart[]): void => {
     const there = new Map(
-      parts.flatMap(({ packed, live, size, file, modified }) => (packed || live || size === 0 ? [] : [[file, modified]])),
+      parts.flatMap(({ packed, live, size, file, modified }) =>
+        packed || live || size === 0 ? [] : [[file, modified]],
+      ),
     );
     for (const file of loose.keys()) if (!there.has(file)) loose.delete(file);
     for (const [file, modified] of there) {

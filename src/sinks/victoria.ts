@@ -71,7 +71,8 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
     }
     const stream = new VictoriaStream(state, options, (table) => positions.get(state, table), begun);
     known.set(key, stream);
-    if (begun.size > 0) unsettled.push({ at: performance.now(), sent: [{ stream, tables: [...begun], records: undefined }] });
+    if (begun.size > 0)
+      unsettled.push({ at: performance.now(), sent: [{ stream, tables: [...begun], records: undefined }] });
   };
 
   /** Finds out what there is to follow; a recording that has gone is forgotten. */
