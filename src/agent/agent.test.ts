@@ -254,3 +254,50 @@ test('a job that ends while the disk is full is closed when there is room, or wh
   assert.deepEqual(await end(true), undefined);
   assert.deepEqual(await end(false), [['numbers', 2, undefined]]);
 });
+
+test('what has gathered of a job is read between ticks, not in one, and read to its end', async (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-agent-'));
+  t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  let left = 0;
+  let read = 0;
+  let inOneTick = 0;
+  let most = 0;
+  const events: SourceKind = {
+    table: {
+      name: 'events',
+      help: 'Test.',
+      scope: 'job',
+      events: true,
+      keys: [],
+      columns: [counter('n', 'count', '')],
+    },
+    open() {
+      return {
+        table: this.table,
+        read() {
+          if (left > 0) left--;
+          most = Math.max(most, ++inOneTick);
+          read++;
+        },
+        behind: () => left > 0,
+        close() {},
+      };
+    },
+  };
+  const agent = new Agent({ folder, node: 'n', host: new Host(), facts, intervalSeconds: 0.1 });
+  agent.open([events], scope);
+  // a turn of the event loop: whatever was read since then was read in one go
+  const turn = setInterval(() => {
+    inOneTick = 0;
+  }, 0);
+  left = 50;
+  agent.start();
+  const atStart = read;
+  while (left > 0) await sleep(5);
+  left = 50;
+  await agent.stop('stopped');
+  clearInterval(turn);
+  assert.equal(atStart, 1);
+  assert.equal(left, 0);
+  assert.ok(most < 25, `${most} reads in one go`);
+});

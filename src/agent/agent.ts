@@ -24,6 +24,7 @@ import type { IsolatedSources } from './isolated.ts';
 import { memoryReader, usedCpu } from './own-cost.ts';
 import { Readers } from './readers.ts';
 import { type Ticker, ticker } from './ticker.ts';
+import { type Turns, turns } from './turns.ts';
 
 /** agent.json is renewed so often; samples tell more exactly that the agent lives. */
 const RECORD_SECONDS = 60;
@@ -50,6 +51,8 @@ export interface AgentOptions {
   shared?: boolean;
   /** Where several agents share their ticks. */
   ticker?: Ticker;
+  /** Where several agents share the time for what jobs have written. */
+  turns?: Turns;
   /** What an agent that was here before has said: this one goes on with its recording. */
   before?: AgentRecord;
   /** Called when the recording's folder has gone: there is nothing left to do. */
@@ -75,6 +78,9 @@ export class Agent {
   private readonly delivered = new Map<string, Frame>();
   private endTicks: () => void = () => {};
   private readonly leave: () => void;
+  private readonly turns: Turns;
+  /** Reads a little of what processes have recorded, between ticks. */
+  private readonly catchUp = (): boolean => !this.ended && this.readers.catchUp(this.clock.now());
   private tickMicroseconds = 0;
   /** Of a process that does other things too: what it had used before this recording began, in microseconds. */
   private readonly cpuBefore: number;
@@ -95,6 +101,7 @@ export class Agent {
     this.options = options;
     this.clock = options.clock ?? wallClock();
     this.jumpsBefore = this.clock.jumps.length;
+    this.turns = options.turns ?? turns();
     this.cpuBefore = options.shared === true ? usedCpu() : 0;
     this.interval = Math.round(options.intervalSeconds * 1e6);
     this.lostBefore = options.before === undefined ? [] : lostWith(options.before);
@@ -225,8 +232,12 @@ export class Agent {
     if (patience !== undefined && this.refusedBy !== undefined) {
       await this.room(patience);
       this.readers.last();
-      this.readers.readEvents(now);
+      this.readers.catchUp(now);
     }
+    // an agent of one job has nothing else to do any more
+    const { finish } = this.options.turns ?? turns(1);
+    if (this.readers.isBehind) await finish(this.catchUp, patience);
+    this.readers.skip();
     await this.isolated?.close();
     this.ended = true;
     this.readers.closeAll();
@@ -254,6 +265,7 @@ export class Agent {
     record.ticks++;
     this.isolated?.request(time);
     this.readers.read(time, all);
+    if (this.readers.isBehind) this.turns.add(this.catchUp);
     this.account(time, late);
     if (time >= this.nextSync) {
       this.nextSync = time + SYNC_SECONDS * 1e6;
@@ -351,7 +363,7 @@ export class Agent {
     if (this.nextRecord === 0) this.nextRecord = this.own.time + RECORD_SECONDS * 1e6;
     const jumps = this.clock.jumps.slice(this.jumpsBefore);
     if (jumps.length > 0) record.clock_jumps = [...(this.options.before?.clock_jumps ?? []), ...jumps];
-    const lost = [...this.lostBefore, ...lostSamples(this.writers)];
+    const lost = [...this.lostBefore, ...lostSamples(this.writers), ...this.readers.lost];
     if (lost.length > 0) record.lost_samples = this.ended ? allLost(lost) : lost;
     else delete record.lost_samples;
     const written = [...this.writers].flatMap(([name, { rowsWritten }]) => (rowsWritten > 0 ? name : []));

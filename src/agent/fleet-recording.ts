@@ -61,6 +61,7 @@ export function recordFleet(spool: string, intervalSeconds: number, common: Comm
     writer: common.writer,
     clock: common.clock,
     ticker: common.ticker,
+    turns: common.turns,
     shared: true,
     ...(old === undefined ? {} : { before: old }),
   });

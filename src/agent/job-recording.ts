@@ -35,6 +35,7 @@ import { processTotals } from './process-totals.ts';
 import { type SharedSources, WHOLE_NODE } from './shared-sources.ts';
 import type { Ticker } from './ticker.ts';
 import { totalsBefore } from './totals-before.ts';
+import type { Turns } from './turns.ts';
 
 /** What all recordings of a service have in common. */
 export interface Common {
@@ -43,6 +44,8 @@ export interface Common {
   facts: NodeFacts;
   shared: SharedSources;
   ticker: Ticker;
+  /** For what jobs have written, a little of each at a time. */
+  turns: Turns;
   /** The node's processes, for all jobs that look at the same moment. */
   view: SharedView;
   clock: Clock;
@@ -115,6 +118,7 @@ export function recordJob(
     writer: common.writer,
     clock: common.clock,
     ticker: common.ticker,
+    turns: common.turns,
     shared: true,
     ...(old === undefined ? {} : { before: old }),
   });

@@ -11,6 +11,8 @@ import type { TotalsBefore } from './totals-before.ts';
 const KEPT_MICROSECONDS = 60e6;
 /** Of very many only those count for the peak that were there in this tick. */
 const MANY = 4096;
+/** Who tells of more is not believed: the oldest are forgotten. */
+const MOST = 16_384;
 /** Two ways to tell when a process began agree to so many milliseconds. */
 const SAME_MS = 100;
 
@@ -66,7 +68,16 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
     const begin = (began + TICK_MS) * 1000;
     const made: Seen = { start: began, begin, exact: false, end: LIVES, counted: 0, peak: 0, shown: 0 };
     known.set(pid, made);
+    if (known.size > MOST) forgetOldest();
     return made;
+  }
+
+  function forgetOldest(): void {
+    let left = MOST / 8;
+    for (const oldest of known.keys()) {
+      if (left-- === 0) return;
+      known.delete(oldest);
+    }
   }
 
   function count(one: Seen, used: number, most: number): void {

@@ -1,5 +1,6 @@
 import { reason } from '../base/fault.ts';
 import type { TableWriter } from '../recording/append.ts';
+import type { LostSamples } from '../recording/lost-samples.ts';
 import type { Host } from '../sources/host.ts';
 import type { Scope } from '../sources/scope.ts';
 import { type Source, type SourceKind, Unavailable } from '../sources/source.ts';
@@ -9,9 +10,6 @@ import type { Table } from '../table/table.ts';
 /** A source that failed so often in a row is asked only once a minute. */
 const PATIENCE = 10;
 const RETRY_SECONDS = 60;
-
-/** Each takes a quarter of a mebibyte of events. */
-const MOST_ROUNDS = 400;
 
 interface Reader {
   kind: SourceKind;
@@ -89,16 +87,9 @@ export class Readers {
     for (const { source } of this.all) source.close();
   }
 
-  /** Reads those whose time has come, or `always` all, and then whatever fell behind. */
+  /** Reads those whose time has come, or `always` all. Of events that have gathered only a small part: see `catchUp`. */
   read(time: number, always: boolean): void {
     this.round(time, (reader) => always || time >= reader.due);
-    this.catchUp(time);
-  }
-
-  /** Reads only what gathers somewhere until it is read. */
-  readEvents(time: number): void {
-    this.round(time, isOfEvents);
-    this.catchUp(time);
   }
 
   /** Reads the job's own tables once more. */
@@ -106,13 +97,27 @@ export class Readers {
     this.round(time, ({ kind }) => kind.table.scope === 'job');
   }
 
-  /** Events may have gathered faster than one read takes them. A source that fails is not asked again in this tick. */
-  private catchUp(time: number): void {
-    const late = (reader: Reader): boolean => reader.failures === 0 && reader.source.behind?.() === true;
-    // whoever fills his file faster than it can be read must not hold up the others
-    for (let round = 0; round < MOST_ROUNDS && this.all.some(late); round++) {
-      if (!this.round(time, isOfEvents)) return;
-    }
+  /** Events have gathered faster than one read takes them. A source that fails is not asked again until the next tick. */
+  get isBehind(): boolean {
+    return this.all.some((reader) => reader.failures === 0 && reader.source.behind?.() === true);
+  }
+
+  /** Reads a small part of the events that have gathered; false: there is no more, or it is better left where it is. */
+  catchUp(time: number): boolean {
+    return this.round(time, isOfEvents) && this.isBehind;
+  }
+
+  /** Leaves out events that there is no time for. */
+  skip(): void {
+    for (const { source } of this.all) source.skip?.();
+  }
+
+  /** What sources could not read in time. */
+  get lost(): LostSamples[] {
+    return this.all.flatMap(({ kind, source }) => {
+      const lost = source.lost?.();
+      return lost === undefined ? [] : [{ table: kind.table.name, ...lost }];
+    });
   }
 
   /** Whether those of events were read, too: their tables come from one file, and are read together or not at all. */

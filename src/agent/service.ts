@@ -32,6 +32,7 @@ import { type JobRecords, jobRecords } from './job-records.ts';
 import { nodeJobs } from './node-jobs.ts';
 import { sharedSources } from './shared-sources.ts';
 import { ticker } from './ticker.ts';
+import { turns } from './turns.ts';
 
 /** What takes recordings out of the spool: src/sinks/spool.ts. */
 export interface Outlet {
@@ -115,6 +116,7 @@ export function startService(options: ServiceOptions): Service {
     view: sharedView(host),
     clock,
     ticker: ticker(clock, { before: beforeTick, after: ticked, failed: sayOnce }),
+    turns: turns(undefined, sayOnce),
     writer: options.writer,
     redact: options.redact,
     isWanted,

@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { isTooMuch } from '../sources/too-much.ts';
 import { isLate } from './late-agent.ts';
 import { lostOf, type NodeLostSamples } from './lost.ts';
 import { columnOf, largest, type Material, type NodeMaterial, sum } from './material.ts';
@@ -53,7 +54,8 @@ function ticksOf({ tables, agent }: NodeMaterial, isPart: boolean): number {
 
 /** A tick counts for as much as could be written of it. */
 function writtenShare({ nodes, range }: Material, { lost_samples: lost }: QualityReport): number {
-  const missing = sum(lost.map(({ rows, waiting = 0 }) => rows + waiting)) ?? 0;
+  const samples = lost.filter(({ why }) => !isTooMuch(why));
+  const missing = sum(samples.map(({ rows, waiting = 0 }) => rows + waiting)) ?? 0;
   // of a part nobody knows how much of it was lost
   if (missing === 0 || range !== undefined) return 1;
   const written = sum(nodes.flatMap(({ tables }) => [...tables.values()].map(({ rows }) => rows))) ?? 0;

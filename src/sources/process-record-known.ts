@@ -53,38 +53,51 @@ export interface KnownProcesses {
   childUsed(parent: string, user: number, system: number): void;
 }
 
-/** More processes at once are rare; those that nobody waits for must not fill the memory. */
+/** More processes at once are rare; those that nobody waits for must not fill the memory, nor their lines, in bytes. */
 const MOST = 8192;
+const MOST_BYTES = 8 << 20;
+
+const sizeOf = (known: Known | undefined): number =>
+  known === undefined ? 0 : known.line.length + (known.before?.line.length ?? 0);
 
 /** Remembers processes, so that what others tell of them finds its place. `resumed`: lines of before are unknown. */
 export function knownProcesses(resumed: boolean): KnownProcesses {
   const living = new Map<string, Known>();
   const over = new Map<string, number>();
   let forgetful = resumed;
+  let bytes = 0;
 
-  function limit(map: Map<string, unknown>): void {
-    if (map.size <= MOST) return;
+  function limit(map: Map<string, unknown>, forget: (oldest: string) => void): void {
+    if (map.size <= MOST && (map !== living || bytes <= MOST_BYTES)) return;
     forgetful = true;
+    // many at once: the first of a map is found slowly when those before it were removed
+    let left = Math.ceil(map.size / 8);
     for (const oldest of map.keys()) {
-      map.delete(oldest);
-      break;
+      if (left-- === 0) return;
+      forget(oldest);
     }
   }
 
-  function end(pid: string, start: number): void {
+  function forgetLiving(pid: string): void {
+    bytes -= sizeOf(living.get(pid));
     living.delete(pid);
+  }
+
+  function end(pid: string, start: number): void {
+    forgetLiving(pid);
     over.delete(pid);
     over.set(pid, start);
-    limit(over);
+    limit(over, (oldest) => over.delete(oldest));
   }
 
   return {
     living,
     begin(pid, known) {
-      living.delete(pid);
+      forgetLiving(pid);
       over.delete(pid);
       living.set(pid, known);
-      limit(living);
+      bytes += sizeOf(known);
+      limit(living, forgetLiving);
     },
     end,
     leave: (pid) => end(pid, Number.POSITIVE_INFINITY),

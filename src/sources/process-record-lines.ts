@@ -31,6 +31,12 @@ const TAKEN_BACK_FIELDS = 5;
 const TEXT_FIELDS = 6;
 /** Where an end has its peak memory. */
 const PEAK = 25;
+/** Of lines that wait for others no more than this is kept, in bytes: then the oldest wait no longer. */
+const MOST_WAITING = 4 << 20;
+/** What an entry costs besides its lines, about. */
+const ENTRY = 256;
+
+const KINDS = ['fork', 'exec', 'told', 'exit'] as const;
 
 /** Lines of one process that wait for what follows. */
 interface Waiting {
@@ -56,6 +62,7 @@ export function recordLines(
 ): RecordLines {
   const trouble: LineTrouble = { torn: 0, unknown: 0, events: new Set(), ended: 0, counted: new Set() };
   const waiting = new Map<string, Waiting>();
+  let waitingBytes = 0;
   const known = knownProcesses(resumed);
   const fields = lineFields();
   const texts = longTexts();
@@ -66,7 +73,7 @@ export function recordLines(
   function letGo(pid: string, exitcode?: number): void {
     const held = waiting.get(pid);
     if (held === undefined) return;
-    waiting.delete(pid);
+    stopWaiting(pid);
     const live = known.living.get(pid);
     const ppid = live?.ppid;
     const wrote = live?.wroteBefore;
@@ -77,11 +84,38 @@ export function recordLines(
     if (held.exit !== undefined) using(held.exit, () => rows.addEnd(ppid, wrote, exitcode));
   }
 
-  function wait(kind: 'fork' | 'exec' | 'told' | 'exit', pid: string): void {
+  function wait(kind: (typeof KINDS)[number], pid: string): void {
     const held = waiting.get(pid) ?? { seen: false };
+    if (!waiting.has(pid)) waitingBytes += ENTRY;
+    waitingBytes -= held[kind]?.length ?? 0;
     held[kind] = line();
+    waitingBytes += held[kind].length;
     held.seen = false;
     waiting.set(pid, held);
+    if (waitingBytes > MOST_WAITING) letOldestGo(pid);
+  }
+
+  /** Many at once: the first of a map is found slowly when those before it were removed. */
+  function letOldestGo(current: string): void {
+    for (const oldest of [...waiting.keys()]) {
+      if (waitingBytes < MOST_WAITING * (15 / 16)) return;
+      if (oldest !== current) letGo(oldest);
+    }
+  }
+
+  /** Whatever still waits of it is forgotten. */
+  function stopWaiting(pid: string): void {
+    const held = waiting.get(pid);
+    if (held === undefined) return;
+    waiting.delete(pid);
+    waitingBytes -= ENTRY;
+    for (const kind of KINDS) waitingBytes -= held[kind]?.length ?? 0;
+  }
+
+  /** One line waits no longer. */
+  function drop(held: Waiting, kind: (typeof KINDS)[number]): void {
+    waitingBytes -= held[kind]?.length ?? 0;
+    delete held[kind];
   }
 
   /** With the current line, and its newlines. */
@@ -110,7 +144,7 @@ export function recordLines(
   function dropTold(held: Waiting | undefined, pid: string): void {
     if (held?.told === undefined) return;
     texts.forget(`${pid}:${startOf(held.told)}`);
-    delete held.told;
+    drop(held, 'told');
   }
 
   function told(pid: string, start: number): void {
@@ -156,7 +190,7 @@ export function recordLines(
     const same = before !== undefined && (before.told || held !== undefined) ? before : undefined;
     const ppid = same === undefined || Number.isNaN(same.ppid) ? number(4) : same.ppid;
     dropTold(held, pid);
-    if (held?.fork !== undefined) delete held.fork;
+    if (held?.fork !== undefined) drop(held, 'fork');
     letGo(pid);
     known.begin(pid, {
       ...same,
@@ -176,7 +210,7 @@ export function recordLines(
     const held = waiting.get(pid);
     let live = known.living.get(pid);
     // that exec failed
-    if (held?.exec !== undefined && is(3, startOf(held.exec))) delete held.exec;
+    if (held?.exec !== undefined && is(3, startOf(held.exec))) drop(held, 'exec');
     if (live?.before !== undefined && live.before.start === number(3)) {
       dropTold(held, pid);
       live = live.before;
@@ -232,6 +266,9 @@ export function recordLines(
     known.done(pid);
   }
 
+  /** A process has a number. */
+  const isNumbered = (field: number): boolean => field < fields.count() && number(field) > 0 && !fields.damaged();
+
   /** What was told last does not count: the program could not be executed, or is not to be recorded. */
   function takenBack(): void {
     const pid = word(2);
@@ -239,13 +276,13 @@ export function recordLines(
     const live = known.living.get(pid);
     dropTold(held, pid);
     if (is(3, 'failed')) {
-      if (held?.exec !== undefined) delete held.exec;
+      if (held?.exec !== undefined) drop(held, 'exec');
       if (live?.before !== undefined) known.begin(pid, live.before);
       return;
     }
     // what it was before has ended with this; a copy that was made only for this was never anything
     if (held?.exec !== undefined) letGo(pid);
-    waiting.delete(pid);
+    stopWaiting(pid);
     known.leave(pid);
   }
 
@@ -262,6 +299,7 @@ export function recordLines(
       const kind = buffer[from]!;
       const version = kind === START || kind === END ? FOURTH : FIRST;
       if (buffer[from + 1] !== version || buffer[from + 2] !== TAB) trouble.unknown++;
+      else if (!isNumbered(kind === TEXT ? 1 : 2)) trouble.torn++;
       else if (kind === START && count === START_FIELDS) started();
       else if (kind === END && count >= END_FIELDS) ended();
       else if (kind === THREAD && count >= THREAD_FIELDS) rows.addThread();

@@ -18,7 +18,9 @@ interface Text {
 }
 
 /** They are kept until their process has ended; of those that were killed the oldest are let go. */
-const MOST_BYTES = 16 << 20;
+const MOST_BYTES = 8 << 20;
+/** What a piece costs besides its bytes, about. */
+const PIECE = 128;
 
 export function longTexts(): LongTexts {
   const texts = new Map<string, Map<string, Text>>();
@@ -26,7 +28,7 @@ export function longTexts(): LongTexts {
   let kept = 0;
 
   function forget(id: string): void {
-    for (const { pieces } of texts.get(id)?.values() ?? []) for (const piece of pieces) kept -= piece.length;
+    for (const { pieces } of texts.get(id)?.values() ?? []) for (const piece of pieces) kept -= piece.length + PIECE;
     texts.delete(id);
     lines.delete(id);
   }
@@ -47,9 +49,9 @@ export function longTexts(): LongTexts {
       const pieces = own.get(field)?.pieces ?? [];
       texts.set(id, own.set(field, { pieces }));
       pieces.push(piece);
-      kept += piece.length;
+      kept += piece.length + PIECE;
       for (const oldest of texts.keys()) {
-        if (kept <= MOST_BYTES || oldest === id) break;
+        if (kept <= MOST_BYTES) break;
         forget(oldest);
       }
     },

@@ -34,6 +34,9 @@ export interface RecordRows {
 }
 
 const METRICS = 28;
+/** So many names of events that nobody asked for are told, and so much of each. */
+const MOST_EVENTS = 20;
+const LONGEST_EVENT = 80;
 /** Fields of ends and threads, the point included; events follow the metrics. */
 export const END_FIELDS = 21 + METRICS + 1;
 export const THREAD_FIELDS = 7 + METRICS + 1;
@@ -125,8 +128,9 @@ export function recordRows(
       const [name, value] = line.named(i) ?? [];
       const known = name === undefined ? undefined : eventPlaces.get(name);
       if (name === undefined) bad = true;
-      else if (known === undefined) trouble.events.add(name);
-      else {
+      else if (known === undefined) {
+        if (trouble.events.size < MOST_EVENTS) trouble.events.add(name.slice(0, LONGEST_EVENT));
+      } else {
         frame.numbers[place + known] = value!;
         trouble.counted.add(name);
       }

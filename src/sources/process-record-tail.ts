@@ -8,6 +8,7 @@ import { eventsNamed, eventsNotCounted, PERF_EVENTS } from './perf-events.ts';
 import { recordLines } from './process-record-lines.ts';
 import type { RecordFrames } from './process-record-rows.ts';
 import type { Records } from './scope.ts';
+import { TOO_MANY_RECORDS } from './too-much.ts';
 
 /** Reads the file that the processes of a job on this node append their lines to, as it grows. */
 export interface RecordTail {
@@ -18,16 +19,28 @@ export interface RecordTail {
   behind(): boolean;
   /** The next calls are the last ones: nothing waits for lines that may follow. */
   last(): void;
+  /** There is no time for the rest. */
+  skip(): void;
+  /** Lines that were skipped, and since when (epoch microseconds). */
+  lost(): { rows: number; why: string; since: number } | undefined;
   /** Removes the file. */
   close(): void;
 }
 
-/** So much is read at a time, whatever has gathered: memory stays small. */
-const PORTION = 256 << 10;
+/** So much is read at a time, whatever has gathered: memory stays small, and nobody waits long for it. */
+const PORTION = 64 << 10;
 /** No line is longer: without a newline in so much this is not our file. */
 const LONGEST_LINE = 64 << 10;
 /** A file that is read to its end and longer than this makes room for a new one: it lies in memory. */
 const LONGEST = 16 << 20;
+
+/**
+ * A job whose processes write faster than they can be read: what is so far behind is skipped. One of the node's agent must
+ * not keep it busy; a user's own agent has nothing else to do.
+ */
+const FARTHEST_BEHIND = { service: 32 << 20, own: 256 << 20 };
+/** So much of what is skipped is looked at, to tell how many lines it had. */
+const LOOKED_AT = 1 << 20;
 
 const tails = new WeakMap<Records, RecordTail>();
 
@@ -67,6 +80,10 @@ function openTail(
   let leaving = false;
   let moved = false;
   let closed = false;
+  let skipped = 0;
+  let skippedSince = 0;
+  /** The next bytes are the rest of a line that was skipped. */
+  let within = false;
 
   // an agent that was here before and died has said how far it came, perhaps in a file that it has moved away
   if (fs.existsSync(old)) {
@@ -134,6 +151,15 @@ function openTail(
   /** Takes the whole lines of what is in the buffer; the rest moves to its beginning. */
   function take(length: number): void {
     let from = 0;
+    if (within) {
+      const end = buffer.indexOf(10);
+      if (end < 0 || end >= length) {
+        kept = 0;
+        return;
+      }
+      from = end + 1;
+      within = false;
+    }
     for (let end = buffer.indexOf(10, from); end >= 0 && end < length; end = buffer.indexOf(10, from)) {
       if (end > from) lines.take(buffer, from, end);
       from = end + 1;
@@ -141,6 +167,21 @@ function openTail(
     buffer.copyWithin(0, from, length);
     kept = length - from;
     if (kept > LONGEST_LINE) cutOff();
+  }
+
+  /** Leaves out what is too far behind, up to so many bytes before the end. */
+  function skipTo(behind: number): void {
+    const to = fs.fstatSync(fd).size - behind;
+    if (to <= offset) return;
+    const sample = Buffer.allocUnsafe(Math.min(LOOKED_AT, to - offset));
+    const got = fs.readSync(fd, sample, 0, sample.length, offset);
+    let lines = 0;
+    for (let i = 0; i < got; i++) if (sample[i] === 10) lines++;
+    if (skipped === 0) skippedSince = Date.now() * 1000;
+    skipped += Math.max(1, Math.round((lines / Math.max(1, got)) * (to - offset)));
+    offset = to;
+    kept = 0;
+    within = true;
   }
 
   /** At the end of the file: is it time for a new one? Who has the old one open still writes there: one more read. */
@@ -178,6 +219,7 @@ function openTail(
     fd = -1;
     offset = 0;
     saved = -1;
+    within = false;
     cutOff();
   }
 
@@ -225,14 +267,23 @@ function openTail(
       save();
       more = false;
       if (open()) {
+        const farthest = records.owner === undefined ? FARTHEST_BEHIND.own : FARTHEST_BEHIND.service;
+        if (fs.fstatSync(fd).size - offset > farthest) skipTo(farthest / 2);
         const got = read();
         take(kept + got);
         more = got === PORTION;
         if (!more) turn();
       }
-      if (!more) lines.release(leaving);
+      const isLast = leaving && records.keep === true;
+      if (!more || isLast) lines.release(leaving);
     },
-    behind: () => more,
+    // what is kept the next agent reads
+    behind: () => more && !(leaving && records.keep === true),
+    skip() {
+      if (fd >= 0 && !closed) skipTo(0);
+      more = false;
+    },
+    lost: () => (skipped === 0 ? undefined : { rows: skipped, why: TOO_MANY_RECORDS, since: skippedSince }),
     last() {
       leaving = true;
     },

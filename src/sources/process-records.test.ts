@@ -416,7 +416,7 @@ test('programs whose path is no UTF-8 keep it, relative and removed ones too', (
 function tailed(t: TestContext): {
   file: string;
   host: Host;
-  open(events?: string[]): Source[];
+  open(events?: string[], owner?: number): Source[];
   take(sources: Source[]): number[];
 } {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-records-'));
@@ -427,8 +427,9 @@ function tailed(t: TestContext): {
   return {
     file,
     host,
-    open(events = []) {
-      const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false, records: { file, events } };
+    open(events = [], owner) {
+      const records = { file, events, ...(owner === undefined ? {} : { owner }) };
+      const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false, records };
       return RECORD_KINDS.map((kind) => kind.open(host, scope));
     },
     take: (sources) =>
@@ -574,4 +575,50 @@ test('a folder that somebody has removed is made again, and that is said', (t) =
   append(file, startLine({ pid: 12 }));
   assert.deepEqual(take(sources), [1, 0, 0]);
   assert.match(host.notes[0]!.why, /was removed while the job ran/);
+});
+
+test('lines that wait for others do not fill the memory: the oldest become rows', () => {
+  const lines = recordLines(recordTables([]));
+  const text = 'x'.repeat(1000);
+  const many = 20_000;
+  let rows = 0;
+  for (let pid = 1; pid <= many; pid++) {
+    const line = Buffer.from(startLine({ pid, start: pid * 1000, began: 'told', args: text }));
+    lines.take(line, 0, line.length);
+    rows += lines.frames.start.rows;
+    lines.frames.start.clear(0);
+  }
+  assert.ok(rows > many / 2, `${rows} of ${many} have become rows before anybody asked`);
+  lines.release(true);
+  assert.equal(rows + lines.frames.start.rows, many, 'each once');
+});
+
+test('texts of which nothing follows, names of events and wrong numbers do not fill the memory', () => {
+  const lines = recordLines(recordTables([]));
+  const take = (line: string): void => lines.take(Buffer.from(line), 0, Buffer.byteLength(line));
+  for (let i = 0; i < 1000; i++) take(`${endLine({ pid: i + 1 }).slice(0, -1)}E${i}=1\t.`);
+  assert.ok(lines.trouble.events.size <= 20, `${lines.trouble.events.size} events`);
+  const { torn } = lines.trouble;
+  for (const pid of ['abc', '', '-1', '0', '1e3']) take(startLine().replace('\t10\t', `\t${pid}\t`));
+  assert.equal(lines.trouble.torn, torn + 5);
+});
+
+test('of a job that writes faster than can be read the oldest is skipped, and counted', (t) => {
+  const { file, open, take } = tailed(t);
+  const line = startLine({ args: 'x'.repeat(1000) });
+  const block = Buffer.from(`${line}\n`.repeat(1000));
+  const fd = fs.openSync(file, 'a');
+  let written = 0;
+  for (; written * block.length <= 33 << 20; written++) fs.writeSync(fd, block);
+  fs.closeSync(fd);
+  const sources = open([], process.getuid!());
+  let rows = 0;
+  do rows += take(sources)[0]!;
+  while (sources[0]!.behind!());
+  const lost = sources[1]!.lost!()!;
+  const total = written * 1000;
+  assert.ok(rows * line.length < 17 << 20, `${rows} rows`);
+  assert.ok(Math.abs(rows + lost.rows - total) <= total / 100, `${rows} read, ${lost.rows} skipped of ${total}`);
+  assert.equal(lost.why, 'processes of the job wrote records faster than they could be read');
+  assert.equal(sources[0]!.lost?.(), undefined, 'told once');
 });

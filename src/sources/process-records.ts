@@ -150,6 +150,8 @@ function kind(table: Table, part: 'start' | 'end' | 'thread'): SourceKind {
           tail.frames[part].giveTo(frame);
         },
         behind: () => tail.behind(),
+        skip: () => tail.skip(),
+        ...(part === 'end' ? { lost: () => tail.lost() } : {}),
         last: () => tail.last(),
         close: () => tail.close(),
       };

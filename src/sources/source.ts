@@ -8,8 +8,12 @@ export interface Source {
   /** The table as it is on this node (an open table has its real columns here). */
   readonly table: Table;
   read(frame: Frame): void;
-  /** Sources of events: the last read has not taken everything; what is left is read at once. */
+  /** Sources of events: the last read has not taken everything; what is left is read soon. */
   behind?(): boolean;
+  /** There is no time to read the rest. */
+  skip?(): void;
+  /** Rows that could not be read in time, and why. */
+  lost?(): { rows: number; why: string; since: number } | undefined;
   /** The next read is the last one: nothing may be kept back for later. */
   last?(): void;
   close(): void;

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { lossesOf } from '../../recording/lost-samples.ts';
+import { isTooMuch } from '../../sources/too-much.ts';
 import { SPOOL_FULL } from '../lost.ts';
 import { type NodeReport, UNHEARD } from '../nodes.ts';
 import type { Facts } from '../report.ts';
@@ -173,6 +174,7 @@ export const recordingGaps: Check = {
     const lost = losses.reduce((sum, { samples }) => sum + samples, 0);
     const { since = '', why } = losses[0] ?? {};
     const full = lost_samples.every((each) => each.why === SPOOL_FULL);
+    const tooMuch = lost > 0 && lost_samples.every((each) => isTooMuch(each.why));
     return [
       {
         id: 'recording-gaps',
@@ -181,7 +183,9 @@ export const recordingGaps: Check = {
           lost > 0
             ? full
               ? `${count(lost, 'sample')} could not be kept`
-              : `${count(lost, 'sample')} could not be written${since === '' ? '' : ` ${since}`}: ${why}`
+              : tooMuch
+                ? `${count(lost, 'line')} of what the job said of itself ${lost === 1 ? 'is' : 'are'} missing: ${why}`
+                : `${count(lost, 'sample')} could not be written${since === '' ? '' : ` ${since}`}: ${why}`
             : few
               ? `${percent(share)} of the ticks were sampled`
               : 'The clock jumped while the job ran',
@@ -226,7 +230,9 @@ export const recordingGaps: Check = {
           lost > 0
             ? full
               ? 'See why the node could not send (its agent says so), or give its spool more room (spool.size).'
-              : 'Make room on the disk that holds the recording.'
+              : tooMuch
+                ? 'Samples are whole. Figures of single processes, and phases, may lack what is missing.'
+                : 'Make room on the disk that holds the recording.'
             : few
               ? `Means and peaks of this report may be off; ${cause}`
               : 'The node’s times go on as if its clock had not been set: durations and rates are right, moments differ from other nodes’.',
