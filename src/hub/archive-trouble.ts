@@ -41,7 +41,7 @@ export class ArchiveTrouble {
     this.root = root;
     this.owners = owners;
     this.tell = tell;
-    this.whole = trouble(tell, Date.now, CALM_MS);
+    this.whole = trouble(tell, undefined, CALM_MS);
   }
 
   /** What could not be done at this place, as its agent hears it. */
@@ -74,7 +74,7 @@ export class ArchiveTrouble {
     const before = this.recordings.get(key);
     if (before !== undefined) return before;
     if (this.recordings.size >= MOST_KNOWN) this.recordings.delete(this.recordings.keys().next().value!);
-    const fresh = trouble(this.tell, Date.now, 0);
+    const fresh = trouble(this.tell, undefined, 0);
     const right = (words: string): void => {
       this.recordings.delete(key);
       fresh.right(words);

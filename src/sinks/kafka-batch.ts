@@ -81,7 +81,8 @@ export class KafkaCollector {
   }
 
   /** `all`: also those that seem to have ended long ago. */
-  collect(streams: readonly StreamState[], all: boolean, now = Date.now()): KafkaBatch {
+  collect(streams: readonly StreamState[], all: boolean, steady = performance.now()): KafkaBatch {
+    const now = Date.now();
     const batch: KafkaBatch = {
       batches: [[]],
       topics: new Map(),
@@ -108,7 +109,7 @@ export class KafkaCollector {
         break;
       }
       const before = read;
-      if (followed.end === undefined) this.records(stream, key, batch, sizes);
+      if (followed.end === undefined) this.records(stream, key, batch, sizes, steady);
       for (const table of stream.parts.keys()) read += this.rows(stream, key, followed, table, batch, sizes, now);
       followed.quiet = stream.ended && read === before ? followed.quiet + 1 : 0;
       if (!stream.ended) continue;
@@ -230,13 +231,18 @@ export class KafkaCollector {
   }
 
   /** job.json and agent.json, when they have changed. */
-  private records(stream: StreamState, key: string, batch: KafkaBatch, sizes: Map<string, number>): void {
+  private records(
+    stream: StreamState,
+    key: string,
+    batch: KafkaBatch,
+    sizes: Map<string, number>,
+    steady: number,
+  ): void {
     const { job, agent, node } = stream;
     this.record(batch, sizes, 'jobs', job.user, jobKey(job), job);
     if (agent === undefined) return;
     const which = `${key} ${runOf(agent)}`;
     const told = this.agentTold.get(which) ?? 0;
-    const steady = performance.now();
     if (told > 0 && agent.end === undefined && steady - told < AGENT_EVERY) return;
     this.agentTold.set(which, steady);
     for (const table of agent.tables) this.definition(table, batch, sizes);
