@@ -1,11 +1,11 @@
-import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { formatDuration } from '../base/duration.ts';
 import { reason } from '../base/fault.ts';
 import { nodeFolder, nodeName } from '../recording/node-folder.ts';
 import { NOBODY_SAYS, NOTHING_MORE } from '../recording/silent-end.ts';
 import type { Compressor } from './compress.ts';
 import type { FiledRecording, FiledStream, Filing } from './filing.ts';
-import { MOST_FILES, nodeFiles } from './node-files.ts';
+import { entriesIn, MOST_FILES, nodeFiles } from './node-files.ts';
 import { below, placeKey } from './place.ts';
 import { readReceived } from './received.ts';
 import { type Sealing, startSealing } from './seal-child.ts';
@@ -16,40 +16,64 @@ interface Task {
   all: boolean;
 }
 
-/** One of each kind at a time: a day of the whole fleet takes long, and jobs do not wait for it. */
-interface Lane {
-  readonly waiting: Map<string, Task>;
-  active: Promise<void> | undefined;
+/** What a lane is at. */
+interface Active {
+  readonly key: string;
+  readonly since: number;
+  readonly done: Promise<void>;
   sealing: Sealing | undefined;
+}
+
+interface Failures {
+  count: number;
+  /** Not before: milliseconds of `performance.now`. */
+  until: number;
+}
+
+export interface FinishOptions {
+  tell(text: string): void;
+  /** Whether a recording has to stay as it is for a while, because somebody still reads its files. */
+  holds?(folder: string): boolean;
+  /** The time that sealing a small recording may take, in seconds. */
+  sealSeconds?: number;
 }
 
 /** What is held is looked at again after so long. */
 const AGAIN_MS = 2000;
+/** Processes that seal users' recordings: so many at once, */
+const AT_ONCE = 2;
+/** and so many with those that take long: each user can stop the process that seals for them. */
+const MOST_AT_ONCE = 8;
+const LONG_MS = 30_000;
+const SEAL_SECONDS = 120;
+/** Large recordings take longer; a busy machine seals this much a second at least. */
+const BYTES_PER_SECOND = 250_000;
+const LONGEST_SECONDS = { job: 3_600, fleet: 6 * 3_600 };
+/** After a failure it is tried again in so many times the limit, then in twice that. */
+const PAUSE_LIMITS = 5;
+const LONGEST_PAUSE_SECONDS = { recording: 86_400, lane: 3_600 };
 
-const lane = (): Lane => ({ waiting: new Map(), active: undefined, sealing: undefined });
-
-/** Seals recordings whose nodes are all done, one after the other, while others are written to. */
+/**
+ * Seals recordings whose nodes are all done, while others are written to. Each user has a lane, and the fleet, whose days
+ * take long, another: what happens in one delays no other.
+ */
 export class Finisher {
   private readonly filing: Filing;
   private readonly compressor: Compressor;
-  private readonly tell: (text: string) => void;
-  private readonly lanes = { job: lane(), fleet: lane() };
+  private readonly options: FinishOptions;
+  private readonly sealSeconds: number;
+  private readonly waiting = new Map<string, Task>();
+  private readonly active = new Map<string, Active>();
+  private readonly failed = new Map<string, Failures>();
+  private readonly slowLanes = new Map<string, Failures>();
   private closed = false;
-
-  private readonly holds: (folder: string) => boolean;
   private again: NodeJS.Timeout | undefined;
 
-  /** `holds`: whether a recording has to stay as it is for a while, because somebody still reads its files. */
-  constructor(
-    filing: Filing,
-    compressor: Compressor,
-    tell: (text: string) => void,
-    holds: (folder: string) => boolean = () => false,
-  ) {
+  constructor(filing: Filing, compressor: Compressor, options: FinishOptions) {
     this.filing = filing;
     this.compressor = compressor;
-    this.tell = tell;
-    this.holds = holds;
+    this.options = options;
+    this.sealSeconds = options.sealSeconds ?? SEAL_SECONDS;
   }
 
   /** A node is done: if it was the last, the recording is sealed. */
@@ -65,49 +89,103 @@ export class Finisher {
   }
 
   hasWaiting(recording: FiledRecording): boolean {
-    return recording.finishing || this.lanes[recording.kind].waiting.has(recording.key);
+    return recording.finishing || this.waiting.has(recording.key);
   }
 
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.again);
-    for (const { waiting, sealing, active } of Object.values(this.lanes)) {
-      waiting.clear();
-      // what it was at is done again, by the next hub
-      sealing?.child.kill('SIGTERM');
-      await active;
-    }
+    this.waiting.clear();
+    const all = [...this.active.values()];
+    // what they were at is done again, by the next hub; one that was stopped hears of nothing less
+    for (const { sealing } of all) sealing?.child.kill('SIGKILL');
+    await Promise.all(all.map(({ done }) => done));
   }
 
   private add(task: Task): void {
-    if (this.closed) return;
-    const { key, kind } = task.recording;
-    const lane = this.lanes[kind];
-    lane.waiting.set(key, { ...task, all: task.all || lane.waiting.get(key)?.all === true });
-    if (lane.active === undefined) this.next(lane);
+    const { key } = task.recording;
+    if (this.closed || isPaused(this.failed.get(key))) return;
+    this.waiting.set(key, { ...task, all: task.all || this.waiting.get(key)?.all === true });
+    this.next();
   }
 
-  private next(lane: Lane): void {
-    for (const [key, task] of lane.waiting) {
-      if (this.holds(path.join(this.filing.shelf.places.root, placeKey(task.recording.place)))) {
-        this.again ??= setTimeout(() => {
-          this.again = undefined;
-          for (const each of Object.values(this.lanes)) if (!this.closed && each.active === undefined) this.next(each);
-        }, AGAIN_MS).unref();
+  private next(): void {
+    if (this.closed) return;
+    let later = false;
+    for (const [key, task] of this.waiting) {
+      const lane = laneOf(task.recording);
+      if (this.active.has(lane)) continue;
+      if (!this.hasRoom(lane) || isPaused(this.slowLanes.get(lane)) || this.isHeld(task)) {
+        later = true;
         continue;
       }
-      lane.waiting.delete(key);
-      lane.active = this.seal(task, lane)
-        .catch((error: unknown) => this.tell(`cannot seal ${key}: ${reason(error)}`))
-        .then(() => {
-          lane.active = undefined;
-          if (!this.closed) this.next(lane);
-        });
-      return;
+      this.waiting.delete(key);
+      this.begin(lane, task);
+    }
+    // what has to wait for time to pass
+    if (later) {
+      this.again ??= setTimeout(() => {
+        this.again = undefined;
+        this.next();
+      }, AGAIN_MS).unref();
     }
   }
 
-  private async seal({ recording, all }: Task, lane: Lane): Promise<void> {
+  private isHeld({ recording }: Task): boolean {
+    const { root } = this.filing.shelf.places;
+    return this.options.holds?.(path.join(root, placeKey(recording.place))) === true;
+  }
+
+  private hasRoom(lane: string): boolean {
+    if (lane === FLEET) return true;
+    const users = [...this.active].flatMap(([name, active]) => (name === FLEET ? [] : active));
+    const begun = performance.now() - LONG_MS;
+    return users.length < MOST_AT_ONCE && users.filter(({ since }) => since > begun).length < AT_ONCE;
+  }
+
+  private begin(lane: string, task: Task): void {
+    const { key } = task.recording;
+    const active: Active = {
+      key,
+      since: performance.now(),
+      sealing: undefined,
+      // it begins in a moment: `active` is in its place then
+      done: Promise.resolve()
+        .then(() => this.seal(task, active))
+        .then(
+          () => this.succeeded(key, lane),
+          (error: unknown) => this.failedAt(key, error),
+        )
+        .then(() => {
+          this.active.delete(lane);
+          this.next();
+        }),
+    };
+    this.active.set(lane, active);
+  }
+
+  private succeeded(key: string, lane: string): void {
+    this.failed.delete(key);
+    this.slowLanes.delete(lane);
+  }
+
+  private failedAt(key: string, error: unknown): void {
+    if (this.closed) return;
+    const lane = key.split('/', 1)[0]!;
+    if (error instanceof TooSlow) this.pause(this.slowLanes, lane, LONGEST_PAUSE_SECONDS.lane);
+    const seconds = this.pause(this.failed, key, LONGEST_PAUSE_SECONDS.recording);
+    const later = `it stays as it is and is tried again in ${formatDuration(seconds)} or later`;
+    this.options.tell(`cannot seal ${key}: ${reason(error)}; ${later}`);
+  }
+
+  private pause(failures: Map<string, Failures>, key: string, longest: number): number {
+    const count = (failures.get(key)?.count ?? 0) + 1;
+    const seconds = Math.min(longest, this.sealSeconds * PAUSE_LIMITS * 2 ** Math.min(count - 1, 20));
+    failures.set(key, { count, until: performance.now() + seconds * 1000 });
+    return seconds;
+  }
+
+  private async seal({ recording, all }: Task, active: Active): Promise<void> {
     const { filing } = this;
     const { places } = filing.shelf;
     recording.finishing = true;
@@ -127,24 +205,53 @@ export class Finisher {
         [...this.nodesOf(recording)].every((node) => this.isDone(recording, node)),
       );
       filing.saveJob(recording);
+      if (this.closed) return;
       const folder = path.join(places.root, placeKey(recording.place));
-      lane.sealing = startSealing(
+      active.sealing = startSealing(
         folder,
         resting.map(({ node }) => node),
         recording.place.owner,
       );
-      const { error } = await lane.sealing.answer;
-      if (error !== undefined && !this.closed) this.tell(`cannot seal ${recording.key}: ${error}; it stays as it is`);
+      const { error } = await this.withinLimit(active.sealing, this.limitOf(recording, resting));
+      if (error !== undefined) throw new Error(error);
     } finally {
-      lane.sealing = undefined;
       recording.finishing = false;
       for (const stream of resting) {
-        places.in(stream.place, false, (folder) => {
-          const { tables } = nodeFiles(folder, MOST_FILES);
-          for (const table of stream.tables.values()) table.refresh(tables.get(table.name));
-        });
         stream.resting = false;
+        this.refresh(stream);
       }
+    }
+  }
+
+  private limitOf({ kind }: FiledRecording, streams: readonly FiledStream[]): number {
+    let bytes = 0;
+    for (const { tables } of streams) for (const { stored } of tables.values()) bytes += stored;
+    return Math.min(LONGEST_SECONDS[kind], this.sealSeconds + bytes / BYTES_PER_SECOND);
+  }
+
+  /** Ends what takes longer: it waits for something, or its owner has stopped it. */
+  private async withinLimit(sealing: Sealing, seconds: number): Promise<{ error?: string }> {
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      sealing.child.kill('SIGKILL');
+    }, seconds * 1000);
+    const answer = await sealing.answer;
+    clearTimeout(timer);
+    if (isLate) throw new TooSlow(`sealing took longer than ${formatDuration(Math.round(seconds))} and was stopped`);
+    return answer;
+  }
+
+  /** Its files are others now. */
+  private refresh(stream: FiledStream): void {
+    try {
+      this.filing.shelf.places.in(stream.place, false, (folder) => {
+        const { tables } = nodeFiles(folder, MOST_FILES);
+        for (const table of stream.tables.values()) table.refresh(tables.get(table.name));
+      });
+    } catch {
+      // its owner has closed the folder meanwhile: the stream is begun anew from what lies there when it is open again
+      this.filing.forget(stream);
     }
   }
 
@@ -161,11 +268,21 @@ export class Finisher {
 
   private foldersOf(recording: FiledRecording): string[] {
     const names = this.filing.shelf.places.in(recording.place, false, (folder) =>
-      fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : [])),
+      entriesIn(folder, MOST_FOLDERS).flatMap((entry) => (entry.isDirectory() ? entry.name : [])),
     );
     return (names ?? []).flatMap((name) => nodeName(name) ?? []);
   }
 }
+
+/** As many as a job may have nodes. */
+const MOST_FOLDERS = 100_000;
+const FLEET = 'fleet';
+
+class TooSlow extends Error {}
+
+const laneOf = ({ place }: FiledRecording): string => place.way[0]!;
+const isPaused = (failures: Failures | undefined): boolean =>
+  failures !== undefined && performance.now() < failures.until;
 
 /** What job.json does not say yet about the end. `whole`: every node has said that it is done. */
 function complete(recording: FiledRecording, whole: boolean): void {

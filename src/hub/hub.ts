@@ -34,6 +34,8 @@ export interface HubOptions {
   keepSize?: number;
   /** Seconds without a word after which a recording is sealed although not all of its nodes said that they are done. */
   sealAfter?: number;
+  /** The time that sealing a small recording may take, in seconds. */
+  sealSeconds?: number;
   /** Seconds between looks at the whole archive. */
   sweepEvery?: number;
   /** Whether the recording in this folder must not be sealed yet: somebody still sends its samples on. */
@@ -104,7 +106,11 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     { places, descriptors, rolled: (node, file) => compressor.add(node, file) },
     { done: (recording) => finisher.consider(recording), tell },
   );
-  const finisher = new Finisher(filing, compressor, tell, options.holds);
+  const finisher = new Finisher(filing, compressor, {
+    tell,
+    ...(options.holds === undefined ? {} : { holds: options.holds }),
+    ...(options.sealSeconds === undefined ? {} : { sealSeconds: options.sealSeconds }),
+  });
   const caretaker = new Caretaker(filing, finisher, tell, {
     sealAfter: options.sealAfter ?? SEAL_AFTER_S,
     ...(options.keepAge === undefined ? {} : { age: options.keepAge }),

@@ -17,7 +17,7 @@ export function nodeFiles(
   const tables = new Map<string, Found>();
   const loose: string[] = [];
   const temporary: string[] = [];
-  for (const name of namesIn(folder, most)) {
+  for (const { name } of entriesIn(folder, most)) {
     if (name.endsWith('.tmp')) {
       temporary.push(name);
       continue;
@@ -42,16 +42,17 @@ export function nodeFiles(
   return { tables, loose, temporary };
 }
 
-function namesIn(folder: string, most: number): string[] {
-  const names: string[] = [];
+/** What lies in a folder, by name. Throws `Unusable` when it is more than `most`. */
+export function entriesIn(folder: string, most: number): fs.Dirent[] {
+  const entries: fs.Dirent[] = [];
   const opened = fs.opendirSync(folder, { bufferSize: 256 });
   try {
     for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
-      if (names.length >= most) throw new Unusable(`there are more than ${most} files in the folder of the node`);
-      names.push(entry.name);
+      if (entries.length >= most) throw new Unusable(`there are more than ${most} files in a folder`);
+      entries.push(entry);
     }
   } finally {
     opened.closeSync();
   }
-  return names.sort();
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

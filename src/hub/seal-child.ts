@@ -13,6 +13,8 @@ function entry(): string {
   return typeof TACHO_VERSION === 'string' ? here : path.join(path.dirname(here), 'seal-worker.ts');
 }
 
+const MOST_WORDS = 20_000;
+
 export interface Sealing {
   readonly child: ChildProcess;
   readonly answer: Promise<SealAnswer>;
@@ -28,10 +30,10 @@ export function startSealing(folder: string, nodes: readonly string[], owner: Ow
   let said = '';
   let error = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+    if (said.length < MOST_WORDS) said += text;
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    if (error.length < 2000) error += text;
+    if (error.length < MOST_WORDS) error += text;
   });
   child.stdin.on('error', () => {});
   child.stdin.end(JSON.stringify(order));
@@ -41,11 +43,17 @@ export function startSealing(folder: string, nodes: readonly string[], owner: Ow
       try {
         resolve(JSON.parse(said) as SealAnswer);
       } catch {
-        resolve({
-          error: signal === null ? error.trim().split('\n').at(-1) || 'it ended' : `it was ended by ${signal}`,
-        });
+        resolve({ error: signal === null ? thrownIn(error) : `the sealing process was ended by ${signal}` });
       }
     });
   });
   return { child, answer };
+}
+
+/** The error in what Node says when a process cannot go on: below it are a stack and Node's version, above it source code. */
+export function thrownIn(said: string): string {
+  const lines = said.split('\n').map((line) => line.trim());
+  const thrown = lines.find((line) => /^(Uncaught )?[\w.]*(Error|Exception)\b.*: \S/.test(line));
+  const last = lines.findLast((line) => line !== '' && !/^Node\.js v\d/.test(line));
+  return thrown ?? last ?? 'the sealing process ended without a word';
 }

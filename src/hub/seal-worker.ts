@@ -1,6 +1,9 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
+import * as path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { reason } from '../base/fault.ts';
+import { loadSources } from '../recording/describe.ts';
 import { openRecording } from '../recording/open.ts';
 import { sealRecording } from '../recording/seal.ts';
 import type { Owner } from './owner.ts';
@@ -34,12 +37,15 @@ export async function runSealWorker(): Promise<void> {
     const prctl = koffi.load('libc.so.6').func('int prctl(int what, unsigned long how)');
     // samples that arrive come first
     os.setPriority(10);
-    process.chdir(order.folder);
+    // the archive is the hub's and may lie where its users cannot go; what is in their folders is entered with their rights
+    process.chdir(path.dirname(order.folder));
     if (order.owner !== undefined) {
       process.setgroups!([]);
+      if (!canRead(order.owner)) loadSources();
       process.setgid!(order.owner.gid);
       process.setuid!(order.owner.uid);
     }
+    process.chdir(path.basename(order.folder));
     // the next hub may write to what a dead one was sealing
     prctl(PR_SET_PDEATHSIG, os.constants.signals.SIGKILL);
     if (process.ppid !== order.hub) return;
@@ -51,6 +57,21 @@ export async function runSealWorker(): Promise<void> {
     answer = { error: reason(error) };
   }
   fs.writeSync(1, JSON.stringify(answer));
+}
+
+/** Whether the owner can read Tacho itself: where it lies in a private folder, as /root is, what is loaded late must be loaded now. */
+function canRead({ uid, gid }: Owner): boolean {
+  process.setegid!(gid);
+  process.seteuid!(uid);
+  try {
+    fs.closeSync(fs.openSync(fileURLToPath(import.meta.url), 'r'));
+    return true;
+  } catch {
+    return false;
+  } finally {
+    process.seteuid!(0);
+    process.setegid!(0);
+  }
 }
 
 if (process.argv[1]?.endsWith('seal-worker.ts') === true && process.argv[2] === SEAL_MARK) void runSealWorker();

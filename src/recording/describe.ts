@@ -25,14 +25,23 @@ export function headerOf(node: NodeRecording, name: string): string[] | undefine
 
 declare const require: (path: string) => { sources: readonly SourceKind[] };
 
+let loaded: readonly SourceKind[] | undefined;
+
 /** Only for a node that lost its agent.json: nobody else pays for loading every source. */
 function allSources(): readonly SourceKind[] {
+  loadSources();
+  return loaded!;
+}
+
+/** For a process that will not be able to read Tacho's own files later. */
+export function loadSources(): void {
+  if (loaded !== undefined) return;
   try {
     // the bundler follows this call; run as it is, a module has no `require`
-    return require('../sources/index.ts').sources;
+    loaded = require('../sources/index.ts').sources;
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
-    return createRequire(import.meta.url)('../sources/index.ts').sources;
+    loaded = createRequire(import.meta.url)('../sources/index.ts').sources as readonly SourceKind[];
   }
 }
 

@@ -1,7 +1,10 @@
+import { constants } from 'node:buffer';
 import { zstdDecompressSync } from 'node:zlib';
 import { code, reason } from '../base/fault.ts';
 
 const MOST_GUESSED = 8 << 20;
+/** What one buffer can hold. */
+const MOST_UNPACKED = constants.MAX_LENGTH;
 
 /** How long a compressed part will be, as its first frame says; else a guess. One buffer of that size is enough. */
 export function contentSize(packed: Buffer): number {
@@ -14,12 +17,15 @@ export function contentSize(packed: Buffer): number {
   return Math.min(1 << 30, Math.max(64, size[head >> 6]!));
 }
 
-/** What a compressed file holds that may be relied on, and why that is not all of it. */
-export function unpackFile(packed: Buffer): { bytes: Buffer; unreadable?: string } {
+/** What a compressed file holds that may be relied on, if it is at most `most` bytes, and why that is not all of it. */
+export function unpackFile(packed: Buffer, most = MOST_UNPACKED): { bytes: Buffer; unreadable?: string } {
   try {
-    return { bytes: zstdDecompressSync(packed, { chunkSize: contentSize(packed) }) };
+    const chunkSize = Math.min(most, contentSize(packed));
+    return { bytes: zstdDecompressSync(packed, { chunkSize, maxOutputLength: most }) };
   } catch (error) {
     const why = (words: string): string => `cannot be decompressed: ${words}`;
+    if (code(error) === 'ERR_BUFFER_TOO_LARGE')
+      return { bytes: Buffer.alloc(0), unreadable: why(`it unpacks to more than ${most} bytes`) };
     if (code(error) === CUT_OFF) return { bytes: decompressStart(packed), unreadable: why('it is cut off') };
     // what fails its checksum may be wrong anywhere, also where it can be decompressed
     const damaged = code(error)?.includes('checksum') ? 'its checksum is wrong' : reason(error);

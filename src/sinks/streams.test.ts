@@ -187,3 +187,13 @@ test('the streams of an archive', () => {
   fs.rmSync(path.join(spool, 'user=ada/job=17'), { recursive: true });
   assert.deepEqual(names().sort(), ['fleet fleet-2026-11-15 c1', 'job 19 c2']);
 });
+
+test('links in an archive are not followed: they would lead to what is not their user’s', () => {
+  testRecording(path.join(spool, 'user=ada'), 'job=17', testJob('17'), testAgent('c1'));
+  const mine = testRecording(path.join(spool, 'user=eve'), 'job=18', testJob('18'), testAgent('c1'));
+  fs.symlinkSync(path.join(spool, 'user=ada/job=17'), path.join(spool, 'user=eve/job=19'));
+  fs.symlinkSync(path.join(spool, 'user=ada/job=17/node=c1'), path.join(path.dirname(mine), 'node=c2'));
+  const listed = archiveStreams(spool).list();
+  const found = listed.map(({ recording, node }) => `${path.basename(recording)} ${node}`);
+  assert.deepEqual(found.sort(), ['job=17 c1', 'job=18 c1']);
+});

@@ -49,7 +49,7 @@ const QUIET_LOOK_MS = 30_000;
 
 /** The streams of the recordings in a spool. */
 export function spoolStreams(spool: string, clocks = SYSTEM): Streams {
-  const root = new Folder(path.resolve(spool), clocks);
+  const root = new Folder(path.resolve(spool), clocks, true);
   return follow(clocks, () => {
     if (!root.changed()) return undefined;
     return root.names().flatMap((name) => (name.startsWith('.') ? [] : path.join(root.path, name)));
@@ -58,7 +58,7 @@ export function spoolStreams(spool: string, clocks = SYSTEM): Streams {
 
 /** The streams of the recordings in a hub's archive: user=<u>/job=<id> and fleet/day=<day>. */
 export function archiveStreams(archive: string, clocks = SYSTEM): Streams {
-  const root = new Folder(path.resolve(archive), clocks);
+  const root = new Folder(path.resolve(archive), clocks, true);
   let shelves: Folder[] = [];
   return follow(clocks, () => {
     let changed = root.changed();
@@ -108,21 +108,33 @@ class Folder {
   private seen = Number.NaN;
   private looked = 0;
 
-  constructor(folder: string, clocks: Clocks) {
+  private readonly links: boolean;
+
+  /** `links`: it may be a link; in an archive that would lead where its user wants us to look. */
+  constructor(folder: string, clocks: Clocks, links = false) {
     this.path = folder;
     this.clocks = clocks;
+    this.links = links;
   }
 
   changed(): boolean {
-    const modified = fs.statSync(this.path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    const modified = this.stat()?.mtimeMs ?? 0;
     if (modified === this.seen && this.looked - modified > COARSE_MS) return false;
     this.seen = modified;
     this.looked = this.clocks.wall();
     return true;
   }
 
+  /** Undefined: it is gone, or no folder. */
+  private stat(): fs.Stats | undefined {
+    if (this.links) return fs.statSync(this.path, { throwIfNoEntry: false });
+    const stat = fs.lstatSync(this.path, { throwIfNoEntry: false });
+    return stat?.isDirectory() === true ? stat : undefined;
+  }
+
   names(): string[] {
     try {
+      if (this.stat() === undefined) return [];
       return fs.readdirSync(this.path);
     } catch {
       // a file, or gone meanwhile
@@ -152,8 +164,8 @@ class RecordingFolder {
       const names = this.folder.names();
       this.nodes = names.flatMap((name) => {
         const node = nodeName(name);
-        if (node === undefined) return [];
         const folder = path.join(this.folder.path, name);
+        if (node === undefined || fs.lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
         return [this.nodes.find((each) => each.folder.path === folder) ?? new NodeFolder(folder, node, this.clocks)];
       });
     }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -175,4 +176,35 @@ test('whole rows: quoted newlines are inside of rows, headers and torn lines are
     }),
     { numRuns: 60 },
   );
+});
+
+test('pipes, links and rows without an end in a folder of somebody else lead nowhere', () => {
+  const read = (): Lines | undefined => {
+    const tail = new Tail(folder, 'sample');
+    try {
+      return tail.wholeLines(BEGINNING, 1 << 16, true);
+    } finally {
+      tail.close();
+    }
+  };
+  put('elsewhere', 'time,n\n1,2\n');
+  execFileSync('mkfifo', [file('sample.csv')]);
+  assert.equal(read(), undefined);
+  fs.rmSync(file('sample.csv'));
+  fs.symlinkSync(file('elsewhere'), file('sample.csv'));
+  assert.equal(read(), undefined);
+  fs.rmSync(file('sample.csv'));
+  // sparse: it takes no room, and a reader that looks for the end of its row takes all that there is
+  put('sample.csv', 'time,n\n1,2');
+  fs.truncateSync(file('sample.csv'), 2 ** 40);
+  assert.equal(read(), undefined);
+  fs.rmSync(file('sample.csv'));
+  execFileSync('mkfifo', [file('sample.0001.csv.zst')]);
+  assert.equal(read(), undefined);
+  fs.rmSync(file('sample.0001.csv.zst'));
+  fs.writeFileSync(file('sample.0001.csv.zst'), zstdCompressSync(Buffer.alloc(300 << 20, 'time,n\n')));
+  assert.equal(read(), undefined);
+  fs.rmSync(file('sample.0001.csv.zst'));
+  put('sample.csv', 'time,n\n1,2\n');
+  assert.equal(read()?.bytes.toString(), '1,2\n');
 });

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code } from '../base/fault.ts';
+import { NotPlain, openPlain, readPlain } from '../base/plain-file.ts';
 import { unpackFile } from '../recording/unpack.ts';
 import { listParts, liveName, partName } from './parts.ts';
 import type { Position } from './position.ts';
@@ -26,6 +27,10 @@ export interface Lines extends Run {
 
 const NEWLINE = 10;
 const QUOTE = 34;
+/** In an archive users own their folders: what is longer was not written by Tacho, and is not read. */
+const LONGEST_ROW = 16 << 20;
+const LONGEST_HEADER = 1 << 20;
+const LARGEST_PART = 256 << 20;
 
 /**
  * Reads what a node's folder has of one table, from any position on, while it is written, renamed to a numbered part,
@@ -98,13 +103,15 @@ export class Tail {
           // not even the header is whole, and no more will come
           torn += run.bytes.length;
           at = { part: run.part, bytes: run.bytes.length };
-        } else if (first < 0) size *= 2;
+        } else if (first < 0 && size > LONGEST_ROW) return undefined;
+        else if (first < 0) size *= 2;
         else at = { part: run.part, bytes: run.bytes.length };
         continue;
       }
       const end = lastRowEnd(run.bytes);
       if (end === 0) {
         if (run.bytes.length >= size) {
+          if (size > LONGEST_ROW) return undefined;
           size *= 2;
           continue;
         }
@@ -152,6 +159,8 @@ export class Tail {
               ? new PackedPart(path.join(this.folder, `${partName(this.table, number)}.zst`), number)
               : new PlainPart(path.join(this.folder, partName(this.table, number)), number);
       } catch (error) {
+        // a pipe, a link, a folder: nothing that an agent has written
+        if (error instanceof NotPlain) return undefined;
         if (code(error) !== 'ENOENT') throw error;
         continue;
       }
@@ -204,7 +213,7 @@ class PlainPart implements OpenPart {
     this.file = file;
     this.part = part;
     this.live = live;
-    this.fd = fs.openSync(file, 'r');
+    this.fd = openPlain(file);
     this.inode = live ? fs.fstatSync(this.fd).ino : 0;
   }
 
@@ -254,7 +263,7 @@ function firstLine(read: (buffer: Buffer) => number): string {
     const got = read(buffer);
     const end = buffer.subarray(0, got).indexOf(NEWLINE);
     if (end >= 0) return buffer.toString('utf8', 0, end);
-    if (got < size) return buffer.toString('utf8', 0, got);
+    if (got < size || size >= LONGEST_HEADER) return buffer.toString('utf8', 0, got);
   }
 }
 
@@ -300,8 +309,17 @@ class PackedPart implements OpenPart {
     // removed under our hands: there is nothing more to be had
     if (stat === undefined) return Buffer.alloc(0);
     held = undefined;
-    const { bytes } = unpackFile(fs.readFileSync(this.file));
+    const bytes = unpacked(this.file);
     held = { file: this.file, inode: stat.ino, bytes };
     return bytes;
+  }
+}
+
+function unpacked(file: string): Buffer {
+  try {
+    return unpackFile(readPlain(file, LARGEST_PART), LARGEST_PART).bytes;
+  } catch (error) {
+    if (error instanceof NotPlain) return Buffer.alloc(0);
+    throw error;
   }
 }
