@@ -303,7 +303,7 @@ test('inside a job, mark, fom, annotate and env find its recording, although its
     /bin/true within
     tacho mark end
     tacho annotate note='slow disk' --tag case:base >/dev/null
-    ls -ld ${marks}/job-8 | grep -q '^drwx------'
+    ls -ldL ${marks}/job-8 | grep -q '^drwx------'
     ! ls ${spool} 2>/dev/null
     ! tacho stop 2>/dev/null
     tacho demo --help >/dev/null\n`,

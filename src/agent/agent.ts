@@ -94,6 +94,8 @@ export class Agent {
   private readonly ownMemory = memoryReader();
   /** Of an agent that was here before, and was killed. */
   private readonly lostBefore: readonly LostSamples[];
+  /** What others had to leave out of this recording, by table. */
+  private readonly losses = new Map<string, LostSamples>();
   /** Then: when it took its last sample, as far as that is known. */
   private readonly lastBefore: number | undefined;
 
@@ -189,6 +191,12 @@ export class Agent {
 
   note(note: Note): void {
     this.options.host.note(note);
+  }
+
+  /** So many rows of a table are lost by now, for this reason. */
+  lose(lost: LostSamples): void {
+    const since = this.losses.get(lost.table)?.since ?? this.clock.now();
+    this.losses.set(lost.table, { since, ...lost });
   }
 
   /** What could not be read of a table may be there now. */
@@ -363,7 +371,7 @@ export class Agent {
     if (this.nextRecord === 0) this.nextRecord = this.own.time + RECORD_SECONDS * 1e6;
     const jumps = this.clock.jumps.slice(this.jumpsBefore);
     if (jumps.length > 0) record.clock_jumps = [...(this.options.before?.clock_jumps ?? []), ...jumps];
-    const lost = [...this.lostBefore, ...lostSamples(this.writers), ...this.readers.lost];
+    const lost = [...this.lostBefore, ...lostSamples(this.writers), ...this.readers.lost, ...this.losses.values()];
     if (lost.length > 0) record.lost_samples = this.ended ? allLost(lost) : lost;
     else delete record.lost_samples;
     const written = [...this.writers].flatMap(([name, { rowsWritten }]) => (rowsWritten > 0 ? name : []));

@@ -32,10 +32,13 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
   if (job.end !== undefined) return;
   if (node !== undefined) await takeRecords(folder, job, node, common);
   const left = leftBehind(folder, job, common);
-  left?.takeMarks();
+  if (left !== undefined) await common.turns.finish(() => left.takeMarks());
   const words = left?.takeWords();
   const ended = await howItEnded(job, common, end);
-  if (ended === undefined) return;
+  if (ended === undefined) {
+    left?.close();
+    return;
+  }
   saveJob(folder, {
     ...job,
     ...words,
@@ -44,7 +47,7 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
     ...ended,
     end: Math.max(end?.end ?? ended.end ?? last ?? job.start, job.start),
   });
-  left?.remove();
+  await left?.remove();
 }
 
 /** What processes said of themselves when nobody listened any more. */
@@ -92,5 +95,12 @@ function plain({ reason, ...told }: Pick<Job, 'state'> & Partial<Job>): Partial<
 /** Where the job said something of itself when nobody listened any more. */
 function leftBehind(folder: string, job: Job, { marks, node, clock }: Common): JobMarks | undefined {
   if (marks === undefined || job.uid < 0) return undefined;
-  return leftMarks(path.join(marks, `job-${jobName(job)}`), job, folder, node, () => clock.now());
+  return leftMarks({
+    name: path.join(marks, `job-${jobName(job)}`),
+    job,
+    recording: folder,
+    node,
+    now: () => clock.now(),
+    ahead: () => clock.ahead(),
+  });
 }

@@ -1,7 +1,5 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { code } from '../base/fault.ts';
-import { makeFolder } from '../base/folder.ts';
 import { type Mark, writeMarks } from '../jobs/mark.ts';
 import { OWN_USE, ownUse } from '../jobs/own-use.ts';
 import { splitLine } from '../recording/csv-read.ts';
@@ -10,66 +8,158 @@ import { nodeFolder } from '../recording/node-folder.ts';
 import { openRecording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
 import { replaceJson } from '../recording/replace.ts';
+import { makePlace, placeOf, removePlace } from './marks-place.ts';
 
 /**
  * Where the programs of a job leave what they say of it. A user cannot write to the recording in a node's spool; this folder
  * is the user's own and looks like a recording, so that `tacho mark`, `fom`, `annotate` and `env` use it as any other
- * (src/jobs/active.ts finds it by the job's id). The agent takes over what is in it.
+ * (src/jobs/active.ts finds it by the job's id). The agent takes over what is in it, a little at a time.
  */
 export interface JobMarks {
-  /** Brings marks that are new into the recording. Never throws. */
-  takeMarks(): void;
+  /** Brings some marks that are new into the recording; true: there are more. */
+  takeMarks(): boolean;
+  /** Lines that were too many, or too long. */
+  readonly lost: number;
   /** Annotations and tags, when they have changed. */
   takeWords(): Pick<Job, 'annotations' | 'tags'> | undefined;
   /** What Tacho's own commands have used in the job, on this node. */
   ownUse(): Job['own_use'];
+  /** Nothing is taken any more; the place stays for the next agent. */
+  close(): void;
   /** The job has ended: there is nothing to say any more. */
-  remove(): void;
+  remove(): Promise<void>;
 }
 
+/** So much is read at a time: one second's worth for any job that has phases. */
+const TURN_BYTES = 64 << 10;
 /** Whoever writes more than this has no phases, but a log. */
-const MOST_BYTES = 4 << 20;
-const LARGEST_JOB = 1 << 20;
+const MOST_MARKS = 10_000;
+const MOST_NOTES = 1 << 20;
+const LARGEST_JOB = 256 << 10;
 const MOST_WORDS = 1000;
 const LONGEST_WORD = 4096;
 /** A mark from another time than the job's would stretch it. */
 const SLACK_US = 60e6;
 
+export interface MarksOptions {
+  /** The name of the place, in a folder of ours. */
+  name: string;
+  job: Job;
+  recording: string;
+  node: string;
+  /** Epoch microseconds. */
+  now(): number;
+  /** By how much the clock of those who mark is ahead of this one. */
+  ahead?(): number;
+}
+
 /** Makes the place, or goes on with the one that is there. Throws when it cannot be made. */
-export function jobMarks(folder: string, job: Job, recording: string, node: string, now: () => number): JobMarks {
-  const jobFile = path.join(folder, 'job.json');
-  const markFile = path.join(folder, nodeFolder(node), 'marker.csv');
-  make(folder, job, node);
+export function jobMarks(options: MarksOptions): JobMarks {
+  const { job, name } = options;
+  const there = placeOf(name);
+  // an agent that was killed has left it, for this run of the id or for another one
+  if (there !== undefined && isOf(there, job)) return follow(there, options);
+  return follow(
+    makePlace(name, job.uid, (folder) => fill(folder, options)),
+    options,
+  );
+}
+
+/** What a job left for an agent that was killed; undefined: nothing, or it is another run's. */
+export function leftMarks(options: MarksOptions): JobMarks | undefined {
+  const there = placeOf(options.name);
+  return there !== undefined && isOf(there, options.job) ? follow(there, options) : undefined;
+}
+
+function isOf(folder: string, job: Job): boolean {
+  return fs.lstatSync(folder).uid === job.uid && startOf(path.join(folder, 'job.json'), job.uid) === job.start;
+}
+
+/** Everything is in it before its user can come in: what commands ask for, and no more. */
+function fill(folder: string, { job, node }: MarksOptions): void {
+  const { per_node: _, steps: __, ...rest } = job;
+  const nodePath = path.join(folder, nodeFolder(node));
+  fs.mkdirSync(nodePath, { mode: 0o700 });
+  replaceJson(path.join(folder, 'job.json'), { ...rest, nodes: [node], environment: {} });
+  if (job.uid === process.getuid!()) return;
+  for (const each of [path.join(folder, 'job.json'), nodePath]) fs.lchownSync(each, job.uid, -1);
+}
+
+function follow(folder: string, { name, job, recording, node, now, ahead = () => 0 }: MarksOptions): JobMarks {
+  // folders are kept open: whatever the user puts in their place leads nowhere, and nowhere that would block
+  const own = openFolder(folder);
+  const marked = own < 0 ? -1 : openFolder(`/proc/self/fd/${own}/${nodeFolder(node)}`);
+  const at = (fd: number, file: string): string => `/proc/self/fd/${fd}/${file}`;
   let known: Set<string> | undefined;
-  let taken = 0;
+  let taken = { inode: 0, bytes: 0 };
+  let lost = 0;
   let seen = '';
+  let read = false;
+  let closed = false;
+
+  /** Those of the lines that can be used, and are new. */
+  function marksOf(lines: string[]): Timed[] {
+    const found: Timed[] = [];
+    for (const line of lines) {
+      const mark = parseMark(line);
+      if (mark === undefined) continue;
+      mark.time -= ahead();
+      if (known!.has(keyOf(mark))) continue;
+      if (mark.time < job.start - SLACK_US || mark.time > now() + SLACK_US) continue;
+      if (known!.size >= MOST_MARKS) {
+        lost++;
+        continue;
+      }
+      known!.add(keyOf(mark));
+      found.push(mark);
+    }
+    return found;
+  }
+
+  function close(): void {
+    if (closed) return;
+    closed = true;
+    for (const fd of [own, marked]) if (fd >= 0) fs.closeSync(fd);
+  }
 
   return {
+    get lost() {
+      return lost;
+    },
     takeMarks() {
-      const text = readOwned(markFile, job.uid, MOST_BYTES)?.toString('utf8');
-      if (text === undefined || text.length === taken) return;
-      known ??= new Set(marksIn(recording, node));
+      if (marked < 0 || closed) return false;
+      const file = readOwned(at(marked, 'marker.csv'), job.uid, TURN_BYTES, ({ ino, size }) => {
+        // another file, or a shorter one: it was written anew
+        if (ino !== taken.inode || size < taken.bytes) taken = { inode: ino, bytes: 0 };
+        return taken.bytes;
+      });
+      if (file === undefined || file.length === 0) return false;
       // what has no end yet is being written
-      for (const line of text
-        .slice(0, text.lastIndexOf('\n') + 1)
-        .split('\n')
-        .slice(1)) {
-        const mark = parseMark(line);
-        if (mark === undefined || known.has(keyOf(mark))) continue;
-        if (mark.time < job.start - SLACK_US || mark.time > now() + SLACK_US) continue;
-        known.add(keyOf(mark));
-        const { time, ...rest } = mark;
-        writeMarks(recording, { SLURMD_NODENAME: node }, [rest], time);
+      const end = file.lastIndexOf(10) + 1;
+      const full = file.length === TURN_BYTES;
+      if (end === 0 && full) lost++;
+      taken.bytes += end === 0 && full ? file.length : end;
+      if (end > 0) {
+        known ??= new Set(marksIn(recording, node));
+        const marks = marksOf(file.toString('utf8', 0, end).split('\n'));
+        if (marks.length > 0) writeMarks(recording, { SLURMD_NODENAME: node }, marks);
       }
-      taken = text.length;
+      return full;
     },
     takeWords() {
-      const text = readOwned(jobFile, job.uid, LARGEST_JOB)?.toString('utf8');
-      if (text === undefined || text === seen) return undefined;
-      const first = seen === '';
-      seen = text;
+      if (own < 0 || closed) return undefined;
+      let changed = false;
+      const bytes = readOwned(at(own, 'job.json'), job.uid, LARGEST_JOB, ({ ino, size, mtimeMs }) => {
+        const face = `${ino} ${size} ${mtimeMs}`;
+        changed = face !== seen && size <= LARGEST_JOB;
+        seen = face;
+        return 0;
+      });
+      if (bytes === undefined || !changed) return undefined;
+      const first = !read;
+      read = true;
       try {
-        const { annotations, tags } = JSON.parse(text) as Partial<Job>;
+        const { annotations, tags } = JSON.parse(bytes.toString('utf8')) as Partial<Job>;
         const said = words(annotations);
         if (first && Object.keys(said).length === 0) return undefined;
         return { ...(Object.keys(said).length === 0 ? {} : { annotations: said }), tags: words(tags) };
@@ -78,40 +168,24 @@ export function jobMarks(folder: string, job: Job, recording: string, node: stri
       }
     },
     ownUse() {
-      const notes = readOwned(path.join(folder, OWN_USE), job.uid, MOST_BYTES)?.toString('utf8');
-      return notes === undefined ? undefined : ownUse(notes, [node]);
+      const notes = own < 0 || closed ? undefined : readOwned(at(own, OWN_USE), job.uid, MOST_NOTES);
+      return notes === undefined ? undefined : ownUse(notes.toString('utf8'), [node]);
     },
-    remove: () => removeOwned(folder),
+    close,
+    remove() {
+      close();
+      return removePlace(name);
+    },
   };
 }
 
-/** What a job left for an agent that was killed; undefined: nothing, or it is another run's. */
-export function leftMarks(folder: string, job: Job, recording: string, node: string, now: () => number) {
-  if (startOf(path.join(folder, 'job.json'), job.uid) !== job.start) return undefined;
-  return jobMarks(folder, job, recording, node, now);
-}
-
-/** Removes the places of all jobs but these. */
-export function tidyMarks(parent: string, names: readonly string[]): void {
-  if (!fs.existsSync(parent)) return;
-  for (const name of fs.readdirSync(parent)) if (!names.includes(name)) removeOwned(path.join(parent, name));
-}
-
-/** Everything is in it before its user can come in. */
-function make(folder: string, job: Job, node: string): void {
-  const parent = path.dirname(folder);
-  makeFolder(parent, 0o711);
-  fs.chmodSync(parent, 0o711);
-  const there = fs.lstatSync(folder, { throwIfNoEntry: false });
-  // an agent that was killed has left it, for this run of the id or for another one
-  if (there?.uid === job.uid && startOf(path.join(folder, 'job.json'), job.uid) === job.start) return;
-  removeOwned(folder);
-  const nodePath = path.join(folder, nodeFolder(node));
-  fs.mkdirSync(folder, { mode: 0o700 });
-  fs.mkdirSync(nodePath, { mode: 0o700 });
-  replaceJson(path.join(folder, 'job.json'), job);
-  if (job.uid === process.getuid!()) return;
-  for (const each of [path.join(folder, 'job.json'), nodePath, folder]) fs.lchownSync(each, job.uid, -1);
+/** -1: it is not there, or no folder. */
+function openFolder(folder: string): number {
+  try {
+    return fs.openSync(folder, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW);
+  } catch {
+    return -1;
+  }
 }
 
 function startOf(file: string, uid: number): number | undefined {
@@ -122,8 +196,16 @@ function startOf(file: string, uid: number): number | undefined {
   }
 }
 
-/** An ordinary file of this user: through links nobody gets at what belongs to somebody else. Undefined: there is none. */
-function readOwned(file: string, uid: number, most: number): Buffer | undefined {
+/**
+ * An ordinary file of this user: through links nobody gets at what belongs to somebody else. Undefined: there is none.
+ * `from` says where to begin.
+ */
+function readOwned(
+  file: string,
+  uid: number,
+  most: number,
+  from: (stat: fs.Stats) => number = () => 0,
+): Buffer | undefined {
   let fd: number;
   try {
     fd = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
@@ -133,26 +215,13 @@ function readOwned(file: string, uid: number, most: number): Buffer | undefined 
   try {
     const stat = fs.fstatSync(fd);
     if (!stat.isFile() || stat.uid !== uid) return undefined;
-    const bytes = Buffer.alloc(Math.min(stat.size, most));
-    return bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, 0));
+    const begin = from(stat);
+    const bytes = Buffer.alloc(Math.max(0, Math.min(stat.size - begin, most)));
+    return bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, begin));
   } catch {
     return undefined;
   } finally {
     fs.closeSync(fd);
-  }
-}
-
-/** Folders become ours before we go in: then nobody puts a link into our way. */
-function removeOwned(place: string): void {
-  try {
-    if (fs.lstatSync(place).isDirectory()) {
-      if (process.getuid!() === 0) fs.lchownSync(place, 0, 0);
-      fs.chmodSync(place, 0o700);
-      for (const name of fs.readdirSync(place)) removeOwned(path.join(place, name));
-      fs.rmdirSync(place);
-    } else fs.unlinkSync(place);
-  } catch (error) {
-    if (code(error) !== 'ENOENT') throw error;
   }
 }
 

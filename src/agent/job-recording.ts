@@ -25,6 +25,7 @@ import { sources } from '../sources/index.ts';
 import { RECORD_KINDS } from '../sources/process-records.ts';
 import type { SharedView } from '../sources/process-view.ts';
 import type { Records, Scope } from '../sources/scope.ts';
+import { TOO_MANY_MARKS } from '../sources/too-much.ts';
 import { userNames } from '../sources/user-names.ts';
 import { Agent } from './agent.ts';
 import type { Clock } from './clock.ts';
@@ -83,6 +84,8 @@ export interface JobRecording {
 }
 
 const MARKS_MS = 1000;
+/** What a job's user has left may take long to remove: nobody waits longer for it. */
+const REMOVE_MS = 2000;
 /** The scheduler is asked again so much later while it still calls the job running: epilogs are a part of it. */
 const ASK_AGAIN_MS = [300, 700, 1500, 3000];
 /** Slurm makes a job's cgroup in one hierarchy after the other: those that count CPU time and memory may come later. */
@@ -154,7 +157,7 @@ export function recordJob(
   agent.start('saved later');
   let marks: JobMarks | undefined;
   let learned: Promise<void> | undefined;
-  const marksTimer = setInterval(takeMarks, MARKS_MS);
+  const marksTimer = setInterval(() => common.turns.add(takeMarks), MARKS_MS);
   marksTimer.unref();
 
   const isFirst = job.nodes.length === 0 || job.nodes[0] === common.node;
@@ -237,10 +240,10 @@ export function recordJob(
       common.view.forget();
       await agent.stop(why, common.ending);
       noteSilence();
-      takeMarks();
+      await common.turns.finish(takeMarks, common.ending);
       try {
         job = { ...job, ...known({ own_use: marks?.ownUse() }) };
-        marks?.remove();
+        await Promise.race([marks?.remove(), sleep(REMOVE_MS, undefined, { ref: false })]);
       } catch (error) {
         agent.note({ table: 'marker', what: 'what the job left', why: reason(error) });
       }
@@ -260,6 +263,7 @@ export function recordJob(
       if (records !== undefined) records.keep = true;
       clearInterval(marksTimer);
       takeMarks();
+      marks?.close();
       common.view.forget();
       return agent.stop(why);
     },
@@ -323,25 +327,38 @@ export function recordJob(
   /** What the job's own programs say of it (`tacho mark`, `tacho annotate`). */
   function openMarks(): JobMarks | undefined {
     if (common.marks === undefined || job.uid < 0) return undefined;
-    const place = path.join(common.marks, recordsName);
+    const name = path.join(common.marks, recordsName);
     const shown = records === undefined ? job : { ...job, process_records: { file: records.file, events: [] } };
     try {
-      return jobMarks(place, shown, folder, common.node, () => common.clock.now());
+      const { node, clock } = common;
+      return jobMarks({
+        name,
+        job: shown,
+        recording: folder,
+        node,
+        now: () => clock.now(),
+        ahead: () => clock.ahead(),
+      });
     } catch (error) {
       agent.note({ table: 'marker', what: 'marks and annotations by the job', why: reason(error) });
       return undefined;
     }
   }
 
-  function takeMarks(): void {
+  /** A little of them at a time; true: there is more. */
+  function takeMarks(): boolean {
+    if (marks === undefined) return false;
     try {
-      marks?.takeMarks();
-      const said = marks?.takeWords();
-      if (said === undefined) return;
+      const more = marks.takeMarks();
+      if (marks.lost > 0) agent.lose({ table: 'marker', rows: marks.lost, why: TOO_MANY_MARKS });
+      const said = marks.takeWords();
+      if (said === undefined) return more;
       job = { ...job, ...said, tags: { ...job.tags, ...said.tags } };
       save();
+      return more;
     } catch (error) {
       agent.note({ table: 'marker', what: 'marks and annotations by the job', why: reason(error) });
+      return false;
     }
   }
 

@@ -26,9 +26,9 @@ import { closeLeftOver } from './close-left-over.ts';
 import { endedCgroups } from './ended-cgroups.ts';
 import { dayOf, type FleetRecording, recordFleet } from './fleet-recording.ts';
 import { cgroupJobFolder, jobFolder } from './job-folder.ts';
-import { tidyMarks } from './job-marks.ts';
 import { type Common, type JobRecording, recordJob } from './job-recording.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
+import { tidyPlaces } from './marks-place.ts';
 import { nodeJobs } from './node-jobs.ts';
 import { sharedSources } from './shared-sources.ts';
 import { ticker } from './ticker.ts';
@@ -129,7 +129,7 @@ export function startService(options: ServiceOptions): Service {
   if (records !== undefined) common.records = records;
   let fleet = recordFleet(spool, options.idleIntervalSeconds, common);
 
-  const disk = trouble(say);
+  const disk = trouble(say, () => clock.now() / 1000);
 
   function ticked(): void {
     const why = [fleet, ...jobs.values()].map(({ agent }) => agent.refusedBy).find((words) => words !== undefined);
@@ -270,15 +270,11 @@ export function startService(options: ServiceOptions): Service {
   }
 
   /** Where jobs that nobody records any more could say something. */
-  function tidy(): void {
-    try {
-      tidyMarks(
-        marksFolder(options.jobs),
-        [...jobs.keys()].map((name) => `job-${name}`),
-      );
-    } catch (error) {
-      say(`${marksFolder(options.jobs)}: ${reason(error)}`);
-    }
+  async function tidy(): Promise<void> {
+    const isWanted = (name: string): boolean => jobs.has(name.replace(/^job-/, ''));
+    await tidyPlaces(marksFolder(options.jobs), isWanted, (name, error) =>
+      say(`${marksFolder(options.jobs)}: ${name} cannot be removed: ${reason(error)}`),
+    );
   }
 
   makeFolder(options.jobs, 0o755);
@@ -300,7 +296,7 @@ export function startService(options: ServiceOptions): Service {
     // only what was taken over may go
     void Promise.all(closing).then(() => {
       records?.tidy([...jobs.keys()].map((name) => `job-${name}`));
-      tidy();
+      void tidy();
     });
   }, LEFT_OVER_MS);
 

@@ -139,10 +139,19 @@ function atService(env: Environment): Active | undefined {
   // and one of an array has a number of its own
   for (const each of [env.SLURM_JOB_ID ?? id, id, ...components.map((key) => env[key]!)]) {
     const name = jobName({ id: each, restart: whole(env.SLURM_RESTART_COUNT) ?? 0 });
-    const recording = path.join(folder, `job-${name}`);
+    const recording = whereIs(path.join(folder, `job-${name}`));
     if (ownFolder(recording) === undefined && goesOn(recording)) return { recording, launched: [] };
   }
   return undefined;
+}
+
+/** The agent of the node has put a link there (src/agent/marks-place.ts). */
+function whereIs(name: string): string {
+  try {
+    return fs.realpathSync(name);
+  } catch {
+    return name;
+  }
 }
 
 /** Refuses when this job or session is being recorded already by agents that live. */

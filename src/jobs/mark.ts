@@ -23,7 +23,7 @@ export interface Mark {
 export function writeMarks(
   recording: string,
   env: Environment,
-  marks: readonly Mark[],
+  marks: readonly (Mark & { time?: number })[],
   time = Date.now() * 1000,
 ): void {
   needOwn(recording);
@@ -32,7 +32,7 @@ export function writeMarks(
   const lines = new CsvText();
   marks.forEach((mark, i) => {
     // rows of one moment would be taken for one row
-    frame.clear(time + i);
+    frame.clear(mark.time ?? time + i);
     const r = frame.row();
     frame.texts[r * frame.textWidth + frame.text('action')] = mark.action;
     frame.texts[r * frame.textWidth + frame.text('name')] = mark.name;
