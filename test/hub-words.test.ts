@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as net from 'node:net';
 import * as path from 'node:path';
@@ -7,10 +8,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Fault } from '../src/base/fault.ts';
 import { startHub } from '../src/hub/hub.ts';
 import type { Gatekeeper } from '../src/trust/identity.ts';
-import { agentOf, Client, jobOf } from './hub/hub-process.ts';
-import { temporaryFolder } from './tacho.ts';
+import { agentOf, Client, jobOf, startHubProcess } from './hub/hub-process.ts';
+import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 // what an administrator reads in the log of a hub
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 1200; i++) {
+    if (holds()) return;
+    await pause(50);
+  }
+  assert.fail(`it never came true: ${what}`);
+}
 
 async function started(t: TestContext, gatekeeper?: Gatekeeper) {
   const archive = temporaryFolder(t);
@@ -57,6 +66,44 @@ test('a hub that cannot find out who anybody is says so when it starts', async (
   });
   await pause(0);
   assert.match(told[0] ?? '', /nobody can prove who they are, so all are refused: MUNGE cannot be used/);
+});
+
+test('tokens without TLS are warned about, by the hub and by the agent; not on loopback', async (t) => {
+  const folder = temporaryFolder(t);
+  const key = path.join(folder, 'key');
+  assert.equal(tacho(['token', 'key', key]).code, 0);
+  const trust = ['--trust', 'token', '--trust-key-file', key];
+  const warning = /tokens travel without TLS/;
+  const open = await startHubProcess(t, path.join(folder, 'a'), [...trust, '--listen', '0.0.0.0:0']);
+  await until('the warning', () => warning.test(open.said()));
+  const closed = await startHubProcess(t, path.join(folder, 'b'), trust);
+  assert.doesNotMatch(closed.said(), warning);
+  const token = path.join(folder, 'token');
+  const made = tacho(['token', 'node', 'c1', '--trust-key-file', key, '--expires', '2d']);
+  const expiry = Number(/^node:c1:(\d+)\./.exec(made.out)![1]);
+  assert.ok(Math.abs(expiry - Date.now() / 1000 - 2 * 86_400) < 600, made.out);
+  assert.match(
+    tacho(['token', 'node', 'c1', '--trust-key-file', key, '--expires', 'never']).out,
+    /^node:c1\.[\w-]+\n$/,
+  );
+  fs.writeFileSync(token, made.out, { mode: 0o600 });
+  const agent = spawn(
+    TACHO,
+    [
+      ...['agent', '--spool', path.join(folder, 'spool'), '--jobs', path.join(folder, 'jobs'), '--node', 'c1'],
+      ...['--trust', 'token', '--trust-token-file', token, '--hub', 'hub.invalid:8471', '--hub', closed.address],
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  t.after(() => agent.kill('SIGKILL'));
+  let said = '';
+  agent.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  await until('the agent speaks', () => said.includes('records c1'));
+  assert.match(said.replaceAll(/\s+/g, ' '), /hub hub.invalid:8471: the token travels without TLS/);
+  assert.doesNotMatch(said, /127.0.0.1:\d+: the token travels/);
+  // two days are soon over
+  tacho(['ls', closed.address, '--trust', 'token', '--trust-token-file', token]);
+  await until('the hub asks for a new one', () => /token of node c1 expires in (1 d 23|2 d 00) h/.test(closed.said()));
 });
 
 test('what cannot be listened on, and what cannot be an archive, is wrong use', async (t) => {

@@ -83,17 +83,25 @@ export function troubles(
   };
 }
 
-async function hub({ config, spool, node, streams }: SinkPlace): Promise<Sink | undefined> {
+async function hub({ config, spool, node, streams, say }: SinkPlace): Promise<Sink | undefined> {
   const addresses = config['hub.addresses'];
   if (addresses.length === 0) return undefined;
   const { parseHubAddress } = await import('../sinks/hub-address.ts');
   const { openHubSink } = await import('../sinks/hub.ts');
   const { openCredentials } = await import('../trust/gatekeeper.ts');
+  const { isLoopback } = await import('../trust/same-host.ts');
   const token = config['trust.token_file'];
   const socket = config['trust.munge_socket'];
   const ca = config['trust.ca'];
+  const urls = addresses.map((address) => parseHubAddress(address, ca !== undefined));
+  for (const { protocol, hostname, host } of urls) {
+    if (config['trust.method'] !== 'token' || protocol === 'https:' || isLoopback(hostname)) continue;
+    say(
+      `hub ${host}: the token travels without TLS, and whoever reads it on the way can use it; write https://${host}`,
+    );
+  }
   return openHubSink({
-    addresses: addresses.map((address) => parseHubAddress(address, ca !== undefined)),
+    addresses: urls,
     spool,
     streams,
     node,

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { type Exposed, type ExpositionOptions, exposition } from '../sinks/exposition.ts';
 import { isFleet } from '../sinks/fleet.ts';
+import { isLoopback } from '../trust/same-host.ts';
 import { readSecret } from '../trust/token.ts';
 
 export interface MetricsOptions extends Omit<ExpositionOptions, 'openMetrics'> {
@@ -132,9 +133,6 @@ export function parseListen(listen: string): { host: string; port: number } {
   }
   return { host: match[1] ?? match[2] ?? '', port };
 }
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 
 /** The token, from a file that nobody else can read. */
 function readToken(file: string): string {

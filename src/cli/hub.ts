@@ -47,6 +47,7 @@ Examples:
       const archive = config['hub.archive'];
       if (archive === undefined) throw usage('a hub needs a folder for its archive', 'give --archive FOLDER');
       const { startHub } = await import('../hub/hub.ts');
+      const { parseListen } = await import('../hub/listen-address.ts');
       const { openGatekeeper } = await import('../trust/gatekeeper.ts');
       const tls = tlsOptions(config);
       const method = config['trust.method'];
@@ -74,6 +75,10 @@ Examples:
       const whose = hub.separate
         ? 'recordings belong to their users'
         : `recordings belong to user number ${process.getuid?.()}`;
+      if (method === 'token' && tls === undefined && !parseListen(config['hub.listen']).loopback)
+        warn(
+          'tokens travel without TLS, and whoever reads one on the way can use it; set trust.certificate and trust.private_key',
+        );
       process.stdout.write(`tacho hub: ${hub.address}, archive ${hub.archive}, ${trust}, ${whose}\n`);
       if (reading !== undefined)
         process.stdout.write(`tacho hub: samples come in from kafka ${config['kafka.brokers'].join(', ')}, too\n`);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { parseDuration } from '../base/duration.ts';
 import { usage } from '../base/fault.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 
@@ -27,18 +28,23 @@ Example:
       .command(kind)
       .description(DESCRIPTIONS[kind])
       .argument('<name>', kind === 'node' ? "the node's name; several with commas between them" : 'the name')
+      .option('--expires <duration>', 'how long it counts, or "never"', '365d')
       .addHelpText(
         'after',
         `\nExample:\n  tacho token ${kind} ${EXAMPLES[kind]} --trust-key-file /etc/tacho/hub.key\n`,
       );
-    configFlags(sub, ['trust.key_file']).action(async (name: string, options: Record<string, unknown>) => {
-      const config = await configOf(options, ['trust.key_file']);
-      const file = config['trust.key_file'];
-      if (file === undefined)
-        throw usage("which hub's key? --trust-key-file names it", 'tacho token key FILE makes one');
-      const { makeToken, readKey } = await import('../trust/token.ts');
-      process.stdout.write(`${makeToken(readKey(file), { kind, name })}\n`);
-    });
+    configFlags(sub, ['trust.key_file']).action(
+      async (name: string, options: Record<string, unknown> & { expires: string }) => {
+        const config = await configOf(options, ['trust.key_file']);
+        const file = config['trust.key_file'];
+        if (file === undefined)
+          throw usage("which hub's key? --trust-key-file names it", 'tacho token key FILE makes one');
+        const { makeToken, readKey } = await import('../trust/token.ts');
+        const until =
+          options.expires === 'never' ? {} : { until: Math.floor(Date.now() / 1000 + parseDuration(options.expires)) };
+        process.stdout.write(`${makeToken(readKey(file), { kind, name, ...until })}\n`);
+      },
+    );
   }
 }
 

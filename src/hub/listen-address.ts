@@ -1,5 +1,6 @@
 import * as net from 'node:net';
 import { usage } from '../base/fault.ts';
+import { isLoopback } from '../trust/same-host.ts';
 
 export const DEFAULT_PORT = 8471;
 
@@ -32,11 +33,6 @@ export function parseListen(text: string): ListenAddress {
   if (net.isIP(host) === 0 && !/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(host)) throw wrong();
   if (net.isIP(host) === 0 && host !== 'localhost' && match[3] === undefined) throw wrong();
   return { host, port: port(match[3]), loopback: isLoopback(host) };
-}
-
-export function isLoopback(host: string): boolean {
-  if (host === 'localhost' || host === '::1') return true;
-  return net.isIPv4(host) ? host.startsWith('127.') : /^::ffff:127\./i.test(host);
 }
 
 /** As it stands in an address: IPv6 in brackets. */

@@ -13,9 +13,9 @@ import {
   type SessionReply,
 } from '../sinks/hub-protocol.ts';
 import { type Gatekeeper, type Identity, Refused } from '../trust/identity.ts';
+import { isLoopback } from '../trust/same-host.ts';
 import { Unwritable } from './archive-trouble.ts';
 import { Busy, type Filing, Forbidden } from './filing.ts';
-import { isLoopback } from './listen-address.ts';
 import { Unusable } from './names.ts';
 import { refusals } from './refusals.ts';
 import type { Sessions } from './sessions.ts';

@@ -1,4 +1,6 @@
+import { formatDuration } from '../base/duration.ts';
 import { Fault, reason } from '../base/fault.ts';
+import { warn } from '../base/warn.ts';
 import { type Credentials, type Gatekeeper, type Identity, NO_CREDENTIALS, OPEN_DOOR, Refused } from './identity.ts';
 import { type Decoded, type Munge, openMunge } from './munge.ts';
 import { isAt } from './same-host.ts';
@@ -44,12 +46,27 @@ export async function openGatekeeper(
   return mungeGatekeeper(await openMunge(noMunge, options.mungeSocket), options, userName);
 }
 
+/** So long before its end it is said that a token must be renewed, once a day. */
+const RENEW_SECONDS = 30 * 86_400;
+const DAY_SECONDS = 86_400;
+
 function tokenGatekeeper(key: Buffer): Gatekeeper {
+  const said = new Map<string, number>();
+  const remind = (kind: string, name: string, until: number): void => {
+    const now = Date.now() / 1000;
+    const left = until - now;
+    if (left > RENEW_SECONDS || now - (said.get(`${kind} ${name}`) ?? 0) < DAY_SECONDS) return;
+    said.set(`${kind} ${name}`, now);
+    warn(
+      `the token of ${kind} ${name} expires in ${formatDuration(left)}: tacho token ${kind} ${name} makes a new one`,
+    );
+  };
   return {
     method: 'token',
     async identify(authorization) {
       const token = wordAfter('Token', authorization);
-      const { kind, name } = readToken(key, token);
+      const { kind, name, until } = readToken(key, token);
+      if (until !== undefined) remind(kind, name, until);
       if (kind === 'node') return { kind, nodes: name.split(',') };
       return kind === 'user' ? { kind, user: name, uid: -1 } : { kind, user: name };
     },

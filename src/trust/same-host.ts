@@ -18,7 +18,12 @@ export function plain(address: string): string {
   return address.includes(':') && isIPv4(tail) ? tail : address;
 }
 
-export const isLoopback = (address: string): boolean => /^127\./.test(plain(address)) || address === '::1';
+/** Nobody on another machine can reach it. */
+export const isLoopback = (address: string): boolean =>
+  (isIPv4(plain(address)) && plain(address).startsWith('127.')) ||
+  address === '::1' ||
+  address === '[::1]' ||
+  address === 'localhost';
 
 /**
  * Is the node called `name` where the credential was made, or where the connection comes from? Hosts often know

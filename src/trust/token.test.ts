@@ -19,6 +19,20 @@ test('a token says what it was made for, whatever the name', () => {
   );
 });
 
+test('a token counts until its time has run out, and says when that was', () => {
+  const key = Buffer.alloc(32, 7);
+  const claim = { kind: 'node', name: 'c1', until: 1_800_000_000 } as const;
+  const token = makeToken(key, claim);
+  assert.match(token, /^node:c1:1800000000\.[\w-]{43}$/);
+  assert.deepEqual(readToken(key, token, claim.until - 1), claim);
+  assert.throws(
+    () => readToken(key, token, claim.until),
+    (error: unknown) => error instanceof Refused && /token of node c1 expired at 2027-01-1/.test(error.message),
+  );
+  // nobody makes it count longer
+  assert.throws(() => readToken(key, token.replace('18', '19'), claim.until), /not made with the key/);
+});
+
 test('a token that was altered, or made with another key, is refused', () => {
   const key = Buffer.alloc(32, 7);
   const token = makeToken(key, { kind: 'node', name: 'c1' });

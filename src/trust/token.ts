@@ -1,12 +1,15 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import * as fs from 'node:fs';
 import { code, Fault, reason } from '../base/fault.ts';
+import { formatMoment } from '../base/moment.ts';
 import { Refused } from './identity.ts';
 
 /** What a token says of its bearer: `node:c1`, `user:alice`, `administrator:root`. */
 export interface Claim {
   kind: 'node' | 'user' | 'administrator';
   name: string;
+  /** Epoch seconds from which on it is worth nothing; undefined: it counts as long as the key does. */
+  until?: number;
 }
 
 const KINDS: readonly string[] = ['node', 'user', 'administrator'] satisfies Claim['kind'][];
@@ -17,15 +20,15 @@ const seal = (key: Buffer, words: string): Buffer => createHmac('sha256', key).u
 /**
  * A token is what it claims and a seal that only the holder of the hub's key can make: the hub keeps no list of tokens.
  *
- *     makeToken(key, { kind: 'node', name: 'c1' })   node:c1.jk3…
+ *     makeToken(key, { kind: 'node', name: 'c1', until: 1826366400 })   node:c1:1826366400.jk3…
  */
-export function makeToken(key: Buffer, { kind, name }: Claim): string {
-  const words = `${kind}:${encodeURIComponent(name)}`;
+export function makeToken(key: Buffer, { kind, name, until }: Claim): string {
+  const words = `${kind}:${encodeURIComponent(name)}${until === undefined ? '' : `:${until}`}`;
   return `${words}.${seal(key, words).toString('base64url')}`;
 }
 
-/** What a token claims, once the seal has been found right. Throws `Refused`. */
-export function readToken(key: Buffer, token: string): Claim {
+/** What a token claims, once the seal has been found right and its time has not run out. Throws `Refused`. */
+export function readToken(key: Buffer, token: string, now = Date.now() / 1000): Claim {
   const dot = token.lastIndexOf('.');
   const words = token.slice(0, Math.max(0, dot));
   const given = Buffer.from(token.slice(dot + 1), 'base64url');
@@ -33,9 +36,16 @@ export function readToken(key: Buffer, token: string): Claim {
   if (given.length !== right.length || !timingSafeEqual(given, right)) {
     throw new Refused('the token was not made with the key of this hub');
   }
-  const [kind, name] = words.split(':') as [string, string];
+  const [kind, name, end] = words.split(':') as [string, string, string?];
   if (!KINDS.includes(kind)) throw new Refused(`the token is for a ${kind}`);
-  return { kind: kind as Claim['kind'], name: decodeURIComponent(name) };
+  const claim = { kind: kind as Claim['kind'], name: decodeURIComponent(name) };
+  if (end === undefined) return claim;
+  const until = Number(end);
+  if (!(until > now)) {
+    const when = formatMoment(until * 1e6);
+    throw new Refused(`the token of ${kind} ${claim.name} expired at ${when}: make a new one with tacho token ${kind}`);
+  }
+  return { ...claim, until };
 }
 
 /** Makes a new key file that only its owner can read; one that is there stays as it is. */
