@@ -61,6 +61,8 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     ...(options.step === undefined ? {} : { step: options.step }),
     ...(options.gone === undefined ? {} : { gone: options.gone }),
   });
+  // a process of its own needs a moment to begin: the cards are to be seen from the job's first moments on
+  const slow = await openSlow(agent, host, options, isWanted);
   const shared = wanted.filter((kind) => kind.isolated !== true);
   agent.open(
     shared.filter((kind) => kind.table.scope === 'node'),
@@ -71,10 +73,11 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     agent.reserve();
   } catch (error) {
     if (records !== undefined) discardRecords(records);
+    await slow?.close();
     const hint = isFull(error) ? { hint: 'free some space, or choose another place with -o' } : {};
     throw new Fault(`cannot record in ${options.recording}: ${reason(error)}`, hint);
   }
-  agent.attach(await openSlow(agent, host, options, isWanted));
+  agent.attach(slow);
   agent.start();
   return {
     agent,

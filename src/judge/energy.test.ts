@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { agent, job, node as jobNode, material, span } from '../../test/report/jobs.ts';
+import { count, level, series, table } from '../../test/report/statistics.ts';
 import type { SeriesStatistics } from '../recording/statistics.ts';
 import { energyOf } from './energy.ts';
-import type { GpuReport } from './gpus.ts';
+import { type GpuReport, gpusOf } from './gpus.ts';
 import type { NodeMaterial } from './material.ts';
+import { report } from './report.ts';
 
 type Meter = { domain: string; meter: string; within?: string; energy_mj?: number; watts?: number };
 
@@ -13,6 +16,8 @@ function node(...meters: Meter[]): NodeMaterial {
     (m) =>
       ({
         keys: { domain: m.domain },
+        start: 0,
+        end: 1e7,
         texts: { meter: m.meter, within: m.within ?? '' },
         columns: {
           ...(m.energy_mj === undefined ? {} : { energy_mj: { count: 10, increase: m.energy_mj } }),
@@ -39,7 +44,12 @@ test('a meter of the whole node includes everything else', () => {
     { domain: 'cpu', meter: 'pm_counters', within: 'node', energy_mj: 2e6 },
     { domain: 'package-0', meter: 'rapl', energy_mj: 1.9e6 },
   );
-  assert.deepEqual(energyOf(cray, [gpu(900, 'counter')]), { joules: 5000, source: 'counter', covers: ['node'] });
+  assert.deepEqual(energyOf(cray, [gpu(900, 'counter')]), {
+    joules: 5000,
+    source: 'counter',
+    covers: ['node'],
+    seconds: 10,
+  });
 });
 
 test('else the parts, each once, and the GPUs', () => {
@@ -54,6 +64,7 @@ test('else the parts, each once, and the GPUs', () => {
     joules: 5200,
     source: 'counter',
     covers: ['CPUs', 'memory', 'GPUs'],
+    seconds: 10,
   });
   assert.equal(energyOf(parts, [gpu(3000, 'integrated power')])?.source, 'both');
 });
@@ -63,6 +74,29 @@ test('power that was sampled is said to be so, and nothing is not zero', () => {
     joules: 4000,
     source: 'integrated power',
     covers: ['node'],
+    seconds: 10,
   });
   assert.equal(energyOf(node(), []), undefined);
+});
+
+test('a counter that stands still while power is drawn does not count', () => {
+  const stuck = energyOf(node({ domain: 'package-0', meter: 'rapl', energy_mj: 0, watts: 195 }), []);
+  assert.deepEqual([stuck?.joules, stuck?.source], [1950, 'integrated power']);
+  const idle = energyOf(node({ domain: 'package-0', meter: 'rapl', energy_mj: 0, watts: 0 }), []);
+  assert.deepEqual([idle?.joules, idle?.source], [0, 'counter']);
+  const lived = span(10);
+  const card = series(lived, { gpu: '0' }, { energy_mj: count(lived, 0), power_watts: level(lived, 195) });
+  const [seen] = gpusOf(material(job(10), [jobNode('c1', agent('c1', lived), [table('gpu', [card])])]));
+  assert.deepEqual([seen!.energy_joules, seen!.energy_source], [1950, 'integrated power']);
+});
+
+test('a card that was seen later than its job began covers a part of its energy', () => {
+  const lived = span(10);
+  const card = (gpu: string, from: number) =>
+    series({ ...lived, start: lived.start + from * 1e6 }, { gpu }, { energy_mj: count(lived, 1e6) });
+  const told = (...cards: ReturnType<typeof card>[]) =>
+    report(material(job(10), [jobNode('c1', agent('c1', lived), [table('gpu', cards)])])).summary.energy_coverage;
+  assert.equal(told(card('0', 0)), 1);
+  assert.equal(told(card('0', 2)), 0.8);
+  assert.equal(told(card('0', 2), card('1', 1)), 0.85);
 });

@@ -10,11 +10,15 @@ export interface Energy {
   source: EnergySource;
   /** "node" alone, or the parts: "CPUs", "memory", "GPUs". */
   covers: string[];
+  /** The time that was metered; of several parts the mean, by their energy. */
+  seconds: number;
 }
 
-interface Part {
+/** What one meter says: by its counter, or by its power at the ticks. */
+export interface Metered {
   joules: number;
   counted: boolean;
+  seconds: number;
 }
 
 /** Meters that see the whole node, the best first: what they measure includes the GPUs. */
@@ -35,44 +39,58 @@ export function energyOf(node: NodeMaterial, gpus: readonly GpuReport[]): Energy
   const all = seriesOf(node, 'power');
   for (const { meter, domain } of WHOLE) {
     const series = all.find((s) => s.texts.meter === meter && domain.test(s.keys.domain ?? ''));
-    const part = series === undefined ? undefined : partOf(series);
+    const part = series === undefined ? undefined : meteredBy(series);
     if (part !== undefined) return total([['node', part]]);
   }
-  const parts = new Map<string, Part>();
+  const parts = new Map<string, Metered>();
   for (const series of all) {
     if (series.texts.meter !== 'rapl' || series.texts.within) continue;
     const what = PARTS.find(([, pattern]) => pattern.test(series.keys.domain ?? ''))?.[0];
-    const part = partOf(series);
+    const part = meteredBy(series);
     if (what !== undefined && part !== undefined) add(parts, what, part);
   }
   for (const gpu of gpus) {
     if (gpu.node !== node.node || gpu.energy_joules === undefined) continue;
-    add(parts, 'GPUs', { joules: gpu.energy_joules, counted: gpu.energy_source === 'counter' });
+    const counted = gpu.energy_source === 'counter';
+    add(parts, 'GPUs', { joules: gpu.energy_joules, counted, seconds: gpu.recorded_seconds });
   }
   return parts.size === 0 ? undefined : total([...parts]);
 }
 
 /** A counter is exact; power at the ticks, added up, is the next best. */
-function partOf(series: SeriesStatistics): Part | undefined {
+export function meteredBy(series: SeriesStatistics): Metered | undefined {
+  const seconds = (series.end - series.start) / 1e6;
   const counted = known(series.columns.energy_mj?.increase);
-  if (counted !== undefined) return { joules: counted / 1000, counted: true };
   const integrated = known(series.columns.power_watts?.integral);
-  return integrated === undefined ? undefined : { joules: integrated, counted: false };
+  // a counter that stands still while power is drawn does not count
+  if (counted !== undefined && (counted > 0 || !(integrated! > 0)))
+    return { joules: counted / 1000, counted: true, seconds };
+  return integrated === undefined ? undefined : { joules: integrated, counted: false, seconds };
 }
 
-function add(parts: Map<string, Part>, what: string, part: Part): void {
+function add(parts: Map<string, Metered>, what: string, part: Metered): void {
   const before = parts.get(what);
-  parts.set(what, {
-    joules: (before?.joules ?? 0) + part.joules,
-    counted: (before?.counted ?? true) && part.counted,
-  });
+  parts.set(what, before === undefined ? part : together([before, part]));
 }
 
-function total(parts: readonly [string, Part][]): Energy {
+function together(parts: readonly Metered[]): Metered {
+  const joules = parts.reduce((sum, part) => sum + part.joules, 0);
+  // without any energy each counts the same
+  const share = (part: Metered): number => (joules > 0 ? part.joules / joules : 1 / parts.length);
+  return {
+    joules,
+    counted: parts.every(({ counted }) => counted),
+    seconds: parts.reduce((sum, part) => sum + part.seconds * share(part), 0),
+  };
+}
+
+function total(parts: readonly [string, Metered][]): Energy {
+  const { joules, seconds } = together(parts.map(([, part]) => part));
   const counted = parts.filter(([, part]) => part.counted).length;
   return {
-    joules: parts.reduce((joules, [, part]) => joules + part.joules, 0),
+    joules,
     source: counted === parts.length ? 'counter' : counted === 0 ? 'integrated power' : 'both',
     covers: parts.map(([what]) => what),
+    seconds,
   };
 }

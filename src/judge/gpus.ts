@@ -1,4 +1,5 @@
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
+import { meteredBy } from './energy.ts';
 import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
 
 /** One GPU (or MIG instance) on one node. Shares are 0 to 1. */
@@ -53,7 +54,7 @@ function gpuOf(material: Material, node: NodeMaterial, series: SeriesStatistics)
   const facts = node.agent?.facts.gpus.find((g) => g.gpu === gpu);
   const at = (column: string): Statistics | undefined => series.columns[column];
   const power = at('power_watts');
-  const counter = known(at('energy_mj')?.increase);
+  const metered = meteredBy(series);
   const found: Record<keyof GpuReport, unknown> = {
     node: node.node,
     gpu,
@@ -76,8 +77,8 @@ function gpuOf(material: Material, node: NodeMaterial, series: SeriesStatistics)
     clock_mean_mhz: known(at('clock_mhz')?.mean),
     clock_p05_mhz: known(at('clock_mhz')?.p05),
     clock_max_mhz: known(at('clock_mhz')?.max),
-    energy_joules: counter === undefined ? known(power?.integral) : counter / 1000,
-    energy_source: counter !== undefined ? 'counter' : power !== undefined ? 'integrated power' : undefined,
+    energy_joules: metered?.joules,
+    energy_source: metered && (metered.counted ? 'counter' : 'integrated power'),
     throttled_thermal: known(at('throttled_thermal')?.mean),
     throttled_power: known(at('throttled_power')?.mean),
     uncorrected_errors: known(at('ecc_uncorrected')?.increase),

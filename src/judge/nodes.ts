@@ -86,6 +86,8 @@ export interface NodeReport {
   energy_joules?: number;
   energy_source?: EnergySource;
   energy_covers?: string[];
+  /** The time that was metered: a card may be seen for less than its node. */
+  energy_seconds?: number;
   /** In words, why this node is unlike the others. */
   straggler?: string[];
   /** Other jobs that ran here meanwhile. */
@@ -197,6 +199,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   set('energy_joules', energy?.joules);
   set('energy_source', energy?.source);
   set('energy_covers', energy?.covers);
+  set('energy_seconds', energy?.seconds);
   set('shared_with', node.agent?.shared_with);
   set('left_running', node.agent?.left_running);
   return found;

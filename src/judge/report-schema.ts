@@ -112,7 +112,7 @@ const summary = z.strictObject({
   energy_joules: optional(z.number(), 'Energy of the nodes while they were recorded; see energy_covers.'),
   energy_source: optional(energySource, 'Counters, power added up over time, or both.'),
   energy_covers: optional(z.array(words), '"node", or the parts that are in it: "CPUs", "memory", "GPUs", "platform".'),
-  energy_coverage: optional(share, 'The part of the nodes’ time whose energy is in it.'),
+  energy_coverage: optional(share, 'The part of the job’s time on its nodes whose energy is in it.'),
   node_hours: optional(z.number(), 'Not there when it is not known how long it ran.'),
   core_hours: z.number().optional(),
   gpu_hours: z.number().optional(),
@@ -171,6 +171,7 @@ const node = z.strictObject({
   energy_joules: z.number().optional(),
   energy_source: energySource.optional(),
   energy_covers: z.array(words).optional(),
+  energy_seconds: optional(seconds, 'The time that was metered: a card may be seen for less than its node.'),
   straggler: optional(z.array(words), 'Why this node is unlike the others.'),
   shared_with: optional(z.array(words), 'Other jobs that ran on this node meanwhile.'),
   left_running: optional(

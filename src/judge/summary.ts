@@ -50,7 +50,7 @@ export interface SummaryReport {
   energy_source?: EnergySource;
   /** What the energy includes: "node", or "CPUs", "memory", "GPUs". */
   energy_covers?: string[];
-  /** The part of the nodes' time whose energy is in it. */
+  /** The part of the job's time on its nodes whose energy is in it. */
   energy_coverage?: number;
   node_hours: number;
   core_hours?: number;
@@ -82,7 +82,7 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
   setCpu(set, recorded);
   setMemory(set, material, recorded);
   setGpus(set, material, gpus, hours);
-  setEnergy(set, nodes);
+  setEnergy(set, nodes, wall_seconds);
   const limit = job.asked.time_limit_seconds;
   if (limit !== undefined && limit > 0) {
     found.time_limit_seconds = limit;
@@ -198,15 +198,13 @@ function setGpus(set: Set, material: Material, gpus: readonly GpuReport[], hours
   set('gpu_temperature_max_celsius', largest(own.map((g) => g.temperature_max_celsius)));
 }
 
-function setEnergy(set: Set, nodes: readonly NodeReport[]): void {
+function setEnergy(set: Set, nodes: readonly NodeReport[], wall: number): void {
   const measured = nodes.filter((n) => n.energy_joules !== undefined);
   if (measured.length === 0) return;
   set('energy_joules', sum(measured.map((n) => n.energy_joules)));
   const sources = new Set(measured.map((n) => n.energy_source!));
   set('energy_source', sources.size === 1 ? [...sources][0] : 'both');
   set('energy_covers', [...new Set(measured.flatMap((n) => n.energy_covers ?? []))]);
-  const wall = largest(nodes.map((n) => n.recorded_seconds)) ?? 0;
-  const part = (n: NodeReport): number =>
-    (n.status === 'stopped early' || n.status === 'silent') && wall > 0 ? (n.recorded_seconds ?? 0) / wall : 1;
+  const part = ({ energy_seconds: seconds }: NodeReport): number => (wall > 0 ? Math.min(1, seconds! / wall) : 1);
   set('energy_coverage', measured.reduce((parts, n) => parts + part(n), 0) / nodes.length);
 }

@@ -39,7 +39,8 @@ test('a gauge: extremes, when the maximum came first, mean, percentiles and the 
     min: 2,
     max: 8,
     max_time: 1e6,
-    mean: 6,
+    // 2 × 1 s, 8 × 3 s, 8 × 1 s, and the last for a mean step of 5/3 s
+    mean: (2 + 24 + 8 + 10) / (5 + 5 / 3),
     deviation: Math.sqrt(6),
     p05: 2.6,
     p25: 5,
@@ -49,6 +50,17 @@ test('a gauge: extremes, when the maximum came first, mean, percentiles and the 
     // (2+8)/2 × 1 s, 8 × 3 s, (8+6)/2 × 1 s
     integral: 5 + 24 + 7,
   });
+});
+
+test('the mean of a level is that of its time: early looks in a row do not weigh more', () => {
+  // three looks in the first half second, while it was still 0: with those before it, 90 held for 5 s and a mean step
+  const times = [0, 0.25, 0.5, 1, 2, 3, 4, 5, 6];
+  const found = column(batchOf(times, { level: [0, 0, 0, 90, 90, 90, 90, 90, 90] }), 'level');
+  assert.equal(found.mean, (5.75 * 90) / 6.75);
+  // samples that are equally far apart count the same
+  assert.equal(column(batchOf([0, 1, 2], { level: [100, 0, 50] }), 'level').mean, 50);
+  assert.equal(column(batchOf([0, 0.1, 0.3], { level: [0.7, 0.7, 0.7] }), 'level').mean, 0.7);
+  assert.equal(column(batchOf([3], { level: [0.7] }), 'level').mean, 0.7);
 });
 
 test('samples that happen to be close together make no peak', () => {

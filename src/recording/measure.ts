@@ -203,7 +203,8 @@ function measureValues(
   if (count === 0) return undefined;
   const first = values[0]!;
   const last = values[count - 1]!;
-  let mean = sum / count;
+  const each = sum / count;
+  let mean = each;
   let held = 0;
   if (sparse) {
     // a value holds until the next one, the last one until the series ends
@@ -219,12 +220,18 @@ function measureValues(
     }
   }
   const weighted = held > 0;
-  const growth = isCounter
+  const growth: Pick<Statistics, 'increase' | 'rate' | 'integral'> = isCounter
     ? measureGrowth(count, sparse === true, interval)
     : { integral: measureArea(count, sparse === true) };
+  if (!isCounter && !weighted) {
+    let area = 0;
+    for (let i = 1; i < count; i++) area += values[i - 1]! * (times[i]! - times[i - 1]!);
+    mean = meanLevel({ count, min, max, mean, last }, area, times[count - 1]! - times[0]!);
+  }
+  const centre = weighted ? mean : each;
   let squares = 0;
   for (let i = 0; i < count; i++) {
-    const away = values[i]! - mean;
+    const away = values[i]! - centre;
     squares += away * away * (weighted ? weights[i]! / held : 1 / count);
   }
   const [p05, p25, p50, p75, p95] = (
@@ -253,6 +260,22 @@ function measureValues(
     p95,
     ...growth,
   };
+}
+
+/**
+ * The mean of a level by time, as samples are not equally far apart: each holds until the next one, the last for a mean
+ * step. `area` is what lies under them without the last, in the unit of `time`, which is from the first to the last.
+ */
+export function meanLevel(
+  { count, min, max, mean, last }: Pick<Statistics, 'count' | 'min' | 'max' | 'mean' | 'last'>,
+  area: number,
+  time: number,
+): number {
+  // equal values have that mean to the last digit
+  if (min === max) return min;
+  if (!(time > 0)) return mean;
+  const step = time / (count - 1);
+  return (area + last * step) / (time + step);
 }
 
 /** Adds what belongs to a part between its edges and its samples to how much a counter grew, or to the area. */

@@ -82,11 +82,14 @@ function memoryMeter({ summary: s, job }: Report): Meter {
   };
 }
 
+/** From here on the part of the time that was metered is all of it: ticks and the job's edges lie apart. */
+const WHOLE = 0.995;
+
 /** "41.2 kWh by counters (CPUs, memory, GPUs)". */
 export function energyWords({ summary: s }: Report): string | undefined {
   if (s.energy_joules === undefined) return undefined;
   const how = { counter: 'by counters', 'integrated power': 'from sampled power', both: 'counters and sampled power' };
-  const part = (s.energy_coverage ?? 1) < 1 ? `, ${percent(s.energy_coverage)} of node time` : '';
+  const part = (s.energy_coverage ?? 1) < WHOLE ? `, ${percent(s.energy_coverage)} of node time` : '';
   const parts = s.energy_covers!.join(', ');
   const covers = parts === 'node' ? 'whole nodes' : parts === 'GPUs' ? 'GPUs only' : parts;
   return `${energy(s.energy_joules)} ${how[s.energy_source!]} (${covers}${part})`;

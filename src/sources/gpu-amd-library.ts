@@ -100,7 +100,9 @@ export function energyQuestion(call: Call | undefined, card: bigint | number): Q
     column: 'energy_mj',
     ask: (out) => call(card, out, resolution, time),
     take(out, reading) {
-      reading.energy_mj = Math.round((u64(out) * resolution.readFloatLE(0)) / 1000);
+      const counts = u64(out);
+      // a card that has no counter says 0
+      if (counts > 0) reading.energy_mj = Math.round((counts * resolution.readFloatLE(0)) / 1000);
     },
   };
 }

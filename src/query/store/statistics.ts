@@ -1,5 +1,5 @@
 import { compareKeys } from '../../recording/arrange.ts';
-import { cpuColumns, MOST_PROCESSES } from '../../recording/measure.ts';
+import { cpuColumns, MOST_PROCESSES, meanLevel } from '../../recording/measure.ts';
 import { counted, isOlder } from '../../recording/process-part.ts';
 import type { SeriesStatistics, Statistics, TableStatistics } from '../../recording/statistics.ts';
 import type { Column, Table } from '../../table/table.ts';
@@ -119,7 +119,14 @@ function columnOf(asked: Asked, column: Column, values: Values, series: SeriesSt
     deviation: real(weighted && values.has('held_stddev') ? 'held_stddev' : 'stddev_over_time'),
     ...(quantilesOf(values, real) ?? { p05: first, p25: first, p50: first, p75: first, p95: first }),
   };
-  if (column.kind !== 'counter') return { ...found, integral: unstored(column, integral) };
+  if (column.kind !== 'counter') {
+    const time = (milliseconds(at('tlast_over_time')) - milliseconds(at('tfirst_over_time'))) / 1000;
+    const mean =
+      weighted || values.has('alone')
+        ? found.mean
+        : meanLevel(found, unstored(column, heldUntilNext(asked, values)), time);
+    return { ...found, mean, integral: unstored(column, integral) };
+  }
   return { ...found, ...growthOf(column, values, asked) };
 }
 
@@ -139,15 +146,26 @@ function areaOf(asked: Asked, values: Values, series: SeriesStatistics): number 
   const count = at('count_over_time');
   const edges = values.get('edge_area') ?? 0;
   if (values.has('alone')) return edges;
-  // integrate() holds each value until the next one, the last until the window ends, and what was before it from its beginning
-  let area = at('integrate') - at('last_over_time') * (asked.to / 1000 - last);
-  const before = values.get('before');
-  if (asked.table.sparse === true && before !== undefined) return heldArea(values, series, area);
-  if (before !== undefined) area -= before * (first - (asked.from - 1) / 1000);
+  const area = heldUntilNext(asked, values);
+  if (asked.table.sparse === true && values.has('before')) return heldArea(values, series, area);
   if (asked.table.sparse === true) return area + at('last_over_time') * (series.end / 1e6 - last);
   // trapezoids are half a step higher where values rise
   const step = count > 1 ? (last - first) / (count - 1) : 0;
   return area + edges + ((at('last_over_time') - at('first_over_time')) * step) / 2;
+}
+
+/** A store's moments are whole milliseconds, which seconds since 1970 have only nearly. */
+const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
+
+/** The same where each value holds until the next one, without the last. */
+function heldUntilNext({ table, from, to }: Asked, values: Values): number {
+  const at = (what: string): number => values.get(what) ?? Number.NaN;
+  // integrate() holds the last one until the window ends, and what was before it from its beginning
+  const [first, last] = [milliseconds(at('tfirst_over_time')), milliseconds(at('tlast_over_time'))];
+  const area = at('integrate') - (at('last_over_time') * (to - last)) / 1000;
+  const before = values.get('before');
+  if (table.sparse === true || before === undefined) return area;
+  return area - (before * (first - from + 1)) / 1000;
 }
 
 /** integrate() sees what held when the window began only if it was not long before: the grid tells whether it did. */
