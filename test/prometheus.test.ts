@@ -143,7 +143,7 @@ test('a real Prometheus, configured as docs/prometheus.md says, has the labels t
       name: 'train',
       scheduler: 'slurm',
     },
-    { __name__: 'tacho_own_read_bytes_total', instance: target, node: 'c1', job: '17', disk: 'sda' },
+    { __name__: 'tacho_own_read_bytes_total', instance: target, node: 'c1', job: '17', user: 'ada', disk: 'sda' },
     { __name__: 'up', instance: target, job: 'tacho' },
   ]);
 });

@@ -59,6 +59,7 @@ Examples:
         listen: config['hub.listen'],
         archive,
         gatekeeper: await openGatekeeper(await trustOptions(config), userName),
+        usersWrite: config['trust.users_write'],
         ...(tls === undefined ? {} : { tls }),
         sealAfter: config['hub.seal_after'],
         ...(config['hub.keep_age'] === undefined ? {} : { keepAge: config['hub.keep_age'] }),

@@ -174,6 +174,13 @@ export const settings = [
     help: "Users besides root who may see everybody's jobs on a hub (with munge).",
   },
   {
+    key: 'trust.users_write',
+    kind: 'flag',
+    default: false,
+    rare: true,
+    help: 'Users, too, may send recordings of their own jobs to the hub; these are kept apart from those of agents.',
+  },
+  {
     key: 'trust.munge_socket',
     kind: 'file',
     rare: true,

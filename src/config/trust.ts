@@ -18,6 +18,7 @@ export const HUB_TRUST = [
   'trust.private_key',
   'trust.agents',
   'trust.administrators',
+  'trust.users_write',
   'trust.munge_socket',
 ] as const;
 

@@ -5,6 +5,7 @@ import { KAFKA_SETTINGS, kafkaOptions } from '../sinks/kafka-settings.ts';
 import type { Sink } from '../sinks/sink.ts';
 import { archiveStreams } from '../sinks/streams.ts';
 import { VICTORIA_SETTINGS, victoriaOptions } from '../sinks/victoria-settings.ts';
+import { jobAsFiled } from './names.ts';
 
 /** What of the configuration says where a hub sends samples on to. */
 export const ARCHIVE_SINK_SETTINGS = [...KAFKA_SETTINGS, ...VICTORIA_SETTINGS] as const;
@@ -28,7 +29,7 @@ export async function openArchiveSinks(
   tell: (text: string) => void,
   noKafka = false,
 ): Promise<ArchiveSinks | undefined> {
-  const streams = archiveStreams(archive);
+  const streams = archiveStreams(archive, jobAsFiled);
   const sinks: Sink[] = [];
   if (!noKafka && config['kafka.brokers'].length > 0) {
     const { openKafkaSink } = await import('../sinks/kafka.ts');

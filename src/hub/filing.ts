@@ -11,7 +11,7 @@ import { ArchiveTrouble } from './archive-trouble.ts';
 import { checkedAgent, checkedJob, isPosition } from './checked.ts';
 import { saveJobRecord } from './job-record.ts';
 import { mergeJobs } from './merge-job.ts';
-import { dayPart, isNobodys, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
+import { dayPart, filedPart, isNobodys, isTableName, jobAsFiled, nodePart, Unusable, userPart } from './names.ts';
 import { candidates, isNextRun, isSameJob } from './namesakes.ts';
 import { MOST_FILES, nodeFiles } from './node-files.ts';
 import { below, type Place, PlaceError, placeKey, readRecord, replaceRecord } from './place.ts';
@@ -64,6 +64,8 @@ export interface FilingOptions {
   mostStreams?: number;
   /** What administrators should know, one sentence. */
   tell?(text: string): void;
+  /** Users, too, may send recordings of their own jobs. */
+  usersWrite?: boolean;
 }
 
 /** Owns what is nobody's, where recordings belong to their users. */
@@ -109,7 +111,8 @@ export class Filing {
     const { node, kind } = request;
     // a name that no folder can have is refused first
     nodePart(node);
-    const job = checkedJob(request.job);
+    this.allowSender(identity);
+    const job = asSentBy(identity, checkedJob(request.job));
     const agent = checkedAgent(request.agent, node);
     if (!mayWriteAs(identity, node)) throw new Forbidden(`you may not write as node ${node}`);
     const recording = this.recordingOf(kind, job, node, identity);
@@ -180,7 +183,7 @@ export class Filing {
     const { recording } = stream;
     stream.heard = performance.now();
     if (request.agent !== undefined) this.takeAgent(stream, checkedAgent(request.agent, stream.node));
-    if (request.job !== undefined) this.takeJob(recording, checkedJob(request.job), stream.node);
+    if (request.job !== undefined) this.takeJob(recording, asSentBy(identity, checkedJob(request.job)), stream.node);
     if (request.dropped !== undefined && !stream.resting) this.skip(stream, request.dropped);
     const { end } = request;
     if (end === undefined) return request.dropped === undefined ? {} : { tables: positions(stream) };
@@ -238,7 +241,9 @@ export class Filing {
     if (known !== undefined) return known;
     const found = this.shelf.places.in(place, false, (folder) => readRecord<Job>(path.join(folder, 'job.json')));
     if (found === undefined) return undefined;
-    const recording = this.newRecording(place, kind, user, shaped<Job>(found, JOB_NEEDS, []));
+    const job = shaped<Job>(found, JOB_NEEDS, []);
+    const [shelf, name] = place.way as [string, string];
+    const recording = this.newRecording(place, kind, user, jobAsFiled(shelf, name, job) ?? job);
     recording.unsaved = false;
     return recording;
   }
@@ -300,7 +305,7 @@ export class Filing {
     const user = userPart(job);
     const { owners } = this.shelf.places;
     const owner = !isNobodys(job) ? owners.find(job.user, job.uid) : owners.separate ? ROOT : undefined;
-    const name = jobPart(job.id, job.restart);
+    const name = filedPart(job);
     for (const each of candidates(name, job.cluster)) {
       const place = { way: [user, each], owner };
       const known = this.recordings.get(placeKey(place)) ?? this.findRecording(place, 'job', job.user, job);
@@ -390,9 +395,17 @@ export class Filing {
     });
   }
 
+  private allowSender(identity: Identity): void {
+    if (identity.kind === 'user' && this.options.usersWrite !== true)
+      throw new Forbidden('this hub takes recordings from the agents of nodes alone (trust.users_write)');
+  }
+
   private allow(stream: FiledStream, identity: Identity): void {
     const { recording } = stream;
-    const own = recording.kind === 'fleet' ? identity.kind !== 'user' : mayActFor(identity, recording.user);
+    this.allowSender(identity);
+    // what agents sent of a user's job is not the user's to change
+    const isSender = identity.kind !== 'user' || recording.job.recorded_by === 'user';
+    const own = recording.kind === 'fleet' ? identity.kind !== 'user' : isSender && mayActFor(identity, recording.user);
     if (!own || !mayWriteAs(identity, stream.node)) throw new Forbidden('this recording is not yours');
     stream.allowed = identity;
   }
@@ -422,6 +435,14 @@ function tableNames(agent: AgentRecord | undefined): string[] {
   const tables: unknown[] = Array.isArray(agent?.tables) ? agent.tables.slice(0, MOST_TABLES) : [];
   const names = tables.map((table) => String((table as { name?: unknown } | null)?.name));
   return [...new Set(names)].filter(isTableName);
+}
+
+/** A job says of itself that its user sent it only when that is so. */
+function asSentBy(identity: Identity, job: Job): Job {
+  const { recorded_by, ...rest } = job;
+  if (identity.kind === 'user') return { ...rest, recorded_by: 'user' };
+  // from Kafka, or a hub that asks nobody
+  return identity.kind === 'anyone' && recorded_by === 'user' ? job : rest;
 }
 
 export function positions(stream: FiledStream): Record<string, Position> {

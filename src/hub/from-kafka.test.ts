@@ -7,7 +7,7 @@ import type { TextMessage } from './kafka-follow.ts';
 
 const START = 1_700_000_000_000_000;
 const agent = { ...testAgent('c1', { start: START }), tables: [{ name: 'counted', version: 'v1' }] };
-const NODE = { value: JSON.stringify({ node: 'c1', job: testJob('1'), agent }) } as TextMessage;
+const NODE = { topic: 'tacho.nodes', value: JSON.stringify({ node: 'c1', job: testJob('1'), agent }) } as TextMessage;
 const TABLE = { value: JSON.stringify({ ...COUNTED, version: 'v1' }) } as TextMessage;
 
 const row = (n: number, end: number): TextMessage =>

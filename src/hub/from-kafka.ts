@@ -7,14 +7,14 @@ import { isFleet } from '../sinks/fleet.ts';
 import type { AppendReply, OpenReply } from '../sinks/hub-protocol.ts';
 import type { NodeRecord } from '../sinks/kafka-batch.ts';
 import type { KafkaConnection } from '../sinks/kafka-client.ts';
-import { jobKey, runOf, topicHolds } from '../sinks/kafka-names.ts';
+import { isOwnTopic, jobKey, runOf, topicHolds } from '../sinks/kafka-names.ts';
 import type { Table } from '../table/table.ts';
 import type { Identity } from '../trust/identity.ts';
 import { Unwritable } from './archive-trouble.ts';
 import { type FiledStream, type Filing, Forbidden } from './filing.ts';
 import { type Following, follow, type TextMessage } from './kafka-follow.ts';
 import { KafkaLines, type RowIdentity } from './kafka-lines.ts';
-import { dayPart, isTableName, jobPart, nodePart, Unusable, userPart } from './names.ts';
+import { dayPart, filedPart, isTableName, nodePart, Unusable, userPart } from './names.ts';
 import { candidates } from './namesakes.ts';
 import { readReceived } from './received.ts';
 
@@ -57,7 +57,7 @@ export function startFromKafka(options: FromKafkaOptions): FromKafka {
   const prefix = options.prefix ?? 'tacho';
   const id = createHash('sha256').update(path.resolve(options.archive)).digest('hex').slice(0, 12);
   const group = options.group ?? `${prefix}.hub.${os.hostname()}.${id}`;
-  const filer = new Filer(options.filing);
+  const filer = new Filer(options.filing, prefix);
   const troubles = new Map<string, string>();
   const trouble = (who: string) => (text: string | undefined) => {
     if (troubles.get(who) === text) return;
@@ -129,13 +129,15 @@ export class Filer {
   rows = 0;
   passedOver = 0;
   private readonly filing: Filing;
+  private readonly prefix: string;
   private readonly tables = new Map<string, { table: Table; lines: KafkaLines }>();
   private readonly nodes = new Map<string, Known>();
   private readonly ends = new Set<string>();
   private readonly missed = new Map<string, number>();
 
-  constructor(filing: Filing) {
+  constructor(filing: Filing, prefix = 'tacho') {
     this.filing = filing;
+    this.prefix = prefix;
   }
 
   takeTable({ value }: TextMessage): void {
@@ -149,10 +151,11 @@ export class Filer {
     }
   }
 
-  takeNode({ value }: TextMessage): void {
-    const record = parse<NodeRecord>(value);
-    if (typeof record?.node !== 'string' || record.job === undefined || !Array.isArray(record.agent?.tables)) return;
-    const key = streamKey(record.job.user, record.job, record.node, runOf(record.agent));
+  takeNode({ topic, value }: TextMessage): void {
+    const said = parse<NodeRecord>(value);
+    if (typeof said?.node !== 'string' || said.job === undefined || !Array.isArray(said.agent?.tables)) return;
+    const record = { ...said, job: ofTopic(this.prefix, topic, said.job) };
+    const key = streamKey(record.job, record.node, runOf(record.agent));
     const known = this.nodes.get(key);
     this.nodes.set(key, { record, stream: known?.stream ?? -1 });
     if (record.end === undefined) this.ends.delete(key);
@@ -214,7 +217,7 @@ export class Filer {
       throw new Unusable(error instanceof Error ? error.message : String(error));
     }
     const { identity, line } = row;
-    const stream = this.streamOf(identity, message.headers.get('run') ?? '');
+    const stream = this.streamOf(topic, identity, message.headers.get('run') ?? '');
     const bytes = Buffer.byteLength(line);
     const key = `${stream.id} ${name}`;
     let run = runs.get(key);
@@ -266,14 +269,15 @@ export class Filer {
     if (at !== from) table()!.moveTo({ part, bytes: end });
   }
 
-  private streamOf(identity: RowIdentity, run: string): FiledStream {
+  private streamOf(topic: string, identity: RowIdentity, run: string): FiledStream {
     const { user, job: id, restart, cluster, node } = identity;
     const job = {
       id,
+      user,
       ...(restart === undefined ? {} : { restart }),
       ...(cluster === undefined ? {} : { cluster }),
     };
-    const key = streamKey(user, job, node, run);
+    const key = streamKey(ofTopic(this.prefix, topic, job), node, run);
     const known = this.nodes.get(key);
     if (known === undefined) throw new Later(`no record of node ${identity.node} of job ${identity.job}`);
     return this.filing.streams.get(known.stream) ?? this.openStream(known);
@@ -305,7 +309,7 @@ export class Filer {
       };
       if (isFleet(job)) return waits('fleet', dayPart(job.id));
       const user = userPart(job);
-      for (const name of candidates(jobPart(job.id, job.restart), job.cluster)) {
+      for (const name of candidates(filedPart(job), job.cluster)) {
         if (!fs.existsSync(path.join(root, user, name))) return false;
         if (waits(user, name)) return true;
       }
@@ -335,8 +339,16 @@ export class Filer {
   }
 }
 
-const streamKey = (user: string, job: Parameters<typeof jobKey>[0], node: string, run: string): string =>
-  `${user}\n${jobKey(job)}\n${node}\n${run}`;
+type KeyedJob = Parameters<typeof jobKey>[0] & { recorded_by?: 'user' };
+
+const streamKey = (job: KeyedJob, node: string, run: string): string =>
+  `${job.recorded_by ?? ''}\n${jobKey(job)}\n${node}\n${run}`;
+
+/** Whether its user recorded a job is for the topic to say: who may write to it was for the brokers to decide. */
+function ofTopic<T extends KeyedJob>(prefix: string, topic: string, job: T): T {
+  const { recorded_by: _, ...rest } = job;
+  return { ...rest, ...(isOwnTopic(prefix, topic) ? { recorded_by: 'user' } : {}) } as T;
+}
 
 interface Run {
   stream: FiledStream;

@@ -27,6 +27,8 @@ export interface HubOptions {
   listen: string;
   archive: string;
   gatekeeper?: Gatekeeper;
+  /** Users, too, may send recordings of their own jobs. */
+  usersWrite?: boolean;
   tls?: https.ServerOptions;
   /** Recordings that ended longer ago than this (seconds) are removed; none: they stay. */
   keepAge?: number;
@@ -104,7 +106,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   const compressor = new Compressor(places);
   const filing = new Filing(
     { places, descriptors, rolled: (node, file) => compressor.add(node, file) },
-    { done: (recording) => finisher.consider(recording), tell },
+    { done: (recording) => finisher.consider(recording), tell, usersWrite: options.usersWrite === true },
   );
   const finisher = new Finisher(filing, compressor, {
     tell,

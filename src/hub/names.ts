@@ -45,6 +45,30 @@ export function jobPart(id: unknown, restart: unknown): string {
   return `${base}r${restart}`;
 }
 
+/** Behind the name of what a user sent; no id can end so, for a + in it is encoded. */
+const OWN = '+own';
+
+/** Where a job is filed: what its user sent lies beside what agents sent, `job=4711+own`. */
+export const filedPart = (job: Pick<Job, 'id' | 'restart' | 'recorded_by'>): string =>
+  `${jobPart(job.id, job.restart)}${job.recorded_by === undefined ? '' : OWN}`;
+
+function shelfOf(job: Job): string | undefined {
+  try {
+    return userPart(job);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The job of a recording in an archive as far as where it lies says it: users can change what is in their folders. */
+export function jobAsFiled(shelf: string, name: string, job: Job): Job | undefined {
+  if (shelf !== 'fleet' && shelf !== shelfOf(job)) return undefined;
+  const { recorded_by, ...rest } = job;
+  const isOwn = /\+own(?:[@.]|$)/.test(name);
+  if (isOwn === (recorded_by === 'user')) return job;
+  return isOwn ? { ...rest, recorded_by: 'user' } : rest;
+}
+
 /** `day=2026-11-15`, of the recording `fleet-2026-11-15`. */
 export function dayPart(id: unknown): string {
   const day = typeof id === 'string' ? DAY.exec(id)?.[1] : undefined;

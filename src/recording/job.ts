@@ -72,6 +72,8 @@ export interface Job {
   name: string;
   user: string;
   uid: number;
+  /** The user sent it to a hub, not the agent of a node: nobody else vouches for it. */
+  recorded_by?: 'user';
   account?: string;
   partition?: string;
   /** Arguments are left out when the recording is redacted. */

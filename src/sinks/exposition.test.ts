@@ -19,18 +19,18 @@ test('the newest samples in base units, with their job, and no line for what is 
     [
       '# HELP tacho_disk_read_bytes_total Bytes read.',
       '# TYPE tacho_disk_read_bytes_total counter',
-      'tacho_disk_read_bytes_total{node="c1",job="17",disk="sda"} 4096',
-      'tacho_disk_read_bytes_total{node="c1",job="17",disk="nvme0"} 7',
+      'tacho_disk_read_bytes_total{node="c1",job="17",user="ada",disk="sda"} 4096',
+      'tacho_disk_read_bytes_total{node="c1",job="17",user="ada",disk="nvme0"} 7',
       '# HELP tacho_disk_busy_ratio Busy.',
       '# TYPE tacho_disk_busy_ratio gauge',
-      'tacho_disk_busy_ratio{node="c1",job="17",disk="sda"} 0.125',
-      'tacho_disk_busy_ratio{node="c1",job="17",disk="nvme0"} 0.5',
+      'tacho_disk_busy_ratio{node="c1",job="17",user="ada",disk="sda"} 0.125',
+      'tacho_disk_busy_ratio{node="c1",job="17",user="ada",disk="nvme0"} 0.5',
       '# HELP tacho_disk_queue Waiting requests.',
       '# TYPE tacho_disk_queue gauge',
-      'tacho_disk_queue{node="c1",job="17",disk="sda"} 1',
+      'tacho_disk_queue{node="c1",job="17",user="ada",disk="sda"} 1',
       '# HELP tacho_disk_info For tests.',
       '# TYPE tacho_disk_info gauge',
-      'tacho_disk_info{node="c1",job="17",disk="sda",model="fast, \\"new\\"\\\\\\n"} 1',
+      'tacho_disk_info{node="c1",job="17",user="ada",disk="sda",model="fast, \\"new\\"\\\\\\n"} 1',
     ],
   );
 });
@@ -41,7 +41,7 @@ test('OpenMetrics has units, families without suffixes, and an end', () => {
   assert.ok(
     text.includes(
       '# HELP tacho_disk_read_bytes Bytes read.\n# TYPE tacho_disk_read_bytes counter\n# UNIT tacho_disk_read_bytes bytes\n' +
-        'tacho_disk_read_bytes_total{node="c1",job="17",disk="nvme0"} 7\n',
+        'tacho_disk_read_bytes_total{node="c1",job="17",user="ada",disk="nvme0"} 7\n',
     ),
   );
   assert.ok(text.includes('# TYPE tacho_job info\ntacho_job_info{node="c1",job="17",user="ada",name="train",'));
@@ -55,11 +55,11 @@ test('who runs what, and what was asked for', () => {
     'tacho_job_info{node="c1",job="17",restart="2",user="ada",name="train",scheduler="slurm",partition="gpu"} 1',
   ]);
   assert.deepEqual(samples(text, 'asked'), [
-    'tacho_job_asked_cpus{node="c1",job="17",restart="2"} 8',
-    'tacho_job_asked_memory_bytes{node="c1",job="17",restart="2"} 1073741824',
+    'tacho_job_asked_cpus{node="c1",job="17",user="ada",restart="2"} 8',
+    'tacho_job_asked_memory_bytes{node="c1",job="17",user="ada",restart="2"} 1073741824',
   ]);
   assert.deepEqual(samples(text, 'tacho_job_start'), [
-    `tacho_job_start_timestamp_seconds{node="c1",job="17",restart="2"} ${START / 1e6}`,
+    `tacho_job_start_timestamp_seconds{node="c1",job="17",user="ada",restart="2"} ${START / 1e6}`,
   ]);
 });
 
@@ -79,7 +79,7 @@ test('a label of the site stands back behind one of the same name, except for th
   assert.match(nameless!, /cluster="alps"/);
   assert.deepEqual(
     samples(text, 'read_bytes')[0],
-    'tacho_disk_read_bytes_total{node="c1",job="17",cluster="alps",disk="sda"} 4096',
+    'tacho_disk_read_bytes_total{node="c1",job="17",user="ada",cluster="alps",disk="sda"} 4096',
   );
 });
 
@@ -92,7 +92,7 @@ test('what belongs to the whole node is said once, of no job, when the node reco
   ]);
   assert.deepEqual(samples(text, 'load1'), [
     'tacho_load_load1{node="c1"} 0.25',
-    'tacho_mine_load1{node="c1",job="17"} 0.25',
+    'tacho_mine_load1{node="c1",job="17",user="ada"} 0.25',
   ]);
 });
 
@@ -123,7 +123,9 @@ test("Omnistat's names and units for GPUs, and the series that joins them with t
   assert.deepEqual(samples(text, 'rmsjob'), [
     'rmsjob_info{instance="c1",jobid="17",user="ada",nodes="1",batchflag="1",jobstep="-1",type="slurm"} 1',
   ]);
-  assert.deepEqual(samples(text, 'tacho_gpu_clock'), ['tacho_gpu_clock_hertz{node="c1",job="17",gpu="0"} 1700000000']);
+  assert.deepEqual(samples(text, 'tacho_gpu_clock'), [
+    'tacho_gpu_clock_hertz{node="c1",job="17",user="ada",gpu="0"} 1700000000',
+  ]);
   assert.ok(!exposition([exposed]).includes('rocm_'));
   const nvidia = frameOf(gpu.table, [{ ...card, vendor: 'NVIDIA' }]);
   assert.ok(exposition([{ ...exposed, frames: [nvidia] }], { omnistat: true }).includes('\nnvidia_energy_joules{'));

@@ -7,7 +7,7 @@ import { Tail } from './tail.ts';
 export function isStored(sink: Sink, state: StreamState): boolean {
   if (state.ended && sink.done?.(state) === false) return false;
   for (const table of state.parts.keys()) {
-    const tail = new Tail(state.folder, table);
+    const tail = new Tail(state.folder, table, state.owner);
     try {
       if (tail.wholeLines(sink.stored(state, table) ?? BEGINNING, 1 << 16, true) !== undefined) return false;
     } finally {

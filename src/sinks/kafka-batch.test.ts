@@ -68,7 +68,7 @@ test('definitions, jobs and nodes are told once, and again when they change', ()
   const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-batch-'));
   try {
     testRecording(spool, 'job-1', testJob('1'), testAgent('c1', { start: 1_700_000_000_000_000 }));
-    const node = 'tacho.nodes 1 c1 1700000000000000';
+    const node = 'tacho.nodes ada/1 c1 1700000000000000';
     const collector = new KafkaCollector(spool, naming, remembering());
     const topics = (now: number): string[] => {
       const batch = collector.collect(spoolStreams(spool).list(), true, now);
@@ -78,11 +78,11 @@ test('definitions, jobs and nodes are told once, and again when they change', ()
     const version = /^tacho\.tables counted [0-9a-f]{12}$/;
     const first = topics(1_000_000);
     assert.equal(first.length, 3);
-    assert.deepEqual([first[0], first[2]], ['tacho.jobs 1', node]);
+    assert.deepEqual([first[0], first[2]], ['tacho.jobs ada/1', node]);
     assert.match(first[1]!, version);
     assert.deepEqual(topics(1_001_000), []);
     testRecording(spool, 'job-1', testJob('1', { name: 'other' }), testAgent('c1', { start: 1_700_000_000_000_000 }));
-    assert.deepEqual(topics(1_002_000), ['tacho.jobs 1']);
+    assert.deepEqual(topics(1_002_000), ['tacho.jobs ada/1']);
     assert.deepEqual(topics(1_050_000), [node]);
   } finally {
     fs.rmSync(spool, { recursive: true });

@@ -6,7 +6,7 @@ import type { Job } from '../recording/job.ts';
 import type { Table } from '../table/table.ts';
 import type { KafkaMessage } from './kafka-client.ts';
 import type { Reached } from './kafka-journal.ts';
-import { jobKey, type Naming, type RecordTopic, recordTopic, rowTopic, runOf } from './kafka-names.ts';
+import { jobKey, type Naming, namingFor, type RecordTopic, recordTopic, rowTopic, runOf } from './kafka-names.ts';
 import { KafkaRows } from './kafka-rows.ts';
 import { liveName } from './parts.ts';
 import { BEGINNING, type Position } from './position.ts';
@@ -160,7 +160,7 @@ export class KafkaCollector {
     if (one === undefined || one.agent?.tables !== stream.agent?.tables) {
       const described = tableOf(nodeOf(stream), table);
       const rows = new KafkaRows(table, described, stream.node, stream.job);
-      one = { tail: one?.tail ?? new Tail(stream.folder, table), rows, agent: stream.agent };
+      one = { tail: one?.tail ?? new Tail(stream.folder, table, stream.owner), rows, agent: stream.agent };
       followed.tails.set(table, one);
     }
     let position = this.positionOf(stream, key, table);
@@ -208,10 +208,10 @@ export class KafkaCollector {
     const rows = reader.read(lines);
     this.passedOver += reader.bad - bad;
     if (rows.length === 0) return;
-    const topic = rowTopic(this.naming, stream.job.user, table);
+    const topic = rowTopic(namingFor(this.naming, stream.job), stream.job.user, table);
     const { version } = reader;
     const run = stream.agent === undefined ? {} : { run: runOf(stream.agent) };
-    this.definition(reader.table!, batch, sizes);
+    this.definition(reader.table!, stream.job, batch, sizes);
     batch.topics.set(topic, { name: topic, compact: false });
     for (const { value, time, position } of rows) {
       if (value.length > LARGEST_ROW) {
@@ -220,7 +220,7 @@ export class KafkaCollector {
       }
       this.add(batch, sizes, {
         topic,
-        key: stream.node,
+        key: rowKey(stream),
         value,
         headers: { table: version, position: `${position.part}:${position.bytes}`, ...run },
         // brokers refuse what comes from the future
@@ -239,14 +239,14 @@ export class KafkaCollector {
     steady: number,
   ): void {
     const { job, agent, node } = stream;
-    this.record(batch, sizes, 'jobs', job.user, jobKey(job), job);
+    this.record(batch, sizes, 'jobs', job, jobKey(job), job);
     if (agent === undefined) return;
     const which = `${key} ${runOf(agent)}`;
     const told = this.agentTold.get(which) ?? 0;
     if (told > 0 && agent.end === undefined && steady - told < AGENT_EVERY) return;
     this.agentTold.set(which, steady);
-    for (const table of agent.tables) this.definition(table, batch, sizes);
-    this.record(batch, sizes, 'nodes', job.user, nodeKey(job, node, agent), nodeRecord(stream, agent));
+    for (const table of agent.tables) this.definition(table, job, batch, sizes);
+    this.record(batch, sizes, 'nodes', job, nodeKey(job, node, agent), nodeRecord(stream, agent));
   }
 
   /** The node writes no more, and this is where each table ends. */
@@ -269,23 +269,23 @@ export class KafkaCollector {
     const topicKey = nodeKey(stream.job, stream.node, stream.agent);
     batch.told = batch.told.filter(([told]) => !told.endsWith(` ${topicKey}`));
     const said = { ...nodeRecord(stream, stream.agent), end };
-    this.record(batch, sizes, 'nodes', stream.job.user, topicKey, said);
+    this.record(batch, sizes, 'nodes', stream.job, topicKey, said);
   }
 
-  private definition(table: Table, batch: KafkaBatch, sizes: Map<string, number>): void {
+  private definition(table: Table, job: Job, batch: KafkaBatch, sizes: Map<string, number>): void {
     const version = tableVersion(table);
-    this.record(batch, sizes, 'tables', '', `${table.name} ${version}`, { ...table, version });
+    this.record(batch, sizes, 'tables', job, `${table.name} ${version}`, { ...table, version });
   }
 
   private record(
     batch: KafkaBatch,
     sizes: Map<string, number>,
     what: RecordTopic,
-    user: string,
+    job: Job,
     key: string,
     content: object,
   ): void {
-    const topic = recordTopic(this.naming, user, what);
+    const topic = recordTopic(namingFor(this.naming, job), job.user, what);
     const id = `${topic} ${key}`;
     // a definition never changes under its key
     if (what === 'tables' && this.told.has(id)) return;
@@ -328,9 +328,10 @@ export class KafkaCollector {
   }
 
   private forgetTold({ job, agent }: { job: Job; agent: AgentRecord | undefined }): void {
-    this.told.delete(`${recordTopic(this.naming, job.user, 'jobs')} ${jobKey(job)}`);
+    const naming = namingFor(this.naming, job);
+    this.told.delete(`${recordTopic(naming, job.user, 'jobs')} ${jobKey(job)}`);
     if (agent === undefined) return;
-    this.told.delete(`${recordTopic(this.naming, job.user, 'nodes')} ${nodeKey(job, agent.node, agent)}`);
+    this.told.delete(`${recordTopic(naming, job.user, 'nodes')} ${nodeKey(job, agent.node, agent)}`);
   }
 }
 
@@ -342,6 +343,9 @@ export interface NodeRecord {
   /** The node writes no more, and this is where each table ends. */
   end?: Record<string, Position>;
 }
+
+/** All rows of a node are in one partition; a user's word for a node is not the node's. */
+const rowKey = ({ job, node }: StreamState): string => (job.recorded_by === undefined ? node : `${job.user}/${node}`);
 
 const nodeKey = (job: Job, node: string, agent: AgentRecord): string => `${jobKey(job)} ${node} ${runOf(agent)}`;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { jobKey, recordTopic, rowTopic, topicHolds } from './kafka-names.ts';
+import { isOwnTopic, jobKey, namingFor, recordTopic, rowTopic, topicHolds } from './kafka-names.ts';
 
 const plain = { prefix: 'tacho', byUser: false };
 const byUser = { prefix: 'site.tacho', byUser: true };
@@ -30,8 +30,27 @@ test('what a topic holds', () => {
   assert.equal(topicHolds('tacho', 'tacho.a.b.c'), undefined);
 });
 
-test('restarts and clusters are other jobs', () => {
-  assert.equal(jobKey({ id: '4711' }), '4711');
-  assert.equal(jobKey({ id: '4711', restart: 0 }), '4711');
-  assert.equal(jobKey({ id: '4711', restart: 2, cluster: 'alps' }), 'alps/4711r2');
+test('what users recorded themselves is in topics of its own', () => {
+  const naming = { prefix: 'tacho', byUser: false };
+  const own = namingFor(naming, { recorded_by: 'user' });
+  assert.equal(rowTopic(own, 'ada', 'meminfo'), 'tacho-own.meminfo');
+  assert.equal(recordTopic(own, 'ada', 'jobs'), 'tacho-own.jobs');
+  assert.equal(recordTopic(own, 'ada', 'tables'), 'tacho-own.tables');
+  assert.equal(
+    rowTopic(namingFor({ ...naming, byUser: true }, { recorded_by: 'user' }), 'own', 'x'),
+    'tacho-own.own.x',
+  );
+  assert.equal(rowTopic(namingFor(naming, {}), 'ada', 'meminfo'), 'tacho.meminfo');
+  assert.equal(topicHolds('tacho', 'tacho-own.ada.meminfo'), 'rows');
+  assert.equal(topicHolds('tacho', 'tacho-own.nodes'), 'nodes');
+  assert.deepEqual(
+    ['tacho-own.nodes', 'tacho.nodes', 'tacho.own.nodes'].map((topic) => isOwnTopic('tacho', topic)),
+    [true, false, false],
+  );
+});
+
+test('users, restarts and clusters are other jobs', () => {
+  assert.equal(jobKey({ id: '4711', user: 'ada' }), 'ada/4711');
+  assert.equal(jobKey({ id: '4711', user: 'ada', restart: 0 }), 'ada/4711');
+  assert.equal(jobKey({ id: '4711', user: 'ada', restart: 2, cluster: 'alps' }), 'ada/alps/4711r2');
 });

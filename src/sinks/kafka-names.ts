@@ -9,6 +9,16 @@ export interface Naming {
   readonly byUser: boolean;
 }
 
+/** What users record themselves is in topics of its own, so that who reads the cluster's never meets it: `tacho-own.meminfo`. */
+export function namingFor(naming: Naming, job: Pick<Job, 'recorded_by'>): Naming {
+  return job.recorded_by === undefined ? naming : { ...naming, prefix: naming.prefix + OWN };
+}
+
+const OWN = '-own';
+
+/** Whether a topic with our prefix holds what users recorded themselves. */
+export const isOwnTopic = (prefix: string, topic: string): boolean => topic.startsWith(`${prefix}${OWN}.`);
+
 /** Compacted topics: of every key the newest record stays. */
 export const RECORDS = ['tables', 'jobs', 'nodes'] as const;
 export type RecordTopic = (typeof RECORDS)[number];
@@ -37,17 +47,18 @@ export function recordTopic(naming: Naming, user: string, what: RecordTopic): st
 
 /** What a topic with our prefix holds, whether by user or not; undefined when it is none of ours. */
 export function topicHolds(prefix: string, topic: string): RecordTopic | 'rows' | undefined {
-  if (!topic.startsWith(`${prefix}.`)) return undefined;
-  const words = topic.slice(prefix.length + 1).split('.');
+  const before = isOwnTopic(prefix, topic) ? prefix + OWN : prefix;
+  if (!topic.startsWith(`${before}.`)) return undefined;
+  const words = topic.slice(before.length + 1).split('.');
   if (words.length > 2 || words.includes('')) return undefined;
   const last = words.at(-1)!;
   return RECORDS.find((each) => each === last) ?? 'rows';
 }
 
-/** `4711`, of the second restart `4711r2`, in a named cluster `alps/4711`. */
-export function jobKey(job: Pick<Job, 'id' | 'restart' | 'cluster'>): string {
+/** `ada/4711`, of the second restart `ada/4711r2`, in a named cluster `ada/alps/4711`: no user's name has a slash, ids may have. */
+export function jobKey(job: Pick<Job, 'id' | 'restart' | 'cluster' | 'user'>): string {
   const restart = job.restart === undefined || job.restart === 0 ? '' : `r${job.restart}`;
-  return `${job.cluster === undefined || job.cluster === '' ? '' : `${job.cluster}/`}${job.id}${restart}`;
+  return `${job.user}/${job.cluster === undefined || job.cluster === '' ? '' : `${job.cluster}/`}${job.id}${restart}`;
 }
 
 /** Tells jobs apart that had the same id on a node: when the node began to record it, epoch microseconds. */

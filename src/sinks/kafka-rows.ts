@@ -17,7 +17,7 @@ export interface KafkaRow {
 }
 
 /** What every row says besides its table's columns, in this order. */
-export const IDENTITY = ['time', 'node', 'user', 'job', 'restart', 'cluster'] as const;
+export const IDENTITY = ['time', 'node', 'user', 'job', 'restart', 'cluster', 'recorded_by'] as const;
 
 /** A column that is called like something every row says is named after its table: `process_user`. */
 export function fieldName(table: string, column: string): string {
@@ -49,6 +49,7 @@ export class KafkaRows {
     const facts: Record<string, unknown> = { node, user: job.user, job: job.id };
     if (job.restart !== undefined && job.restart > 0) facts.restart = job.restart;
     if (job.cluster !== undefined && job.cluster !== '') facts.cluster = job.cluster;
+    if (job.recorded_by !== undefined) facts.recorded_by = job.recorded_by;
     this.identity = JSON.stringify(facts).slice(1, -1);
   }
 

@@ -1,4 +1,6 @@
 import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { isOwned } from './owned-file.ts';
 
 /** What is there of one table in a node's folder. The live part's number is the one after `newest`. */
 export interface TableParts {
@@ -15,8 +17,11 @@ const PART = /^(.+?)(?:\.(\d{4,}))?\.csv(\.zst)?$/;
 export const partName = (table: string, part: number): string => `${table}.${String(part).padStart(4, '0')}.csv`;
 export const liveName = (table: string): string => `${table}.csv`;
 
-/** The parts of every table in a node's folder, by table; empty when the folder is gone. */
-export function listParts(folder: string): Map<string, TableParts> {
+/**
+ * The parts of every table in a node's folder, by table; empty when the folder is gone. `owner`: only ordinary files that
+ * belong to this user number.
+ */
+export function listParts(folder: string, owner?: number): Map<string, TableParts> {
   const tables = new Map<string, TableParts>();
   let names: string[];
   try {
@@ -27,6 +32,7 @@ export function listParts(folder: string): Map<string, TableParts> {
   for (const name of names) {
     const match = PART.exec(name);
     if (match === null || name.startsWith('.')) continue;
+    if (owner !== undefined && !isOwnedFile(path.join(folder, name), owner)) continue;
     const parts = tables.get(match[1]!) ?? { live: false, numbered: [], newest: 0 };
     tables.set(match[1]!, parts);
     if (match[2] === undefined) {
@@ -49,4 +55,9 @@ export function listParts(folder: string): Map<string, TableParts> {
     parts.numbered.sort((a, b) => a.part - b.part);
   }
   return tables;
+}
+
+function isOwnedFile(file: string, owner: number): boolean {
+  const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+  return stat !== undefined && isOwned(stat, owner);
 }

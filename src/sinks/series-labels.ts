@@ -4,12 +4,13 @@ import { isFleet } from './fleet.ts';
 /** Name and value of labels, in the order they are written. */
 export type Labels = readonly (readonly [string, string])[];
 
-/** What is on every series of a recording: its node, and its job unless the node records itself. */
+/** What is on every series of a recording: its node, and its job and user unless the node records itself. Ids of jobs are the users' to choose. */
 export function recordingLabels(node: string, job: Job, more: Labels = []): Labels {
   const labels: [string, string][] = [['node', node]];
   if (!isFleet(job)) {
-    labels.push(['job', job.id]);
+    labels.push(['job', job.id], ['user', job.user]);
     if (job.restart !== undefined && job.restart > 0) labels.push(['restart', String(job.restart)]);
+    if (job.recorded_by !== undefined) labels.push(['recorded_by', job.recorded_by]);
   }
   return [...labels, ...more];
 }

@@ -5,6 +5,8 @@ export interface Stream {
   /** The node's folder in it. */
   readonly folder: string;
   readonly node: string;
+  /** The number of the user whose files these are; of others nothing is read. Missing: it does not matter. */
+  readonly owner?: number;
 }
 
 /** Two streams are the same when they are written to the same folder. */

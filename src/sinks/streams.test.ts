@@ -179,7 +179,7 @@ test('the streams of an archive', () => {
   const day = testJob('fleet-2026-11-15', { user: '', uid: -1 });
   testRecording(path.join(spool, 'fleet'), 'day=2026-11-15', day, testAgent('c1'));
   fs.mkdirSync(path.join(spool, '.sinks'));
-  const streams = archiveStreams(spool);
+  const streams = archiveStreams(spool, (_shelf, _name, job) => job);
   const names = (): string[] => streams.list().map((s) => `${s.kind} ${s.job.id} ${s.node}`);
   assert.deepEqual(names().sort(), ['fleet fleet-2026-11-15 c1', 'job 17 c1']);
   testRecording(path.join(spool, 'user=bob'), 'job=19', testJob('19'), testAgent('c2'));
@@ -193,7 +193,7 @@ test('links in an archive are not followed: they would lead to what is not their
   const mine = testRecording(path.join(spool, 'user=eve'), 'job=18', testJob('18'), testAgent('c1'));
   fs.symlinkSync(path.join(spool, 'user=ada/job=17'), path.join(spool, 'user=eve/job=19'));
   fs.symlinkSync(path.join(spool, 'user=ada/job=17/node=c1'), path.join(path.dirname(mine), 'node=c2'));
-  const listed = archiveStreams(spool).list();
+  const listed = archiveStreams(spool, (_shelf, _name, job) => job).list();
   const found = listed.map(({ recording, node }) => `${path.basename(recording)} ${node}`);
   assert.deepEqual(found.sort(), ['job=17 c1', 'job=18 c1']);
 });

@@ -4,11 +4,12 @@ import { AGENT_NEEDS, type AgentRecord } from '../recording/agent-record.ts';
 import { isGone } from '../recording/alive.ts';
 import { JOB_NEEDS, type Job } from '../recording/job.ts';
 import { nodeName } from '../recording/node-folder.ts';
-import { MOST_BYTES, readJson } from '../recording/record-file.ts';
+import { MOST_BYTES } from '../recording/record-file.ts';
 import { shaped } from '../recording/shape.ts';
 import { withTables } from '../recording/tables-file.ts';
 import { isWrittenHere } from '../recording/written-here.ts';
 import { isFleet } from './fleet.ts';
+import { readOwned } from './owned-file.ts';
 import { listParts, liveName, type TableParts } from './parts.ts';
 import type { Stream } from './stream.ts';
 
@@ -56,29 +57,39 @@ export function spoolStreams(spool: string, clocks = SYSTEM): Streams {
   });
 }
 
-/** The streams of the recordings in a hub's archive: user=<u>/job=<id> and fleet/day=<day>. */
-export function archiveStreams(archive: string, clocks = SYSTEM): Streams {
+/** A job as where it is filed says it; undefined: it does not belong there. */
+export type AsFiled = (shelf: string, name: string, job: Job) => Job | undefined;
+
+/**
+ * The streams of the recordings in a hub's archive: user=<u>/job=<id> and fleet/day=<day>. Users own their folders there, and
+ * can change all that is in them: only what belongs to them is read, and it counts as theirs whatever it says.
+ */
+export function archiveStreams(archive: string, asFiled: AsFiled, clocks = SYSTEM): Streams {
   const root = new Folder(path.resolve(archive), clocks, true);
   let shelves: Folder[] = [];
-  return follow(clocks, () => {
-    let changed = root.changed();
-    if (changed) {
-      const names = root.names().filter((name) => name === 'fleet' || name.startsWith('user='));
-      shelves = names.map((name) => {
-        const shelf = path.join(root.path, name);
-        return shelves.find((each) => each.path === shelf) ?? new Folder(shelf, clocks);
-      });
-    }
-    for (const shelf of shelves) if (shelf.changed()) changed = true;
-    if (!changed) return undefined;
-    return shelves.flatMap((shelf) =>
-      shelf.names().flatMap((name) => (/^(job|day)=/.test(name) ? path.join(shelf.path, name) : [])),
-    );
-  });
+  return follow(
+    clocks,
+    () => {
+      let changed = root.changed();
+      if (changed) {
+        const names = root.names().filter((name) => name === 'fleet' || name.startsWith('user='));
+        shelves = names.map((name) => {
+          const shelf = path.join(root.path, name);
+          return shelves.find((each) => each.path === shelf) ?? new Folder(shelf, clocks);
+        });
+      }
+      for (const shelf of shelves) if (shelf.changed()) changed = true;
+      if (!changed) return undefined;
+      return shelves.flatMap((shelf) =>
+        shelf.names().flatMap((name) => (/^(job|day)=/.test(name) ? path.join(shelf.path, name) : [])),
+      );
+    },
+    asFiled,
+  );
 }
 
 /** `find` gives the folders of all recordings; undefined: they are the same as before. */
-function follow(clocks: Clocks, find: () => string[] | undefined): Streams {
+function follow(clocks: Clocks, find: () => string[] | undefined, asFiled?: AsFiled): Streams {
   const recordings = new Map<string, RecordingFolder>();
   let calls = 0;
   return {
@@ -89,7 +100,7 @@ function follow(clocks: Clocks, find: () => string[] | undefined): Streams {
         const there = new Set(folders);
         for (const folder of recordings.keys()) if (!there.has(folder)) recordings.delete(folder);
         for (const folder of folders)
-          if (!recordings.has(folder)) recordings.set(folder, new RecordingFolder(folder, clocks));
+          if (!recordings.has(folder)) recordings.set(folder, new RecordingFolder(folder, clocks, asFiled));
       }
       const known: StreamState[] = [];
       for (const recording of recordings.values()) {
@@ -148,25 +159,44 @@ class RecordingFolder {
   ended = false;
   private readonly folder: Folder;
   private readonly jobFile: RecordFile<Job>;
+  private readonly asFiled: AsFiled | undefined;
+  private readonly owner: number | undefined;
+  private read: Job | undefined;
   private job: Job | undefined;
   private nodes: NodeFolder[] = [];
   private readonly clocks: Clocks;
 
-  constructor(folder: string, clocks: Clocks) {
+  constructor(folder: string, clocks: Clocks, asFiled: AsFiled | undefined) {
     this.clocks = clocks;
     this.folder = new Folder(folder, clocks);
-    this.jobFile = new RecordFile(path.join(folder, 'job.json'), JOB_NEEDS);
+    this.asFiled = asFiled;
+    if (asFiled !== undefined)
+      this.owner = fs.statSync(path.dirname(folder), { throwIfNoEntry: false })?.uid ?? NOBODYS;
+    this.jobFile = new RecordFile(path.join(folder, 'job.json'), JOB_NEEDS, this.owner);
+  }
+
+  private newNode(folder: string, node: string): NodeFolder {
+    return new NodeFolder(folder, node, this.clocks, this.owner);
+  }
+
+  private readJob(): Job | undefined {
+    const job = this.jobFile.read();
+    if (job === this.read) return this.job;
+    this.read = job;
+    const { path: folder } = this.folder;
+    if (job === undefined || this.asFiled === undefined) return job;
+    return this.asFiled(path.basename(path.dirname(folder)), path.basename(folder), job);
   }
 
   look(): void {
     if (this.folder.changed()) {
-      this.job = this.jobFile.read();
+      this.job = this.readJob();
       const names = this.folder.names();
       this.nodes = names.flatMap((name) => {
         const node = nodeName(name);
         const folder = path.join(this.folder.path, name);
         if (node === undefined || fs.lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
-        return [this.nodes.find((each) => each.folder.path === folder) ?? new NodeFolder(folder, node, this.clocks)];
+        return [this.nodes.find((each) => each.folder.path === folder) ?? this.newNode(folder, node)];
       });
     }
     const { job } = this;
@@ -186,18 +216,20 @@ class NodeFolder {
   private written = 0;
   private newest = Number.NaN;
   private looked = Number.NEGATIVE_INFINITY;
+  private readonly owner: number | undefined;
 
-  constructor(folder: string, node: string, clocks: Clocks) {
+  constructor(folder: string, node: string, clocks: Clocks, owner: number | undefined) {
     this.clocks = clocks;
     this.folder = new Folder(folder, clocks);
     this.node = node;
-    this.agentFile = new RecordFile(path.join(folder, 'agent.json'), AGENT_NEEDS);
+    this.owner = owner;
+    this.agentFile = new RecordFile(path.join(folder, 'agent.json'), AGENT_NEEDS, owner);
   }
 
   look(recording: string, job: Job): StreamState {
     const changed = this.folder.changed();
     const agent = changed ? withTables(this.agentFile.read(), this.folder.path) : this.state?.agent;
-    const parts = changed || this.state === undefined ? listParts(this.folder.path) : this.state.parts;
+    const parts = changed || this.state === undefined ? listParts(this.folder.path, this.owner) : this.state.parts;
     const ended = this.hasEnded(job, agent, parts);
     const before = this.state;
     if (!changed && before !== undefined && before.job === job && before.ended === ended) return before;
@@ -205,6 +237,7 @@ class NodeFolder {
       recording,
       folder: this.folder.path,
       node: this.node,
+      ...(this.owner === undefined ? {} : { owner: this.owner }),
       kind: isFleet(job) ? 'fleet' : 'job',
       job,
       agent,
@@ -266,17 +299,22 @@ class NodeFolder {
 /** Epoch milliseconds. */
 const dayEnd = (fleet: string): number => Date.parse(`${fleet.slice('fleet-'.length)}T00:00:00Z`) + 86_400e3;
 
+/** The folder has gone: nothing is read of what comes in its place. */
+const NOBODYS = -1;
+
 /** job.json or agent.json, read again only when it was replaced. */
 class RecordFile<T extends object> {
   private readonly file: string;
   private readonly needs: object;
+  private readonly owner: number | undefined;
   private inode = -1;
   private modified = Number.NaN;
   private value: T | undefined;
 
-  constructor(file: string, needs: object) {
+  constructor(file: string, needs: object, owner: number | undefined) {
     this.file = file;
     this.needs = needs;
+    this.owner = owner;
   }
 
   /** Undefined while it is missing; what it was before while it is damaged. */
@@ -285,7 +323,7 @@ class RecordFile<T extends object> {
     if (stat === undefined) return undefined;
     if (stat.ino === this.inode && stat.mtimeMs === this.modified) return this.value;
     try {
-      const record: unknown = readJson(this.file, MOST_BYTES.job);
+      const record: unknown = JSON.parse(readOwned(this.file, this.owner, MOST_BYTES.job).toString());
       if (typeof record !== 'object' || record === null) return this.value;
       this.value = shaped<T>(record, this.needs, []);
       this.inode = stat.ino;

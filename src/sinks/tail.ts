@@ -1,8 +1,9 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code } from '../base/fault.ts';
-import { NotPlain, openPlain, readPlain } from '../base/plain-file.ts';
+import { NotPlain } from '../base/plain-file.ts';
 import { unpackFile } from '../recording/unpack.ts';
+import { openOwned, readOwned } from './owned-file.ts';
 import { listParts, liveName, partName } from './parts.ts';
 import type { Position } from './position.ts';
 
@@ -44,13 +45,16 @@ const LARGEST_PART = 256 << 20;
 export class Tail {
   readonly folder: string;
   readonly table: string;
+  private readonly owner: number | undefined;
   private open: OpenPart | undefined;
   /** The newest part that was read to its end. */
   private finished = 0;
 
-  constructor(folder: string, table: string) {
+  /** `owner`: nothing is read of files that are not this user number's. */
+  constructor(folder: string, table: string, owner?: number) {
     this.folder = folder;
     this.table = table;
+    this.owner = owner;
   }
 
   /**
@@ -145,7 +149,7 @@ export class Tail {
     this.close();
     // files are renamed and removed meanwhile: look again when one has just gone
     for (let tries = 0; tries < 5; tries++) {
-      const parts = listParts(this.folder).get(this.table);
+      const parts = listParts(this.folder, this.owner).get(this.table);
       if (parts === undefined) return undefined;
       const numbered = parts.numbered.find((each) => each.part >= part);
       const number = numbered?.part ?? parts.newest + 1;
@@ -156,8 +160,8 @@ export class Tail {
           numbered === undefined
             ? this.openLive(number)
             : numbered.packed
-              ? new PackedPart(path.join(this.folder, `${partName(this.table, number)}.zst`), number)
-              : new PlainPart(path.join(this.folder, partName(this.table, number)), number);
+              ? new PackedPart(path.join(this.folder, `${partName(this.table, number)}.zst`), number, this.owner)
+              : new PlainPart(path.join(this.folder, partName(this.table, number)), number, this.owner);
       } catch (error) {
         // a pipe, a link, a folder: nothing that an agent has written
         if (error instanceof NotPlain) return undefined;
@@ -170,7 +174,7 @@ export class Tail {
   }
 
   private openLive(number: number): OpenPart | undefined {
-    const opened = new PlainPart(path.join(this.folder, liveName(this.table)), number, true);
+    const opened = new PlainPart(path.join(this.folder, liveName(this.table)), number, this.owner, true);
     const numbered = path.join(this.folder, partName(this.table, number));
     // renamed just before it was opened: then this is the next part already
     if (!fs.existsSync(numbered) && !fs.existsSync(`${numbered}.zst`)) return opened;
@@ -209,11 +213,11 @@ class PlainPart implements OpenPart {
   private live: boolean;
   private head: string | undefined;
 
-  constructor(file: string, part: number, live = false) {
+  constructor(file: string, part: number, owner: number | undefined, live = false) {
     this.file = file;
     this.part = part;
     this.live = live;
-    this.fd = openPlain(file);
+    this.fd = openOwned(file, owner);
     this.inode = live ? fs.fstatSync(this.fd).ino : 0;
   }
 
@@ -273,10 +277,12 @@ let held: { file: string; inode: number; bytes: Buffer } | undefined;
 class PackedPart implements OpenPart {
   readonly part: number;
   private readonly file: string;
+  private readonly owner: number | undefined;
 
-  constructor(file: string, part: number) {
+  constructor(file: string, part: number, owner: number | undefined) {
     this.file = file;
     this.part = part;
+    this.owner = owner;
     if (!fs.existsSync(file)) throw Object.assign(new Error(`${file} is gone`), { code: 'ENOENT' });
   }
 
@@ -309,15 +315,15 @@ class PackedPart implements OpenPart {
     // removed under our hands: there is nothing more to be had
     if (stat === undefined) return Buffer.alloc(0);
     held = undefined;
-    const bytes = unpacked(this.file);
+    const bytes = unpacked(this.file, this.owner);
     held = { file: this.file, inode: stat.ino, bytes };
     return bytes;
   }
 }
 
-function unpacked(file: string): Buffer {
+function unpacked(file: string, owner: number | undefined): Buffer {
   try {
-    return unpackFile(readPlain(file, LARGEST_PART), LARGEST_PART).bytes;
+    return unpackFile(readOwned(file, owner, LARGEST_PART), LARGEST_PART).bytes;
   } catch (error) {
     if (error instanceof NotPlain) return Buffer.alloc(0);
     throw error;

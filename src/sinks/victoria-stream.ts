@@ -135,14 +135,25 @@ export class VictoriaStream {
     for (const { tail } of this.tables.values()) tail.close();
   }
 
+  /** Omnistat's series name no job: what users say of a node would mix with what its agent says. */
+  private get hasOmnistat(): boolean {
+    return this.options.omnistat === true && this.state.job.recorded_by === undefined;
+  }
+
   private table(name: string): TableState {
     let at = this.tables.get(name);
     const described = this.state.agent?.tables.find((table) => table.name === name);
     if (at === undefined || (at.rows.table === undefined && described !== undefined)) {
       const sent = at?.sent ?? this.begun.get(name) ?? this.sure(name) ?? BEGINNING;
       const { node, job } = this.state;
-      const rows = new VictoriaRows(name, described, recordingLabels(node, job, this.options.labels), this.options);
-      at = { tail: at?.tail ?? new Tail(this.state.folder, name), rows, sent, next: at?.next ?? sent };
+      const options = { ...this.options, omnistat: this.hasOmnistat };
+      const rows = new VictoriaRows(name, described, recordingLabels(node, job, this.options.labels), options);
+      at = {
+        tail: at?.tail ?? new Tail(this.state.folder, name, this.state.owner),
+        rows,
+        sent,
+        next: at?.next ?? sent,
+      };
       this.tables.set(name, at);
     }
     return at;
@@ -167,7 +178,7 @@ export class VictoriaStream {
     for (const { name, labels, value } of this.series.facts) {
       body.single(name, labelJson(factLabels(this.series.labels, labels)), value, time);
     }
-    if (this.options.omnistat === true && state.kind === 'job') {
+    if (this.hasOmnistat && state.kind === 'job') {
       const labels = labelJson(Object.entries(omnistatJobLabels(state.job, state.node)));
       body.single('rmsjob_info', labels, 1, time);
     }

@@ -39,7 +39,7 @@ export function infoName(table: Table): string {
 }
 
 /** Labels that every series may have; a key or text of a table that is called the same gets another name. */
-export const OWN_LABELS: readonly string[] = ['node', 'job', 'restart'];
+export const OWN_LABELS: readonly string[] = ['node', 'job', 'user', 'restart', 'recorded_by'];
 
 /** The label that holds a key or a text column. */
 export function labelName(name: string): string {

@@ -112,7 +112,7 @@ async function compare(
   let compared = 0;
   for (const name of fs.readdirSync(spool).filter((each) => !each.startsWith('.'))) {
     const { nodes, job } = openRecording(path.join(spool, name));
-    const whose = name.startsWith('fleet') ? {} : { job: job.id };
+    const whose = name.startsWith('fleet') ? {} : { job: job.id, user: job.user };
     for (const table of nodes[0]!.tables.keys()) {
       const batch = readTable(nodes[0]!, table);
       if (batch.table.events === true || table === 'process') continue;

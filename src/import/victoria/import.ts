@@ -5,7 +5,7 @@ import { defaultFolder } from '../../jobs/job-facts.ts';
 import { EVER, openStore, type Store } from '../../query/store/client.ts';
 import type { StoredSeries } from '../../query/store/export-lines.ts';
 import { listStored } from '../../query/store/list.ts';
-import { findJobs } from '../../query/store/records.ts';
+import { findJobs, jobsWithId } from '../../query/store/records.ts';
 import { duration, quoted } from '../../query/store/selector.ts';
 import { FORMAT, type Job } from '../../recording/job.ts';
 import { byName } from '../../recording/open.ts';
@@ -41,7 +41,7 @@ export async function importVictoria(place: string, options: VictoriaOptions): P
     const ids = options.jobs ?? [];
     if (ids.length > 0) return await importJobs(store, ids, options);
     const all = await listStored(store, options);
-    if (all.length > 0) return await importJobs(store, [...new Set(all.map(({ job }) => job))], options);
+    if (all.length > 0) return await importJobs(store, [...new Set(all.map(({ job }) => job))], options, jobsWithId);
     return [await importOthers(store, place, '{__name__!=""}', options)];
   } finally {
     await close();
@@ -65,10 +65,15 @@ export async function openPlace(place: string, scratch: string): Promise<OpenedF
   return openDataFolder(place, scratch);
 }
 
-async function importJobs(store: Store, ids: readonly string[], options: VictoriaOptions): Promise<Imported[]> {
+async function importJobs(
+  store: Store,
+  ids: readonly string[],
+  options: VictoriaOptions,
+  find = findJobs,
+): Promise<Imported[]> {
   const imported: Imported[] = [];
   for (const id of ids) {
-    for (const stored of await findJobs(store, id)) {
+    for (const stored of await find(store, id)) {
       options.signal?.throwIfAborted();
       imported.push(await importStored(stored, options.folder, options.signal));
       options.progress?.();

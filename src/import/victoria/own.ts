@@ -30,8 +30,7 @@ export async function importStored(
   wanted?: readonly string[],
 ): Promise<Imported> {
   const { job, nodes } = stored.recording;
-  const name = stored.run === undefined ? defaultFolder(job) : `${defaultFolder(job)}.${stored.run}`;
-  const recording = new SealedRecording(folder, name);
+  const recording = new SealedRecording(folder, folderOf(stored));
   try {
     const markers = await storedMarkers(stored);
     for (const node of nodes) {
@@ -55,6 +54,14 @@ export async function importStored(
     recording.abandon();
     throw error;
   }
+}
+
+/** Whose it is and who recorded it is in the name where there is another one of this id. */
+function folderOf({ recording, run }: StoredJob): string {
+  const { job, path } = recording;
+  const whose = path.includes(`#${job.user}/`) ? `@${encodeURIComponent(job.user)}` : '';
+  const own = job.recorded_by === undefined ? '' : '+own';
+  return `${defaultFolder(job)}${whose}${own}${run === undefined ? '' : `.${run}`}`;
 }
 
 async function storedTable(stored: StoredJob, node: NodeRecording, table: Table): Promise<Batch | undefined> {

@@ -1,6 +1,6 @@
 import type { Listed } from '../../recording/list.ts';
 import { type Answer, EVER, type Labels, type Store } from './client.ts';
-import { findJobs } from './records.ts';
+import { jobsWithId } from './records.ts';
 import { duration } from './selector.ts';
 
 /** A job that says nothing for so long does not run any more: facts are said once a minute. */
@@ -8,6 +8,9 @@ const SILENT_SECONDS = 180;
 
 /** Nodes of one job begin it within so long a time. */
 const SAME_SECONDS = 600;
+
+/** By which jobs are told apart. */
+const JOB_LABELS = ['job', 'user', 'recorded_by', 'restart'];
 
 export interface ListOptions {
   /** Epoch microseconds: only what ran then. */
@@ -21,38 +24,41 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
   const window = duration(to - (options.from === undefined ? EVER : Math.floor(options.from / 1000)));
   const ask = (expression: string): Promise<Answer[]> => store.query(expression.replaceAll('$window', window), to);
   const started = 'tacho_job_start_timestamp_seconds{job!=""}[$window]';
+  const ended = 'tacho_job_end_timestamp_seconds{job!=""}[$window]';
+  const each = `by (${JOB_LABELS.join(', ')})`;
   const [infos, starts, ends, states, nodes, changed, spread] = await Promise.all([
-    ask('max by (job, restart, user, name) (tlast_over_time(tacho_job_info{job!=""}[$window]))'),
-    ask('min by (job, restart) (last_over_time(tacho_job_start_timestamp_seconds{job!=""}[$window]))'),
-    ask('max by (job, restart) (last_over_time(tacho_job_end_timestamp_seconds{job!=""}[$window]))'),
-    ask('max by (job, restart, state) (tlast_over_time(tacho_job_state{job!=""}[$window]))'),
-    ask('count by (job, restart) (last_over_time(tacho_job_start_timestamp_seconds{job!=""}[$window]))'),
-    ask(`max by (job, restart) (changes(${started})) > 0`),
-    ask(
-      `max by (job, restart) (max_over_time(${started})) - min by (job, restart) (min_over_time(${started})) > ${SAME_SECONDS}`,
-    ),
+    ask(`max by (${[...JOB_LABELS, 'name'].join(', ')}) (tlast_over_time(tacho_job_info{job!=""}[$window]))`),
+    ask(`min ${each} (last_over_time(${started}))`),
+    ask(`max ${each} (last_over_time(${ended}))`),
+    ask(`max by (${[...JOB_LABELS, 'state'].join(', ')}) (tlast_over_time(tacho_job_state{job!=""}[$window]))`),
+    ask(`count ${each} (last_over_time(${started}))`),
+    ask(`max ${each} (changes(${started})) > 0`),
+    ask(`max ${each} (max_over_time(${started})) - min ${each} (min_over_time(${started})) > ${SAME_SECONDS}`),
   ]);
   const newest = newestOf(infos);
   const [start, end, count] = [starts, ends, nodes].map((all) => new Map(all.map((a) => [keyOf(a.labels), a.value])));
   const state = newestOf(states);
-  const found = [...newest].map(([key, { labels, value }]): Listed => {
-    const began = start!.get(key);
-    const last = end!.get(key);
+  const users = Map.groupBy(infos, ({ labels }) => labels.job);
+  const found = [...newest.values()].map(({ labels, value }): Listed => {
+    const began = ofJob(start!, labels);
+    const last = ofJob(end!, labels);
     // an id that was used again: that is how the job before has ended
-    const ended = last !== undefined && began !== undefined && last < began ? undefined : last;
-    const alive = ended === undefined && now / 1000 - value < SILENT_SECONDS;
+    const over = last !== undefined && began !== undefined && last < began ? undefined : last;
+    const alive = over === undefined && now / 1000 - value < SILENT_SECONDS;
     const restart = labels.restart === undefined ? '' : `r${labels.restart}`;
+    const own = labels.recorded_by === undefined ? '' : '+own';
+    const isShared = users.get(labels.job)!.some((other) => other.labels.user !== labels.user);
     return {
-      path: `${store.name}#${labels.job}${restart}`,
+      path: `${store.name}#${isShared ? `${labels.user}/` : ''}${labels.job}${restart}${own}`,
       job: labels.job!,
       name: labels.name ?? '',
       user: labels.user ?? '',
       ...(began === undefined ? {} : { start: Math.round(began * 1e6) }),
       // without an end, the last that anybody said
-      ...(alive ? {} : { end: Math.round((ended ?? value) * 1e6) }),
-      nodes: count!.get(key) ?? 0,
+      ...(alive ? {} : { end: Math.round((over ?? value) * 1e6) }),
+      nodes: ofJob(count!, labels) ?? 0,
       state: alive ? 'running' : 'ended',
-      job_state: state.get(key)?.labels.state ?? 'unknown',
+      job_state: ofJob(state, labels)?.labels.state ?? 'unknown',
     };
   });
   const again = new Set([...changed, ...spread].flatMap(({ labels }) => labels.job ?? []));
@@ -64,7 +70,7 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
 
 /** Each job of an id. */
 async function runsInStore(store: Store, id: string, now: number): Promise<Listed[]> {
-  return (await findJobs(store, id, now)).map(({ recording, to }): Listed => {
+  return (await jobsWithId(store, id, now)).map(({ recording, to }): Listed => {
     const { job, path, nodes } = recording;
     const silent = (now - to) / 1000 > SILENT_SECONDS;
     const end = job.end ?? (silent ? to * 1000 : undefined);
@@ -82,7 +88,12 @@ async function runsInStore(store: Store, id: string, now: number): Promise<Liste
   });
 }
 
-const keyOf = (labels: Labels): string => `${labels.job}\n${labels.restart ?? ''}`;
+const keyOf = (labels: Labels): string => JOB_LABELS.map((name) => labels[name] ?? '').join('\n');
+
+/** What is known of a job. Old series do not say whose they are. */
+function ofJob<T>(known: ReadonlyMap<string, T>, labels: Labels): T | undefined {
+  return known.get(keyOf(labels)) ?? known.get(keyOf({ ...labels, user: '' }));
+}
 
 /** For each job the answer with the greatest value: what was said last counts. */
 function newestOf(answers: readonly Answer[]): Map<string, Answer> {

@@ -27,23 +27,36 @@ export interface StoredJob {
 const SLACK_MILLISECONDS = 60_000;
 
 /**
- * Every job of this id that the store knows: more than one when it was restarted, or the id was used again. By start.
- * `4711r1` names one restart, `4711.2` the second job of an id that was used again, `4711.1` the first.
+ * Every job of this id that the store knows: more than one when it was restarted, the id was used again, or several users
+ * have one. By start. `4711r1` names one restart, `4711.2` the second job of an id that was used again, `4711.1` the
+ * first, `ada/4711` the one of a user. What a user recorded is `4711+own`, and meant by `4711` when there is nothing else.
  */
 export async function findJobs(store: Store, id: string, now = Date.now()): Promise<StoredJob[]> {
-  const [, base = '', restart, run] = /^(.+?)(?:r(\d+))?(?:\.(\d+))?$/.exec(id) ?? [];
+  const [, user, base = '', restart, own, run] = NAME.exec(id) ?? [];
   const jobs = await jobsWithId(store, id, now);
-  if (jobs.length > 0) return jobs;
+  if (jobs.length > 0) {
+    const ofCluster = jobs.filter((job) => !isOwn(job));
+    return ofCluster.length > 0 ? ofCluster : jobs;
+  }
   const all = base === id || base === '' ? [] : await jobsWithId(store, base, now);
   if (all.length === 0) throw await noSuchJob(store, id, now);
   const chosen = all.filter(
     (job) =>
+      (user === undefined || job.recording.job.user === user) &&
+      isOwn(job) === (own !== undefined) &&
       (job.recording.job.restart ?? 0) === Number(restart ?? 0) &&
       (run === undefined || (job.run ?? 1) === Number(run)),
   );
   if (chosen.length > 0) return chosen;
   throw new Fault(`${store.name} knows job ${base}, but not as ${id}`, { exit: 2, hint: `there are ${runsOf(all)}` });
 }
+
+/** A user, an id, a restart, whether the user recorded it, a run. */
+const NAME = /^(?:([^/]+)\/)?(.+?)(?:r(\d+))?(\+own)?(?:\.(\d+))?$/;
+
+const isOwn = ({ recording }: StoredJob): boolean => recording.job.recorded_by === 'user';
+
+const whoseOf = ({ recording: { job } }: StoredJob): string => `${job.user} ${job.recorded_by ?? ''}`;
 
 /** How runs of one id are called, and when they began. */
 export function runsOf(jobs: readonly StoredJob[]): string {
@@ -55,7 +68,8 @@ export function runsOf(jobs: readonly StoredJob[]): string {
   return jobs.map((job) => `${name(job)} (${formatMoment(job.recording.job.start)})`).join(', ');
 }
 
-async function jobsWithId(store: Store, id: string, now: number): Promise<StoredJob[]> {
+/** Each job of exactly this id, whoever's and whoever recorded it. */
+export async function jobsWithId(store: Store, id: string, now = Date.now()): Promise<StoredJob[]> {
   const pieces = await store.query(`last_over_time(tacho_record{job=${quoted(id)}}[${duration(now - EVER)}])`, now);
   const jobs = jobsOf(store, pieces, now);
   if (jobs.length === 0 && pieces.length > 0) throw new Fault(`the record of job ${id} in ${store.name} is not whole`);
@@ -145,12 +159,22 @@ function newestOfRuns(group: readonly Answer[]): Lasting[] {
   return runs;
 }
 
+/** Labels were given by whoever pushed, who knows whose it is; what a record says is its user's. */
+function asLabelled(job: Job, { user, recorded_by }: Record<string, string>): Job {
+  const { recorded_by: _, ...rest } = job;
+  return {
+    ...rest,
+    ...(user === undefined ? {} : { user }),
+    ...(recorded_by === 'user' ? { recorded_by } : {}),
+  };
+}
+
 function jobsOf(store: Store, answers: readonly Answer[], now: number): StoredJob[] {
   const records = recordsOf(answers);
   const jobs: { job: Job; nodes: NodeRecording[]; restart: string; labels: Record<string, string> }[] = [];
   for (const { node, restart, record, labels, value } of records) {
     if (record !== 'job') continue;
-    const job = shaped<Job>(value, JOB_NEEDS, []);
+    const job = asLabelled(shaped<Job>(value, JOB_NEEDS, []), labels);
     const alike = (other: { restart: string; labels: object }): boolean =>
       other.restart === restart && JSON.stringify(other.labels) === JSON.stringify(labels);
     // an id that was used again years later is another job; nodes may differ by a little on when theirs began
@@ -168,9 +192,16 @@ function jobsOf(store: Store, answers: readonly Answer[], now: number): StoredJo
   }
   const found = jobs
     .map(({ job, nodes, labels }) => storedJob(store, job, nodes, labels, now))
-    .sort((a, b) => a.recording.job.start - b.recording.job.start);
+    .sort((a, b) => a.recording.job.start - b.recording.job.start || byName(whoseOf(a), whoseOf(b)));
+  nameUsers(found);
   for (const runs of Map.groupBy(found, ({ owner }) => JSON.stringify(owner)).values()) keepApart(runs);
   return found;
+}
+
+/** Whose it is, where several users have a job of one id. */
+function nameUsers(jobs: readonly StoredJob[]): void {
+  if (new Set(jobs.map(({ recording }) => recording.job.user)).size < 2) return;
+  for (const { recording } of jobs) recording.path = recording.path.replace(/(?<=#)[^#]*$/, `${recording.job.user}/$&`);
 }
 
 /** Nodes whose clocks differ, and agents that are a little late. */
@@ -211,10 +242,11 @@ function storedJob(
   const ends = nodes.map(({ agent }) => agent?.end ?? job.end);
   const until = ends.some((end) => end === undefined) ? now * 1000 : Math.max(job.end ?? 0, ...(ends as number[]));
   const restart = job.restart === undefined || job.restart === 0 ? '' : `r${job.restart}`;
+  const own = job.recorded_by === undefined ? '' : '+own';
   return {
     store,
     owner: ownerOf(job, labels),
-    recording: { path: `${store.name}#${job.id}${restart}`, job, nodes, troubles: [] },
+    recording: { path: `${store.name}#${job.id}${restart}${own}`, job, nodes, troubles: [] },
     from: Math.floor(Math.min(...starts) / 1000) - SLACK_MILLISECONDS,
     to: Math.ceil(until / 1000) + SLACK_MILLISECONDS,
   };

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { replaceJson } from '../recording/replace.ts';
+import { BEGINNING } from '../sinks/position.ts';
+import { archiveStreams } from '../sinks/streams.ts';
+import { Tail } from '../sinks/tail.ts';
+import { testAgent, testJob, testRecording } from '../sinks/test-spool.ts';
+import { jobAsFiled } from './names.ts';
+
+const skip = process.getuid!() !== 0 && 'needs root: users own their folders in an archive';
+const [ADA, BOB] = [65_533, 65_532];
+
+test('users change what is in their folders of an archive, and no sink believes it to be of others', { skip }, (t) => {
+  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-archive-'));
+  t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
+  const [ada, bob] = ['user=ada', 'user=bob'].map((name) => path.join(archive, name)) as [string, string];
+  const secret = testRecording(bob, 'job=9', testJob('9', { user: 'bob' }), testAgent('c1'));
+  fs.writeFileSync(path.join(secret, 'counted.csv'), 'time,who,n,label\n1,bob,1,secret\n');
+  const mine = testRecording(ada, 'job=1', testJob('1'), testAgent('c1'));
+  fs.writeFileSync(path.join(mine, 'counted.csv'), 'time,who,n,label\n1,ada,1,mine\n');
+  // another's job, another's name, another's file, a pipe that nobody writes to, and a mark that is not hers to take off
+  testRecording(ada, 'job=2', testJob('2', { user: 'bob' }), testAgent('c1'));
+  testRecording(ada, 'job=3', testJob('fleet-2026-11-15', { user: '', uid: -1 }), testAgent('c1'));
+  const linked = testRecording(ada, 'job=4', testJob('4'), testAgent('c1'));
+  testRecording(ada, 'job=5+own', testJob('5'), testAgent('c1'));
+  testRecording(ada, 'job=6', testJob('6', { recorded_by: 'user' }), testAgent('c1'));
+  execFileSync('chown', ['-R', String(ADA), ada]);
+  execFileSync('chown', ['-R', String(BOB), bob]);
+  fs.symlinkSync(path.join(secret, 'counted.csv'), path.join(linked, 'counted.csv'));
+  execFileSync('mkfifo', [path.join(linked, 'meminfo.csv')]);
+  fs.chownSync(path.join(linked, 'meminfo.csv'), ADA, ADA);
+  fs.symlinkSync('/dev/zero', path.join(linked, 'disk.csv'));
+  fs.symlinkSync(secret, path.join(path.dirname(linked), 'node=c2'));
+
+  const streams = archiveStreams(archive, jobAsFiled).list();
+  const read = streams.flatMap((stream) =>
+    [...stream.parts.keys()].map((table) => {
+      const tail = new Tail(stream.folder, table, stream.owner);
+      const lines = tail.wholeLines(BEGINNING, 1 << 16);
+      tail.close();
+      return `${stream.job.user} ${stream.job.id} ${lines?.bytes.toString().trim()}`;
+    }),
+  );
+  assert.deepEqual(read.sort(), ['ada 1 1,ada,1,mine', 'bob 9 1,bob,1,secret']);
+  const seen = streams.map(({ job, node }) => `${job.user} ${job.id} ${node} ${job.recorded_by ?? 'agent'}`);
+  assert.deepEqual(seen.sort(), [
+    'ada 1 c1 agent',
+    'ada 4 c1 agent',
+    'ada 5 c1 user',
+    'ada 6 c1 agent',
+    'bob 9 c1 agent',
+  ]);
+  // what is opened is checked, too: it may have been put there a moment ago
+  const late = new Tail(linked, 'counted', ADA);
+  assert.equal(late.wholeLines(BEGINNING, 1 << 16), undefined);
+});
+
+test('a job keeps its marks while nothing changes', (t) => {
+  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-archive-'));
+  t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
+  testRecording(path.join(archive, 'user=ada'), 'job=5+own', testJob('5'), testAgent('c1'));
+  const streams = archiveStreams(archive, jobAsFiled);
+  const [first] = streams.list();
+  assert.equal(first?.job.recorded_by, 'user');
+  assert.equal(streams.list()[0]?.job, first?.job);
+  replaceJson(path.join(archive, 'user=ada/job=5+own/job.json'), testJob('5', { name: 'again' }));
+  assert.equal(streams.list()[0]?.job.name, 'again');
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadConfig } from '../../src/config/config.ts';
+import { openArchiveSinks } from '../../src/hub/archive-sinks.ts';
+import { startFromKafka } from '../../src/hub/from-kafka.ts';
+import { readJob } from '../../src/recording/open.ts';
+import { DAEMON, hubFor, NOBODY, record, senderTo } from '../hub/senders.ts';
+import { temporaryFolder } from '../tacho.ts';
+import { startBroker, whyNoKafka } from './broker.ts';
+import { kcat } from './kcat.ts';
+
+test("no user's recording mixes with the cluster's in Kafka, or in an archive from there", {
+  skip: whyNoKafka(),
+}, async (t) => {
+  const broker = await startBroker();
+  t.after(() => broker.remove());
+  const folder = temporaryFolder(t);
+  const surroundings = { folder, environment: {}, site: folder, uid: process.getuid!() };
+  const config = await loadConfig({ 'kafka.brokers': [broker.address], 'kafka.every': 0.2 }, undefined, surroundings);
+  const hub = await hubFor(t, { archive: path.join(folder, 'archive'), usersWrite: true, holds: () => true });
+  const sinks = (await openArchiveSinks(config, hub.archive, () => {}))!;
+  let closed = false;
+  t.after(() => (closed ? undefined : sinks.close(0)));
+  const start = Date.now() * 1000 - 60e6;
+  await record(await senderTo(t, hub, 'node c1'), DAEMON, 1, start);
+  await record(await senderTo(t, hub, 'user nobody 65534'), NOBODY, 7, start);
+  await record(await senderTo(t, hub, 'user daemon 1'), DAEMON, 9, start);
+  while (
+    ['user=daemon/job=436', 'user=daemon/job=436+own', 'user=nobody/job=436+own'].some((each) =>
+      sinks.holds(path.join(hub.archive, each)),
+    )
+  )
+    await sleep(100);
+  await sinks.close(60);
+  closed = true;
+
+  const rows = (topic: string): unknown[] =>
+    kcat(broker.address, topic)
+      .map(({ key, value }) => [key, value.user, value.recorded_by, value.load1])
+      .sort();
+  assert.deepEqual(rows('tacho.load'), Array(2).fill(['c1', 'daemon', undefined, 1]));
+  assert.deepEqual(rows('tacho-own.load'), [
+    ...Array(2).fill(['daemon/c1', 'daemon', 'user', 9]),
+    ...Array(2).fill(['nobody/c1', 'nobody', 'user', 7]),
+  ]);
+  const keys = (topic: string): string[] => [...new Set(kcat(broker.address, topic).map(({ key }) => key))].sort();
+  assert.deepEqual(keys('tacho.jobs'), ['daemon/436']);
+  assert.deepEqual(keys('tacho-own.jobs'), ['daemon/436', 'nobody/436']);
+
+  const second = await hubFor(t, { archive: path.join(folder, 'second'), holds: () => true });
+  const reading = startFromKafka({ brokers: [broker.address], archive: second.archive, filing: second.filing });
+  t.after(() => reading.close());
+  const load = (name: string): string => path.join(second.archive, name, 'node=c1/load.csv');
+  const all = ['user=daemon/job=436', 'user=daemon/job=436+own', 'user=nobody/job=436+own'];
+  const lines = (name: string): string[] => fs.readFileSync(load(name), 'utf8').trim().split('\n');
+  while (!all.every((name) => fs.existsSync(load(name)) && lines(name).length === 3)) await sleep(100);
+  assert.deepEqual(
+    all.map((name) => lines(name)[2]!.split(',')[1]),
+    ['1', '9', '7'],
+  );
+  assert.deepEqual(
+    all.map((name) => readJob(path.join(second.archive, name))?.recorded_by),
+    [undefined, 'user', 'user'],
+  );
+});
