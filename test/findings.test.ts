@@ -189,7 +189,7 @@ test('memory near its limit by what Tacho itself took is no warning, and said', 
   assert.equal(severity, 'info');
   assert.match(text, /110 % of its limit on c1, with what Tacho itself took$/);
   assert.equal(evidence.at(-1)!.text, 'Tacho’s own is in it: its agent and its commands in the job');
-  assert.match(advice, /^Tacho needs up to 100 MiB in the job’s cgroup/);
+  assert.match(advice, /^Tacho needs up to 50.0 MiB in the job’s cgroup/);
 });
 
 test('kills because memory ran out are critical', () => {
@@ -199,6 +199,21 @@ test('kills because memory ran out are critical', () => {
   assert.equal(
     finding(single({}, { state: 'out_of_memory', exit_code: 137 }), 'out-of-memory').evidence[0]?.from,
     'scheduler',
+  );
+});
+
+test('a kill of Tacho itself is no reason to blame the job', () => {
+  const killed = (memory_kills: { kills: number; own: number }, more: Parameters<typeof cgroup>[3] = {}): Finding[] =>
+    report(single({ more }, { state: 'out_of_memory', memory_kills })).findings.filter(
+      ({ id }) => id === 'out-of-memory',
+    );
+  const [tacho, ...others] = killed({ kills: 1, own: 1 });
+  assert.deepEqual(others, []);
+  assert.equal(tacho!.text, 'Memory ran out, and the kernel killed Tacho itself; the job went on');
+  assert.equal(tacho!.severity, 'warning');
+  assert.deepEqual(
+    killed({ kills: 2, own: 1 }, { oom_kills: count(span(3600), 1) }).map(({ text }) => text),
+    ['Memory ran out: 1 process killed on c1', 'Memory ran out, and the kernel killed Tacho, too'],
   );
 });
 

@@ -1,3 +1,4 @@
+import { beKilledFirst } from '../base/killed-first.ts';
 import { restoreNodeVariables } from '../base/own-node.ts';
 import { ignoreApplicationSignals } from '../base/signals.ts';
 import { VERSION } from '../base/version.ts';
@@ -17,6 +18,9 @@ delete process.env.TACHO_OWN;
 
 /** One of them is set in a scheduler's job. */
 const JOBS = ['SLURM_JOB_ID', 'PBS_JOBID', 'FLUX_JOB_ID'];
+
+/** What runs beside the job's own programs, and has to give way to them. */
+const IN_JOB = ['start', 'stop', 'status', 'mark', 'fom', 'agent'];
 
 // An agent must not die of what is meant for the application beside it, however early that comes.
 if (process.argv[2] === 'agent') ignoreApplicationSignals();
@@ -52,6 +56,8 @@ async function main(args: readonly string[]): Promise<void> {
   process.stderr.on('error', () => {});
   process.on('uncaughtException', (error) => void fail(error));
   try {
+    // a command of `run` would inherit it
+    if (IN_JOB.includes(args[0] ?? '') && !isService(args)) beKilledFirst();
     if (JOBS.some((name) => process.env[name]) && !isService(args)) {
       const { noteInJob } = await import('../jobs/active.ts');
       noteInJob(process.env, args[0] ?? '', children);

@@ -11,6 +11,7 @@ import type { Environment } from './command.ts';
 import { defaultFolder, plain, schedulerOf } from './job-facts.ts';
 import { jobName } from './job-file.ts';
 import type { Launched } from './launch.ts';
+import type { MemoryKills } from './memory-kills.ts';
 import { noteAtExit } from './own-use.ts';
 import { type ProcessId, processId, stillRuns } from './process-id.ts';
 import { type Tell, whole } from './scheduler.ts';
@@ -20,6 +21,10 @@ export interface Active {
   /** Absolute path. */
   recording: string;
   launched: Launched[];
+  /** How many processes the kernel had killed in the job's cgroup before `tacho start`, because memory ran out. */
+  kills_before?: MemoryKills;
+  /** `tacho start` has come to its end. */
+  begun?: boolean;
   /** The agent that left this note on its node, where `tacho start` itself was not. */
   agent?: ProcessId;
 }

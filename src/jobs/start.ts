@@ -12,6 +12,7 @@ import type { Environment } from './command.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from './job-facts.ts';
 import { type AgentsOptions, keptWords, type Launched, startAgents, stopAgents, whyMissing } from './launch.ts';
 import { isHere } from './local.ts';
+import { countMemoryKills } from './memory-kills.ts';
 import { planRecords } from './preload.ts';
 import { known } from './scheduler.ts';
 
@@ -68,16 +69,17 @@ export async function startRecording(env: Environment, options: StartOptions): P
     ...(local ? { watchPid: options.watchPid } : {}),
   };
   let first: Launched[] = [];
+  const note = { recording, begun: false, ...known({ kills_before: countMemoryKills() }) };
   try {
-    noteActive(env, { recording, launched: first });
+    noteActive(env, { ...note, launched: first });
     first = startAgents(agents);
-    updateActive(env, { recording, launched: first });
+    updateActive(env, { ...note, launched: first });
   } catch (error) {
     fs.rmSync(recording, { recursive: true, force: true });
     throw error;
   }
   const { launched, missing } = await beginEverywhere(agents, first, options);
-  if (launched !== first) updateActive(env, { recording, launched });
+  updateActive(env, { ...note, launched, begun: true });
   const why = (node: string): string[] => whyMissing(recording, node, launched, options.limitSeconds);
   const started = { recording, job, missing: missing.map((node) => ({ node, words: why(node) })) };
   if (missing.length > options.allowMissing) {

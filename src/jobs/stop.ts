@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { isGone } from '../recording/alive.ts';
 import { needOwn } from '../recording/as-owner.ts';
 import { saveJob } from '../recording/create.ts';
 import type { Job } from '../recording/job.ts';
@@ -6,7 +7,8 @@ import { openRecording } from '../recording/open.ts';
 import { type Active, findActive, forgetActive, needActive } from './active.ts';
 import type { Environment, Run } from './command.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
-import { agentRecord, stopAgents } from './launch.ts';
+import { agentRecord, lastWords, stopAgents } from './launch.ts';
+import { countMemoryKills, isMemoryKill } from './memory-kills.ts';
 import { noteOwnUse, takeOwnUse } from './own-use.ts';
 import { stillRuns } from './process-id.ts';
 import { known, type Tell } from './scheduler.ts';
@@ -36,12 +38,28 @@ export async function stopRecording(
   noteOwnUse(recording, env);
   const silent = await stopAgents({ recording, job, nodes: job.nodes, env }, launched, run);
   const own_use = takeOwnUse(recording, job.nodes);
-  const ended = { ...job, ...(await howItStands(job, run, tell)), ...known({ own_use }) };
+  const memory_kills = memoryKills(active, silent);
+  const ended = { ...job, ...(await howItStands(job, run, tell)), ...known({ own_use, memory_kills }) };
   saveJob(recording, ended);
   forgetActive(env, recording);
   const over = silent.length === 0 || (launched.length > 0 && !launched.some(stillRuns));
   const never = silent.filter((node) => agentRecord(recording, node) === undefined);
   return { recording, job: ended, silent, never, over };
+}
+
+/** Of Tacho's own processes that are gone without a word, those that the kernel killed because memory ran out. */
+function memoryKills({ recording, begun, kills_before }: Active, silent: readonly string[]): Job['memory_kills'] {
+  const now = countMemoryKills();
+  // one who stops it from elsewhere sees another cgroup
+  const counted = now !== undefined && now.cgroup === kills_before?.cgroup ? now.kills - kills_before.kills : 0;
+  const gone = silent.filter((node) => {
+    const agent = agentRecord(recording, node);
+    return agent !== undefined && isGone(agent);
+  });
+  // the counter of a launcher's own cgroup has gone with it, its words have not
+  const told = silent.filter((node) => lastWords(recording, node).some(isMemoryKill));
+  const own = Math.max(told.length, Math.min(counted, gone.length + (begun === false ? 1 : 0)));
+  return own === 0 ? undefined : { kills: Math.max(counted, own), own };
 }
 
 function named(env: Environment, folder: string): Active {

@@ -62,6 +62,10 @@ const job = z.strictObject({
     z.strictObject({ cpu_seconds: seconds, max_rss_bytes: bytes.optional() }),
     'What the command of `tacho run` used itself, by wait4, where that is not the job’s use: it only started the work on other nodes.',
   ),
+  memory_kills: optional(
+    z.strictObject({ kills: z.number(), own: z.number() }),
+    'Processes that the kernel killed in the job’s cgroup because memory ran out, where some of them were Tacho’s own, and how many these were.',
+  ),
   steps: optional(z.number(), 'How many steps the scheduler knows.'),
   failed_steps: optional(
     z.array(z.strictObject({ id: words, name: words.optional(), state: words, exit_code: z.number().optional() })),

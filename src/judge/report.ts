@@ -63,6 +63,8 @@ export interface JobReport {
   reason?: string;
   /** What the command of `tacho run` used itself, by wait4, where that is not the job's use: it only started the work on other nodes. */
   command_use?: { cpu_seconds: number; max_rss_bytes?: number };
+  /** Processes killed because memory ran out, where some of them were Tacho's own. */
+  memory_kills?: { kills: number; own: number };
   steps?: number;
   /** Those that failed, reached their limit or lost a node. */
   failed_steps?: FailedStep[];
@@ -202,6 +204,7 @@ const JOB_FIELDS = [
   'exit_code',
   'signal',
   'reason',
+  'memory_kills',
   'tags',
   'environment',
 ] as const;

@@ -175,7 +175,7 @@ export const memoryNearLimit: Check = {
         advice: cache
           ? 'No danger by itself: the kernel gives file cache back when programs need memory.'
           : byTacho
-            ? `${peaks === undefined ? '' : `The job’s own processes took at most ${formatBytes(peaks)}. `}Tacho needs up to 100 MiB in the job’s cgroup, twice that around \`srun\`: leave it that much above what they need.`
+            ? `${peaks === undefined ? '' : `The job’s own processes took at most ${formatBytes(peaks)}. `}Tacho needs up to ${formatBytes(TACHO_BYTES)} in the job’s cgroup: leave it that much above what they need.`
             : fullest.memory_limit_source === 'machine'
               ? 'Run on a machine with more memory, or on more nodes.'
               : `Ask for more, e.g. ${memoryRequest(facts, more)}, or use more nodes.`,
@@ -236,14 +236,17 @@ const KILLS_FROM = {
 export const outOfMemory: Check = {
   id: 'out-of-memory',
   title: 'processes killed because memory ran out',
-  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise.',
+  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise. A kill of Tacho itself, which the kernel kills first, is reported as that.',
   needs: 'cgroup.oom_kills, vmstat.oom_kill and how the processes ended, or the states of the job and its steps',
   kind: 'trouble',
   look(facts) {
     const killed = facts.nodes.filter((n) => (n.oom_kills ?? 0) > 0);
     const steps = (facts.job.failed_steps ?? []).filter(({ state }) => state === 'out_of_memory');
     const told = facts.job.state === 'out_of_memory' || steps.length > 0;
+    const tacho = tachoKilled(facts, killed);
+    if (tacho !== undefined && isTachoAlone(facts, killed)) return [tacho];
     if (killed.length === 0 && !told) {
+      if (tacho !== undefined) return [tacho];
       if (facts.nodes.some((n) => n.oom_kills !== undefined)) return [];
       return { unmeasurable: 'neither the job’s cgroup nor the node’s vmstat was recorded' };
     }
@@ -285,9 +288,54 @@ export const outOfMemory: Check = {
               : 'counted by the kernel'
             : 'counted for the whole node: the process may be another’s',
       },
+      ...(tacho === undefined ? [] : [tacho]),
     ];
   },
 };
+
+/** What Tacho takes of a job's memory at most, with what the kernel needs for it (docs/decisions/memory-inside-a-job.md). */
+const TACHO_BYTES = 50 * 2 ** 20;
+
+/** Whether all that the kernel killed was Tacho's: of other nodes only the scheduler knows. */
+function isTachoAlone({ job }: Facts, killed: readonly NodeReport[]): boolean {
+  const { kills, own } = job.memory_kills!;
+  return kills === own && job.nodes.length === 1 && killed.every((n) => n.oom_kills! <= own);
+}
+
+/** Of a job in which Tacho itself was too much. */
+function tachoKilled(facts: Facts, killed: readonly NodeReport[]): Finding | undefined {
+  const { memory_kills: counted, state } = facts.job;
+  if (counted === undefined) return undefined;
+  const alone = isTachoAlone(facts, killed);
+  const { memory_limit_bytes: limit, memory } = facts.summary;
+  const theirs = memory?.process_peaks_sum ?? memory?.process_peak_max;
+  const enough = limit === undefined ? undefined : memoryRequest(facts, roundedUp(limit + TACHO_BYTES));
+  return {
+    id: 'out-of-memory',
+    severity: 'warning',
+    text: `Memory ran out, and the kernel killed ${alone ? 'Tacho itself; the job went on' : 'Tacho, too'}`,
+    evidence: [
+      {
+        text: `${count(counted.kills, 'kill')} in the job’s cgroup, ${counted.own} of Tacho’s own processes`,
+        from: 'cgroup.oom_kills',
+        value: counted.own,
+      },
+      ...(theirs === undefined
+        ? []
+        : [
+            {
+              text: `the job’s own processes took at most ${formatBytes(theirs)} while they were recorded`,
+              from: WHERE.processes,
+              value: theirs,
+            },
+          ]),
+      ...(state === 'out_of_memory' ? [{ text: 'state OUT_OF_MEMORY', from: 'scheduler' }] : []),
+    ],
+    advice: `Tacho needs up to ${formatBytes(TACHO_BYTES)} in the job’s cgroup: ask for that much more than the job needs${enough === undefined ? '' : `, e.g. ${enough}`}. What the job did afterwards is not recorded.`,
+    confidence: 'high',
+    confidence_reason: 'counted by the kernel, and Tacho’s process was gone without a word',
+  };
+}
 
 /** Smaller processes, and shorter jobs, may grow without anybody minding. */
 export const GROWING_BYTES = 2 ** 30;
