@@ -19,14 +19,15 @@ case ${SLURM_RESTART_COUNT:-0} in
 *) name=${name}r$SLURM_RESTART_COUNT ;;
 esac
 
-[ -d "$jobs" ] || mkdir -p -m 755 "$jobs" 2>/dev/null || exit 0
+[ -d "$jobs" ] || mkdir -p -m 711 "$jobs" 2>/dev/null || exit 0
 umask 077
 
 # Where the agent runs, processes of the job have a place to record themselves before the agent has begun with the job,
 # which takes longer when many jobs begin together (packaging/slurm/task-prolog.sh finds it by the pointer).
 make_place() {
     read -r agent <"$records/.agent" && kill -0 "$agent" && read -r random </proc/sys/kernel/random/uuid || return
-    place=/dev/shm/tacho-$SLURM_JOB_UID-$name-${random%%-*}
+    # everybody can list that folder: the name tells neither the job nor its user
+    place=/dev/shm/tacho-0-$random
     mkdir -m 711 "$place" && : >"$place/events" && chown "$SLURM_JOB_UID" "$place/events" || return
     printf '%s\n' "$place/events" >"$records/.job-$name.$$" && chmod 644 "$records/.job-$name.$$" &&
         mv -f "$records/.job-$name.$$" "$records/job-$name"

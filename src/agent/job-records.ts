@@ -48,7 +48,7 @@ export function jobRecords(pointers: string): JobRecords {
         noteReader(path.dirname(before), recording);
         return { file: before, events: [], owner: job.uid };
       }
-      const { file } = planRecords(job, {});
+      const { file } = planRecords({});
       fs.mkdirSync(path.dirname(file), { mode: 0o711 });
       fs.chmodSync(path.dirname(file), 0o711);
       noteReader(path.dirname(file), recording);

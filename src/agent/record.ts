@@ -90,7 +90,7 @@ export async function recordCommand(
     interval_seconds: options.intervalSeconds,
     start: Date.now() * 1000,
     state: 'running',
-    ...(options.processes ? { process_records: planRecords(facts, process.env) } : {}),
+    ...(options.processes ? { process_records: planRecords(process.env) } : {}),
   };
   const folder =
     options.folder === undefined

@@ -277,7 +277,8 @@ export function startService(options: ServiceOptions): Service {
     );
   }
 
-  makeFolder(options.jobs, 0o755);
+  // names of files in there are jobs of others
+  makeFolder(options.jobs, 0o711);
   const watcher = watchFolder(options.jobs, look);
   look();
   // whether samples can be sent is known long before the first tick of an idle node

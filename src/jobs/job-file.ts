@@ -214,7 +214,7 @@ export function writeJobFile(folder: string, env: Environment, keys: readonly st
   const file = path.join(folder, name);
   const temporary = path.join(folder, `.${name}.${process.pid}`);
   try {
-    makeFolder(folder, 0o755);
+    makeFolder(folder, 0o711);
     fs.writeFileSync(temporary, lines.join(''), { mode: 0o600 });
     fs.renameSync(temporary, file);
   } catch (error) {

@@ -5,12 +5,10 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { code, reason } from '../base/fault.ts';
 import { ours } from '../base/ours.ts';
-import type { Job } from '../recording/job.ts';
 import type { Note } from '../sources/host.ts';
 import { eventsNamed, eventsNotCounted, splitEvents } from '../sources/perf-events.ts';
 import type { Records } from '../sources/scope.ts';
 import { defined, type Environment } from './command.ts';
-import { plain } from './job-facts.ts';
 import { agentRecord } from './launch.ts';
 import { processId, stillRuns } from './process-id.ts';
 import { RECORD_PLACES } from './record-places.ts';
@@ -25,9 +23,10 @@ const TEST_MS = 10_000;
 const ABANDONED_MS = 7 * 24 * 3600 * 1000;
 
 /** The file that the job's processes write to: on every node another one, of the same name. Nothing is made yet. */
-export function planRecords(job: Pick<Job, 'id' | 'uid'>, env: Environment): Records {
+export function planRecords(env: Environment): Records {
   const place = RECORD_PLACES.find((folder) => writable(folder)) ?? RECORD_PLACES[0]!;
-  const name = `tacho-${job.uid}-${plain(job.id).slice(0, 60)}-${randomBytes(4).toString('hex')}`;
+  // everybody can list that place: the name tells neither job nor, of a node's own agent, the job's user
+  const name = `tacho-${process.getuid!()}-${randomBytes(8).toString('hex')}`;
   const named = splitEvents(env.TACHO_RECORD_EVENTS);
   // what cannot be counted stays on the list: the agent says so
   const events = [...new Set([...eventsNamed(named), ...eventsNotCounted(named).map((one) => one.name)])];
@@ -96,7 +95,7 @@ export function removeAbandoned(place: string): void {
     if (!/^tacho-\d+-/.test(name)) continue;
     const folder = path.join(place, name);
     try {
-      // the number in the name is the job's user; whoever made the folder is who may say so
+      // whoever made the folder is who may say so
       if (fs.lstatSync(folder).uid !== process.getuid!()) continue;
       const agent = JSON.parse(fs.readFileSync(path.join(folder, 'agent'), 'utf8'));
       const age = Date.now() - fs.statSync(path.join(folder, 'events')).mtimeMs;

@@ -52,7 +52,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
     interval_seconds: options.intervalSeconds,
     start: Date.now() * 1000,
     state: 'running',
-    ...(options.processes === false ? {} : { process_records: planRecords(facts, env) }),
+    ...(options.processes === false ? {} : { process_records: planRecords(env) }),
   };
   const recording =
     options.folder === undefined
