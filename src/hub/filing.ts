@@ -16,6 +16,7 @@ import { candidates, isNextRun, isSameJob } from './namesakes.ts';
 import { MOST_FILES, nodeFiles } from './node-files.ts';
 import { below, type Place, PlaceError, placeKey, readRecord, replaceRecord } from './place.ts';
 import { readReceived, writeReceived } from './received.ts';
+import { type ShareLimits, Shares } from './shares.ts';
 import { type Shelf, TableFile } from './table-file.ts';
 
 /** The other end may not do this. */
@@ -32,6 +33,8 @@ export interface FiledRecording {
   job: Job;
   /** job.json is not yet as `job` is. */
   unsaved: boolean;
+  /** Then: it could not be written, and is tried again at this time of the steady clock, in milliseconds. */
+  saveAgain: number;
   /** By node. */
   readonly streams: Map<string, FiledStream>;
   /** Latest end of an agent, epoch microseconds. */
@@ -56,12 +59,16 @@ export interface FiledStream {
   interval: number;
   /** Who was last found to be allowed to write to it. */
   allowed: Identity | undefined;
+  /** It is a part of a user's share until then. */
+  giveBack?: (() => void) | undefined;
 }
 
 export interface FilingOptions {
   /** A node is done: perhaps the recording is. */
   done?(recording: FiledRecording): void;
   mostStreams?: number;
+  /** What each user may take of them. */
+  shares?: Partial<ShareLimits>;
   /** What administrators should know, one sentence. */
   tell?(text: string): void;
   /** Users, too, may send recordings of their own jobs. */
@@ -74,6 +81,10 @@ const MOST_TABLES = 256;
 /** So many are for what the agent writes, whatever else lies in the folder. */
 const AGENTS_TABLES = 64;
 const MOST_NODES = 100_000;
+/** A job of a thousand nodes, all of whose agents come at once, is filed within minutes. */
+const USERS_SHARE = { streams: 1_000, opens: 300, opensPerSecond: 5 };
+/** What could not be saved is tried again after so long. */
+const SAVE_AGAIN_MS = 10_000;
 /** Streams are numbered from somewhere else after each start: a number from before means nothing to this hub. */
 const NUMBERS = 2 ** 44;
 
@@ -85,12 +96,14 @@ export class Filing {
   private readonly options: FilingOptions;
   private readonly mostStreams: number;
   private readonly trouble: ArchiveTrouble;
+  private readonly shares: Shares;
   private next = randomInt(NUMBERS);
 
   constructor(shelf: Shelf, options: FilingOptions = {}) {
     this.shelf = shelf;
     this.options = options;
     this.mostStreams = options.mostStreams ?? 100_000;
+    this.shares = new Shares({ ...USERS_SHARE, allStreams: this.mostStreams / 2, ...options.shares });
     this.trouble = new ArchiveTrouble(shelf.places.root, shelf.places.owners, options.tell ?? (() => {}));
   }
 
@@ -115,18 +128,31 @@ export class Filing {
     const job = asSentBy(identity, checkedJob(request.job));
     const agent = checkedAgent(request.agent, node);
     if (!mayWriteAs(identity, node)) throw new Forbidden(`you may not write as node ${node}`);
+    this.shares.open(identity);
     const recording = this.recordingOf(kind, job, node, identity);
-    let stream = recording.streams.get(node);
-    if (stream === undefined) {
-      this.makeRoom();
-      stream = this.adoptNode(recording, node, agent);
-    }
+    const stream = recording.streams.get(node) ?? this.newStream(recording, node, agent, identity);
     stream.heard = performance.now();
     stream.allowed = identity;
     this.takeAgent(stream, agent);
     this.takeJob(recording, job, node);
     const reply: OpenReply = { stream: stream.id, tables: positions(stream) };
     return stream.done ? { ...reply, done: true } : reply;
+  }
+
+  private newStream(recording: FiledRecording, node: string, agent: AgentRecord, identity: Identity): FiledStream {
+    let giveBack: (() => void) | undefined;
+    try {
+      this.makeRoom();
+      giveBack = this.shares.take(identity);
+      const stream = this.adoptNode(recording, node, agent);
+      stream.giveBack = giveBack;
+      return stream;
+    } catch (error) {
+      giveBack?.();
+      // nobody writes to it: it is not remembered, and what is said of it is not saved
+      if (recording.streams.size === 0 && !recording.finishing) this.recordings.delete(recording.key);
+      throw error;
+    }
   }
 
   /** The reply as text: this is asked for most. */
@@ -205,6 +231,7 @@ export class Filing {
 
   /** Forgets a stream; when its agent writes again, it is opened again. */
   forget(stream: FiledStream): void {
+    stream.giveBack?.();
     for (const table of stream.tables.values()) table.release();
     this.streams.delete(stream.id);
     const { recording } = stream;
@@ -216,8 +243,9 @@ export class Filing {
 
   /** Writes job.json where it has changed; what cannot be written now is tried again the next time. */
   saveJobs(): void {
+    const now = performance.now();
     for (const recording of this.recordings.values()) {
-      if (recording.unsaved) this.saveJob(recording);
+      if (recording.unsaved && now >= recording.saveAgain) this.saveJob(recording);
     }
   }
 
@@ -229,6 +257,7 @@ export class Filing {
         recording.unsaved = false;
       }
     } catch (error) {
+      recording.saveAgain = performance.now() + SAVE_AGAIN_MS;
       // agents hear of it with their samples
       this.trouble.failed(recording.place, error);
     }
@@ -333,6 +362,7 @@ export class Filing {
       user,
       job,
       unsaved: true,
+      saveAgain: 0,
       streams: new Map(),
       ended: 0,
       finishing: false,

@@ -15,10 +15,12 @@ import {
 import { type Gatekeeper, type Identity, Refused } from '../trust/identity.ts';
 import { isLoopback } from '../trust/same-host.ts';
 import { Unwritable } from './archive-trouble.ts';
+import { Connections } from './connections.ts';
 import { Busy, type Filing, Forbidden } from './filing.ts';
 import { Unusable } from './names.ts';
 import { refusals } from './refusals.ts';
 import type { Sessions } from './sessions.ts';
+import { TooMuch } from './shares.ts';
 
 export interface ServerOptions {
   filing: Filing;
@@ -31,7 +33,7 @@ export interface ServerOptions {
   tell(text: string): void;
   /** Overall. */
   connections: number;
-  /** From one address; loopback is not counted. */
+  /** From one address while nobody has proved who they are; each node and user has at least as many of their own. */
   connectionsPerAddress: number;
 }
 
@@ -72,6 +74,16 @@ export function createServer(options: ServerOptions): http.Server | https.Server
     noDelay: true,
   };
   const refused = refusals(options.tell);
+  // where nobody has to prove anything, everybody is on this machine
+  const connections =
+    gatekeeper.method === 'none'
+      ? undefined
+      : new Connections({
+          strangers: Math.ceil(options.connections / 2),
+          perAddress: options.connectionsPerAddress,
+          perOwner: Math.max(options.connectionsPerAddress, Math.floor(options.connections / 8)),
+          closed: (whose, why) => refused.note(whose, 'connections', why),
+        });
   let reading = 0;
   let identifying = 0;
 
@@ -111,6 +123,7 @@ export function createServer(options: ServerOptions): http.Server | https.Server
     const given = request.headers.authorization;
     const identity = given?.startsWith('Bearer ') ? sessions.find(given.slice(7)) : undefined;
     if (identity === undefined) throw new Denied(401, 'begin a session first');
+    connections?.prove(request.socket, ownerOf(identity), sharesOf(identity));
     return identity;
   };
 
@@ -140,14 +153,19 @@ export function createServer(options: ServerOptions): http.Server | https.Server
     const claimed = typeof node === 'string' ? node : undefined;
     if (identifying >= MOST_IDENTIFYING) throw new Busy('too many at once; try again');
     identifying++;
+    connections?.asking(request.socket, true);
     gatekeeper
       .identify(request.headers.authorization, claimed, request.socket.remoteAddress ?? '')
       .then((identity) => {
+        connections?.prove(request.socket, ownerOf(identity), sharesOf(identity));
         const reply: SessionReply = { protocol: PROTOCOL, session: sessions.begin(identity), lasts: sessions.seconds };
         answer(response, 200, JSON.stringify(reply));
       })
       .catch((error: unknown) => refuse(response, error, claimed))
-      .finally(() => identifying--);
+      .finally(() => {
+        identifying--;
+        connections?.asking(request.socket, false);
+      });
   };
 
   /** Reads a body whose size is known and allowed. */
@@ -209,8 +227,7 @@ export function createServer(options: ServerOptions): http.Server | https.Server
   const whoIs = (request: http.IncomingMessage): string | undefined => {
     const given = request.headers.authorization;
     const identity = given?.startsWith('Bearer ') ? sessions.find(given.slice(7)) : undefined;
-    if (identity === undefined || identity.kind === 'anyone') return undefined;
-    return identity.kind === 'node' ? identity.nodes.join(',') : identity.user;
+    return identity === undefined || identity.kind === 'anyone' ? undefined : nameOf(identity);
   };
 
   const server =
@@ -230,25 +247,18 @@ export function createServer(options: ServerOptions): http.Server | https.Server
   server.maxConnections = options.connections;
   server.maxHeadersCount = 64;
   server.setTimeout(KEEP_ALIVE_MS + REQUEST_MS);
-  limitAddresses(server, options.connectionsPerAddress);
+  if (connections !== undefined) server.on('connection', (socket: net.Socket) => connections.add(socket));
   return server;
 }
 
-function limitAddresses(server: http.Server, most: number): void {
-  const counts = new Map<string, number>();
-  server.on('connection', (socket: net.Socket) => {
-    const address = socket.remoteAddress ?? '';
-    if (isLoopback(address)) return;
-    const count = (counts.get(address) ?? 0) + 1;
-    counts.set(address, count);
-    socket.once('close', () => {
-      const left = counts.get(address)! - 1;
-      if (left === 0) counts.delete(address);
-      else counts.set(address, left);
-    });
-    if (count > most) socket.destroy();
-  });
-}
+const nameOf = (identity: Exclude<Identity, { kind: 'anyone' }>): string =>
+  identity.kind === 'node' ? identity.nodes.join(',') : identity.user;
+
+/** A token may be that of many nodes. */
+const sharesOf = (identity: Identity): number => (identity.kind === 'node' ? identity.nodes.length : 1);
+
+const ownerOf = (identity: Identity): string =>
+  identity.kind === 'anyone' ? 'anyone' : `${identity.kind} ${nameOf(identity)}`;
 
 function answer(response: http.ServerResponse, status: number, text: string): void {
   response.writeHead(status, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(text))]);
@@ -273,6 +283,7 @@ function statusOf(error: unknown): number {
   if (error instanceof Unusable) return 400;
   if (error instanceof Refused) return 401;
   if (error instanceof Forbidden) return 403;
+  if (error instanceof TooMuch) return 429;
   if (error instanceof Busy) return 503;
   if (error instanceof Unwritable) return error.whole ? 507 : ONE_RECORDING;
   return 500;

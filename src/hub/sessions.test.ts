@@ -25,3 +25,17 @@ test('there are never more than so many; the oldest ends first', () => {
   sessions.begin({ kind: 'anyone' }, 100_000);
   assert.equal(sessions.size, 1);
 });
+
+test('whoever begins many ends their own, not those of others', () => {
+  const sessions = new Sessions(10, 100, 2);
+  const node = sessions.begin({ kind: 'node', nodes: ['c1'] }, 1000);
+  const many = [1, 2, 3, 4].map((n) => sessions.begin({ kind: 'user', user: 'eve', uid: 5 }, 1000 + n));
+  assert.deepEqual(
+    [node, ...many].map((key) => sessions.find(key, 1010) !== undefined),
+    [true, false, false, true, true],
+  );
+  // one token of three nodes
+  const shared = Array.from({ length: 7 }, () => sessions.begin({ kind: 'node', nodes: ['c1', 'c2', 'c3'] }, 1006));
+  assert.equal(shared.filter((key) => sessions.find(key, 1010) !== undefined).length, 6);
+  assert.equal(sessions.size, 9);
+});

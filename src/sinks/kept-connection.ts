@@ -65,7 +65,8 @@ export class KeptConnection {
     const socket = this.socket ?? (await this.connect());
     const { requestSeconds } = this.options;
     return new Promise((resolve, reject) => {
-      const late = (): void => this.drop(new Error(`no answer within ${requestSeconds} s`));
+      const late = (): void =>
+        this.drop(new Error(`it took the connection, but gave no answer within ${requestSeconds} s`));
       const timer = setTimeout(late, requestSeconds * 1000);
       this.waiting = { resolve, reject, timer, received: [], size: 0, reused };
       socket.ref();
@@ -98,10 +99,15 @@ export class KeptConnection {
         socket.destroy();
         reject(error);
       };
-      const timer = setTimeout(
-        () => fail(new Error(`no connection within ${connectSeconds} s`)),
-        connectSeconds * 1000,
-      );
+      let isConnected = false;
+      socket.once('connect', () => {
+        isConnected = true;
+      });
+      const late = (): void => {
+        const why = isConnected ? 'it took the connection, but TLS did not begin' : 'no connection';
+        fail(new Error(`${why} within ${connectSeconds} s`));
+      };
+      const timer = setTimeout(late, connectSeconds * 1000);
       const closed = (): void => fail(new Error('it closed the connection'));
       const refused = (error: Error): void => fail(new Error(connectionWords(error), { cause: error }));
       this.connecting = fail;
@@ -171,6 +177,7 @@ export class KeptConnection {
   }
 
   private unanswered(): string {
+    if ((this.waiting?.size ?? 0) > 0) return 'it closed the connection in the middle of its answer';
     const first = this.url.protocol === 'http:' && this.waiting?.reused === false;
     return first ? CLOSED_UNANSWERED : 'it closed the connection without an answer';
   }

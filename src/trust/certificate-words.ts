@@ -10,8 +10,9 @@ export interface Advice {
 const OF_A_HUB: Advice = { authority: 'give --trust-ca FILE (setting trust.ca)', noTls: 'is its address http://…?' };
 const UNKNOWN = 'its certificate was not issued by an authority that is trusted here';
 const NO_TLS = 'it does not speak TLS';
-/** To whoever speaks plain HTTP a server with TLS says nothing. */
-export const CLOSED_UNANSWERED = 'it closed the connection without an answer: does it speak TLS (https://…)?';
+/** To whoever speaks plain HTTP a server with TLS says nothing; nor does one to whom too many come. */
+export const CLOSED_UNANSWERED =
+  'it took the connection and closed it without an answer: it speaks TLS (https://…), or has too many connections; its log says more';
 const WORDS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet: are the clocks right?',

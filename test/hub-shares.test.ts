@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import * as net from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startHub } from '../src/hub/hub.ts';
+import type { Gatekeeper } from '../src/trust/identity.ts';
+import { Client, HEADER, jobOf, rows } from './hub/hub-process.ts';
+import { temporaryFolder } from './tacho.ts';
+
+// users cannot take what agents need, and the log says who tried
+
+/** Believes what the credential says. */
+const GATEKEEPER: Gatekeeper = {
+  method: 'token',
+  async identify(authorization) {
+    const [kind, name = ''] = authorization!.slice('Token '.length).split(':');
+    return kind === 'node' ? { kind, nodes: [name] } : { kind: 'user', user: name, uid: 65534 };
+  },
+};
+
+async function started(t: TestContext) {
+  const told: string[] = [];
+  const archive = temporaryFolder(t);
+  const tell = (text: string) => void told.push(text);
+  const hub = await startHub({ listen: '127.0.0.1:0', archive, gatekeeper: GATEKEEPER, tell });
+  const sockets: net.Socket[] = [];
+  t.after(async () => {
+    for (const socket of sockets) socket.destroy();
+    await hub.close();
+  });
+  const connect = async (who: string): Promise<Client> => {
+    const client = new Client(hub.address);
+    t.after(() => client.close());
+    const [kind, name] = who.split(':');
+    const { status } = await client.begin(`Token ${who}`, kind === 'node' ? name : undefined);
+    assert.equal(status, 200);
+    return client;
+  };
+  const halfOpen = async (count: number): Promise<net.Socket[]> => {
+    const opened = Array.from({ length: count }, () => net.connect(Number(new URL(hub.address).port), '127.0.0.1'));
+    sockets.push(...opened);
+    for (const socket of opened) {
+      socket.on('error', () => {});
+      socket.resume();
+      await new Promise((resolve) => socket.once('connect', resolve));
+      socket.write('POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf');
+    }
+    return opened;
+  };
+  return { told, connect, halfOpen };
+}
+
+test('half-open connections keep no agent out: the oldest of them is closed, and that is told', async (t) => {
+  const { told, connect, halfOpen } = await started(t);
+  const before = await connect('node:c1');
+  const { stream } = (await before.open({ node: 'c1', job: jobOf('1', ['c1']) })).body;
+  const held = await halfOpen(200);
+  const open = (): number => held.filter((socket) => !socket.destroyed).length;
+  for (let i = 0; i < 600 && open() > 64; i++) await pause(50);
+  assert.equal(open(), 64);
+  // the one that is there, and one that comes anew
+  const text = HEADER + rows(0, 3);
+  assert.deepEqual((await before.append([stream, 'loadavg', 1, 0, text])).body.have, [
+    [stream, 'loadavg', 1, text.length],
+  ]);
+  const fresh = await connect('node:c1');
+  assert.equal((await fresh.open({ node: 'c1', job: jobOf('2', ['c1']) })).status, 200);
+  assert.deepEqual(told, [
+    'refused 127.0.0.1: more than 64 connections that have not proved who they are: the oldest is closed',
+  ]);
+});
+
+test('a user opens a bounded number of recordings; nodes go on', async (t) => {
+  const { told, connect } = await started(t);
+  const eve = await connect('user:nobody');
+  const node = await connect('node:c1');
+  const statuses = new Map<number, number>();
+  let words: string | undefined;
+  for (let i = 0; i < 2000; i++) {
+    const { status, body } = await eve.open({ node: `n${i}`, job: jobOf(`${i % 4}`, [`n${i}`]) });
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    if (status === 429) words = body.error;
+    if (i % 400 === 0) {
+      const job = jobOf(`x${i}`, ['c1'], { user: 'ada', uid: 54322 });
+      assert.equal((await node.open({ node: 'c1', job })).status, 200);
+    }
+  }
+  assert.deepEqual([...statuses.keys()].sort(), [200, 429]);
+  // 300 at once, 5 a second while the test lasts
+  assert.ok(statuses.get(200)! >= 300 && statuses.get(200)! <= 1000, `${statuses.get(200)} were opened`);
+  assert.match(words!, /user nobody has opened more than 300 recordings within a short time/);
+  assert.match(told[0]!, /^refused 127\.0\.0\.1: nobody: user nobody has opened more than 300 recordings/);
+});
