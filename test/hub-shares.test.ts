@@ -22,7 +22,7 @@ async function started(t: TestContext) {
   const told: string[] = [];
   const archive = temporaryFolder(t);
   const tell = (text: string) => void told.push(text);
-  const hub = await startHub({ listen: '127.0.0.1:0', archive, gatekeeper: GATEKEEPER, tell });
+  const hub = await startHub({ listen: '127.0.0.1:0', archive, gatekeeper: GATEKEEPER, usersWrite: true, tell });
   const sockets: net.Socket[] = [];
   t.after(async () => {
     for (const socket of sockets) socket.destroy();

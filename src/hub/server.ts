@@ -13,7 +13,6 @@ import {
   type SessionReply,
 } from '../sinks/hub-protocol.ts';
 import { type Gatekeeper, type Identity, Refused } from '../trust/identity.ts';
-import { isLoopback } from '../trust/same-host.ts';
 import { Unwritable } from './archive-trouble.ts';
 import { Connections } from './connections.ts';
 import { Busy, type Filing, Forbidden } from './filing.ts';
