@@ -6,8 +6,8 @@
 
 static void begin_piece(struct ahead *to)
 {
-    begin_line(&to->text, to->line, to->size, "A1");
-    add_field(&to->text, to->pid);
+    begin_line(&to->text, to->line, to->size, "A2");
+    add_who(&to->text, to->pid, to->space);
     add_field(&to->text, to->start);
     add_char(&to->text, '\t');
     add_word(&to->text, to->field);

@@ -20,7 +20,9 @@ static struct ahead begin_sending(const char *field)
 {
     /* only one thread runs when a process starts: no other can be using it, and stacks may be small */
     static char line[LINE_BYTES];
-    struct ahead to = { .pid = process.pid, .start = process.start, .line = line, .size = sizeof line };
+    struct ahead to = {
+        .pid = process.pid, .space = process.space, .start = process.start, .line = line, .size = sizeof line
+    };
     begin_ahead(&to, field);
     return to;
 }

@@ -25,9 +25,9 @@ static void give_buffers(void) { __sync_lock_release(&busy); }
 static void add_process(struct text *text, int64_t time)
 {
     add_field(text, time);
-    add_field(text, process.pid);
+    add_who(text, process.pid, process.space);
     add_field(text, process.start);
-    add_field(text, process.ppid);
+    add_parent(text, process.ppid, process.parent_space, process.space);
     add_field(text, syscall(SYS_getpgid, 0));
     add_field(text, syscall(SYS_getsid, 0));
     add_field(text, syscall(SYS_getuid));
@@ -36,7 +36,7 @@ static void add_process(struct text *text, int64_t time)
 static bool write_start(void)
 {
     struct text text;
-    begin_line(&text, line, sizeof line, "S4");
+    begin_line(&text, line, sizeof line, "S5");
     add_process(&text, process.start);
     add_word(&text, process.forked ? "\tfork" : "\texec");
     add_word(&text, identity);
@@ -70,7 +70,7 @@ static void write_end(const char *how, int code, int signal)
     } else {
         read_events(this_thread(), events);
     }
-    begin_line(&text, line, sizeof line, "E4");
+    begin_line(&text, line, sizeof line, "E5");
     add_process(&text, time);
     add_word(&text, identity);
     add_char(&text, '\t');
@@ -118,11 +118,12 @@ void leave_image(void)
     give_buffers();
 }
 
-static void begin(pid_t parent)
+static void begin(pid_t parent, uint64_t parent_space)
 {
     struct rusage usage;
     process.pid = kernel_pid();
     process.ppid = parent;
+    process.parent_space = parent_space;
     process.start = now();
     process.cycles = cycles();
     process.seccomp = (int)syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
@@ -136,14 +137,46 @@ static void begin(pid_t parent)
     make_identity(scratch, sizeof scratch);
 }
 
+/* Who is about to fork: a copy of this process that was made by a system call of its own has another id than we know. */
+static pid_t forker;
+
+static void begin_fork(void) { forker = kernel_pid(); }
+
+/* Nobody has told of the copy that forked us: who waits for it would count what we use once more. */
+static void write_copy(pid_t copy, uint64_t space)
+{
+    struct text text;
+    begin_line(&text, line, sizeof line, "S5");
+    add_field(&text, now());
+    add_who(&text, copy, space);
+    add_field(&text, now());
+    add_parent(&text, process.pid, process.space, space);
+    add_field(&text, syscall(SYS_getpgid, copy));
+    add_field(&text, syscall(SYS_getsid, copy));
+    add_field(&text, syscall(SYS_getuid));
+    add_word(&text, "\tcopy");
+    add_word(&text, identity);
+    append(line, end_line(&text, line));
+}
+
 static void begin_in_child(void)
 {
     int kept = errno;
     if (process.on) {
+        /* a parent in another namespace has no id in ours */
+        bool outside = syscall(SYS_getppid) == 0, copied = forker != process.pid && !outside;
+        pid_t parent = process.pid;
+        uint64_t parent_space = process.space, space = outside || copied ? read_namespace() : process.space;
+        if (copied) {
+            write_copy(forker, space);
+            parent = forker;
+            parent_space = space;
+        }
         process.forked = true;
+        process.space = space;
         forget_system();
         /* it may have ended already: then the kernel names another one */
-        begin(process.pid);
+        begin(parent, parent_space);
         write_start();
     }
     errno = kept;
@@ -179,12 +212,12 @@ __attribute__((destructor)) static void at_unload(void)
 static void watch_forks(void)
 {
     if (__register_atfork != NULL) {
-        __register_atfork(NULL, NULL, begin_in_child, &__dso_handle);
+        __register_atfork(begin_fork, NULL, begin_in_child, &__dso_handle);
         return;
     }
     const struct real *real = real_functions();
     if (real->pthread_atfork != NULL)
-        real->pthread_atfork(NULL, NULL, begin_in_child);
+        real->pthread_atfork(begin_fork, NULL, begin_in_child);
 }
 
 static long setting(const char *name, long otherwise)
@@ -218,7 +251,8 @@ void begin_recording(void)
     restore_environment();
     if (!wanted)
         return;
-    begin((pid_t)syscall(SYS_getppid));
+    process.space = read_namespace();
+    begin((pid_t)syscall(SYS_getppid), process.space);
     /* without the folder nobody reads what is written: the recording is over, or does not reach into this container */
     if (!write_start() && errno == ENOENT)
         return;

@@ -58,9 +58,9 @@ static void write_thread(pid_t tid, int64_t start, const char *how, char *line, 
                          const int64_t *events)
 {
     struct text text;
-    begin_line(&text, line, size, "T1");
+    begin_line(&text, line, size, "T2");
     add_field(&text, now());
-    add_field(&text, process.pid);
+    add_who(&text, process.pid, process.space);
     add_field(&text, process.start);
     add_field(&text, tid);
     add_field(&text, start);

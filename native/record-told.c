@@ -22,6 +22,7 @@ bool may_tell(void)
 /* Who a line is about; long texts go ahead of it. */
 struct about {
     pid_t pid;
+    uint64_t space;
     int64_t start;
 };
 
@@ -29,7 +30,7 @@ struct about {
 static void send_texts(const struct about *about, const char *field, char *const *texts, size_t zero)
 {
     char line[TOLD_BYTES];
-    struct ahead to = { .pid = about->pid, .start = about->start, .line = line, .size = sizeof line };
+    struct ahead to = { .pid = about->pid, .space = about->space, .start = about->start, .line = line, .size = sizeof line };
     begin_ahead(&to, field);
     for (; *texts != NULL; texts++)
         add_ahead(&to, *texts, strlen(*texts) + zero);
@@ -88,23 +89,28 @@ static void add_told_arguments(struct text *text, const struct about *about, cha
     add_word(text, "\\c");
 }
 
+struct who {
+    pid_t pid;
+    uint64_t space;
+};
+
 /* `path` is what the kernel is asked to execute, as whoever asks names it. */
-static void tell(const char *how, int64_t time, pid_t pid, pid_t parent, const char *path,
+static void tell(const char *how, int64_t time, struct who who, struct who parent, const char *path,
                  char *const *arguments, char *const *environment)
 {
     static const char *const ranks[] = { RANK_VARIABLES, NULL }, *const steps[] = { STEP_VARIABLES, NULL };
     static const char *const tags[] = { TAG_VARIABLES, NULL };
     char line[TOLD_BYTES], folder[SHORT_BYTES];
-    struct about about = { pid, time };
+    struct about about = { who.pid, who.space, time };
     struct text text;
     long length = syscall(SYS_getcwd, folder, sizeof folder);
-    begin_line(&text, line, sizeof line, "S4");
+    begin_line(&text, line, sizeof line, "S5");
     add_field(&text, time);
-    add_field(&text, pid);
+    add_who(&text, who.pid, who.space);
     add_field(&text, time);
-    add_field(&text, parent);
-    add_field(&text, syscall(SYS_getpgid, pid));
-    add_field(&text, syscall(SYS_getsid, pid));
+    add_parent(&text, parent.pid, parent.space, who.space);
+    add_field(&text, syscall(SYS_getpgid, who.pid));
+    add_field(&text, syscall(SYS_getsid, who.pid));
     add_field(&text, syscall(SYS_getuid));
     add_word(&text, how);
     add_told(&text, &about, "rank", first_of(environment, ranks), 32);
@@ -124,9 +130,9 @@ void take_back(pid_t pid, const char *why)
     char line[SHORT_BYTES];
     struct text text;
     int kept = errno;
-    begin_line(&text, line, sizeof line, "N1");
+    begin_line(&text, line, sizeof line, "N2");
     add_field(&text, now());
-    add_field(&text, pid);
+    add_who(&text, pid, caller_namespace());
     add_char(&text, '\t');
     add_word(&text, why);
     append(line, end_line(&text, line));
@@ -144,7 +150,14 @@ bool tell_exec(const char *path, char *const *arguments, char *const *environmen
         take_back(pid, "off");
         return false;
     }
-    tell("\ttold", now(), pid, pid == process.pid ? process.ppid : (pid_t)syscall(SYS_getppid), path, arguments, environment);
+    struct who who = { pid, process.space }, parent = { process.ppid, process.parent_space };
+    if (pid != process.pid) {
+        who.space = caller_namespace();
+        pid_t above = (pid_t)syscall(SYS_getppid);
+        /* a parent in another namespace has no id in ours: it is who made this copy of its memory */
+        parent = above == 0 ? (struct who){ process.pid, process.space } : (struct who){ above, who.space };
+    }
+    tell("\ttold", now(), who, parent, path, arguments, environment);
     errno = kept;
     return true;
 }
@@ -153,10 +166,11 @@ bool tell_exec(const char *path, char *const *arguments, char *const *environmen
 void tell_spawn(int64_t time, pid_t child, const char *path, char *const *arguments, char *const *environment)
 {
     int kept = errno;
+    uint64_t space = caller_namespace();
     if (may_tell() && turned_off(environment))
         take_back(child, "off");
     else if (may_tell())
-        tell("\tspawn", time, child, kernel_pid(), path, arguments, environment);
+        tell("\tspawn", time, (struct who){ child, space }, (struct who){ kernel_pid(), space }, path, arguments, environment);
     errno = kept;
 }
 
@@ -178,9 +192,9 @@ void tell_end(pid_t child, int status, const struct rusage *used)
     int kept = errno;
     char line[SHORT_BYTES];
     struct text text;
-    begin_line(&text, line, sizeof line, "W1");
+    begin_line(&text, line, sizeof line, "W2");
     add_field(&text, now());
-    add_field(&text, child);
+    add_who(&text, child, caller_namespace());
     add_field(&text, kernel_pid());
     add_field(&text, status);
     add_field(&text, used == NULL ? MISSING : microseconds(used->ru_utime));

@@ -13,6 +13,7 @@
  *   record-counters.c  what the kernel counted for a process or a thread
  *   record-events.c    perf events
  *   record-identity.c  which program, with which arguments, where
+ *   record-namespace.c the namespace that a process id holds in
  *   record-process.c   start, fork and end of a process
  *   record-thread.c    start and end of threads
  *   record-places.c    what is known of each thread
@@ -93,7 +94,9 @@ struct process {
     bool on;            /* lines are written */
     bool forked;        /* a copy of its parent that has not executed another program */
     pid_t pid;          /* that this memory belongs to: a child of vfork borrows it */
+    uint64_t space;     /* the PID namespace that it holds in */
     pid_t ppid;         /* at the start: orphans keep it */
+    uint64_t parent_space;
     int64_t start;
     uint64_t cycles;
     int seccomp;        /* how the kernel restricted system calls at the start */
@@ -131,6 +134,7 @@ bool append(const char *bytes, size_t length);
 /* record-ahead.c */
 struct ahead {
     pid_t pid;
+    uint64_t space;
     int64_t start;
     char *line; /* to put a piece together in */
     size_t size;
@@ -160,6 +164,12 @@ extern char identity[];
 void remember_arguments(int count, char **arguments);
 void make_identity(char *scratch, size_t size);
 bool is_own_script(char *scratch, size_t size);
+
+/* record-namespace.c */
+uint64_t read_namespace(void);
+uint64_t caller_namespace(void);
+void add_who(struct text *text, pid_t pid, uint64_t space);
+void add_parent(struct text *text, pid_t parent, uint64_t space, uint64_t own);
 
 /* record-process.c */
 void begin_recording(void);

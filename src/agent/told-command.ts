@@ -36,7 +36,7 @@ export function tellStart(
     const bytes = typeof value === 'string' ? Buffer.from(value) : value;
     if (bytes.length <= PIECE) return escaped(bytes);
     for (let from = 0; from < bytes.length; from += PIECE)
-      lines.push(['A1', pid, start, field, escaped(bytes.subarray(from, from + PIECE))]);
+      lines.push(['A2', pid, start, field, escaped(bytes.subarray(from, from + PIECE))]);
     return '\\c';
   };
   const [first = Buffer.alloc(0), ...rest] = bytesOfCommand(command);
@@ -50,7 +50,7 @@ export function tellStart(
     '',
     text('args', Buffer.concat(rest.flatMap((word) => [word, Buffer.of(0)]))),
   ];
-  lines.push(['S4', start, pid, start, '', '', '', process.getuid!(), 'spawn', ...texts]);
+  lines.push(['S5', start, pid, start, '', '', '', process.getuid!(), 'spawn', ...texts]);
   append(records, lines);
 }
 
@@ -72,7 +72,7 @@ export function tellEnd(
     usage.involuntary_switches,
   ];
   const times = [microseconds(usage.user_seconds), microseconds(usage.system_seconds)];
-  append(records, [['W1', end, pid, '', status, ...times, ...counts]]);
+  append(records, [['W2', end, pid, '', status, ...times, ...counts]]);
 }
 
 /** What is no UTF-8 in the arguments that Node has read is whole in what the kernel keeps of them. */

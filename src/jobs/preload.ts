@@ -132,7 +132,7 @@ export function tryLibrary(env: Environment, folder: string): Note | undefined {
       );
     }
     const lines = fs.existsSync(file) ? fs.readFileSync(file, 'latin1') : '';
-    if (!/^E4\t.*\t\.$/m.test(lines)) {
+    if (!/^E5\t.*\t\.$/m.test(lines)) {
       return note(said === '' ? `${command[0]} was started with it and has written nothing` : said);
     }
     return undefined;

@@ -2,8 +2,9 @@
 export interface Known {
   /** When its current image started, epoch microseconds. */
   start: number;
-  /** Who started the process, which may have ended since. */
+  /** Who started the process, which may have ended since: its id in rows, and its name in lines. */
   ppid: number;
+  parent: string;
   /** The line of its start. */
   line: Buffer;
   /** Another process told of it; it has said nothing itself. */
@@ -39,7 +40,7 @@ export const keptOverExec = (
 });
 
 export interface KnownProcesses {
-  /** Those that have not told of their end, by pid. */
+  /** Those that have not told of their end, by their names. */
   readonly living: ReadonlyMap<string, Known>;
   begin(pid: string, known: Known): void;
   end(pid: string, start: number): void;
@@ -47,6 +48,8 @@ export interface KnownProcesses {
   leave(pid: string): void;
   /** Its parent has waited for it. True: there is nothing to add to what was said, or that cannot be told. */
   done(pid: string): boolean;
+  /** Has it told of its end, or was it waited for? */
+  isOver(pid: string): boolean;
   /** Has an image that started then or later told of its end? */
   endedSince(pid: string, start: number): boolean;
   /** A child has ended: with what it used and what its own children did. */
@@ -102,6 +105,7 @@ export function knownProcesses(resumed: boolean): KnownProcesses {
     end,
     leave: (pid) => end(pid, Number.POSITIVE_INFINITY),
     done: (pid) => over.has(pid) || forgetful,
+    isOver: (pid) => over.has(pid),
     endedSince: (pid, start) => (over.get(pid) ?? Number.NEGATIVE_INFINITY) >= start,
     childUsed(parent, user, system) {
       const known = living.get(parent);

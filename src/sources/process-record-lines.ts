@@ -1,7 +1,10 @@
 import type { Table } from '../table/table.ts';
+import type { PidNamespaces } from './pid-namespaces.ts';
 import { lineFields } from './process-record-fields.ts';
-import { keptOverExec, knownProcesses, NOTHING, type Written } from './process-record-known.ts';
+import { insideChildren } from './process-record-inside.ts';
+import { type Known, keptOverExec, knownProcesses, NOTHING, type Written } from './process-record-known.ts';
 import { longTexts } from './process-record-long-texts.ts';
+import { isInside, recordNames, spaceOf } from './process-record-names.ts';
 import { END_FIELDS, type LineTrouble, type RecordFrames, recordRows, THREAD_FIELDS } from './process-record-rows.ts';
 
 export interface RecordLines {
@@ -21,8 +24,8 @@ const THREAD = 84;
 const TEXT = 65;
 const WAITED = 87;
 const TAKEN_BACK = 78;
-const FIRST = 49;
-const FOURTH = 52;
+const SECOND = 50;
+const FIFTH = 53;
 
 /** Fields of each kind of line, the point included. */
 const START_FIELDS = 18;
@@ -58,7 +61,12 @@ interface Waiting {
  */
 export function recordLines(
   tables: { start: Table; end: Table; thread: Table },
-  { redact = false, delays = true, resumed = false }: { redact?: boolean; delays?: boolean; resumed?: boolean } = {},
+  {
+    redact = false,
+    delays = true,
+    resumed = false,
+    spaces,
+  }: { redact?: boolean; delays?: boolean; resumed?: boolean; spaces?: PidNamespaces } = {},
 ): RecordLines {
   const trouble: LineTrouble = { torn: 0, unknown: 0, events: new Set(), ended: 0, counted: new Set() };
   const waiting = new Map<string, Waiting>();
@@ -66,8 +74,42 @@ export function recordLines(
   const known = knownProcesses(resumed);
   const fields = lineFields();
   const texts = longTexts();
-  const rows = recordRows(tables, fields, texts, trouble, { redact, delays });
+  const names = recordNames(spaces);
+  const inside = insideChildren();
+  const rows = recordRows(tables, fields, texts, trouble, { redact, delays, names });
   const { word, is, number, using, line } = fields;
+  const who = (): string => names.name(word(2));
+
+  /** Who the current line says has started the process. */
+  function parentOf(name: string): Pick<Known, 'ppid' | 'parent'> {
+    const parent = names.parent(word(4), name) || (isInside(name) ? parentOutside(name) : '');
+    return { parent, ppid: parent === '' ? Number.NaN : Number(names.id(parent)) };
+  }
+
+  /** The first process of a namespace cannot name its parent; one that says nothing itself may have made it. */
+  function parentOutside(name: string): string {
+    const seen = names.parentOutside(name);
+    if (seen !== undefined) return seen;
+    const silent = [...known.living].filter(([other, { told }]) => told && spaceOf(other) !== spaceOf(name));
+    return silent.at(-1)?.[0] ?? '';
+  }
+
+  /** Who spawned it from outside has told of it by the id that it has there: that is this one. */
+  function takeToldOutside(name: string): Known | undefined {
+    const outside = names.id(name);
+    const told = outside === name ? undefined : known.living.get(outside);
+    if (told?.told !== true) return undefined;
+    dropTold(waiting.get(outside), outside);
+    waiting.delete(outside);
+    known.leave(outside);
+    return told;
+  }
+
+  /** A process of which nothing was known begins. */
+  function beginNew(name: string, start: number): void {
+    names.begin(name, start);
+    if (isInside(name)) inside.add(names.parent(word(4), name) || parentOutside(name), name);
+  }
 
   /** Lines that have waited become rows after all. */
   function letGo(pid: string, exitcode?: number): void {
@@ -127,7 +169,7 @@ export function recordLines(
   /** And with the texts that went ahead of it. */
   function withTexts(before?: Written): Written {
     const { bytes, calls } = withThis(before);
-    const ahead = texts.written(`${word(2)}:${word(3)}`);
+    const ahead = texts.written(`${who()}:${word(3)}`);
     return { bytes: bytes + ahead.bytes, calls: calls + ahead.calls };
   }
 
@@ -150,11 +192,15 @@ export function recordLines(
   function told(pid: string, start: number): void {
     const before = known.living.get(pid);
     // of a child that was spawned its parent tells only afterwards: it may have spoken, become another program or ended before
-    if ((before !== undefined && before.start >= start) || known.endedSince(pid, start)) {
+    const spoken = [pid, names.named(pid) ?? pid].some(
+      (name) => (known.living.get(name)?.start ?? Number.NEGATIVE_INFINITY) >= start || known.endedSince(name, start),
+    );
+    if (spoken) {
       texts.forget(`${pid}:${word(3)}`);
       return;
     }
     if (waiting.get(pid)?.exit !== undefined) letGo(pid);
+    if (before === undefined) beginNew(pid, start);
     dropTold(waiting.get(pid), pid);
     wait('told', pid);
     const wrote = is(8, 'told') ? withTexts(before?.wrote) : (before?.wrote ?? NOTHING);
@@ -162,7 +208,7 @@ export function recordLines(
       // a program that is executed goes on with the process; one that is spawned begins one
       ...(is(8, 'told') ? keptOverExec(before) : {}),
       start,
-      ppid: number(4),
+      ...parentOf(pid),
       line: line(),
       told: true,
       before: before?.told ? before.before : before,
@@ -172,23 +218,35 @@ export function recordLines(
   }
 
   function started(): void {
-    const pid = word(2);
+    const pid = who();
     const start = number(3);
+    // every child of a copy tells of it
+    if (is(8, 'copy') && known.living.has(pid)) return;
     if (is(8, 'told') || is(8, 'spawn')) {
       told(pid, start);
       return;
     }
     const held = waiting.get(pid);
-    if (is(8, 'fork')) {
+    if (is(8, 'fork') || is(8, 'copy')) {
       letGo(pid);
+      beginNew(pid, start);
       wait('fork', pid);
-      known.begin(pid, { start, ppid: number(4), line: line(), told: false, wrote: withTexts(), wroteBefore: NOTHING });
+      known.begin(pid, {
+        start,
+        ...parentOf(pid),
+        line: line(),
+        told: false,
+        wrote: withTexts(),
+        wroteBefore: NOTHING,
+      });
       return;
     }
     // a process that executes a program keeps the parent that it was started by, which may have ended since
     const before = known.living.get(pid);
     const same = before !== undefined && (before.told || held !== undefined) ? before : undefined;
-    const ppid = same === undefined || Number.isNaN(same.ppid) ? number(4) : same.ppid;
+    if (same === undefined) beginNew(pid, start);
+    const outside = same === undefined ? takeToldOutside(pid) : undefined;
+    const { ppid, parent } = outside ?? (same === undefined || Number.isNaN(same.ppid) ? parentOf(pid) : same);
     dropTold(held, pid);
     if (held?.fork !== undefined) drop(held, 'fork');
     letGo(pid);
@@ -196,6 +254,7 @@ export function recordLines(
       ...same,
       start,
       ppid,
+      parent,
       line: line(),
       told: false,
       before: undefined,
@@ -206,7 +265,7 @@ export function recordLines(
   }
 
   function ended(): void {
-    const pid = word(2);
+    const pid = who();
     const held = waiting.get(pid);
     let live = known.living.get(pid);
     // that exec failed
@@ -225,16 +284,19 @@ export function recordLines(
       }
       return;
     }
-    const ppid = live !== undefined && live.start === number(3) ? live.ppid : number(4);
+    const { ppid, parent } = live !== undefined && live.start === number(3) ? live : parentOf(pid);
     known.end(pid, number(3));
     // with what its own children used that it waited for
-    known.childUsed(String(ppid), number(21) + (number(23) || 0), number(22) + (number(24) || 0));
+    const [user, system] = [number(21) + (number(23) || 0), number(22) + (number(24) || 0)];
+    known.childUsed(parent, user, system);
+    inside.end(parent, pid, user + system);
     if (!fields.isEmpty(17) || !is(16, 'exit'))
       rows.addEnd(ppid, live?.start === number(3) ? live.wroteBefore : NOTHING);
     else {
       known.begin(pid, {
         start: number(3),
         ppid,
+        parent,
         line: Buffer.alloc(0),
         told: false,
         ended: true,
@@ -247,8 +309,14 @@ export function recordLines(
 
   /** A parent says how a child ended: news only of one that has not said so itself. */
   function waited(): void {
-    const pid = word(2);
+    const told = who();
+    const teller = names.parent(word(3), told);
     const status = number(4);
+    const spoken = known.living.has(told) || known.isOver(told);
+    // in a namespace of its own it has another id than for who waits for it
+    const seen = names.named(told);
+    const other = seen ?? (spoken ? undefined : inside.take(teller, status, number(5) + number(6)));
+    const pid = other !== undefined && (!spoken || known.living.has(other)) ? other : told;
     const live = known.living.get(pid);
     if (live?.ended === true) {
       letGo(pid, (status & 0x7f) === 0 ? (status >> 8) & 0xff : undefined);
@@ -257,11 +325,11 @@ export function recordLines(
       return;
     }
     // a child that nobody has told of, made by a system call of its own, is a copy of its parent
-    const like = live ?? (known.done(pid) ? undefined : known.living.get(word(3)));
+    const like = live ?? (known.done(pid) ? undefined : known.living.get(teller));
     if (like === undefined) return;
     letGo(pid);
     rows.addWaited(pid, live, like, status);
-    known.childUsed(word(3), number(5), number(6));
+    known.childUsed(teller, number(5), number(6));
     known.end(pid, live?.start ?? 0);
     known.done(pid);
   }
@@ -271,7 +339,7 @@ export function recordLines(
 
   /** What was told last does not count: the program could not be executed, or is not to be recorded. */
   function takenBack(): void {
-    const pid = word(2);
+    const pid = who();
     const held = waiting.get(pid);
     const live = known.living.get(pid);
     dropTold(held, pid);
@@ -297,14 +365,14 @@ export function recordLines(
       fields.look(buffer, from, to);
       const count = fields.count();
       const kind = buffer[from]!;
-      const version = kind === START || kind === END ? FOURTH : FIRST;
+      const version = kind === START || kind === END ? FIFTH : SECOND;
       if (buffer[from + 1] !== version || buffer[from + 2] !== TAB) trouble.unknown++;
       else if (!isNumbered(kind === TEXT ? 1 : 2)) trouble.torn++;
       else if (kind === START && count === START_FIELDS) started();
       else if (kind === END && count >= END_FIELDS) ended();
       else if (kind === THREAD && count >= THREAD_FIELDS) rows.addThread();
       else if (kind === TEXT && count === TEXT_FIELDS)
-        texts.add(`${word(1)}:${word(2)}`, word(3), fields.bytes(4), fields.length());
+        texts.add(`${names.name(word(1))}:${word(2)}`, word(3), fields.bytes(4), fields.length());
       else if (kind === WAITED && count === WAITED_FIELDS) waited();
       else if (kind === TAKEN_BACK && count === TAKEN_BACK_FIELDS) takenBack();
       else trouble.torn++;

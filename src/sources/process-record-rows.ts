@@ -4,6 +4,7 @@ import type { LineFields } from './process-record-fields.ts';
 import type { Known, Written } from './process-record-known.ts';
 import { NOTHING } from './process-record-known.ts';
 import type { LongTexts } from './process-record-long-texts.ts';
+import type { RecordNames } from './process-record-names.ts';
 import { nameOf, placeOf } from './process-record-text.ts';
 
 /** The tables that the lines of native/record-*.c become, and the rows that are ready. */
@@ -72,7 +73,7 @@ export function recordRows(
   line: LineFields,
   texts: LongTexts,
   trouble: LineTrouble,
-  { redact, delays }: { redact: boolean; delays: boolean },
+  { redact, delays, names }: { redact: boolean; delays: boolean; names: RecordNames },
 ): RecordRows {
   const frames = { start: new Frame(tables.start), end: new Frame(tables.end), thread: new Frame(tables.thread) };
   const eventPlaces = new Map<string, number>();
@@ -98,17 +99,19 @@ export function recordRows(
 
   function identity(frame: Frame, row: number, firstText: number, ppid?: number): void {
     const n = row * frame.numberWidth;
-    for (let i = 0; i < 4; i++) frame.numbers[n + i] = line.number(4 + i);
-    if (ppid !== undefined) frame.numbers[n] = ppid;
+    for (let i = 1; i < 4; i++) frame.numbers[n + i] = line.number(4 + i);
+    const name = names.name(line.word(2));
+    const parent = names.parent(line.word(4), name);
+    frame.numbers[n] = ppid ?? (parent === '' ? Number.NaN : Number(names.id(parent)));
     const t = row * frame.textWidth;
     const into = frame.texts;
-    const [pid, start] = [line.word(2), line.word(3)];
-    const id = `${pid}:${start}`;
+    const start = line.word(3);
+    const id = `${name}:${start}`;
     const text = (i: number, field: string): string => line.text(firstText + i, field) ?? texts.get(id, field);
     const directory = text(3, 'directory');
     const program = text(4, 'path').replace(/ \(deleted\)(?='?$)/, '');
     const named = text(6, 'exename');
-    into[t] = pid;
+    into[t] = names.id(name, Number(start));
     into[t + 1] = start;
     into[t + 2] = text(0, 'rank');
     into[t + 3] = text(2, 'tags');
@@ -179,13 +182,14 @@ export function recordRows(
         trouble.ended++;
         if (line.number(19) === 1) addOnlyThread(row);
       }
-      texts.forget(`${line.word(2)}:${line.word(3)}`);
+      texts.forget(`${names.name(line.word(2))}:${line.word(3)}`);
     },
     addThread() {
       const frame = frames.thread;
       const row = begin(frame);
       const t = row * frame.textWidth;
-      for (let i = 0; i < 3; i++) frame.texts[t + i] = line.word(2 + i);
+      frame.texts[t] = names.id(names.name(line.word(2)), line.number(3));
+      for (let i = 1; i < 3; i++) frame.texts[t + i] = line.word(2 + i);
       frame.texts[t + 3] = line.word(6);
       const n = row * frame.numberWidth;
       frame.numbers[n] = line.number(5);
@@ -200,14 +204,15 @@ export function recordRows(
         frame.numbers[n + frame.number(name)] = value;
       };
       const signal = status & 0x7f;
-      const [time, parent] = [line.number(1), line.number(3)];
+      const time = line.number(1);
+      const parent = Number(names.id(names.parent(line.word(3), pid)));
       frame.numbers.fill(Number.NaN, n, n + frame.numberWidth);
       line.using(like.line, () => {
         identity(frame, row, 9, live === undefined ? parent : like.ppid);
         texts.forget(`${pid}:${line.word(3)}`);
       });
       const t = row * frame.textWidth;
-      frame.texts[t] = pid;
+      frame.texts[t] = names.id(pid, time);
       if (live === undefined) frame.texts[t + 1] = String(time);
       frame.texts[t + 8] = signal === 0 ? 'exit' : 'signal';
       frame.texts[t + 10] = 'parent';

@@ -5,6 +5,7 @@ import { count } from '../base/figure.ts';
 import type { Table } from '../table/table.ts';
 import type { Host } from './host.ts';
 import { eventsNamed, eventsNotCounted, PERF_EVENTS } from './perf-events.ts';
+import { pidNamespaces } from './pid-namespaces.ts';
 import { recordLines } from './process-record-lines.ts';
 import type { RecordFrames } from './process-record-rows.ts';
 import type { Records } from './scope.ts';
@@ -69,7 +70,8 @@ function openTail(
   const old = `${file}.old`;
   const delays = host.text('/proc/sys/kernel/task_delayacct') !== '0';
   const resumed = fs.existsSync(old) || savedOffset(file) > 0;
-  const lines = recordLines(tables, { redact, delays, resumed });
+  const spaces = pidNamespaces(host);
+  const lines = recordLines(tables, { redact, delays, resumed, spaces });
   const taken = new Set<keyof RecordFrames>();
   let buffer = Buffer.allocUnsafeSlow(2 * PORTION);
   let kept = 0;
@@ -144,6 +146,8 @@ function openTail(
       buffer = grown;
     }
     const got = fs.readSync(fd, buffer, kept, PORTION, offset);
+    // who has written is in /proc by now, unless it has gone
+    spaces.look();
     offset += got;
     return got;
   }

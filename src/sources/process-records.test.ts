@@ -39,7 +39,7 @@ const startLine = ({
   step = '0',
 }: Line = {}): string =>
   [
-    'S4',
+    'S5',
     start,
     pid,
     start,
@@ -73,11 +73,11 @@ const endLine = ({
 }: Line = {}): string => {
   const codes = ended === 'exec' ? ['', ''] : [code, '0'];
   const identity = [time, pid, start, ppid, 2, 3, 4, '7', step, 'op:x', '/dir', '/bin/prog', './call', name, args];
-  return ['E4', ...identity, ended, ...codes, threads, 0, ...METRICS, '.'].join('\t');
+  return ['E5', ...identity, ended, ...codes, threads, 0, ...METRICS, '.'].join('\t');
 };
 
 const threadLine = (pid: number, tid: number): string =>
-  ['T1', 800, pid, 100, tid, 200, 'end', ...METRICS.map((m, i) => (i === 2 || i === 3 ? '' : m)), '.'].join('\t');
+  ['T2', 800, pid, 100, tid, 200, 'end', ...METRICS.map((m, i) => (i === 2 || i === 3 ? '' : m)), '.'].join('\t');
 
 interface Rows {
   starts: string[];
@@ -178,8 +178,8 @@ test('a forked child that ends, works or is killed has its start', () => {
 
 const told = (line: Line = {}): string => startLine({ began: 'told', start: 120, ppid: 7, ...line });
 const waitedLine = (status: number, { pid = 10, parent = 7, time = 950 } = {}): string =>
-  ['W1', time, pid, parent, status, 3000, 2000, 777, 11, 12, 13, 14, 15, 16, '.'].join('\t');
-const takenBack = (why: string): string => ['N1', 130, 10, why, '.'].join('\t');
+  ['W2', time, pid, parent, status, 3000, 2000, 777, 11, 12, 13, 14, 15, 16, '.'].join('\t');
+const takenBack = (why: string): string => ['N2', 130, 10, why, '.'].join('\t');
 
 test('a program that was told of and speaks for itself keeps its parent; one that is silent is its record', () => {
   const spoken = read([
@@ -303,13 +303,13 @@ test('what waits for the next line waits for one read, not longer', () => {
 });
 
 test('texts that are too long for a line come in pieces', () => {
-  const piece = (text: string): string => ['A1', 10, 100, 'args', text, '.'].join('\t');
+  const piece = (text: string): string => ['A2', 10, 100, 'args', text, '.'].join('\t');
   const euro = Buffer.from('€');
   const parser = recordLines(recordTables([]));
   const take = (bytes: Buffer): void => parser.take(bytes, 0, bytes.length);
   // a character that is divided between two lines
   take(Buffer.concat([Buffer.from(piece('one ').slice(0, -2)), euro.subarray(0, 1), Buffer.from('\t.')]));
-  take(Buffer.concat([Buffer.from('A1\t10\t100\targs\t'), euro.subarray(1), Buffer.from(' two\t.')]));
+  take(Buffer.concat([Buffer.from('A2\t10\t100\targs\t'), euro.subarray(1), Buffer.from(' two\t.')]));
   take(Buffer.from(startLine({ args: '\\c' })));
   take(Buffer.from(endLine({ args: '\\c' })));
   const { start, end } = parser.frames;
@@ -353,7 +353,7 @@ test('damaged lines are counted and leave no row', () => {
   const found = read(wrong);
   assert.deepEqual([found.starts, found.ends, found.threads], [[], [], []]);
   assert.equal(found.torn, wrong.length);
-  assert.equal(read([whole.replace('E4', 'E3')]).unknown, 1);
+  assert.equal(read([whole.replace('E5', 'E3')]).unknown, 1);
 });
 
 test('no bytes at all make it fail, and a line that is cut off anywhere is none', () => {

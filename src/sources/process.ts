@@ -5,6 +5,7 @@ import { lineEnd, number, scan, spells } from './digits.ts';
 import type { Host } from './host.ts';
 import { type Member, watchMembers } from './members.ts';
 import { pageBytes } from './page-bytes.ts';
+import { pidNamespaces } from './pid-namespaces.ts';
 import { printable } from './printable.ts';
 import { DENIED, GONE, type ProcessFile, processFiles } from './process-files.ts';
 import { ENDED, emptyStat, readStat, TICK_MS } from './process-stat.ts';
@@ -63,6 +64,7 @@ export const process: SourceKind = {
     const page = pageBytes(host);
     const files = processFiles(host);
     const userName = userNames(host);
+    const spaces = pidNamespaces(host);
     const stat = emptyStat();
     const io = new Float64Array(IO.length);
     const watched = new Map<number, Watched>();
@@ -238,7 +240,9 @@ export const process: SourceKind = {
         // the last line without its newline was cut off
         if (stop === end) break;
         const field = statusField(bytes, from);
-        if (field !== undefined) {
+        if (field === undefined) {
+          if (w.looks === 1 && spells(bytes, from, NAMESPACE_IDS)) lookAtNamespace(w, from, stop);
+        } else {
           const value = number(bytes, from + field.word.length, stop);
           if (field.place === at.UID) setUser(w, value);
           else set(w, field.place, value * field.factor);
@@ -254,6 +258,12 @@ export const process: SourceKind = {
       w.allowedHash = hash;
       w.allowed = bytes.toString('latin1', from, stop).trim();
       changed = true;
+    }
+
+    /** Records of a process in a namespace of its own name it by its id there. */
+    function lookAtNamespace(w: Watched, from: number, to: number): void {
+      const ids = host.bytes.toString('latin1', from + NAMESPACE_IDS.length, to);
+      spaces.saw({ pid: w.pid, ppid: w.numbers[at.PPID]!, start: boot + w.start * TICK_MS }, ids);
     }
 
     function setUser(w: Watched, uid: number): void {
@@ -354,6 +364,8 @@ function hashOf(bytes: Buffer, from: number, end: number): number {
   for (let i = from; i < end; i++) hash = (hash * 31 + bytes[i]!) | 0;
   return hash;
 }
+
+const NAMESPACE_IDS = Buffer.from('NSpid:');
 
 const STATUS_FIELDS = (
   [
