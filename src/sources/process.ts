@@ -240,13 +240,12 @@ export const process: SourceKind = {
         // the last line without its newline was cut off
         if (stop === end) break;
         const field = statusField(bytes, from);
-        if (field === undefined) {
-          if (w.looks === 1 && spells(bytes, from, NAMESPACE_IDS)) lookAtNamespace(w, from, stop);
-        } else {
+        if (field !== undefined) {
           const value = number(bytes, from + field.word.length, stop);
           if (field.place === at.UID) setUser(w, value);
           else set(w, field.place, value * field.factor);
         } else if (spells(bytes, from, ALLOWED)) setAllowed(w, from + ALLOWED.length, stop);
+        else if (w.looks === 1 && spells(bytes, from, NAMESPACE_IDS)) lookAtNamespace(w, from, stop);
         from = stop + 1;
       }
     }
