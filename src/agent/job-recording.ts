@@ -71,6 +71,8 @@ export interface JobRecording {
   readonly agent: Agent;
   /** Whether the job had a process here when it was last looked at. */
   hasProcesses(): boolean;
+  /** When it was last seen to have one, in epoch microseconds. */
+  readonly lastProcess: number | undefined;
   /** Its processes are told by this cgroup from now on. */
   inCgroup(cgroup: CgroupJob): void;
   /** What a prolog says of a job that was found by its cgroup. */
@@ -208,7 +210,10 @@ export function recordJob(
     get job() {
       return job;
     },
-    hasProcesses: () => remembered.alive(true).length > 0,
+    hasProcesses: () => remembered.isAny(),
+    get lastProcess() {
+      return remembered.lastSeen;
+    },
     inCgroup(found) {
       agent.reopen(own, limited(found));
       agent.glance();
@@ -384,7 +389,8 @@ export function outcome({ exitCode, signal }: NodeJobEnd): Pick<Job, 'state'> & 
   return { state: exitCode === 0 ? 'completed' : 'failed', exit_code: exitCode };
 }
 
-function newJob(told: NodeJob, intervalSeconds: number, now: number, common: Common, host: Host): Job {
+/** What a job file says of a job. */
+export function newJob(told: NodeJob, intervalSeconds: number, now: number, common: Common, host: Host): Job {
   const { restart, cluster, account, partition, directory } = told;
   return {
     format: FORMAT,

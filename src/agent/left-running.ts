@@ -11,6 +11,10 @@ const MOST = 20;
 export interface Remembered {
   /** The kind that tells the job's processes, which are remembered as they are read. */
   kind: SourceKind;
+  /** Whether any of them is still there. */
+  isAny(): boolean;
+  /** When the job was last seen to have a process, in epoch microseconds. */
+  readonly lastSeen: number | undefined;
   /** Processes of the job that are still there. */
   alive(redact: boolean): NonNullable<AgentRecord['left_running']>;
 }
@@ -19,6 +23,7 @@ export interface Remembered {
 export function rememberProcesses(kind: SourceKind, host: Host): Remembered {
   /** By pid: when it started, as the kernel has it. */
   const known = new Map<number, string>();
+  let lastSeen: number | undefined;
   const forgetGone = (): void => {
     for (const [pid, started] of known) if (startOf(host, pid) !== started) known.delete(pid);
   };
@@ -34,6 +39,7 @@ export function rememberProcesses(kind: SourceKind, host: Host): Remembered {
           read(frame) {
             const first = frame.rows;
             source.read(frame);
+            if (frame.rows > first) lastSeen = frame.time;
             for (let row = first; row < frame.rows; row++) {
               const pid = Number(frame.texts[row * frame.textWidth]);
               if (known.has(pid)) continue;
@@ -48,6 +54,10 @@ export function rememberProcesses(kind: SourceKind, host: Host): Remembered {
         };
       },
     },
+    get lastSeen() {
+      return lastSeen;
+    },
+    isAny: () => [...known].some(([pid, started]) => startOf(host, pid) === started),
     alive(redact) {
       forgetGone();
       if (known.size === 0) return [];

@@ -192,6 +192,31 @@ test('the next agent goes on with a job in its recording, and closes what has en
   assert.deepEqual(fs.readdirSync(jobs), ['17']);
 });
 
+test('a job that began and ended while no agent was there has a recording without samples', async (t) => {
+  const { options, jobs, recording, log } = setUp(t);
+  fs.mkdirSync(jobs);
+  const facts =
+    'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\nSLURM_JOB_UID=1001\nSLURM_NODELIST=c[1-2]\nSLURM_JOB_NAME=short\n';
+  fs.writeFileSync(path.join(jobs, '17'), `${facts}BEGIN=1700000000.25\n`);
+  fs.writeFileSync(path.join(jobs, '17.end'), 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=3:0\nEND=1700000004.5\n');
+  const service = startService(options);
+  await service.stop('SIGTERM');
+  assert.ok(log.some((line) => line.includes('job 17 has begun and ended while no agent was running')));
+  const { job, nodes } = recording('job-17');
+  assert.deepEqual(
+    [job.user, job.uid, job.name, job.nodes, job.start, job.end, job.state, job.exit_code],
+    ['ada', 1001, 'short', ['c1', 'c2'], 1_700_000_000_250_000, 1_700_000_004_500_000, 'failed', 3],
+  );
+  const { agent, tables } = nodes[0]!;
+  assert.deepEqual([agent!.ticks, tables.size, agent!.first_sample], [0, 0, undefined]);
+  assert.equal(agent!.end_reason, 'no agent was running on this node while the job ran');
+  assert.deepEqual(fs.readdirSync(jobs), []);
+  const { options: own } = setUp(t, { spool: options.spool, jobs });
+  const next = startService(own);
+  await next.stop('SIGTERM');
+  assert.equal(fs.readdirSync(options.spool).filter((name) => name.startsWith('job-')).length, 1, 'once');
+});
+
 test('an agent that is killed while it closes what was left leaves it to the next one, at every stage', async (t) => {
   const { options, jobs, spool, recording } = setUp(t);
   fs.mkdirSync(jobs);

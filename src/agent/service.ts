@@ -28,7 +28,9 @@ import { dayOf, type FleetRecording, recordFleet } from './fleet-recording.ts';
 import { cgroupJobFolder, jobFolder } from './job-folder.ts';
 import { type Common, type JobRecording, recordJob } from './job-recording.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
+import { lostEpilogs } from './lost-epilogs.ts';
 import { tidyPlaces } from './marks-place.ts';
+import { recordMissed } from './missed-job.ts';
 import { nodeJobs } from './node-jobs.ts';
 import { sharedSources } from './shared-sources.ts';
 import { ticker } from './ticker.ts';
@@ -83,8 +85,7 @@ export interface Service {
 const LOOK_MS = 500;
 /** What an agent before this one has left is closed when it is sure that no job goes on with it. */
 const LEFT_OVER_MS = 3_000;
-/** A job without any process for so long may have lost its epilog: the scheduler is asked. */
-const LOST_EPILOG_MS = 600_000;
+const LOST_EPILOG_LOOK_MS = 10_000;
 const LAST_SEND_SECONDS = 5;
 
 /** The agent of a node, always on: records the node itself, and every job that runs on it. */
@@ -242,8 +243,13 @@ export function startService(options: ServiceOptions): Service {
     told: (name, job) => jobs.get(name)?.told(job),
     async missed(name, job, end) {
       const { folder, known } = jobFolder(spool, job, isClosing);
-      if (!known) say(`job ${name} has begun and ended while no agent was running: not recorded`);
-      else await closeOld(folder, end);
+      if (!known) {
+        say(`job ${name} has begun and ended while no agent was running: not recorded`);
+        // of an end that comes without its beginning nobody knows what it was
+        if (job.begin === undefined) return;
+        recordMissed(folder, job, end, job.intervalSeconds ?? options.intervalSeconds, common);
+      }
+      await closeOld(folder, end);
     },
     refused: (file, why) => say(`${file}: ${why}`),
   });
@@ -256,18 +262,11 @@ export function startService(options: ServiceOptions): Service {
     }
   };
 
-  /** An epilog that was never run, or could not write, must not keep a job for ever. */
-  async function findLost(): Promise<void> {
-    for (const [name, recording] of jobs) {
-      const { job } = recording;
-      const names = job.scheduler === 'slurm' || job.scheduler === 'pbs';
-      if (!names || clock.now() - job.start < LOST_EPILOG_MS * 1000 || recording.hasProcesses()) continue;
-      const found = await schedulerNamed(job.scheduler).state(common.run, job, () => {});
-      if (found === undefined || found.state === 'running' || jobs.get(name) !== recording) continue;
-      const why = 'the scheduler says that it has ended; its epilog did not';
-      watch.forget(name, ended(name, endOf(job.id, found.end), why));
-    }
-  }
+  const findLost = lostEpilogs({
+    jobs: () => jobs,
+    ask: (job) => schedulerNamed(job.scheduler).state(common.run, job, () => {}),
+    ended: (name, end, why) => watch.forget(name, ended(name, end, why)),
+  });
 
   /** Where jobs that nobody records any more could say something. */
   async function tidy(): Promise<void> {
@@ -285,7 +284,7 @@ export function startService(options: ServiceOptions): Service {
   options.outlet?.wake();
   const timers = [
     setInterval(look, LOOK_MS),
-    setInterval(() => void findLost().catch((error) => say(reason(error))), LOST_EPILOG_MS),
+    setInterval(() => void findLost().catch((error) => say(reason(error))), LOST_EPILOG_LOOK_MS),
   ];
   const leftOver = setTimeout(() => {
     const current = new Set([fleet.folder, ...[...jobs.values()].map(({ folder }) => folder)]);
@@ -340,8 +339,6 @@ function openRecords({ jobs, say }: ServiceOptions, isWanted: (table: string) =>
     return undefined;
   }
 }
-
-const endOf = (id: string, end: number | undefined): NodeJobEnd => (end === undefined ? { id } : { id, end });
 
 /** Tells at once that something came; a look now and then sees what this misses. */
 function watchFolder(folder: string, look: () => void): fs.FSWatcher | undefined {

@@ -12,6 +12,7 @@ import { lostRecords } from '../recording/lost-records.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
 import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
+import { overrunOf } from './overrun.ts';
 import { phasesOf } from './phases.ts';
 import { processSeries } from './processes.ts';
 import { hasLost, isMadeAnew } from './remade-cgroup.ts';
@@ -132,7 +133,10 @@ function* collect(
   const lives = isPart ? readProcesses(recording, () => [], tell) : undefined;
   const range = rangeOf(recording, markers, options, now, lives);
   const chosen = recording.nodes.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
-  const nodes = (yield question(chosen, range, REPORT_TABLES)).map((found) => nodeMaterial(found, tell));
+  // what an agent recorded that did not know of the end is none of the job's
+  const late = range === undefined && chosen.some(({ agent }) => overrunOf(recording.job, agent) !== undefined);
+  const until = late ? { what: 'the job', to: recording.job.end! } : range;
+  const nodes = (yield question(chosen, until, REPORT_TABLES)).map((found) => nodeMaterial(found, tell));
   const material: Material = { path: recording.path, job: recording.job, nodes, markers, now };
   if (range !== undefined) material.range = range;
   if (range !== undefined) {

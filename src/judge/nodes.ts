@@ -260,6 +260,10 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
     return found;
   }
   const tables = [...node.tables.values()].filter((t) => t.rows > 0);
+  if (agent?.end !== undefined && agent.ticks === 0 && tables.length === 0 && agent.service === true) {
+    // its hooks told of the job when it was over
+    return { status: 'never recorded', ...(agent.end_reason === undefined ? {} : { reason: agent.end_reason }) };
+  }
   // what the agent says is of all the job
   const told = range === undefined ? agent : undefined;
   const first = tables.length > 0 ? Math.min(...tables.map((t) => t.start)) : told?.first_sample;

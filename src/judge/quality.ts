@@ -124,15 +124,19 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
     const taken = own === undefined ? 0 : ticks(own) + told(own, 'missed_ticks');
     quality.expected_ticks += Math.max(each, taken + nobodys);
   }
-  if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, recorded / wall);
+  // what was sampled before or after the job is no part of its time
+  const { start = first, end = last } = material.job;
+  const within = range === undefined ? Math.max(0, Math.min(last, end) - Math.max(first, start)) / 1e6 : recorded;
+  if (wall > 0 && Number.isFinite(wall)) quality.job_share = Math.min(1, within / wall);
+  // who starts a recording says when; the agent of a node should have been there all the time
+  const isService = agents.some((a) => a.service === true);
   const written = writtenShare(material, quality);
-  const reached = untouched ? 1 : nobody ? 0 : Math.min(1, quality.ticks / quality.expected_ticks, written);
+  const none = nobody || (isService && last > first && quality.job_share === 0);
+  const reached = untouched ? 1 : none ? 0 : Math.min(1, quality.ticks / quality.expected_ticks, written);
   quality.grade = GRADES.find(([, least]) => reached >= least)?.[0] ?? 'D';
   const unread = material.unread ?? [];
   // however long the others recorded, one that fell silent keeps it from the best grade; of a part it may have seen all
   const { troubles = [] } = material;
-  // who starts a recording says when; the agent of a node should have been there all the time
-  const isService = agents.some((a) => a.service === true);
   const behind = isService && material.range === undefined && recorded > 0 ? (first - material.job.start) / 1e6 : 0;
   const lasting = isLate(behind, interval);
   const short = (lasting && (quality.job_share ?? 1) < MOST_OF_JOB) || isShort(quality, wall, interval);

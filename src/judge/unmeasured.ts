@@ -3,6 +3,7 @@ import type { Note } from '../sources/host.ts';
 import type { CheckResult } from './findings/finding.ts';
 import { lostOf } from './lost.ts';
 import type { Material } from './material.ts';
+import { overruns } from './overrun.ts';
 import { count, listed } from './words.ts';
 
 /** Something that the report cannot say, and why. */
@@ -57,7 +58,7 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
     const hint = check.hint === undefined ? {} : { hint: check.hint };
     found.set(`check ${check.id}`, { what: check.title, why: check.why ?? 'not recorded', ...hint });
   }
-  return [...found.values(), ...(material.leftOut ?? [])];
+  return [...found.values(), ...overruns(material), ...(material.leftOut ?? [])];
 }
 
 /** What a file that cannot be used would have said. */

@@ -135,6 +135,30 @@ test('from a store, too, what processes told at their end counts where the cgrou
   assert.deepEqual(cpu(1e6, { from: 1, what: 'a part' }), part);
 });
 
+test('of a job whose agent came after its end nobody knows the CPU time, in a store as in files', () => {
+  const cpu = (first: number, more: Partial<Material>): unknown => {
+    const total = { count: 1, first: 0, last: 0, max: 0, increase: 0 } as Statistics;
+    const node = {
+      node: 'c1',
+      agent: {
+        scope: { members: 'cgroup' },
+        facts: { cpus: 2 },
+        ticks: 3,
+        tables: [{ name: 'process' }],
+        unmeasured: [],
+        service: true,
+        first_sample: first,
+        last_sample: first + 1e6,
+      },
+      tables: new Map([['process_total', { rows: 3, series: [{ start: 0, keys: {}, columns: { cpu_us: total } }] }]]),
+    } as unknown as NodeMaterial;
+    const job = { nodes: ['c1'], start: 0, end: 5.4e6, scheduler: 'slurm', interval_seconds: 1 };
+    return cpuOf({ job, nodes: [node], ...more } as unknown as Material, node);
+  };
+  assert.deepEqual([cpu(5.7e6, {}), cpu(5.7e6, { leftOut: [] })], [undefined, undefined]);
+  assert.deepEqual(cpu(1e6, { leftOut: [] }), { seconds: 0, source: 'processes' }, 'it was there, and saw none');
+});
+
 test('from a store, too, a peak after the last sample of the cgroup is taken from what the process told', () => {
   const memory = (time: number, range?: Material['range']): unknown => {
     const told = { count: 1, max: 200, max_time: time } as Statistics;

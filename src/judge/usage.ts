@@ -115,7 +115,7 @@ function addedUp(material: Material, node: NodeMaterial): number | undefined {
   const { leftOut, range } = material;
   const total = leftOut === undefined ? undefined : columnOf(node, 'process_total', 'cpu_us');
   const grown = known(total?.increase);
-  if (total?.max === 0 && isUnseen(material, node)) return undefined;
+  if (total?.max === 0 && (isUnseen(material, node) || cameAfter(material, node))) return undefined;
   return grown === undefined ? undefined : (grown + (range === undefined ? total!.first : 0)) / 1e6;
 }
 
@@ -148,6 +148,10 @@ function isUnseen({ job, nodes }: Material, { agent }: NodeMaterial): boolean {
   });
 }
 
+/** Whether the agent came when all was over: then nobody knows. */
+const cameAfter = ({ job }: Material, { agent }: NodeMaterial): boolean =>
+  (agent?.first_sample ?? Number.NaN) > job.end!;
+
 /** Whether processes were looked for on this node in every tick, and the job had none there, or in this part none that did anything. */
 function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
   const { node, agent, tables } = seen;
@@ -155,8 +159,7 @@ function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
   if (agent === undefined || agent.ticks === 0 || agent.scope.members === 'node') return false;
   // a store leaves out small ones
   if (leftOut !== undefined) return false;
-  // it came when all was over
-  if (agent.first_sample! > job.end!) return false;
+  if (cameAfter(material, seen)) return false;
   // somebody told the agent of the job, and there is no scheduler whose variable its processes would have
   if ((agent.service === true && job.scheduler === 'none') || isUnseen(material, seen)) return false;
   const sought = agent.tables.some((table) => table.name === 'process');

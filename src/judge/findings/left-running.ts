@@ -19,12 +19,15 @@ export const leftRunning: Check = {
         id: 'left-running',
         severity: 'warning',
         text: `${count(left.length, 'process', 'processes')} still running after the job had ended: ${listed(names)}`,
-        evidence: left.slice(0, 8).map(({ node, pid, command, user }) => ({
-          text: `${node}: ${command} (process ${pid} of ${user})`,
-          from: 'agent.json',
-          node,
-          value: pid,
-        })),
+        evidence: [
+          ...left.slice(0, 8).map(({ node, pid, command, user }) => ({
+            text: `${node}: ${command} (process ${pid} of ${user})`,
+            from: 'agent.json',
+            node,
+            value: pid,
+          })),
+          { text: 'the job’s figures end with the job: what they use after it is not in them', from: 'job.json' },
+        ],
         advice: 'Wait for it, or end it, before the job script ends: it takes CPUs and memory from whoever comes next.',
         confidence: 'high',
         confidence_reason: 'seen by the agent after the job’s end',
