@@ -2,8 +2,11 @@
  * The environment that a program is started with keeps our library: programs that replace LD_PRELOAD, or start others
  * with an empty environment, would lose what comes after. TACHO_RECORD_ADDED names what was added; where the library
  * starts with it, the environment becomes again what the caller gave. TACHO_RECORD_OFF says that nothing is wanted.
+ * In a root where the library is not to be seen (chroot, a container) it is left out instead: the loader would say so on
+ * the standard error of every program there.
  */
 #include "record.h"
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +45,7 @@ static const char *place_in(const char *list)
 }
 
 /* By its own name: another name is a site's choice, and is not kept. */
-static void remember_library(void)
+void remember_library(void)
 {
     const char *list = getenv("LD_PRELOAD"), *found = list == NULL ? NULL : strstr(list, "/libtacho-record");
     if (found == NULL)
@@ -88,7 +91,6 @@ static void restore(const char *added)
 
 void remember_environment(void)
 {
-    remember_library();
     for (int i = 0; i < 4; i++) {
         const char *entry = entry_of(environ, names[i]);
         if (entry != NULL && strlen(entry) < ENTRY_BYTES)
@@ -99,10 +101,8 @@ void remember_environment(void)
 void restore_environment(void)
 {
     const char *added = getenv("TACHO_RECORD_ADDED");
-    if (added == NULL)
-        return;
-    remember_library();
-    restore(added);
+    if (added != NULL)
+        restore(added);
 }
 
 /* What starts there is not to be recorded. */
@@ -111,25 +111,69 @@ bool turned_off(char *const *environment)
     return entry_of(environment, "TACHO_RECORD_OFF=") != NULL || entry_of(environment, "TACHO_OWN=") != NULL;
 }
 
-/* Entries that an array with what is missing needs; 0: nothing is missing, or it is not wanted. */
-size_t entries_needed(char *const *environment)
+/* From the root that this process has now. */
+static bool can_be_read(const char *path)
+{
+    int kept = errno;
+    bool can = syscall(SYS_faccessat, AT_FDCWD, path, R_OK) == 0;
+    errno = kept;
+    return can;
+}
+
+/* Entries that an array with what is missing, or without what cannot be seen, needs; 0: it is as it should be. */
+size_t entries_needed(char *const *environment, struct added *added)
 {
     size_t count = 0;
-    if (!process.on || library[0] == '\0' || turned_off(environment))
+    if (library[0] == '\0')
         return 0;
     const char *list = entry_of(environment, "LD_PRELOAD="), *file = entry_of(environment, names[0]);
-    if (list != NULL && place_in(list + strlen("LD_PRELOAD=")) != NULL && file != NULL)
+    bool has = list != NULL && place_in(list + strlen("LD_PRELOAD=")) != NULL;
+    bool wanted = process.on && !turned_off(environment);
+    if (!has && !wanted)
         return 0;
+    bool seen = can_be_read(library);
+    if (has ? seen && (file != NULL || !wanted) : !seen)
+        return 0;
+    added->hidden = !seen;
     while (environment != NULL && environment[count] != NULL)
         count++;
-    size_t room = sizeof((struct added *)0)->preload;
-    bool fits = count < MOST_ENTRIES && (list == NULL ? 0 : strlen(list)) + strlen(library) + 16 < room;
+    bool fits = count < MOST_ENTRIES && (list == NULL ? 0 : strlen(list)) + strlen(library) + 16 < sizeof added->preload;
     return fits ? count + 8 : 0;
+}
+
+/* The same without our library. */
+static char **without_library(char *const *environment, char **array, struct added *added)
+{
+    char **at = array;
+    const size_t name = strlen("LD_PRELOAD=");
+    for (char *const *each = environment; *each != NULL; each++) {
+        const char *place = begins(*each, "LD_PRELOAD=") ? place_in(*each + name) : NULL;
+        *at = *each;
+        if (place == NULL) {
+            at++;
+            continue;
+        }
+        const char *rest = place + strlen(library);
+        size_t before = (size_t)(place - *each);
+        memcpy(added->preload, *each, before);
+        /* the separator behind it goes, too, or else the one before it */
+        if (*rest != '\0')
+            rest++;
+        else if (before > name)
+            before--;
+        strcpy(added->preload + before, rest);
+        *at = added->preload;
+        at += added->preload[name] != '\0';
+    }
+    *at = NULL;
+    return array;
 }
 
 /* Writes the array; its texts are in `added`, the library's own, or those that were given. */
 char **complete_environment(char *const *environment, char **array, struct added *added)
 {
+    if (added->hidden)
+        return without_library(environment, array, added);
     char **at = array;
     const char *list = entry_of(environment, "LD_PRELOAD=");
     struct text preload = { added->preload, added->preload + sizeof added->preload - 1 };

@@ -43,12 +43,12 @@ static const char *find_program(const char *name, char *buffer, size_t size)
     return NULL;
 }
 
-/* `environment` becomes one that has the library, on the stack. */
-#define COMPLETE(environment)                      \
-    struct added added;                            \
-    size_t entries = entries_needed(environment);  \
-    char *array[entries + 1];                      \
-    char *const *given = environment;              \
+/* `environment` becomes one that has the library, or not where that cannot be seen, on the stack. */
+#define COMPLETE(environment)                              \
+    struct added added;                                    \
+    size_t entries = entries_needed(environment, &added);  \
+    char *array[entries + 1];                              \
+    char *const *given = environment;                      \
     environment = entries == 0 ? given : complete_environment(given, array, &added);
 
 /* Shells try every folder of PATH: only where there is a program this one can end. True: it was told. */

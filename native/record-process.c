@@ -236,6 +236,7 @@ void begin_recording(void)
     if (begun)
         return;
     begun = true;
+    remember_library();
     bool wanted = use_files(getenv("TACHO_RECORD")) && !turned_off(environ);
     if (wanted && is_own_script(scratch, sizeof scratch)) {
         /* who started it may have told of it */

@@ -180,11 +180,13 @@ void leave_image(void);
 struct added {
     char preload[1024];
     char what[40];
+    bool hidden; /* the library cannot be seen from here */
 };
+void remember_library(void);
 void remember_environment(void);
 void restore_environment(void);
 bool turned_off(char *const *environment);
-size_t entries_needed(char *const *environment);
+size_t entries_needed(char *const *environment, struct added *added);
 char **complete_environment(char *const *environment, char **array, struct added *added);
 
 /* record-system.c */

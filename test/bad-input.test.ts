@@ -48,49 +48,57 @@ const cases: Case[] = [
     code: 2,
     says: ["unknown option '--intervall'; did you mean --interval?", 'tacho run --help'],
   },
-  { args: 'run --interval 0 -- true', code: 2, says: ['--interval: "0" is not between 100ms and 1d'] },
-  { args: 'run --interval 50ms -- true', code: 2, says: ['--interval: "50ms" is not between 100ms and 1d'] },
-  { args: 'run --interval abc -- true', code: 2, says: ['--interval: "abc" is not a duration', '500ms'] },
-  { args: 'run --interval -1 -- true', code: 2, says: ['--interval'] },
+  { args: 'run --strict --interval 0 -- true', code: 2, says: ['--interval: "0" is not between 100ms and 1d'] },
+  { args: 'run --strict --interval 50ms -- true', code: 2, says: ['--interval: "50ms" is not between 100ms and 1d'] },
+  { args: 'run --strict --interval abc -- true', code: 2, says: ['--interval: "abc" is not a duration', '500ms'] },
+  { args: 'run --strict --interval -1 -- true', code: 2, says: ['--interval'] },
   { args: 'run', code: 2, says: ['no command given'] },
   {
-    args: 'run --hosts c1,-oProxyCommand=x -- true',
+    args: 'run --strict --hosts c1,-oProxyCommand=x -- true',
     code: 2,
     says: ['"-oProxyCommand=x" is not the name of a machine'],
   },
-  { args: 'start --hosts a/../c', code: 2, says: ['--hosts: "a/../c" is not the name of a machine', '--hosts c1,c2'] },
-  { args: 'run --allow-missing x -- true', code: 2, says: ['--allow-missing: "x" is not a number of nodes'] },
-  { args: 'run --output= -- true', code: 2, says: ['the name of the recording is empty'] },
+  {
+    args: 'start --strict --hosts a/../c',
+    code: 2,
+    says: ['--hosts: "a/../c" is not the name of a machine', '--hosts c1,c2'],
+  },
+  { args: 'run --strict --allow-missing x -- true', code: 2, says: ['--allow-missing: "x" is not a number of nodes'] },
+  { args: 'run --strict --output= -- true', code: 2, says: ['the name of the recording is empty'] },
   { args: 'run -- /', code: 126, says: ['cannot run /: it is a folder'] },
-  { args: 'run --tag novalue -- true', code: 2, says: ['"novalue" is not a tag', 'key:value'] },
-  { args: 'run --without nsf -- true', code: 2, says: ['there is no table "nsf"; did you mean "nfs"?'] },
+  { args: 'run --strict --tag novalue -- true', code: 2, says: ['"novalue" is not a tag', 'key:value'] },
+  { args: 'run --strict --without nsf -- true', code: 2, says: ['there is no table "nsf"; did you mean "nfs"?'] },
   { args: 'run -- /no/such/command', code: 127, says: ['cannot run /no/such/command: no such file'] },
   { args: 'run -- no-such-command-at-all', code: 127, says: ['cannot run no-such-command-at-all'] },
   { args: 'run -- ./plain-file', code: 126, says: ['cannot run ./plain-file: permission denied'] },
   { args: 'run -- ./not-a-recording', code: 126, says: ['cannot run ./not-a-recording'] },
-  { args: 'run -o /proc/tacho/x -- true', code: 1, says: ['cannot write /proc/tacho/x: no such file or folder'] },
-  { args: 'run -o plain-file/x -- true', code: 1, says: ['cannot write', 'not a folder'] },
-  { args: 'run --config none.toml -- true', code: 2, says: ['--config: there is no file none.toml'] },
   {
-    args: 'run --config wrong.toml -- true',
+    args: 'run --strict -o /proc/tacho/x -- true',
+    code: 1,
+    says: ['cannot write /proc/tacho/x: no such file or folder'],
+  },
+  { args: 'run --strict -o plain-file/x -- true', code: 1, says: ['cannot write', 'not a folder'] },
+  { args: 'run --strict --config none.toml -- true', code: 2, says: ['--config: there is no file none.toml'] },
+  {
+    args: 'run --strict --config wrong.toml -- true',
     code: 2,
     says: ['wrong.toml:5: unknown key "sources.disabel"; did you mean "sources.disable"?'],
   },
   {
-    args: 'run --config wrong-type.toml -- true',
+    args: 'run --strict --config wrong-type.toml -- true',
     code: 2,
     says: ['wrong-type.toml:1: interval must be a duration', 'not true'],
   },
-  { args: 'run --config no-toml.toml -- true', code: 2, says: ['no-toml.toml:1: not valid TOML'] },
-  { args: 'start --interval abc', code: 2, says: ['--interval: "abc" is not a duration'] },
+  { args: 'run --strict --config no-toml.toml -- true', code: 2, says: ['no-toml.toml:1: not valid TOML'] },
+  { args: 'start --strict --interval abc', code: 2, says: ['--interval: "abc" is not a duration'] },
   { args: 'start --hosts', code: 2, says: ['argument missing'] },
-  { args: 'stop', code: 1, says: ['nothing to stop', 'tacho start'] },
+  { args: 'stop --strict', code: 1, says: ['nothing to stop', 'tacho start'] },
   { args: 'status', code: 1, says: ['nothing is being recorded'] },
-  { args: 'mark begin phase', code: 1, says: ['nothing is being recorded'] },
+  { args: 'mark --strict begin phase', code: 1, says: ['nothing is being recorded'] },
   { args: 'mark middle phase', code: 2, says: ['middle'] },
-  { args: 'fom loss', code: 2, says: ['"loss" is not a figure of merit', 'name=number'] },
-  { args: 'fom loss=1e-400', code: 2, says: ['"loss=1e-400" is too close to zero to be kept'] },
-  { args: 'fom loss=low', code: 2, says: ['"loss=low" is not a figure of merit'] },
+  { args: 'fom --strict loss', code: 2, says: ['"loss" is not a figure of merit', 'name=number'] },
+  { args: 'fom --strict loss=1e-400', code: 2, says: ['"loss=1e-400" is too close to zero to be kept'] },
+  { args: 'fom --strict loss=low', code: 2, says: ['"loss=low" is not a figure of merit'] },
   { args: 'report nowhere', code: 1, says: ['cannot open nowhere: no such file or folder'] },
   { args: 'report not-a-recording', code: 1, says: ['no recording in not-a-recording'] },
   { args: 'report newer', code: 1, says: ['newer'] },
@@ -144,7 +152,10 @@ test('what failed has left nothing behind', () => {
 });
 
 test('a wrong variable in the environment is named', () => {
-  const answer = tacho(['run', '--', 'true'], { cwd: folder, env: { ...process.env, TACHO_INTERVAL: 'soon' } });
+  const answer = tacho(['run', '--strict', '--', 'true'], {
+    cwd: folder,
+    env: { ...process.env, TACHO_INTERVAL: 'soon' },
+  });
   assert.equal(answer.code, 2);
   assert.match(answer.err, /^tacho: TACHO_INTERVAL in the environment: "soon" is not a duration/);
 });
@@ -185,7 +196,7 @@ test("every verb's help has an example", () => {
 });
 
 test('a folder that was deleted below the user is said in words', () => {
-  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" run -- true';
+  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" run --strict -- true';
   const done = spawnSync('/bin/sh', ['-c', script, TACHO], { cwd: folder, encoding: 'utf8' });
   assert.equal(done.status, 1);
   assert.match(done.stderr, /tacho: the folder you are in is not there any more\n/);

@@ -214,7 +214,7 @@ test('a new recording never overwrites an old one', (t) => {
   const cwd = temporaryFolder(t);
   assert.equal(tacho(['run', '--no-report', '-o', 'rec', '--', 'true'], { cwd }).code, 0);
   const before = fs.readFileSync(path.join(cwd, 'rec/job.json'), 'utf8');
-  const again = tacho(['run', '-o', 'rec', '--', 'true'], { cwd });
+  const again = tacho(['run', '--strict', '-o', 'rec', '--', 'true'], { cwd });
   assert.equal(again.code, 1);
   assert.match(again.err, /rec is a recording already/);
   assert.equal(fs.readFileSync(path.join(cwd, 'rec/job.json'), 'utf8'), before);
@@ -225,7 +225,7 @@ test('a folder that holds something else is refused and stays as it is; an empty
   fs.mkdirSync(path.join(cwd, 'full'));
   fs.writeFileSync(path.join(cwd, 'full/keep'), 'x');
   fs.chmodSync(path.join(cwd, 'full'), 0o775);
-  const refused = tacho(['run', '-o', 'full', '--', 'true'], { cwd });
+  const refused = tacho(['run', '--strict', '-o', 'full', '--', 'true'], { cwd });
   assert.equal(refused.code, 1);
   assert.match(refused.err, /full is not empty/);
   assert.deepEqual(fs.readdirSync(path.join(cwd, 'full')), ['keep']);
@@ -398,7 +398,7 @@ test('a disk with too little room for the agent’s record: nothing is begun', {
   fs.mkdirSync(cwd);
   spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=48k', 'tmpfs', cwd]);
   try {
-    const { code, err } = tacho(['run', '-o', 'rec', '--', 'touch', 'ran'], { cwd });
+    const { code, err } = tacho(['run', '--strict', '-o', 'rec', '--', 'touch', 'ran'], { cwd });
     assert.equal(code, 1);
     assert.match(err, /^tacho: cannot record in .*rec: no space left on the device\n +free some space/);
     assert.deepEqual(fs.readdirSync(cwd), []);

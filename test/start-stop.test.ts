@@ -189,8 +189,8 @@ test('a recording that has ended takes no marks', (t) => {
     export TACHO_RECORDING=r
     tacho mark begin late; echo "mark: $?" >&2
     tacho fom late=1; echo "fom: $?" >&2`);
-  assert.match(stderr, /r has ended: there is nothing to mark\n.*\nmark: 1\n/);
-  assert.match(stderr, /r has ended: there is nowhere to put a figure\n.*\nfom: 1\n/);
+  assert.match(stderr, /r has ended: there is nothing to mark; .*\nmark: 0\n/);
+  assert.match(stderr, /r has ended: there is nowhere to put a figure; .*\nfom: 0\n/);
   const node = fs.readdirSync(path.join(folder, 'r')).find((name) => name.startsWith('node='))!;
   assert.ok(!fs.existsSync(path.join(folder, 'r', node, 'marker.csv')));
 });
@@ -209,33 +209,40 @@ test('the agent ends with the shell that started it', (t) => {
   assert.deepEqual([job!.state, job!.reason], ['unknown', 'recording ended: the shell that started it has ended']);
 });
 
-test('wrong use is exit 2, failure is exit 1, both with what to do', (t) => {
+test('with --strict wrong use is exit 2, failure is exit 1, both with what to do', (t) => {
   const { sh } = shell(t);
   const cases: [line: string, exit: number, said: RegExp][] = [
-    ['tacho start --interval 0', 2, /--interval: "0" is not between/],
-    ['tacho start --interval abc', 2, /"abc" is not a duration/],
-    ['tacho start --allow-missing x', 2, /"x" is not a number of nodes/],
-    ["tacho start --hosts ''", 2, /--hosts "" names no machine\n.*--hosts c1,c2/],
-    ['tacho start --hosts , ', 2, /--hosts "," names no machine/],
-    ['tacho start --tag nonsense', 2, /"nonsense" is not a tag\n.*key:value/],
-    ['tacho start --job-file none', 1, /cannot read the job file none: no such file/],
-    ['touch f; tacho start -o f/r', 1, /cannot write .*f\/r: not a folder/],
-    ['tacho stop', 1, /nothing is being recorded in this session.*\n.*tacho start begins/],
-    ['tacho stop nowhere', 1, /cannot open .*nowhere/],
+    ['tacho start --strict --interval 0', 2, /--interval: "0" is not between/],
+    ['tacho start --strict --interval abc', 2, /"abc" is not a duration/],
+    ['tacho start --strict --allow-missing x', 2, /"x" is not a number of nodes/],
+    ["tacho start --strict --hosts ''", 2, /--hosts "" names no machine\n.*--hosts c1,c2/],
+    ['tacho start --strict --hosts , ', 2, /--hosts "," names no machine/],
+    ['tacho start --strict --tag nonsense', 2, /"nonsense" is not a tag\n.*key:value/],
+    ['tacho start --strict --job-file none', 1, /cannot read the job file none: no such file/],
+    ['touch f; tacho start --strict -o f/r', 1, /cannot write .*f\/r: not a folder/],
+    ['tacho stop --strict', 1, /nothing is being recorded in this session.*\n.*tacho start begins/],
+    ['tacho stop --strict nowhere', 1, /cannot open .*nowhere/],
     ['tacho status', 1, /nothing is being recorded/],
     ['tacho mark', 2, /action/],
     ['tacho mark pause x', 2, /'pause' is invalid .*Allowed choices are begin, end/],
-    ['tacho mark begin', 2, /a phase needs a name/],
-    ['tacho mark begin x', 1, /nothing is being recorded.*\n.*; TACHO_RECORDING=FOLDER names one\n/],
-    ['tacho fom speed', 2, /"speed" is not a figure of merit\n.*name=number/],
-    ['tacho fom speed=fast', 2, /"speed=fast" is not a figure of merit/],
-    ['TACHO_RECORDING=/tmp tacho mark begin x', 1, /TACHO_RECORDING is \/tmp, which is no recording/],
+    ['tacho mark begin --strict', 2, /a phase needs a name/],
+    ['tacho mark begin --strict x', 1, /nothing is being recorded.*\n.*; TACHO_RECORDING=FOLDER names one\n/],
+    ['tacho fom --strict speed', 2, /"speed" is not a figure of merit\n.*name=number/],
+    ['tacho fom --strict speed=fast', 2, /"speed=fast" is not a figure of merit/],
+    ['TACHO_RECORDING=/tmp tacho mark begin --strict x', 1, /TACHO_RECORDING is \/tmp, which is no recording/],
   ];
   for (const [line, exit, said] of cases) {
     const { status, stderr } = sh(line);
     assert.equal(status, exit, `${line}: ${stderr}`);
     assert.match(stderr, said, line);
     assert.ok(!stderr.includes('    at '), line);
+  }
+  // else it is only said, so that a script goes on
+  for (const [line, exit, said] of cases) {
+    if (!line.includes('--strict') || line.startsWith('tacho start')) continue;
+    const { status, stderr } = sh(`set -e; ${line.replace('--strict ', '').replace('--strict', '')}; exit 7`);
+    assert.deepEqual([status, exit > 0], [7, true], `${line}: ${stderr}`);
+    assert.match(stderr.replace('; ', '\n'), new RegExp(said.source.split('\\n')[0]!), line);
   }
 });
 
@@ -262,6 +269,75 @@ test('a scheduler that hangs or is missing does not stop a recording', (t) => {
   const node = fs.readdirSync(path.join(folder, 'tacho-17')).find((name) => name.startsWith('node='))!;
   const agent = JSON.parse(fs.readFileSync(path.join(folder, 'tacho-17', node, 'agent.json'), 'utf8'));
   assert.equal(agent.end_reason, 'SIGTERM');
+});
+
+/** A Slurm that does not let this user have steps. */
+const DENIED = 'srun: error: Unable to create step for job 17: Access/permission denied';
+
+function deniedSlurm(t: TestContext) {
+  const { folder, sh } = shell(t);
+  fs.mkdirSync(path.join(folder, 'bin'));
+  for (const name of ['srun', 'scontrol', 'sacct', 'scancel']) {
+    const text = `#!/bin/sh\necho "${DENIED}" >&2\nexit 1\n`;
+    fs.writeFileSync(path.join(folder, 'bin', name), text, { mode: 0o755 });
+  }
+  // as in `srun --pty bash`: the step is the user's, and not to be signalled
+  const job = (nodes: string): string =>
+    `export PATH=${folder}/bin:$PATH SLURM_JOB_ID=17 SLURM_JOB_NODELIST=${nodes} SLURM_STEP_ID=3`;
+  const agentOf = (recording: string, node: string) => {
+    const file = path.join(folder, recording, `node=${node}`, 'agent.json');
+    return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : undefined;
+  };
+  return { folder, sh, job, agentOf };
+}
+
+const short = os.hostname().split('.')[0]!;
+
+test('start without the permission to use srun: this node is recorded, others are named', (t) => {
+  const { folder, sh, job, agentOf } = deniedSlurm(t);
+  const one = sh(`${job(short)}; set -e
+    tacho start --interval 0.2s -o one; tacho mark begin x; sleep 0.5; tacho stop --no-report`);
+  assert.equal(one.status, 0, one.stderr);
+  assert.match(one.stderr, new RegExp(`the agent of ${short} was started without slurm: ${DENIED}`));
+  assert.match(one.stderr, /recording 1 node every 0\.2 s in one /);
+  const agent = agentOf('one', short);
+  assert.ok(agent.ticks > 1);
+  assert.deepEqual([agent.end_reason, agent.step], ['SIGTERM', undefined]);
+  const two = sh(`${job(`${short},c9`)}; set -e
+    tacho start --interval 0.2s -o two; sleep 0.5; tacho stop --no-report`);
+  assert.equal(two.status, 0, two.stderr);
+  assert.match(two.stderr, /c9 does not record\n.*Access\/permission denied/);
+  assert.match(two.stderr, /recording 1 node every/);
+  const recorded = openRecording(path.join(folder, 'two'));
+  assert.deepEqual([recorded.job.nodes, Object.keys(recorded.job.not_recorded!)], [[short, 'c9'], ['c9']]);
+  assert.equal(agentOf('two', short).end_reason, 'SIGTERM');
+  const strict = sh(`${job(`${short},c9`)}; tacho start --strict -o three; exit $?`);
+  assert.equal(strict.status, 1, strict.stderr);
+  assert.match(strict.stderr, /1 of 2 nodes did not begin to record: c9/);
+  const none = sh(`${job('c8,c9')}; set -e; tacho start -o four; exit 7`);
+  assert.equal(none.status, 7, none.stderr);
+  assert.match(none.stderr, /start: 2 of 2 nodes did not begin to record: c8, c9/);
+});
+
+test('run without the permission to use srun: this node is recorded, others are named', (t) => {
+  const { folder, sh, job, agentOf } = deniedSlurm(t);
+  const command = `sh -c 'sleep 0.5; echo ran; exit 7'`;
+  const { status, stdout, stderr } = sh(`${job(`${short},c9`)}; unset SLURM_STEP_ID
+    tacho run --no-report --interval 0.2s -o r -- ${command}`);
+  assert.deepEqual([status, stdout], [7, 'ran\n'], stderr);
+  assert.match(stderr, new RegExp(`the agent of ${short} was started without slurm: ${DENIED}`));
+  assert.match(stderr, /node c9 is not recorded: .*Access\/permission denied/);
+  assert.ok(agentOf('r', short).ticks > 1);
+  assert.equal(agentOf('r', short).end_reason, 'SIGTERM');
+  assert.deepEqual(Object.keys(openRecording(path.join(folder, 'r')).job.not_recorded!), ['c9']);
+});
+
+test('an agent without the scheduler ends with the script that it records', (t) => {
+  const { sh, job, agentOf } = deniedSlurm(t);
+  assert.equal(sh(`${job(short)}; tacho start --interval 0.2s -o r; exit $?`).status, 0);
+  for (let tries = 0; agentOf('r', short).end_reason === undefined && tries < 2400; tries++)
+    spawnSync('sleep', ['0.05']);
+  assert.equal(agentOf('r', short).end_reason, 'the shell that started it has ended');
 });
 
 test('on another node of the job its agent has left a note of the recording, wherever that lies', (t) => {

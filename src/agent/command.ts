@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import { constants } from 'node:os';
-import { Fault } from '../base/fault.ts';
+import { Fault, reason } from '../base/fault.ts';
 import { isInPath } from '../base/in-path.ts';
 import { ours } from '../base/ours.ts';
 import { warn } from '../base/warn.ts';
@@ -39,9 +39,16 @@ export async function runCommand(
   const { TACHO_DESCRIPTORS: named, ...theirs } = env;
   const stdio = inherited(named);
   const closed = closedOf(named);
-  return fs.existsSync(launcher)
-    ? launched(launcher, command, theirs, more, stdio, closed)
-    : plain(command, { ...theirs, ...more }, stdio, closed);
+  if (fs.existsSync(launcher)) {
+    try {
+      return await launched(launcher, command, theirs, more, stdio, closed);
+    } catch (error) {
+      // a launcher that cannot be started (another architecture, a file system without programs) keeps no command from it
+      if (error instanceof Fault) throw error;
+      warn(`${launcher} cannot be started: ${reason(error)}`);
+    }
+  }
+  return plain(command, { ...theirs, ...more }, stdio, closed);
 }
 
 /** Those of the first three that were closed when Tacho was started: Node has put /dev/null in their place. */
@@ -80,7 +87,7 @@ function launched(
     settle = done;
   });
   return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(new Fault(`cannot start ${launcher}: ${error.message}`)));
+    child.once('error', reject);
     channel.on('data', (bytes: Buffer) => {
       said += bytes.toString('latin1');
       const failed = /^failed (\d+)$/m.exec(said);
@@ -91,6 +98,13 @@ function launched(
       resolve({ pid, start, ended, kill: (signal) => kill(pid, signal) });
     });
     child.once('close', () => {
+      // it was not what it should be; one that was killed may have started the command
+      if (!/^(started|failed) /m.test(said)) {
+        const how = child.signalCode ?? `exit code ${child.exitCode}`;
+        reject(
+          child.signalCode === null ? new Error(how) : new Fault(`${launcher} was ended by ${how}`, { final: true }),
+        );
+      }
       const words = /^ended (.*)$/m.exec(said)?.[1];
       settle(words === undefined ? { signal: child.signalCode ?? 'SIGKILL' } : launchersWord(words));
     });
@@ -138,7 +152,12 @@ async function plain(
   const ended = new Promise<CommandEnding>((settle) => {
     child.once('exit', async (exitCode, signal) => {
       const wall_seconds = (performance.now() - begin) / 1000;
-      const { max_rss_bytes, ...after } = await childrenUsage();
+      const used = before && (await childrenUsage());
+      if (before === undefined || used === undefined) {
+        settle(signal === null ? { exitCode: exitCode ?? 0 } : { signal });
+        return;
+      }
+      const { max_rss_bytes, ...after } = used;
       const usage: Usage = { ...after, wall_seconds };
       for (const key of Object.keys(after) as (keyof typeof after)[])
         if (key !== 'wall_seconds') usage[key] -= before[key];
@@ -170,12 +189,15 @@ function spawned(child: ChildProcess, name: string, folders: string | undefined)
   });
 }
 
-/** getrusage(RUSAGE_CHILDREN): two timevals, then fourteen longs. */
-async function childrenUsage(): Promise<Usage> {
-  const { default: koffi } = await import('koffi');
-  const getrusage = koffi.load('libc.so.6').func('int getrusage(int who, void *usage)');
+/** getrusage(RUSAGE_CHILDREN): two timevals, then fourteen longs. Undefined: it cannot be asked. */
+async function childrenUsage(): Promise<Usage | undefined> {
   const raw = new BigInt64Array(18);
-  getrusage(-1, raw);
+  try {
+    const { default: koffi } = await import('koffi');
+    koffi.load('libc.so.6').func('int getrusage(int who, void *usage)')(-1, raw);
+  } catch {
+    return undefined;
+  }
   const at = (i: number): number => Number(raw[i]);
   return {
     wall_seconds: 0,
@@ -196,25 +218,31 @@ function cannotRun(name: string, errno: number, folders: string | undefined): Fa
   const nowhere = errno === constants.errno.EACCES && !name.includes('/') && !isInPath(name, folders);
   if (errno === constants.errno.ENOENT || nowhere) {
     return name.includes('/')
-      ? new Fault(`cannot run ${name}: no such file, or its interpreter is missing`, { exit: 127 })
+      ? new Fault(`cannot run ${name}: no such file, or its interpreter is missing`, { exit: 127, final: true })
       : new Fault(`cannot run ${name}: command not found`, {
           exit: 127,
+          final: true,
           hint: 'it is looked for in the folders of PATH',
         });
   }
   if (errno === constants.errno.EACCES && isFolder(name))
-    return new Fault(`cannot run ${name}: it is a folder`, { exit: 126 });
+    return new Fault(`cannot run ${name}: it is a folder`, { exit: 126, final: true });
   if (errno === constants.errno.EACCES) {
-    return new Fault(`cannot run ${name}: permission denied`, { exit: 126, hint: 'chmod +x makes a file executable' });
+    return new Fault(`cannot run ${name}: permission denied`, {
+      exit: 126,
+      final: true,
+      hint: 'chmod +x makes a file executable',
+    });
   }
   if (errno === constants.errno.ENOEXEC) {
     return new Fault(`cannot run ${name}: not a program`, {
       exit: 126,
+      final: true,
       hint: 'a script needs a first line such as #!/bin/sh',
     });
   }
   const word = Object.entries(constants.errno).find(([, value]) => value === errno)?.[0];
-  return new Fault(`cannot run ${name}: ${word ?? `error ${errno}`}`, { exit: 126 });
+  return new Fault(`cannot run ${name}: ${word ?? `error ${errno}`}`, { exit: 126, final: true });
 }
 
 const isFolder = (name: string): boolean =>

@@ -4,22 +4,22 @@ import { warn } from '../base/warn.ts';
 import { beginEverywhere } from '../jobs/begin-everywhere.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
 import { agentRecord, firstSamples, keptWords, startAgents, stopAgents, whyMissing } from '../jobs/launch.ts';
-import { isHere } from '../jobs/local.ts';
+import { isThisNode } from '../jobs/local.ts';
 import { takeOwnUse } from '../jobs/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../jobs/preload.ts';
 import { known } from '../jobs/scheduler.ts';
 import { findScope } from '../jobs/scope.ts';
 import { taskOf } from '../jobs/slurm-task.ts';
-import { notEverywhere } from '../jobs/start.ts';
+import { isTooFew, notEverywhere, withoutScheduler } from '../jobs/start.ts';
 import type { WriterOptions } from '../recording/append.ts';
-import { claimFolder, createRecording, discardRecording, saveJob } from '../recording/create.ts';
+import { discardRecording, newRecording, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
 import { lostWords } from '../recording/lost-samples.ts';
 import type { CustomSource } from '../sources/custom.ts';
 import type { Records } from '../sources/scope.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
+import type { StartCommand } from './command-first.ts';
 import { giveBackStart } from './give-back.ts';
-import { hearUsr1 } from './hear-usr1.ts';
 import { startNodeAgent } from './node-agent.ts';
 import { commandTexts, tellEnd, tellStart } from './told-command.ts';
 
@@ -49,30 +49,22 @@ export interface RecordOptions {
   writer: WriterOptions;
   /** Have the job's processes record themselves. */
   processes: boolean;
+  /** Refuse a folder that is taken, instead of choosing another beside it. */
+  strict?: boolean;
 }
 
 /** Looks taken between ticks right after the command has started, so that even a short one shows its processes. */
 const EARLY_LOOKS_MS = [30, 120, 400];
-/** Signals that would end us and are the command's. */
-const PASSED = [
-  'SIGTERM',
-  'SIGHUP',
-  'SIGUSR1',
-  'SIGUSR2',
-  'SIGXCPU',
-  'SIGALRM',
-  'SIGVTALRM',
-  'SIGPROF',
-  'SIGIO',
-  'SIGPWR',
-  'SIGSTKFLT',
-] as const;
 /** The command does not wait longer than this for the agents of a job's nodes. */
 const FIRST_SAMPLE_SECONDS = 15;
 
-/** Records one command from before its first instruction until after its last, on every node of the job it runs in. */
+/**
+ * Records one command from before its first instruction until after its last, on every node of the job it runs in. Throws
+ * only what keeps it from starting the command.
+ */
 export async function recordCommand(
   options: RecordOptions,
+  start: StartCommand = runCommand,
 ): Promise<{ folder: string; job: Job; ending: CommandEnding }> {
   const task = options.jobFile === undefined && options.hosts === undefined ? ownTask() : undefined;
   // the command waits for this: a scheduler that is slow to answer gets little time
@@ -92,36 +84,37 @@ export async function recordCommand(
     state: 'running',
     ...(options.processes ? { process_records: planRecords(process.env) } : {}),
   };
-  const folder =
-    options.folder === undefined
-      ? createRecording(claimFolder(options.parent, task?.folder ?? defaultFolder(facts)), job, true)
-      : createRecording(`${options.folder}${task?.suffix ?? ''}`, job);
-  const here = job.nodes.length === 1 && isThisNode(job.nodes[0]!);
+  const folder = newRecording(job, {
+    ...options,
+    name: task?.folder ?? defaultFolder(facts),
+    ...(options.folder === undefined ? {} : { folder: `${options.folder}${task?.suffix ?? ''}` }),
+    say: warn,
+  });
+  const here = job.nodes.length === 1 && isThisNode(job.nodes[0]!, process.env);
   const recorder = await (here ? recordHere : recordAll)(folder, job, options).catch((error: unknown) => {
     // on other nodes agents may have begun
     if (here) discardRecording(folder);
     throw error;
   });
-  let command: RunningCommand | undefined;
-  /** What came before we know the command's process. */
-  const early: NodeJS.Signals[] = [];
-  const release = holdSignals((signal) => void (command === undefined ? early.push(signal) : command.kill(signal)));
+  let command: RunningCommand;
   try {
     const env: NodeJS.ProcessEnv = { ...process.env, TACHO_RECORDING: folder };
     // a pause of the job around this one is not for this one
     if (recorder.records !== undefined) delete env.TACHO_RECORD_OFF;
-    command = await runCommand(options.command, env, recorder.records && injected(env, recorder.records));
+    command = await start(options.command, env, recorder.records && injected(env, recorder.records));
     job.start = command.start;
   } catch (error) {
-    release();
     await recorder.stop('the command could not be started');
     discardRecording(folder);
     throw error;
   }
-  for (const signal of early) command.kill(signal);
-  recorder.follow(command.pid);
-  if (recorder.records !== undefined) {
-    tellStart(recorder.records, { pid: command.pid, start: job.start, command: options.command, env: process.env });
+  try {
+    recorder.follow(command.pid);
+    if (recorder.records !== undefined) {
+      tellStart(recorder.records, { pid: command.pid, start: job.start, command: options.command, env: process.env });
+    }
+  } catch (error) {
+    say('what the command itself does is not recorded', reason(error));
   }
   const ending = await command.ended;
   finish(job, ending);
@@ -134,7 +127,6 @@ export async function recordCommand(
   } catch (error) {
     say(`the end of the recording ${folder}`, reason(error));
   }
-  release();
   return { folder, job, ending };
 }
 
@@ -149,8 +141,6 @@ function ownTask() {
   const tags: Record<string, string> = tasks === 1 ? { step } : { step, task: String(rank) };
   return { facts, tags, folder, suffix: tasks === 1 ? '' : `-task${rank}` };
 }
-
-const isThisNode = (node: string): boolean => isHere(node) || node === process.env.SLURMD_NODENAME;
 
 const say = (what: string, why: string): void => warn(`${what}: ${why}`);
 
@@ -200,26 +190,32 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
 /** One agent on every node of the allocation, as `tacho start` and `tacho stop` have them. */
 async function recordAll(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
   const { without, only, config } = options;
-  const agents = { recording: folder, job, nodes: job.nodes, env: process.env, without, only, ...known({ config }) };
+  const asked = { without, only, endWith: process.pid, ...known({ config }) };
+  const agents = { recording: folder, job, nodes: job.nodes, env: process.env, ...asked };
   const first = startAgents(agents);
   const limit = options.limitSeconds ?? FIRST_SAMPLE_SECONDS;
   const began = performance.now();
-  const ownNode = job.nodes.filter(isThisNode).slice(0, 1);
+  const ownNode = job.nodes.filter((node) => isThisNode(node, process.env)).slice(0, 1);
   await firstSamples(folder, ownNode, first, limit);
   // from here on, what this process uses is in the samples of its node
   let before = process.cpuUsage();
-  const { launched, missing: silent } = await beginEverywhere(agents, first, {
+  const {
+    launched,
+    missing: silent,
+    direct,
+  } = await beginEverywhere(agents, first, {
     limitSeconds: limit,
     waitedSeconds: (performance.now() - began) / 1000,
     allowMissing: options.allowMissing ?? Number.POSITIVE_INFINITY,
   });
   if (launched !== first) before = process.cpuUsage();
+  if (direct !== undefined) say(withoutScheduler(direct.node, job), direct.words.join(' / '));
   const missing = silent.map((node) => ({ node, words: whyMissing(folder, node, launched, limit) }));
-  if (missing.length > (options.allowMissing ?? Number.POSITIVE_INFINITY)) {
+  if (isTooFew(job, missing.length, options.allowMissing)) {
     await stopAgents(agents, launched, schedulerRunner(), 5);
     const reason = 'recording could not be started on every node';
     saveJob(folder, { ...job, state: 'failed', end: Date.now() * 1000, reason });
-    throw notEverywhere({ recording: folder, job, missing }, options.allowMissing!);
+    throw notEverywhere({ recording: folder, job, missing }, options.allowMissing);
   }
   if (missing.length > 0) {
     job.not_recorded = keptWords(missing);
@@ -266,20 +262,4 @@ function finish(job: Job, ending: CommandEnding): void {
     job.exit_code = ending.exitCode ?? 0;
     job.state = job.exit_code === 0 ? 'completed' : 'failed';
   }
-}
-
-/**
- * While the command runs its signals are its own. What a terminal sends reaches the whole group, the command included;
- * what is sent to us alone is passed on.
- */
-function holdSignals(pass: (signal: NodeJS.Signals) => void): () => void {
-  const fromTerminal = process.stdin.isTTY === true;
-  const handlers = new Map<NodeJS.Signals, () => void>();
-  for (const signal of ['SIGINT', 'SIGQUIT'] as const) handlers.set(signal, () => fromTerminal || pass(signal));
-  for (const signal of PASSED) handlers.set(signal, () => pass(signal));
-  for (const [signal, handler] of handlers) process.on(signal, handler);
-  void hearUsr1();
-  return () => {
-    for (const [signal, handler] of handlers) process.off(signal, handler);
-  };
 }

@@ -7,12 +7,15 @@
 export class Fault extends Error {
   readonly exit: number;
   readonly hint: string | undefined;
+  /** It ends also what else goes on whatever is wrong, as a job's script does: the user asked for it, or nothing can go on. */
+  readonly final: boolean;
 
-  constructor(message: string, options: { exit?: number; hint?: string; cause?: unknown } = {}) {
+  constructor(message: string, options: { exit?: number; hint?: string; cause?: unknown; final?: boolean } = {}) {
     super(message, { cause: options.cause });
     this.name = 'Fault';
     this.exit = options.exit ?? 1;
     this.hint = options.hint;
+    this.final = options.final ?? false;
   }
 }
 

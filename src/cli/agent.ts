@@ -7,7 +7,7 @@ import type { Service } from '../agent/service.ts';
 import { METRICS_SETTINGS, openServiceMetrics } from '../agent/service-metrics.ts';
 import { usage } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
-import { configFlags, configOf } from '../config/flags.ts';
+import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 
@@ -58,7 +58,8 @@ Examples:
 `,
     )
     .action(async (options: Options) => {
-      const config = await configOf(options, SETTINGS);
+      // a job's agent records what it can
+      const config = await (options.recording === undefined ? configOf : forgivenConfig)(options, SETTINGS);
       const node = config['service.node'] ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
       const { giveBackStart } = await import('../agent/give-back.ts');
       giveBackStart();

@@ -1,8 +1,9 @@
-import { code, Fault, reason } from '../base/fault.ts';
+import { code } from '../base/fault.ts';
 import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { paint } from '../show/paint.ts';
 import { ascii, printable } from '../show/text-table.ts';
+import { words } from './in-words.ts';
 
 /** Exit code of a closed pipe (`tacho list | head -1`): the reader has what it wanted. */
 const QUIET = 0;
@@ -25,19 +26,4 @@ export function tell(error: unknown): number {
   if (process.env.TACHO_DEBUG && error instanceof Error) text += `${error.stack}\n`;
   process.stderr.write(process.stderr.isTTY ? text : ascii(text));
   return exit;
-}
-
-function words(error: unknown): [message: string, hint: string | undefined, exit: number] {
-  if (error instanceof Fault) return [error.message, error.hint, error.exit];
-  if ((error as NodeJS.ErrnoException | undefined)?.syscall === 'uv_cwd') {
-    return ['the folder you are in is not there any more', 'cd to one that is, then do it again', 1];
-  }
-  const path = (error as NodeJS.ErrnoException | undefined)?.path;
-  // a system error that nobody turned into a sentence still names its file
-  if (typeof path === 'string') return [`${path}: ${reason(error)}`, undefined, 1];
-  return [
-    `internal error: ${reason(error)}`,
-    'this is a fault of Tacho; TACHO_DEBUG=1 shows where it happened, please report that',
-    1,
-  ];
 }

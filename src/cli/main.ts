@@ -1,8 +1,6 @@
 import { beKilledFirst } from '../base/killed-first.ts';
 import { restoreNodeVariables } from '../base/own-node.ts';
 import { ignoreApplicationSignals } from '../base/signals.ts';
-import { VERSION } from '../base/version.ts';
-import { noteAtExit } from '../jobs/own-use.ts';
 
 // The launcher's compile cache is for Tacho, not for the programs that Tacho starts.
 if (process.env.NODE_COMPILE_CACHE?.endsWith('/tacho/compile')) delete process.env.NODE_COMPILE_CACHE;
@@ -40,36 +38,47 @@ function isService([verb, ...rest]: readonly string[]): boolean {
 
 async function main(args: readonly string[]): Promise<void> {
   const { TACHO_RECORDING: recording } = process.env;
-  // what some start is the user's
-  const children = !['run', 'notebook'].includes(args[0] ?? '');
-  // an agent tells by itself what it costs
-  if (recording && args[0] !== 'agent') noteAtExit(recording, process.env, children);
-  if (args.length === 1 && args[0] === '--version') {
-    process.stdout.write(`${VERSION}\n`);
-    return;
-  }
   // whoever reads our output may stop reading: that ends an answer, but never a recording
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit();
     throw error;
   });
   process.stderr.on('error', () => {});
-  process.on('uncaughtException', (error) => void fail(error));
   try {
+    const { rescued } = await import('../base/rescue.ts');
+    process.on('uncaughtException', (error) => void (rescued(error) || fail(error, args)));
     // a command of `run` would inherit it
     if (IN_JOB.includes(args[0] ?? '') && !isService(args)) beKilledFirst();
-    if (JOBS.some((name) => process.env[name]) && !isService(args)) {
-      const { noteInJob } = await import('../jobs/active.ts');
-      noteInJob(process.env, args[0] ?? '', children);
+    if (args.length === 1 && args[0] === '--version') {
+      process.stdout.write(`${(await import('../base/version.ts')).VERSION}\n`);
+      return;
     }
+    await noteCost(args, recording);
     const { runProgram } = await import('./program.ts');
     await runProgram(args);
   } catch (error) {
-    await fail(error);
+    await fail(error, args);
   }
 }
 
-async function fail(error: unknown): Promise<void> {
+/** What this command itself uses is not the job's; what some of them start is. */
+async function noteCost(args: readonly string[], recording: string | undefined): Promise<void> {
+  const children = !['run', 'notebook'].includes(args[0] ?? '');
+  try {
+    // an agent tells by itself what it costs
+    if (recording && args[0] !== 'agent')
+      (await import('../jobs/own-use.ts')).noteAtExit(recording, process.env, children);
+    if (JOBS.some((name) => process.env[name]) && !isService(args))
+      (await import('../jobs/active.ts')).noteInJob(process.env, args[0] ?? '', children);
+  } catch {
+    // a command does its work, whether or not it can say what that cost
+  }
+}
+
+async function fail(error: unknown, args: readonly string[]): Promise<void> {
+  // Tacho itself is broken, not what it was asked for
+  const broken = (error as Error | undefined)?.name !== 'Fault';
+  if (broken && (await (await import('./script-goes-on.ts')).scriptGoesOn(error, args))) return;
   const { tell } = await import('./failure.ts');
   process.exit(tell(error));
 }

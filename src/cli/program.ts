@@ -2,8 +2,10 @@ import { Command, CommanderError, Help, type Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
 import { VERSION } from '../base/version.ts';
+import { warn } from '../base/warn.ts';
 import { foldHelp } from '../show/fold-help.ts';
 import { ascii } from '../show/text-table.ts';
+import { inWords } from './in-words.ts';
 import { type Verb, verbs } from './verbs.ts';
 
 const EXAMPLES = `
@@ -60,12 +62,14 @@ function add(program: Command, verb: Verb, module?: Awaited<ReturnType<Verb['loa
     .description(`${verb.summary.charAt(0).toUpperCase()}${verb.summary.slice(1)}.`)
     .helpGroup(`${verb.group}:`);
   module?.define(command);
-  nameOptionsInFaults(command);
+  if (verb.strict !== undefined) command.option('--strict', verb.strict);
+  if (module !== undefined && verb.strict !== undefined) forgiveValues(command);
+  else nameOptionsInFaults(command);
   return command;
 }
 
 /** A value that its option refuses is reported with the option's name: `--interval: "abc" is not a duration`. */
-function nameOptionsInFaults(command: Command): void {
+function nameOptionsInFaults(command: Command, refused?: (error: Fault, option: Option) => void): void {
   for (const option of command.options) {
     const parse = option.parseArg;
     if (parse === undefined) continue;
@@ -73,14 +77,35 @@ function nameOptionsInFaults(command: Command): void {
       try {
         return parse(value, previous as never);
       } catch (error) {
-        if (error instanceof Fault && !error.message.includes(option.long ?? option.flags)) {
-          error.message = `${option.long ?? option.flags}: ${error.message}`;
+        const name = option.long ?? option.flags;
+        if (refused !== undefined && error instanceof CommanderError) {
+          refused(usage(`${name}: "${value}" is none of ${option.argChoices?.join(', ')}`), option);
+          return previous;
         }
-        throw error;
+        if (!(error instanceof Fault)) throw error;
+        if (!error.message.includes(name)) error.message = `${name}: ${error.message}`;
+        if (refused === undefined) throw error;
+        refused(error, option);
+        return previous;
       }
     });
   }
   for (const child of command.commands) nameOptionsInFaults(child);
+}
+
+/** In a job's script a flag with a wrong value is as good as none, which is said. */
+function forgiveValues(command: Command): void {
+  const wrong: { error: Fault; option: Option }[] = [];
+  nameOptionsInFaults(command, (error, option) => wrong.push({ error, option }));
+  command.hook('preAction', () => {
+    if (command.opts().strict && wrong.length > 0) throw wrong[0]!.error;
+    for (const { error, option } of wrong) {
+      warn(`${error.message}: it is not used`);
+      const name = option.attributeName();
+      // what commander makes of no value
+      if (command.getOptionValue(name) === '') command.setOptionValue(name, undefined);
+    }
+  });
 }
 
 /** Runs what the arguments ask for. Throws a Fault for the user; help and version return normally. */
@@ -100,9 +125,17 @@ export async function runProgram(args: readonly string[]): Promise<void> {
   try {
     await program.parseAsync(given, { from: 'user' });
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw wrongUse(error, verb);
+    if (error instanceof CommanderError) {
+      if (error.exitCode !== 0) throw wrongUse(error, verb);
+    } else if (isForgiven(program, verb, error)) warn(`${verb!.name}: ${inWords(error)}`);
+    else throw error;
   }
+}
+
+/** The job's script goes on without it; `run` has seen to its command itself. */
+function isForgiven(program: Command, verb: Verb | undefined, error: unknown): boolean {
+  if (verb?.strict === undefined || verb.name === 'run' || (error instanceof Fault && error.final)) return false;
+  return program.commands.find((command) => command.name() === verb.name)?.opts().strict !== true;
 }
 
 function unknownVerb(word: string): Error {

@@ -1,16 +1,17 @@
-import * as os from 'node:os';
 import { type Command, Option } from 'commander';
-import type { CommandEnding } from '../agent/command.ts';
+import type { Recorded, StartCommand } from '../agent/command-first.ts';
 import { usage } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import { rescueWith } from '../base/rescue.ts';
 import { warn } from '../base/warn.ts';
-import { configFlags, configOf } from '../config/flags.ts';
+import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
 import { known } from '../jobs/scheduler.ts';
+import { inWords, NOT_RECORDED } from './in-words.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
 import { near } from './near.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
 import type { ReportOptions } from './report.ts';
-import { parseTags } from './tags.ts';
+import { forgivenTags, parseTags } from './tags.ts';
 
 interface Options extends Record<string, unknown>, LaunchOptions {
   name?: string;
@@ -21,6 +22,7 @@ interface Options extends Record<string, unknown>, LaunchOptions {
   report: boolean;
   format: NonNullable<ReportOptions['format']>;
   processes: boolean;
+  strict?: boolean;
 }
 
 export function define(command: Command): void {
@@ -41,40 +43,64 @@ export function define(command: Command): void {
     .addHelpText(
       'after',
       `
-The command's input, outputs, terminal, exit code and signals are its own; the report card goes to stderr.
+The command's input, outputs, terminal, exit code and signals are its own; the report card goes to stderr. Whatever keeps
+it from being recorded, as asked or at all, is only said: it runs. --strict is for those who want it to stop.
 
 Examples:
   tacho run -- ./simulate input.nml
   tacho run --interval 0.1s --tag case:baseline -- make -j8
   tacho run -- srun ./a.out                  inside an allocation: records on all of its nodes
   tacho run --allow-missing 1 -- srun ./a.out      … but not at all when two of them do not record
+  tacho run --strict -- ./simulate           only if it can be recorded
 `,
     )
     .action(async (words: string[], options: Options) => {
       if (words.length === 0) throw usage('no command given', 'tacho run -- COMMAND [ARGUMENT…]');
-      const config = await configOf(options, RECORDER_SETTINGS);
-      const { recordCommand } = await import('../agent/record.ts');
-      const { folder, ending } = await recordCommand({
-        command: words,
-        ...known({
-          hosts: options.hosts,
-          allowMissing: options.allowMissing,
-          limitSeconds: options.timeout,
-          config: options.config,
-        }),
-        ...(options.name === undefined ? {} : { name: options.name }),
-        tags: parseTags(options.tag),
-        ...(options.jobFile === undefined ? {} : { jobFile: options.jobFile }),
-        ...(options.output === undefined ? {} : { folder: options.output }),
-        parent: config.recordings ?? '.',
-        processes: options.processes,
-        ...recorderOptions(config),
-      });
+      const { commandFirst } = await import('../agent/command-first.ts');
+      const { endAs } = await import('../agent/end-as.ts');
+      const { folder, ending } = await commandFirst(
+        words,
+        (start) => record(words, options, start),
+        (error, running) => {
+          if (options.strict && !running) throw error;
+          warn(`${running ? 'recording has failed, the command goes on' : NOT_RECORDED}: ${inWords(error)}`);
+        },
+      );
       // what the terminal shows of Ctrl-C stays on a line of its own
       if (ending.signal === 'SIGINT' && process.stderr.isTTY) process.stderr.write('\n');
-      await finish(folder, options.report ? options.format : undefined);
+      rescueWith((error) => {
+        warn(inWords(error));
+        endAs(ending);
+      });
+      if (folder !== undefined) await finish(folder, options.report ? options.format : undefined);
       endAs(ending);
     });
+}
+
+async function record(words: readonly string[], options: Options, start: StartCommand): Promise<Recorded> {
+  const { strict = false } = options;
+  const config = await (strict ? configOf : forgivenConfig)(options, RECORDER_SETTINGS);
+  const { recordCommand } = await import('../agent/record.ts');
+  return recordCommand(
+    {
+      command: words,
+      strict,
+      ...known({
+        hosts: options.hosts,
+        allowMissing: options.allowMissing ?? (strict ? 0 : undefined),
+        limitSeconds: options.timeout,
+        config: options.config,
+        name: options.name,
+        jobFile: options.jobFile,
+        folder: options.output,
+      }),
+      tags: (strict ? parseTags : forgivenTags)(options.tag),
+      parent: config.recordings ?? '.',
+      processes: options.processes,
+      ...recorderOptions(config),
+    },
+    start,
+  );
 }
 
 /** Whatever goes wrong here, the command's own end is what counts. */
@@ -95,17 +121,4 @@ async function finish(folder: string, format: Options['format'] | undefined): Pr
     tell(error);
     warn(`the recording is ${shown}`);
   }
-}
-
-/** Signals after which a shell should see the signal itself; others would dump our own core or cannot be caught. */
-const RAISED = new Set<NodeJS.Signals>(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGALRM']);
-
-/** Ends this process as the command has ended. */
-function endAs(ending: CommandEnding): void {
-  if (ending.signal === undefined) process.exit(ending.exitCode ?? 0);
-  // also for a signal that is ignored here: Node does so with SIGPIPE, nohup with SIGHUP
-  process.exitCode = 128 + (os.constants.signals[ending.signal] ?? 0);
-  if (!RAISED.has(ending.signal)) process.exit();
-  process.removeAllListeners(ending.signal);
-  process.kill(process.pid, ending.signal);
 }

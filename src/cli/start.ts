@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { count } from '../base/figure.ts';
 import { warn } from '../base/warn.ts';
-import { configFlags, configOf } from '../config/flags.ts';
+import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
 import { known } from '../jobs/scheduler.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
 import { near } from './near.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
-import { parseTags } from './tags.ts';
+import { forgivenTags, parseTags } from './tags.ts';
 
 interface Options extends Record<string, unknown>, LaunchOptions {
   output?: string;
@@ -16,6 +16,7 @@ interface Options extends Record<string, unknown>, LaunchOptions {
   format: string;
   processes: boolean;
   config?: string;
+  strict?: boolean;
 }
 
 export function define(command: Command): void {
@@ -28,7 +29,7 @@ export function define(command: Command): void {
       (value, all: string[]) => [...all, value],
       [],
     );
-  launchOptions(command, { missing: '0', timeout: '30 s' })
+  launchOptions(command, { missing: 'all but one, with a warning', timeout: '30 s' })
     .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
     .option('--no-processes', 'do not let `tacho env` have every process and thread recorded')
     .addOption(new Option('--format <format>', 'how it looks').choices(['text', 'json']).default('text'))
@@ -40,8 +41,8 @@ shell starts until tacho stop; of machines named by --hosts all that runs there 
 
 Examples:
   tacho start --interval 10
+  trap 'tacho stop' EXIT              the script's exit status stays its own
   srun ./a.out
-  tacho stop
 
   tacho start --hosts c1,c2 -o run7
 `,
@@ -49,18 +50,21 @@ Examples:
     .action(async (options: Options) => {
       const { startRecording } = await import('../jobs/start.ts');
       const { callingShell } = await import('../jobs/calling-shell.ts');
-      const config = await configOf(options, RECORDER_SETTINGS);
+      const { strict = false } = options;
+      const config = await (strict ? configOf : forgivenConfig)(options, RECORDER_SETTINGS);
       const begun = performance.now();
       const { recording, job, missing } = await startRecording(process.env, {
         ...recorderOptions(config),
         parent: config.recordings ?? '.',
         processes: options.processes,
-        allowMissing: options.allowMissing ?? 0,
+        strict,
         limitSeconds: options.timeout ?? 30,
-        tags: parseTags(options.tag),
+        tags: (strict ? parseTags : forgivenTags)(options.tag),
         watchPid: callingShell(),
         tell: (what, why) => warn(`${what}: ${why}`),
+        say: warn,
         ...known({
+          allowMissing: options.allowMissing ?? (strict ? 0 : undefined),
           folder: options.output,
           name: options.name,
           hosts: options.hosts,

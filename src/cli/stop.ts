@@ -6,6 +6,7 @@ import type { ReportOptions } from './report.ts';
 interface Options {
   report: boolean;
   seal: boolean;
+  strict?: boolean;
   format: NonNullable<ReportOptions['format']>;
 }
 
@@ -15,7 +16,15 @@ export function define(command: Command): void {
     .option('--no-report', 'do not print the report card')
     .option('--no-seal', 'leave the files as they were written')
     .addOption(new Option('--format <format>', 'of the report').choices(['text', 'markdown', 'json']).default('text'))
-    .addHelpText('after', '\nExamples:\n  tacho stop\n  tacho stop tacho-4711 --no-report\n')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  trap 'tacho stop' EXIT        in a job's script, after tacho start: keeps its exit status
+  tacho stop
+  tacho stop tacho-4711 --no-report
+`,
+    )
     .action(async (folder: string | undefined, options: Options) => {
       const { stopRecording } = await import('../jobs/stop.ts');
       const { recording, job, silent, never, over } = await stopRecording(process.env, folder, (what, why) => {
@@ -34,7 +43,7 @@ export function define(command: Command): void {
         } catch (error) {
           const { tell } = await import('./failure.ts');
           tell(error);
-          process.exitCode = 1;
+          if (options.strict) process.exitCode = 1;
         }
       }
       if (!options.report) {

@@ -1,4 +1,22 @@
-import { usage } from '../base/fault.ts';
+import { reason, usage } from '../base/fault.ts';
+import { warn } from '../base/warn.ts';
+
+/** What is no tag is said, and the others count. */
+export function forgivenTags(given: readonly string[]): Record<string, string> {
+  return Object.assign(
+    {},
+    ...given
+      .flatMap((text) => text.split(';'))
+      .map((tag) => {
+        try {
+          return parseTags([tag]);
+        } catch (error) {
+          warn(`--tag: ${reason(error)}: it is not used`);
+          return {};
+        }
+      }),
+  );
+}
 
 /** Tags as they are given: key:value or key=value, any number of them, also several at once as in TACHO_TAGS. */
 export function parseTags(given: readonly string[]): Record<string, string> {

@@ -20,7 +20,14 @@ export interface Verb {
   /** Modules are loaded only when their verb is used: starting must be quick. */
   readonly load: () => Promise<VerbModule>;
   readonly hidden?: boolean;
+  /**
+   * A job's script calls it: what goes wrong there is only said, so that the job goes on. --strict has it fail; the text
+   * says what that means.
+   */
+  readonly strict?: string;
 }
+
+const STRICT = 'exit with 1 or 2 when that fails; else it is only said, so that the script goes on';
 
 const record = 'Record a job';
 const look = 'Look at recordings';
@@ -31,12 +38,12 @@ const learn = 'Get to know Tacho';
 
 // biome-ignore format: one verb, one line
 export const verbs: readonly Verb[] = [
-  { name: 'run', group: record, summary: 'record a command and print its report card', load: () => import('./run.ts') },
-  { name: 'start', group: record, summary: 'start recording on every node of this job', load: () => import('./start.ts') },
-  { name: 'stop', group: record, summary: 'stop recording, seal, and print the report card', load: () => import('./stop.ts') },
+  { name: 'run', group: record, summary: 'record a command and print its report card', strict: 'do not run the command unless it is recorded as asked, on every node', load: () => import('./run.ts') },
+  { name: 'start', group: record, summary: 'start recording on every node of this job', strict: `${STRICT}; all nodes must record`, load: () => import('./start.ts') },
+  { name: 'stop', group: record, summary: 'stop recording, seal, and print the report card', strict: STRICT, load: () => import('./stop.ts') },
   { name: 'status', group: record, summary: 'show which nodes record, and how late they are', load: () => import('./status.ts') },
-  { name: 'mark', group: record, summary: 'mark where a phase of the job begins or ends', load: () => import('./mark.ts') },
-  { name: 'fom', group: record, summary: 'record a figure of merit (name=value)', load: () => import('./fom.ts') },
+  { name: 'mark', group: record, summary: 'mark where a phase of the job begins or ends', strict: STRICT, load: () => import('./mark.ts') },
+  { name: 'fom', group: record, summary: 'record a figure of merit (name=value)', strict: STRICT, load: () => import('./fom.ts') },
   { name: 'env', group: record, summary: 'have a shell record every process that it starts', load: () => import('./env.ts') },
   { name: 'report', group: look, summary: 'print the report card of recordings', load: () => import('./report.ts') },
   { name: 'processes', group: look, summary: 'list what ran inside jobs, or show who started whom', load: () => import('./processes.ts') },

@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason, usage } from '../base/fault.ts';
 import type { CustomSource } from '../sources/custom.ts';
-import { type FileContent, readConfigFile } from './file.ts';
+import { type FileContent, type Forgive, readConfigFile } from './file.ts';
 import { kinds } from './kinds.ts';
 import { type Setting, settings, type Values, variableOf } from './settings.ts';
 import { unknownVariables } from './variables.ts';
@@ -39,21 +39,36 @@ const here = (): Surroundings => ({
 /**
  * The configuration: what is given on the command line, else the environment (TACHO_…), else ./tacho.toml, else
  * ~/.config/tacho/config.toml, else /etc/tacho/config.toml, else the defaults. A file named by --config or TACHO_CONFIG
- * is read instead of the three.
+ * is read instead of the three. What is wrong is thrown, unless `forgive` takes it: then the rest counts.
  */
-export async function loadConfig(given: Given = {}, named?: string, surroundings = here()): Promise<Config> {
+export async function loadConfig(
+  given: Given = {},
+  named?: string,
+  surroundings = here(),
+  forgive?: Forgive,
+): Promise<Config> {
   const { environment, folder } = surroundings;
   const warnings: string[] = [];
   const contents: FileContent[] = [];
   const only = named ?? (environment.TACHO_CONFIG || undefined);
   if (only !== undefined) {
     const file = path.resolve(folder, only);
-    const content = await readConfigFile(file);
-    if (content === undefined) {
-      const origin = named === undefined ? 'TACHO_CONFIG' : '--config';
-      throw usage(`${origin}: there is no file ${only}`, 'docs/configuration.md shows what it may hold');
+    let content: FileContent | undefined;
+    let isThere = true;
+    try {
+      content = await readConfigFile(file, forgive);
+      isThere = content !== undefined;
+    } catch (error) {
+      if (forgive === undefined || !(error instanceof Fault)) throw error;
+      forgive(error, true);
     }
-    contents.push(content);
+    if (content !== undefined) contents.push(content);
+    if (!isThere) {
+      const origin = named === undefined ? 'TACHO_CONFIG' : '--config';
+      const none = usage(`${origin}: there is no file ${only}`, 'docs/configuration.md shows what it may hold');
+      if (forgive === undefined) throw none;
+      forgive(none, true);
+    }
   } else {
     for (const file of candidates(surroundings)) {
       const isSite = file.startsWith(`${surroundings.site}/`);
@@ -62,11 +77,12 @@ export async function loadConfig(given: Given = {}, named?: string, surroundings
           warnings.push(`${file} is not used: it belongs to another user; --config ${file} uses it`);
         continue;
       }
-      const content = await readConfigFile(file).catch((error: unknown) => {
+      const content = await readConfigFile(file, forgive).catch((error: unknown) => {
         // the home of another user, after sudo -u: what is in there was not meant for us
-        if (isSite || path.dirname(file) === folder || !(error instanceof Fault) || error.cause === undefined)
-          throw error;
-        warnings.push(`${file} is not used: ${reason(error.cause)}`);
+        if (!(error instanceof Fault) || error.cause === undefined) throw error;
+        if (!isSite && path.dirname(file) !== folder) warnings.push(`${file} is not used: ${reason(error.cause)}`);
+        else if (forgive !== undefined) forgive(error, true);
+        else throw error;
         return undefined;
       });
       if (content !== undefined) contents.push(content);
@@ -77,7 +93,7 @@ export async function loadConfig(given: Given = {}, named?: string, surroundings
   const values: Record<string, unknown> = {};
   const origins = new Map<string, string>();
   for (const each of settings) {
-    const { value, origin } = resolve(each, given, environment, contents);
+    const { value, origin } = resolve(each, given, environment, contents, forgive);
     values[each.key] = value;
     if (origin !== undefined) origins.set(each.key, origin);
   }
@@ -121,6 +137,7 @@ function resolve(
   given: Given,
   environment: Surroundings['environment'],
   contents: readonly FileContent[],
+  forgive: Forgive | undefined,
 ): { value: unknown; origin?: string } {
   const flag = given[setting.key as keyof Given];
   if (flag !== undefined) return { value: flag };
@@ -133,7 +150,9 @@ function resolve(
       return { value: parse(variable), origin };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      throw usage(`${origin}: ${error.message}`, error.hint);
+      const wrong = usage(`${origin}: ${error.message}`, error.hint);
+      if (forgive === undefined) throw wrong;
+      forgive(wrong, setting.key === 'redact');
     }
   }
   const content = contents.findLast(({ values }) => values.has(setting.key));

@@ -18,8 +18,14 @@ export interface FileContent {
   line(key: string): number;
 }
 
-/** Reads a configuration file; undefined when there is none. What is wrong in it is said with file and line. */
-export async function readConfigFile(file: string): Promise<FileContent | undefined> {
+/** Takes what is wrong and therefore not used; `redacts`: that may have been the wish to keep arguments out of recordings. */
+export type Forgive = (wrong: Fault, redacts: boolean) => void;
+
+/**
+ * Reads a configuration file; undefined when there is none. What is wrong in it is thrown, with file and line, or told to
+ * `forgive`, and left out.
+ */
+export async function readConfigFile(file: string, forgive?: Forgive): Promise<FileContent | undefined> {
   let text: string;
   try {
     text = fs.readFileSync(file, 'utf8');
@@ -27,7 +33,13 @@ export async function readConfigFile(file: string): Promise<FileContent | undefi
     if (code(error) === 'ENOENT' || code(error) === 'ENOTDIR') return undefined;
     throw new Fault(`cannot read the configuration ${file}: ${reason(error)}`, { exit: 2, cause: error });
   }
-  return checked(file, text, await parsed(file, text));
+  try {
+    return await checked(file, text, await parsed(file, text), forgive);
+  } catch (error) {
+    if (forgive === undefined || !(error instanceof Fault)) throw error;
+    forgive(error, text.includes('redact'));
+    return { file, values: new Map(), sources: [], line: () => 1 };
+  }
 }
 
 async function parsed(file: string, text: string): Promise<Record<string, unknown>> {
@@ -41,7 +53,12 @@ async function parsed(file: string, text: string): Promise<Record<string, unknow
   }
 }
 
-async function checked(file: string, text: string, content: Record<string, unknown>): Promise<FileContent> {
+async function checked(
+  file: string,
+  text: string,
+  content: Record<string, unknown>,
+  forgive: Forgive | undefined,
+): Promise<FileContent> {
   // zod takes a while to load: only who has a file pays for it
   const { schema } = await import('./schema.ts');
   const result = schema().safeParse(content);
@@ -50,13 +67,22 @@ async function checked(file: string, text: string, content: Record<string, unkno
       const at = issue.path as (string | number)[];
       const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...at, key]) : [at];
       return paths.map((where) => ({
+        where,
         line: lineOf(text, where),
         what: issue.code === 'unrecognized_keys' ? unknownKey(where) : issue.message,
       }));
     });
     problems.sort((a, b) => a.line - b.line);
     const lines = problems.map(({ line, what }) => `${file}:${line}: ${what}`);
-    throw usage(lines[0]!, [...lines.slice(1), 'docs/configuration.md lists every key'].join('\n'));
+    if (forgive === undefined || !problems.some(({ where }) => isIn(content, where)))
+      throw usage(lines[0]!, [...lines.slice(1), 'docs/configuration.md lists every key'].join('\n'));
+    const rest = structuredClone(content);
+    for (const [index, { where }] of problems.entries()) forgive(usage(lines[index]!), meantKey(where) === 'redact');
+    leaveOut(
+      rest,
+      problems.map(({ where }) => where),
+    );
+    return checked(file, text, rest, forgive);
   }
   const values = new Map<string, unknown>();
   for (const { key } of settings as readonly Setting[]) {
@@ -69,6 +95,20 @@ async function checked(file: string, text: string, content: Record<string, unkno
   refuseTwins(file, text, sources);
   if (sources.length > 0) await refuseBuiltIn(file, text, sources);
   return { file, values, sources, line: (key) => lineOf(text, key.split('.')) };
+}
+
+const isIn = (content: object, where: readonly (string | number)[]): boolean =>
+  where.length > 0 && where.reduce<unknown>((in_, word) => Object(in_)[word], content) !== undefined;
+
+/** Takes values out; of a source, the whole source, which could not be read without it. */
+function leaveOut(content: Record<string, unknown>, all: readonly (readonly (string | number)[])[]): void {
+  const sources = new Set(all.flatMap(([first, index]) => (first === 'source' && index !== undefined ? index : [])));
+  for (const where of all) {
+    if (isInSource(where)) continue;
+    const table = where.slice(0, -1).reduce<unknown>((in_, word) => Object(in_)[word], content);
+    if (typeof table === 'object' && table !== null) delete (table as Record<string, unknown>)[String(where.at(-1))];
+  }
+  if (Array.isArray(content.source)) content.source = content.source.filter((_, index) => !sources.has(index));
 }
 
 /** Of two sources of one name in a file, one would be dropped without a word. */
@@ -109,13 +149,23 @@ function customSources(file: string, content: Record<string, unknown>): CustomSo
 }
 
 function unknownKey(where: readonly (string | number)[]): string {
-  const inSource = where[0] === 'source' && where.length > 1;
+  const inSource = isInSource(where);
+  const name = inSource ? String(where.at(-1)) : where.join('.');
+  const meant = meantKey(where);
+  const question = meant === undefined ? '' : `; did you mean "${meant}"?`;
+  return `unknown key "${name}"${inSource ? ' in [[source]]' : ''}${question}`;
+}
+
+const isInSource = (where: readonly (string | number)[]): boolean => where[0] === 'source' && where.length > 1;
+
+/** The key that somebody may have had in mind. */
+function meantKey(where: readonly (string | number)[]): string | undefined {
+  const inSource = isInSource(where);
   const known = inSource
     ? sourceKeys.map(({ key }): string => key)
     : ['source', ...settings.flatMap(({ key }) => [key, key.slice(key.indexOf('.') + 1)])];
   const name = inSource ? String(where.at(-1)) : where.join('.');
   const meant = suggest(name, known) ?? suggest(String(where.at(-1)), known);
-  const whole = settings.find(({ key }) => key === meant || key.endsWith(`.${meant}`))?.key ?? meant;
-  const question = meant === undefined ? '' : `; did you mean "${inSource ? meant : whole}"?`;
-  return `unknown key "${name}"${inSource ? ' in [[source]]' : ''}${question}`;
+  if (inSource) return meant;
+  return settings.find(({ key }) => key === meant || key.endsWith(`.${meant}`))?.key ?? meant;
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { usage } from '../base/fault.ts';
+import { type Fault, usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
 import { warn } from '../base/warn.ts';
 import { type Config, type Given, loadConfig } from './config.ts';
@@ -39,17 +39,53 @@ const sentence = (help: string): string => help.charAt(0).toLowerCase() + help.s
 
 /** The configuration as a verb's flags, the environment and the files have it; says on stderr what was not used. */
 export async function configOf(options: Record<string, unknown>, keys: readonly SettingKey[]): Promise<Config> {
-  const given: Record<string, unknown> = {};
-  for (const key of keys) given[key] = options[new Option(flagOf(setting(key)).long).attributeName()];
-  const config = await loadConfig(given as Given, options.config as string | undefined);
+  const config = await loadConfig(givenBy(options, keys), options.config as string | undefined);
   await checkTables(config);
   for (const warning of config.warnings) warn(warning);
   return config;
 }
 
+/**
+ * The same for what goes on in a job: what is wrong in it is said and left out, and the rest counts. Where that may have
+ * been the wish to redact, arguments are left out.
+ */
+export async function forgivenConfig(options: Record<string, unknown>, keys: readonly SettingKey[]): Promise<Config> {
+  let redact = false;
+  const config = await loadConfig(
+    givenBy(options, keys),
+    options.config as string | undefined,
+    undefined,
+    (wrong, hides) => {
+      redact ||= hides;
+      warn(`${wrong.message}: it is not used`);
+    },
+  );
+  const forgiven = { ...config, redact: redact || config.redact };
+  if (forgiven.redact !== config.redact)
+    warn('arguments of commands are left out, as that may have been asked for (redact)');
+  const known: Record<string, readonly string[]> = {};
+  await checkTables(config, (wrong, key, name) => {
+    warn(`${wrong.message}: it is not used`);
+    known[key] = (known[key] ?? config[key]).filter((each) => each !== name);
+  });
+  for (const warning of config.warnings) warn(warning);
+  return { ...forgiven, ...known };
+}
+
+function givenBy(options: Record<string, unknown>, keys: readonly SettingKey[]): Given {
+  const given: Record<string, unknown> = {};
+  for (const key of keys) given[key] = options[new Option(flagOf(setting(key)).long).attributeName()];
+  return given as Given;
+}
+
+const TABLE_LISTS = ['sources.enable', 'sources.disable'] as const;
+
 /** A table that does not exist would be left out, or recorded alone, without a word. */
-async function checkTables(config: Config): Promise<void> {
-  for (const key of ['sources.enable', 'sources.disable'] as const) {
+async function checkTables(
+  config: Config,
+  forgive?: (wrong: Fault, key: (typeof TABLE_LISTS)[number], name: string) => void,
+): Promise<void> {
+  for (const key of TABLE_LISTS) {
     if (config[key].length === 0) continue;
     const { sources } = await import('../sources/index.ts');
     const known = [...sources.map(({ table }) => table.name), 'agent', ...config.custom.map(({ name }) => name)];
@@ -57,10 +93,12 @@ async function checkTables(config: Config): Promise<void> {
       if (known.includes(name)) continue;
       const meant = suggest(name, known);
       const question = meant === undefined ? '' : `; did you mean "${meant}"?`;
-      throw usage(
+      const wrong = usage(
         `${config.origins.get(key) ?? flagOf(setting(key)).long}: there is no table "${name}"${question}`,
         'docs/metrics.md lists the tables',
       );
+      if (forgive === undefined) throw wrong;
+      forgive(wrong, key, name);
     }
   }
 }

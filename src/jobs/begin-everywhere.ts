@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { formatDuration } from '../base/duration.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
@@ -11,9 +12,12 @@ import {
   type Launched,
   launcherWords,
   startAgents,
+  startHere,
   stopAgents,
+  whyMissing,
 } from './launch.ts';
-import { stillRuns } from './process-id.ts';
+import { isThisNode } from './local.ts';
+import { signalProcess, stillRuns } from './process-id.ts';
 
 export interface Patience {
   /** How long the first samples may take, after each launch. */
@@ -29,16 +33,54 @@ export interface Begun {
   launched: Launched[];
   /** Nodes that do not record. */
   missing: string[];
+  /** The node of this process, where its agent had to be started without the scheduler, and why. */
+  direct?: { node: string; words: string[] };
 }
 
 /** Agents that were asked to end in order to be started again have so long to do so. */
 const STOP_SECONDS = 5;
+/** So often a launcher that was asked to end is looked at. */
+const LOOKS = 100;
+
+/**
+ * Waits for the first sample of every node. Where the scheduler does not start the agent of this very node (srun may not
+ * be used, or is not there), that is started without it.
+ */
+export async function beginEverywhere(
+  options: AgentsOptions,
+  launched: Launched[],
+  patience: Patience,
+): Promise<Begun> {
+  const begun = await beginByScheduler(options, launched, patience);
+  const { recording, job, env } = options;
+  const node = begun.missing.find((each) => isThisNode(each, env));
+  if (node === undefined || job.scheduler === 'none' || job.scheduler === 'file') return begun;
+  const waiting = begun.launched.filter((each) => each.nodes.includes(node) && stillRuns(each));
+  if (waiting.some((each) => each.nodes.some((other) => !begun.missing.includes(other)))) return begun;
+  const words = whyMissing(recording, node, begun.launched, patience.limitSeconds);
+  // two agents must not write to one folder
+  if (!(await ended(waiting))) return begun;
+  const direct = startHere(options, node);
+  const silent = await firstSamples(recording, [node], [direct], patience.limitSeconds);
+  const missing = begun.missing.filter((each) => each !== node || silent.includes(each));
+  const all = [...begun.launched.filter((each) => !waiting.includes(each)), direct];
+  return { launched: all, missing, ...(silent.length > 0 ? {} : { direct: { node, words } }) };
+}
+
+/** Ends launchers that wait in vain; false: one does not end. */
+async function ended(launched: readonly Launched[]): Promise<boolean> {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    for (const each of launched) signalProcess(each, signal, 'group');
+    for (let looks = 0; looks < LOOKS && launched.some(stillRuns); looks++) await sleep(20);
+  }
+  return !launched.some(stillRuns);
+}
 
 /**
  * Waits for the first sample of every node. A launcher that nodes share may take all of them down for one that it cannot
  * reach: srun does, whatever its options. Then the others are started again without that one, if it may be missing.
  */
-export async function beginEverywhere(
+async function beginByScheduler(
   options: AgentsOptions,
   launched: Launched[],
   { limitSeconds, waitedSeconds = 0, allowMissing }: Patience,

@@ -60,10 +60,18 @@ test('a job file as Omnistat has it', async (t) => {
     ['74129', 'auser', 'devel', 2, ['n1', 'n2']],
   );
   fs.writeFileSync(file, '{"RMS_TYPE":"slurm"}');
-  await assert.rejects(jobFacts({}, { jobFile: file }), /has no RMS_JOB_ID/);
+  await assert.rejects(jobFacts({}, { jobFile: file, strict: true }), /has no RMS_JOB_ID/);
   fs.writeFileSync(file, 'x');
-  await assert.rejects(jobFacts({}, { jobFile: file }), /is not JSON/);
-  await assert.rejects(jobFacts({}, { jobFile: `${file}-not` }), /cannot read the job file .*no such file/);
+  await assert.rejects(jobFacts({}, { jobFile: file, strict: true }), /is not JSON/);
+  await assert.rejects(
+    jobFacts({}, { jobFile: `${file}-not`, strict: true }),
+    /cannot read the job file .*no such file/,
+  );
+  // the job goes on without it
+  const told: string[] = [];
+  const other = await jobFacts({}, { jobFile: `${file}-not`, tell: (what, why) => told.push(`${what}: ${why}`) });
+  assert.equal(other.scheduler, 'none');
+  assert.match(told.join(), /^cannot read the job file .*no such file or folder: it is not used$/);
 });
 
 test('the folder of a recording', () => {

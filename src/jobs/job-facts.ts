@@ -1,4 +1,5 @@
-import { Fault } from '../base/fault.ts';
+import * as os from 'node:os';
+import { Fault, reason } from '../base/fault.ts';
 import { parseTagList } from '../base/tag-list.ts';
 import type { Job } from '../recording/job.ts';
 import { Host } from '../sources/host.ts';
@@ -47,6 +48,8 @@ export interface JobOptions {
   keepEnvironment?: readonly string[];
   /** Learns what could not be found out. */
   tell?: Tell;
+  /** Refuse a job file that cannot be used, and a job of which nobody says which nodes it has. */
+  strict?: boolean;
   /** Runs the schedulers' commands; another one in tests. */
   run?: Run;
 }
@@ -65,21 +68,22 @@ export const schedulerRunner = (limitSeconds = 5): Run => runner(SLURM_TIMES, li
 
 /** Who runs what, where, and what was asked for: from the scheduler, a file or the command line. */
 export async function jobFacts(env: Environment, options: JobOptions = {}): Promise<JobFacts> {
-  const { redact, hosts } = options;
-  const scheduler = options.jobFile === undefined && options.given === undefined ? schedulerOf(env) : local;
+  const { redact, hosts, strict } = options;
   const tell = options.tell ?? (() => {});
+  const fromFile = options.jobFile === undefined ? undefined : jobFileFacts(options.jobFile, strict ? undefined : tell);
+  const scheduler = fromFile === undefined && options.given === undefined ? schedulerOf(env) : local;
   const found: SchedulerFacts =
-    options.jobFile === undefined
-      ? (options.given ?? (await scheduler.facts(options.run ?? schedulerRunner(), env, tell)))
-      : factsFromFile(options.jobFile);
+    fromFile ?? options.given ?? (await scheduler.facts(options.run ?? schedulerRunner(), env, tell));
   const command = options.command ?? found.command;
   const name = options.name ?? found.name ?? (command === undefined ? 'shell' : nameOf(command));
   const uid = process.getuid!();
-  const nodes = hosts !== undefined && hosts.length > 0 ? machines(hosts) : found.nodes;
-  if (nodes.length === 0) {
-    throw new Fault(`${scheduler.name} does not say which nodes job ${found.id} has`, {
-      hint: 'name them with --hosts a,b',
-    });
+  const named = hosts !== undefined && hosts.length > 0 ? machines(hosts) : found.nodes;
+  // a container gets the job's number, and nothing to ask a scheduler with
+  const nodes = named.length > 0 ? named : [os.hostname()];
+  if (named.length === 0) {
+    const what = `${scheduler.name} does not say which nodes job ${found.id} has`;
+    if (strict) throw new Fault(what, { hint: 'name them with --hosts a,b' });
+    tell(what, 'only this machine is recorded; --hosts a,b names others');
   }
   // the id of a task says already of which array it is; all components of a heterogeneous job are one here
   const { array: _, het: __, ...plainFacts } = found;
@@ -87,11 +91,7 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
     ...plainFacts,
     id: found.id === '' ? localId(name) : found.id,
     scheduler:
-      options.jobFile !== undefined
-        ? 'file'
-        : nodes.every((node) => found.nodes.includes(node))
-          ? scheduler.name
-          : 'none',
+      fromFile !== undefined ? 'file' : nodes.every((node) => found.nodes.includes(node)) ? scheduler.name : 'none',
     name,
     user: found.user ?? userNames(new Host())(uid),
     uid,
@@ -103,6 +103,17 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
   if (command !== undefined) facts.command = redact ? command.slice(0, 1) : [...command];
   if (redact) facts.redacted = true;
   return facts;
+}
+
+/** Undefined: it cannot be used, which `tell` learns; without it that is thrown. */
+function jobFileFacts(file: string, tell: Tell | undefined): SchedulerFacts | undefined {
+  try {
+    return factsFromFile(file);
+  } catch (error) {
+    if (tell === undefined) throw error;
+    tell(reason(error), 'it is not used');
+    return undefined;
+  }
 }
 
 /** Each machine once; this one may have been named in several ways. */

@@ -10,8 +10,9 @@ import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 import { MOST_BYTES, readJson } from '../recording/record-file.ts';
-import type { Environment, Run } from './command.ts';
+import { defined, type Environment, type Run } from './command.ts';
 import { schedulerNamed } from './job-facts.ts';
+import { isThisNode } from './local.ts';
 import { type ProcessId, processId, signalProcess, stillRuns } from './process-id.ts';
 import { shellQuote } from './quote.ts';
 import type { Launcher, LaunchPlan } from './scheduler.ts';
@@ -36,6 +37,8 @@ export interface AgentsOptions {
   config?: string;
   /** A local agent records this process and its descendants as the job, and ends when it has gone. */
   watchPid?: number;
+  /** An agent that is started without the scheduler ends with this process, the job's script. */
+  endWith?: number;
   /** How Tacho is started on a node (default: as this one was). */
   tacho?: readonly string[];
   /** Agents that were ended right after their start are replaced: what they wrote goes. */
@@ -49,6 +52,8 @@ export interface Launched extends ProcessId {
   command?: string;
   /** Its end is noticed by what it started, a moment later. */
   lifeline?: boolean;
+  /** The agent itself, on this node, where the scheduler's launcher could not start it. */
+  direct?: boolean;
 }
 
 /** Starts one agent on each node, and leaves them running when this process ends. */
@@ -62,6 +67,19 @@ export function startAgents(options: AgentsOptions): Launched[] {
   }
   const launchers = schedulerOf(options).launch(plan(options, agentCommand(options)), job.id);
   return launchers.map((launcher) => launchDetached(launcher, logOf(recording, launcher)));
+}
+
+/** Starts the agent of the node that this process is on, without the scheduler; it leaves that running, too. */
+export function startHere(options: AgentsOptions, node: string): Launched {
+  const { recording, env, endWith } = options;
+  for (const name of ['agent.json', 'agent.log'])
+    fs.rmSync(path.join(recording, nodeFolder(node), name), { force: true });
+  const command = [...agentCommand(options), ...(endWith === undefined ? [] : ['--watch-pid', String(endWith)])];
+  const [program, ...args] = plan({ ...options, again: true }, command).on(node);
+  // it is not in a step of its own: one that it named would be signalled in its place
+  const { SLURM_STEP_ID: _, SLURM_STEPID: __, ...rest } = defined(env);
+  const launcher = { command: program!, args, nodes: [node], env: rest };
+  return { ...launchDetached(launcher, logOf(recording, launcher)), direct: true };
 }
 
 /** Hosts that the user named are reached by ssh, also inside a job. */
@@ -250,10 +268,13 @@ export async function stopAgents(
   const begun = performance.now();
   const step = options.nodes.map((node) => agentRecord(recording, node)?.step).find((found) => found !== undefined);
   const over = (): boolean => lives().length === 0 || gone(launched);
-  const asked = lives().length > 0 ? await scheduler.stop(run, job.id, step) : 'agents';
+  const direct = launched.filter((each) => each.direct);
+  const far = (): string[] => lives().filter((node) => !direct.some((each) => each.nodes.includes(node)));
+  for (const each of direct) signalProcess(each, 'SIGTERM');
+  const asked = far().length > 0 ? await scheduler.stop(run, job.id, step) : 'agents';
   if (asked === 'signal the launcher') for (const each of launched) signalProcess(each, 'SIGTERM');
   if (asked === 'ask on the nodes' || !(await until(over, PATIENCE_SECONDS))) {
-    await askOnNodes(options, lives(), run);
+    await askOnNodes(options, far(), run);
     await until(over, limitSeconds - (performance.now() - begun) / 1000);
   }
   // what was written last may take a moment to be seen from another node
@@ -291,6 +312,7 @@ async function askOnNodes(
     // to kill, 0 and -1 are everybody
     if (!Number.isSafeInteger(pid) || pid! <= 1) return [];
     const kill = ['kill', '-TERM', String(pid)];
+    if (isThisNode(node, env)) return [run(kill[0]!, kill.slice(1))];
     const [launcher] = schedulerOf(options).launch(
       { nodes: [node], jobNodes: job.nodes, on: () => kill, everywhere: () => kill, env },
       job.id,

@@ -19,6 +19,9 @@ export function isHere(node: string): boolean {
   return ['localhost', '127.0.0.1', '::1'].includes(node) || node === name || node === name.split('.')[0];
 }
 
+/** The node that this process is on, by whichever name the scheduler has for it. */
+export const isThisNode = (node: string, env: Environment): boolean => isHere(node) || node === env.SLURMD_NODENAME;
+
 function here(argv: string[], node: string, env: Environment): Launcher {
   return { command: argv[0]!, args: argv.slice(1), nodes: [node], env: defined(env) };
 }

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { VERSION } from '../base/version.ts';
-import { claimFolder, createRecording, saveJob } from '../recording/create.ts';
+import { newRecording, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 import { forgetActive, noteActive, refuseSecond, updateActive } from './active.ts';
@@ -21,8 +21,10 @@ export interface StartOptions extends JobOptions {
   folder?: string;
   /** Where the recording is made when no folder is named. */
   parent: string;
-  /** So many nodes may fail to record. */
-  allowMissing: number;
+  /** So many nodes may fail to record; undefined: all but one. */
+  allowMissing?: number;
+  /** Refuse a folder that is taken, instead of choosing another beside it. */
+  strict?: boolean;
   limitSeconds: number;
   only?: readonly string[];
   without?: readonly string[];
@@ -32,6 +34,8 @@ export interface StartOptions extends JobOptions {
   /** The shell that called `tacho start`. Outside of a scheduler it is the job, with what it starts, and ends the recording. */
   watchPid: number;
   tacho?: readonly string[];
+  /** Learns that the recording is in another folder than was asked for. */
+  say?: (text: string) => void;
 }
 
 export interface Started {
@@ -54,10 +58,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
     state: 'running',
     ...(options.processes === false ? {} : { process_records: planRecords(env) }),
   };
-  const recording =
-    options.folder === undefined
-      ? createRecording(claimFolder(options.parent, defaultFolder(facts)), job, true)
-      : createRecording(options.folder, job);
+  const recording = newRecording(job, { ...options, name: defaultFolder(facts), say: options.say ?? (() => {}) });
   const local =
     job.nodes.length === 1 && isHere(job.nodes[0]!) && (job.scheduler === 'none' || job.scheduler === 'file');
   const agents: AgentsOptions = {
@@ -66,7 +67,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
     nodes: job.nodes,
     env,
     ...known({ only: options.only, without: options.without, config: options.config, tacho: options.tacho }),
-    ...(local ? { watchPid: options.watchPid } : {}),
+    ...(local ? { watchPid: options.watchPid } : { endWith: options.watchPid }),
   };
   let first: Launched[] = [];
   const note = { recording, begun: false, ...known({ kills_before: countMemoryKills() }) };
@@ -78,11 +79,15 @@ export async function startRecording(env: Environment, options: StartOptions): P
     fs.rmSync(recording, { recursive: true, force: true });
     throw error;
   }
-  const { launched, missing } = await beginEverywhere(agents, first, options);
+  const { launched, missing, direct } = await beginEverywhere(agents, first, {
+    limitSeconds: options.limitSeconds,
+    allowMissing: options.allowMissing ?? Number.POSITIVE_INFINITY,
+  });
   updateActive(env, { ...note, launched, begun: true });
+  if (direct !== undefined) options.tell?.(withoutScheduler(direct.node, job), direct.words.join(' / '));
   const why = (node: string): string[] => whyMissing(recording, node, launched, options.limitSeconds);
   const started = { recording, job, missing: missing.map((node) => ({ node, words: why(node) })) };
-  if (missing.length > options.allowMissing) {
+  if (isTooFew(job, missing.length, options.allowMissing)) {
     // a recording that the user did not accept must not go on behind his back
     await stopAgents(agents, launched, schedulerRunner(), 5);
     saveJob(recording, {
@@ -101,8 +106,15 @@ export async function startRecording(env: Environment, options: StartOptions): P
   return started;
 }
 
-/** More nodes than the user allows do not record. */
-export function notEverywhere({ recording, job, missing }: Started, allowed: number): Fault {
+/** What is said of a node whose agent the scheduler did not start. */
+export const withoutScheduler = (node: string, job: Job): string =>
+  `the agent of ${node} was started without ${job.scheduler}`;
+
+/** More nodes than the user allows do not record, or none does. */
+export const isTooFew = (job: Job, missing: number, allowed: number | undefined): boolean =>
+  allowed === undefined ? missing === job.nodes.length : missing > allowed;
+
+export function notEverywhere({ recording, job, missing }: Started, allowed: number | undefined): Fault {
   const all = missing.flatMap(({ node, words }) => words.map((line) => ({ node, line })));
   // one launcher for several nodes says the same of each
   const words = [...Map.groupBy(all, ({ line }) => line)].map(([line, said]) =>
@@ -110,7 +122,7 @@ export function notEverywhere({ recording, job, missing }: Started, allowed: num
   );
   const log = (node: string): string => path.join(recording, nodeFolder(node), 'agent.log');
   const hasLog = missing.some(({ node }) => (fs.statSync(log(node), { throwIfNoEntry: false })?.size ?? 0) > 0);
-  const allow = `--allow-missing ${Math.max(missing.length, allowed + 1)} records the others`;
+  const allow = `--allow-missing ${missing.length} records the others`;
   const more = [
     ...(hasLog ? [`logs are in ${recording}/node=*/agent.log`] : []),
     ...(missing.length < job.nodes.length ? [allow] : []),
@@ -118,5 +130,7 @@ export function notEverywhere({ recording, job, missing }: Started, allowed: num
   const nodes = missing.map(({ node }) => node).join(', ');
   return new Fault(`${missing.length} of ${count(job.nodes.length, 'node')} did not begin to record: ${nodes}`, {
     hint: [...words.slice(0, 12), ...(more.length > 0 ? [more.join('; ')] : [])].join('\n'),
+    // it was asked for
+    final: allowed !== undefined,
   });
 }

@@ -12,6 +12,9 @@ import { locked } from './update-job.ts';
 const RESERVE = 'job.json.reserve';
 const RESERVE_BYTES = 8192;
 
+/** Somebody else has begun a recording in a folder that was empty a moment ago. */
+class Taken extends Fault {}
+
 /**
  * Makes a new recording: a folder that only its owner can read, with job.json in it. Returns its absolute path.
  * A folder that is there already must be empty, and keeps its rights. `claimed`: it was made for this by `claimFolder`.
@@ -32,11 +35,15 @@ export function createRecording(folder: string, job: Job, claimed = false): stri
   }
   try {
     if (names === undefined) makeFolder(made, 0o700);
-    saveJob(made, job);
+    // of two that found it empty, one makes the file
     if (job.end === undefined)
-      fs.writeFileSync(path.join(made, RESERVE), Buffer.alloc(RESERVE_BYTES, 10), { mode: 0o600 });
+      fs.writeFileSync(path.join(made, RESERVE), Buffer.alloc(RESERVE_BYTES, 10), { mode: 0o600, flag: 'wx' });
+    saveJob(made, job);
   } catch (error) {
+    if (code(error) === 'EEXIST' && fs.existsSync(path.join(made, RESERVE)))
+      throw new Taken(`${folder} is a recording already`, { hint: 'choose another folder with -o' });
     if (names === undefined || claimed) discardRecording(made);
+    else fs.rmSync(path.join(made, RESERVE), { force: true });
     const hint =
       code(error) === 'EACCES' || code(error) === 'EROFS'
         ? '-o FOLDER or the setting "recordings" choose another place'
@@ -46,6 +53,34 @@ export function createRecording(folder: string, job: Job, claimed = false): stri
     throw new Fault(`cannot write ${made}: ${reason(error)}`, hint === undefined ? {} : { hint });
   }
   return made;
+}
+
+/**
+ * A new recording in `folder`, or else in one called `name` in `parent`. Where that is taken, in the first of `run7-2`,
+ * `run7-3`… that is not, which is said; `strict`: then it is refused. Returns its absolute path.
+ */
+export function newRecording(
+  job: Job,
+  options: { folder?: string; parent: string; name: string; strict?: boolean; say: (text: string) => void },
+): string {
+  const { folder, strict, say } = options;
+  if (strict && folder !== undefined) return createRecording(folder, job);
+  if (folder === '') say(`the name of the recording is empty: it is ${options.name}`);
+  if (!folder) return createRecording(claimFolder(options.parent, options.name), job, true);
+  const whole = path.resolve(folder);
+  for (;;) {
+    const isEmpty = namesIn(whole)?.length === 0;
+    const free = isEmpty ? whole : claimFolder(path.dirname(whole), path.basename(whole), 0o700);
+    try {
+      createRecording(free, job, !isEmpty);
+    } catch (error) {
+      if (error instanceof Taken) continue;
+      throw error;
+    }
+    if (free !== whole)
+      say(`${folder} exists already: the recording is ${path.join(path.dirname(folder), path.basename(free))}`);
+    return free;
+  }
 }
 
 function namesIn(folder: string): string[] | undefined {
@@ -76,21 +111,29 @@ function withWords(job: Job, file: string): Job {
 }
 
 /** Makes the first folder of `name`, `name-2`, `name-3`… that is not taken: two that begin at once get one each. */
-export function claimFolder(parent: string, name: string): string {
+export function claimFolder(parent: string, name: string, above = 0o777): string {
+  const folder = path.resolve(parent);
+  try {
+    makeFolder(folder, above);
+  } catch (error) {
+    // what is in its place is no folder
+    throw cannotClaim(path.join(folder, name), code(error) === 'EEXIST' ? 'not a folder' : reason(error));
+  }
   for (let n = 1; ; n++) {
-    const candidate = path.resolve(parent, n === 1 ? name : `${name}-${n}`);
+    const candidate = path.join(folder, n === 1 ? name : `${name}-${n}`);
     try {
-      makeFolder(path.resolve(parent));
       fs.mkdirSync(candidate, { mode: 0o700 });
       return candidate;
     } catch (error) {
-      if (code(error) === 'EEXIST') continue;
-      throw new Fault(`cannot write ${candidate}: ${reason(error)}`, {
-        hint: '-o FOLDER or the setting "recordings" choose another place',
-      });
+      if (code(error) !== 'EEXIST') throw cannotClaim(candidate, reason(error));
     }
   }
 }
+
+const cannotClaim = (folder: string, why: string): Fault =>
+  new Fault(`cannot write ${folder}: ${why}`, {
+    hint: '-o FOLDER or the setting "recordings" choose another place',
+  });
 
 /** What is written beside the nodes' folders while a recording goes on. */
 const LOGS = ['launch.log', 'own.log'];

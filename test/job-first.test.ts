@@ -1,0 +1,490 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { commandOfRun } from '../src/cli/command-of-run.ts';
+import { wholeProgram } from '../src/cli/program.ts';
+import { openRecording } from '../src/recording/open.ts';
+import { type Answer, TACHO, tacho, temporaryFolder } from './tacho.ts';
+
+/** The job comes first: whatever is wrong with its recording, the command runs, once, and its exit code is its own. */
+
+const HERE = path.join(import.meta.dirname, '..');
+const isRoot = process.getuid?.() === 0;
+/** Says that it ran, and how it ends is nobody else's. */
+const COMMAND = ['sh', '-c', 'echo ran; exit 7'];
+
+/** What every case has in common. */
+function assertRan(answer: Answer, says: RegExp, what = ''): void {
+  const shown = `${what}: exit ${answer.code}\n${answer.out}${answer.err}`;
+  assert.deepEqual([answer.code, answer.out], [7, 'ran\n'], shown);
+  assert.match(answer.err.replace(/\n {7}/g, ' '), says, shown);
+  assert.doesNotMatch(answer.err, /\n\s+at /, 'a stack trace is not for users');
+}
+
+const NOT_RECORDED = /^tacho: the command runs, but is not recorded: /m;
+
+/** The environment of a user who is in no job. */
+function outside(more: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const env = Object.entries(process.env).filter(([name]) => !/^(TACHO|SLURM|PBS|FLUX)_/.test(name));
+  return { ...Object.fromEntries(env), ...more };
+}
+
+interface Wrong {
+  flags?: string[];
+  env?: Record<string, string>;
+  /** Of files in the current folder. */
+  files?: Record<string, string>;
+  says: RegExp;
+  /** Exit code with --strict, where the command does not run; none: it is no error there either. */
+  strict?: number;
+  /** Nothing is recorded at all. */
+  unrecorded?: true;
+}
+
+const wrong: Record<string, Wrong> = {
+  'an interval that is none': {
+    flags: ['--interval', 'soon'],
+    says: /--interval: "soon" is not a duration: it is not used/,
+    strict: 2,
+  },
+  'machines that are none': {
+    flags: ['--hosts', 'c1,-oProxyCommand=x'],
+    says: /--hosts: "-oProxyCommand=x" is not .*: it is not used/,
+    strict: 2,
+  },
+  'a variable for machines that is empty': {
+    flags: ['--hosts', ''],
+    says: /--hosts "" names no machine: it is not used/,
+    strict: 2,
+  },
+  'a number of nodes that is none': {
+    flags: ['--allow-missing', 'x'],
+    says: /--allow-missing: "x" is not a number/,
+    strict: 2,
+  },
+  'a format that does not exist': {
+    flags: ['--format', 'xml'],
+    says: /--format: "xml" is none of text, markdown, json/,
+    strict: 2,
+  },
+  'a tag that is none': { flags: ['--tag', 'case'], says: /--tag: "case" is not a tag: it is not used/, strict: 2 },
+  'a table that does not exist': {
+    flags: ['--without', 'nsf'],
+    says: /there is no table "nsf"; did you mean "nfs"\?: it is not used/,
+    strict: 2,
+  },
+  'a job file that is not there': {
+    flags: ['--job-file', 'none'],
+    says: /cannot read the job file none: .*: it is not used/,
+    strict: 1,
+  },
+  'a recording without a name': {
+    flags: ['-o', ''],
+    says: /the name of the recording is empty: it is tacho-/,
+    strict: 2,
+  },
+  'an interval that is none, in the environment': {
+    env: { TACHO_INTERVAL: 'foo' },
+    says: /TACHO_INTERVAL in the environment: "foo" is not a duration/,
+    strict: 2,
+  },
+  'a table that does not exist, in the environment': {
+    env: { TACHO_SOURCES_ENABLE: 'cpuu' },
+    says: /there is no table "cpuu"/,
+    strict: 2,
+  },
+  'a configuration that is not there': {
+    env: { TACHO_CONFIG: 'none.toml' },
+    says: /TACHO_CONFIG: there is no file none.toml: it is not used/,
+    strict: 2,
+  },
+  'an unknown key': {
+    files: { 'tacho.toml': '\nintervall = 5\n' },
+    says: /tacho.toml:2: unknown key "intervall"; did you mean "interval"\?: it is not used/,
+    strict: 2,
+  },
+  'a value of the wrong kind': {
+    files: { 'tacho.toml': 'interval = true\n' },
+    says: /tacho.toml:1: interval must be a duration/,
+    strict: 2,
+  },
+  'a file that is no TOML': {
+    files: { 'tacho.toml': 'interval = = 1\n' },
+    says: /tacho.toml:1: not valid TOML/,
+    strict: 2,
+  },
+  'a source that is none': {
+    files: { 'tacho.toml': '[[source]]\nname = "a b"\n' },
+    says: /tacho.toml:2: name must be/,
+    strict: 2,
+  },
+  'a file that cannot be read': {
+    files: { 'tacho.toml/x': '' },
+    says: /cannot read the configuration .*tacho.toml: is a folder: it is not used/,
+    strict: 2,
+  },
+  'a folder that cannot be made': {
+    flags: ['-o', '/proc/tacho/x'],
+    says: /not recorded: cannot write \/proc\/tacho\/x: no such file/,
+    strict: 1,
+    unrecorded: true,
+  },
+  'a file in the way': {
+    flags: ['-o', 'f/x'],
+    files: { f: '' },
+    says: /not recorded: cannot write .*f\/x: not a folder/,
+    strict: 1,
+    unrecorded: true,
+  },
+  'a place for recordings that is none': {
+    files: { 'tacho.toml': 'recordings = "/proc/nowhere"\n' },
+    says: /not recorded: cannot write \/proc\/nowhere/,
+    strict: 1,
+    unrecorded: true,
+  },
+  'PBS without qstat': {
+    env: { PBS_JOBID: '123.host' },
+    says: /pbs does not say which nodes job 123 has: only this machine is recorded/,
+    strict: 1,
+  },
+  'Slurm without a list of nodes': {
+    env: { SLURM_JOB_ID: '17', PATH: '/nowhere' },
+    says: /slurm does not say which nodes job 17 has: only this/,
+    strict: 1,
+  },
+  'Flux without flux': {
+    env: { FLUX_JOB_ID: 'f23', FLUX_URI: 'local:///none' },
+    says: /flux does not say which nodes job f23 has: only this/,
+    strict: 1,
+  },
+};
+
+for (const [name, each] of Object.entries(wrong)) {
+  test(`the command runs: ${name}`, (t) => {
+    const cwd = temporaryFolder(t);
+    for (const [file, text] of Object.entries(each.files ?? {})) {
+      fs.mkdirSync(path.dirname(path.join(cwd, file)), { recursive: true });
+      fs.writeFileSync(path.join(cwd, file), text);
+    }
+    // schedulers' commands must not be found, but the shell
+    const env = outside({ HOME: cwd, ...each.env });
+    if (each.env?.PATH !== undefined) {
+      fs.mkdirSync(path.join(cwd, 'bin'));
+      for (const program of ['sh', 'readlink', 'dirname', 'node']) {
+        const found =
+          program === 'node' ? process.execPath : spawnSync('which', [program], { encoding: 'utf8' }).stdout.trim();
+        fs.symlinkSync(found, path.join(cwd, 'bin', program));
+      }
+      env.PATH = path.join(cwd, 'bin');
+    }
+    const before = fs.readdirSync(cwd);
+    const answer = tacho(['run', '--no-report', ...(each.flags ?? []), '--', ...COMMAND], { cwd, env });
+    assertRan(answer, each.says);
+    const made = fs.readdirSync(cwd).filter((file) => !before.includes(file) && file !== '.cache');
+    assert.equal(made.length, each.unrecorded ? 0 : 1, `${made} ${answer.err}`);
+    if (!each.unrecorded) {
+      const { job, nodes } = openRecording(path.join(cwd, made[0]!));
+      assert.deepEqual([job.exit_code, job.state, nodes.length], [7, 'failed', 1]);
+      assert.ok(nodes[0]!.agent!.ticks > 0);
+    }
+    if (each.strict === undefined) return;
+    const refused = tacho(['run', '--strict', ...(each.flags ?? []), '--', ...COMMAND], { cwd, env });
+    assert.deepEqual([refused.code, refused.out], [each.strict, ''], refused.err);
+  });
+}
+
+test('of a container that knows only the number of its job, the recording has that', (t) => {
+  const cwd = temporaryFolder(t);
+  tacho(['run', '--no-report', '--', ...COMMAND], { cwd, env: outside({ PBS_JOBID: '123.host' }) });
+  const { job } = openRecording(path.join(cwd, 'tacho-123'));
+  assert.deepEqual([job.id, job.scheduler, job.nodes], ['123', 'none', [os.hostname()]]);
+});
+
+test('what may have been the wish to redact keeps arguments out', (t) => {
+  const cases: [files: Record<string, string>, env: Record<string, string>, redacted: true | undefined][] = [
+    [{}, { TACHO_REDACT: 'yess' }, true],
+    [{ 'tacho.toml': 'redcat = true\n' }, {}, true],
+    [{ 'tacho.toml': 'redact = "on"\n' }, {}, true],
+    [{ 'tacho.toml': 'redact = true\ninterval = = 1\n' }, {}, true],
+    [{}, { TACHO_CONFIG: 'none.toml' }, true],
+    [{ 'tacho.toml': 'intervall = 5\n' }, {}, undefined],
+  ];
+  for (const [files, env, redacted] of cases) {
+    const cwd = temporaryFolder(t);
+    for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(cwd, name), text);
+    const answer = tacho(['run', '--no-report', '-o', 'r', '--', 'sh', '-c', 'exit 7', 'secret'], {
+      cwd,
+      env: outside(env),
+    });
+    assert.equal(answer.code, 7);
+    const { job } = openRecording(path.join(cwd, 'r'));
+    assert.equal(job.redacted, redacted, answer.err);
+    assert.equal(JSON.stringify(job.command).includes('secret'), redacted === undefined);
+    assert.equal(/arguments of commands are left out/.test(answer.err), redacted === true);
+  }
+});
+
+test('what is right in a configuration with a typo still counts', (t) => {
+  const cwd = temporaryFolder(t);
+  fs.writeFileSync(
+    path.join(cwd, 'tacho.toml'),
+    'interval = "0.2s"\nnonsense = 1\n[sources]\ndisable = ["nfs", "nonsense"]\n',
+  );
+  const answer = tacho(['run', '--no-report', '-o', 'r', '--', ...COMMAND], { cwd, env: outside() });
+  assertRan(answer, /tacho.toml:2: unknown key "nonsense"[^\n]*: it is not used/);
+  assert.match(answer.err, /there is no table "nonsense"/);
+  assert.equal(openRecording(path.join(cwd, 'r')).job.interval_seconds, 0.2);
+});
+
+test('a resubmitted job gets a folder of its own, and what was there stays', async (t) => {
+  const cwd = temporaryFolder(t);
+  const run = () => tacho(['run', '--no-report', '-o', 'sub/run7', '--', ...COMMAND], { cwd, env: outside() });
+  assertRan(run(), /^$/);
+  const before = fs.readFileSync(path.join(cwd, 'sub/run7/job.json'), 'utf8');
+  assertRan(run(), /^tacho: sub\/run7 exists already: the recording is sub\/run7-2\n$/);
+  assertRan(run(), /^tacho: sub\/run7 exists already: the recording is sub\/run7-3\n$/);
+  assert.equal(fs.readFileSync(path.join(cwd, 'sub/run7/job.json'), 'utf8'), before);
+  fs.writeFileSync(path.join(cwd, 'plain'), 'x');
+  assertRan(tacho(['run', '--no-report', '-o', 'plain', '--', ...COMMAND], { cwd }), /the recording is plain-2\n/);
+  assert.equal(fs.readFileSync(path.join(cwd, 'plain'), 'utf8'), 'x');
+  const strict = tacho(['run', '--strict', '-o', 'sub/run7', '--', ...COMMAND], { cwd });
+  assert.deepEqual([strict.code, strict.out], [1, '']);
+  assert.match(strict.err, /sub\/run7 is a recording already/);
+});
+
+test('tasks of an array that begin at once in one folder get one each, be it there or not', async (t) => {
+  const cwd = temporaryFolder(t);
+  fs.mkdirSync(path.join(cwd, 'empty'));
+  const all = ['new', 'new', 'new', 'empty', 'empty', 'empty'].map((name) =>
+    spawn(TACHO, ['run', '--no-report', '-o', name, '--', 'true'], { cwd, env: outside(), stdio: 'ignore' }),
+  );
+  assert.deepEqual(await Promise.all(all.map(async (child) => (await once(child, 'exit'))[0])), [0, 0, 0, 0, 0, 0]);
+  const made = fs
+    .readdirSync(cwd)
+    .filter((name) => name !== '.cache')
+    .sort();
+  assert.deepEqual(made, ['empty', 'empty-2', 'empty-3', 'new', 'new-2', 'new-3']);
+  for (const name of made) assert.equal(openRecording(path.join(cwd, name)).job.exit_code, 0, name);
+});
+
+test('a disk without room, or that may not be written to', {
+  skip: !isRoot && 'needs root to mount a small disk',
+}, (t) => {
+  for (const [size, ballast] of [
+    ['48k', false],
+    ['64k', true],
+  ] as const) {
+    const cwd = path.join(temporaryFolder(t), 'small');
+    fs.mkdirSync(cwd);
+    spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', cwd]);
+    try {
+      if (ballast) spawnSync('dd', ['if=/dev/zero', `of=${cwd}/ballast`, 'bs=1k'], { stdio: 'ignore' });
+      const before = fs.readdirSync(cwd);
+      const env = outside({ HOME: '/nonexistent' });
+      assertRan(
+        tacho(['run', '-o', 'rec', '--', ...COMMAND], { cwd, env }),
+        /not recorded: cannot (record in|write) .*rec: no space left/,
+      );
+      assert.deepEqual(fs.readdirSync(cwd), before);
+      assert.equal(tacho(['start'], { cwd, env }).code, 0);
+      spawnSync('mount', ['-o', 'remount,ro', cwd]);
+      assertRan(tacho(['run', '--', ...COMMAND], { cwd, env }), /not recorded: cannot write .*: read-only file system/);
+    } finally {
+      spawnSync('umount', [cwd]);
+    }
+  }
+});
+
+test('in a folder that was deleted below the user', () => {
+  const script = `cd "$(mktemp -d)" && rmdir "$PWD" && exec "$0" run -- sh -c 'echo ran; exit 7'`;
+  const done = spawnSync('sh', ['-c', script, TACHO], { encoding: 'utf8', env: outside() });
+  assertRan(
+    { code: done.status, signal: null, out: done.stdout, err: done.stderr },
+    /the folder you are in is not there any more/,
+  );
+});
+
+/** A copy of this checkout that can be damaged. */
+function copy(
+  t: TestContext,
+  without: readonly string[] = [],
+): { folder: string; run: (args: string[], env?: NodeJS.ProcessEnv) => Answer } {
+  const folder = temporaryFolder(t);
+  for (const name of ['src', 'native', 'scripts'])
+    fs.cpSync(path.join(HERE, name), path.join(folder, name), { recursive: true });
+  for (const name of ['tacho', 'package.json', 'package-lock.json'])
+    fs.copyFileSync(path.join(HERE, name), path.join(folder, name));
+  fs.mkdirSync(path.join(folder, 'node_modules'));
+  for (const name of fs.readdirSync(path.join(HERE, 'node_modules'))) {
+    if (without.includes(name)) continue;
+    fs.symlinkSync(path.join(HERE, 'node_modules', name), path.join(folder, 'node_modules', name));
+  }
+  for (const stamp of ['node_modules/.tacho-installed', 'native/build/stamp']) {
+    if (without.includes(stamp)) continue;
+    fs.rmSync(path.join(folder, stamp), { force: true });
+    fs.writeFileSync(path.join(folder, stamp), '');
+  }
+  const cwd = path.join(folder, 'work');
+  fs.mkdirSync(cwd);
+  const run = (args: string[], env = outside({ HOME: cwd })): Answer => {
+    const done = spawnSync(path.join(folder, 'tacho'), args, { cwd, env, encoding: 'utf8' });
+    return { code: done.status, signal: done.signal, out: done.stdout, err: done.stderr };
+  };
+  return { folder, run };
+}
+
+const append = (folder: string, file: string, text: string): void => fs.appendFileSync(path.join(folder, file), text);
+
+test('Tacho is damaged: the command runs all the same, and scripts go on', (t) => {
+  const damages: [what: string, without: string[], damage: (folder: string) => void][] = [
+    ['a package is missing', ['commander'], () => {}],
+    ['a file is missing', [], (folder) => fs.rmSync(path.join(folder, 'src/agent/record.ts'))],
+    ['a file is damaged', [], (folder) => append(folder, 'src/cli/run.ts', '\nconst = ;\n')],
+    [
+      'its own way of running commands, too',
+      ['commander'],
+      (folder) => fs.rmSync(path.join(folder, 'src/agent/command-first.ts')),
+    ],
+    [
+      'an error where nobody expects one',
+      [],
+      (folder) => append(folder, 'src/jobs/job-facts.ts', '\nthrow new Error("damaged");\n'),
+    ],
+  ];
+  for (const [what, without, damage] of damages) {
+    const { folder, run } = copy(t, without);
+    damage(folder);
+    for (const words of [
+      ['--', ...COMMAND],
+      ['-n', 'x', '--no-report', ...COMMAND],
+    ])
+      assertRan(run(['run', ...words]), NOT_RECORDED, what);
+    assert.equal(run(['run', '--strict', '--', ...COMMAND]).out, '', what);
+    if (without.length === 0) continue;
+    for (const args of [['start'], ['stop'], ['mark', 'begin', 'x'], ['fom', 'x=1']]) {
+      const answer = run(args);
+      assert.equal(answer.code, 0, `${what} ${args}: ${answer.err}`);
+      assert.match(answer.err, /^tacho: .*internal error/);
+      assert.equal(run([...args, '--strict']).code, 1);
+    }
+  }
+});
+
+test('Tacho fails while the command runs: it goes on, and its exit code counts', (t) => {
+  const { folder, run } = copy(t);
+  // once the recorder has been told of the command
+  append(folder, 'src/agent/record.ts', '\nsetInterval(() => { throw new Error("damaged"); }, 500);\n');
+  const answer = run(['run', '--no-report', '-i', '0.1s', '-o', 'r', '--', 'sh', '-c', 'sleep 2; echo ran; exit 7']);
+  assertRan(answer, /^tacho: recording has failed, the command goes on: internal error: damaged[^\n]*\n/);
+  assert.equal(answer.err.match(/damaged/g)!.length, 1);
+  // the rest of it has done its work
+  assert.equal(openRecording(path.join(folder, 'work/r')).job.exit_code, 7);
+});
+
+/** An error that nobody can catch, and a promise that is late or never kept. */
+const broken = (wait: string): string =>
+  `setImmediate(() => { throw new Error("damaged"); }); await new Promise((late) => ${wait});`;
+
+test('Tacho fails before the command is started: it runs, once', (t) => {
+  const { folder, run } = copy(t);
+  const file = path.join(folder, 'src/agent/record.ts');
+  const text = fs.readFileSync(file, 'utf8');
+  const start = 'const node = await startNodeAgent({';
+  assert.ok(text.includes(start));
+  // the recorder gets ready while the command runs already
+  fs.writeFileSync(file, text.replace(start, `${broken('setTimeout(late, 300)')} ${start}`));
+  const answer = run(['run', '--no-report', '--', 'sh', '-c', 'sleep 2; echo ran; exit 7']);
+  assertRan(answer, /^tacho: the command runs, but is not recorded: internal error: damaged[^\n]*\n$/);
+  assert.deepEqual(
+    fs.readdirSync(path.join(folder, 'work')).filter((name) => name.startsWith('tacho')),
+    [],
+  );
+});
+
+test('the report card fails in a way that nobody expects: the exit code is the command’s', (t) => {
+  const { folder, run } = copy(t);
+  const file = path.join(folder, 'src/cli/run.ts');
+  const text = fs.readFileSync(file, 'utf8');
+  const card = 'const card = await reportCard(';
+  assert.ok(text.includes(card));
+  fs.writeFileSync(file, text.replace(card, `${broken('{}')} ${card}`));
+  assertRan(run(['run', '--', ...COMMAND]), /internal error: damaged/);
+});
+
+test('a launcher that cannot be started, and koffi gone: only the usage is missing', (t) => {
+  const { folder, run } = copy(t, ['koffi']);
+  fs.writeFileSync(path.join(folder, 'native/build/launch'), '\x7fELF of another machine', { mode: 0o755 });
+  const answer = run(['run', '--no-report', '-o', 'r', '--', ...COMMAND]);
+  assertRan(answer, /native\/build\/launch cannot be started: /);
+  const { job } = openRecording(path.join(folder, 'work/r'));
+  assert.deepEqual([job.exit_code, job.usage], [7, undefined]);
+});
+
+test('Tacho cannot be installed, or Node not be started: the launcher itself runs the command', (t) => {
+  const { folder, run } = copy(t, ['node_modules/.tacho-installed', '.tacho-installed']);
+  fs.writeFileSync(path.join(folder, 'scripts/install'), 'echo "tacho: no network" >&2; exit 1\n');
+  assertRan(
+    run(['run', '-o', 'r', '--', ...COMMAND]),
+    /^tacho: no network\ntacho: the command runs, but is not recorded: Tacho could not install itself\n$/,
+  );
+  assert.deepEqual(
+    [run(['run', '--strict', '--', ...COMMAND]), run(['report', 'x'])].map(({ code, out }) => [code, out]),
+    [
+      [1, ''],
+      [1, ''],
+    ],
+  );
+  assert.equal(run(['start']).code, 0);
+  const env = run(['run', '--', 'env'], outside({ HOME: folder, NODE_OPTIONS: '--no-warnings' })).out;
+  assert.match(env, /^NODE_OPTIONS=--no-warnings$/m);
+  assert.doesNotMatch(env, /^TACHO_/m);
+  const limited = `ulimit -v 300000; ulimit -c unlimited; exec "$0" run -- sh -c 'echo ran; exit 7'`;
+  const done = spawnSync('bash', ['-c', limited, TACHO], { encoding: 'utf8', env: outside(), cwd: folder });
+  assertRan(
+    { code: done.status, signal: null, out: done.stdout, err: done.stderr },
+    /^tacho: .* not recorded: Node does not start below ulimit -v 300000\n$/,
+  );
+});
+
+test('the command is found in the arguments of run in one way, whoever looks for it', async () => {
+  const run = (await wholeProgram()).commands.find((each) => each.name() === 'run')!;
+  const cases: string[][] = [['--'], [], ['--', '--'].slice(1), ['-n', 'x'], ['-nx', '-i0.5', '--'], ['--interval=1']];
+  for (const { long, short, required } of run.options) {
+    if (long === '--help') continue;
+    for (const flag of [long, short])
+      if (flag) cases.push([flag, ...(required ? ['value'] : [])], [flag, ...(required ? ['value'] : []), '--']);
+  }
+  for (const flags of cases) {
+    assert.deepEqual(
+      commandOfRun(['run', ...flags, 'printf', '%s', '--strict']),
+      ['printf', '%s', '--strict'],
+      flags.join(' '),
+    );
+    if (flags.includes('--strict')) continue;
+    const script = path.join(HERE, 'scripts/unrecorded');
+    const done = spawnSync('sh', [script, 'why', 'run', ...flags, 'printf', '%s', '--strict'], { encoding: 'utf8' });
+    assert.equal(done.stdout, '--strict', `${flags.join(' ')} ${done.stderr}`);
+  }
+  for (const none of [['run'], ['run', '--help', 'x'], ['run', '--'], ['start', 'x']])
+    assert.equal(commandOfRun(none), undefined);
+});
+
+test('signals of an unrecorded command are its own, and so are descriptors', async (t) => {
+  const cwd = temporaryFolder(t);
+  const script = `trap 'echo got >&5; exit 9' TERM; echo ready >&5; while :; do sleep 0.05; done`;
+  const child = spawn('bash', ['-c', 'exec 5>log; exec "$0" run -o /proc/x -- bash -c "$1"', TACHO, script], {
+    cwd,
+    env: outside(),
+    stdio: 'ignore',
+  });
+  const log = (): string =>
+    fs.existsSync(path.join(cwd, 'log')) ? fs.readFileSync(path.join(cwd, 'log'), 'utf8') : '';
+  while (log() !== 'ready\n') await new Promise((resolve) => setTimeout(resolve, 20));
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [9, null]);
+  assert.equal(log(), 'ready\ngot\n');
+});
