@@ -14,7 +14,8 @@ interface Child {
 }
 
 /** Those that nobody waits for must not fill the memory. */
-const MOST = 8192;
+const MOST = 4096;
+const MOST_OF_ONE = 63;
 
 export function insideChildren(): InsideChildren {
   const children = new Map<string, Child[]>();
@@ -24,7 +25,7 @@ export function insideChildren(): InsideChildren {
       if (parent === '') return;
       const known = children.get(parent)?.filter((child) => child.name !== name) ?? [];
       children.delete(parent);
-      children.set(parent, [...known, { name }]);
+      children.set(parent, [...known.slice(-MOST_OF_ONE), { name }]);
       if (children.size <= MOST) return;
       for (const oldest of children.keys()) {
         children.delete(oldest);

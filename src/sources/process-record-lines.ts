@@ -41,6 +41,9 @@ const ENTRY = 256;
 
 const KINDS = ['fork', 'exec', 'told', 'exit'] as const;
 
+/** Programs that say nothing themselves, of which one may have made a namespace: the last ones are looked at. */
+const MOST_SILENT = 64;
+
 /** Lines of one process that wait for what follows. */
 interface Waiting {
   /** The start of a forked child. */
@@ -76,6 +79,7 @@ export function recordLines(
   const texts = longTexts();
   const names = recordNames(spaces);
   const inside = insideChildren();
+  const lastTold: string[] = [];
   const rows = recordRows(tables, fields, texts, trouble, { redact, delays, names });
   const { word, is, number, using, line } = fields;
   const who = (): string => names.name(word(2));
@@ -90,8 +94,8 @@ export function recordLines(
   function parentOutside(name: string): string {
     const seen = names.parentOutside(name);
     if (seen !== undefined) return seen;
-    const silent = [...known.living].filter(([other, { told }]) => told && spaceOf(other) !== spaceOf(name));
-    return silent.at(-1)?.[0] ?? '';
+    const isSilent = (other: string): boolean => known.living.get(other)?.told === true;
+    return lastTold.findLast((other) => isSilent(other) && spaceOf(other) !== spaceOf(name)) ?? '';
   }
 
   /** Who spawned it from outside has told of it by the id that it has there: that is this one. */
@@ -203,6 +207,7 @@ export function recordLines(
     if (before === undefined) beginNew(pid, start);
     dropTold(waiting.get(pid), pid);
     wait('told', pid);
+    if (lastTold.push(pid) > MOST_SILENT) lastTold.shift();
     const wrote = is(8, 'told') ? withTexts(before?.wrote) : (before?.wrote ?? NOTHING);
     known.begin(pid, {
       // a program that is executed goes on with the process; one that is spawned begins one
@@ -334,8 +339,8 @@ export function recordLines(
     known.done(pid);
   }
 
-  /** A process has a number. */
-  const isNumbered = (field: number): boolean => field < fields.count() && number(field) > 0 && !fields.damaged();
+  /** A process has a number, and perhaps a namespace that it holds in. */
+  const isNumbered = (field: number): boolean => field < fields.count() && /^0*[1-9]\d*(@\d+)?$/.test(word(field));
 
   /** What was told last does not count: the program could not be executed, or is not to be recorded. */
   function takenBack(): void {
