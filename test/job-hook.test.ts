@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { tacho, temporaryFolder } from './tacho.ts';
+
+const PROJECT = path.join(import.meta.dirname, '..');
+const NO_LIBRARY =
+  !fs.existsSync(path.join(PROJECT, 'native/build/libtacho-record.so')) && 'no libtacho-record.so: needs a C compiler';
 
 test('a prolog never fails because the agent cannot be told, unless it wants to', (t) => {
   const folder = temporaryFolder(t);
@@ -18,4 +24,19 @@ test('a prolog never fails because the agent cannot be told, unless it wants to'
   const end = tacho(['job', 'end', '--jobs', path.join(file, 'jobs'), '--job-id', '7']);
   assert.equal(end.code, 0);
   assert.equal(tacho(['job', 'begin', '--jobs', folder, '--job-id', '../7']).code, 2, 'wrong use is another matter');
+});
+
+test('a task prolog that users’ tasks could not use is told where it is made', { skip: NO_LIBRARY }, (t) => {
+  const home = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-private-')));
+  t.after(() => fs.rmSync(home, { recursive: true, force: true }));
+  for (const part of ['src', 'packaging', 'native', 'package.json'])
+    fs.cpSync(path.join(PROJECT, part), path.join(home, part), { recursive: true });
+  fs.symlinkSync(path.join(PROJECT, 'node_modules'), path.join(home, 'node_modules'));
+  const args = [path.join(home, 'src/cli/main.ts'), 'slurm', 'hooks', '--task-prolog'];
+  const { stdout, stderr, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  assert.match(stdout, new RegExp(`^library=${home}/native/build/libtacho-record.so$`, 'm'));
+  const words = stderr.replaceAll(/\s+/g, ' ');
+  const why = `with the task prolog nothing would be recorded: users cannot read ${home}/native/build/libtacho-record.so`;
+  assert.ok(words.includes(`${why}, for ${home} has mode 700; install Tacho where every user can read it`), words);
 });

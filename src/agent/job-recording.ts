@@ -9,6 +9,8 @@ import type { Run } from '../jobs/command.ts';
 import { keptEnvironment } from '../jobs/environment.ts';
 import { schedulerNamed } from '../jobs/job-facts.ts';
 import { jobName, type NodeJob, type NodeJobEnd } from '../jobs/job-file.ts';
+import { libraryOf } from '../jobs/preload.ts';
+import { READABLE, whyPrivate } from '../jobs/private-path.ts';
 import { known, signalName } from '../jobs/scheduler.ts';
 import { allowance, jobScope } from '../jobs/scope.ts';
 import { AGENT_NEEDS, type AgentRecord } from '../recording/agent-record.ts';
@@ -322,6 +324,12 @@ export function recordJob(
     if (agent.record.first_sample! - job.start > LATE || (before === undefined && job.start < since)) {
       const why = 'no process of the job recorded itself: it had begun before the agent of the node was there';
       agent.note({ table: 'process_end', what, why });
+      return;
+    }
+    const cannot = whyPrivate(libraryOf({}));
+    if (cannot !== undefined) {
+      const why = `no process of the job recorded itself: users cannot read Tacho's library, for ${cannot}`;
+      agent.note({ table: 'process_end', what, why, hint: READABLE });
       return;
     }
     const why = 'no process of the job recorded itself: Slurm did not run the task prolog of Tacho for it';

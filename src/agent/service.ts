@@ -8,7 +8,8 @@ import { type CgroupJob, cgroupJobs } from '../jobs/cgroup-jobs.ts';
 import type { Run } from '../jobs/command.ts';
 import { schedulerNamed, schedulerRunner } from '../jobs/job-facts.ts';
 import type { NodeJob, NodeJobEnd } from '../jobs/job-file.ts';
-import { tryLibraryHere } from '../jobs/preload.ts';
+import { libraryOf, tryLibraryHere } from '../jobs/preload.ts';
+import { whyPrivate } from '../jobs/private-path.ts';
 import { type ProcessId, processId, stillRuns } from '../jobs/process-id.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import type { Job } from '../recording/job.ts';
@@ -333,6 +334,10 @@ function openRecords({ jobs, say }: ServiceOptions, isWanted: (table: string) =>
   try {
     const trouble = tryLibraryHere(process.env);
     if (trouble !== undefined) throw new Error(trouble);
+    const library = libraryOf(process.env);
+    const cannot = whyPrivate(library);
+    if (cannot !== undefined)
+      say(`tasks of jobs cannot record themselves: users cannot read ${library}, for ${cannot}`);
     return jobRecords(path.join(path.dirname(path.resolve(jobs)), 'records'));
   } catch (error) {
     say(`processes of jobs cannot record themselves: ${reason(error)}`);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { warn } from '../base/warn.ts';
 
 interface Options {
   prolog?: boolean;
@@ -29,7 +30,7 @@ Example:
 `,
     )
     .action(async (options: Options) => {
-      const { hooks, WHERE } = await import('../jobs/slurm-hooks.ts');
+      const { hooks, WHERE, whyTasksCannot } = await import('../jobs/slurm-hooks.ts');
       const { prolog, epilog, 'task-prolog': taskProlog, conf } = hooks();
       const asked = [
         ...(options.prolog ? [prolog] : []),
@@ -37,6 +38,8 @@ Example:
         ...(options.taskProlog ? [taskProlog] : []),
         ...(options.conf ? [conf] : []),
       ];
+      const why = options.taskProlog || asked.length === 0 ? whyTasksCannot() : undefined;
+      if (why !== undefined) warn(`with the task prolog nothing would be recorded: ${why}`);
       process.stdout.write(asked.length > 0 ? asked.join('\n') : WHERE);
     });
 }

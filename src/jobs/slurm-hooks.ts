@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import { Fault, reason } from '../base/fault.ts';
 import { ours } from '../base/ours.ts';
 import { libraryOf } from './preload.ts';
+import { READABLE, whyPrivate } from './private-path.ts';
 
 export type Hook = 'prolog' | 'epilog' | 'task-prolog' | 'conf';
 
@@ -32,6 +33,13 @@ export function hooks(): Record<Hook, string> {
     'task-prolog': script('task-prolog.sh').replace(/^library=.*$/m, `library=${libraryOf({})}`),
     conf: CONF,
   };
+}
+
+/** Why tasks, which run as the job's user, cannot be started with the library of this Tacho; undefined: they can. */
+export function whyTasksCannot(): string | undefined {
+  const library = libraryOf({});
+  const why = whyPrivate(library);
+  return why === undefined ? undefined : `users cannot read ${library}, for ${why}; ${READABLE}`;
 }
 
 /** Where the hooks go, in words. */
