@@ -17,11 +17,11 @@ type User = keyof typeof UIDS;
 const TEXT = HEADER + rows(0, 9_000);
 
 async function started(t: TestContext, options: Partial<HubOptions> = {}) {
-  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-archive-'));
+  const archive = options.archive ?? fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-archive-'));
   fs.chmodSync(archive, 0o755);
   const told: string[] = [];
   const tell = (text: string) => void told.push(text);
-  const hub = await startHub({ listen: '127.0.0.1:0', archive, sweepEvery: 0.2, tell, ...options });
+  const hub = await startHub({ listen: '127.0.0.1:0', sweepEvery: 0.2, tell, ...options, archive });
   const client = new Client(hub.address);
   t.after(async () => {
     client.close();
@@ -127,4 +127,34 @@ test('a recording is sealed where its owner cannot read Tacho itself', { skip: R
   const sealing = startSealing(path.join(archive, 'user=ada/job=1'), ['c1'], owner);
   assert.deepEqual(await sealing.answer, { tables: 1 });
   assert.ok(fs.existsSync(path.join(folder('ada', '1'), 'loadavg.parquet')));
+});
+
+test('records of many megabytes in users’ folders are not read, when the hub looks and when an agent opens', {
+  skip: ROOT,
+}, async (t) => {
+  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-archive-'));
+  t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
+  fs.chmodSync(archive, 0o755);
+  // made by others: this process is the hub, and its memory is looked at
+  const make = `
+    cd ${archive} && mkdir -p user=eve user=zoe/job=1/node=c1
+    for job in 1 2 3 4; do
+      mkdir -p user=eve/job=$job/node=c1
+      { printf '{"format":1,"nodes":[""],"steps":[{}'; yes ',{}' | head -n 15000000 | tr -d '\\n'; printf ']}'; } > big
+      mv big user=eve/job=$job/job.json && cp user=eve/job=$job/job.json user=eve/job=$job/node=c1/agent.json
+      zstd -q < user=eve/job=$job/job.json > user=eve/job=$job/node=c1/received.json.zst
+      printf 'time,load1\\n1,2\\n' > user=eve/job=$job/node=c1/loadavg.csv
+    done
+    echo '{"format":1}' > user=zoe/job=1/job.json; touch -d '2 days ago' user=zoe/job=1/job.json
+    chown -R ${UIDS.eve}:${UIDS.eve} user=eve; chown -R 54323:54323 user=zoe; chmod 700 user=eve user=zoe`;
+  const { status, stderr } = spawnSync('sh', ['-c', make], { encoding: 'utf8' });
+  if (/zstd: not found/.test(stderr)) return t.skip('no zstd: records that unpack to many megabytes');
+  assert.equal(status, 0, stderr);
+  const before = process.resourceUsage().maxRSS;
+  const { told, open, until } = await started(t, { archive, keepAge: 86_400 });
+  // the oldest is removed when all of them were looked at
+  await until('looked', () => told.some((text) => text.startsWith('removed user=zoe/job=1')));
+  for (const id of ['1', '2']) await open('eve', id).catch(() => {});
+  const megabytes = (process.resourceUsage().maxRSS - before) / 1024;
+  assert.ok(megabytes < 200, `${megabytes} MB more`);
 });

@@ -2,13 +2,12 @@ import { randomInt } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { AgentRecord } from '../recording/agent-record.ts';
-import { JOB_NEEDS, type Job } from '../recording/job.ts';
-import { shaped } from '../recording/shape.ts';
+import type { Job } from '../recording/job.ts';
 import type { AppendReply, OpenReply, OpenRequest, Piece, RecordReply, RecordRequest } from '../sinks/hub-protocol.ts';
 import { comparePositions, type Position } from '../sinks/position.ts';
 import { type Identity, mayActFor, mayWriteAs } from '../trust/identity.ts';
 import { ArchiveTrouble } from './archive-trouble.ts';
-import { checkedAgent, checkedJob, isPosition } from './checked.ts';
+import { checkedAgent, checkedJob, filedJob, isPosition } from './checked.ts';
 import { saveJobRecord } from './job-record.ts';
 import { mergeJobs } from './merge-job.ts';
 import { dayPart, filedPart, isNobodys, isTableName, jobAsFiled, nodePart, Unusable, userPart } from './names.ts';
@@ -270,7 +269,7 @@ export class Filing {
     if (known !== undefined) return known;
     const found = this.shelf.places.in(place, false, (folder) => readRecord<Job>(path.join(folder, 'job.json')));
     if (found === undefined) return undefined;
-    const job = shaped<Job>(found, JOB_NEEDS, []);
+    const job = filedJob(found);
     const [shelf, name] = place.way as [string, string];
     const recording = this.newRecording(place, kind, user, jobAsFiled(shelf, name, job) ?? job);
     recording.unsaved = false;
@@ -425,7 +424,8 @@ export class Filing {
     });
   }
 
-  private allowSender(identity: Identity): void {
+  /** Throws `Forbidden` when this one may send nothing, whatever it is. */
+  allowSender(identity: Identity): void {
     if (identity.kind === 'user' && this.options.usersWrite !== true)
       throw new Forbidden('this hub takes recordings from the agents of nodes alone (trust.users_write)');
   }

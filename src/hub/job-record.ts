@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code } from '../base/fault.ts';
 import type { Job } from '../recording/job.ts';
+import { filedJob } from './checked.ts';
 import { readRecord, replaceRecord } from './place.ts';
 
 /** A lock that is older was left by somebody who was killed, or put there to stay. */
@@ -23,7 +24,8 @@ export function saveJobRecord(folder: string, job: Job): Job | undefined {
     if (since === undefined || Math.abs(Date.now() - since) < STALE_MS) return undefined;
   }
   try {
-    const said = readRecord<Partial<Job>>(file);
+    const found = readRecord<object>(file);
+    const said = found === undefined ? undefined : filedJob(found);
     const saved: Job = {
       ...job,
       tags: { ...job.tags, ...said?.tags },

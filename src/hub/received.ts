@@ -2,6 +2,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { RecordRequest } from '../sinks/hub-protocol.ts';
 import type { Position } from '../sinks/position.ts';
+import { isDropped } from './checked.ts';
+import { isTableName } from './names.ts';
 import { readRecord, replaceRecord } from './place.ts';
 
 /** How far a table had come, where its files alone would not say it: it was sealed, or something before was given up. */
@@ -34,9 +36,12 @@ export function readReceived(folder: string): Received {
   const tables: Record<string, ReceivedTable> = {};
   for (const [name, each] of Object.entries(found?.tables ?? {})) {
     if (![each?.part, each?.bytes, each?.live].every((n) => Number.isSafeInteger(n) && n >= 0)) continue;
-    tables[name] = { ...each, header: typeof each.header === 'string' ? each.header : '' };
+    const { part, bytes, live, header } = each;
+    if (isTableName(name)) tables[name] = { part, bytes, live, header: typeof header === 'string' ? header : '' };
   }
-  const dropped = Array.isArray(found?.dropped) ? { dropped: found.dropped.slice(-MOST_DROPPED) } : {};
+  // its user may have written it
+  const given: unknown = found?.dropped;
+  const dropped = Array.isArray(given) ? { dropped: given.slice(-MOST_DROPPED).filter(isDropped) } : {};
   return { format: 1, ...(found?.done === true ? { done: true } : {}), tables, ...dropped };
 }
 

@@ -42,6 +42,8 @@ const MOST_READING = 128 << 20;
 const SMALL_BODY = 64 << 10;
 const SMALL_READING = 32 << 20;
 const LARGEST_SESSION = 64 << 10;
+/** A job and an agent's record as JSON, of which `{}` takes twenty times its bytes in memory; users have jobs of their own alone. */
+const LARGEST_RECORDS = { node: 4 << 20, user: 1 << 20 };
 const MOST_IDENTIFYING = 256;
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
@@ -133,7 +135,8 @@ export function createServer(options: ServerOptions): http.Server | https.Server
       const handler = handlers.get(url);
       if (handler !== undefined && method === 'POST') {
         const identity = identityOf(request);
-        collect(request, response, LARGEST_BODY, (body) => {
+        filing.allowSender(identity);
+        collect(request, response, largestOf(url, identity), (body) => {
           const [status, text] = handler(body, identity);
           answer(response, status, text);
         });
@@ -252,6 +255,9 @@ export function createServer(options: ServerOptions): http.Server | https.Server
 
 const nameOf = (identity: Exclude<Identity, { kind: 'anyone' }>): string =>
   identity.kind === 'node' ? identity.nodes.join(',') : identity.user;
+
+const largestOf = (url: string, { kind }: Identity): number =>
+  url === '/v1/append' ? LARGEST_BODY : LARGEST_RECORDS[kind === 'user' ? 'user' : 'node'];
 
 /** A token may be that of many nodes. */
 const sharesOf = (identity: Identity): number => (identity.kind === 'node' ? identity.nodes.length : 1);
