@@ -450,6 +450,22 @@ test('Tacho cannot be installed, or Node not be started: the launcher itself run
   );
 });
 
+test('a release whose Node is not there runs the command, too', (t) => {
+  const folder = temporaryFolder(t);
+  fs.mkdirSync(path.join(folder, 'lib'));
+  fs.copyFileSync(path.join(HERE, 'scripts/launcher'), path.join(folder, 'tacho'));
+  fs.chmodSync(path.join(folder, 'tacho'), 0o755);
+  fs.copyFileSync(path.join(HERE, 'scripts/unrecorded'), path.join(folder, 'lib/unrecorded'));
+  const run = (...args: string[]): Answer => {
+    const done = spawnSync(path.join(folder, 'tacho'), args, { encoding: 'utf8', env: outside() });
+    return { code: done.status, signal: done.signal, out: done.stdout, err: done.stderr };
+  };
+  assertRan(run('run', '-o', 'r', '--', ...COMMAND), /not recorded: there is no .*bin\/node\n$/);
+  assert.deepEqual([run('stop').code, run('list').code, run().code], [0, 1, 1]);
+  // it is a part of every release
+  assert.match(fs.readFileSync(path.join(HERE, 'scripts/release.ts'), 'utf8'), /\['start\.cjs', 'unrecorded'\]/);
+});
+
 test('the command is found in the arguments of run in one way, whoever looks for it', async () => {
   const run = (await wholeProgram()).commands.find((each) => each.name() === 'run')!;
   const cases: string[][] = [['--'], [], ['--', '--'].slice(1), ['-n', 'x'], ['-nx', '-i0.5', '--'], ['--interval=1']];

@@ -207,16 +207,31 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     }
   });
 
-  test('a second start is refused and names the recording; stop without start says what to do', async () => {
+  test('the job has the exit status of its last command, with and without a recording', async () => {
+    const fails = `srun bash -c 'exit 9'`;
+    for (const [name, start] of [
+      ['kept', 'tacho start'],
+      ['kept-unrecorded', 'set -e; tacho start -o /proc/none'],
+    ] as const) {
+      const place = await lab.place('tacho-b', name);
+      const id = await lab.submit('tacho-b', place, `${start}\ntrap 'tacho stop' EXIT\n${fails}`, '-N1', '-t5');
+      assert.equal(await lab.ended(id), 'FAILED', read(place, 'out'));
+      const shown = await lab.on('login', 'tacho-b', 'scontrol', 'show', 'job', id);
+      assert.match(shown.stdout, /ExitCode=9:0/, read(place, 'out'));
+      assert.match(read(place, 'out'), name === 'kept' ? /^Quality/m : /start: cannot write \/proc\/none/);
+    }
+  });
+
+  test('a second start does nothing and names the recording; stop without start says what to do', async () => {
     const place = await lab.place('tacho-a', 'twice');
     const script = `tacho stop; echo "stop: $?"; tacho start; tacho start; echo "start: $?"; tacho status; tacho stop --no-report; tacho mark end; echo "mark: $?"`;
     const id = await lab.submit('tacho-a', place, script, '-N1', '-t5');
     await lab.ended(id);
     const out = read(place, 'out');
-    assert.match(out, /nothing is being recorded in this job.*\n.*tacho start begins a recording\S*.*\nstop: 1/);
-    assert.match(out, new RegExp(`this job is being recorded already, in ${place}/tacho-${id}\n.*\nstart: 1`));
+    assert.match(out, /nothing is being recorded in this job.*tacho start begins a recording\S*.*\nstop: 0/);
+    assert.match(out, new RegExp(`this job is being recorded already, in ${place}/tacho-${id};.*\nstart: 0`));
     assert.match(out, /c\d +recording/);
-    assert.match(out, /mark: 1/);
+    assert.match(out, /mark: 0/);
   });
 
   test('scancel: what was written is there, and the report says who ended it', async () => {
@@ -339,7 +354,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
   test('a node that cannot record is named; --allow-missing goes on without it', async () => {
     const place = await lab.place('tacho-c', 'missing');
     // /tmp is each node's own: only the first node sees the recording there
-    const script = `tacho start -o /tmp/strict-$SLURM_JOB_ID --timeout 60s; echo "strict: $?"
+    const script = `tacho start --strict -o /tmp/strict-$SLURM_JOB_ID --timeout 60s; echo "strict: $?"
       tacho start -o /tmp/allowed-$SLURM_JOB_ID --timeout 60s --allow-missing 1; echo "allowed: $?"
       tacho status; tacho stop; echo "stop: $?"`;
     const id = await lab.submit('tacho-c', place, script, '-N2', '-n2', '-w', 'c2,c3', '-t5');
@@ -362,7 +377,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
   test('a node that Slurm cannot reach and has not given up takes no other agent along, nor does one that vanishes later', async () => {
     const place = await lab.place('tacho-a', 'unreached');
     const script = `until [ -e cut ]; do sleep 0.1; done
-      tacho start -o strict --timeout 120s; echo "strict: $?"
+      tacho start --strict -o strict --timeout 120s; echo "strict: $?"
       tacho start -o allowed --interval 0.5 --timeout 120s --allow-missing 1; echo "allowed: $?"
       ${LIVE('allowed', 'c2', 'c3')}; tacho stop --no-report
       tacho run --no-report -o run --timeout 120s -- srun --overlap -N2 -n2 -w c2,c3 true; echo "run: $?"
