@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { collectGarbage } from '../base/collect-garbage.ts';
 
 const MADV_DONTNEED = 4;
 /** When an agent has begun, when its start is over, and when V8 has compiled what runs all the time. */
@@ -44,7 +45,7 @@ async function giveBack(): Promise<void> {
   try {
     const { default: koffi } = await import('koffi');
     const libc = koffi.load('libc.so.6');
-    await collectGarbage();
+    collectGarbage();
     libc.func('int malloc_trim(size_t pad)')(0);
     const madvise = libc.func('int madvise(uintptr_t address, size_t length, int advice)');
     for (const { from, to } of programParts(
@@ -56,18 +57,6 @@ async function giveBack(): Promise<void> {
   } catch {
     // it is only a saving
   }
-}
-
-/** V8 gives out its collector for a moment only: code that it has compiled before belongs to the usual options. */
-async function collectGarbage(): Promise<void> {
-  if (globalThis.gc === undefined) {
-    const { setFlagsFromString } = await import('node:v8');
-    const { runInNewContext } = await import('node:vm');
-    setFlagsFromString('--expose-gc');
-    globalThis.gc = runInNewContext('gc') as typeof globalThis.gc;
-    setFlagsFromString('--no-expose-gc');
-  }
-  globalThis.gc!();
 }
 
 /** Where a program's file is mapped, read-only and as it is on disk: only there is nothing lost when it is dropped. */

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { collectGarbage } from '../base/collect-garbage.ts';
 import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { VERSION } from '../base/version.ts';
@@ -75,6 +76,8 @@ export async function startRecording(env: Environment, options: StartOptions): P
     noteActive(env, { ...note, launched: first });
     first = startAgents(agents);
     updateActive(env, { ...note, launched: first });
+    // from here on there are two of us in the job
+    collectGarbage();
   } catch (error) {
     fs.rmSync(recording, { recursive: true, force: true });
     throw error;
