@@ -63,9 +63,38 @@ async function bundleKafka(outfile: string): Promise<void> {
   });
 }
 
-/** Bundles the program into one function in one file (plain ASCII); what it imports lazily stays lazy inside it. */
+/** Verbs that run inside a job beside another process of Tacho's: for these a part of the program is enough (see start.cjs). */
+const PART_VERBS = /^\.\/(start|mark|fom|agent)\.ts$/;
+
+/** What the part does not need is left out of it. */
+const withoutOthers: Plugin = {
+  name: 'without other verbs',
+  setup(bundler) {
+    const elsewhere = () => ({ path: 'elsewhere', namespace: 'elsewhere' });
+    bundler.onResolve({ filter: /^\.\/.*\.ts$/ }, ({ path: name, importer, kind }) =>
+      importer.endsWith('/src/cli/verbs.ts') && kind === 'dynamic-import' && !PART_VERBS.test(name)
+        ? elsewhere()
+        : undefined,
+    );
+    bundler.onResolve({ filter: /\/hub\/seal-worker\.ts$/ }, elsewhere);
+    bundler.onLoad({ filter: /.*/, namespace: 'elsewhere' }, () => ({
+      contents: 'throw new Error("this part of the program does not have it");',
+    }));
+  },
+};
+
+/**
+ * Bundles the program into one function in one file (plain ASCII); what it imports lazily stays lazy inside it. Beside it
+ * lies `job.cjs`, the part of it that runs inside jobs: what is loaded takes its place in the job's memory.
+ */
 export async function bundle(outfile: string, version: string): Promise<void> {
-  await bundleKafka(path.join(path.dirname(outfile), 'kafka.cjs'));
+  const beside = (name: string): string => path.join(path.dirname(outfile), name);
+  await bundleKafka(beside('kafka.cjs'));
+  await bundleProgram(outfile, version, []);
+  await bundleProgram(beside('job.cjs'), version, [withoutOthers]);
+}
+
+async function bundleProgram(outfile: string, version: string, plugins: readonly Plugin[]): Promise<void> {
   await build({
     entryPoints: [path.join(HERE, 'src/cli/main.ts')],
     outfile,
@@ -80,7 +109,7 @@ export async function bundle(outfile: string, version: string): Promise<void> {
     charset: 'ascii',
     banner: { js: HEAD },
     footer: { js: '})' },
-    plugins: [nativeModules],
+    plugins: [...plugins, nativeModules],
     logLevel: 'warning',
   });
 }

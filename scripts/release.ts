@@ -13,6 +13,7 @@ import { bundle } from './bundle.ts';
  *     tacho                   the launcher
  *     bin/node                the run time
  *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
+ *     lib/job.cjs             the part of it that runs inside jobs, with its compiled code
  *     native/build/           the small C programs
  *     python/                 the Python package and the notebooks
  *     packaging/              units for systemd, hooks for Slurm
@@ -66,19 +67,25 @@ function compile(): void {
   const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-release-'));
   const archive = path.join(scratch, 'job.tgz');
   writeArchive(archive);
+  const started = path.join(scratch, 'started');
+  // no process has the number 0: the agent ends after a second
   const runs = [
     ['run', '-o', path.join(scratch, 'recording'), '--', 'true'],
     ['import', 'epmt', archive, '-o', scratch],
+    ['start', '-o', started],
+    ['stop', started, '--no-seal'],
+    ['agent', '--recording', started, '--interval', '0.2s', '--watch-pid', '0', '--node', 'second'],
   ];
   for (const args of runs) {
     const done = spawnSync(at('tacho'), args, {
-      env: { HOME: scratch, PATH: process.env.PATH, TACHO_WRITE_COMPILED: '1' },
+      env: { HOME: scratch, PATH: process.env.PATH, XDG_RUNTIME_DIR: scratch, TACHO_WRITE_COMPILED: '1' },
       encoding: 'utf8',
     });
     if (done.status !== 0) throw new Error(`the bundled program does not run:\n${done.stderr}`);
   }
   fs.rmSync(scratch, { recursive: true });
-  if (!fs.existsSync(at('lib/tacho.compiled'))) throw new Error('V8 left no compiled code');
+  for (const name of ['tacho', 'job'])
+    if (!fs.existsSync(at(`lib/${name}.compiled`))) throw new Error('V8 left no compiled code');
 }
 
 /** A job of EPMT's with some processes. */

@@ -4,8 +4,11 @@ const fs = require('node:fs');
 const path = require('node:path');
 const vm = require('node:vm');
 
-const filename = path.join(__dirname, 'tacho.cjs');
-const compiled = path.join(__dirname, 'tacho.compiled');
+// these run inside jobs, two at a time: a part of the program is enough for them (scripts/bundle.ts)
+const isPart = ['start', 'mark', 'fom', 'agent', '--isolated-sources'].includes(process.argv[2]);
+const name = isPart ? 'job' : 'tacho';
+const filename = path.join(__dirname, `${name}.cjs`);
+const compiled = path.join(__dirname, `${name}.compiled`);
 const script = new vm.Script(fs.readFileSync(filename, 'latin1'), {
   filename,
   cachedData: fs.existsSync(compiled) ? fs.readFileSync(compiled) : undefined,

@@ -48,6 +48,24 @@ test('it records a command', { skip: lacks }, () => {
   assert.equal(job.exit_code, 3);
 });
 
+test('the part of it that runs inside jobs starts, marks and samples; the whole one stops and reports', {
+  skip: lacks,
+}, () => {
+  const env = { PATH: '/usr/bin:/bin', XDG_RUNTIME_DIR: folder };
+  const script = `set -e
+    "$0" start -o started -i 0.1s; "$0" mark begin a; "$0" fom speed=3; "$0" mark end; "$0" start --help >/dev/null
+    "$0" stop --format json`;
+  const words = ['--wait', 'sh', '-c', script, program];
+  const done = spawnSync('setsid', words, { cwd: folder, env, encoding: 'utf8' });
+  assert.equal(done.status, 0, done.stderr);
+  const { phases, quality } = JSON.parse(done.stdout);
+  assert.deepEqual(
+    phases.map(({ name }: { name: string }) => name),
+    ['a'],
+  );
+  assert.deepEqual(quality.nodes_missing ?? [], []);
+});
+
 test('it writes the demo, reports on it and exports it', { skip: lacks }, () => {
   assert.equal(tacho(['demo', '-o', 'demo', '--nodes', '1', '--gpus', '2', '--hours', '0.02']).code, 0);
   assert.match(tacho(['report', 'demo']).out, /GPU/);
@@ -73,15 +91,16 @@ test('it starts through a link, and V8 takes the compiled code', { skip: lacks }
   assert.equal(done.stdout, `${VERSION}\n`);
   const library = path.join(path.dirname(program), 'lib');
   const [, inJob] = /^ +small=(\S+)$/m.exec(fs.readFileSync(program, 'utf8'))!;
-  const isRefused = (...options: string[]): string =>
+  const isRefused = (name: string, ...options: string[]): string =>
     execFileSync(path.join(path.dirname(program), 'bin/node'), [
       ...options,
       '-p',
       `const { readFileSync: read } = fs;
-       new vm.Script(read('${library}/tacho.cjs', 'latin1'), { cachedData: read('${library}/tacho.compiled') }).cachedDataRejected`,
+       new vm.Script(read('${library}/${name}.cjs', 'latin1'), { cachedData: read('${library}/${name}.compiled') }).cachedDataRejected`,
     ]).toString();
-  assert.equal(isRefused(), 'false\n');
-  assert.equal(isRefused(inJob!), 'false\n', 'nor is it refused with the options of what runs inside a job');
+  assert.equal(isRefused('tacho'), 'false\n');
+  for (const name of ['tacho', 'job'])
+    assert.equal(isRefused(name, inJob!), 'false\n', `nor is ${name} with the options of what runs inside a job`);
 });
 
 test('the notebook and the Python package come along', { skip: lacks }, () => {
