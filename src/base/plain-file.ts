@@ -52,7 +52,7 @@ export function readPlain(file: string, most: number): Buffer {
   }
 }
 
-const tooLarge = (size: number, most: number): NotPlain =>
+export const tooLarge = (size: number, most: number): NotPlain =>
   new NotPlain(`it has ${size} bytes; more than ${most} are not read`);
 
 /** Makes a file to write to; what something that was interrupted has left by this name goes first. No link is followed. */

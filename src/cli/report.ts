@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { usage } from '../base/fault.ts';
+import { Fault, reason, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
+import { warn } from '../base/warn.ts';
 import { isSettled } from '../jobs/is-settled.ts';
 import { idsText, isOfJob } from '../jobs/of-job.ts';
 import { type GatherOptions, gather, gatherStored } from '../judge/gather.ts';
@@ -70,6 +71,8 @@ export async function reportCard(recordingPaths: readonly string[], options: Rep
   return (await import('../show/report-html.ts')).reportHtml(reports);
 }
 
+const WRONG_USE = 2;
+
 async function reportsOf(paths: readonly string[], options: ReportOptions): Promise<Report[]> {
   const wanted = wantedOf(options);
   if (options.store !== undefined) {
@@ -95,7 +98,18 @@ async function reportsOf(paths: readonly string[], options: ReportOptions): Prom
   const chosen = then.length > 0 ? then : found;
   // what a folder holds comes by time, what is named one by one as it is named
   if (paths.length === 1) chosen.sort((a, b) => a.job.start - b.job.start || 0);
-  return chosen.map((recording) => report(gather(recording, wanted)));
+  if (chosen.length === 1) return [report(gather(chosen[0]!, wanted))];
+  return chosen.flatMap((recording) => {
+    try {
+      return [report(gather(recording, wanted))];
+    } catch (error) {
+      if (error instanceof Fault && error.exit === WRONG_USE) throw error;
+      // what is wrong with one says nothing about the others
+      warn(`left out: ${recording.path}: ${reason(error)}`);
+      process.exitCode = 1;
+      return [];
+    }
+  });
 }
 
 function ranThen({ job }: Recording, wanted: GatherOptions): boolean {

@@ -57,6 +57,9 @@ export function imagesOf(ends: Batch | undefined, starts: Batch | undefined): Im
   return images;
 }
 
+const WHOLE = /^\d{1,16}$/;
+const wholeNumber = (text: string): number => (WHOLE.test(text) ? Number(text) : Number.NaN);
+
 /**
  * The last row of each image, by pid and start: a program that failed to execute another has an end record too many.
  */
@@ -66,11 +69,15 @@ function lastRows(batch: Batch | undefined): { pid: Float64Array; start: Float64
   if (batch === undefined || pid === undefined || start === undefined) {
     return { pid: new Float64Array(0), start: new Float64Array(0), rows: new Uint32Array(0) };
   }
-  const pids = Float64Array.from(pid.values, Number);
-  const starts = Float64Array.from(start.values, Number);
+  const pids = Float64Array.from(pid.values, wholeNumber);
+  const starts = Float64Array.from(start.values, wholeNumber);
   const compare = (a: number, b: number): number =>
     pids[pid.codes[a]!]! - pids[pid.codes[b]!]! || starts[start.codes[a]!]! - starts[start.codes[b]!]!;
-  const rows = batch.series.slice(1);
+  // a damaged line may have anything for a number, and then it tells of no process
+  const rows = batch.series.slice(1).filter((end) => {
+    const row = end - 1;
+    return Number.isFinite(pids[pid.codes[row]!]! + starts[start.codes[row]!]!);
+  });
   let sorted = true;
   for (let s = 0; s < rows.length; s++) {
     rows[s]!--;

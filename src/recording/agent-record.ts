@@ -1,7 +1,9 @@
 import type { NodeFacts } from '../sources/facts.ts';
 import type { Note } from '../sources/host.ts';
 import type { Table } from '../table/table.ts';
+import { units } from '../table/unit.ts';
 import type { LostSamples } from './lost-samples.ts';
+import { fields, flag, list, may, moment, must, number, oneOf, text } from './shape.ts';
 
 /** Why an agent ended that could not say so itself: the next one of the node has written it down. */
 export const KILLED = 'the agent was killed';
@@ -78,19 +80,92 @@ export interface AgentRecord {
   left_running?: { pid: number; command: string; user: string }[];
 }
 
+const TABLE = {
+  name: text,
+  help: may(text),
+  keys: list(fields({ name: text })),
+  columns: list(
+    fields({
+      name: text,
+      type: oneOf('int', 'float', 'text'),
+      unit: oneOf(...Object.keys(units)),
+      kind: oneOf('gauge', 'counter', 'info'),
+      decimals: may(number),
+    }),
+  ),
+  sparse: may(flag),
+  events: may(flag),
+  every: may(number),
+};
+
+/** Descriptions of tables, wherever they are read from. */
+export const TABLES = list(fields(TABLE));
+
+const POSITION = fields({ part: number, bytes: number });
+
 /** What a reader may rely on, whoever wrote the record. */
 export const AGENT_NEEDS = {
   tacho: '',
   node: '',
-  pid: Number.NaN,
-  interval_seconds: Number.NaN,
-  start: Number.NaN,
-  facts: { hostname: '', kernel: '', architecture: '', cpus: Number.NaN, memory_bytes: Number.NaN, gpus: [] },
-  scope: { members: '' },
-  tables: [],
-  unmeasured: [],
-  ticks: 0,
-  late_ticks: 0,
-  missed_ticks: 0,
+  pid: must(number, Number.NaN),
+  step: may(text),
+  interval_seconds: must(number, Number.NaN),
+  service: may(flag),
+  service_start: may(moment),
+  start: must(moment, Number.NaN),
+  first_sample: may(moment),
+  last_sample: may(moment),
+  end: may(moment),
+  end_reason: may(text),
+  facts: {
+    hostname: '',
+    kernel: '',
+    architecture: '',
+    cpu_model: may(text),
+    cpus: must(number, Number.NaN),
+    sockets: may(number),
+    memory_bytes: must(number, Number.NaN),
+    boot_time: may(moment),
+    gpus: must(
+      list(
+        fields({
+          gpu: text,
+          vendor: text,
+          model: may(text),
+          uuid: may(text),
+          memory_bytes: may(number),
+          serial: may(text),
+          driver: may(text),
+        }),
+      ),
+      [],
+    ),
+    allowed_cpus: may(number),
+    memory_limit_bytes: may(number),
+  },
+  scope: {
+    members: '',
+    cgroup: may(text),
+    cgroup_shared: may(flag),
+    cgroup_older: may(flag),
+    cgroup_with_agent: may(flag),
+  },
+  tables: must(TABLES, []),
+  unmeasured: must(list(fields({ table: text, what: text, why: text, hint: may(text) })), []),
+  written: may(list(text)),
+  from_store: may(flag),
+  not_stored: may(list(text)),
+  ticks: must(number, 0),
+  late_ticks: must(number, 0),
+  missed_ticks: must(number, 0),
+  clock_jumps: may(list(fields({ time: moment, seconds: number }))),
+  away: may(list(fields({ from: moment, to: moment }))),
+  lost_samples: may(list(fields({ table: text, rows: number, why: text, since: may(moment), waiting: may(number) }))),
+  doubts: may(list(fields({ where: text, why: text }))),
+  dropped: may(
+    list(fields({ table: text, from: POSITION, to: POSITION, rows: number, first: may(moment), last: may(moment) })),
+  ),
   cost: { cpu_seconds: Number.NaN, max_rss_bytes: Number.NaN, bytes_written: Number.NaN },
+  shared_with: may(list(text)),
+  left_running: may(list(fields({ pid: number, command: text, user: text }))),
 };

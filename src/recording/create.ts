@@ -2,10 +2,11 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, isFull, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
-import type { Job } from './job.ts';
+import { JOB_NEEDS, type Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
 import { replaceJson } from './replace.ts';
+import { shaped } from './shape.ts';
 import { locked } from './update-job.ts';
 
 /** Freed when job.json is written for the last time: how a job ended is known even when the disk is full. */
@@ -101,7 +102,11 @@ export function saveJob(recording: string, job: Job): void {
 function withWords(job: Job, file: string): Job {
   let said: Partial<Job>;
   try {
-    said = readJson(file, MOST_BYTES.job) as Partial<Job>;
+    said = shaped<Job>(
+      readJson(file, MOST_BYTES.job) as object,
+      { tags: JOB_NEEDS.tags, annotations: JOB_NEEDS.annotations },
+      [],
+    );
   } catch {
     // there is none yet, or it is damaged: either way this one takes its place
     return job;

@@ -1,7 +1,8 @@
 import * as fs from 'node:fs';
+import { NotPlain, openPlain, readPlain, tooLarge } from '../base/plain-file.ts';
 import type { Rows } from './rows.ts';
 import type { TextPool } from './text-pool.ts';
-import { unpackFile } from './unpack.ts';
+import { MOST_PART_BYTES, unpackFile } from './unpack.ts';
 
 /** What of a file could not be read. */
 export interface Damage {
@@ -13,6 +14,8 @@ export interface Damage {
   first_bad: { line: number; why: string }[];
   /** Why nothing at all, or nothing more, could be read from the file. */
   unreadable?: string;
+  /** It is no ordinary file, or too large to be a part: it is left alone. */
+  not_plain?: true;
   /** The header is lost, and the columns were taken from agent.json. */
   lost_header?: true;
   /** Columns of a sealed file that could not be read; the others were. */
@@ -47,15 +50,26 @@ const QUOTE = 34;
 export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
   const damage: Damage = { file, torn_bytes: 0, bad_lines: 0, first_bad: [] };
   const parser = new Parser(rows, options, damage);
-  if (file.endsWith('.zst')) {
-    const { bytes, unreadable } = unpackFile(fs.readFileSync(file));
-    parser.take(bytes, bytes.length, true);
-    if (unreadable !== undefined) damage.unreadable = unreadable;
-    return damage;
-  }
-  const fd = fs.openSync(file, 'r');
   try {
-    let buffer = Buffer.allocUnsafe(Math.min(CHUNK, fs.fstatSync(fd).size + 1));
+    if (file.endsWith('.zst')) {
+      const { bytes, unreadable } = unpackFile(readPlain(file, MOST_PART_BYTES));
+      parser.take(bytes, bytes.length, true);
+      if (unreadable !== undefined) damage.unreadable = unreadable;
+    } else readText(file, parser);
+  } catch (error) {
+    if (!(error instanceof NotPlain)) throw error;
+    damage.unreadable = error.message;
+    damage.not_plain = true;
+  }
+  return damage;
+}
+
+function readText(file: string, parser: Parser): void {
+  const fd = openPlain(file, fs.constants.O_RDONLY, true);
+  try {
+    const { size } = fs.fstatSync(fd);
+    if (size > MOST_PART_BYTES) throw tooLarge(size, MOST_PART_BYTES);
+    let buffer = Buffer.allocUnsafe(Math.min(CHUNK, size + 1));
     let filled = 0;
     for (;;) {
       const got = fs.readSync(fd, buffer, filled, buffer.length - filled, null);
@@ -63,7 +77,7 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
       if (got > 0 && filled < buffer.length) continue;
       const last = got === 0;
       const used = parser.take(buffer, filled, last);
-      if (last) return damage;
+      if (last) return;
       buffer.copyWithin(0, used, filled);
       filled -= used;
       if (filled > buffer.length / 2) {

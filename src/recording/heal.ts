@@ -1,19 +1,21 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { constants, zstdCompressSync } from 'node:zlib';
 import { count } from '../base/figure.ts';
+import { readPlain } from '../base/plain-file.ts';
 import type { AgentRecord } from './agent-record.ts';
 import type { Batch } from './batch.ts';
 import { fileNames } from './file-names.ts';
 import { tableFiles } from './files.ts';
 import { measure } from './measure.ts';
-import { checkParquet } from './parquet/read.ts';
+import { checkParquet, readParquet } from './parquet/read.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
 import { replaceJson } from './replace.ts';
+import { Rows } from './rows.ts';
 import { isAsSealed, readStatistics, statisticsBytes } from './statistics-file.ts';
 import { writeSynced } from './synced.ts';
-import { keepBytes, tornName } from './torn.ts';
-import { unpackFile } from './unpack.ts';
+import { keepBytes, neverBack, rememberDamaged, tornName } from './torn.ts';
+import { MOST_PART_BYTES, unpackFile, unpackWhole } from './unpack.ts';
 
 /** Bytes of a part, decompressed. */
 export interface Range {
@@ -21,10 +23,16 @@ export interface Range {
   to: number;
 }
 
+/** The lines of a part, compressed or not. */
+function contentOf(file: string): Buffer {
+  const bytes = readPlain(file, MOST_PART_BYTES);
+  return file.endsWith('.zst') ? unpackWhole(bytes) : bytes;
+}
+
 /** Moves the ranges of a part to `<name>.torn`, then takes them out of the part. */
 export function cutOut(file: string, ranges: readonly Range[]): void {
   const packed = file.endsWith('.zst');
-  const bytes = packed ? zstdDecompressSync(fs.readFileSync(file)) : fs.readFileSync(file);
+  const bytes = contentOf(file);
   keepBytes(
     path.dirname(file),
     path.basename(file),
@@ -46,20 +54,21 @@ export function noteDoubt(folder: string, where: string, why: string): void {
   const file = path.join(folder, 'agent.json');
   if (!isComplete(file)) return;
   const record = readJson(file, MOST_BYTES.agent) as AgentRecord;
-  replaceJson(file, { ...record, doubts: [...(record.doubts ?? []), { where, why }] });
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) return;
+  replaceJson(file, { ...record, doubts: [...(Array.isArray(record.doubts) ? record.doubts : []), { where, why }] });
 }
 
 /** Puts a lost header before the rows of a part. */
 export function writeHeader(file: string, header: readonly string[]): void {
   const packed = file.endsWith('.zst');
-  const bytes = packed ? zstdDecompressSync(fs.readFileSync(file)) : fs.readFileSync(file);
+  const bytes = contentOf(file);
   const content = Buffer.concat([Buffer.from(`${header.join(',')}\n`), bytes]);
   replace(file, packed ? zstdCompressSync(content, { params: { [constants.ZSTD_c_checksumFlag]: 1 } }) : content);
 }
 
 /** Puts a plain part with the lines that are left of a compressed one that was cut off in its place. */
 export function unpackStart(file: string, kept: string): void {
-  const { bytes } = unpackFile(fs.readFileSync(file));
+  const { bytes } = unpackFile(readPlain(file, MOST_PART_BYTES));
   replace(file.slice(0, -4), bytes.subarray(0, bytes.lastIndexOf(10) + 1));
   fs.renameSync(file, kept);
 }
@@ -87,7 +96,7 @@ export function isComplete(file: string, as = file): boolean {
   try {
     if (as.endsWith('.parquet')) checkParquet(file);
     else if (/\.json(\.zst)?$/.test(as)) readJson(file, MOST_BYTES.statistics, as);
-    else if (as.endsWith('.zst')) zstdDecompressSync(fs.readFileSync(file));
+    else if (as.endsWith('.zst')) unpackWhole(readPlain(file, MOST_PART_BYTES));
     else return false;
     return true;
   } catch {
@@ -95,17 +104,57 @@ export function isComplete(file: string, as = file): boolean {
   }
 }
 
-/** Is there what a sealed file that was being written is made from: live parts of its table, or its other sealed form? */
-export function hasOrigin(folder: string, sealed: string): boolean {
-  const table = path.basename(sealed).replace(/\.(parquet|csv\.zst)$/, '');
+const TABLE_FILE = /^(.+?)(?:\.\d{4,})?\.(parquet|csv\.zst)$/;
+
+/** Whether what a file is called holds rows. */
+export const holdsRows = (file: string): boolean => TABLE_FILE.test(path.basename(file));
+
+/**
+ * Is all of a temporary file in what it is made from: the plain form of a part, live parts of its table, or its other
+ * sealed form? One that is not whole holds nothing that anybody could use.
+ */
+export function hasOrigin(folder: string, temporary: string, target: string): boolean {
+  const [, table] = TABLE_FILE.exec(path.basename(target)) ?? [];
+  if (table === undefined) return false;
   const files = tableFiles(fileNames(folder).files).get(table);
-  const other = files?.sealed === path.basename(sealed) ? undefined : files?.sealed;
-  return (files?.parts.length ?? 0) > 0 || (other !== undefined && isComplete(path.join(folder, other)));
+  const all = [files?.sealed, ...(files?.parts ?? [])].filter((each) => each !== undefined);
+  const others = all.filter((each) => each !== path.basename(target));
+  const there = others.reduce((sum, each) => sum + readableRows(path.join(folder, each)), 0);
+  return there > 0 && there >= (isComplete(temporary, target) ? readableRows(temporary, target) : 0);
+}
+
+/** How many rows can be had of a file, or of what is left of it. */
+export function readableRows(file: string, as = file): number {
+  try {
+    if (as.endsWith('.parquet')) {
+      const rows = new Rows();
+      readParquet(file, rows, { wanted: new Set(), lost: () => {} });
+      return rows.length;
+    }
+    const bytes = readPlain(file, MOST_PART_BYTES);
+    const lines = as.endsWith('.zst') ? unpackFile(bytes).bytes : bytes;
+    let count = 0;
+    for (let at = lines.indexOf(10); at >= 0; at = lines.indexOf(10, at + 1)) count++;
+    return Math.max(0, count - 1);
+  } catch {
+    return 0;
+  }
+}
+
+/** Puts a whole file in the place of a damaged one, which is kept, and stays known as lost if it held rows. */
+export function putInPlace(file: string, target: string): void {
+  const [folder, name] = [path.dirname(target), path.basename(target)];
+  const [, table, form] = TABLE_FILE.exec(name) ?? [];
+  if (fs.lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
+    const lost = (): string => tornName(folder, neverBack(table!, `${table}.${form}`), 'damaged');
+    fs.renameSync(target, table === undefined ? tornName(folder, name) : lost());
+  } else if (table !== undefined) rememberDamaged(folder, table, name);
+  fs.renameSync(file, target);
 }
 
 export function sameContent(plain: string, packed: string): boolean {
   try {
-    return zstdDecompressSync(fs.readFileSync(packed)).equals(fs.readFileSync(plain));
+    return contentOf(packed).equals(contentOf(plain));
   } catch {
     return false;
   }

@@ -1,3 +1,5 @@
+import { fields, flag, list, map, may, moment, must, number, oneOf, text, tuple } from './shape.ts';
+
 /** The version of the folder's layout. A reader refuses a recording whose format is higher than its own. */
 export const FORMAT = 1;
 
@@ -119,19 +121,91 @@ export interface Job {
   process_records?: { file: string; events: readonly string[] };
 }
 
+const STATES: readonly JobState[] = [
+  'running',
+  'completed',
+  'failed',
+  'cancelled',
+  'timeout',
+  'out_of_memory',
+  'node_fail',
+  'preempted',
+  'unknown',
+];
+
+const STEP = {
+  id: text,
+  name: may(text),
+  start: may(moment),
+  end: may(moment),
+  state: may(text),
+  nodes: may(list(text)),
+  tasks: may(number),
+  exit_code: may(number),
+};
+
+const USAGE = {
+  wall_seconds: number,
+  user_seconds: number,
+  system_seconds: number,
+  max_rss_bytes: may(number),
+  minor_faults: number,
+  major_faults: number,
+  read_blocks: number,
+  written_blocks: number,
+  voluntary_switches: number,
+  involuntary_switches: number,
+  elsewhere: may(flag),
+};
+
+const OWN_USE = {
+  commands: number,
+  cpu_seconds: number,
+  max_rss_bytes: number,
+  spans: may(list(tuple(moment, moment, number))),
+};
+
 /** What a reader may rely on, whoever wrote the record. */
 export const JOB_NEEDS = {
   tacho: '',
   id: '',
-  scheduler: 'none',
+  restart: may(number),
+  cluster: may(text),
+  scheduler: must(oneOf('slurm', 'flux', 'pbs', 'file', 'none'), 'none'),
   name: '',
   user: '',
-  uid: -1,
-  asked: {},
-  nodes: [],
-  interval_seconds: Number.NaN,
-  start: Number.NaN,
-  state: 'unknown',
-  tags: {},
-  environment: {},
+  uid: must(number, -1),
+  account: may(text),
+  partition: may(text),
+  command: may(list(text)),
+  directory: may(text),
+  asked: {
+    nodes: may(number),
+    cpus: may(number),
+    memory_bytes: may(number),
+    gpus: may(number),
+    time_limit_seconds: may(number),
+  },
+  nodes: must(list(text), []),
+  not_recorded: may(map(text)),
+  taken_nodes: may(map(moment)),
+  per_node: may(map(fields({ cpus: may(number), memory_bytes: may(number), gpus: may(number) }))),
+  interval_seconds: must(number, Number.NaN),
+  submit: may(moment),
+  start: must(moment, Number.NaN),
+  end: may(moment),
+  state: must(oneOf(...STATES), 'unknown'),
+  exit_code: may(number),
+  signal: may(text),
+  reason: may(text),
+  waits: may(flag),
+  steps: may(list(fields(STEP))),
+  tags: must(map(text), {}),
+  annotations: may(map(text)),
+  environment: must(map(text), {}),
+  usage: may(fields(USAGE)),
+  own_use: may(map(fields(OWN_USE))),
+  run_use: may(fields({ node: text, cpu_seconds: number, max_rss_bytes: may(number) })),
+  redacted: may(flag),
+  process_records: may(fields({ file: text, events: list(text) })),
 };

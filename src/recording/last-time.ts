@@ -1,13 +1,16 @@
 import * as fs from 'node:fs';
-import { zstdDecompressSync } from 'node:zlib';
+import { openPlain, readPlain } from '../base/plain-file.ts';
+import { MOST_PART_BYTES, unpackWhole } from './unpack.ts';
 
 /** How much of a file's end is looked at first: rows are seldom longer than some kilobytes. */
 const TAIL = 16 << 10;
+/** In so much without a row there is none. */
+const MOST_TAIL = 16 << 20;
 
 /** The time of the last row of a live part, in epoch microseconds; undefined when it has no row that can be read. */
 export function lastTime(file: string): number | undefined {
   try {
-    if (file.endsWith('.zst')) return lastTimeIn(zstdDecompressSync(fs.readFileSync(file)));
+    if (file.endsWith('.zst')) return lastTimeIn(unpackWhole(readPlain(file, MOST_PART_BYTES)));
     return lastTimeAtEnd(file);
   } catch {
     // it went away meanwhile, or is damaged: it says nothing
@@ -16,14 +19,15 @@ export function lastTime(file: string): number | undefined {
 }
 
 function lastTimeAtEnd(file: string): number | undefined {
-  const fd = fs.openSync(file, 'r');
+  const fd = openPlain(file, fs.constants.O_RDONLY, true);
   try {
     const { size } = fs.fstatSync(fd);
-    for (let length = Math.min(TAIL, size); ; length = Math.min(length * 8, size)) {
+    const most = Math.min(size, MOST_TAIL);
+    for (let length = Math.min(TAIL, most); ; length = Math.min(length * 8, most)) {
       const bytes = Buffer.alloc(length);
       const read = fs.readSync(fd, bytes, 0, length, size - length);
       const found = lastTimeIn(bytes.subarray(0, read));
-      if (found !== undefined || length === size) return found;
+      if (found !== undefined || length === most) return found;
     }
   } finally {
     fs.closeSync(fd);

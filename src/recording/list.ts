@@ -64,7 +64,7 @@ function describe(folder: string, now: number): Listed {
   try {
     recording = openRecording(folder);
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
+    const why = error instanceof Fault ? error.message : `cannot open ${folder}: ${reason(error)}`;
     const name = path.basename(path.resolve(folder));
     const bytes = folderBytes(folder).bytes;
     return {
@@ -74,9 +74,9 @@ function describe(folder: string, now: number): Listed {
       user: '',
       nodes: 0,
       bytes,
-      state: error.message.includes('written by a newer Tacho') ? 'newer version' : 'damaged',
+      state: why.includes('written by a newer Tacho') ? 'newer version' : 'damaged',
       job_state: 'unknown',
-      trouble: error.message,
+      trouble: why,
     };
   }
   const { nodes } = recording;

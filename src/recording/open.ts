@@ -8,7 +8,7 @@ import { damagedOf, statisticsOf, type TableFiles, tableFiles } from './files.ts
 import { FORMAT, JOB_NEEDS, type Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
-import { shaped } from './shape.ts';
+import { shaped, wrongWords } from './shape.ts';
 import { readTables, TABLES_FILE } from './tables-file.ts';
 
 export interface NodeRecording {
@@ -98,19 +98,22 @@ export function readJob(folder: string): Job | undefined {
 export function findRecordings(paths: readonly string[], leftOut?: (why: Fault) => void, least = 1): Recording[] {
   const found = new Map<string, Recording>();
   const refused: Fault[] = [];
-  const orRefused = (open: () => void): void => {
+  const orRefused = (folder: string, open: () => void): void => {
     try {
       open();
     } catch (error) {
-      if (leftOut === undefined || !(error instanceof Fault)) throw error;
-      refused.push(error);
+      if (leftOut === undefined) throw error;
+      // whatever is wrong with one recording, the others are there
+      refused.push(
+        error instanceof Fault ? error : new Fault(`cannot open ${folder}: ${reason(error)}`, { cause: error }),
+      );
     }
   };
   for (const start of paths) {
-    orRefused(() => {
+    orRefused(start, () => {
       for (const folder of someFolders(start)) {
         const key = path.resolve(folder);
-        if (!found.has(key)) orRefused(() => found.set(key, openRecording(folder)));
+        if (!found.has(key)) orRefused(folder, () => found.set(key, openRecording(folder)));
       }
     });
   }
@@ -272,7 +275,7 @@ function readRecord<T extends { format: number }>(file: string, needs: object, t
   }
   const wrong: string[] = [];
   const whole = shaped<T>(record, needs, wrong);
-  if (wrong.length > 0) troubles.push(`${file}: ${wrong.join(', ')} cannot be used`);
+  if (wrong.length > 0) troubles.push(`${file}: ${wrongWords(wrong)} cannot be used`);
   return whole;
 }
 

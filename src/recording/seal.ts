@@ -6,7 +6,7 @@ import { isAlive, ownMark } from './alive.ts';
 import type { Damage } from './csv-read.ts';
 import { tableOf } from './describe.ts';
 import { fileNames } from './file-names.ts';
-import { damagedOf, isParquet, packedName, parquetName, statisticsName, type TableFiles, tableFiles } from './files.ts';
+import { isParquet, packedName, parquetName, statisticsName, type TableFiles, tableFiles } from './files.ts';
 import { cpuColumns, measure, measureColumn, measureSeries } from './measure.ts';
 import type { NodeRecording, Recording } from './open.ts';
 import { packCsv } from './packed-csv.ts';
@@ -15,7 +15,7 @@ import { type ReadBatch, readTable } from './read.ts';
 import { type StatisticsFile, writeStatistics } from './statistics-file.ts';
 import { syncFolder, writeSynced } from './synced.ts';
 import { moveTables, versionOf } from './tables-file.ts';
-import { keepRejected, Rejected, tornName } from './torn.ts';
+import { keepRejected, Rejected, rememberDamaged } from './torn.ts';
 
 export interface SealOptions {
   /** Seal nodes whose agent seems to be running, too: by who knows that it is not, or keeping the parts that it writes to. */
@@ -186,15 +186,6 @@ function prepareTable(node: NodeRecording, name: string, options: SealOptions, o
   return { finish, abandon };
 }
 
-/** A damaged file by this name was set aside: with a new one in its place, it would look as if its rows were back. */
-function rememberDamaged(folder: string, table: string, sealed: string): void {
-  for (const name of fs.readdirSync(folder)) {
-    if (damagedOf(name)?.file !== sealed) continue;
-    const never = `${table}.0000${sealed.slice(table.length)}`;
-    fs.renameSync(path.join(folder, name), tornName(folder, never, 'damaged'));
-  }
-}
-
 /** Thrown by tests in place of a crash: nothing is tidied up. */
 export class Stopped extends Error {}
 
@@ -311,6 +302,8 @@ function writeParquet(
 
 /** What is left of a damaged sealed file must not replace it. */
 function refuseBroken({ sealed }: TableFiles, { damage }: ReadBatch): void {
+  const other = damage.find((d) => d.not_plain);
+  if (other !== undefined) throw new Error(`${path.basename(other.file)}: ${other.unreadable}`);
   const broken = damage.find((d) => path.basename(d.file) === sealed);
   if (broken === undefined) return;
   const why = broken.unreadable ?? `is damaged (${broken.lost_columns?.join(', ') ?? 'lines'})`;

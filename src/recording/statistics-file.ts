@@ -1,11 +1,12 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { openNew } from '../base/plain-file.ts';
+import { openNew, readPlain } from '../base/plain-file.ts';
 import type { Damage } from './csv-read.ts';
 import { packText } from './pack-text.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
+import { fields, list, may, number, text } from './shape.ts';
 import { restored, shortened } from './short-statistics.ts';
-import type { TableStatistics } from './statistics.ts';
+import type { SeriesStatistics, TableStatistics } from './statistics.ts';
 
 /** What the sealed file was like when its statistics were written: whether it still is, is seen without taking it apart. */
 interface Fingerprint {
@@ -45,6 +46,7 @@ export function statisticsBytes(file: string, { series, ...rest }: StatisticsFil
 export function readStatistics(file: string): StatisticsFile | undefined {
   try {
     const found = readJson(file, MOST_BYTES.statistics) as StatisticsFile;
+    if (!isUsable(found)) return undefined;
     found.series.forEach(restored);
     // JSON has no NaN: a table without rows has neither start nor end
     return { ...found, start: found.start ?? Number.NaN, end: found.end ?? Number.NaN };
@@ -52,6 +54,56 @@ export function readStatistics(file: string): StatisticsFile | undefined {
     return undefined;
   }
 }
+
+/** Written out, because there may be very many numbers, and each card waits for them. */
+function isUsable(found: StatisticsFile): boolean {
+  const { rows, series, series_total, start, end, damage = [], sealed } = found;
+  return (
+    typeof found.table === 'string' &&
+    [rows, series_total].every((each) => Number.isSafeInteger(each) && each >= 0) &&
+    isNumber(start) &&
+    isNumber(end) &&
+    Array.isArray(series) &&
+    series.every(isSeries) &&
+    (sealed === undefined || (isPlain(sealed) && isNumber(sealed.bytes))) &&
+    DAMAGE(damage, []) === damage
+  );
+}
+
+const DAMAGE = list(
+  fields({
+    file: text,
+    torn_bytes: number,
+    bad_lines: number,
+    first_bad: list(fields({ line: number, why: text })),
+    unreadable: may(text),
+    lost_columns: may(list(text)),
+  }),
+);
+
+function isSeries(each: SeriesStatistics): boolean {
+  if (!isPlain(each) || !isNumber(each.start) || !isNumber(each.end) || !isNumber(each.samples)) return false;
+  if (!isPlain(each.keys) || !isPlain(each.texts) || !isPlain(each.columns)) return false;
+  for (const key in each.keys) if (typeof each.keys[key] !== 'string') return false;
+  for (const key in each.texts) if (typeof each.texts[key] !== 'string') return false;
+  for (const key in each.columns) {
+    const column = each.columns[key] as unknown as Record<string, unknown>;
+    if (!isPlain(column)) return false;
+    for (const name in column) {
+      if (
+        name === 'rate' ? !isPlain(column.rate) || !Object.values(column.rate).every(isNumber) : !isNumber(column[name])
+      )
+        return false;
+    }
+  }
+  return true;
+}
+
+/** Or null, which JSON makes of what is no number; or missing, where it is left out. */
+const isNumber = (value: unknown): boolean => typeof value === 'number' || value === null || value === undefined;
+
+const isPlain = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function isAsSealed(file: string, sealed: Fingerprint): boolean {
   try {
@@ -64,5 +116,5 @@ export function isAsSealed(file: string, sealed: Fingerprint): boolean {
 
 function fingerprint(file: string): Fingerprint {
   const bytes = fs.statSync(file).size;
-  return bytes > SMALL_BYTES ? { bytes } : { bytes, crc32: crc32(fs.readFileSync(file)) };
+  return bytes > SMALL_BYTES ? { bytes } : { bytes, crc32: crc32(readPlain(file, SMALL_BYTES)) };
 }

@@ -1,10 +1,11 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
-import type { AgentRecord } from './agent-record.ts';
+import { AGENT_NEEDS, type AgentRecord, TABLES } from './agent-record.ts';
 import { packText } from './pack-text.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
 import { replaceLast } from './replace.ts';
+import { shaped, wrongWords } from './shape.ts';
 import { syncFolder, writeSynced } from './synced.ts';
 
 /**
@@ -19,9 +20,12 @@ type Tables = AgentRecord['tables'];
 export function readTables(folder: string, troubles: string[]): Tables | undefined {
   const file = path.join(folder, TABLES_FILE);
   try {
-    const { tables } = readJson(file, MOST_BYTES.tables) as { tables: Tables };
+    const { tables } = readJson(file, MOST_BYTES.tables) as { tables: unknown };
     if (!Array.isArray(tables)) throw new SyntaxError('no list');
-    return tables;
+    const wrong: string[] = [];
+    const usable = TABLES(tables, wrong) as Tables;
+    if (wrong.length > 0) troubles.push(`${file}: of its tables ${wrongWords(wrong)} cannot be used`);
+    return usable;
   } catch (error) {
     troubles.push(
       `cannot read ${file}: ${error instanceof SyntaxError || error instanceof TypeError ? 'it is damaged' : reason(error)}`,
@@ -45,13 +49,15 @@ export function moveTables(folder: string, more: Tables, written: readonly strin
   const file = path.join(folder, 'agent.json');
   const before = versionOf(file);
   let record: AgentRecord;
+  const wrong: string[] = [];
   try {
-    record = readJson(file, MOST_BYTES.agent) as AgentRecord;
+    record = shaped<AgentRecord>(readJson(file, MOST_BYTES.agent) as object, AGENT_NEEDS, wrong);
   } catch {
     // it is lost or damaged: there is nothing to move
     return;
   }
-  if (!Array.isArray(record.tables) || record.tables.length === 0) return;
+  // what cannot be used of it is for `verify` to tell, as long as it is there
+  if (wrong.length > 0 || record.tables.length === 0) return;
   const known = new Set(record.tables.map(({ name }) => name));
   const tables = [...record.tables, ...more.filter(({ name }) => !known.has(name))];
   const own = path.join(folder, TABLES_FILE);

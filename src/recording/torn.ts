@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { readPlain } from '../base/plain-file.ts';
 import type { Damage } from './csv-read.ts';
+import { damagedOf } from './files.ts';
 
 /** Lines that could not be read, by the part they come from; beyond this size the whole part is kept instead. */
 const MOST = 4 << 20;
@@ -29,6 +30,17 @@ export function tornName(folder: string, name: string, ending: 'torn' | 'damaged
     if (fs.lstatSync(candidate, { throwIfNoEntry: false }) === undefined) return candidate;
   }
 }
+
+/** A damaged file by this name was set aside: with a new one in its place, it would look as if its rows were back. */
+export function rememberDamaged(folder: string, table: string, sealed: string): void {
+  for (const name of fs.readdirSync(folder)) {
+    if (damagedOf(name)?.file === sealed)
+      fs.renameSync(path.join(folder, name), tornName(folder, neverBack(table, sealed), 'damaged'));
+  }
+}
+
+/** A name that no file of the table has: whatever is set aside by it stays lost. */
+export const neverBack = (table: string, sealed: string): string => `${table}.0000${sealed.slice(table.length)}`;
 
 /** Writes bytes to `<name>.torn`, unless that was done before a crash. */
 export function keepBytes(folder: string, name: string, bytes: Buffer): void {

@@ -1,9 +1,10 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
-import type { Job } from './job.ts';
+import { JOB_NEEDS, type Job } from './job.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
 import { replaceJson } from './replace.ts';
+import { shaped } from './shape.ts';
 
 /** Whoever holds the lock needs milliseconds; one that is older was left by somebody who was killed. */
 const STALE = 10_000;
@@ -19,6 +20,9 @@ export function updateJob(recording: string, change: (job: Job) => Job): Job {
     let job: Job;
     try {
       job = readJson(file, MOST_BYTES.job) as Job;
+      if (typeof job !== 'object' || job === null) throw new SyntaxError('no record');
+      // what people said is changed, the rest stays as it is
+      job = shaped<Job>(job, { tags: JOB_NEEDS.tags, annotations: JOB_NEEDS.annotations }, []);
     } catch (error) {
       throw new Fault(`cannot read ${file}: ${error instanceof SyntaxError ? 'it is damaged' : reason(error)}`, {
         hint: `tacho verify ${recording} says more`,

@@ -391,3 +391,49 @@ test('a file of which nothing is whole is set aside, and nothing is left in its 
   assert.deepEqual([fs.existsSync(file), fs.readFileSync(`${file}.torn`).equals(noise)], [false, true]);
   assert.deepEqual(found(folder), []);
 });
+
+test('an older whole file that a killed seal left takes the place of a damaged one only if that is kept, and stays told', async () => {
+  const folder = await makeRecording({ seconds: 30 });
+  sealRecording(openRecording(folder));
+  const file = path.join(nodeOf(folder), 'load.csv.zst');
+  const lines = zstdDecompressSync(fs.readFileSync(file)).toString().split('\n');
+  const left = `${file}.4242-0123456789abcdef.tmp`;
+  fs.writeFileSync(left, zstdCompressSync(`${lines.slice(0, 7).join('\n')}\n`));
+  fs.utimesSync(left, 1, 1);
+  const damaged = fs.readFileSync(file);
+  damaged[damaged.length - 5]! ^= 1;
+  fs.writeFileSync(file, damaged);
+  assert.match(found(folder)[0]!, /^left: .*tmp was left .*is whole: now load\.csv\.zst, in place of a damaged one/);
+  assert.equal(load(folder).length, 6);
+  const kept = path.join(nodeOf(folder), 'load.0000.csv.zst.damaged');
+  assert.ok(fs.readFileSync(kept).equals(damaged));
+  // 24 rows are lost, and every look says so
+  for (let again = 0; again < 2; again++)
+    assert.ok(found(folder).some((each) => /left: .*load\.0000\.csv\.zst is missing: it was damaged/.test(each)));
+});
+
+test('a file that a killed seal left is not removed while only it is whole', async () => {
+  const folder = await makeRecording({ seconds: 10 });
+  sealRecording(openRecording(folder), { parquet: true });
+  const node = nodeOf(folder);
+  const file = path.join(node, 'load.parquet');
+  // a seal of everything was killed just before it renamed its file; since then the first file was damaged
+  fs.copyFileSync(file, `${file}.4242-0123456789abcdef.tmp`);
+  fs.utimesSync(`${file}.4242-0123456789abcdef.tmp`, 1, 1);
+  fs.writeFileSync(file, fs.readFileSync(file).subarray(0, 100));
+  fs.writeFileSync(path.join(node, 'load.csv'), `time,load1\n${START + 99e6},7\n`);
+  found(folder);
+  assert.deepEqual(load(folder), [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25, 7]);
+  // and where the damaged file has more to give than what was left, both stay
+  const other = await makeRecording({ seconds: 4 });
+  const part = path.join(nodeOf(other), 'load.0001.csv.zst');
+  const rowsOf = Array.from({ length: 100_000 }, (_, t) => `${START - 1e12 + t * 1e6},${Math.sin(t).toFixed(9)}\n`);
+  const whole = zstdCompressSync(`time,load1\n${rowsOf.join('')}`);
+  fs.writeFileSync(part, whole.subarray(0, whole.length / 2));
+  fs.writeFileSync(`${part}.tmp`, zstdCompressSync(`time,load1\n${START},0\n`));
+  const rows = load(other).length;
+  assert.ok(rows > 1000);
+  found(other);
+  assert.equal(load(other).length, rows);
+  assert.ok(fs.existsSync(`${part}.tmp`) && fs.existsSync(`${part}.damaged`));
+});

@@ -114,16 +114,22 @@ class Verifier {
       const what = 'was left by something that was interrupted';
       if (isBeingWritten(file, this.options.now)) {
         this.add(file, 'is just being written', 'note', 'left to whoever writes it');
-      } else if (heal.isComplete(target) || (name.endsWith('.csv.zst.tmp') && fs.existsSync(target.slice(0, -4)))) {
+      } else if (heal.isComplete(target) || statisticsOf(target) !== undefined) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
-      } else if (
-        statisticsOf(target) !== undefined ||
-        (/\.(parquet|csv\.zst)$/.test(target) && heal.hasOrigin(folder, target))
-      ) {
+      } else if (!fs.existsSync(target) && heal.hasOrigin(folder, file, target)) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
-      } else if (heal.isComplete(file, target)) {
-        this.mend(file, what, `is whole: now ${path.basename(target)}`, () => fs.renameSync(file, target));
-      } else this.add(file, `${what}, and is not whole`, 'left', 'nothing else holds what it was made from');
+      } else if (!heal.isComplete(file, target)) {
+        this.add(file, `${what}, and is not whole`, 'left', 'nothing else holds what it was made from');
+      } else if (fs.existsSync(target) && heal.readableRows(file, target) < heal.readableRows(target)) {
+        this.add(file, `${what}, and holds less than ${path.basename(target)}`, 'left', 'both stay as they are');
+      } else {
+        const instead = fs.existsSync(target);
+        const kept = instead ? ', in place of a damaged one, which is kept beside it' : '';
+        const action = `is whole: now ${path.basename(target)}${kept}`;
+        // the damaged one may have had rows that the other has not
+        const outcome = instead && heal.holdsRows(target) ? 'left' : 'healed';
+        this.mend(file, what, action, () => heal.putInPlace(file, target), outcome);
+      }
     }
   }
 
@@ -214,7 +220,8 @@ class Verifier {
       return;
     }
     const lost = node.agent?.lost_samples?.some((each) => each.table === name);
-    if (damage.unreadable === 'it is empty' && lost) {
+    if (damage.not_plain) this.add(file, damage.unreadable!, 'left', 'left as it is');
+    else if (damage.unreadable === 'it is empty' && lost) {
       // what would be in it is known to be lost: the disk was full before its first line
       this.mend(file, damage.unreadable, 'removed: nothing was ever in it', () => heal.removeEmpty(file));
     } else if (damage.unreadable === 'it is empty')

@@ -1,11 +1,15 @@
 import * as fs from 'node:fs';
 import { crc32, zstdDecompressSync } from 'node:zlib';
 import { reason } from '../../base/fault.ts';
+import { openPlain, readPlain } from '../../base/plain-file.ts';
 import type { Column, Table } from '../../table/table.ts';
+import { TABLES } from '../agent-record.ts';
 import { guessColumn } from '../describe.ts';
+import { MOST_BYTES } from '../record-file.ts';
 import { Rows } from '../rows.ts';
+import { wrongWords } from '../shape.ts';
 import { SMALL_BYTES } from '../statistics-file.ts';
-import { unpackFile } from '../unpack.ts';
+import { MOST_PART_BYTES, unpackFile } from '../unpack.ts';
 import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDouble } from './decode.ts';
 import { Codec, Encoding, MAGIC, PACKED_TABLE_KEY, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
 import { type ReadStruct, ThriftReader } from './thrift.ts';
@@ -34,6 +38,25 @@ export interface ParquetFooter {
 
 const text = (bytes: unknown): string => (bytes as Buffer).toString('utf8');
 
+/** A few bytes can claim any number of rows: so many values take some. */
+const FEW_VALUES = 1 << 25;
+const VALUES_PER_BYTE = 256;
+
+const damaged = (): Error => new Error('what it says of itself at its end is damaged');
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+
+function listIn(struct: ReadStruct, id: number): ReadStruct[] {
+  const found = struct[id];
+  if (!Array.isArray(found) || found.some((each) => typeof each !== 'object' || Array.isArray(each))) throw damaged();
+  return found as ReadStruct[];
+}
+
+function structIn(struct: ReadStruct, id: number): ReadStruct {
+  const found = struct[id];
+  if (typeof found !== 'object' || Array.isArray(found) || Buffer.isBuffer(found)) throw damaged();
+  return found;
+}
+
 /** What a Parquet file says of itself at its end. Throws with the reason when it is damaged or cut off. */
 export function readFooter(fd: number, size: number): ParquetFooter {
   const tail = Buffer.alloc(8);
@@ -45,27 +68,44 @@ export function readFooter(fd: number, size: number): ParquetFooter {
   const bytes = Buffer.alloc(length);
   fs.readSync(fd, bytes, 0, length, size - 8 - length);
   const footer = new ThriftReader(bytes).struct();
-  const [, ...elements] = footer[2] as ReadStruct[];
-  const groups = footer[4] as ReadStruct[];
+  const [, ...elements] = listIn(footer, 2);
+  const groups = listIn(footer, 4);
   const columns = elements.map((element, i): ParquetColumnFacts => {
     const chunks = groups.map((group): ParquetChunk => {
-      const facts = (group[1] as ReadStruct[])[i]![3] as ReadStruct;
+      const facts = structIn(listIn(group, 1)[i] ?? {}, 3);
       const offset = Math.min(facts[9] as number, (facts[11] as number | undefined) ?? Number.POSITIVE_INFINITY);
-      return { offset, bytes: facts[7] as number, rows: group[3] as number, codec: facts[4] as number };
+      const chunk = { offset, bytes: facts[7] as number, rows: group[3] as number, codec: facts[4] as number };
+      if (![chunk.offset, chunk.bytes, chunk.rows].every(isCount) || chunk.offset + chunk.bytes > size) throw damaged();
+      return chunk;
     });
     const optional = element[3] === Repetition.OPTIONAL;
+    if (!Buffer.isBuffer(element[4])) throw damaged();
     return { name: text(element[4]), type: element[1] as number, optional, chunks };
   });
-  const described = description((footer[5] ?? []) as ReadStruct[]);
-  const facts: ParquetFooter = { rows: footer[3] as number, columns };
-  return described === undefined ? facts : { ...facts, table: JSON.parse(described) as Table };
+  const rows = groups.reduce((sum, group) => sum + (group[3] as number), 0);
+  if (footer[3] !== rows || rows * columns.length > Math.max(FEW_VALUES, size * VALUES_PER_BYTE)) throw damaged();
+  const described = description(footer[5] === undefined ? [] : listIn(footer, 5));
+  const facts: ParquetFooter = { rows, columns };
+  return described === undefined ? facts : { ...facts, table: tableIn(described) };
+}
+
+function tableIn(described: string): Table {
+  const wrong: string[] = [];
+  const [table] = TABLES([JSON.parse(described)], wrong) as Table[];
+  if (table === undefined || wrong.length > 0)
+    throw new Error(`its description of the table is damaged (${wrongWords(wrong)})`);
+  return table;
 }
 
 function description(pairs: readonly ReadStruct[]): string | undefined {
   for (const pair of pairs) {
+    if (!Buffer.isBuffer(pair[1]) || !Buffer.isBuffer(pair[2])) continue;
     const key = text(pair[1]);
     if (key === TABLE_KEY) return text(pair[2]);
-    if (key === PACKED_TABLE_KEY) return zstdDecompressSync(Buffer.from(text(pair[2]), 'base64')).toString();
+    if (key === PACKED_TABLE_KEY)
+      return zstdDecompressSync(Buffer.from(text(pair[2]), 'base64'), {
+        maxOutputLength: MOST_BYTES.tables,
+      }).toString();
   }
   return undefined;
 }
@@ -87,7 +127,7 @@ export interface ParquetOptions {
  */
 export function readParquet(file: string, rows: Rows, options: ParquetOptions = {}): Table {
   const { wanted, described } = options;
-  const fd = fs.openSync(file, 'r');
+  const fd = openPlain(file, fs.constants.O_RDONLY, true);
   try {
     const footer = readFooter(fd, fs.fstatSync(fd).size);
     refuseOther(footer, options.name);
@@ -122,7 +162,7 @@ export function readParquet(file: string, rows: Rows, options: ParquetOptions = 
 
 /** Reads a file to its end, a column at a time; throws when something in it is damaged, or it is of another table. */
 export function checkParquet(file: string, table?: string): void {
-  const fd = fs.openSync(file, 'r');
+  const fd = openPlain(file, fs.constants.O_RDONLY, true);
   try {
     const footer = readFooter(fd, fs.fstatSync(fd).size);
     refuseOther(footer, table);
@@ -135,8 +175,8 @@ export function checkParquet(file: string, table?: string): void {
 /** What is wrong with a sealed file, as far as a quick look tells: its end, and every checksum if it is small. */
 export function quickCheck(file: string, table: string): string | undefined {
   try {
-    if (!file.endsWith('.parquet')) return unpackFile(fs.readFileSync(file)).unreadable;
-    const fd = fs.openSync(file, 'r');
+    if (!file.endsWith('.parquet')) return unpackFile(readPlain(file, MOST_PART_BYTES)).unreadable;
+    const fd = openPlain(file, fs.constants.O_RDONLY, true);
     try {
       const { size } = fs.fstatSync(fd);
       const footer = readFooter(fd, size);
@@ -239,7 +279,14 @@ function readTexts(
 
 /** One output buffer of the right size: zlib would collect small ones. */
 function unpack(bytes: Buffer, size: number): Buffer {
-  return zstdDecompressSync(bytes, { chunkSize: Math.max(64, size) });
+  if (!isCount(size) || size > MOST_PART_BYTES) throw new Error('a page is not what its header says');
+  return zstdDecompressSync(bytes, { chunkSize: Math.max(64, size), maxOutputLength: Math.max(64, size) });
+}
+
+function pageRows(facts: ReadStruct, chunk: ParquetChunk): number {
+  const rows = facts[3];
+  if (!isCount(rows) || (rows as number) > chunk.rows) throw damaged();
+  return rows as number;
 }
 
 /** The pages of a chunk as they are stored, with their checksums looked at. */
@@ -255,12 +302,13 @@ function* bodies(
   let rows = 0;
   while (rows < chunk.rows) {
     const head = reader.struct();
+    if (!isCount(head[3])) throw new Error(`column ${column.name} is damaged`);
     const body = bytes.subarray(reader.at, reader.at + (head[3] as number));
     reader.at += head[3] as number;
     if (head[4] !== undefined && crc32(body) !== (head[4] as number) >>> 0) {
       throw new Error(`column ${column.name} is damaged (checksum)`);
     }
-    if (head[1] === PageType.DATA_V2) rows += (head[8] as ReadStruct)[3] as number;
+    if (head[1] === PageType.DATA_V2) rows += pageRows(structIn(head, 8), chunk);
     else if (head[1] !== PageType.DICTIONARY) throw new Error('it has pages of a kind Tacho does not write');
     yield { head, body };
   }
@@ -275,15 +323,18 @@ function* pages(
 ): Generator<Page> {
   for (const { head, body } of bodies(fd, column, chunk)) {
     if (head[1] === PageType.DICTIONARY) {
-      takeDictionary(unpack(body, head[2] as number), (head[7] as ReadStruct)[1] as number);
+      const count = structIn(head, 7)[1];
+      if (!isCount(count)) throw damaged();
+      takeDictionary(unpack(body, head[2] as number), count as number);
       continue;
     }
     const facts = head[8] as ReadStruct;
     const levels = facts[5] as number;
-    const pageRows = facts[3] as number;
+    const rows = facts[3] as number;
     const nulls = facts[2] as number;
-    const present = nulls === 0 ? undefined : runsAndBits(body, 0, levels, 1, pageRows);
+    if (!isCount(levels) || !isCount(nulls) || nulls > rows) throw damaged();
+    const present = nulls === 0 ? undefined : runsAndBits(body, 0, levels, 1, rows);
     const values = unpack(body.subarray(levels), (head[2] as number) - levels);
-    yield { encoding: facts[4] as number, count: pageRows - nulls, rows: pageRows, values, present };
+    yield { encoding: facts[4] as number, count: rows - nulls, rows, values, present };
   }
 }

@@ -87,10 +87,14 @@ export interface ReadStruct {
   [id: number]: Read;
 }
 
+/** Parquet needs five. */
+const DEEPEST = 32;
+
 /** Reads structs one after another; `at` is where the next one begins. */
 export class ThriftReader {
   readonly bytes: Buffer;
   at: number;
+  private depth = 0;
 
   constructor(bytes: Buffer, at = 0) {
     this.bytes = bytes;
@@ -147,11 +151,18 @@ export class ThriftReader {
     if (type === LIST) {
       const head = this.byte();
       const count = head >> 4 === 15 ? this.varint() : head >> 4;
+      // an item has a byte at least
+      if (count > this.bytes.length - this.at) throw new Error('it ends in the middle');
       const items: Read[] = [];
       for (let i = 0; i < count; i++) items.push(this.value(head & 15));
       return items;
     }
-    if (type === STRUCT) return this.struct();
+    if (type === STRUCT) {
+      if (++this.depth > DEEPEST) throw new Error('it is nested too deep');
+      const found = this.struct();
+      this.depth--;
+      return found;
+    }
     throw new Error(`it holds something unknown (thrift type ${type})`);
   }
 }
