@@ -54,13 +54,21 @@ function one(name: string, of: string, series: string, missing: readonly [name: 
 
 const source = { name: 'datasource', label: 'data source', type: 'datasource', query: 'prometheus', refresh: 1 };
 const user = (clusters: string): object =>
-  choice('user', 'user', `label_values(tacho_job_info{cluster=~"${clusters}"}, user)`, true);
+  choice('user', 'user', `label_values(tacho_job_info{cluster=~"${clusters}",recorded_by=""}, user)`, true);
 
 function jobDashboard(): object {
   // a store of one cluster may do without its name
   const cluster = one('cluster', 'cluster', 'tacho_node_info{job!=""}', ['any', '.*']);
-  const job = choice('job', 'job', 'label_values(tacho_job_info{cluster=~"$cluster",user=~"$user"}, job)', false);
-  const run = one('run', 'restart', 'tacho_node_info{cluster=~"$cluster",job="$job"}', ['first', '()']);
+  const job = choice(
+    'job',
+    'job',
+    'label_values(tacho_job_info{cluster=~"$cluster",user=~"$user",recorded_by=""}, job)',
+    false,
+  );
+  const jobs = 'cluster=~"$cluster",job="$job",recorded_by=""';
+  // ids are used by several users, where there are several clusters or somebody pretends
+  const owner = one('owner', 'user', `tacho_node_info{${jobs},user=~"$user"}`, ['any', '.*']);
+  const run = one('run', 'restart', `tacho_node_info{${jobs},user=~"$owner"}`, ['first', '()']);
   const node = choice('node', 'node', `label_values(tacho_node_info{${RUN}}, node)`, true);
   const phases = {
     name: 'phases',
@@ -75,7 +83,7 @@ function jobDashboard(): object {
     'tacho-job',
     'Tacho: a job',
     jobRows(),
-    [source, cluster, user('$cluster'), job, run, node],
+    [source, cluster, user('$cluster'), job, owner, run, node],
     [phases],
   );
 }

@@ -1,7 +1,8 @@
 import { columnOf, expressionOf, type Panel, type Row, unitOf, wordsOf } from './panel.ts';
 
-const NODE = 'cluster=~"$clusters",node=~"$node"';
-const JOBS = 'job!="",cluster=~"$clusters",user=~"$user"';
+/** What users sent of a node is not the node's word. */
+const NODE = 'cluster=~"$clusters",node=~"$node",recorded_by=""';
+const JOBS = 'job!="",cluster=~"$clusters",user=~"$user",recorded_by=""';
 
 /** Each thing once: a node has samples of its own and of every job that runs there. */
 function once(name: string, more = ''): string {

@@ -1,19 +1,35 @@
+import { labelName } from '../../src/table/names.ts';
 import { columnOf, expressionOf, type Panel, type Row, unitOf, wordsOf } from './panel.ts';
 
-/** One run of one job: the same number may be there of another cluster, and again when the scheduler has restarted it. */
-export const RUN = 'cluster=~"$cluster",job="$job",restart=~"$run"';
+/**
+ * One run of one job: the same number may be there of another cluster or user, and again when the scheduler has restarted it.
+ * What users sent themselves is not shown.
+ */
+export const RUN = 'cluster=~"$cluster",job="$job",user=~"$owner",restart=~"$run",recorded_by=""';
 const JOB = `${RUN},node=~"$node"`;
+/** What Prometheus scrapes of a node is there once for all jobs: it is a job's while the job is on the node. */
+const NODE = 'cluster=~"$cluster",job="",node=~"$node"';
+const both = (...conditions: string[]): string => conditions.filter((each) => each !== '').join(',');
+const whileThere = (expression: string): string => `(${expression} and on (cluster, node) tacho_node_info{${JOB}})`;
+
+/** A column of the job's nodes, whether it was pushed with the job or scraped with the node. */
+function ofJob(name: string, more = ''): string {
+  const { table } = columnOf(name);
+  const pushed = expressionOf(name, both(JOB, more));
+  if (table.scope !== 'node') return pushed;
+  const one = ['cluster', 'node', ...table.keys.map((key) => labelName(key.name))].join(', ');
+  return `max by (${one}) (${pushed} or on (${one}) ${whileThere(expressionOf(name, both(NODE, more)))})`;
+}
 
 /** A column over time, a line for each node (and GPU, disk …). */
 function over(name: string, more = '', keys = columnOf(name).table.keys.map((key) => key.name)): Panel {
   const { table, column } = columnOf(name);
-  const conditions = [JOB, more].filter((part) => part !== '').join(',');
   return {
     title: `${table.name}: ${wordsOf(name)}${column.kind === 'counter' ? ' per second' : ''}`,
     description: column.help,
     type: 'timeseries',
     unit: unitOf(name),
-    targets: [{ expr: expressionOf(name, conditions), legend: ['node', ...keys].map((key) => `{{${key}}}`).join(' ') }],
+    targets: [{ expr: ofJob(name, more), legend: ['node', ...keys].map((key) => `{{${key}}}`).join(' ') }],
     width: 8,
     height: 8,
     ...(unitOf(name) === 'percentunit' ? { max: 1 } : {}),
@@ -29,13 +45,12 @@ function highest(name: string): Panel {
 
 /** Several columns of a table in one panel, added up over the nodes that are chosen. */
 function together(title: string, names: readonly string[], more = ''): Panel {
-  const conditions = [JOB, more].filter((part) => part !== '').join(',');
   return {
     title,
     description: names.map((name) => `${wordsOf(name)}: ${columnOf(name).column.help}`).join('\n\n'),
     type: 'timeseries',
     unit: unitOf(names[0]!),
-    targets: names.map((name) => ({ expr: `sum(${expressionOf(name, conditions)})`, legend: wordsOf(name) })),
+    targets: names.map((name) => ({ expr: `sum(${ofJob(name, more)})`, legend: wordsOf(name) })),
     width: 8,
     height: 8,
     stack: true,
@@ -46,7 +61,10 @@ function stat(title: string, description: string, unit: string, expr: string): P
   return { title, description, type: 'stat', unit, targets: [{ expr, legend: '' }], width: 4, height: 4 };
 }
 
-const used = expressionOf('gpu.utilization_percent', JOB);
+const used = (conditions: string): string => expressionOf('gpu.utilization_percent', conditions);
+const energy = columnOf('gpu.energy_mj').metric;
+/** In seconds. */
+const STEP = 15;
 const own = 'cgroup="."';
 
 /** What a job did, from above to the details. */
@@ -65,13 +83,13 @@ export function jobRows(): Row[] {
           'ran for',
           'From the start of the job to its end or the newest sample.',
           's',
-          `max(max_over_time(timestamp(tacho_node_info{${RUN}})[$__range:1m])) - min(min_over_time(tacho_job_start_timestamp_seconds{${RUN}}[$__range]))`,
+          `max(max_over_time(timestamp(tacho_node_info{${RUN}})[$__range:${STEP}s])) - min(min_over_time(tacho_job_start_timestamp_seconds{${RUN}}[$__range]))`,
         ),
         stat(
           'GPU use',
           'Mean of all GPUs over the time that is shown.',
           'percentunit',
-          `avg(avg_over_time(${used}[$__range]))`,
+          `avg(avg_over_time(${used(JOB)}[$__range])) or avg(avg_over_time(${whileThere(used(NODE))}[$__range:${STEP}s]))`,
         ),
         stat(
           'CPUs busy',
@@ -89,7 +107,7 @@ export function jobRows(): Row[] {
           'GPU energy',
           'Used in the time that is shown, by the counters of the cards.',
           'joule',
-          `sum(increase(${columnOf('gpu.energy_mj').metric}{${JOB}}[$__range]))`,
+          `sum(increase(${energy}{${JOB}}[$__range])) or ${STEP} * sum(sum_over_time(${whileThere(expressionOf('gpu.energy_mj', NODE))}[$__range:${STEP}s]))`,
         ),
         {
           title: 'who and what',

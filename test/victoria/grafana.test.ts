@@ -43,6 +43,7 @@ const CLUSTER = 'alps';
 const skip = whyNoVictoria();
 let victoria: Victoria;
 let end: number;
+let owner: string;
 /** By page and expression: what the first run on CLUSTER answers while nothing else is in the store. */
 const alone = new Map<string, Answer>();
 
@@ -55,6 +56,7 @@ before(async () => {
   await pushRecordings(victoria.url, place, [['cluster', CLUSTER]]);
   const { job } = openRecording(folder);
   end = job.end! / 1e6;
+  owner = job.user;
   await victoria.load(missingTables(job.start / 1000));
   for (const file of files) for (const query of queries(file)) alone.set(query.key, await answer(query));
 });
@@ -70,7 +72,9 @@ function missingTables(start: number): string {
     for (const metric of metricsOf(table)) {
       if (metric === undefined) continue;
       for (let s = 0; s < SECONDS; s += 5)
-        lines.push(`${metric.name}{cluster="${CLUSTER}",job="${JOB}",node="node01"${keys}} ${s} ${start + s * 1000}`);
+        lines.push(
+          `${metric.name}{cluster="${CLUSTER}",job="${JOB}",user="${owner}",node="node01"${keys}} ${s} ${start + s * 1000}`,
+        );
     }
   }
   return `${lines.join('\n')}\n`;
@@ -85,6 +89,7 @@ const chosen = (expr: string, cluster = CLUSTER, run = '()'): string =>
     .replaceAll('$__range', `${SECONDS}s`)
     .replaceAll('$job', JOB)
     .replaceAll('$run', run)
+    .replaceAll('$owner', owner)
     .replaceAll(/\$clusters?\b/g, cluster)
     .replaceAll(/\$(node|user)\b/g, '.*');
 
@@ -145,7 +150,7 @@ async function again(name: string, value: string): Promise<void> {
     const node = metric.node === 'node01' ? 'node01' : 'node09';
     const phase = metric.__name__ === 'tacho_marker_phase';
     const early = metric.__name__ === 'tacho_job_start_timestamp_seconds';
-    const other = { ...(phase ? { name: 'another' } : {}), ...('user' in metric ? { user: 'another' } : {}) };
+    const other = { ...(phase ? { name: 'another' } : {}), ...(name === 'restart' ? {} : { user: 'another' }) };
     const labels = { ...metric, ...other, node, [name]: value };
     const changed = (each: number): number => (phase ? each : early ? each / 2 : each * 3 + 1);
     lines.push(JSON.stringify({ metric: labels, values: values.map(changed), timestamps }));
@@ -233,6 +238,16 @@ test('a job of the same number on another cluster changes nothing', { skip }, as
   await again('cluster', 'davos');
   assert.deepEqual(await offered('job.json', 'cluster'), ['alps: alps', 'davos: davos']);
   assert.deepEqual([...(await differing('job.json')), ...(await differing('fleet.json'))], []);
+});
+
+test("another user's job of the same number changes nothing, nor does what a user sent", { skip }, async () => {
+  assert.deepEqual(await offered('job.json', 'owner'), [`${owner}: ${owner}`]);
+  await again('recorded_by', 'user');
+  assert.deepEqual(await offered('job.json', 'owner'), [`${owner}: ${owner}`]);
+  assert.deepEqual([...(await differing('job.json')), ...(await differing('fleet.json'))], []);
+  await again('user', 'mallory');
+  assert.deepEqual(await offered('job.json', 'owner'), [`${owner}: ${owner}`, 'mallory: mallory']);
+  assert.deepEqual(await differing('job.json'), []);
 });
 
 test('a second run of the job changes nothing in the first, and can be chosen itself', { skip }, async () => {
