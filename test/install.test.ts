@@ -136,6 +136,58 @@ test('when npm fails, its words are shown and nothing counts as installed', (t) 
   assert.equal(machine.calls().length, 2);
 });
 
+/** Why there can be no machine without a network here, or false. */
+const whyNetwork =
+  (process.getuid!() !== 0 || spawnSync('unshare', ['-n', 'true']).status !== 0) &&
+  'needs root, to take the network away';
+const whyNoNpm = spawnSync('npm', ['--version']).error !== undefined && 'needs npm';
+
+test('without a network it says so soon, and what to do instead', { skip: whyNetwork || whyNoNpm }, (t) => {
+  const machine = clone(t, 'exec "$NPM" "$@"');
+  const npm = spawnSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).stdout.trim();
+  const env = { ...machine.env, PATH: `${machine.env.PATH}:${process.env.PATH}`, NPM: npm };
+  const answer = spawnSync('unshare', ['-n', machine.file, 'hello'], { env, encoding: 'utf8', timeout: 120_000 });
+  assert.equal(answer.status, 1, answer.stderr);
+  assert.match(
+    answer.stderr,
+    /^tacho: first use, installing …[ \ds…]* failed\ntacho: cannot install itself: the npm registry cannot be reached from here\ntacho: where there is no network use a release, .*docs\/install\.md/,
+  );
+  // what other machines need was not asked for: each would be tried again and again
+  const log = fs.readFileSync(path.join(machine.checkout, '.cache/install.log'), 'utf8');
+  assert.doesNotMatch(log, /darwin|win32|android/);
+});
+
+test('a registry that says nothing is not waited for', (t) => {
+  const machine = clone(t, 'exec sleep 1000');
+  const answer = start(machine);
+  assert.equal(answer.status, 1);
+  assert.match(
+    answer.stderr,
+    /installing … 10 s … failed\ntacho: cannot install itself: the npm registry cannot be reached/,
+  );
+});
+
+test('one that answers may take its time', (t) => {
+  const install = 'mkdir -p node_modules/.bin; ln -s "$NODE" node_modules/.bin/node';
+  const machine = clone(t, `echo "npm http fetch GET 200 https://registry/zod 1s" >&2; sleep 17; ${install}`);
+  assert.equal(start(machine).stdout, 'started hello you\n');
+});
+
+test('the lock file is complete, and names no registry', { skip: whyNoNpm }, (t) => {
+  const folder = temporaryFolder(t);
+  for (const name of ['package.json', 'package-lock.json'])
+    fs.copyFileSync(path.join(HERE, name), path.join(folder, name));
+  const text = fs.readFileSync(path.join(folder, 'package-lock.json'), 'utf8');
+  assert.doesNotMatch(text, /"resolved"/);
+  const answer = spawnSync('npm', ['ci', '--dry-run', '--ignore-scripts', '--no-audit', '--fetch-retries=0'], {
+    cwd: folder,
+    env: { ...process.env, HOME: folder },
+    encoding: 'utf8',
+  });
+  if (/EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ETIMEDOUT/.test(answer.stderr)) return t.skip('needs the npm registry');
+  assert.equal(answer.status, 0, answer.stderr);
+});
+
 test('a checkout of somebody else says who has to install', (t) => {
   const machine = clone(t);
   const folder = path.dirname(machine.checkout);
