@@ -28,6 +28,11 @@ const tables = [...sources.map(({ table }) => table), agentTable].filter(({ even
 const framesOf = (scope: Table['scope'], value: number): Frame[] =>
   tables.filter((table) => table.scope === scope).map((table) => frameWith(table, value));
 
+interface Found {
+  metric: Record<string, string>;
+  value: [time: number, value: string];
+}
+
 interface Panel {
   title: string;
   panels?: Panel[];
@@ -73,12 +78,13 @@ test('every query of job.json answers with a Prometheus that scrapes', { skip: l
     await over;
   });
 
-  const ask = async (query: string): Promise<{ metric: Record<string, string>; value: [number, string] }[]> => {
+  const ask = async (query: string): Promise<Found[]> => {
     const body = new URLSearchParams({ query });
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query`, { method: 'POST', body }).catch(
       () => undefined,
     );
-    const { data, error } = (await answer?.json().catch(() => undefined)) ?? {};
+    const said: unknown = await answer?.json().catch(() => undefined);
+    const { data, error } = (said ?? {}) as { data?: { result: Found[] }; error?: string };
     assert.equal(error, undefined, query);
     return data?.result ?? [];
   };
