@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentRecord } from '../src/recording/agent-record.ts';
 import type { Job } from '../src/recording/job.ts';
+import { openRecording } from '../src/recording/open.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 function only(folder: string): string {
@@ -471,4 +472,20 @@ test('a user whom no passwd file knows goes by the number', {
   );
   assert.equal(status, 0, stderr);
   assert.equal(jobOf(path.join(cwd, 'r')).user, '12345');
+});
+
+test('what recording cost holds the start, sealing and the card of tacho run, on the card and later', (t) => {
+  const cwd = temporaryFolder(t);
+  const { code, err } = tacho(['run', '-o', 'r', '--format', 'json', '--', 'true'], { cwd });
+  assert.equal(code, 0, err);
+  const onCard = (JSON.parse(err) as { cost: { cpu_seconds: number } }).cost.cpu_seconds;
+  const { finish_seconds } = JSON.parse(fs.readFileSync(path.join(cwd, 'r/job.json'), 'utf8'));
+  const sampled = openRecording(path.join(cwd, 'r')).nodes[0]!.agent!.cost.cpu_seconds;
+  const later = (
+    JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out) as { cost: { cpu_seconds: number } }
+  ).cost.cpu_seconds;
+  assert.ok(finish_seconds > 0, String(finish_seconds));
+  assert.ok(Math.abs(later - sampled - finish_seconds) < 2e-6, `${later} is not ${sampled} + ${finish_seconds}`);
+  // the card was made before its own end
+  assert.ok(onCard > sampled && onCard <= later, `${sampled} < ${onCard} <= ${later}`);
 });

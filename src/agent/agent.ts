@@ -97,6 +97,7 @@ export class Agent {
   /** What others had to leave out of this recording, by table. */
   private readonly losses = new Map<string, LostSamples>();
   /** Then: when it took its last sample, as far as that is known. */
+  private readonly atEnd: (() => void)[] = [];
   private readonly lastBefore: number | undefined;
 
   constructor(options: AgentOptions) {
@@ -225,6 +226,11 @@ export class Agent {
     if (to - from > 2 * this.interval) this.record.away = [...(this.record.away ?? []), { from, to }].slice(-MOST_AWAY);
   }
 
+  /** Something to do when this agent ends. */
+  onEnd(work: () => void): void {
+    this.atEnd.push(work);
+  }
+
   /** Looks at the job's own tables once more, between ticks: what lives for less than an interval is seen at all. */
   glance(): void {
     if (!this.ended) this.readers.glance(this.clock.now());
@@ -233,6 +239,7 @@ export class Agent {
   /** Takes the last sample, closes everything and says why. `patience`: a full disk is waited for, until this is aborted. */
   async stop(why: string, patience?: AbortSignal): Promise<void> {
     if (this.ended) return;
+    for (const work of this.atEnd.splice(0)) work();
     this.endTicks();
     const now = this.clock.now();
     if (patience === undefined || this.refusedBy === undefined) this.readers.last();

@@ -13,6 +13,7 @@ import { RECORD_KINDS } from '../sources/process-records.ts';
 import type { Records, Scope } from '../sources/scope.ts';
 import { Agent } from './agent.ts';
 import type { IsolatedSources } from './isolated.ts';
+import { watchMarks } from './watch-marks.ts';
 
 export interface NodeAgentOptions {
   /** The recording's folder. */
@@ -79,6 +80,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
   }
   agent.attach(slow);
   agent.start();
+  agent.onEnd(watchMarks(options.recording, () => agent.glance()));
   return {
     agent,
     host,

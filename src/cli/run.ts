@@ -6,6 +6,7 @@ import { rescueWith } from '../base/rescue.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
 import { known } from '../jobs/scheduler.ts';
+import { keepFinish, ownSeconds } from './finish-cost.ts';
 import { inWords, NOT_RECORDED } from './in-words.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
 import { near } from './near.ts';
@@ -107,15 +108,20 @@ async function record(words: readonly string[], options: Options, start: StartCo
 async function finish(folder: string, format: Options['format'] | undefined): Promise<void> {
   const shown = near(folder);
   try {
-    if (format !== undefined) {
-      const { reportCard } = await import('./report.ts');
-      const card = await reportCard([folder], { stream: process.stderr, format });
-      process.stderr.write(format === 'json' ? card : `${card}\nRecording ${printable(shown)}\n`);
-    } else await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
     const { openRecording } = await import('../recording/open.ts');
     const { isWorthSealing, sealRecording } = await import('../recording/seal.ts');
     const recording = openRecording(folder);
+    const here = recording.nodes.find(({ agent }) => agent?.pid === process.pid)?.agent;
+    const counted = here?.cost.cpu_seconds ?? recording.job.run_use?.cpu_seconds ?? 0;
+    const spent = (): number => Math.max(0, ownSeconds() - counted);
+    // before the card, which then has what that cost, too
     if (isWorthSealing(recording)) sealRecording(recording, { force: true });
+    if (format !== undefined) {
+      const { reportCard } = await import('./report.ts');
+      const card = await reportCard([folder], { stream: process.stderr, format, spent });
+      process.stderr.write(format === 'json' ? card : `${card}\nRecording ${printable(shown)}\n`);
+    } else await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
+    keepFinish(folder, spent());
   } catch (error) {
     const { tell } = await import('./failure.ts');
     tell(error);

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { warn } from '../base/warn.ts';
+import { keepFinish, ownSeconds } from './finish-cost.ts';
 import { near } from './near.ts';
 import type { ReportOptions } from './report.ts';
 
@@ -27,7 +28,7 @@ Examples:
     )
     .action(async (folder: string | undefined, options: Options) => {
       const { stopRecording } = await import('../jobs/stop.ts');
-      const { recording, job, silent, never, over } = await stopRecording(process.env, folder, (what, why) => {
+      const { recording, job, silent, never, over, noted } = await stopRecording(process.env, folder, (what, why) => {
         warn(`${what}: ${why}`);
       });
       for (const node of never)
@@ -36,6 +37,7 @@ Examples:
       if (lost.length > 0) {
         warn(`no word from the end of recording on ${lost.join(', ')}: what was written there is kept`);
       }
+      const spent = (): number => Math.max(0, ownSeconds() - noted);
       if (options.seal) {
         // whatever becomes of it, the report card is what the job waits for
         try {
@@ -48,10 +50,12 @@ Examples:
       }
       if (!options.report) {
         warn(`stopped; tacho report ${near(recording)} shows what happened`);
-        return;
+      } else {
+        const { reportCard } = await import('./report.ts');
+        const card = { stream: process.stdout, format: options.format, spent };
+        process.stdout.write(await reportCard([recording], card));
       }
-      const { reportCard } = await import('./report.ts');
-      process.stdout.write(await reportCard([recording], { stream: process.stdout, format: options.format }));
+      keepFinish(recording, spent());
     });
 }
 

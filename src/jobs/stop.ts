@@ -22,6 +22,8 @@ export interface Stopped {
   never: string[];
   /** No agent can be writing any more. */
   over: boolean;
+  /** CPU seconds of this process that are counted among Tacho's commands in the job. */
+  noted: number;
 }
 
 /** Ends the agents of a recording and completes job.json. */
@@ -36,6 +38,7 @@ export async function stopRecording(
   needOwn(recording);
   const { job } = openRecording(recording);
   noteOwnUse(recording, env);
+  const { user, system } = process.cpuUsage();
   const silent = await stopAgents({ recording, job, nodes: job.nodes, env }, launched, run);
   const own_use = takeOwnUse(recording, job.nodes);
   const memory_kills = memoryKills(active, silent);
@@ -44,7 +47,7 @@ export async function stopRecording(
   forgetActive(env, recording);
   const over = silent.length === 0 || (launched.length > 0 && !launched.some(stillRuns));
   const never = silent.filter((node) => agentRecord(recording, node) === undefined);
-  return { recording, job: ended, silent, never, over };
+  return { recording, job: ended, silent, never, over, noted: (user + system) / 1e6 };
 }
 
 /** Of Tacho's own processes that are gone without a word, those that the kernel killed because memory ran out. */

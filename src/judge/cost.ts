@@ -2,8 +2,9 @@ import { columnOf, known, largest, type Material, type NodeMaterial, sum } from 
 
 /** What recording itself cost, all nodes together. */
 export interface CostReport {
+  /** Of agents, and of `tacho run` or `tacho stop` until the report card was made. */
   cpu_seconds?: number;
-  /** Of one core, mean over the nodes: 0.01 is a hundredth of a core on each node. Starting up outweighs all in less than a second. */
+  /** Of agents, in parts of one core, mean over the nodes: 0.01 is a hundredth of a core on each node. Starting up outweighs all in less than a second. */
   core_share?: number;
   /** Of the CPU time that the job was given. */
   allocation_share?: number;
@@ -21,13 +22,15 @@ export function costOf(material: Material, cpus?: number): CostReport {
   const recorded = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [[n, n.agent] as const]));
   const agents = recorded.map(([, agent]) => agent);
   const cost: CostReport = {};
-  const cpu = sum(recorded.map(([node, a]) => largest([a.cost.cpu_seconds, spentSoFar(node)])));
+  const sampled = sum(recorded.map(([node, a]) => largest([a.cost.cpu_seconds, spentSoFar(node)])));
+  const { run_use, finish_seconds } = material.job;
+  const cpu = sampled === undefined ? undefined : sum([sampled, run_use?.cpu_seconds, finish_seconds]);
   const alive = sum(recorded.map(([node, a]) => Math.max(0, (a.end ?? lastSeen(node) ?? a.start) - a.start) / 1e6));
   const rss = largest(agents.map((a) => a.cost.max_rss_bytes));
   const bytes = sum(agents.map((a) => a.cost.bytes_written));
   if (cpu !== undefined) cost.cpu_seconds = cpu;
-  if (cpu !== undefined && alive !== undefined && alive >= 1) {
-    cost.core_share = cpu / alive;
+  if (sampled !== undefined && alive !== undefined && alive >= 1) {
+    cost.core_share = sampled / alive;
     if (cpus !== undefined && cpus > 0) cost.allocation_share = (cost.core_share * agents.length) / cpus;
   }
   if (rss !== undefined) cost.max_rss_bytes = rss;

@@ -114,6 +114,8 @@ export interface Job {
   own_use?: Record<string, OwnUse>;
   /** What `tacho run` used itself since agents recorded, where they are on several nodes, and the node on which it and the command ran. */
   run_use?: { node: string; cpu_seconds: number; max_rss_bytes?: number };
+  /** CPU time of `tacho run` or `tacho stop` that no sample shows: starting, sealing, the report card. */
+  finish_seconds?: number;
   /** Processes that the kernel killed in the job's cgroup because memory ran out, where some of them were Tacho's own, and how many these were. */
   memory_kills?: { kills: number; own: number };
   redacted?: boolean;
