@@ -64,17 +64,41 @@ static int status_of(const siginfo_t *info)
     return info->si_status | (info->si_code == CLD_DUMPED ? WITH_CORE : 0);
 }
 
+/*
+ * Only the system call says what a child used. It is no cancellation point: so the C library waits, leaving the child where
+ * it is, and the system call takes it. Another thread may have been faster: then the wait goes on.
+ */
+static int wait_and_take(idtype_t type, id_t which, siginfo_t *info, int options, struct rusage *used)
+{
+    for (;;) {
+        int trouble = real_functions()->waitid(type, which, info, options | WNOWAIT);
+        if (trouble != 0 || info->si_pid == 0)
+            return trouble;
+        siginfo_t taken = { 0 };
+        long answer = syscall(SYS_waitid, P_PID, info->si_pid, &taken, options | WNOHANG, used);
+        if (answer == 0 && taken.si_pid != 0) {
+            *info = taken;
+            return 0;
+        }
+        if (answer != 0 && errno != ECHILD && errno != EINTR)
+            return -1;
+    }
+}
+
 EXPORTED int waitid(idtype_t type, id_t which, siginfo_t *given, int options)
 {
     const struct real *real = real_functions();
     siginfo_t info = { 0 };
+    struct rusage used;
     if (real->waitid == NULL)
         return unknown();
-    int trouble = real->waitid(type, which, &info, options);
+    if ((options & WNOWAIT) != 0 || (options & WEXITED) == 0 || !may_tell())
+        return real->waitid(type, which, given, options);
+    int trouble = wait_and_take(type, which, &info, options, &used);
     if (trouble == 0 && given != NULL)
         *given = info;
     bool ended = info.si_code == CLD_EXITED || info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED;
-    if (trouble == 0 && info.si_pid > 0 && ended && (options & WNOWAIT) == 0)
-        tell_end(info.si_pid, status_of(&info), NULL);
+    if (trouble == 0 && info.si_pid > 0 && ended)
+        tell_end(info.si_pid, status_of(&info), &used);
     return trouble;
 }

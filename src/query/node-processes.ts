@@ -4,6 +4,7 @@ import { birthOf, cumulative, type Images, imagesOf, isCopy, isTold } from './pr
 import type { SampledProcess } from './process-samples.ts';
 import { makeColumns, type ProcessColumns, type ProcessJob } from './process-set.ts';
 import { takeSampledOut } from './process-told.ts';
+import { findEarlierBirths } from './process-tree.ts';
 
 /** Everything that is known of the processes of one job on one node. */
 export interface NodeProcesses {
@@ -35,6 +36,8 @@ const IDENTITY = new Set([
 const APART = 1.5e6;
 /** A process that was seen so long after its last record is another program that leaves no records. */
 const LATER = 2.5e6;
+/** A process that is so much older than its first record was another program before; starting one takes less. */
+const BEFORE = 0.1e6;
 /** A program may have grown by so much after it had told its peak: a higher one is of the program that it executed. */
 const HIGHER = 1.05;
 
@@ -63,6 +66,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.start, sample.start, -1);
   columns.length = into.at;
   addRecorded(into);
+  if (starts === undefined && ends !== undefined) findEarlierBirths(columns);
   takeSampledOut(columns);
   for (const [i, seen] of into.sampled) fillFrom(into, i, seen);
   addCpuTime(columns);
@@ -114,7 +118,7 @@ function sampleFinder(
 function addProcess(into: Writer, first: number, end: number, sample: SampledProcess | undefined): void {
   const { columns, images } = into;
   const ppid = firstNumber(into, first, 'ppid');
-  const born = images.start[first]!;
+  const born = bornOf(into, first, end);
   let before = -1;
   let peak = 0;
   for (let k = first; k < end; k++) {
@@ -153,6 +157,13 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
   // records may end before the process does: the program that it executed leaves none
   const left = into.ends!.time[last]!;
   if (sample.last > left + LATER) addSample(into, sample, left, born, before);
+}
+
+/** When a process began: with its first image, unless the kernel says that it was something else long before. */
+function bornOf({ images, ends }: Writer, first: number, end: number): number {
+  const start = images.start[first]!;
+  const kernel = birthOf(images, ends, first, end);
+  return kernel < start - BEFORE ? kernel : start;
 }
 
 function recordedPeak(ends: Batch, row: number): number {

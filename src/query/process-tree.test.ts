@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { ProcessSet } from './process-set.ts';
+import { findEarlierBirths, treeOf } from './process-tree.ts';
 import { testSet } from './test-processes.ts';
 
 const parents = (set: ProcessSet): number[] => Array.from(set.parent, (i) => (i < 0 ? 0 : set.pid[i]!));
@@ -160,4 +161,24 @@ test('whatever is recorded: parents were alive, and everybody has a place below 
       );
     }),
   );
+});
+
+test('where only ends were recorded, a parent that executed another program later was there before', () => {
+  const set = testSet([
+    { pid: 10, ppid: 1, from: 0, to: 90, cpu: 1 },
+    // 11 was a shell that started 12, which started 13, before it became what is recorded; so was 12
+    { pid: 11, ppid: 10, from: 30, to: 40, cpu: 2 },
+    { pid: 12, ppid: 11, from: 20, to: 25, cpu: 4 },
+    { pid: 13, ppid: 12, from: 10, to: 12, cpu: 8 },
+    // whoever has its parent's pid afterwards is not its parent: somebody was alive
+    { pid: 14, ppid: 10, from: 50, to: 60, cpu: 16 },
+    { pid: 10, ppid: 1, from: 95, to: 99 },
+    // nobody has that pid later
+    { pid: 15, ppid: 7, from: 5, to: 6 },
+  ]);
+  assert.deepEqual([...set.parent], [-1, 0, -1, -1, 0, -1, -1]);
+  findEarlierBirths(set);
+  const tree = treeOf(set);
+  assert.deepEqual([...tree.parent], [-1, 0, 1, 2, 0, -1, -1]);
+  assert.equal(tree.inclusive_cpu_time[0], 31e6);
 });

@@ -15,7 +15,7 @@ export function linkProcesses(columns: ProcessColumns): ProcessSet {
 
 /**
  * Who started whom. A parent has the pid that the child names, on the same node of the same job, and was alive when the
- * child began; a process without such a parent is a root. Nothing here recurses: a chain of any length is fine.
+ * child began, perhaps as another program; a process without such a parent is a root. Nothing here recurses: a chain of any length is fine.
  */
 export function treeOf(columns: ProcessColumns): ProcessTree {
   const parent = parentsOf(columns);
@@ -37,26 +37,66 @@ export function treeOf(columns: ProcessColumns): ProcessTree {
   return { parent, first, children, depth, descendants, inclusive_cpu_time: inclusive, order };
 }
 
-/** The parent of each, −1: none. */
-export function parentsOf(columns: ProcessColumns): Int32Array {
-  const { length, job, node, pid, ppid, birth } = columns;
+/** Processes by their pids. */
+function placesByPid({ length, pid }: ProcessColumns): Map<number, number[]> {
   const byPid = new Map<number, number[]>();
   for (let i = 0; i < length; i++) {
     const same = byPid.get(pid[i]!);
     if (same === undefined) byPid.set(pid[i]!, [i]);
     else same.push(i);
   }
+  return byPid;
+}
+
+/** A process may be older than its only record, its child older still, and so on. */
+const MOST_ROUNDS = 100;
+
+/**
+ * Where only ends were recorded, as by EPMT, a parent that forked and then executed another program has a record of that
+ * program alone. If nobody had the pid that a child names, the next record of that pid is its parent's: it was there when the
+ * child began.
+ */
+export function findEarlierBirths(columns: ProcessColumns): void {
+  const { length, pid, ppid, birth, start } = columns;
+  const byPid = placesByPid(columns);
+  for (let round = 0, found = true; found && round < MOST_ROUNDS; round++) {
+    found = false;
+    for (let i = 0; i < length; i++) {
+      const candidates = pid[i] === ppid[i] ? [] : (byPid.get(ppid[i]!) ?? []);
+      const moment = birth[i]!;
+      if (candidates.some((c) => aliveAt(columns, c, moment, i) || birth[c]! <= moment)) continue;
+      const later = candidates.filter((c) => start[c]! > moment);
+      if (later.length === 0) continue;
+      const next = later.reduce((a, c) => (start[c]! < start[a]! ? c : a));
+      birth[next] = moment;
+      found = true;
+    }
+  }
+}
+
+/** The parent of each, −1: none. */
+export function parentsOf(columns: ProcessColumns): Int32Array {
+  const { length, job, node, pid, ppid, birth } = columns;
+  const byPid = placesByPid(columns);
   const parent = new Int32Array(length).fill(-1);
   for (let i = 0; i < length; i++) {
     const candidates = pid[i] === ppid[i] ? undefined : byPid.get(ppid[i]!);
     if (candidates === undefined) continue;
     let best = -1;
+    let next = -1;
     for (const c of candidates) {
-      if (job[c] !== job[i] || node[c] !== node[i] || !aliveAt(columns, c, birth[i]!, i)) continue;
-      // two that may both have been alive: the later one, because the earlier one is certain to have begun before
-      if (best < 0 || columns.start[c]! > columns.start[best]!) best = c;
+      if (job[c] !== job[i] || node[c] !== node[i]) continue;
+      if (aliveAt(columns, c, birth[i]!, i)) {
+        // two that may both have been alive: the later one, because the earlier one is certain to have begun before
+        if (best < 0 || columns.start[c]! > columns.start[best]!) best = c;
+      } else if (
+        wasThereBefore(columns, c, i) &&
+        columns.start[c]! > birth[i]! &&
+        (next < 0 || columns.start[c]! < columns.start[next]!)
+      )
+        next = c;
     }
-    parent[i] = best;
+    parent[i] = best < 0 ? next : best;
   }
   breakCycles(parent);
   return parent;
@@ -69,6 +109,18 @@ function aliveAt(columns: ProcessColumns, c: number, moment: number, i: number):
   // one that executed another program lives on; when no record tells of that program, nobody knows until when
   const open = Number.isNaN(end) || columns.ended[c] === 'exec';
   return columns.start[c]! <= moment + (exact ? 0 : SAMPLED) && (open || end >= moment - (exact ? RECORDED : SAMPLED));
+}
+
+/** The kernel tells when a process began in steps of 10 ms. */
+const KERNEL = 50_000;
+
+/**
+ * A parent that forked and then executed another program may have left a record of that program alone, as in EPMT: the
+ * kernel's process was there before.
+ */
+function wasThereBefore(columns: ProcessColumns, c: number, i: number): boolean {
+  const exact = columns.source[c] !== 'sample' && columns.source[i] !== 'sample';
+  return exact && columns.birth[c]! < columns.start[c]! && columns.birth[c]! <= columns.birth[i]! + KERNEL;
 }
 
 /** Clocks that are too coarse can make two processes each other's parents: one of them becomes a root. */
