@@ -54,8 +54,8 @@ export async function openArchiveSinks(
   return {
     names: sinks.map(({ name }) => name),
     holds(recording) {
-      const folder = path.resolve(recording);
-      const mine = streams.list().filter((state) => state.recording === folder);
+      // of this one alone: many may wait
+      const mine = streams.of(path.resolve(recording));
       return mine.some((state) => sinks.some((sink) => !isStored(sink, state)));
     },
     async close(seconds) {

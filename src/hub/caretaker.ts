@@ -31,6 +31,8 @@ export class Caretaker {
   private readonly options: CaretakerOptions;
   private looking: Promise<void> | undefined;
   private closed = false;
+  /** How recordings that are not sealed were at the last look. */
+  private seen = new Map<string, string>();
   private readonly began = performance.now();
 
   constructor(filing: Filing, finisher: Finisher, tell: (text: string) => void, options: CaretakerOptions) {
@@ -61,13 +63,16 @@ export class Caretaker {
     for await (const kept of keptRecordings(places.root, places.owners.separate)) {
       if (this.closed) return;
       all.push(kept);
-      if (!kept.unsealed) continue;
+      if (!kept.unsealed || !this.isWorthALook(kept, silent)) continue;
       try {
         this.finish(kept, silent);
       } catch (error) {
+        this.seen.delete(placeKey(kept.place));
         this.tell(`cannot look at ${placeKey(kept.place)}: ${reason(error)}`);
       }
     }
+    const there = new Set(all.map(({ place }) => placeKey(place)));
+    for (const key of this.seen.keys()) if (!there.has(key)) this.seen.delete(key);
     for (const { kept, why } of tooOld(all, this.options, Date.now(), (each) => this.isLive(each, silent))) {
       if (this.closed) return;
       const key = placeKey(kept.place);
@@ -87,6 +92,19 @@ export class Caretaker {
     const line = { removed: Date.now() * 1000, recording, bytes, changed: Math.round(changed * 1000), why };
     const file = path.join(this.filing.shelf.places.root, REMOVED);
     fs.appendFileSync(file, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+  }
+
+  /** What nobody writes to just now and is as it was at the last look need not be read again until it has been silent for long. */
+  private isWorthALook(kept: Kept, silent: number): boolean {
+    const key = placeKey(kept.place);
+    if (this.finisher.isPaused(key)) {
+      this.seen.delete(key);
+      return false;
+    }
+    const before = this.seen.get(key);
+    const now = `${kept.changed} ${kept.bytes} ${this.isLive(kept, silent)}`;
+    this.seen.set(key, now);
+    return before !== now || this.filing.recordings.has(key);
   }
 
   private finish(kept: Kept, silent: number): void {

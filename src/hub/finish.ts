@@ -92,6 +92,11 @@ export class Finisher {
     return recording.finishing || this.waiting.has(recording.key);
   }
 
+  /** It could not be sealed, and is not tried again yet. */
+  isPaused(key: string): boolean {
+    return isPaused(this.failed.get(key));
+  }
+
   async close(): Promise<void> {
     this.closed = true;
     clearTimeout(this.again);

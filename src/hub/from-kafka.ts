@@ -167,21 +167,30 @@ export class Filer {
   /** Tells the archive what is new about nodes, and which of them are done. */
   tryEnds(): void {
     for (const key of this.ends) {
-      const known = this.nodes.get(key)!;
-      const { record } = known;
-      if (this.filing.streams.get(known.stream) === undefined) {
-        // rows may still come; but when they came before, while nobody read what was said at the end, this is all
-        if (this.isWaiting(record)) this.openStream(known);
-        else continue;
+      try {
+        this.tryEnd(key);
+      } catch (error) {
+        // of one recording, or before what it needs has been read: it is tried again, the others go on
+        if (!(error instanceof Later || error instanceof Unwritable)) throw error;
       }
-      const said = { stream: known.stream, agent: this.agentOf(record), job: record.job };
-      if (said.agent === undefined) continue;
-      const reply = this.filing.record(
-        { ...said, agent: said.agent, ...(record.end === undefined ? {} : { end: record.end }) },
-        TRUSTED,
-      );
-      if (record.end === undefined || reply?.done === true) this.ends.delete(key);
     }
+  }
+
+  private tryEnd(key: string): void {
+    const known = this.nodes.get(key)!;
+    const { record } = known;
+    if (this.filing.streams.get(known.stream) === undefined) {
+      // rows may still come; but when they came before, while nobody read what was said at the end, this is all
+      if (this.isWaiting(record)) this.openStream(known);
+      else return;
+    }
+    const said = { stream: known.stream, agent: this.agentOf(record), job: record.job };
+    if (said.agent === undefined) return;
+    const reply = this.filing.record(
+      { ...said, agent: said.agent, ...(record.end === undefined ? {} : { end: record.end }) },
+      TRUSTED,
+    );
+    if (record.end === undefined || reply?.done === true) this.ends.delete(key);
   }
 
   /** Files rows, runs of them at once. Throws when that has to be tried again. */

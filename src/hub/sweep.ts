@@ -21,6 +21,7 @@ export interface Kept {
 const TURN_MS = 4;
 const PAUSE_MS = 12;
 const USER = 'user=';
+const AT_ONCE = 64;
 
 /** Goes through the archive in small turns, without following any link, and says what is there. */
 export async function* keptRecordings(root: string, separate: boolean): AsyncGenerator<Kept> {
@@ -30,30 +31,29 @@ export async function* keptRecordings(root: string, separate: boolean): AsyncGen
     await pause(PAUSE_MS);
     since = performance.now();
   };
-  for (const top of foldersIn(root)) {
+  for (const top of await foldersIn(root, breathe)) {
     const kind = top === 'fleet' ? 'fleet' : top.startsWith(USER) ? 'job' : undefined;
     if (kind === undefined) continue;
     const stat = fs.lstatSync(path.join(root, top), { throwIfNoEntry: false });
     if (stat === undefined) continue;
     const owner = separate && kind === 'job' ? { uid: stat.uid, gid: stat.gid } : undefined;
     const user = kind === 'job' ? (nodeName(`node=${top.slice(USER.length)}`) ?? '') : '';
-    for (const name of foldersIn(path.join(root, top))) {
+    for (const name of await foldersIn(path.join(root, top), breathe)) {
       if (!name.startsWith(kind === 'job' ? 'job=' : 'day=')) continue;
       const kept: Kept = { place: { way: [top, name], owner }, kind, user, bytes: 0, changed: 0, unsealed: false };
       const folder = path.join(root, top, name);
-      measure(folder, kept);
-      for (const node of foldersIn(folder)) {
-        measure(path.join(folder, node), kept);
-        await breathe();
-      }
+      await measure(folder, kept, breathe);
+      for (const node of await foldersIn(folder, breathe)) await measure(path.join(folder, node), kept, breathe);
       yield kept;
       await breathe();
     }
   }
 }
 
-function measure(folder: string, kept: Kept): void {
-  for (const entry of entriesOf(folder)) {
+type Breathe = () => Promise<void>;
+
+async function measure(folder: string, kept: Kept, breathe: Breathe): Promise<void> {
+  for await (const entry of entriesOf(folder, breathe)) {
     if (entry.isDirectory()) continue;
     const stat = fs.lstatSync(path.join(folder, entry.name), { throwIfNoEntry: false });
     if (stat === undefined) continue;
@@ -63,15 +63,30 @@ function measure(folder: string, kept: Kept): void {
   }
 }
 
-const foldersIn = (folder: string): string[] =>
-  entriesOf(folder).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
+async function foldersIn(folder: string, breathe: Breathe): Promise<string[]> {
+  const names: string[] = [];
+  for await (const entry of entriesOf(folder, breathe)) if (entry.isDirectory()) names.push(entry.name);
+  return names.sort();
+}
 
-function entriesOf(folder: string): fs.Dirent[] {
+/** A few at a time: whoever owns a folder may have put a million files there. */
+async function* entriesOf(folder: string, breathe: Breathe): AsyncGenerator<fs.Dirent> {
+  let opened: fs.Dir;
   try {
-    return fs.readdirSync(folder, { withFileTypes: true });
+    opened = fs.opendirSync(folder, { bufferSize: AT_ONCE });
   } catch (error) {
     // somebody took it away meanwhile, or closed it: then it is not looked at
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes(code(error) ?? '')) return [];
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes(code(error) ?? '')) return;
     throw error;
+  }
+  try {
+    for (let count = 1; ; count++) {
+      const entry = opened.readSync();
+      if (entry === null) return;
+      yield entry;
+      if (count % AT_ONCE === 0) await breathe();
+    }
+  } finally {
+    opened.closeSync();
   }
 }

@@ -38,9 +38,13 @@ export function lastSign({ nodes }: { nodes: readonly NodeRecording[] }): number
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
+/** Asked for once: this is looked at for every stream of an archive. */
+let hostname: string | undefined;
+
 /** An agent of this very machine whose process has gone: it was killed, however fresh its newest sample is. */
 export function isGone({ pid, facts }: Pick<AgentRecord, 'pid' | 'facts'>): boolean {
-  return facts.hostname === os.hostname() && pid > 0 && hasEnded(pid);
+  hostname ??= os.hostname();
+  return facts.hostname === hostname && pid > 0 && hasEnded(pid);
 }
 
 /** No process of this machine has this number any more. */

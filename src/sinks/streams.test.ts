@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -196,4 +197,37 @@ test('links in an archive are not followed: they would lead to what is not their
   const listed = archiveStreams(spool, (_shelf, _name, job) => job).list();
   const found = listed.map(({ recording, node }) => `${path.basename(recording)} ${node}`);
   assert.deepEqual(found.sort(), ['job=17 c1', 'job=18 c1']);
+});
+
+test('recordings of an archive in which nothing happens cost little; what changes in them is seen soon, or when asked', (t) => {
+  for (let job = 0; job < 40; job++)
+    testRecording(path.join(spool, 'user=ada'), `job=${job}`, testJob(`${job}`), testAgent('c1'));
+  let now = 0;
+  const streams = archiveStreams(spool, (_shelf, _name, job) => job, { wall: Date.now, steady: () => now });
+  const mocked = t.mock.method(fs, 'lstatSync');
+  syncBuiltinESMExports();
+  t.after(() => {
+    mocked.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const looks = (): number => {
+    const before = mocked.mock.callCount();
+    streams.list();
+    return mocked.mock.callCount() - before;
+  };
+  looks();
+  const busy = looks();
+  assert.ok(busy >= 80, `${busy}`);
+  now += 61_000;
+  for (let i = 0; i < 10; i++) assert.ok(looks() <= busy / 5, 'a tenth of them are looked at');
+  const tables = (job: number): string[] => {
+    const state = streams.list().find(({ recording }) => path.basename(recording) === `job=${job}`);
+    return [...state!.parts.keys()];
+  };
+  for (const job of [7, 8]) fs.writeFileSync(path.join(spool, `user=ada/job=${job}/node=c1/counted.csv`), 'time\n');
+  const [asked] = streams.of(path.join(spool, 'user=ada/job=7'));
+  assert.deepEqual([...asked!.parts.keys()], ['counted']);
+  assert.deepEqual(tables(7), ['counted']);
+  for (let i = 0; i < 10; i++) streams.list();
+  assert.deepEqual(tables(8), ['counted']);
 });

@@ -28,6 +28,8 @@ export interface StreamState extends Stream {
 export interface Streams {
   /** What is in the spool now. Cheap: folders that have not changed are not read again. */
   list(): readonly StreamState[];
+  /** The streams of one recording as it is in this moment. */
+  of(recording: string): readonly StreamState[];
 }
 
 /**
@@ -44,6 +46,9 @@ const SYSTEM: Clocks = { wall: () => Date.now(), steady: () => performance.now()
 const COARSE_MS = 100;
 /** Streams that have ended are looked at once in so many times: a service that was stopped may go on with them. */
 const ENDED_EVERY = 10;
+/** Recordings of an archive of which nothing has changed for so long are looked at once in so many times, in turn. */
+const IDLE_MS = 60_000;
+const IDLE_EVERY = 10;
 /** How long nothing is written before a recording without an end counts as ended, in seconds; and so many intervals. */
 const QUIET = { over: 120, gone: 600, forgotten: 86_400, intervals: 2 };
 const QUIET_LOOK_MS = 30_000;
@@ -92,7 +97,17 @@ export function archiveStreams(archive: string, asFiled: AsFiled, clocks = SYSTE
 function follow(clocks: Clocks, find: () => string[] | undefined, asFiled?: AsFiled): Streams {
   const recordings = new Map<string, RecordingFolder>();
   let calls = 0;
+  let made = 0;
+  const isDue = (recording: RecordingFolder): boolean => {
+    if (recording.ended) return calls % ENDED_EVERY === 0;
+    return asFiled === undefined || !recording.isIdle() || (calls + recording.number) % IDLE_EVERY === 0;
+  };
   return {
+    of(recording) {
+      const folder = recordings.get(recording);
+      folder?.look();
+      return folder?.streams ?? this.list().filter((state) => state.recording === recording);
+    },
     list() {
       calls++;
       const folders = find();
@@ -100,12 +115,12 @@ function follow(clocks: Clocks, find: () => string[] | undefined, asFiled?: AsFi
         const there = new Set(folders);
         for (const folder of recordings.keys()) if (!there.has(folder)) recordings.delete(folder);
         for (const folder of folders)
-          if (!recordings.has(folder)) recordings.set(folder, new RecordingFolder(folder, clocks, asFiled));
+          if (!recordings.has(folder)) recordings.set(folder, new RecordingFolder(folder, made++, clocks, asFiled));
       }
       const known: StreamState[] = [];
       for (const recording of recordings.values()) {
-        if (!recording.ended || calls % ENDED_EVERY === 0) recording.look();
-        known.push(...recording.streams);
+        if (isDue(recording)) recording.look();
+        for (const stream of recording.streams) known.push(stream);
       }
       return known;
     },
@@ -157,6 +172,9 @@ class Folder {
 class RecordingFolder {
   streams: StreamState[] = [];
   ended = false;
+  readonly number: number;
+  /** By the steady clock. */
+  private changed: number;
   private readonly folder: Folder;
   private readonly jobFile: RecordFile<Job>;
   private readonly asFiled: AsFiled | undefined;
@@ -166,8 +184,10 @@ class RecordingFolder {
   private nodes: NodeFolder[] = [];
   private readonly clocks: Clocks;
 
-  constructor(folder: string, clocks: Clocks, asFiled: AsFiled | undefined) {
+  constructor(folder: string, number: number, clocks: Clocks, asFiled: AsFiled | undefined) {
+    this.number = number;
     this.clocks = clocks;
+    this.changed = clocks.steady();
     this.folder = new Folder(folder, clocks);
     this.asFiled = asFiled;
     if (asFiled !== undefined)
@@ -188,20 +208,29 @@ class RecordingFolder {
     return this.asFiled(path.basename(path.dirname(folder)), path.basename(folder), job);
   }
 
+  /** Nothing has changed for a while, but for rows that were added to its tables. */
+  isIdle(): boolean {
+    return this.clocks.steady() - this.changed > IDLE_MS;
+  }
+
   look(): void {
+    const before = this.streams;
     if (this.folder.changed()) {
       this.job = this.readJob();
       const names = this.folder.names();
+      const known = new Map(this.nodes.map((each) => [each.folder.path, each]));
       this.nodes = names.flatMap((name) => {
         const node = nodeName(name);
         const folder = path.join(this.folder.path, name);
         if (node === undefined || fs.lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
-        return [this.nodes.find((each) => each.folder.path === folder) ?? this.newNode(folder, node)];
+        return [known.get(folder) ?? this.newNode(folder, node)];
       });
     }
     const { job } = this;
     this.streams = job === undefined ? [] : this.nodes.map((node) => node.look(this.folder.path, job));
     this.ended = this.streams.length > 0 && this.streams.every((stream) => stream.ended);
+    if (this.streams.length !== before.length || this.streams.some((stream, i) => stream !== before[i]))
+      this.changed = this.clocks.steady();
   }
 }
 
