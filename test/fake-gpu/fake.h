@@ -11,6 +11,9 @@
  *     init hang 30          starting the library takes 30 seconds
  *     init fail             the library does not start
  *     generation 24         what AMD SMI calls its version
+ *     wave 0 100 300 4      card 0: power rises from 100 to 300 W and falls again in 4 seconds of the clock, its use
+ *                           from 0 to 100 %; energy is what lies under that since the minute before it was first read
+ *     still 0               card 0: its counter of energy stands still
  *
  * A read begins when the card is asked for its use; values depend only on the card and the number of its reads.
  */
@@ -33,6 +36,8 @@ struct fake_card {
   int lost;
   int hang_at, hang_seconds, lost_at, crash_at;
   int instances;
+  double wave_low, wave_high, wave_seconds, wave_from;
+  int still;
   char lacks[256];
 };
 
@@ -57,6 +62,7 @@ static void fake_load(void) {
   char line[256];
   while (fgets(line, sizeof line, file)) {
     int card, at, seconds;
+    double low, high, wave;
     char word[64];
     if (sscanf(line, "cards %d", &fake_count) == 1) continue;
     if (sscanf(line, "init hang %d", &fake_init_hang) == 1) continue;
@@ -71,6 +77,12 @@ static void fake_load(void) {
       fake_cards[card].crash_at = at;
     } else if (sscanf(line, "mig %d %d", &card, &at) == 2 && card < FAKE_MAX) {
       fake_cards[card].instances = at;
+    } else if (sscanf(line, "wave %d %lf %lf %lf", &card, &low, &high, &wave) == 4 && card < FAKE_MAX) {
+      fake_cards[card].wave_low = low;
+      fake_cards[card].wave_high = high;
+      fake_cards[card].wave_seconds = wave;
+    } else if (sscanf(line, "still %d", &card) == 1 && card < FAKE_MAX) {
+      fake_cards[card].still = 1;
     } else if (sscanf(line, "lacks %d %63s", &card, word) == 2 && card < FAKE_MAX) {
       strcat(fake_cards[card].lacks, " ");
       strcat(fake_cards[card].lacks, word);
@@ -97,12 +109,47 @@ static int fake_begin(struct fake_card *card) {
 
 static int fake_lacks(const struct fake_card *card, const char *field) { return strstr(card->lacks, field) != NULL; }
 
+/* Where a wave is, from 0 to 1 and back, and what lies under it since 1970 by the clock, in seconds. */
+static double fake_wave(const struct fake_card *card, double time, double *under) {
+  double wave = card->wave_seconds;
+  double whole = (double)(long long)(time / wave);
+  double part = time / wave - whole;
+  double height = part < 0.5 ? 2 * part : 2 - 2 * part;
+  *under = wave * (whole / 2 + (part < 0.5 ? part * part : 0.5 - (1 - part) * (1 - part)));
+  return height;
+}
+
+static double fake_clock(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 /* Values: easy to foretell in a test. */
-static uint32_t fake_percent(const struct fake_card *card) { return (uint32_t)(10 * card->index + card->reads) % 101; }
+static uint32_t fake_percent(const struct fake_card *card) {
+  double under;
+  if (card->wave_seconds > 0) return (uint32_t)(100 * fake_wave(card, fake_clock(), &under) + 0.5);
+  return (uint32_t)(10 * card->index + card->reads) % 101;
+}
 static uint64_t fake_total(void) { return 80ull << 30; }
 static uint64_t fake_used(const struct fake_card *card) { return ((uint64_t)card->index + 1) << 30; }
-static uint32_t fake_milliwatts(const struct fake_card *card) { return 100500 + 1000u * (uint32_t)card->index + (uint32_t)card->reads; }
-static uint64_t fake_millijoules(const struct fake_card *card) { return 1000000ull * (uint64_t)(card->index + 1) + 250ull * (uint64_t)card->reads; }
+static uint32_t fake_milliwatts(const struct fake_card *card) {
+  double under;
+  if (card->wave_seconds > 0)
+    return (uint32_t)(1000 * (card->wave_low + (card->wave_high - card->wave_low) * fake_wave(card, fake_clock(), &under)));
+  return 100500 + 1000u * (uint32_t)card->index + (uint32_t)card->reads;
+}
+static uint64_t fake_millijoules(struct fake_card *card) {
+  if (card->still) return 1000000ull;
+  if (card->wave_seconds > 0) {
+    double now = fake_clock(), under, before;
+    if (card->wave_from == 0) card->wave_from = now - 60;
+    fake_wave(card, now, &under);
+    fake_wave(card, card->wave_from, &before);
+    return (uint64_t)(1000 * (card->wave_low * (now - card->wave_from) + (card->wave_high - card->wave_low) * (under - before)));
+  }
+  return 1000000ull * (uint64_t)(card->index + 1) + 250ull * (uint64_t)card->reads;
+}
 static uint32_t fake_degrees(const struct fake_card *card) { return 40u + (uint32_t)card->index; }
 
 #endif
