@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agent, job, material, node, START, span } from '../../test/report/jobs.ts';
-import { count, series, table } from '../../test/report/statistics.ts';
+import { count, line, series, table } from '../../test/report/statistics.ts';
+import { steadyGrowth } from './processes.ts';
 import { report } from './report.ts';
 
 test('a process that a tick found gone was there a tick earlier: it was as busy as it was while it was seen', () => {
@@ -20,4 +21,14 @@ test('a process that a tick found gone was there a tick earlier: it was as busy 
   // seen at 10 s alone
   assert.deepEqual(told([10, 20], 'X'), [9, 9, 1]);
   assert.deepEqual(told([10, 14], 'X'), [9, 9, 1]);
+});
+
+test('memory that grew until a process ended did so, though its last sample has none', () => {
+  const lived = span(600);
+  const seen = series(lived, { pid: '7', start: '0' }, {});
+  const grew = line(lived, 0, 6e8);
+  assert.equal(steadyGrowth(grew, seen), 1e6);
+  assert.equal(steadyGrowth({ ...grew, last: 0, max_time: START + 599e6 }, seen), 1e6);
+  assert.equal(steadyGrowth({ ...grew, last: 0, max_time: START + 500e6 }, seen), undefined);
+  assert.equal(steadyGrowth({ ...grew, last: 3e8 }, seen), undefined);
 });

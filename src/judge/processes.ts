@@ -294,6 +294,9 @@ export function processPeak(material: Material, node: NodeMaterial, series: Seri
   return peakMemory(mark, seen, isEarlier(material, node, series));
 }
 
+/** The last part of a life. */
+const AT_END = 0.05;
+
 /** The middle half of a steady growth spans at least this part of the peak. */
 const GROWN = 0.2;
 
@@ -306,7 +309,9 @@ export function steadyGrowth(rss: Statistics | undefined, series: SeriesStatisti
   const seconds = (series.end - series.start) / 1e6;
   const [first, second] = [rss.p50 - rss.p25, rss.p75 - rss.p50];
   const even = first > 0 && second / first > 0.5 && second / first < 2;
-  const atEnd = rss.last >= 0.97 * rss.max;
+  // one that was sampled while it ended has no memory any more
+  const atEnd =
+    rss.last > 0 ? rss.last >= 0.97 * rss.max : rss.max_time >= series.end - AT_END * (series.end - series.start);
   if (!even || !atEnd || seconds <= 0 || rss.p75 - rss.p25 < GROWN * rss.max) return undefined;
   return (rss.p75 - rss.p25) / (seconds / 2);
 }
