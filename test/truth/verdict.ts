@@ -21,5 +21,6 @@ export function verdictOf(figure: Figure): string {
   // the third digit decides, not the rounding of binary fractions
   if (away <= 0.01 + 1e-9) return 'within 1 %';
   if (away <= 0.02 + 1e-9) return 'within 2 %';
-  return figure.isUpperBound === true && figure.tacho! > figure.truth ? 'upper bound' : 'off';
+  if (figure.isUpperBound === true && figure.tacho! > figure.truth) return 'upper bound';
+  return isWithin(figure) ? 'within its bound' : 'off';
 }
