@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import { isatty } from 'node:tty';
+import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { SINK_SETTINGS } from '../agent/make-sinks.ts';
 import type { Service } from '../agent/service.ts';
@@ -63,6 +64,7 @@ Examples:
       const node = config['service.node'] ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
       const { giveBackStart } = await import('../agent/give-back.ts');
       giveBackStart();
+      collectEarly();
       let end: (why: string) => void = () => {};
       const over = new Promise<string>((resolve) => {
         end = resolve;
@@ -90,6 +92,14 @@ Examples:
       }
       process.exit(0);
     });
+}
+
+/** When all is loaded: V8 takes code that it compiled earlier only with the usual options. */
+const LOADED_MS = 10_000;
+
+/** An agent lives long and its sinks make garbage with every message: V8 is not to wait until there is much of it. */
+function collectEarly(): void {
+  setTimeout(() => setFlagsFromString('--heap-growing-percent=20'), LOADED_MS).unref();
 }
 
 type Config = Awaited<ReturnType<typeof configOf>>;
