@@ -23,6 +23,7 @@ import { type Clock, wallClock } from './clock.ts';
 import type { IsolatedSources } from './isolated.ts';
 import { memoryReader, usedCpu } from './own-cost.ts';
 import { Readers } from './readers.ts';
+import type { RecordAside } from './record-aside.ts';
 import { type Ticker, ticker } from './ticker.ts';
 import { type Turns, turns } from './turns.ts';
 
@@ -55,6 +56,10 @@ export interface AgentOptions {
   turns?: Turns;
   /** What an agent that was here before has said: this one goes on with its recording. */
   before?: AgentRecord;
+  /** Makes the folder and what is in it besides; throws while the disk takes nothing. Called until it has done so, and on. */
+  prepare?: () => void;
+  /** Where it says what it cannot say in its recording while the disk takes nothing. */
+  aside?: RecordAside;
   /** Called when the recording's folder has gone: there is nothing left to do. */
   gone?: () => void;
 }
@@ -109,8 +114,11 @@ export class Agent {
     this.interval = Math.round(options.intervalSeconds * 1e6);
     this.lostBefore = options.before === undefined ? [] : lostWith(options.before);
     // before its live part is set aside
-    this.lastBefore = options.before && (lastTime(path.join(options.folder, 'agent.csv')) ?? options.before.end);
-    makeFolder(options.folder, 0o700);
+    const { before } = options;
+    const written = before && (lastTime(path.join(options.folder, 'agent.csv')) ?? before.end);
+    // what it took after that was not written
+    this.lastBefore = before && Math.max(written ?? 0, before.last_sample ?? 0);
+    if (options.prepare === undefined) makeFolder(options.folder, 0o700);
     this.leave = writesHere(options.folder);
     this.readers = new Readers(options.host, options.intervalSeconds, (table) => this.writer(table));
     this.own = new Frame(agentTable);
@@ -386,10 +394,13 @@ export class Agent {
     const dropped = droppedSamples(this.options.folder);
     if (dropped !== undefined) record.dropped = dropped;
     try {
+      this.options.prepare?.();
       this.reserve();
+      this.options.aside?.drop(this.options.folder);
     } catch (error) {
       if (!fs.existsSync(this.options.folder)) this.options.gone?.();
       this.note({ table: 'agent', what: 'agent.json', why: reason(error) });
+      this.options.aside?.keep(this.options.folder, record);
       this.notesSaid = record.unmeasured.length;
     }
   }

@@ -1,5 +1,4 @@
 import * as path from 'node:path';
-import { makeFolder } from '../base/folder.ts';
 import { VERSION } from '../base/version.ts';
 import { saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
@@ -8,6 +7,7 @@ import { readJob } from '../recording/open.ts';
 import { Host } from '../sources/host.ts';
 import { Agent } from './agent.ts';
 import { type Common, readAgent } from './job-recording.ts';
+import { prepared } from './prepared.ts';
 import { WHOLE_NODE } from './shared-sources.ts';
 
 export interface FleetRecording {
@@ -47,13 +47,13 @@ export function recordFleet(spool: string, intervalSeconds: number, common: Comm
     tags: {},
     environment: {},
   };
-  if (before === undefined) {
-    makeFolder(folder, 0o700);
-    saveJob(folder, job);
-  }
-  const old = readAgent(path.join(folder, nodeFolder(common.node)));
+  const nodePath = path.join(folder, nodeFolder(common.node));
+  const prepare = prepared(folder, nodePath, () => job, before === undefined);
+  const old = common.aside.complete(nodePath, readAgent(nodePath));
   const agent = new Agent({
-    folder: path.join(folder, nodeFolder(common.node)),
+    folder: nodePath,
+    prepare,
+    aside: common.aside,
     node: common.node,
     host: new Host(common.root),
     facts: { ...common.facts, gpus: [...common.facts.gpus] },

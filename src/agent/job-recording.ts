@@ -2,7 +2,6 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reason } from '../base/fault.ts';
-import { makeFolder } from '../base/folder.ts';
 import { VERSION } from '../base/version.ts';
 import { type CgroupJob, isOlderThan } from '../jobs/cgroup-jobs.ts';
 import type { Run } from '../jobs/command.ts';
@@ -34,7 +33,9 @@ import type { Clock } from './clock.ts';
 import { type JobMarks, jobMarks } from './job-marks.ts';
 import type { JobRecords } from './job-records.ts';
 import { rememberProcesses } from './left-running.ts';
+import { prepared } from './prepared.ts';
 import { processTotals } from './process-totals.ts';
+import type { RecordAside } from './record-aside.ts';
 import { type SharedSources, WHOLE_NODE } from './shared-sources.ts';
 import type { Ticker } from './ticker.ts';
 import { totalsBefore } from './totals-before.ts';
@@ -47,6 +48,8 @@ export interface Common {
   facts: NodeFacts;
   shared: SharedSources;
   ticker: Ticker;
+  /** For what cannot be said in a recording. */
+  aside: RecordAside;
   /** For what jobs have written, a little of each at a time. */
   turns: Turns;
   /** The node's processes, for all jobs that look at the same moment. */
@@ -109,15 +112,16 @@ export function recordJob(
   const now = common.clock.now();
   const before = readJob(folder);
   let job: Job = before === undefined ? newJob(told, intervalSeconds, now, common, host) : goesOn(before);
-  if (before === undefined) makeFolder(folder, 0o700);
-  if (before === undefined || before.end !== undefined) saveJob(folder, job);
   const nodePath = path.join(folder, nodeFolder(common.node));
+  const prepare = prepared(folder, nodePath, () => job, before === undefined || before.end !== undefined);
   // as its tasks know it: of several runs of an id one runs
   const recordsName = `job-${jobName(told)}`;
-  const old = readAgent(nodePath);
+  const old = common.aside.complete(nodePath, readAgent(nodePath));
   const facts: NodeFacts = { ...common.facts, gpus: [...common.facts.gpus] };
   const agent = new Agent({
     folder: nodePath,
+    prepare,
+    aside: common.aside,
     node: common.node,
     host,
     facts,

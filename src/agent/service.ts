@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { Fault, reason } from '../base/fault.ts';
+import { Fault, isUnwritable, reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { trouble } from '../base/trouble.ts';
 import { marksFolder } from '../jobs/active.ts';
@@ -33,6 +33,7 @@ import { lostEpilogs } from './lost-epilogs.ts';
 import { tidyPlaces } from './marks-place.ts';
 import { recordMissed } from './missed-job.ts';
 import { nodeJobs } from './node-jobs.ts';
+import { recordAside } from './record-aside.ts';
 import { sharedSources } from './shared-sources.ts';
 import { ticker } from './ticker.ts';
 import { turns } from './turns.ts';
@@ -94,7 +95,7 @@ export function startService(options: ServiceOptions): Service {
   const { spool, say } = options;
   const clock = options.clock ?? wallClock();
   const host = new Host(options.root ?? '');
-  const release = takeSpool(spool);
+  const taken = takeSpool(spool);
   keepBootTime(host, path.join(spool, '.boot.json'));
   const isWanted = (name: string): boolean =>
     !options.without.includes(name) && (options.only.length === 0 || options.only.includes(name));
@@ -119,6 +120,7 @@ export function startService(options: ServiceOptions): Service {
     clock,
     ticker: ticker(clock, { before: beforeTick, after: ticked, failed: sayOnce }),
     turns: turns(undefined, sayOnce),
+    aside: recordAside(path.join(path.dirname(path.resolve(options.jobs)), 'unwritten.json')),
     writer: options.writer,
     redact: options.redact,
     isWanted,
@@ -135,6 +137,7 @@ export function startService(options: ServiceOptions): Service {
 
   function ticked(): void {
     const why = [fleet, ...jobs.values()].map(({ agent }) => agent.refusedBy).find((words) => words !== undefined);
+    taken.note();
     if (why === undefined) disk.right(`${spool} can be written again`);
     else
       disk.wrong(
@@ -323,7 +326,7 @@ export function startService(options: ServiceOptions): Service {
       records?.close();
       options.outlet?.wake();
       await options.outlet?.close(LAST_SEND_SECONDS);
-      release();
+      taken.release();
     },
   };
 }
@@ -356,8 +359,8 @@ function watchFolder(folder: string, look: () => void): fs.FSWatcher | undefined
   }
 }
 
-/** Two agents in one spool would write to the same files. Returns how to leave it. */
-function takeSpool(spool: string): () => void {
+/** Two agents in one spool would write to the same files. Returns how to leave it, and how to say so once a full disk has room. */
+function takeSpool(spool: string): { note(): void; release(): void } {
   const file = path.join(spool, '.agent.json');
   try {
     makeFolder(spool, 0o700);
@@ -375,12 +378,29 @@ function takeSpool(spool: string): () => void {
       });
     }
   }
+  let noted = false;
+  const note = (): void => {
+    if (noted) return;
+    try {
+      replaceJson(file, processId(process.pid));
+      noted = true;
+    } catch (error) {
+      if (!isUnwritable(error)) throw error;
+    }
+  };
   try {
-    replaceJson(file, processId(process.pid));
+    note();
   } catch (error) {
     throw new Fault(`cannot write ${spool}: ${reason(error)}`, {
       hint: 'the agent needs a spool that it may write to: --spool FOLDER (setting service.spool)',
     });
   }
-  return () => fs.rmSync(file, { force: true });
+  const release = (): void => {
+    try {
+      if (noted) fs.unlinkSync(file);
+    } catch {
+      // a disk that cannot be written: the next agent sees that this one has ended
+    }
+  };
+  return { note, release };
 }

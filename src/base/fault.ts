@@ -52,6 +52,9 @@ export function reason(error: unknown): string {
 /** The disk, or what this user may have of it, is full. */
 export const isFull = (error: unknown): boolean => code(error) === 'ENOSPC' || code(error) === 'EDQUOT';
 
+/** The disk takes nothing now, and may again: it is full, or was made read-only. */
+export const isUnwritable = (error: unknown): boolean => isFull(error) || code(error) === 'EROFS';
+
 /** The errno name of a system error ("ENOENT"), if it is one. */
 export function code(error: unknown): string | undefined {
   return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;

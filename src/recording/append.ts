@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { code, reason } from '../base/fault.ts';
+import { code, isUnwritable, reason } from '../base/fault.ts';
+import { makeFolder } from '../base/folder.ts';
 import type { Frame } from '../table/frame.ts';
 import { header, type Table } from '../table/table.ts';
 import { CsvText } from './csv-write.ts';
@@ -15,6 +16,11 @@ export interface WriterOptions {
   /** Leave rolled parts as they are instead of compressing them. */
   plain?: boolean;
 }
+
+/** So much of a file's end is looked at for its last line. */
+const LONGEST_TAIL = 1 << 20;
+/** After these a file is opened anew. */
+const AGAIN: readonly string[] = ['EIO', 'ESTALE', 'EROFS'];
 
 /** What a writer had to keep or give up because the disk refused it. */
 export interface Trouble {
@@ -51,6 +57,10 @@ export class TableWriter {
   private dirty = false;
   private waiting: { bytes: Buffer; rows: number }[] = [];
   private waitingBytes = 0;
+  /** An agent before this one has left its file, which could not be set aside yet. */
+  private left = false;
+  /** Its file was there once: whoever takes it away means it. */
+  private begun = false;
   /** Why the last write failed. */
   private refused = '';
   /** Rows of an agent that was killed: events that it had written may come again. */
@@ -75,7 +85,12 @@ export class TableWriter {
       return;
     }
     if (table.events === true) this.before = writtenBefore(this.file, table.keys.length);
-    this.setAside();
+    try {
+      this.setAside();
+    } catch (error) {
+      if (!isUnwritable(error)) throw error;
+      this.left = true;
+    }
   }
 
   /** Writes the frame's rows. Never throws for a disk that refuses: see `trouble`. */
@@ -159,8 +174,8 @@ export class TableWriter {
   private write(bytes: Buffer, length: number): boolean {
     try {
       if (this.fd < 0) {
-        this.fd = fs.openSync(this.file, 'a', 0o600);
-        this.size = fs.fstatSync(this.fd).size;
+        this.fd = this.open();
+        this.size = this.wholeLines();
       }
       if (this.size === 0) {
         const head = new CsvText();
@@ -180,17 +195,45 @@ export class TableWriter {
         try {
           fs.ftruncateSync(this.fd, this.size);
           // an empty file would look like one that lost its rows
-          if (this.size === 0) fs.rmSync(this.file, { force: true });
+          if (this.size === 0) fs.unlinkSync(this.file);
         } catch {
           // then the torn line stays; readers skip it
         }
-        if (this.size === 0 || code(error) === 'EIO' || code(error) === 'ESTALE') {
+        // a file system that was aborted may come back by its name, not by what is open of it
+        if (this.size === 0 || AGAIN.includes(code(error) ?? '')) {
           fs.closeSync(this.fd);
           this.fd = -1;
         }
       }
       return false;
     }
+  }
+
+  /** A folder that could not be made when this began (a full disk) is made when it can be. */
+  private open(): number {
+    if (this.left) this.setAside();
+    this.left = false;
+    try {
+      return fs.openSync(this.file, 'a+', 0o600);
+    } catch (error) {
+      if (code(error) !== 'ENOENT' || this.begun) throw error;
+      makeFolder(this.folder, 0o700);
+      return fs.openSync(this.file, 'a+', 0o600);
+    } finally {
+      this.begun ||= fs.existsSync(this.file);
+    }
+  }
+
+  /** Where its last whole line ends: a disk that failed may have kept less than was written, or half a line. */
+  private wholeLines(): number {
+    const { size } = fs.fstatSync(this.fd);
+    const tail = Buffer.alloc(Math.min(size, LONGEST_TAIL));
+    fs.readSync(this.fd, tail, 0, tail.length, size - tail.length);
+    const end = tail.lastIndexOf(10) + 1;
+    if (end === tail.length) return size;
+    const whole = end === 0 ? size : size - tail.length + end;
+    fs.ftruncateSync(this.fd, whole);
+    return whole;
   }
 
   private wait(bytes: Buffer, rows: number, time: number): void {
@@ -251,9 +294,19 @@ export async function compressPart(part: string): Promise<void> {
 
 function lastPart(folder: string, table: string): number {
   let last = 0;
-  for (const name of fs.readdirSync(folder)) {
+  for (const name of namesIn(folder)) {
     const match = /^(.*)\.(\d{4,})\.csv(?:\.zst)?$/.exec(name);
     if (match?.[1] === table) last = Math.max(last, Number(match[2]));
   }
   return last;
+}
+
+/** A folder that is not there yet has none. */
+function namesIn(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder);
+  } catch (error) {
+    if (code(error) !== 'ENOENT') throw error;
+    return [];
+  }
 }

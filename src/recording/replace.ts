@@ -28,7 +28,7 @@ function replace(file: string, text: string, again: unknown): void {
     }
     fs.renameSync(temporary, file);
   } catch (error) {
-    fs.rmSync(temporary, { force: true });
+    discard(temporary);
     if (again === undefined || !isFull(error)) throw error;
     if (!writeInPlace(file, Buffer.from(`${JSON.stringify(again)}\n`))) throw error;
   }
@@ -52,5 +52,13 @@ function writeInPlace(file: string, text: Buffer): boolean {
     return false;
   } finally {
     fs.closeSync(fd);
+  }
+}
+
+function discard(file: string): void {
+  try {
+    fs.unlinkSync(file);
+  } catch {
+    // what kept it from being written keeps it from being removed
   }
 }

@@ -33,3 +33,18 @@ test('a full spool says once that samples are given up, and later how many', asy
     ],
   );
 });
+
+test('what an agent left that was killed while a recording left the spool is removed', (t) => {
+  const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-spool-'));
+  t.after(() => fs.rmSync(spool, { recursive: true, force: true }));
+  const over = { state: 'completed', end: 1_700_000_010_000_000 } as const;
+  for (const id of ['1', '2', '3', '4']) {
+    testRecording(spool, `job-${id}`, testJob(id, id === '3' ? {} : over), testAgent('c1'));
+  }
+  fs.rmSync(path.join(spool, 'job-1/node=c1'), { recursive: true });
+  fs.renameSync(path.join(spool, 'job-2'), path.join(spool, '.leaving-job-2'));
+  fs.rmSync(path.join(spool, 'job-3/node=c1'), { recursive: true });
+  const sink = { name: 'hub', wake() {}, stored: () => undefined, trouble: undefined, close: async () => {} };
+  openSpool(spool, { limitBytes: 1e6, sinks: [sink], checkSeconds: 0 });
+  assert.deepEqual(fs.readdirSync(spool).sort(), ['job-3', 'job-4'], 'of 3 nobody knows yet that it has ended');
+});

@@ -4,6 +4,7 @@ import { reason } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
 import { compressPart } from '../recording/append.ts';
+import { readJob } from '../recording/open.ts';
 import { isStored } from './is-stored.ts';
 import { liveName, partName } from './parts.ts';
 import type { Sink } from './sink.ts';
@@ -41,6 +42,9 @@ const WORTH = 0.1;
 /** A part that still waits to be compressed after so long was left by an agent that was killed. */
 const LEFT_SECONDS = 300;
 
+/** What a recording is called while it is being removed. */
+const LEAVING = '.leaving-';
+
 /** Keeps a folder of recordings within its limit, and removes what has been stored elsewhere. Goes on with what was left. */
 export function openSpool(folder: string, options: SpoolOptions): Spool {
   const { sinks, limitBytes } = options;
@@ -57,6 +61,8 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
   /** Streams of which nothing is missing in a sink that does not say so itself. */
   const complete = new WeakMap<Sink, WeakSet<StreamState>>();
 
+  if (sinks.length > 0) removeHalves(folder);
+
   const isDone = (sink: Sink, state: StreamState): boolean => {
     if (sink.done !== undefined) return sink.done(state);
     const known = complete.get(sink) ?? new WeakSet();
@@ -71,7 +77,11 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
     const recordings = Map.groupBy(states, (state) => state.recording);
     for (const [recording, all] of recordings) {
       if (!all.every((state) => state.ended && sinks.every((sink) => isDone(sink, state)))) continue;
-      fs.rmSync(recording, { recursive: true, force: true });
+      // at once, as far as anybody can see: one that is killed on the way leaves no half of it
+      const leaving = path.join(folder, `${LEAVING}${path.basename(recording)}`);
+      fs.rmSync(leaving, { recursive: true, force: true });
+      fs.renameSync(recording, leaving);
+      fs.rmSync(leaving, { recursive: true, force: true });
       for (const state of all) for (const sink of sinks) sink.forget?.(state);
     }
   };
@@ -197,4 +207,31 @@ export function openSpool(folder: string, options: SpoolOptions): Spool {
       await compressing;
     },
   };
+}
+
+/** What was being removed when an agent was killed, and what has ended and has no node any more. */
+function removeHalves(spool: string): void {
+  for (const name of namesIn(spool)) {
+    const recording = path.join(spool, name);
+    const isHalf = name.startsWith('job-') && isBare(recording) && readJob(recording)?.end !== undefined;
+    if (!name.startsWith(LEAVING) && !isHalf) continue;
+    try {
+      fs.rmSync(recording, { recursive: true, force: true });
+    } catch {
+      // a disk that cannot be written: the next agent tries again
+    }
+  }
+}
+
+const isBare = (recording: string): boolean => {
+  const names = namesIn(recording);
+  return names.length > 0 && names.every((name) => name.startsWith('job.json'));
+};
+
+function namesIn(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
