@@ -104,7 +104,7 @@ export function recordLines(
     const told = outside === name ? undefined : known.living.get(outside);
     if (told?.told !== true) return undefined;
     dropTold(waiting.get(outside), outside);
-    waiting.delete(outside);
+    stopWaiting(outside);
     known.leave(outside);
     return told;
   }
