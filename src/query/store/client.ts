@@ -1,6 +1,7 @@
 import { shownAddress } from '../../base/address.ts';
 import { Fault, usage } from '../../base/fault.ts';
-import { parseExportLine, type StoredSeries } from './export-lines.ts';
+import { formatBytes } from '../../base/size.ts';
+import { isLabels, parseExportLine, type StoredSeries } from './export-lines.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -25,11 +26,14 @@ export interface Store {
 /** Longer than any answer takes; a store that says nothing for so long has gone. */
 const PATIENCE_MILLISECONDS = 120_000;
 
+/** What a store says beyond this is not read: in memory it takes many times as much. Of samples, those of one table of a node. */
+const MOST_BYTES = { answer: 128 << 20, samples: 512 << 20, line: 16 << 20 };
+
 /** Nothing was recorded before 2000; VictoriaMetrics finds nothing at all in a range that begins in 1970. */
 export const EVER = Date.UTC(2000, 0);
 
 /** The store behind an address: `http://vm:8428`, with a path for a cluster (`http://vmselect:8481/select/0/prometheus`). */
-export function openStore(address: string): Store {
+export function openStore(address: string, most = MOST_BYTES): Store {
   const { base, headers } = parseStoreAddress(address);
   const name = shownAddress(address).replace(/\/+$/, '');
   const ask = (path: string, form: Record<string, string>): Promise<Response> =>
@@ -38,20 +42,20 @@ export function openStore(address: string): Store {
     name,
     async query(expression, time) {
       const form = { query: expression, time: String(time / 1000), nocache: '1' };
-      const data = await jsonOf(name, await ask('/api/v1/query', form));
+      const data = await jsonOf(name, await ask('/api/v1/query', form), most.answer);
       return resultsOf(name, data).map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
     },
     async series(match, from, to) {
       const form = { 'match[]': match, start: String(from / 1000), end: String(to / 1000) };
-      const data = await jsonOf(name, await ask('/api/v1/series', form));
-      if (!Array.isArray(data)) throw strange(name);
-      return data as Labels[];
+      const data = await jsonOf(name, await ask('/api/v1/series', form), most.answer);
+      if (!Array.isArray(data) || !data.every(isLabels)) throw strange(name);
+      return data;
     },
     async *samples(match, from = EVER, to) {
       const form: Record<string, string> = { 'match[]': match, start: String(from / 1000) };
       if (to !== undefined) form.end = String(to / 1000);
       const answer = await ask('/api/v1/export', form);
-      yield* exported(name, answer);
+      yield* exported(name, answer, most);
     },
   };
 }
@@ -149,13 +153,13 @@ const strange = (name: string): Fault =>
     hint: 'the address of a cluster ends in /select/0/prometheus',
   });
 
-async function jsonOf(name: string, answer: Response): Promise<unknown> {
+async function jsonOf(name: string, answer: Response, most: number): Promise<unknown> {
   let body: { status?: string; data?: unknown };
   try {
-    body = (await answer.json()) as typeof body;
+    body = JSON.parse(await textOf(name, answer, most)) as typeof body;
   } catch (error) {
     if (error instanceof SyntaxError) throw strange(name);
-    throw unreachable(name, error);
+    throw error instanceof Fault ? error : unreachable(name, error);
   }
   if (body?.status !== 'success') throw strange(name);
   return body.data;
@@ -168,18 +172,48 @@ interface Result {
 
 function resultsOf(name: string, data: unknown): Result[] {
   const { result } = (data ?? {}) as { result?: unknown };
-  if (!Array.isArray(result)) throw strange(name);
-  return result as Result[];
+  if (!Array.isArray(result) || !result.every(isResult)) throw strange(name);
+  return result;
+}
+
+function isResult(result: unknown): result is Result {
+  const { metric, value } = (result ?? {}) as Partial<Result>;
+  return isLabels(metric) && Array.isArray(value) && typeof value[1] === 'string';
+}
+
+const tooMuch = (name: string, what: string, most: number): Fault =>
+  new Fault(`${what} of the store ${name} is larger than ${formatBytes(most)}, and not read any further`, {
+    hint: 'is it a VictoriaMetrics, and the right one?',
+  });
+
+/** All of an answer, unless it is too much. */
+async function textOf(name: string, answer: Response, most: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of answer.body ?? []) {
+    bytes += (chunk as Uint8Array).length;
+    if (bytes > most) throw tooMuch(name, 'an answer', most);
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 /** Lines of /api/v1/export. An answer that is cut off is never taken for a whole one. */
-async function* exported(name: string, answer: Response): AsyncGenerator<StoredSeries> {
+async function* exported(name: string, answer: Response, most: typeof MOST_BYTES): AsyncGenerator<StoredSeries> {
   const decoder = new TextDecoder();
   let rest = '';
+  let bytes = 0;
   try {
     for await (const chunk of answer.body ?? []) {
-      const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split('\n');
+      bytes += (chunk as Uint8Array).length;
+      if (bytes > most.samples) throw tooMuch(name, 'what is exported', most.samples);
+      const text = decoder.decode(chunk as Uint8Array, { stream: true });
+      // only what is new is looked through: a line may be long
+      const lines = text.split('\n');
+      lines[0] = rest + lines[0]!;
       rest = lines.pop()!;
+      if (rest.length > most.line) throw tooMuch(name, 'a line of the export', most.line);
       for (const line of lines) if (line !== '') yield parseExportLine(line);
     }
   } catch (error) {

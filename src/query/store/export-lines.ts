@@ -41,7 +41,7 @@ function numberOf(value: unknown): number {
   return Number.NaN;
 }
 
-const isLabels = (metric: unknown): metric is Record<string, string> =>
+export const isLabels = (metric: unknown): metric is Record<string, string> =>
   typeof metric === 'object' &&
   metric !== null &&
   !Array.isArray(metric) &&

@@ -7,6 +7,8 @@ import { JOB_NEEDS, type Job } from '../../recording/job.ts';
 import { byName, type NodeRecording, type Recording } from '../../recording/open.ts';
 import { shaped } from '../../recording/shape.ts';
 import { unpackRecord } from '../../sinks/record-labels.ts';
+import type { Table } from '../../table/table.ts';
+import { units } from '../../table/unit.ts';
 import { type Answer, EVER, type Store } from './client.ts';
 import { duration, ownerOf, quoted, type Which } from './selector.ts';
 
@@ -101,11 +103,16 @@ async function jobIds(store: Store, now: number): Promise<string[]> {
   return found.flatMap(({ labels }) => labels.job ?? []);
 }
 
+/** One series of a record in a store: the text of a piece, and when it was said. */
 interface Piece {
   revision: number;
   place: number;
   text: string;
 }
+
+/** So much of one record is unpacked, of all of its revisions the newest; more is somebody's mischief. */
+const MOST_TEXT = 64 << 20;
+const MOST_REVISIONS = 5000;
 
 interface FoundRecord {
   node: string;
@@ -123,9 +130,15 @@ function recordsOf(answers: readonly Answer[]): FoundRecord[] {
       .filter(([name]) => !['__name__', 'piece', 'pieces', 'text'].includes(name))
       .sort();
   const groups = Map.groupBy(answers, (answer) => JSON.stringify(whose(answer)));
+  // the nodes of a job say the same of it
+  const unpacked = new Map<string, object | undefined>();
+  const unpack = (packed: string): object | undefined => {
+    if (!unpacked.has(packed)) unpacked.set(packed, unpackRecord([packed]));
+    return unpacked.get(packed);
+  };
   return [...groups.values()].flatMap((group) => {
     const { node = '', restart = '', record = '', job: _, ...labels } = Object.fromEntries(whose(group[0]!));
-    return newestOfRuns(group).map((value) => ({ node, restart, record, labels, value }));
+    return newestOfRuns(group, unpack).map((value) => ({ node, restart, record, labels, value }));
   });
 }
 
@@ -133,30 +146,54 @@ function recordsOf(answers: readonly Answer[]): FoundRecord[] {
 type Lasting = object & { start?: number; end?: number };
 
 /** The newest record first; then what had ended before the run of any newer one began. */
-function newestOfRuns(group: readonly Answer[]): Lasting[] {
+function newestOfRuns(group: readonly Answer[], unpack: (packed: string) => object | undefined): Lasting[] {
   // revisions may differ in how many pieces they take
   const sizes = Map.groupBy(group, ({ labels }) => Number(labels.pieces));
-  const tries: { revision: number; texts: string[] }[] = [];
-  for (const [size, answers] of sizes) {
-    const pieces = answers
-      .map(({ labels, value }): Piece => ({ revision: value, place: Number(labels.piece), text: labels.text ?? '' }))
-      .sort((a, b) => b.revision - a.revision);
-    // a record that was sent twice may have some of its pieces from either time
-    for (const revision of new Set(pieces.map((piece) => piece.revision))) {
-      const known = pieces.filter((piece) => piece.revision <= revision);
-      const texts = Array.from({ length: size }, (_, i) => known.find((piece) => piece.place === i)?.text ?? '');
-      tries.push({ revision, texts });
-    }
-  }
+  const tries = [...sizes].flatMap(([size, answers]) => revisionsOf(size, answers));
   const runs: Lasting[] = [];
-  for (const { texts } of tries.sort((a, b) => b.revision - a.revision)) {
-    const value: Lasting | undefined = unpackRecord(texts);
+  let left = MOST_TEXT;
+  for (const { text } of tries.sort((a, b) => b.revision - a.revision).slice(0, MOST_REVISIONS)) {
+    const packed = text();
+    left -= packed.length;
+    if (left < 0) break;
+    const value: Lasting | undefined = unpack(packed);
     if (value === undefined) continue;
     // what nobody saw end is another run when the next one began much later
     const over = value.end ?? (value.start ?? Number.NaN) + SAME_MICROSECONDS;
     if (runs.every(({ start = Number.NaN }) => start > over)) runs.push(value);
   }
   return runs;
+}
+
+/** The whole revisions among answers that say that a record has so many pieces. */
+function revisionsOf(size: number, answers: readonly Answer[]): { revision: number; text: () => string }[] {
+  // who says that there are more pieces than there are has not sent all of them
+  if (!(size > 0 && size <= answers.length)) return [];
+  const places: Piece[][] = Array.from({ length: size }, () => []);
+  for (const { labels, value } of answers)
+    places[Number(labels.piece)]?.push({ revision: value, place: Number(labels.piece), text: labels.text ?? '' });
+  for (const pieces of places) pieces.sort((a, b) => b.revision - a.revision);
+  // the first revision of which all pieces are there
+  const first = places.reduce((latest, pieces) => Math.max(latest, oldest(pieces)), 0);
+  const revisions = new Set(answers.map(({ value }) => value).filter((revision) => revision >= first));
+  // a record that was sent twice may have some of its pieces from either time
+  return [...revisions].map((revision) => ({
+    revision,
+    text: () => places.map((pieces) => newestUntil(pieces, revision)).join(''),
+  }));
+}
+
+const oldest = (pieces: readonly Piece[]): number => pieces.at(-1)?.revision ?? Number.POSITIVE_INFINITY;
+
+/** By halves: there may be many revisions. */
+function newestUntil(pieces: readonly Piece[], revision: number): string {
+  let [low, high] = [0, pieces.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (pieces[middle]!.revision <= revision) high = middle;
+    else low = middle + 1;
+  }
+  return pieces[low]!.text;
 }
 
 /** Labels were given by whoever pushed, who knows whose it is; what a record says is its user's. */
@@ -170,32 +207,56 @@ function asLabelled(job: Job, { user, recorded_by }: Record<string, string>): Jo
 }
 
 function jobsOf(store: Store, answers: readonly Answer[], now: number): StoredJob[] {
-  const records = recordsOf(answers);
-  const jobs: { job: Job; nodes: NodeRecording[]; restart: string; labels: Record<string, string> }[] = [];
-  for (const { node, restart, record, labels, value } of records) {
+  const records = recordsOf(answers).map((record) => ({
+    ...record,
+    whose: JSON.stringify([record.restart, record.labels]),
+  }));
+  const agents = Map.groupBy(
+    records.filter(({ record }) => record === 'agent'),
+    ({ node, whose }) => `${node}\n${whose}`,
+  );
+  interface Entry {
+    job: Job;
+    nodes: Map<string, NodeRecording>;
+    labels: Record<string, string>;
+  }
+  const jobs = new Map<string, Entry[]>();
+  for (const { node, record, labels, whose, value } of records) {
     if (record !== 'job') continue;
     const job = asLabelled(shaped<Job>(value, JOB_NEEDS, []), labels);
-    const alike = (other: { restart: string; labels: object }): boolean =>
-      other.restart === restart && JSON.stringify(other.labels) === JSON.stringify(labels);
+    const alike = jobs.get(whose) ?? [];
+    jobs.set(whose, alike);
     // an id that was used again years later is another job; nodes may differ by a little on when theirs began
-    const [known] = jobs
-      .filter((other) => alike(other) && sameJob(other.job, job) && other.nodes.every(({ name }) => name !== node))
+    const [known] = alike
+      .filter((other) => sameJob(other.job, job) && !other.nodes.has(node))
       .sort((a, b) => Math.abs(a.job.start - job.start) - Math.abs(b.job.start - job.start));
-    const entry = known ?? { job, nodes: [], restart, labels };
-    if (known === undefined) jobs.push(entry);
+    const entry = known ?? { job, nodes: new Map(), labels };
+    if (known === undefined) alike.push(entry);
     else entry.job = mergeJobs(entry.job, job);
-    const agent = records.find(
-      (r) => r.record === 'agent' && r.node === node && alike(r) && overlap(r.value, job),
-    )?.value;
+    const agent = agents.get(`${node}\n${whose}`)?.find((each) => overlap(each.value, job))?.value;
     const found: NodeRecording = { name: node, folder: '', tables: new Map() };
-    entry.nodes.push(agent === undefined ? found : { ...found, agent: shaped<AgentRecord>(agent, AGENT_NEEDS, []) });
+    entry.nodes.set(node, agent === undefined ? found : { ...found, agent: agentOf(agent) });
   }
-  const found = jobs
-    .map(({ job, nodes, labels }) => storedJob(store, job, nodes, labels, now))
+  const found = [...jobs.values()]
+    .flat()
+    .map(({ job, nodes, labels }) => storedJob(store, job, [...nodes.values()], labels, now))
     .sort((a, b) => a.recording.job.start - b.recording.job.start || byName(whoseOf(a), whoseOf(b)));
   nameUsers(found);
   for (const runs of Map.groupBy(found, ({ owner }) => JSON.stringify(owner)).values()) keepApart(runs);
   return found;
+}
+
+/** What an agent said of itself; tables that are no definitions are left out. */
+function agentOf(record: object): AgentRecord {
+  const agent = shaped<AgentRecord>(record, AGENT_NEEDS, []);
+  return { ...agent, tables: agent.tables.filter(isTable) };
+}
+
+function isTable(table: unknown): boolean {
+  const { name, keys, columns } = (table ?? {}) as Partial<Table>;
+  const isNamed = (each: unknown): boolean => typeof (each as { name?: unknown } | null)?.name === 'string';
+  if (typeof name !== 'string' || !Array.isArray(keys) || !Array.isArray(columns)) return false;
+  return keys.every(isNamed) && columns.every((column) => isNamed(column) && Object.hasOwn(units, column.unit));
 }
 
 /** Whose it is, where several users have a job of one id. */
@@ -240,14 +301,16 @@ function storedJob(
   nodes.sort((a, b) => byName(a.name, b.name));
   const starts = [job.start, ...nodes.map((node) => node.agent?.start ?? job.start)].filter(Number.isFinite);
   const ends = nodes.map(({ agent }) => agent?.end ?? job.end);
-  const until = ends.some((end) => end === undefined) ? now * 1000 : Math.max(job.end ?? 0, ...(ends as number[]));
+  const until = ends.some((end) => end === undefined)
+    ? now * 1000
+    : (ends as number[]).reduce((a, b) => Math.max(a, b), job.end ?? 0);
   const restart = job.restart === undefined || job.restart === 0 ? '' : `r${job.restart}`;
   const own = job.recorded_by === undefined ? '' : '+own';
   return {
     store,
     owner: ownerOf(job, labels),
     recording: { path: `${store.name}#${job.id}${restart}${own}`, job, nodes, troubles: [] },
-    from: Math.floor(Math.min(...starts) / 1000) - SLACK_MILLISECONDS,
+    from: Math.floor(starts.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY) / 1000) - SLACK_MILLISECONDS,
     to: Math.ceil(until / 1000) + SLACK_MILLISECONDS,
   };
 }
