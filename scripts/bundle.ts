@@ -63,6 +63,15 @@ async function bundleKafka(outfile: string): Promise<void> {
   });
 }
 
+/** start.cjs reads the bundle as one byte a character, which is quick: regular expressions beyond ASCII would not match. */
+export function refuseBeyondAscii(file: string): void {
+  const text = fs.readFileSync(file, 'latin1');
+  const odd = /[^\0-\x7f]/.exec(text);
+  if (odd === null) return;
+  const around = Buffer.from(text.slice(Math.max(0, odd.index - 60), odd.index + 20), 'latin1').toString();
+  throw new Error(`${path.basename(file)} is not ASCII: write \\u escapes in the regular expression near ${around}`);
+}
+
 /** Verbs that run inside a job beside another process of Tacho's: for these a part of the program is enough (see start.cjs). */
 const PART_VERBS = /^\.\/(start|mark|fom|agent)\.ts$/;
 
@@ -112,4 +121,5 @@ async function bundleProgram(outfile: string, version: string, plugins: readonly
     plugins: [...plugins, nativeModules],
     logLevel: 'warning',
   });
+  refuseBeyondAscii(outfile);
 }

@@ -23,7 +23,8 @@ process.chdir(HERE);
 const empty = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-test-'));
 process.on('exit', () => fs.rmSync(empty, { recursive: true, force: true }));
 process.env.XDG_CONFIG_HOME = empty;
-for (const name of Object.keys(process.env)) if (name.startsWith('TACHO_')) delete process.env[name];
+for (const name of Object.keys(process.env))
+  if (name.startsWith('TACHO_') && name !== 'TACHO_UNDER_TEST') delete process.env[name];
 
 const words = process.argv.slice(2);
 const started = Date.now();

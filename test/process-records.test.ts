@@ -75,7 +75,7 @@ test('tacho run records every process, its end and its threads, and leaves nothi
 test('what the user preloads stays, and --no-processes leaves the environment alone', { skip }, (t) => {
   const cwd = temporaryFolder(t);
   const show = ['--', 'sh', '-c', 'echo "$LD_PRELOAD|$TACHO_RECORD"'];
-  const env = { ...process.env, LD_PRELOAD: ours('native/build/libtacho-record.so') };
+  const env = { ...process.env, LD_PRELOAD: path.join(path.dirname(TACHO), 'native/build/libtacho-record.so') };
   assert.equal(tacho(['run', '--no-report', '-o', 'off', '--no-processes', ...show], { cwd }).out, '|\n');
   assert.deepEqual(rows(path.join(cwd, 'off'), 'process_end'), []);
   assert.equal(openRecording(path.join(cwd, 'off')).job.process_records, undefined);

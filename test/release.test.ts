@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
+import { refuseBeyondAscii } from '../scripts/bundle.ts';
 import { VERSION } from '../src/base/version.ts';
 
 const HERE = path.join(import.meta.dirname, '..');
@@ -129,6 +130,40 @@ test('the hooks for Slurm and what the container is made of are there', { skip: 
     const verb = /^ExecStart=\/opt\/tacho\/tacho (\w+)/m.exec(text)?.[1];
     assert.equal(tacho([verb!, '--help']).code, 0, unit);
   }
+});
+
+/** Of all that start the whole program, some quick ones; npm run test:release has the others. */
+const SAMPLE = ['help', 'bad-input', 'export', 'damage', 'job-hook', 'configuration', 'hub-words', 'gpu-run'];
+
+test('tests of the whole program pass with the release, too', { skip: lacks }, async () => {
+  const files = SAMPLE.map((name) => path.join(import.meta.dirname, `${name}.test.ts`));
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', '--test', ...files], {
+    env: { ...env, TACHO_UNDER_TEST: program },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  assert.equal(code, 0, said);
+});
+
+test('ids of Flux, and punctuation in a pipe, are what they are in a checkout', { skip: lacks }, () => {
+  const who = ['--user', 'nobody', '--uid', '65534', '--nodes', 'vm', '--jobs', path.join(folder, 'jobs'), '--strict'];
+  fs.mkdirSync(path.join(folder, 'jobs'), { recursive: true });
+  const begun = tacho(['job', 'begin', '--job-id', '\u01922oVgN5Kj', '--scheduler', 'flux', ...who]);
+  assert.equal(begun.code, 0, begun.err);
+  tacho(['demo', '-o', 'words', '--nodes', '1', '--gpus', '2', '--hours', '0.02']);
+  assert.doesNotMatch(tacho(['report', 'words']).out, /[^\0-\x7f]/);
+});
+
+test('a bundle beyond ASCII is refused', (t) => {
+  const place = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-bundle-'));
+  t.after(() => fs.rmSync(place, { recursive: true }));
+  fs.writeFileSync(path.join(place, 'a.cjs'), 'const ID = /[A-Z\u0192]/;');
+  assert.throws(() => refuseBeyondAscii(path.join(place, 'a.cjs')), /a\.cjs is not ASCII: .*const ID = \/\[A-Z\u0192/);
+  fs.writeFileSync(path.join(place, 'b.cjs'), 'const ID = /[A-Z\\u0192]/;');
+  refuseBeyondAscii(path.join(place, 'b.cjs'));
 });
 
 const noSystemd = spawnSync('systemd-analyze', ['--version']).error === undefined ? false : 'no systemd-analyze';

@@ -6,8 +6,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openRecording } from '../src/recording/open.ts';
 import { readTable } from '../src/recording/read.ts';
-
-const TACHO = path.join(import.meta.dirname, '../tacho');
+import { TACHO } from './tacho.ts';
 
 /** A user's shell in an empty folder: `tacho …` as it would be typed. */
 function shell(t: TestContext): { folder: string; sh: (line: string) => SpawnSyncReturns<string> } {

@@ -4,8 +4,11 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { TestContext } from 'node:test';
 
-/** The program as a user starts it. */
-export const TACHO = path.join(import.meta.dirname, '..', 'tacho');
+/** The program as a user starts it: of this checkout, or the one that TACHO_UNDER_TEST names (`npm run test:release`). */
+export const TACHO = process.env.TACHO_UNDER_TEST ?? path.join(import.meta.dirname, '..', 'tacho');
+/** A release lies in one file, compiled beforehand; a checkout as it was written. */
+export const IS_RELEASE = process.env.TACHO_UNDER_TEST !== undefined;
+delete process.env.TACHO_UNDER_TEST;
 
 export interface Answer {
   code: number | null;

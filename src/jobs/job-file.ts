@@ -81,7 +81,7 @@ export interface NodeJobEnd {
 }
 
 const LARGEST = 64 << 10;
-const ID = /^[A-Za-z0-9ƒ][\w.+@[\]-]{0,99}$/;
+const ID = /^[A-Za-z0-9\u0192][\w.+@[\]-]{0,99}$/;
 const SCHEDULERS: readonly string[] = ['slurm', 'flux', 'pbs', 'none'];
 
 /** `4711`, `4711r1`: unique on a node. */
