@@ -149,7 +149,7 @@ test('the verb: formats, jobs, and what it cannot do', async () => {
   const folder = await recorded();
   const told = JSON.parse(await reportCard([folder], { format: 'json' }));
   reportSchema.parse(told);
-  assert.equal(told.summary.core_hours, 0.133333333);
+  assert.equal(told.summary.core_hours, 0.133333333333333);
   assert.match(await reportCard([folder], { format: 'html' }), /^<!doctype html>/);
   assert.match(await reportCard([folder], { format: 'markdown' }), /^# 17 train: completed/);
   assert.match(await reportCard([path.dirname(folder)], { job: '17' }), /^17 train +COMPLETED/);

@@ -191,7 +191,8 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
     const part = partCpuOf(material, node);
     if (part === undefined) return undefined;
     const source = !part.isTold ? 'processes' : part.isExact ? 'records' : 'records and samples';
-    return { seconds: part.seconds, source, ...(part.isTold ? { window_seconds } : {}) };
+    const unseen = lives === undefined ? unseenSeconds(material, node) * shareOf(job, from, to) : 0;
+    return { seconds: part.seconds + unseen, source, ...(part.isTold ? { window_seconds } : {}) };
   }
   if (lives === undefined) return undefined;
   const places = livesInPart(material).filter((i) => lives.node[i] === node.node && lives.cpu_time[i]! >= 0);
@@ -203,6 +204,23 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   const seconds = (sum(places.map((i) => lives.cpu_time[i]! / 1e6)) ?? 0) + (sampled ?? 0);
   const source = places.length === 0 ? 'processes' : (sampled ?? 0) > 0 ? 'records and samples' : 'records';
   return { seconds, source, window_seconds };
+}
+
+/**
+ * What processes used after their last sample, or all of it where they came and went between two, is known of the whole job
+ * alone, by wait4. Parts have it by their time, so that they add up to the whole.
+ */
+function unseenSeconds(material: Material, node: NodeMaterial): number {
+  const { usage, nodes } = material.job;
+  if (usage === undefined || usage.elsewhere || nodes.length > 1) return 0;
+  const whole = { ...material, range: { what: 'the whole job' } };
+  const seen = partCpuOf(whole, node)?.seconds ?? 0;
+  const { range: _, ...job } = material;
+  return Math.max(0, spentOf(material) - ownSeconds(job, node) - seen);
+}
+
+function shareOf({ start, end }: Material['job'], from: number, to: number): number {
+  return end === undefined || !(end > start) ? 0 : Math.max(0, Math.min(1, (to - from) / (end - start)));
 }
 
 /** Kernels tell the CPU time of a process in steps of this, in seconds. */
