@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { fakeGpu, hasCompiler } from '../../test/fake-gpu/build.ts';
 import { readRows } from '../../test/fake-gpu/table-of.ts';
 import { gpu } from './gpu.ts';
+import { energyQuestion } from './gpu-amd-library.ts';
 import { metricsReader } from './gpu-amd-metrics.ts';
 import { newReading } from './gpu-card.ts';
 import { detectGpus } from './gpu-cards.ts';
@@ -300,4 +301,20 @@ describe('AMD cards through the libraries', { skip: hasCompiler() ? false : 'no 
       ],
     );
   });
+});
+
+test('a counter of energy that says 0 is none', () => {
+  const counted = (value: bigint): number => {
+    const reading = newReading();
+    const question = energyQuestion((_card, _out, resolution) => {
+      (resolution as Buffer).writeFloatLE(1000, 0);
+      return 0;
+    }, 0n)!;
+    const out = Buffer.alloc(8);
+    out.writeBigUInt64LE(value);
+    question.ask(out);
+    question.take(out, reading);
+    return reading.energy_mj;
+  };
+  assert.deepEqual([counted(0n), counted(5n), counted(0xffff_ffff_ffff_ffffn)], [Number.NaN, 5, Number.NaN]);
 });
