@@ -586,15 +586,11 @@ test('a real job of EPMT: the numbers that its own tests assert', { skip }, asyn
     return found[0] ?? -1;
   });
   const unlike = epmt.flatMap((theirs, i) => (theirs === set.parent[i] ? [] : [i]));
-  assert.equal(unlike.length, 12);
-  for (const i of unlike) {
-    assert.ok(set.start[epmt[i]!]! > set.start[i]!, 'it had not begun');
-    assert.equal(set.parent[i], -1);
-  }
+  // twelve of them had not begun by their records: they executed another program after they had forked
+  assert.deepEqual(unlike, []);
   const root = set.pid.indexOf(6098);
   assert.equal(set.first[root + 1]! - set.first[root]!, 735, 'children, as EPMT has them');
-  // by EPMT's rule 3448: the twelve and the one that one of them started are below roots of their own here
-  assert.equal(set.descendants[root], 3448 - 13);
+  assert.equal(set.descendants[root], 3448);
   let below = 0;
   for (let i = 0; i < set.length; i++) {
     let above = epmt[i]!;
