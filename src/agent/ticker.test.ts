@@ -52,3 +52,23 @@ test('who fails does not keep the others from their ticks', (t) => {
   for (let i = 0; i < 20; i++) advance(100);
   assert.deepEqual([ticks, failures.length], [2, 2]);
 });
+
+test('a clock that is set back while a tick is still to come does not put it off', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 100_000_000;
+  const clock = { now: () => now, jumps: [], ahead: () => 0, settle: () => {} };
+  const ticks: number[] = [];
+  const { every } = ticker(clock, {
+    // as a service does that records no job: it takes the word of the clock on the wall
+    before: () => {
+      if (now > 90_000_000) now -= 90_000_000;
+    },
+  });
+  every(10e6, (at) => ticks.push(at));
+  // the timer fires a little early
+  now = 109_999_000;
+  t.mock.timers.tick(10_000);
+  now += 1_000;
+  t.mock.timers.tick(10_000);
+  assert.equal(ticks.length, 1);
+});

@@ -23,9 +23,14 @@ export function ticker(
   const schedule = (): void => {
     clearTimeout(timer);
     timer = undefined;
+    const now = clock.now();
     let due = Number.POSITIVE_INFINITY;
-    for (const follower of followers) due = Math.min(due, follower.due);
-    if (followers.size > 0) timer = setTimeout(fire, Math.max(0, (due - clock.now()) / 1000));
+    for (const follower of followers) {
+      // further away than its next tick can be: the clock was set back meanwhile
+      if (follower.due - now > follower.interval) follower.due = nextTick(now, follower.interval);
+      due = Math.min(due, follower.due);
+    }
+    if (followers.size > 0) timer = setTimeout(fire, Math.max(0, (due - now) / 1000));
   };
 
   const fire = (): void => {
