@@ -141,6 +141,14 @@ test('report, verify and seal end, and what is wrong with one says nothing about
   assert.equal(fs.statSync(path.join(top, 'huge-part/node=c1/load.csv')).size, 2 ** 40);
 });
 
+test('200,000 names of nodes are listed and reported', async () => {
+  const nodes = Array.from({ length: 200_000 }, (_, i) => `c${i}`);
+  const folder = await makeRecording({ seconds: 2, job: { nodes } });
+  const { out, err } = tacho(['report', folder]);
+  assert.match(out, /200.000 nodes \(c\[0-199999\]\)/);
+  assert.doesNotMatch(err, /call stack/);
+});
+
 test('the limits leave room for the largest jobs', async () => {
   const names = Array.from({ length: 10_000 }, (_, i) => `frontier${String(i).padStart(5, '0')}`);
   const per_node = Object.fromEntries(names.map((name) => [name, { cpus: 64, memory_bytes: 2 ** 39, gpus: 8 }]));

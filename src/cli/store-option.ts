@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { append } from '../base/extremes.ts';
 import { usage } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
 import type { StoredJob } from '../query/store/records.ts';
@@ -26,7 +27,7 @@ export async function storedJobs(address: string, ids: readonly string[], tellRu
   const found: StoredJob[] = [];
   for (const id of ids) {
     const jobs = await findJobs(store, id);
-    found.push(...jobs);
+    append(found, jobs);
     if (jobs.length > 1 && tellRuns)
       warn(
         `job ${id} is there ${jobs.length} times: ${runsOf(jobs)}; name one of these, or its time with --from and --to`,

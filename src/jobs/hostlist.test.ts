@@ -61,3 +61,8 @@ test('no text makes it fail or hang', () => {
     }),
   );
 });
+
+test('a list of very many names, in one bracket or in many', () => {
+  const names = expandHostlist('c[1-300000],d1');
+  assert.deepEqual([names.length, names[299_999], names.at(-1)], [300_001, 'c300000', 'd1']);
+});

@@ -1,3 +1,5 @@
+import { append } from '../base/extremes.ts';
+
 /** More names than any cluster has: a list beyond it is a mistake, and must not fill the memory. */
 const LIMIT = 1_000_000;
 
@@ -7,7 +9,7 @@ const LIMIT = 1_000_000;
  */
 export function expandHostlist(list: string): string[] {
   const names: string[] = [];
-  for (const part of splitList(list)) names.push(...expand(part, LIMIT - names.length));
+  for (const part of splitList(list)) append(names, expand(part, LIMIT - names.length));
   return names;
 }
 

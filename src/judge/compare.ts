@@ -1,3 +1,4 @@
+import { smallest } from '../base/extremes.ts';
 import { operationOf, operationsOf } from '../query/operations.ts';
 import { commandOf } from '../query/process-columns.ts';
 import type { ProcessSet } from '../query/process-set.ts';
@@ -194,7 +195,7 @@ function onlyRows(set: ProcessSet, jobs: number): OnlyRow[] {
     const own = Array.from({ length: jobs }, (_, j) =>
       members.filter((i) => set.job[i] === j).sort((a, b) => set.start[a]! - set.start[b]!),
     );
-    const least = Math.min(...own.map((group) => group.length));
+    const least = smallest(own.map((group) => group.length));
     const alone = own.flatMap((group) => group.slice(least));
     if (alone.length === 0) continue;
     const add = (of: (i: number) => number): number =>

@@ -1,5 +1,6 @@
 import * as path from 'node:path';
 import { formatDuration } from '../base/duration.ts';
+import { append, greatest, smallest } from '../base/extremes.ts';
 import { usage } from '../base/fault.ts';
 import { formatMoment } from '../base/moment.ts';
 import type { ProcessSet } from '../query/process-set.ts';
@@ -146,7 +147,10 @@ function* collect(
     const processes = options.processes ?? readProcesses(recording, sampled, tell);
     if (processes !== undefined) {
       material.processes = processes;
-      damage.push(...processes.troubles.filter((trouble) => !damage.includes(trouble)));
+      append(
+        damage,
+        processes.troubles.filter((trouble) => !damage.includes(trouble)),
+      );
     }
   }
   if (options.phases === true) {
@@ -261,8 +265,8 @@ function rangeOf(
   }
   if (parts.length === 0) return undefined;
   const range: Range = { what: parts.map((p) => p.what).join(', ') };
-  const from = Math.max(...parts.map((p) => p.from ?? Number.NEGATIVE_INFINITY));
-  const to = Math.min(...parts.map((p) => p.to ?? Number.POSITIVE_INFINITY));
+  const from = greatest(parts.map((p) => p.from ?? Number.NEGATIVE_INFINITY));
+  const to = smallest(parts.map((p) => p.to ?? Number.POSITIVE_INFINITY));
   if (Number.isFinite(from)) range.from = from;
   if (Number.isFinite(to)) range.to = to;
   const { nodes } = parts.find((p) => p.nodes !== undefined) ?? {};
@@ -347,8 +351,8 @@ function markerRange(recording: Recording, markers: readonly Marker[], wanted: s
     const known = names.length === 0 ? 'nothing was marked: tacho mark begin NAME' : `it has ${listed(names, 8)}`;
     throw usage(`job ${recording.job.id} has no phase "${wanted}"`, known);
   }
-  const from = Math.min(...found.map((p) => p.start));
-  const to = Math.max(...found.map((p) => p.start + p.seconds * 1e6));
+  const from = smallest(found.map((p) => p.start));
+  const to = greatest(found.map((p) => p.start + p.seconds * 1e6));
   const times = found.length === 1 ? '' : `, from its first beginning to the last of its ${found.length} ends`;
   return { what: `phase "${wanted}"${times}`, from, to };
 }

@@ -1,3 +1,4 @@
+import { smallest } from '../base/extremes.ts';
 import { formatMoment } from '../base/moment.ts';
 import { type AgentRecord, KILLED } from '../recording/agent-record.ts';
 import type { JobState } from '../recording/job.ts';
@@ -266,7 +267,7 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
   }
   // what the agent says is of all the job
   const told = range === undefined ? agent : undefined;
-  const first = tables.length > 0 ? Math.min(...tables.map((t) => t.start)) : told?.first_sample;
+  const first = tables.length > 0 ? smallest(tables.map((t) => t.start)) : told?.first_sample;
   const last = tables.length > 0 ? largest(tables.map((t) => t.end)) : told?.last_sample;
   const found: Omit<NodeReport, 'node'> = { status: 'recorded' };
   const samples = largest(tables.filter((t) => t.series_total === 1).map((t) => t.rows));

@@ -1,3 +1,4 @@
+import { greatest } from '../base/extremes.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import type { SampledCpu } from '../query/sampled-cpu.ts';
 import { isOlder, isSeenOnce, recordingBegan } from '../recording/process-part.ts';
@@ -219,7 +220,7 @@ function chainsOf(lives: ProcessSet, node: string): Chain[] {
     const places = all.toSorted((a, b) => lives.start[a]! - lives.start[b]!);
     const ends = places.map((i) => (Number.isNaN(lives.end[i]!) ? lives.start[i]! : lives.end[i]!));
     const start = Math.min(birth(places[0]!), lives.start[places[0]!]!);
-    return { pid: lives.pid[places[0]!]!, start, end: Math.max(...ends), places, lives };
+    return { pid: lives.pid[places[0]!]!, start, end: greatest(ends), places, lives };
   });
 }
 

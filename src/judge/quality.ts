@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { greatest, smallest } from '../base/extremes.ts';
 import { isTooMuch } from '../sources/too-much.ts';
 import { isLate } from './late-agent.ts';
 import { lostOf, type NodeLostSamples } from './lost.ts';
@@ -46,7 +47,7 @@ export const MOST_OF_JOB = 0.9;
 /** Ticks of a node: rows of a table that has one row a tick, else what the agent counted; of a part, what was sampled in it. */
 function ticksOf({ tables, agent }: NodeMaterial, isPart: boolean): number {
   const rows = ['agent', 'loadavg', 'meminfo'].map((name) => tables.get(name)?.rows ?? 0);
-  const counted = Math.max(...rows);
+  const counted = greatest(rows);
   if (counted > 0) return counted;
   if (!isPart) return agent?.ticks ?? 0;
   return largest([...tables.values()].flatMap(({ series }) => series.map(({ samples }) => samples))) ?? 0;
@@ -101,8 +102,8 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   if (mute.length > 0) quality.nodes_silent = mute;
   const left = quality.nodes_missing.length + quality.nodes_stopped_early.length + mute.length;
   const { interval_seconds: interval } = material.job;
-  const first = Math.min(...nodes.map((n) => n.first_sample ?? Number.POSITIVE_INFINITY));
-  const last = Math.max(...nodes.map((n) => n.last_sample ?? Number.NEGATIVE_INFINITY));
+  const first = smallest(nodes.map((n) => n.first_sample ?? Number.POSITIVE_INFINITY));
+  const last = greatest(nodes.map((n) => n.last_sample ?? Number.NEGATIVE_INFINITY));
   const recorded = last > first ? (last - first) / 1e6 : 0;
   // of a part, also when there is nothing in it
   const unseen = range !== undefined && material.nodes.some((n) => ticks(n) === 0);

@@ -1,3 +1,4 @@
+import { append } from '../base/extremes.ts';
 import type { JobState } from '../recording/job.ts';
 
 /** What is known of a job whose processes are looked at. Times are epoch microseconds, UTC. */
@@ -148,7 +149,7 @@ export function joinColumns(parts: readonly ProcessColumns[]): ProcessColumns {
     let base = jobs.indexOf(part.jobs[0]!);
     if (base < 0) base = jobs.push(...part.jobs) - part.jobs.length;
     for (let i = 0; i < part.length; i++) joined.job[at + i]! += base;
-    joined.troubles.push(...part.troubles);
+    append(joined.troubles, part.troubles);
     at += part.length;
   }
   return { ...joined, jobs };

@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { append } from '../base/extremes.ts';
 import type { Damage } from '../recording/csv-read.ts';
 import type { TableFiles } from '../recording/files.ts';
 import { measure } from '../recording/measure.ts';
@@ -53,7 +54,7 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
     const found = whole && files.parts.length === 0 ? sealedStatistics(node, name, files) : undefined;
     if (found !== undefined) {
       tables.set(name, found.statistics);
-      damage.push(...found.damage);
+      append(damage, found.damage);
       continue;
     }
     const { from, to } = options;
@@ -64,7 +65,10 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
       ...(to === undefined ? {} : { to }),
     });
     tables.set(name, measure(batch));
-    damage.push(...batch.damage.map((each) => ({ ...each, table: name })));
+    append(
+      damage,
+      batch.damage.map((each) => ({ ...each, table: name })),
+    );
   }
   for (const { table, file, kept, statistics } of node.lost ?? []) {
     const wanted = options.from === undefined && options.to === undefined && options.tables?.includes(table) !== false;

@@ -1,3 +1,4 @@
+import { append } from '../base/extremes.ts';
 import type { Batch, TextColumn } from '../recording/batch.ts';
 import type { Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
@@ -83,7 +84,7 @@ function threadRows(batch: Batch, pids: Float64Array, starts: Float64Array): Thr
     }
     if (found.rows.length - first < 2) continue;
     const sorted = found.rows.splice(first).sort((a, b) => begins(a) - begins(b) || a - b);
-    found.rows.push(...sorted);
+    append(found.rows, sorted);
   }
   return found;
 }

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { greatest } from '../base/extremes.ts';
 import { code } from '../base/fault.ts';
 import type { AgentRecord } from './agent-record.ts';
 import { lastTime } from './last-time.ts';
@@ -35,7 +36,7 @@ export function newestWrite(node: NodeRecording): number | undefined {
 /** When the newest sample was written, on any node. */
 export function lastSign({ nodes }: { nodes: readonly NodeRecording[] }): number | undefined {
   const times = nodes.flatMap((node) => node.agent?.end ?? newestWrite(node) ?? node.agent?.last_sample ?? []);
-  return times.length === 0 ? undefined : Math.max(...times);
+  return times.length === 0 ? undefined : greatest(times);
 }
 
 /** Asked for once: this is looked at for every stream of an archive. */

@@ -1,3 +1,4 @@
+import { smallest } from '../base/extremes.ts';
 import { count, figure } from '../base/figure.ts';
 import { formatMoment } from '../base/moment.ts';
 import type { AgentRecord } from './agent-record.ts';
@@ -40,7 +41,7 @@ export function lossesOf(lost: readonly LostSamples[]): Loss[] {
     ({ why }) => why,
   );
   return [...reasons].map(([why, all]) => {
-    const since = Math.min(...all.map((each) => each.since ?? Number.POSITIVE_INFINITY));
+    const since = smallest(all.map((each) => each.since ?? Number.POSITIVE_INFINITY));
     return {
       why,
       samples: all.reduce((total, each) => total + missing(each), 0),

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { smallest } from '../base/extremes.ts';
 import { code, Fault, reason } from '../base/fault.ts';
 import { isForeignLink } from '../base/plain-file.ts';
 import { AGENT_NEEDS, type AgentRecord } from './agent-record.ts';
@@ -294,7 +295,7 @@ function unknownJob(folder: string, nodes: readonly NodeRecording[]): Job {
     asked: {},
     nodes: nodes.map((node) => node.name),
     interval_seconds: agents[0]?.interval_seconds ?? Number.NaN,
-    start: starts.length > 0 ? Math.min(...starts) : Number.NaN,
+    start: starts.length > 0 ? smallest(starts) : Number.NaN,
     state: 'unknown',
     tags: {},
     environment: {},

@@ -1,3 +1,4 @@
+import { greatest } from '../base/extremes.ts';
 import type { AgentRecord } from './agent-record.ts';
 import type { Statistics } from './statistics.ts';
 
@@ -49,7 +50,7 @@ type Extent = Pick<Statistics, 'first' | 'max'>;
 export function peakMemory(mark: Extent | undefined, seen: Extent | undefined, older: boolean): number | undefined {
   const known = [older && mark !== undefined && !(mark.max > mark.first) ? undefined : mark?.max, seen?.max];
   const found = known.filter((value) => value !== undefined && !Number.isNaN(value)) as number[];
-  return found.length === 0 ? undefined : Math.max(...found);
+  return found.length === 0 ? undefined : greatest(found);
 }
 
 /** A process that lives has a row once a minute at least, here with some patience. */

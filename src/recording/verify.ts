@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { append } from '../base/extremes.ts';
 import { reason } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { isAlive, isBeingWritten } from './alive.ts';
@@ -196,7 +197,10 @@ class Verifier {
       layout: (header, sample) => {
         if (table !== undefined) {
           const known = ['time', ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];
-          undescribed.push(...header.filter((column) => !known.includes(column)));
+          append(
+            undescribed,
+            header.filter((column) => !known.includes(column)),
+          );
         }
         return layoutOf(table, header, sample);
       },

@@ -1,3 +1,4 @@
+import { append } from '../base/extremes.ts';
 import type { Component, Entry, Exploration } from '../judge/explore/explore.ts';
 import { count, figure, listed, percent } from '../judge/words.ts';
 import { featureCell } from './feature-cell.ts';
@@ -78,7 +79,7 @@ const named = (text: string): string => (text === '' ? '(none)' : printable(text
 
 function componentLines(one: Component, metric: string, width: number, pen: ReturnType<typeof paint>): string[] {
   const lines = [pen.bold(named(one.component)), ...entryLines(one.entries, metric, width, pen.dim)];
-  if (one.missing.length > 0) lines.push(...wrap(`missing: ${listed(one.missing, 12)}`, width));
+  if (one.missing.length > 0) append(lines, wrap(`missing: ${listed(one.missing, 12)}`, width));
   return lines;
 }
 

@@ -1,3 +1,4 @@
+import { greatest } from '../base/extremes.ts';
 import type { GpuReport } from '../judge/gpus.ts';
 import { isIdle } from '../judge/stragglers.ts';
 import { figure, percent } from '../judge/words.ts';
@@ -16,7 +17,7 @@ const GAP = 3;
 export function gpuMap(gpus: readonly GpuReport[]): string {
   const nodes = [...new Set(gpus.map((g) => g.node))];
   const names = [...new Set(gpus.map((g) => g.gpu))];
-  const left = Math.max(...nodes.map((node) => node.length)) * 7 + 12;
+  const left = greatest(nodes.map((node) => node.length)) * 7 + 12;
   const width = left + names.length * (CELL + GAP);
   const height = (nodes.length + 1) * (CELL + GAP);
   const parts: string[] = [];

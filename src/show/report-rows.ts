@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { greatest, smallest } from '../base/extremes.ts';
 import { allDigits } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
 import type { FlowReport } from '../judge/flows.ts';
@@ -82,7 +83,7 @@ export function nodeMark(node: NodeReport): string {
 }
 
 export function nodeRows(nodes: readonly NodeReport[]): Rows {
-  const most = Math.max(...nodes.map((n) => largest([n.memory_peak_bytes, n.memory_limit_bytes]) ?? 0));
+  const most = greatest(nodes.map((n) => largest([n.memory_peak_bytes, n.memory_limit_bytes]) ?? 0));
   // in a unit in which small jobs are more than nothing
   const [unit, memory] = most > 0 && most < GIB ? (['MiB', mib] as const) : (['GiB', gib] as const);
   return {
@@ -320,8 +321,8 @@ export function figureRows(figures: readonly FigureReport[]): Rows {
       return [
         name,
         typeof last === 'number' ? allDigits(last) : last,
-        several ? allDigits(Math.min(...numbers)) : '',
-        several ? allDigits(Math.max(...numbers)) : '',
+        several ? allDigits(smallest(numbers)) : '',
+        several ? allDigits(greatest(numbers)) : '',
         group.length > 1 ? String(group.length) : '',
       ];
     }),

@@ -1,3 +1,4 @@
+import { greatest, smallest } from '../base/extremes.ts';
 import { asciiAround } from '../base/printable.ts';
 import { formatBytes } from '../base/size.ts';
 import type { Finding } from '../judge/findings/finding.ts';
@@ -205,7 +206,7 @@ function nodePart(report: Report, pen: Pen, all: boolean): string[] {
 function between(shares: readonly number[]): string {
   const known = shares.filter((s) => Number.isFinite(s));
   if (known.length === 0) return 'unknown share';
-  const [least, most] = [percent(Math.min(...known)), percent(Math.max(...known))];
+  const [least, most] = [percent(smallest(known)), percent(greatest(known))];
   return least === most ? `all ${most}` : `${least} to ${most}`;
 }
 

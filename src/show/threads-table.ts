@@ -1,3 +1,4 @@
+import { append } from '../base/extremes.ts';
 import { formatMoment } from '../base/moment.ts';
 import { count } from '../judge/words.ts';
 import { commandOf, metricKind } from '../query/process-columns.ts';
@@ -54,7 +55,7 @@ export function threadsTable(
     );
     lines.push(pen.dim(heads!), ...rows);
   }
-  lines.push(...notesOf(set, i, threads, order.length).map(pen.dim));
+  append(lines, notesOf(set, i, threads, order.length).map(pen.dim));
   return `${lines.join('\n')}\n`;
 }
 

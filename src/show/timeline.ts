@@ -1,4 +1,5 @@
 import { formatDuration } from '../base/duration.ts';
+import { greatest } from '../base/extremes.ts';
 import { formatMoment } from '../base/moment.ts';
 import { count } from '../judge/words.ts';
 import type { ProcessSet } from '../query/process-set.ts';
@@ -44,8 +45,8 @@ export function timelineText(set: ProcessSet, rows: readonly TimelineRow[], opti
     const names = own.map((row) => cutMiddle(label(set, row, options.by), MOST_NAME));
     const endless = (row: TimelineRow): boolean => row.members.every((i) => Number.isNaN(set.end[i]!));
     const lasted = own.map((row) => (endless(row) ? 'no end' : formatDuration(row.duration / 1e6)));
-    const left = Math.max(...names.map(textWidth));
-    const right = Math.max(...lasted.map(textWidth));
+    const left = greatest(names.map(textWidth));
+    const right = greatest(lasted.map(textWidth));
     const cells = Math.max(10, width - left - right - 4);
     if (jobs.length > 1) lines.push(...(lines.length > 0 ? [''] : []), pen.bold(`job ${printable(set.jobs[job]!.id)}`));
     lines.push(pen.dim(`${' '.repeat(left + 2)}${scale(to - from, cells)}`.trimEnd()));

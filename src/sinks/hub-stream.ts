@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { greatest, smallest } from '../base/extremes.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
 import { replaceJson } from '../recording/replace.ts';
@@ -192,8 +193,8 @@ function total(dropped: readonly Dropped[]): { rows: number; first?: number; las
   const last = times('last');
   return {
     rows: dropped.reduce((sum, each) => sum + each.rows, 0),
-    ...(first.length > 0 ? { first: Math.min(...first) } : {}),
-    ...(last.length > 0 ? { last: Math.max(...last) } : {}),
+    ...(first.length > 0 ? { first: smallest(first) } : {}),
+    ...(last.length > 0 ? { last: greatest(last) } : {}),
   };
 }
 

@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import { append } from '../base/extremes.ts';
 import { reason } from '../base/fault.ts';
 import { Frame } from '../table/frame.ts';
 import type { Column, Key, Table } from '../table/table.ts';
@@ -46,13 +47,16 @@ export async function openModule(source: CustomSource, { devices, note }: Custom
         for (const device of all) {
           try {
             const answer = listOf(await within(readDevice!(device), source.timeout, 'reading'));
-            rows.push(...answer.map((row) => withGpu(row, device, table)));
+            append(
+              rows,
+              answer.map((row) => withGpu(row, device, table)),
+            );
           } catch (error) {
             note(`GPU ${device.gpu}: ${reason(error)}`);
           }
         }
         if (rows.length === 0 && all.length > 0) throw new CustomFailure('no device could be read');
-      } else rows.push(...listOf(await within(read(all), source.timeout, 'reading')));
+      } else append(rows, listOf(await within(read(all), source.timeout, 'reading')));
       frame.clear(time);
       for (const row of rows) put(frame, row);
       return frame;

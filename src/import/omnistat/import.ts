@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { greatest, smallest } from '../../base/extremes.ts';
 import { Fault, usage } from '../../base/fault.ts';
 import { suggest } from '../../base/suggest.ts';
 import { VERSION } from '../../base/version.ts';
@@ -87,8 +88,8 @@ async function unnamedJob(
     partition: '',
     scheduler: 'none',
     nodes,
-    from: Math.min(...spans.map((span) => span.from)),
-    to: Math.max(...spans.map((span) => span.to)),
+    from: smallest(spans.map((span) => span.from)),
+    to: greatest(spans.map((span) => span.to)),
     interval: intervalOf(times),
     steps: [],
   };

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { greatest, smallest } from '../../base/extremes.ts';
 import { Fault, usage } from '../../base/fault.ts';
 import { VERSION } from '../../base/version.ts';
 import { defaultFolder } from '../../jobs/job-facts.ts';
@@ -113,9 +114,9 @@ async function importOthers(store: Store, place: string, match: string, options:
       uid: -1,
       asked: {},
       nodes: spans.map((span) => span.name),
-      interval_seconds: Math.min(...spans.map((span) => span.interval)),
-      start: Math.min(...spans.map((span) => span.first)),
-      end: Math.max(...spans.map((span) => span.last)),
+      interval_seconds: smallest(spans.map((span) => span.interval)),
+      start: smallest(spans.map((span) => span.first)),
+      end: greatest(spans.map((span) => span.last)),
       state: 'unknown',
       tags: {},
       environment: {},
@@ -171,9 +172,9 @@ async function importNode(
   const batches = tablesOf(all);
   let bytes = 0;
   for (const batch of batches) bytes += recording.table(name, batch, interval);
-  const first = Math.min(...all.map(({ times }) => times[0]!)) * 1000;
-  const last = Math.max(...all.map(({ times }) => times.at(-1)!)) * 1000;
-  const ticks = Math.max(...batches.map(({ rows, series }) => Math.ceil(rows / Math.max(1, series.length - 1))));
+  const first = smallest(all.map(({ times }) => times[0]!)) * 1000;
+  const last = greatest(all.map(({ times }) => times.at(-1)!)) * 1000;
+  const ticks = greatest(batches.map(({ rows, series }) => Math.ceil(rows / Math.max(1, series.length - 1))));
   const tables = batches.map(({ table }) => table);
   recording.agent(importedAgent({ node: name, from: place, interval, first, last, ticks, tables, bytes }));
   return { first, last, interval };

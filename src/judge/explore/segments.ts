@@ -1,3 +1,5 @@
+import { smallest } from '../../base/extremes.ts';
+
 /** Time segments as people name them: dates, months, years, or plain numbers, and the regular steps between them. */
 
 interface Scale {
@@ -151,7 +153,7 @@ function onScale(scale: Scale, all: readonly string[]): Spacing | undefined {
   if (step === undefined) return undefined;
   const number = (order.at(-1)! - first) / step + 1;
   if (number > MOST) return undefined;
-  const width = Math.min(...all.map((name) => name.length));
+  const width = smallest(all.map((name) => name.length));
   const expected = Array.from({ length: number }, (_, i) => scale.write(first + i * step).padStart(width, '0'));
   // what is written must be what was read
   return all.every((name) => expected.includes(name)) ? { step: scale.step(step), expected } : undefined;

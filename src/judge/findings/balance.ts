@@ -1,3 +1,4 @@
+import { greatest, smallest } from '../../base/extremes.ts';
 import type { GpuReport } from '../gpus.ts';
 import type { NodeReport } from '../nodes.ts';
 import { FEWEST_PEERS } from '../outliers/peers.ts';
@@ -40,13 +41,13 @@ export const nodeImbalance: Check = {
           advice: apart.every(onlyMemory)
             ? 'See the processes there: often it is the first rank that collects results or starts helpers.'
             : 'Less use: the node has less work or waits. More use: it is slow, and the others wait for it. See its GPUs, clocks and temperatures below.',
-          ...sampled(facts, Math.min(...apart.map((n) => n.samples ?? 0))),
+          ...sampled(facts, smallest(apart.map((n) => n.samples ?? 0))),
         },
       ];
     }
     if (peers.length >= FEWEST_PEERS) return [];
     const used = peers.map((n) => n.gpu_utilization ?? n.cpu_utilization!);
-    const [least, most] = [Math.min(...used), Math.max(...used)];
+    const [least, most] = [smallest(used), greatest(used)];
     if (most - least < PAIR_APART) return [];
     return [
       {
@@ -99,13 +100,13 @@ export const gpuImbalance: Check = {
             gpu: g.gpu,
           })),
           advice: advise(apart),
-          ...sampled(facts, Math.min(...apart.map((g) => g.samples))),
+          ...sampled(facts, smallest(apart.map((g) => g.samples))),
         },
       ];
     }
     if (cards.length >= FEWEST_PEERS) return [];
     const used = cards.map((g) => g.utilization_mean).filter((u) => u !== undefined);
-    if (used.length < 2 || Math.max(...used) - Math.min(...used) < PAIR_APART) return [];
+    if (used.length < 2 || greatest(used) - smallest(used) < PAIR_APART) return [];
     return [
       {
         id: 'gpu-imbalance',

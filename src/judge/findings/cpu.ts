@@ -1,3 +1,4 @@
+import { smallest } from '../../base/extremes.ts';
 import type { NodeReport } from '../nodes.ts';
 import type { ProcessReport } from '../processes.ts';
 import type { Facts } from '../report.ts';
@@ -282,7 +283,7 @@ export const nodeIdle: Check = {
       (n) => working.length === 0 || working.some((other) => isIdleNode(n, seenSeconds(other))),
     );
     if (idle.length === 0) return { unmeasurable: UNLIKE_TIMES };
-    const samples = Math.min(...idle.map((n) => n.samples ?? 0));
+    const samples = smallest(idle.map((n) => n.samples ?? 0));
     const enough = facts.summary.nodes - idle.length;
     const hours = idle.reduce((seconds, n) => seconds + (seenSeconds(n) ?? 0), 0) / 3600;
     return [

@@ -1,4 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
+import { greatest, smallest } from '../../base/extremes.ts';
 import { type GpuReport, undivided } from '../gpus.ts';
 import { nodeList } from '../node-list.ts';
 import type { Facts } from '../report.ts';
@@ -62,7 +63,7 @@ export const gpuUnused: Check = {
     const named = certain === idle.length;
     const seen = idle.reduce((seconds, g) => seconds + g.recorded_seconds, 0);
     const hours = (certain * seen) / idle.length / 3600;
-    const sure = sampled(facts, Math.min(...idle.map((g) => g.samples)));
+    const sure = sampled(facts, smallest(idle.map((g) => g.samples)));
     const told = asked !== undefined || idle.every((g) => g.own === true);
     const which = named ? `: ${listed(idle.map(name))}` : '';
     return [
@@ -107,7 +108,7 @@ export const gpuLow: Check = {
     const working = own(facts).filter((g) => !isIdle(g));
     const used = gpuMean(working, 'utilization_mean');
     if (used === undefined || used >= MODEST_UTILIZATION) return [];
-    const sure = sampled(facts, Math.min(...working.map((g) => g.samples)));
+    const sure = sampled(facts, smallest(working.map((g) => g.samples)));
     return [
       {
         id: 'gpu-low',
@@ -148,7 +149,7 @@ export const gpuStarved: Check = {
     const byCpu = cpu !== undefined && cpu >= CPUS_BUSY;
     const byDisk = io !== undefined && io >= PRESSURE_IO;
     if (!byCpu && !byDisk) return [];
-    const sure = sampled(facts, Math.min(...working.map((g) => g.samples)));
+    const sure = sampled(facts, smallest(working.map((g) => g.samples)));
     const confidence: Confidence = byCpu ? sure.confidence : 'medium';
     return [
       {
@@ -216,7 +217,7 @@ export const gpuThrottled: Check = {
     const starved = seen.filter((g) => (g.throttled_power ?? 0) > THROTTLED && !hot.includes(g));
     const one = (found: GpuReport[], why: 'heat' | 'power'): Answer => {
       if (found.length === 0) return [];
-      const worst = Math.max(...found.map((g) => (why === 'heat' ? g.throttled_thermal : g.throttled_power)!));
+      const worst = greatest(found.map((g) => (why === 'heat' ? g.throttled_thermal : g.throttled_power)!));
       return [
         {
           id: 'gpu-throttled',

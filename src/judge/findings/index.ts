@@ -1,4 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
+import { append } from '../../base/extremes.ts';
 import type { Facts } from '../report.ts';
 import { gpuImbalance, nodeImbalance } from './balance.ts';
 import { cpuOversubscribed, cpuSerial, cpuThrottled, cpuUnderused, ioWait, nodeIdle } from './cpu.ts';
@@ -59,7 +60,7 @@ export function findingsOf(facts: Facts): { findings: Finding[]; checks: CheckRe
     const answer = answerOf(check, facts);
     const result: CheckResult = { id: check.id, title: check.title, outcome: 'fine' };
     if (Array.isArray(answer)) {
-      findings.push(...answer);
+      append(findings, answer);
       if (answer.length > 0) result.outcome = 'found';
     } else if ('skipped' in answer) {
       result.outcome = 'skipped';

@@ -1,3 +1,4 @@
+import { append } from '../../base/extremes.ts';
 import type { Listed } from '../../recording/list.ts';
 import { type Answer, EVER, type Labels, type Store } from './client.ts';
 import { jobsWithId } from './records.ts';
@@ -64,7 +65,7 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
   const again = new Set([...changed, ...spread].flatMap(({ labels }) => labels.job ?? []));
   const single = found.filter(({ job }) => !again.has(job));
   // what these series say of an id that was used again is the newest job's: its records tell of all
-  for (const id of again) single.push(...(await runsInStore(store, id, now)));
+  for (const id of again) append(single, await runsInStore(store, id, now));
   return single.sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
 }
 

@@ -1,3 +1,4 @@
+import { greatest, smallest } from '../../base/extremes.ts';
 import { cellEnd } from '../../recording/rate-cells.ts';
 import type { Table } from '../../table/table.ts';
 import { cellRates, firstRate, lastRate, NAME } from './cell-rates.ts';
@@ -78,8 +79,8 @@ export async function askTable(asked: Asked): Promise<Told[]> {
   const counters = there.filter(([, column]) => column.kind === 'counter').map(([name]) => name);
   // what is asked on a grid ends with the last sample: values must not be held beyond it
   const span = {
-    first: Math.round(Math.min(...[...told.values()].map(({ values }) => values.get('tfirst_over_time')!)) * 1000),
-    last: Math.round(Math.max(...[...told.values()].map(({ values }) => values.get('tlast_over_time')!)) * 1000),
+    first: Math.round(smallest([...told.values()].map(({ values }) => values.get('tfirst_over_time')!)) * 1000),
+    last: Math.round(greatest([...told.values()].map(({ values }) => values.get('tlast_over_time')!)) * 1000),
   };
   for (const names of chunks(counters, NAMES_IN_QUERY)) await askCounters(asked, names, span, told);
   if (asked.table.sparse === true) {
@@ -160,7 +161,7 @@ async function askEdges(asked: Asked, names: readonly string[], told: Map<string
   const all = [...told.values()].filter(({ labels }) => wanted.has(labels.__name__!));
   const moments = (what: string): Span => {
     const times = all.map(({ values }) => Math.round(values.get(what)! * 1000));
-    return { first: Math.min(...times), last: Math.max(...times) };
+    return { first: smallest(times), last: greatest(times) };
   };
   const around = CELLS_AROUND * every;
   const begin = moments('tfirst_over_time');

@@ -1,3 +1,4 @@
+import { greatest, smallest } from '../../base/extremes.ts';
 import { compareKeys } from '../../recording/arrange.ts';
 import { cpuColumns, MOST_PROCESSES, meanLevel } from '../../recording/measure.ts';
 import { counted, isOlder } from '../../recording/process-part.ts';
@@ -42,8 +43,8 @@ export function statisticsOf(
   return {
     table: table.name,
     rows,
-    start: Math.min(...all.map(({ start }) => start)),
-    end: Math.max(...all.map(({ end }) => end)),
+    start: smallest(all.map(({ start }) => start)),
+    end: greatest(all.map(({ end }) => end)),
     series: busiest(table, all, began),
     series_total: all.length,
   };
@@ -70,9 +71,9 @@ function seriesOf(
   const { table } = asked;
   const keys = keysOf(table, group[0]!.labels);
   const at = (told: Told, what: string): number => told.values.get(what) ?? Number.NaN;
-  const start = Math.min(...group.map(({ values }) => spanOf(values)[0])) * 1e6;
-  const end = Math.max(...group.map(({ values }) => spanOf(values)[1])) * 1e6;
-  const samples = Math.max(...group.map((told) => at(told, 'count_over_time')));
+  const start = smallest(group.map(({ values }) => spanOf(values)[0])) * 1e6;
+  const end = greatest(group.map(({ values }) => spanOf(values)[1])) * 1e6;
+  const samples = greatest(group.map((told) => at(told, 'count_over_time')));
   const found: SeriesStatistics = { keys, start, end, samples, texts: {}, columns: {} };
   // what was said later counts, what was left empty does not
   const said = infos.filter((info) => table.keys.every(({ name }) => info.keys[name] === keys[name]));

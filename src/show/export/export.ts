@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { smallest } from '../../base/extremes.ts';
 import { Fault, usage } from '../../base/fault.ts';
 import { isNumber } from '../../recording/batch.ts';
 import type { Recording } from '../../recording/open.ts';
@@ -289,7 +290,7 @@ function gridOf(selected: readonly Selected[], table: Table, interval: number | 
 /** Seconds between samples. */
 function sampledAt(selected: readonly Selected[]): number {
   const seconds = selected.map(({ recording }) => recording.job.interval_seconds).filter((s) => s > 0);
-  return seconds.length > 0 ? Math.min(...seconds) : USUAL_INTERVAL;
+  return seconds.length > 0 ? smallest(seconds) : USUAL_INTERVAL;
 }
 
 /** Writes an output to its end, or not at all. */
