@@ -44,3 +44,14 @@ test('docs/README.md leads to every page', () => {
     [],
   );
 });
+
+test('every test that the threat model names is there', () => {
+  const root = path.join(import.meta.dirname, '..');
+  const page = fs.readFileSync(path.join(root, 'docs/trust.md'), 'utf8');
+  const named = [...page.matchAll(/\| `([\w/-]+\.test\.ts)`(?:: (.+?))? \|$/gm)];
+  assert.ok(named.length > 15, `${named.length} rows`);
+  for (const [, file, name = ''] of named) {
+    const text = fs.readFileSync(path.join(root, file!), 'utf8').replaceAll('\\', '');
+    assert.ok(text.includes(name), `${file} has no test "${name}"`);
+  }
+});

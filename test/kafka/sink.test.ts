@@ -117,7 +117,7 @@ describe('Kafka', { skip: whyNoKafka() || whyNoKcat() }, () => {
     assert.deepEqual(definitions[0]!.value, { ...COUNTED, version: [...versions][0] });
     assert.deepEqual(
       kcat(broker.address, 'tacho.jobs').map(({ key, value }) => [key, value.id, value.user]),
-      [['4711', '4711', 'ada']],
+      [['ada/4711', '4711', 'ada']],
     );
   });
 
