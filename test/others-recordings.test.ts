@@ -117,8 +117,10 @@ test('records of processes are taken only from places of the owner’s own', { s
 
 test('nobody else changes a user’s recording, and root does not stop it', { skip }, async () => {
   const folder = await usersRecording();
-  const { code, err } = tacho(['stop', folder]);
+  const before = fs.readFileSync(path.join(folder, 'job.json'), 'utf8');
+  const { code, err } = tacho(['stop', '--strict', folder]);
   assert.equal(code, 1);
+  assert.equal(fs.readFileSync(path.join(folder, 'job.json'), 'utf8'), before);
   assert.match(err, /belongs to user number 65534: it is for its owner to change/);
   process.seteuid!(OTHER);
   try {
