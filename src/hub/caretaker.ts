@@ -20,6 +20,9 @@ export interface CaretakerOptions extends Bounds {
 const USUAL = 600;
 const OFTENEST = 10;
 
+/** So long is removed of one user's in a look; the next one goes on. */
+const REMOVE_MS = 60_000;
+
 /** How often to look, in seconds, so that what is to be sealed after so long is. */
 export const sweepEvery = (sealAfter: number): number => Math.max(OFTENEST, Math.min(USUAL, sealAfter));
 
@@ -73,13 +76,22 @@ export class Caretaker {
     }
     const there = new Set(all.map(({ place }) => placeKey(place)));
     for (const key of this.seen.keys()) if (!there.has(key)) this.seen.delete(key);
+    // what a user has in the archive may take long: others do not wait for it
+    const spent = new Map<string, number>();
     for (const { kept, why } of tooOld(all, this.options, Date.now(), (each) => this.isLive(each, silent))) {
       if (this.closed) return;
       const key = placeKey(kept.place);
       if (this.isLive(kept, silent)) continue;
+      const [shelf] = kept.place.way as [string, string];
+      const before = spent.get(shelf) ?? 0;
+      if (before > REMOVE_MS) continue;
+      const begun = performance.now();
+      const isLong = (): boolean => this.closed || before + performance.now() - begun > REMOVE_MS;
       try {
         for (const stream of [...(this.filing.recordings.get(key)?.streams.values() ?? [])]) this.filing.forget(stream);
-        await removeRecording(places, kept.place);
+        const gone = await removeRecording(places, kept.place, isLong);
+        spent.set(shelf, before + performance.now() - begun);
+        if (!gone) continue;
         this.tell(`removed ${key} (${formatBytes(kept.bytes)}): ${why}`);
         this.note(kept, key, why);
       } catch (error) {

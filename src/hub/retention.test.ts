@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
 import { test } from 'node:test';
-import { tooOld } from './retention.ts';
+import { ONE_OWNER, separateOwners } from './owner.ts';
+import { Places } from './place.ts';
+import { removeRecording, tooOld } from './retention.ts';
 import type { Kept } from './sweep.ts';
 
 const HOUR = 3_600_000;
@@ -32,4 +38,36 @@ test('by size, those that ended first until the rest fits', () => {
 test('what is live stays, whatever is full', () => {
   const live = (each: Kept): boolean => each.place.way[1] === 'b';
   assert.deepEqual(names(ALL, { age: 1, bytes: 1 }, NOW, live), ['d', 'a', 'c']);
+});
+
+test('a large recording is removed in turns, with all that its owner has put there, and nothing that links lead to', async (t) => {
+  const root = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-retention-'));
+  t.after(() => fs.rmSync(root, { recursive: true, force: true }));
+  const isRoot = process.getuid?.() === 0;
+  fs.chmodSync(root, 0o755);
+  const other = path.join(root, 'other/kept');
+  fs.mkdirSync(other, { recursive: true });
+  fs.writeFileSync(path.join(other, 'file'), 'stays');
+  const recording = path.join(root, 'user=eve/job=1');
+  let deep = path.join(recording, 'node=c1');
+  for (let i = 0; i < 60; i++) deep = path.join(deep, 'deeper');
+  fs.mkdirSync(deep, { recursive: true });
+  fs.writeFileSync(path.join(recording, 'job.json'), '{}');
+  fs.symlinkSync(other, path.join(recording, 'link'));
+  fs.symlinkSync(other, path.join(recording, 'node=c1/link'));
+  fs.mkdirSync(path.join(recording, 'job.json.d/x'), { recursive: true });
+  for (let i = 0; i < 5_000; i++) fs.writeFileSync(path.join(recording, `node=c1/${i}`), '');
+  const owner = isRoot ? { uid: 54321, gid: 54321 } : undefined;
+  if (owner !== undefined) spawnSync('chown', ['-hR', '54321:54321', path.join(root, 'user=eve')]);
+  for (const each of [deep, path.dirname(deep), path.join(recording, 'node=c1')]) fs.chmodSync(each, 0);
+  const places = new Places(root, isRoot ? await separateOwners() : ONE_OWNER);
+  t.after(() => places.close());
+  const place = { way: ['user=eve', 'job=1'], owner };
+  // others get their turns, and it can be stopped: until the last step it is a recording
+  let turns = 0;
+  assert.equal(await removeRecording(places, place, () => ++turns === 2), false);
+  assert.deepEqual([turns, fs.existsSync(path.join(recording, 'job.json'))], [2, true]);
+  assert.equal(await removeRecording(places, place, () => false), true);
+  assert.deepEqual(fs.readdirSync(path.join(root, 'user=eve')), []);
+  assert.equal(fs.readFileSync(path.join(other, 'file'), 'utf8'), 'stays');
 });
