@@ -228,6 +228,11 @@ export class Filing {
     return { done: true };
   }
 
+  /** What comes next of a table is not what follows: the rest before it was lost, or was written otherwise. */
+  moveTo(stream: FiledStream, table: string, position: Position): void {
+    this.guarded(() => stream.tables.get(table)!.moveTo(position));
+  }
+
   /** Forgets a stream; when its agent writes again, it is opened again. */
   forget(stream: FiledStream): void {
     stream.giveBack?.();
@@ -330,17 +335,36 @@ export class Filing {
     // a token has a name alone; the number must then be the one that the system has for it
     if (identity.kind === 'user' && identity.uid >= 0 && identity.uid !== job.uid)
       throw new Forbidden(`you are user number ${identity.uid}, not ${job.uid}`);
-    const user = userPart(job);
-    const { owners } = this.shelf.places;
-    const owner = !isNobodys(job) ? owners.find(job.user, job.uid) : owners.separate ? ROOT : undefined;
-    const name = filedPart(job);
-    for (const each of candidates(name, job.cluster)) {
-      const place = { way: [user, each], owner };
+    for (const place of this.placesOf(job)) {
       const known = this.recordings.get(placeKey(place)) ?? this.findRecording(place, 'job', job.user, job);
       if (isSameJob(known.job, job) && !isNextRun(this.agentOf(known, node), job)) return known;
       if (known.streams.size === 0 && !known.finishing && !known.unsaved) this.recordings.delete(known.key);
     }
     throw new Unusable(`job ${job.id} of user ${job.user} is there too often`);
+  }
+
+  /** Where a job may be filed, one after the other. */
+  private *placesOf(job: Job): Generator<Place> {
+    const user = userPart(job);
+    const { owners } = this.shelf.places;
+    const owner = !isNobodys(job) ? owners.find(job.user, job.uid) : owners.separate ? ROOT : undefined;
+    for (const name of candidates(filedPart(job), job.cluster)) yield { way: [user, name], owner };
+  }
+
+  /** The archive has something of the node, and does not know that there is no more. */
+  isWaiting(kind: 'job' | 'fleet', job: Job, node: string): boolean {
+    const { places } = this.shelf;
+    return this.guarded(() => {
+      const found = (place: Place): boolean => places.in(place, false, () => true) === true;
+      const waits = (place: Place): boolean =>
+        places.in(below(place, nodePart(node)), false, (folder) => readReceived(folder).done !== true) === true;
+      if (kind === 'fleet') return waits({ way: ['fleet', dayPart(job.id)], owner: undefined });
+      for (const place of this.placesOf(job)) {
+        if (!found(place)) return false;
+        if (waits(place)) return true;
+      }
+      return false;
+    });
   }
 
   /** What a node has said of itself in a recording; undefined: nothing yet. */

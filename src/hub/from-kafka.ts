@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
-import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { reason } from '../base/fault.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import { isFleet } from '../sinks/fleet.ts';
-import type { AppendReply, OpenReply } from '../sinks/hub-protocol.ts';
+import type { AppendReply } from '../sinks/hub-protocol.ts';
 import type { NodeRecord } from '../sinks/kafka-batch.ts';
 import type { KafkaConnection } from '../sinks/kafka-client.ts';
 import { isOwnTopic, jobKey, runOf, topicHolds } from '../sinks/kafka-names.ts';
+import type { Position } from '../sinks/position.ts';
 import type { Table } from '../table/table.ts';
 import type { Identity } from '../trust/identity.ts';
 import { Unwritable } from './archive-trouble.ts';
 import { type FiledStream, type Filing, Forbidden } from './filing.ts';
+import { KafkaAside } from './kafka-aside.ts';
 import { type Following, follow, type TextMessage } from './kafka-follow.ts';
-import { KafkaLines, type RowIdentity } from './kafka-lines.ts';
-import { dayPart, filedPart, isTableName, nodePart, Unusable, userPart } from './names.ts';
-import { candidates } from './namesakes.ts';
-import { readReceived } from './received.ts';
+import { identityOf, KafkaLines, type RowIdentity } from './kafka-lines.ts';
+import { isTableName, Unusable } from './names.ts';
 
 export interface FromKafkaOptions extends KafkaConnection {
   readonly archive: string;
@@ -40,6 +40,7 @@ export interface FromKafka {
 const PATIENCE_MS = 60_000;
 /** What is missing for no longer than this is nothing to tell of. */
 const USUAL_MS = 10_000;
+const MOST_MISSED = 10_000;
 /** Who may write to the topics was for the brokers to decide. */
 const TRUSTED: Identity = { kind: 'anyone' };
 
@@ -47,6 +48,13 @@ class Later extends Error {}
 
 /** The archive takes nothing just now. However long that lasts, nothing is given up. */
 class Blocked extends Later {}
+
+/** One recording takes nothing just now: its rows wait by themselves. */
+class Held extends Error {}
+
+/** Rows of recordings that take none just now, in the archive. */
+const ASIDE = '.kafka-aside';
+const ASIDE_MS = 1_000;
 
 /**
  * Builds the archive that a hub builds, from the topics. A row carries its position in what its node wrote, and is turned
@@ -57,7 +65,8 @@ export function startFromKafka(options: FromKafkaOptions): FromKafka {
   const prefix = options.prefix ?? 'tacho';
   const id = createHash('sha256').update(path.resolve(options.archive)).digest('hex').slice(0, 12);
   const group = options.group ?? `${prefix}.hub.${os.hostname()}.${id}`;
-  const filer = new Filer(options.filing, prefix);
+  const aside = new KafkaAside(path.join(options.archive, ASIDE), options.tell ?? (() => {}));
+  const filer = new Filer(options.filing, aside, prefix);
   const troubles = new Map<string, string>();
   const trouble = (who: string) => (text: string | undefined) => {
     if (troubles.get(who) === text) return;
@@ -104,6 +113,9 @@ export function startFromKafka(options: FromKafkaOptions): FromKafka {
       },
     }),
   ];
+  const timer = setInterval(() => {
+    filer.retryAside().catch((error: unknown) => trouble('aside')(reason(error)));
+  }, ASIDE_MS);
   return {
     get trouble() {
       return [...troubles.values()][0];
@@ -115,6 +127,7 @@ export function startFromKafka(options: FromKafkaOptions): FromKafka {
       return filer.passedOver;
     },
     async close() {
+      clearInterval(timer);
       await Promise.all(followers.map((each) => each.close()));
     },
   };
@@ -129,14 +142,16 @@ export class Filer {
   rows = 0;
   passedOver = 0;
   private readonly filing: Filing;
+  private readonly aside: KafkaAside;
   private readonly prefix: string;
   private readonly tables = new Map<string, { table: Table; lines: KafkaLines }>();
   private readonly nodes = new Map<string, Known>();
   private readonly ends = new Set<string>();
   private readonly missed = new Map<string, number>();
 
-  constructor(filing: Filing, prefix = 'tacho') {
+  constructor(filing: Filing, aside: KafkaAside, prefix = 'tacho') {
     this.filing = filing;
+    this.aside = aside;
     this.prefix = prefix;
   }
 
@@ -170,8 +185,10 @@ export class Filer {
       try {
         this.tryEnd(key);
       } catch (error) {
+        // whoever wrote it, no recording can be made of it
+        if (error instanceof Unusable || error instanceof Forbidden) this.ends.delete(key);
         // of one recording, or before what it needs has been read: it is tried again, the others go on
-        if (!(error instanceof Later || error instanceof Unwritable)) throw error;
+        else if (!(error instanceof Later || error instanceof Held || error instanceof Unwritable)) throw error;
       }
     }
   }
@@ -181,7 +198,7 @@ export class Filer {
     const { record } = known;
     if (this.filing.streams.get(known.stream) === undefined) {
       // rows may still come; but when they came before, while nobody read what was said at the end, this is all
-      if (this.isWaiting(record)) this.openStream(known);
+      if (this.filing.isWaiting(isFleet(record.job) ? 'fleet' : 'job', record.job, record.node)) this.openStream(known);
       else return;
     }
     const said = { stream: known.stream, agent: this.agentOf(record), job: record.job };
@@ -193,25 +210,99 @@ export class Filer {
     if (record.end === undefined || reply?.done === true) this.ends.delete(key);
   }
 
-  /** Files rows, runs of them at once. Throws when that has to be tried again. */
+  /** Files rows, or keeps them aside where a recording takes none. Throws when all of that has to be tried again. */
   takeRows(messages: readonly TextMessage[]): void {
-    const runs = new Map<string, Run>();
-    for (const message of messages) {
-      try {
-        this.row(message, runs);
-      } catch (error) {
-        if (error instanceof Blocked || (error instanceof Later && !this.isTooLate(error.message))) {
-          for (const run of runs.values()) this.write(run);
-          throw error;
-        }
-        if (!(error instanceof Later || error instanceof Unusable || error instanceof Forbidden)) throw error;
-        this.passedOver++;
-      }
+    const { recordings, missing, unusable } = this.sort(messages);
+    const held: Rows[] = [];
+    let passedOver = unusable;
+    for (const rows of recordings.values()) {
+      const given = this.aside.has(rows.recording) ? 'held' : this.file(rows, missing);
+      if (given === 'held') held.push(rows);
+      else passedOver += given;
     }
-    for (const run of runs.values()) this.write(run);
+    const [later] = missing;
+    // with all of the others filed: they are known again by their positions
+    if (later !== undefined) throw new Later(later);
+    for (const rows of held) {
+      passedOver += this.orBlocked(() => this.aside.add(rows.recording, rows.whose, rows.messages));
+    }
+    this.passedOver += passedOver;
   }
 
-  private row(message: TextMessage, runs: Map<string, Run>): void {
+  /** Files what was kept aside, where that is possible now. */
+  retryAside(): Promise<void> {
+    return this.aside.retry((messages) => {
+      const { recordings, missing, unusable } = this.sort(messages);
+      let passedOver = unusable;
+      try {
+        for (const rows of recordings.values()) {
+          const given = this.file(rows, missing);
+          if (given === 'held') return false;
+          passedOver += given;
+        }
+      } catch (error) {
+        if (error instanceof Blocked) return false;
+        throw error;
+      }
+      if (missing.size > 0) return false;
+      this.passedOver += passedOver;
+      return true;
+    });
+  }
+
+  private orBlocked<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw new Blocked(`cannot keep rows aside: ${reason(error)}`);
+    }
+  }
+
+  /** Rows by recording. `missing`: what some of them need and may still come; `unusable`: how many are none. */
+  private sort(messages: readonly TextMessage[]): {
+    recordings: Map<string, Rows>;
+    missing: Set<string>;
+    unusable: number;
+  } {
+    const recordings = new Map<string, Rows>();
+    const missing = new Set<string>();
+    let unusable = 0;
+    const of = (message: TextMessage, identity: RowIdentity): Rows => {
+      const recording = streamKey(ofTopic(this.prefix, message.topic, jobOf(identity)), '', '');
+      const { user, job } = identity;
+      const rows = recordings.get(recording) ?? {
+        recording,
+        whose: { user, job },
+        messages: [],
+        rows: [],
+        held: false,
+      };
+      recordings.set(recording, rows);
+      rows.messages.push(message);
+      return rows;
+    };
+    for (const message of messages) {
+      try {
+        const row = this.read(message);
+        of(message, row.identity).rows.push(row);
+      } catch (error) {
+        if (error instanceof Later && !this.isTooLate(error.message)) {
+          const identity = this.isOwn(message) ? identityOf(message.value) : undefined;
+          if (identity === undefined) missing.add(error.message);
+          else of(message, identity).held = true;
+        } else if (error instanceof Later || error instanceof Unusable) unusable++;
+        else throw error;
+      }
+    }
+    return { recordings, missing, unusable };
+  }
+
+  /** What users write themselves makes nobody else wait. */
+  private isOwn({ topic }: TextMessage): boolean {
+    return isOwnTopic(this.prefix, topic);
+  }
+
+  private read(message: TextMessage): Row {
     const { topic, value } = message;
     const version = message.headers.get('table');
     const [part, end] = (message.headers.get('position') ?? '').split(':').map(Number) as [number, number];
@@ -219,24 +310,51 @@ export class Filer {
     const name = tableName(topic);
     const definition = this.tables.get(`${name} ${version}`);
     if (definition === undefined) throw new Later(`no definition of ${name} ${version} in the topic of tables`);
-    let row: ReturnType<KafkaLines['read']>;
     try {
-      row = definition.lines.read(value);
+      return { message, name, part, end, header: definition.lines.header, ...definition.lines.read(value) };
     } catch (error) {
-      throw new Unusable(error instanceof Error ? error.message : String(error));
+      throw new Unusable(reason(error));
     }
-    const { identity, line } = row;
-    const stream = this.streamOf(topic, identity, message.headers.get('run') ?? '');
+  }
+
+  /** Files rows of one recording, runs of them at once; says how many could not be used, or that it takes none just now. */
+  private file({ rows, held }: Rows, missing: Set<string>): number | 'held' {
+    if (held) return 'held';
+    const runs = new Map<string, Run>();
+    let passedOver = 0;
+    try {
+      for (const row of rows) {
+        try {
+          this.row(row, runs);
+        } catch (error) {
+          if (error instanceof Blocked) throw error;
+          if (error instanceof Later && !this.isTooLate(error.message)) {
+            if (this.isOwn(row.message)) return 'held';
+            missing.add(error.message);
+          } else if (error instanceof Later || error instanceof Unusable || error instanceof Forbidden) passedOver++;
+          else throw error;
+        }
+      }
+      for (const run of runs.values()) this.write(run);
+      return passedOver;
+    } catch (error) {
+      if (error instanceof Held) return 'held';
+      throw error;
+    }
+  }
+
+  private row({ message, name, part, end, header, identity, line }: Row, runs: Map<string, Run>): void {
+    const stream = this.streamOf(message.topic, identity, message.headers.get('run') ?? '');
     const bytes = Buffer.byteLength(line);
     const key = `${stream.id} ${name}`;
     let run = runs.get(key);
-    if (run !== undefined && (run.part !== part || run.end !== end - bytes || run.header !== definition.lines.header)) {
+    if (run !== undefined && (run.part !== part || run.end !== end - bytes || run.header !== header)) {
       this.write(run);
       runs.delete(key);
       run = undefined;
     }
     if (run === undefined) {
-      run = { stream, name, part, from: end - bytes, end, header: definition.lines.header, lines: [] };
+      run = { stream, name, part, from: end - bytes, end, header, lines: [] };
       runs.set(key, run);
     }
     run.lines.push({ line, end });
@@ -245,48 +363,42 @@ export class Filer {
 
   private write(run: Run): void {
     const { stream, name, part, header } = run;
-    if (stream.resting) throw new Blocked(`node ${stream.node} of ${stream.recording.key} is being sealed`);
+    if (stream.resting) throw new Held(`node ${stream.node} of ${stream.recording.key} is being sealed`);
     const table = () => stream.tables.get(name);
     const append = (from: number, text: string): void => {
       const bytes = Buffer.from(text);
       const reply = this.filing.append([[stream.id, name, part, from, bytes.length]], [bytes], TRUSTED);
       const { trouble, refused = [] } = JSON.parse(reply) as AppendReply;
       if (trouble !== undefined) throw new Blocked(trouble);
-      for (const [, why] of refused) throw new Blocked(why);
+      for (const [, why] of refused) throw new Held(why);
     };
+    const moveTo = (position: Position): void => orWait(() => this.filing.moveTo(stream, name, position));
     const here = table()?.position ?? { part: 1, bytes: 0 };
     // the archive has it: it was read before
     const fresh = run.lines.filter(({ end }) => part > here.part || (part === here.part && end > here.bytes));
-    this.rows += fresh.length;
     run.lines = [];
     if (fresh.length === 0) return;
     if (part > here.part || here.bytes === 0) {
       append(0, header);
       if (table()!.part !== part) {
         // parts before this one are not in the topic any more
-        table()!.moveTo({ part, bytes: 0 });
+        moveTo({ part, bytes: 0 });
         append(0, header);
       }
     }
     const text = fresh.map(({ line }) => line).join('');
     const { end } = fresh.at(-1)!;
     const from = end - Buffer.byteLength(text);
-    if (from > table()!.bytes) table()!.moveTo({ part, bytes: from });
+    if (from > table()!.bytes) moveTo({ part, bytes: from });
     const at = table()!.bytes;
     append(at, text);
+    this.rows += fresh.length;
     // it was written in other words than ours: positions are those of its node
-    if (at !== from) table()!.moveTo({ part, bytes: end });
+    if (at !== from) moveTo({ part, bytes: end });
   }
 
   private streamOf(topic: string, identity: RowIdentity, run: string): FiledStream {
-    const { user, job: id, restart, cluster, node } = identity;
-    const job = {
-      id,
-      user,
-      ...(restart === undefined ? {} : { restart }),
-      ...(cluster === undefined ? {} : { cluster }),
-    };
-    const key = streamKey(ofTopic(this.prefix, topic, job), node, run);
+    const key = streamKey(ofTopic(this.prefix, topic, jobOf(identity)), identity.node, run);
     const known = this.nodes.get(key);
     if (known === undefined) throw new Later(`no record of node ${identity.node} of job ${identity.job}`);
     return this.filing.streams.get(known.stream) ?? this.openStream(known);
@@ -297,36 +409,10 @@ export class Filer {
     const agent = this.agentOf(record);
     if (agent === undefined) throw new Later(`no definitions of the tables of node ${record.node}`);
     const kind = isFleet(record.job) ? 'fleet' : 'job';
-    let reply: OpenReply;
-    try {
-      reply = this.filing.open({ protocol: 1, node: record.node, kind, job: record.job, agent }, TRUSTED);
-    } catch (error) {
-      if (error instanceof Unwritable) throw error.whole ? new Blocked(error.message) : new Later(error.message);
-      throw error;
-    }
+    const { node, job } = record;
+    const reply = orWait(() => this.filing.open({ protocol: 1, node, kind, job, agent }, TRUSTED));
     known.stream = reply.stream;
     return this.filing.streams.get(reply.stream)!;
-  }
-
-  /** The archive has something of the node, and does not know that there is no more. */
-  private isWaiting({ node, job }: NodeRecord): boolean {
-    try {
-      const { root } = this.filing.shelf.places;
-      const waits = (...way: string[]): boolean => {
-        const folder = path.join(root, ...way, nodePart(node));
-        return fs.existsSync(folder) && readReceived(folder).done !== true;
-      };
-      if (isFleet(job)) return waits('fleet', dayPart(job.id));
-      const user = userPart(job);
-      for (const name of candidates(filedPart(job), job.cluster)) {
-        if (!fs.existsSync(path.join(root, user, name))) return false;
-        if (waits(user, name)) return true;
-      }
-      return false;
-    } catch (error) {
-      if (error instanceof Unusable) return false;
-      throw error;
-    }
   }
 
   private agentOf(record: NodeRecord): AgentRecord | undefined {
@@ -339,12 +425,23 @@ export class Filer {
   private isTooLate(what: string): boolean {
     const since = this.missed.get(what) ?? Date.now();
     this.missed.set(what, since);
+    if (this.missed.size > MOST_MISSED) this.missed.delete(this.missed.keys().next().value!);
     return Date.now() - since > PATIENCE_MS;
   }
 
   /** It is missing only since a moment ago. */
   isExpected(what: string): boolean {
     return Date.now() - (this.missed.get(what) ?? Number.NaN) < USUAL_MS;
+  }
+}
+
+/** What cannot be written now is tried again. */
+function orWait<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Unwritable) throw error.whole ? new Blocked(error.message) : new Held(error.message);
+    throw error;
   }
 }
 
@@ -357,6 +454,35 @@ const streamKey = (job: KeyedJob, node: string, run: string): string =>
 function ofTopic<T extends KeyedJob>(prefix: string, topic: string, job: T): T {
   const { recorded_by: _, ...rest } = job;
   return { ...rest, ...(isOwnTopic(prefix, topic) ? { recorded_by: 'user' } : {}) } as T;
+}
+
+function jobOf({ user, job: id, restart, cluster }: RowIdentity): KeyedJob {
+  return {
+    id,
+    user,
+    ...(restart === undefined ? {} : { restart }),
+    ...(cluster === undefined ? {} : { cluster }),
+  };
+}
+
+interface Row {
+  message: TextMessage;
+  name: string;
+  part: number;
+  end: number;
+  header: string;
+  identity: RowIdentity;
+  line: string;
+}
+
+/** Rows of one recording, in the order in which they came. */
+interface Rows {
+  recording: string;
+  whose: { user: string; job: string };
+  messages: TextMessage[];
+  rows: Row[];
+  /** Something that it needs may still come. */
+  held: boolean;
 }
 
 interface Run {

@@ -47,6 +47,17 @@ export class KafkaLines {
   }
 }
 
+/** Whose a row is, whatever its table is; undefined: it does not say. */
+export function identityOf(value: string): RowIdentity | undefined {
+  try {
+    return new KafkaLines(NO_TABLE).read(value).identity;
+  } catch {
+    return undefined;
+  }
+}
+
+const NO_TABLE: Table = { name: '', help: '', scope: 'node', keys: [], columns: [] };
+
 function cell(text: string): string {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

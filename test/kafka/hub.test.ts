@@ -12,6 +12,7 @@ import { readTable } from '../../src/recording/read.ts';
 import { replaceJson } from '../../src/recording/replace.ts';
 import { type KafkaSink, openKafkaSink } from '../../src/sinks/kafka.ts';
 import { spoolStreams } from '../../src/sinks/streams.ts';
+import { testAgent, testJob, testRecording } from '../../src/sinks/test-spool.ts';
 import { type Broker, startBroker, whyNoKafka } from './broker.ts';
 
 const MAIN = path.join(import.meta.dirname, '../../src/cli/main.ts');
@@ -189,6 +190,68 @@ describe('tacho hub --from kafka', { skip: whyNoKafka() }, () => {
     assert.equal(sealed.job.state, 'completed');
     assert.equal(sealed.job.end, end);
     assert.deepEqual(rowsOf(sealed), expected);
+  });
+
+  test('rows of a recording that cannot be written wait by themselves, also while the hub is killed', async () => {
+    const spool = path.join(scratch, 'held-spool');
+    const archive = path.join(scratch, 'held');
+    const uid = process.getuid!();
+    const users = { eve: uid === 0 ? 54321 : uid, ada: uid === 0 ? 54322 : uid };
+    const node = (user: keyof typeof users): string => path.join(archive, `user=${user}/job=1/node=c1`);
+    const write = (user: keyof typeof users, rows: number): void => {
+      const job = testJob('1', { user, uid: users[user] });
+      const folder = testRecording(spool, user, job, testAgent('c1', { start: job.start }));
+      const lines = Array.from({ length: rows }, (_, n) => `${job.start + n * 1e6},${user},${n},\n`);
+      fs.writeFileSync(path.join(folder, 'counted.csv'), `time,who,n,label\n${lines.join('')}`);
+    };
+    // a folder in the place of a table
+    fs.mkdirSync(path.join(node('eve'), 'counted.csv'), { recursive: true, mode: 0o700 });
+    fs.chmodSync(archive, 0o755);
+    for (let folder = path.join(node('eve'), 'counted.csv'); folder !== archive; folder = path.dirname(folder))
+      fs.chownSync(folder, users.eve, users.eve);
+    const text = (user: keyof typeof users): string => {
+      const file = path.join(node(user), 'counted.csv');
+      return fs.statSync(file, { throwIfNoEntry: false })?.isFile() === true ? fs.readFileSync(file, 'utf8') : '';
+    };
+    const wanted = (user: string): string => fs.readFileSync(path.join(spool, user, 'node=c1/counted.csv'), 'utf8');
+    write('eve', 3000);
+    let hub = startHub(archive, broker.address, 'held');
+    const options = { folder: spool, streams: spoolStreams(spool), brokers: [broker.address], prefix: 'held' };
+    const sink = openKafkaSink(options);
+    try {
+      sink.wake();
+      await until(
+        'it is told',
+        () => hub.said().includes('cannot write user=eve/job=1'),
+        () => hub,
+      );
+      write('ada', 3000);
+      sink.wake();
+      await until(
+        'the rows of the other',
+        () => text('ada') === wanted('ada'),
+        () => hub,
+      );
+      await sink.close(240);
+      assert.equal(text('eve'), '');
+      await hub.end('SIGKILL');
+      fs.rmdirSync(path.join(node('eve'), 'counted.csv'));
+      hub = startHub(archive, broker.address, 'held');
+      await until(
+        'all rows',
+        () => text('eve') === wanted('eve'),
+        () => hub,
+      );
+      await until(
+        'nothing waits',
+        () => fs.readdirSync(path.join(archive, '.kafka-aside')).length === 0,
+        () => hub,
+      );
+      await hub.end('SIGTERM');
+    } finally {
+      await hub.end('SIGKILL');
+      await sink.close(0);
+    }
   });
 });
 
