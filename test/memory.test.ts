@@ -56,7 +56,7 @@ test('where memory runs out Tacho is killed first, the job goes on, and the card
   const cgroup = await limited(t, limit);
   // it fits without Tacho, not with it
   const script = `"$TACHO" start -o rec -i 0.2s || exit 99
-    head -c $((LIMIT - $(cat "$USED") / 2)) /dev/zero | tail >/dev/null
+    head -c $((LIMIT - $(cat "$USED") * 3 / 4)) /dev/zero | tail >/dev/null
     code=$?
     "$TACHO" stop --format json >card.json
     exit $((code == 0 ? 7 : code))`;
