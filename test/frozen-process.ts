@@ -15,6 +15,8 @@ export interface FrozenProcess {
   user?: number;
   system?: number;
   rssPages?: number;
+  /** In kB, its share of what several map; undefined: it cannot be told. */
+  pss?: number;
   minorFaults?: number;
   /** Of the main thread: nanoseconds that it ran and that it waited, and how often it ran. */
   schedule?: [number, number, number];
@@ -54,6 +56,13 @@ export function processFiles(p: FrozenProcess): Record<string, string> {
     [`${folder}/environ`]: Object.entries(p.environment ?? {})
       .map(([k, v]) => `${k}=${v}\0`)
       .join(''),
+    ...(p.pss === undefined
+      ? {}
+      : {
+          [`${folder}/smaps_rollup`]:
+            `5583d0000000-7ffd00000000 ---p 00000000 00:00 0                          [rollup]\nRss:              ${rssPages * 4} kB\n` +
+            `Pss:              ${p.pss} kB\nPss_Dirty:        ${p.pss} kB\nShared_Clean:        800 kB\n`,
+        }),
   };
 }
 

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Material } from '../src/judge/material.ts';
 import { peakTogether } from '../src/judge/memory-use.ts';
-import { report } from '../src/judge/report.ts';
+import { type Report, report } from '../src/judge/report.ts';
 import { BEGAN, type Told, testSet } from '../src/query/test-processes.ts';
 import type { AgentRecord } from '../src/recording/agent-record.ts';
 import type { Job } from '../src/recording/job.ts';
+import { meters } from '../src/show/report-meters.ts';
 import { processTable } from '../src/sources/process-table.ts';
 import { agent, blink, cgroup, job, material, node, START, sleep, span, training } from './report/jobs.ts';
 import { count, level, series, table } from './report/statistics.ts';
@@ -328,6 +329,70 @@ test('memory that processes may share is held against the limit as what it is: a
   assert.equal(sure.severity, 'warning');
   assert.equal(sure.text, 'Memory reached at least 94 % of its limit on c1');
   assert.equal(finding(60, 1).severity, 'warning');
+});
+
+/** A job of four processes of 6 GiB each, and what else is known of its node. */
+function forked(tables: readonly ReturnType<typeof table>[], asked = 64) {
+  const lived = span(3600);
+  const process = (pid: number) =>
+    series(lived, { pid: String(pid), start: String(START / 1000) }, { rss_bytes: level(lived, 6 * GIB) });
+  const processes = table('process', [1, 2, 3, 4].map(process));
+  const c1 = node('c1', agent('c1', lived, { scope: { members: 'tree' } }), [processes, ...tables]);
+  return report(material(job(3600, { asked: { memory_bytes: asked * GIB } }), [c1]));
+}
+
+const memoryLine = (told: Report): string => meters(told).find(({ name }) => name === 'memory')!.text;
+
+test('memory that processes share counts once', () => {
+  const lived = span(3600);
+  const pss = (all: number, shared: number) =>
+    table('process_memory', [
+      series(lived, {}, { pss_bytes: level(lived, all * GIB), shared_bytes: level(lived, shared * GIB) }),
+    ]);
+  const told = forked([pss(7, 17)]);
+  assert.deepEqual([told.summary.memory_peak_bytes, told.summary.memory_source], [7 * GIB, 'pss']);
+  assert.deepEqual(told.summary.memory, {
+    process_peaks_sum: 24 * GIB,
+    process_pss_max: 7 * GIB,
+    process_shared_max: 17 * GIB,
+    process_peak_max: 6 * GIB,
+  });
+  assert.equal(memoryLine(told), '7.0 GiB of 64.0 GiB (processes, shared memory once)');
+  const figure = (all: number, shared: number) => forked([pss(all, shared)]).summary.memory_peak_bytes! / GIB;
+  assert.equal(figure(2, 2), 22, 'what was not seen to be shared counts for each');
+  assert.equal(figure(20, 17), 20, 'shared at one time, and each its own at another');
+  assert.equal(figure(3, 21), 6, 'not less than one process had');
+  assert.equal(memoryLine(forked([pss(23.5, 0.5)])), 'at most 24.0 GiB of 64.0 GiB (processes)');
+});
+
+test('near the limit by the upper bound only, processes that share are no finding', () => {
+  const lived = span(3600);
+  const once = table('process_memory', [
+    series(lived, {}, { pss_bytes: level(lived, 7 * GIB), shared_bytes: level(lived, 17 * GIB) }),
+  ]);
+  const near = (tables: readonly ReturnType<typeof table>[], asked: number) =>
+    forked(tables, asked).findings.find(({ id }) => id === 'memory-near-limit');
+  assert.equal(near([], 25)!.severity, 'advice');
+  assert.equal(near([once], 25), undefined);
+  const sure = near([once], 7.5)!;
+  assert.deepEqual([sure.severity, sure.text], ['warning', 'Memory reached at least 93 % of its limit on c1']);
+  assert.match(sure.evidence[0]!.text, /^c1: 7\.0 GiB of 7\.5 GiB \(all processes, shared memory once\)$/);
+});
+
+test('what may lie in files in memory is no upper bound, and nobody is told to ask for less than that', () => {
+  const lived = span(3600);
+  const shmem = (grown: number) =>
+    table('meminfo', [
+      series(lived, {}, { Shmem_bytes: { ...level(lived, GIB), first: GIB, max: (1 + grown) * GIB } }),
+    ]);
+  assert.equal(memoryLine(forked([shmem(1)])), 'at most 24.0 GiB of 64.0 GiB (processes)', 'less than 5 %');
+  const told = forked([shmem(10)]);
+  assert.equal(memoryLine(told), '24.0 GiB of 64.0 GiB (processes; perhaps 10.0 GiB more in /dev/shm)');
+  assert.equal(told.nodes[0]!.memory_shm_bytes, 10 * GIB);
+  const unused = (grown: number) => forked([shmem(grown)], 100).findings.find(({ id }) => id === 'memory-unused');
+  assert.match(unused(10)!.text, /^34\.0 GiB of 100 GiB/);
+  assert.match(unused(10)!.advice, /--mem=44G/);
+  assert.equal(unused(30), undefined);
 });
 
 test('the ways to count memory stay apart', () => {

@@ -15,6 +15,7 @@ import { loadKoffi } from '../sources/ffi.ts';
 import type { Host, Note } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
 import { isIsolated } from '../sources/isolated-kind.ts';
+import { processMemory } from '../sources/process-memory.ts';
 import { RECORD_KINDS } from '../sources/process-records.ts';
 import { processTotal } from '../sources/process-total.ts';
 import type { Scope } from '../sources/scope.ts';
@@ -54,7 +55,11 @@ const SLOW_READ_MS = 5_000;
 
 /** Markers and records of processes are written by others, sums are made of them; what may hang is read elsewhere. */
 const isSampled = (kind: SourceKind): boolean =>
-  kind.table.name !== 'marker' && kind !== processTotal && !RECORD_KINDS.includes(kind) && !isIsolated(kind);
+  kind.table.name !== 'marker' &&
+  kind !== processTotal &&
+  kind !== processMemory &&
+  !RECORD_KINDS.includes(kind) &&
+  !isIsolated(kind);
 
 /** What can be recorded on this machine, what cannot, and what to do about it. Opens and reads every source once. */
 export async function checkMachine(options: CheckOptions): Promise<MachineCheck> {

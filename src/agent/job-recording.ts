@@ -141,6 +141,7 @@ export function recordJob(
     .map((kind) => (kind === processes ? totals.watch(remembered.kind) : kind));
   const scopeOf = (cgroup: string | undefined) => ({
     totals,
+    memory: { pss_bytes: Number.NaN, shared_bytes: Number.NaN },
     view: common.view,
     ...jobScope({
       id: told.environment.SLURM_JOB_ID ?? told.id,

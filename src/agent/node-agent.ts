@@ -91,7 +91,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
       if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
       agent.open(
         shared.filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind)),
-        scope,
+        { ...scope, memory: { pss_bytes: Number.NaN, shared_bytes: Number.NaN } },
       );
       agent.glance();
     },

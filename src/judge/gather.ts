@@ -52,6 +52,7 @@ const REPORT_TABLES = [
   'power',
   'pressure',
   'process',
+  'process_memory',
   'process_total',
   'vmstat',
 ];

@@ -5,14 +5,16 @@ import { cgroupOf } from './usage.ts';
 
 /**
  * Where a memory figure comes from. cgroup: peak of the job's cgroup, page cache included. processes: the peaks
- * of processes that lived at the same time added up, so an upper bound. process: the largest single process, so a lower bound. node: all that is used
- * on the node.
+ * of processes that lived at the same time added up, so an upper bound. pss: the same less what they were seen to share, which
+ * is sampled. process: the largest single process, so a lower bound. node: all that is used on the node.
  */
-export type MemorySource = 'cgroup' | 'processes' | 'process' | 'node';
+export type MemorySource = 'cgroup' | 'processes' | 'pss' | 'process' | 'node';
 
 export interface MemoryUse {
   bytes: number;
   source: MemorySource;
+  /** By processes only: files in memory (/dev/shm) belong to none; so much more may be the job's. */
+  shm_bytes?: number;
 }
 
 /** All that is known of the job's memory on one node, named apart. Bytes. */
@@ -25,6 +27,10 @@ export interface MemoryTruth {
   cgroup_file_max?: number;
   /** The peaks of processes that lived at the same time, added up: an upper bound. */
   process_peaks_sum?: number;
+  /** The most that all processes had in RAM when it was read, what they share counted once. */
+  process_pss_max?: number;
+  /** The most that their resident sets added up counted more than once. */
+  process_shared_max?: number;
   /** The largest resident set of one process, by wait4 or sampled. */
   process_peak_max?: number;
   /** All that is used on the node, by everybody. */
@@ -48,6 +54,8 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   set('process_peaks_sum', total ?? added());
   const sure = part === undefined ? lives.map(({ peak }) => peak) : [part.largest];
   set('process_peak_max', largest([exactPeak(material), recordedPeak(material, node), ...sure]));
+  set('process_pss_max', columnOf(node, 'process_memory', 'pss_bytes')?.max);
+  set('process_shared_max', columnOf(node, 'process_memory', 'shared_bytes')?.max);
   const all = columnOf(node, 'meminfo', 'MemTotal_bytes');
   const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
   if (all !== undefined && free !== undefined) set('node_used_max', all.max - free.min);
@@ -184,13 +192,39 @@ export function memoryOf(material: Material, node: NodeMaterial): MemoryUse | un
     if (unseen !== undefined && unseen > truth.cgroup_peak) return { bytes: unseen, source: 'process' };
     return { bytes: truth.cgroup_peak, source: 'cgroup' };
   }
-  const several = (truth.process_peaks_sum ?? 0) > (truth.process_peak_max ?? 0);
-  if (several) return { bytes: truth.process_peaks_sum!, source: 'processes' };
-  if (truth.process_peak_max !== undefined) return { bytes: truth.process_peak_max, source: 'process' };
+  const processes = processMemoryOf(truth);
+  if (processes !== undefined) {
+    const shm = shmGrowth(node);
+    return shm > Math.max(SHM_BYTES, processes.bytes * SHM_PART) ? { ...processes, shm_bytes: shm } : processes;
+  }
   if (node.agent?.scope.members === 'node' && truth.node_used_max !== undefined) {
     return { bytes: truth.node_used_max, source: 'node' };
   }
   return undefined;
+}
+
+/** Less than this part is not worth a figure that is only sampled. */
+const SHARED_PART = 0.05;
+
+function processMemoryOf(truth: MemoryTruth): MemoryUse | undefined {
+  const { process_peaks_sum: added, process_peak_max: one, process_pss_max: pss, process_shared_max: shared } = truth;
+  if (added === undefined || added <= (one ?? 0))
+    return one === undefined ? undefined : { bytes: one, source: 'process' };
+  if (pss === undefined || !(shared! > added * SHARED_PART)) return { bytes: added, source: 'processes' };
+  // what is not known to be shared counts for each: peaks between two readings are in it
+  return { bytes: Math.max(pss, one ?? 0, added - shared!), source: 'pss' };
+}
+
+/** Growth of less is noise of the node. */
+const SHM_BYTES = 16 << 20;
+const SHM_PART = 0.05;
+
+/** What came to the node's shared memory and files in memory (tmpfs), less what a process of the job has mapped of it. */
+function shmGrowth(node: NodeMaterial): number {
+  const all = columnOf(node, 'meminfo', 'Shmem_bytes');
+  if (all === undefined) return 0;
+  const mapped = largest(processSeries(node).map(({ columns }) => known(columns.rss_shmem_bytes?.max))) ?? 0;
+  return all.max - all.first - mapped;
 }
 
 /** What Tacho itself took at most in the cgroup of the job. Undefined: nothing is known to have been there. */

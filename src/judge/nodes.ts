@@ -57,6 +57,8 @@ export interface NodeReport {
   load_max?: number;
   memory_peak_bytes?: number;
   memory_source?: MemorySource;
+  /** So much more may be the job's, in files in memory (/dev/shm). */
+  memory_shm_bytes?: number;
   /** Of that peak, at most so much was Tacho's own: its agent, and its commands in the job. */
   memory_own_bytes?: number;
   memory_limit_bytes?: number;
@@ -175,6 +177,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   const memory = memoryOf(material, node);
   set('memory_peak_bytes', memory?.bytes);
   set('memory_source', memory?.source);
+  set('memory_shm_bytes', memory?.shm_bytes);
   if (memory?.source === 'cgroup') set('memory_own_bytes', ownMemory(material, node));
   const limit = memoryOn(material, node);
   set('memory_limit_bytes', limit?.value);

@@ -16,7 +16,7 @@ const optional = <T extends z.ZodType>(type: T, help: string) => type.describe(h
 
 const allocationSource = z.enum(['asked', 'limit', 'machine']);
 const cpuSource = z.enum(['wait4', 'cgroup', 'records', 'records and samples', 'processes', 'node']);
-const memorySource = z.enum(['cgroup', 'processes', 'process', 'node']);
+const memorySource = z.enum(['cgroup', 'processes', 'pss', 'process', 'node']);
 const energySource = z.enum(['counter', 'integrated power', 'both']);
 
 const job = z.strictObject({
@@ -81,6 +81,11 @@ const memory = z
     cgroup_anon_max: optional(bytes, 'The programs’ own part of it, at most.'),
     cgroup_file_max: optional(bytes, 'The file cache in it, at most.'),
     process_peaks_sum: optional(bytes, 'Peaks of processes that lived at the same time, added up: an upper bound.'),
+    process_pss_max: optional(
+      bytes,
+      'The most that all processes had in RAM, what they share counted once (PSS); sampled.',
+    ),
+    process_shared_max: optional(bytes, 'The most that their resident sets, added up, count more than once; sampled.'),
     process_peak_max: optional(bytes, 'The largest resident set of one process.'),
     node_used_max: optional(bytes, 'All that was used on the node, by everybody.'),
   })
@@ -101,6 +106,10 @@ const summary = z.strictObject({
   memory_peak_bytes: optional(bytes, 'Highest use on any one node.'),
   memory_peak_node: optional(words, 'Which node that was.'),
   memory_source: optional(memorySource, 'Where it comes from.'),
+  memory_shm_bytes: optional(
+    bytes,
+    'Counted by processes: up to so much more may lie in files in memory (/dev/shm), which belong to no process.',
+  ),
   memory_limit_bytes: optional(bytes, 'What the job may use on that node.'),
   memory_limit_source: optional(allocationSource, 'Who says so.'),
   memory_peaks_sum_bytes: optional(bytes, 'The peaks of all nodes, added up.'),
@@ -153,6 +162,10 @@ const node = z.strictObject({
   load_max: z.number().optional(),
   memory_peak_bytes: bytes.optional(),
   memory_source: memorySource.optional(),
+  memory_shm_bytes: optional(
+    bytes,
+    'Counted by processes: up to so much more may lie in files in memory (/dev/shm), which belong to no process.',
+  ),
   memory_own_bytes: optional(bytes, 'Of the peak, at most so much was Tacho’s own: agent and commands in the job.'),
   memory_limit_bytes: bytes.optional(),
   memory_limit_source: allocationSource.optional(),

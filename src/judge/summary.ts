@@ -30,6 +30,7 @@ export interface SummaryReport {
   memory_peak_bytes?: number;
   memory_peak_node?: string;
   memory_source?: MemorySource;
+  memory_shm_bytes?: number;
   /** What the job may use on that node. */
   memory_limit_bytes?: number;
   memory_limit_source?: AllocationSource;
@@ -159,6 +160,7 @@ function setMemory(set: Set, material: Material, nodes: readonly NodeReport[]): 
   set('memory_peak_bytes', fullest.memory_peak_bytes);
   set('memory_peak_node', fullest.node);
   set('memory_source', fullest.memory_source);
+  set('memory_shm_bytes', fullest.memory_shm_bytes);
   set('memory_limit_bytes', fullest.memory_limit_bytes);
   set('memory_limit_source', fullest.memory_limit_source);
   const node = material.nodes.find((n) => n.node === fullest.node);

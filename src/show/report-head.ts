@@ -153,7 +153,9 @@ export function memoryLines({ summary: s }: Report): [string, number][] {
     ['of it programs’ own, at most', m.cgroup_anon_max],
     ['of it file cache, at most', m.cgroup_file_max],
     [partly ? 'peaks of processes seen, added' : 'peaks of all processes added', m.process_peaks_sum],
+    ['all processes, shared memory once', m.process_pss_max],
     ['largest process', m.process_peak_max],
+    ['perhaps in files in memory (/dev/shm)', s.memory_shm_bytes],
     ['used on the node by everybody', m.node_used_max],
   ];
   return all.filter((line): line is [string, number] => line[1] !== undefined);

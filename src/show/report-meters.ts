@@ -14,6 +14,7 @@ export interface Meter {
 const MEMORY_WORDS = {
   cgroup: 'cgroup',
   processes: 'processes',
+  pss: 'processes, shared memory once',
   process: 'largest process',
   node: 'whole node',
 };
@@ -72,8 +73,10 @@ function memoryMeter({ summary: s, job }: Report): Meter {
     return { name: 'memory', text: `not measured${only}` };
   }
   const where = s.nodes > 1 ? ` on ${s.memory_peak_node}` : '';
-  const how = MEMORY_WORDS[s.memory_source!];
-  const used = `${s.memory_source === 'processes' ? 'at most ' : ''}${formatBytes(s.memory_peak_bytes)}`;
+  const shm = s.memory_shm_bytes;
+  const how = `${MEMORY_WORDS[s.memory_source!]}${shm === undefined ? '' : `; perhaps ${formatBytes(shm)} more in /dev/shm`}`;
+  const isBound = s.memory_source === 'processes' && shm === undefined;
+  const used = `${isBound ? 'at most ' : ''}${formatBytes(s.memory_peak_bytes)}`;
   if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${where} (${how})` };
   return {
     name: 'memory',

@@ -13,6 +13,7 @@ import { nfs } from './nfs.ts';
 import { power } from './power.ts';
 import { pressure } from './pressure.ts';
 import { process } from './process.ts';
+import { processMemory } from './process-memory.ts';
 import { processEnd, processStart, threadEnd } from './process-records.ts';
 import { processTotal } from './process-total.ts';
 import type { SourceKind } from './source.ts';
@@ -35,6 +36,7 @@ export const sources: readonly SourceKind[] = [
   gpu,
   gpuProcess,
   process,
+  processMemory,
   processTotal,
   processStart,
   processEnd,

@@ -58,6 +58,11 @@ export const processTable: Table = {
     counter('involuntary_switches', 'count', 'Times the main thread lost the CPU to others; read as rss_anon_bytes.'),
     counter('wait_ms', 'milliseconds', 'Time the main thread was ready to run but had no CPU.'),
     gauge('cpu', 'count', 'The CPU that the main thread ran on last.'),
+    gauge(
+      'pss_bytes',
+      'bytes',
+      'Memory in RAM, of pages that several processes map only its share, so that it can be added up; read now and then where a job without a cgroup of its own has several large processes, missing in other rows (all together: process_memory).',
+    ),
     text(
       'allowed_cpus',
       'CPUs that the main thread may run on, as a list (`0-3,8`); read as rss_anon_bytes, said as the command.',
@@ -88,4 +93,5 @@ export const VOLUNTARY = 18;
 export const INVOLUNTARY = 19;
 export const WAIT = 20;
 export const CPU = 21;
-export const NUMBERS = 22;
+export const PSS = 22;
+export const NUMBERS = 23;

@@ -273,11 +273,70 @@ test('a shell that becomes a command of Tacho’s ends with the numbers that it 
   assert.deepEqual(m.at(2), []);
 });
 
+/** 100 MB, in pages. */
+const LARGE = 25_600;
+
+test('several large processes: what each has of shared memory, and all together', (t) => {
+  const fork = (pid: number, pss: number): FrozenProcess => ({ pid, rssPages: LARGE, pss });
+  const memory = { pss_bytes: Number.NaN, shared_bytes: Number.NaN };
+  const small: FrozenProcess = { pid: 9, rssPages: 1000, pss: 7 };
+  const m = machine(t, [fork(7, 25_700), fork(8, 25_800), small], {}, { ...NODE, memory });
+  const pss = (second: number) => m.at(second).map((row) => [row.pid, row.pss_bytes]);
+  assert.deepEqual(pss(0), [
+    ['7', 25_700 * 1024],
+    ['8', 25_800 * 1024],
+    ['9', undefined],
+  ]);
+  const rss = LARGE * 4096;
+  const sum = (25_700 + 25_800) * 1024 + 1000 * 4096;
+  assert.deepEqual(memory, { pss_bytes: sum, shared_bytes: 2 * rss + 1000 * 4096 - sum });
+
+  memory.pss_bytes = Number.NaN;
+  m.put(fork(7, 99_999));
+  assert.deepEqual(pss(9), [], 'not before ten seconds');
+  assert.equal(memory.pss_bytes, Number.NaN);
+  assert.deepEqual(
+    pss(10),
+    [
+      ['7', 99_999 * 1024],
+      ['8', 25_800 * 1024],
+    ],
+    'also those that did nothing have a row',
+  );
+  m.write('/proc/loadavg', '0.10 0.20 0.30 1/200 1000\n');
+  m.put(fork(10, 50_000));
+  assert.deepEqual(
+    pss(11),
+    [
+      ['10', 50_000 * 1024],
+      ['7', 99_999 * 1024],
+      ['8', 25_800 * 1024],
+    ],
+    'one more is so much more memory that all are read at once',
+  );
+});
+
+test('shared memory is not read where the kernel counts it, nobody wants it, or one process has nearly all', (t) => {
+  const large = (pid: number, rssPages = LARGE): FrozenProcess => ({ pid, rssPages, pss: 5 });
+  const memory = { pss_bytes: Number.NaN, shared_bytes: Number.NaN };
+  const read = (list: FrozenProcess[], scope: Scope) =>
+    machine(t, list, {}, scope)
+      .at(0)
+      .filter((row) => row.pss_bytes !== undefined).length;
+  const two = [large(7), large(8)];
+  assert.equal(read(two, { ...NODE, memory }), 2);
+  assert.equal(read(two, { ...NODE, memory, cgroup: { path: '/job', shared: true } }), 2);
+  assert.equal(read(two, { ...NODE, memory, cgroup: { path: '/job', shared: false } }), 0);
+  assert.equal(read(two, NODE), 0);
+  assert.equal(read([large(7), large(8, LARGE / 20)], { ...NODE, memory }), 0);
+});
+
 test('every column has a place of its own in the order of the table', () => {
   const frame = new Frame(processTable);
-  assert.equal(frame.numberWidth, 22);
+  assert.equal(frame.numberWidth, 23);
   assert.equal(frame.number('ppid'), 0);
   assert.equal(frame.number('cpu'), 21);
+  assert.equal(frame.number('pss_bytes'), 22);
   assert.equal(frame.text('state'), 5);
 });
 

@@ -11,6 +11,7 @@ import { DENIED, GONE, type ProcessFile, processFiles } from './process-files.ts
 import { ENDED, emptyStat, readStat, TICK_MS } from './process-stat.ts';
 import * as at from './process-table.ts';
 import { processTable } from './process-table.ts';
+import { type PssRounds, pssRounds } from './pss-rounds.ts';
 import type { SourceKind } from './source.ts';
 import { userNames } from './user-names.ts';
 
@@ -55,7 +56,11 @@ interface Watched {
   rowDue: number;
   /** How often it was read in full: a new process soon becomes another program. */
   looks: number;
+  /** Its row in this tick's frame; NO_ROW: none. */
+  row: number;
 }
+
+const NO_ROW = -1;
 
 export const process: SourceKind = {
   table: processTable,
@@ -72,6 +77,9 @@ export const process: SourceKind = {
     /** Had rows, and has none at this tick: without a last one nobody knew how long it lived since it changed. */
     const gone: Watched[] = [];
     let changed = false;
+    // the kernel counts the memory of a cgroup that is the job's own
+    const isWanted = scope.memory !== undefined && (scope.cgroup === undefined || scope.cgroup.shared);
+    const rounds = isWanted ? pssRounds<Watched>(host, (w) => w.numbers[at.RSS]!) : undefined;
 
     function watch({ pid, start }: Member): void {
       watched.set(pid, {
@@ -101,6 +109,7 @@ export const process: SourceKind = {
         statusDue: 0,
         rowDue: 0,
         looks: 0,
+        row: NO_ROW,
       });
     }
 
@@ -301,6 +310,7 @@ export const process: SourceKind = {
 
     function write(frame: Frame, w: Watched, full: boolean): void {
       const row = frame.row();
+      w.row = row;
       frame.numbers.set(w.numbers, row * at.NUMBERS);
       const t = row * frame.textWidth;
       frame.texts[t] = w.pidText;
@@ -312,16 +322,33 @@ export const process: SourceKind = {
       if (full || w.allowed !== w.allowedSaid) frame.texts[t + 6] = w.allowedSaid = w.allowed;
     }
 
+    /** One row for each process that was read, and the sum of all. */
+    function readShared(rounds: PssRounds<Watched>, frame: Frame): void {
+      let shared = Number.NaN;
+      rounds.read(frame.time, (w, pss) => {
+        if (w.row === NO_ROW) write(frame, w, false);
+        frame.numbers[w.row * at.NUMBERS + at.PSS] = pss;
+        shared = (shared || 0) + Math.max(0, w.numbers[at.RSS]! - pss);
+      });
+      let sum = -shared;
+      for (const w of watched.values()) sum += w.numbers[at.RSS]! || 0;
+      scope.memory!.pss_bytes = sum;
+      scope.memory!.shared_bytes = shared;
+    }
+
     return {
       table: processTable,
       read(frame) {
         const { time } = frame;
         members.update();
+        rounds?.begin();
         for (const w of watched.values()) {
+          w.row = NO_ROW;
           if (!look(w, time)) {
             if (watched.has(w.pid)) members.forget(w.pid);
             continue;
           }
+          rounds?.saw(w);
           const due = time >= w.rowDue || w.rowDue - time > ROW_MICROSECONDS;
           // what has ended has said so, even if nobody collects it
           if (!changed && (!due || w.state === ENDED)) continue;
@@ -333,6 +360,7 @@ export const process: SourceKind = {
           }
           write(frame, w, full);
         }
+        if (rounds?.isTime(time)) readShared(rounds, frame);
         for (const w of gone.splice(0)) {
           w.state = GONE_STATE;
           write(frame, w, false);
@@ -340,6 +368,7 @@ export const process: SourceKind = {
       },
       last() {
         for (const w of watched.values()) w.rowDue = 0;
+        rounds?.last();
       },
       close() {
         for (const pid of [...watched.keys()]) unwatch(pid);

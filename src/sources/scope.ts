@@ -32,6 +32,12 @@ export interface Totals {
   now(time: number, together: boolean): { cpu_us: number; peak_bytes: number; told_peak_bytes: number };
 }
 
+/** What the job's processes have in RAM, shared pages once; NaN: not read at this tick. */
+export interface SharedOnce {
+  pss_bytes: number;
+  shared_bytes: number;
+}
+
 export interface Scope {
   readonly members: Members;
   /** The job's cgroup, and whether other things run in it too. Undefined: there is none to speak of. */
@@ -53,6 +59,8 @@ export interface Scope {
   readonly records?: Records;
   /** Undefined: nobody adds up. */
   readonly totals?: Totals;
+  /** Filled by who reads the job's processes. Undefined: nobody wants it. */
+  readonly memory?: SharedOnce;
   /** Where several look for processes at the same moment. */
   readonly view?: ProcessView;
 }

@@ -60,16 +60,22 @@ function measured(facts: Facts): NodeReport[] | Answer {
 const WHERE = {
   cgroup: 'cgroup.memory_peak_bytes',
   processes: 'process.rss_bytes',
+  pss: 'process.pss_bytes',
   process: 'process.rss_bytes',
   node: 'meminfo.MemAvailable_bytes',
 };
 
 const fill = (n: NodeReport): number => n.memory_peak_bytes! / n.memory_limit_bytes!;
 
+/** With files in memory that may be the job's. */
+const most = (n: NodeReport): number => n.memory_peak_bytes! + (n.memory_shm_bytes ?? 0);
+const mostFill = (n: NodeReport): number => most(n) / n.memory_limit_bytes!;
+
 /** What was used at least: peaks of processes that are added up count pages that they share several times. */
 function least({ summary }: Facts, n: NodeReport): number {
-  if (n.memory_source !== 'processes') return n.memory_peak_bytes!;
-  return (summary.memory_peak_node === n.node ? summary.memory?.process_peak_max : undefined) ?? 0;
+  if (n.memory_source !== 'processes' && n.memory_source !== 'pss') return n.memory_peak_bytes!;
+  const memory = summary.memory_peak_node === n.node ? summary.memory : undefined;
+  return Math.max(memory?.process_peak_max ?? 0, (n.memory_source === 'pss' && memory?.process_pss_max) || 0);
 }
 
 export const memoryUnused: Check = {
@@ -83,16 +89,16 @@ export const memoryUnused: Check = {
     if (!Array.isArray(nodes)) return nodes;
     const asked = (nodes as NodeReport[]).filter((n) => n.memory_limit_source !== 'machine');
     if (asked.length === 0) return { skipped: 'no memory was asked for: the job had the machine’s' };
-    const fullest = asked.reduce((a, b) => (fill(b) > fill(a) ? b : a));
-    const proposal = roundedUp(fullest.memory_peak_bytes! * MARGIN);
-    if (fill(fullest) >= UNUSED_BELOW || fullest.memory_limit_bytes! - proposal < WORTH_SAVING_BYTES) return [];
+    const fullest = asked.reduce((a, b) => (mostFill(b) > mostFill(a) ? b : a));
+    const proposal = roundedUp(most(fullest) * MARGIN);
+    if (mostFill(fullest) >= UNUSED_BELOW || fullest.memory_limit_bytes! - proposal < WORTH_SAVING_BYTES) return [];
     const sure = sampled(facts, fullest.samples);
     const exact = fullest.memory_source === 'cgroup';
     return [
       {
         id: 'memory-unused',
         severity: 'advice',
-        text: `${formatBytes(fullest.memory_peak_bytes!)} of ${formatBytes(fullest.memory_limit_bytes!)} memory were used at most (${percent(fill(fullest))})`,
+        text: `${formatBytes(most(fullest))} of ${formatBytes(fullest.memory_limit_bytes!)} memory were used at most (${percent(mostFill(fullest))})`,
         evidence: [
           {
             text: `${fullest.node}: peak ${formatBytes(fullest.memory_peak_bytes!)} (${words(fullest)})`,
@@ -101,6 +107,16 @@ export const memoryUnused: Check = {
             value: fullest.memory_peak_bytes!,
             threshold: fullest.memory_limit_bytes! * UNUSED_BELOW,
           },
+          ...(fullest.memory_shm_bytes === undefined
+            ? []
+            : [
+                {
+                  text: `perhaps ${formatBytes(fullest.memory_shm_bytes)} more in files in memory (/dev/shm)`,
+                  from: 'meminfo.Shmem_bytes',
+                  node: fullest.node,
+                  value: fullest.memory_shm_bytes,
+                },
+              ]),
         ],
         advice: `Ask for ${memoryRequest(facts, proposal)}: the highest use and 20 %.`,
         confidence: exact ? sure.confidence : 'medium',
@@ -188,6 +204,7 @@ export const memoryNearLimit: Check = {
 
 function sureBecause({ memory_source }: NodeReport): string {
   if (memory_source === 'cgroup') return 'peak counted by the kernel';
+  if (memory_source === 'pss') return 'its processes had so much when what they share was read';
   return memory_source === 'node' ? 'counted for the whole node, also for others on it' : 'one process had so much';
 }
 
@@ -205,14 +222,14 @@ function perhapsFull(facts: Facts, full: readonly NodeReport[]): Finding {
   return {
     id: 'memory-near-limit',
     severity: 'advice',
-    text: `Memory may have come near its limit on ${listed(full.map((n) => n.node))}: the peaks of all processes add up to ${percent(fill(fullest))}`,
+    text: `Memory may have come near its limit on ${listed(full.map((n) => n.node))}: ${fullest.memory_source === 'pss' ? 'its processes took perhaps' : 'the peaks of all processes add up to'} ${percent(fill(fullest))}`,
     evidence: [
       ...full
         .slice(0, 8)
         .map((n) =>
           evidence(
             n,
-            `at most ${formatBytes(n.memory_peak_bytes!)} of ${formatBytes(n.memory_limit_bytes!)} (${words(n)})`,
+            `${n.memory_source === 'processes' ? 'at most ' : ''}${formatBytes(n.memory_peak_bytes!)} of ${formatBytes(n.memory_limit_bytes!)} (${words(n)})`,
             n.memory_peak_bytes!,
           ),
         ),
@@ -442,6 +459,7 @@ function words(n: NodeReport): string {
   const said = {
     cgroup: 'cgroup, file cache included',
     processes: 'peaks of all processes added up',
+    pss: 'all processes, shared memory once',
     process: 'largest process',
     node: 'whole node',
   };

@@ -1,0 +1,36 @@
+import { gauge, type Table } from '../table/table.ts';
+import { type SourceKind, Unavailable } from './source.ts';
+
+const processMemoryTable: Table = {
+  name: 'process_memory',
+  help: 'Memory of all processes of a job together, what they share counted once: one row whenever process.pss_bytes was read.',
+  scope: 'job',
+  keys: [],
+  columns: [
+    gauge(
+      'pss_bytes',
+      'bytes',
+      'Memory in RAM: pss_bytes of the large processes and rss_bytes of the others, added up.',
+    ),
+    gauge('shared_bytes', 'bytes', 'What rss_bytes of all of them, added up, counts more than once.'),
+  ],
+};
+
+/** Whoever reads the job's processes adds up (src/sources/process.ts). */
+export const processMemory: SourceKind = {
+  table: processMemoryTable,
+  open(_host, { memory }) {
+    if (memory === undefined) throw new Unavailable('absent', 'nobody adds up');
+    return {
+      table: processMemoryTable,
+      read(frame) {
+        if (Number.isNaN(memory.pss_bytes)) return;
+        const at = frame.row() * frame.numberWidth;
+        frame.numbers[at] = memory.pss_bytes;
+        frame.numbers[at + 1] = memory.shared_bytes;
+        memory.pss_bytes = Number.NaN;
+      },
+      close() {},
+    };
+  },
+};
