@@ -112,6 +112,36 @@ test('pipes, links, folders and closed folders in one recording: the others are 
   );
 });
 
+for (const [what, sealMemory] of [
+  ['texts without end', { heap: 40, data: 3072 }],
+  ['values without end', { heap: 512, data: 750 }],
+] as const) {
+  test(`sealing has a limit of memory (${what}); it is told, tried again, and others are sealed`, {
+    skip: ROOT,
+  }, async (t) => {
+    const { told, folder, open, end, isSealed, until } = await started(t, { sealSeconds: 60, sealMemory });
+    const [large, small] = [await open('eve', '1'), await open('ada', '2')];
+    const file = path.join(folder('eve', '1'), 'evil.csv');
+    const header = `time,who,${Array.from({ length: 60 }, (_, i) => `v${i}`).join(',')}\n`;
+    fs.writeFileSync(file, header);
+    const values = (what === 'texts without end' ? ',' : ',1').repeat(60);
+    for (let i = 0; i < 30; i++) {
+      const lines = Array.from({ length: 10_000 }, (_, n) => `${BEGAN + n},text number ${i * 1e4 + n}${values}`);
+      fs.appendFileSync(file, `${lines.join('\n')}\n`);
+    }
+    fs.chownSync(file, UIDS.eve, UIDS.eve);
+    await end(large);
+    await end(small);
+    await until('told', () => told.length > 0);
+    const limits = `${sealMemory.heap} MiB for texts, ${sealMemory.data} MiB in all`;
+    const why = `it takes more memory than sealing may (${limits})`;
+    const later = 'it stays as it is and is tried again in 5 min 00 s or later';
+    assert.deepEqual(told, [`cannot seal user=eve/job=1: ${why}; ${later}`]);
+    await until('sealed', () => isSealed('ada', '2'));
+    assert.ok(fs.existsSync(path.join(folder('eve', '1'), 'loadavg.csv')));
+  });
+}
+
 test('a recording is sealed where its owner cannot read Tacho itself', { skip: ROOT }, async (t) => {
   const { archive, folder, open } = await started(t);
   await open('ada', '1');

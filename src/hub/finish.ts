@@ -8,7 +8,7 @@ import type { FiledRecording, FiledStream, Filing } from './filing.ts';
 import { entriesIn, MOST_FILES, nodeFiles } from './node-files.ts';
 import { below, placeKey } from './place.ts';
 import { readReceived } from './received.ts';
-import { type Sealing, startSealing } from './seal-child.ts';
+import { type Sealing, type SealMemory, startSealing } from './seal-child.ts';
 
 interface Task {
   recording: FiledRecording;
@@ -36,6 +36,8 @@ export interface FinishOptions {
   holds?(folder: string): boolean;
   /** The time that sealing a small recording may take, in seconds. */
   sealSeconds?: number;
+  /** What a sealing process may take. */
+  sealMemory?: SealMemory;
 }
 
 /** What is held is looked at again after so long. */
@@ -216,6 +218,7 @@ export class Finisher {
         folder,
         resting.map(({ node }) => node),
         recording.place.owner,
+        this.options.sealMemory,
       );
       const { error } = await this.withinLimit(active.sealing, this.limitOf(recording, resting));
       if (error !== undefined) throw new Error(error);

@@ -18,6 +18,7 @@ import { parseListen, shownHost } from './listen-address.ts';
 import { takeLock } from './lock.ts';
 import { ONE_OWNER, separateOwners } from './owner.ts';
 import { Places } from './place.ts';
+import type { SealMemory } from './seal-child.ts';
 import { createServer } from './server.ts';
 import { Sessions } from './sessions.ts';
 import { Syncer } from './sync.ts';
@@ -38,6 +39,8 @@ export interface HubOptions {
   sealAfter?: number;
   /** The time that sealing a small recording may take, in seconds. */
   sealSeconds?: number;
+  /** What a sealing process may take of the memory. */
+  sealMemory?: SealMemory;
   /** Seconds between looks at the whole archive. */
   sweepEvery?: number;
   /** Whether the recording in this folder must not be sealed yet: somebody still sends its samples on. */
@@ -112,6 +115,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     tell,
     ...(options.holds === undefined ? {} : { holds: options.holds }),
     ...(options.sealSeconds === undefined ? {} : { sealSeconds: options.sealSeconds }),
+    ...(options.sealMemory === undefined ? {} : { sealMemory: options.sealMemory }),
   });
   const caretaker = new Caretaker(filing, finisher, tell, {
     sealAfter: options.sealAfter ?? SEAL_AFTER_S,

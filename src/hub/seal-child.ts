@@ -15,18 +15,41 @@ function entry(): string {
 
 const MOST_WORDS = 20_000;
 
+/** What a sealing process may take of the hub's memory, in MiB. */
+export interface SealMemory {
+  /** For JavaScript's objects: distinct texts, names of files. */
+  readonly heap: number;
+  /** For all data. */
+  readonly data: number;
+}
+
+/** 31 million values of a node took 45 MiB and 920 MiB; a user's files can be as strange as the user likes. */
+const MEMORY: SealMemory = { heap: 512, data: 3072 };
+
 export interface Sealing {
   readonly child: ChildProcess;
   readonly answer: Promise<SealAnswer>;
 }
 
 /** Seals some nodes of a recording in a process of its own, with the rights of the recording's owner. */
-export function startSealing(folder: string, nodes: readonly string[], owner: Owner | undefined): Sealing {
-  const child = spawn(process.execPath, [...NODE_FLAGS, entry(), SEAL_MARK], {
+export function startSealing(
+  folder: string,
+  nodes: readonly string[],
+  owner: Owner | undefined,
+  memory: SealMemory = MEMORY,
+): Sealing {
+  const heap = `--max-old-space-size=${memory.heap}`;
+  const child = spawn(process.execPath, [...NODE_FLAGS, heap, entry(), SEAL_MARK], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: ownNodeEnvironment(process.env),
   });
-  const order: SealOrder = { hub: process.pid, folder, nodes, ...(owner === undefined ? {} : { owner }) };
+  const order: SealOrder = {
+    hub: process.pid,
+    folder,
+    nodes,
+    dataBytes: memory.data * MIB,
+    ...(owner === undefined ? {} : { owner }),
+  };
   let said = '';
   let error = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -41,13 +64,24 @@ export function startSealing(folder: string, nodes: readonly string[], owner: Ow
     child.once('error', (problem) => resolve({ error: problem.message }));
     child.once('close', (_status, signal) => {
       try {
-        resolve(JSON.parse(said) as SealAnswer);
+        const answered = JSON.parse(said) as SealAnswer;
+        const isShort = NO_MEMORY.test(answered.error ?? '');
+        resolve(isShort ? { error: whyEnded(answered.error!, null, memory) } : answered);
       } catch {
-        resolve({ error: signal === null ? thrownIn(error) : `the sealing process was ended by ${signal}` });
+        resolve({ error: whyEnded(error, signal, memory) });
       }
     });
   });
   return { child, answer };
+}
+
+const MIB = 1 << 20;
+const NO_MEMORY = /out of memory|allocation failed|bad_alloc|cannot allocate memory/i;
+
+/** Why there is no answer. */
+function whyEnded(said: string, signal: string | null, { heap, data }: SealMemory): string {
+  if (NO_MEMORY.test(said)) return `it takes more memory than sealing may (${heap} MiB for texts, ${data} MiB in all)`;
+  return signal === null ? thrownIn(said) : `the sealing process was ended by ${signal}`;
 }
 
 /** The error in what Node says when a process cannot go on: below it are a stack and Node's version, above it source code. */

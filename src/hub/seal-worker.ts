@@ -9,6 +9,7 @@ import { sealRecording } from '../recording/seal.ts';
 import type { Owner } from './owner.ts';
 
 const PR_SET_PDEATHSIG = 1;
+const RLIMIT_DATA = 2;
 
 /** The first argument of the process that seals. */
 export const SEAL_MARK = '--seal-as';
@@ -19,6 +20,8 @@ export interface SealOrder {
   hub: number;
   folder: string;
   nodes: readonly string[];
+  /** More it may not take for data. */
+  dataBytes: number;
   owner?: Owner;
 }
 
@@ -34,7 +37,12 @@ export async function runSealWorker(): Promise<void> {
   try {
     const order = JSON.parse(fs.readFileSync(0, 'utf8')) as SealOrder;
     const { default: koffi } = await import('koffi');
-    const prctl = koffi.load('libc.so.6').func('int prctl(int what, unsigned long how)');
+    const libc = koffi.load('libc.so.6');
+    const prctl = libc.func('int prctl(int what, unsigned long how)');
+    const setrlimit = libc.func('int setrlimit(int what, const uint64_t *limits)');
+    const most = BigInt(order.dataBytes);
+    // without it, what is not on JavaScript's heap would have no limit
+    if (setrlimit(RLIMIT_DATA, new BigUint64Array([most, most])) !== 0) throw new Error('memory cannot be limited');
     // samples that arrive come first
     os.setPriority(10);
     // the archive is the hub's and may lie where its users cannot go; what is in their folders is entered with their rights
