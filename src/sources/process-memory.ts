@@ -3,7 +3,7 @@ import { type SourceKind, Unavailable } from './source.ts';
 
 const processMemoryTable: Table = {
   name: 'process_memory',
-  help: 'Memory of all processes of a job together, what they share counted once: one row whenever process.pss_bytes was read.',
+  help: 'Memory of all processes of a job together, what they share counted once, as of the last time that process.pss_bytes was read.',
   scope: 'job',
   keys: [],
   columns: [
@@ -28,7 +28,6 @@ export const processMemory: SourceKind = {
         const at = frame.row() * frame.numberWidth;
         frame.numbers[at] = memory.pss_bytes;
         frame.numbers[at + 1] = memory.shared_bytes;
-        memory.pss_bytes = Number.NaN;
       },
       close() {},
     };

@@ -314,6 +314,11 @@ test('several large processes: what each has of shared memory, and all together'
     ],
     'one more is so much more memory that all are read at once',
   );
+  m.at(12);
+  assert.equal(memory.pss_bytes, (50_000 + 99_999 + 25_800) * 1024 + 1000 * 4096, 'it stands until it is read again');
+  for (const pid of [7, 8]) m.put({ pid, state: 'Z', schedule: [2, 0, 2] });
+  m.at(13);
+  assert.equal(memory.pss_bytes, Number.NaN, 'of one alone there is nothing to say');
 });
 
 test('shared memory is not read where the kernel counts it, nobody wants it, or one process has nearly all', (t) => {

@@ -361,6 +361,7 @@ export const process: SourceKind = {
           write(frame, w, full);
         }
         if (rounds?.isTime(time)) readShared(rounds, frame);
+        else if (rounds?.isWorthwhile() === false) scope.memory!.pss_bytes = Number.NaN;
         for (const w of gone.splice(0)) {
           w.state = GONE_STATE;
           write(frame, w, false);

@@ -30,7 +30,8 @@ export interface PssRounds<P> {
   /** Before the processes of a tick. */
   begin(): void;
   saw(one: P): void;
-  /** After them. */
+  /** After them: whether there are several large ones. */
+  isWorthwhile(): boolean;
   isTime(time: number): boolean;
   /** Names what each of the large ones has. */
   read(time: number, found: (one: P, pss: number) => void): void;
@@ -58,8 +59,10 @@ export function pssRounds<P extends { readonly pid: number }>(
   let allowedMs = AT_ONCE_MS;
   let isLast = false;
 
+  const isWorthwhile = (): boolean => large.length > 1 && sum - largest >= largest * OTHERS_PART;
+
   function isTime(time: number): boolean {
-    if (large.length < 2 || sum - largest < largest * OTHERS_PART) return false;
+    if (!isWorthwhile()) return false;
     // a clock that was set back starts anew
     if (time < lastRound) return true;
     if (allowed(time) <= 0) return false;
@@ -113,6 +116,7 @@ export function pssRounds<P extends { readonly pid: number }>(
       sum += rss;
       largest = Math.max(largest, rss);
     },
+    isWorthwhile,
     isTime,
     read(time, found) {
       // the smallest show first how long all would take

@@ -32,7 +32,7 @@ export interface Totals {
   now(time: number, together: boolean): { cpu_us: number; peak_bytes: number; told_peak_bytes: number };
 }
 
-/** What the job's processes have in RAM, shared pages once; NaN: not read at this tick. */
+/** What the job's processes have in RAM, shared pages once, when it was read last; NaN: there are not several large ones. */
 export interface SharedOnce {
   pss_bytes: number;
   shared_bytes: number;
