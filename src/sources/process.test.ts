@@ -324,14 +324,17 @@ test('several large processes: what each has of shared memory, and all together'
 test('shared memory is not read where the kernel counts it, nobody wants it, or one process has nearly all', (t) => {
   const large = (pid: number, rssPages = LARGE): FrozenProcess => ({ pid, rssPages, pss: 5 });
   const memory = { pss_bytes: Number.NaN, shared_bytes: Number.NaN };
-  const read = (list: FrozenProcess[], scope: Scope) =>
-    machine(t, list, {}, scope)
+  const read = (list: FrozenProcess[], scope: Scope, files = {}) =>
+    machine(t, list, files, scope)
       .at(0)
       .filter((row) => row.pss_bytes !== undefined).length;
   const two = [large(7), large(8)];
   assert.equal(read(two, { ...NODE, memory }), 2);
   assert.equal(read(two, { ...NODE, memory, cgroup: { path: '/job', shared: true } }), 2);
-  assert.equal(read(two, { ...NODE, memory, cgroup: { path: '/job', shared: false } }), 0);
+  const own = { ...NODE, memory, cgroup: { path: '/job', shared: false } };
+  assert.equal(read(two, own), 2, 'it counts no memory');
+  assert.equal(read(two, own, { '/sys/fs/cgroup/job/memory.current': '1\n' }), 0);
+  assert.equal(read(two, own, { '/sys/fs/cgroup/memory/job/memory.usage_in_bytes': '1\n' }), 0);
   assert.equal(read(two, NODE), 0);
   assert.equal(read([large(7), large(8, LARGE / 20)], { ...NODE, memory }), 0);
 });

@@ -12,6 +12,7 @@ import { ENDED, emptyStat, readStat, TICK_MS } from './process-stat.ts';
 import * as at from './process-table.ts';
 import { processTable } from './process-table.ts';
 import { type PssRounds, pssRounds } from './pss-rounds.ts';
+import type { Scope } from './scope.ts';
 import type { SourceKind } from './source.ts';
 import { userNames } from './user-names.ts';
 
@@ -78,7 +79,7 @@ export const process: SourceKind = {
     const gone: Watched[] = [];
     let changed = false;
     // the kernel counts the memory of a cgroup that is the job's own
-    const isWanted = scope.memory !== undefined && (scope.cgroup === undefined || scope.cgroup.shared);
+    const isWanted = scope.memory !== undefined && !countsMemory(host, scope.cgroup);
     const rounds = isWanted ? pssRounds<Watched>(host, (w) => w.numbers[at.RSS]!) : undefined;
 
     function watch({ pid, start }: Member): void {
@@ -378,6 +379,13 @@ export const process: SourceKind = {
     };
   },
 };
+
+/** A cgroup of the job's own may lie in a hierarchy that counts no memory. */
+function countsMemory(host: Host, cgroup: Scope['cgroup']): boolean {
+  if (cgroup === undefined || cgroup.shared) return false;
+  const files = [`${cgroup.path}/memory.current`, `/memory${cgroup.path}/memory.usage_in_bytes`];
+  return files.some((file) => host.exists(`/sys/fs/cgroup${file}`));
+}
 
 const IO = [at.READ_CHARS, at.WRITTEN_CHARS, at.READ, at.WRITTEN];
 const MEMORY = [at.ANON, at.FILE, at.SHMEM, at.SWAP];
