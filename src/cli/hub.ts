@@ -70,7 +70,7 @@ Examples:
       const { archive: root, filing } = hub;
       const reading =
         options.from === 'kafka' ? startFromKafka({ ...kafka, archive: root, filing, tell: warn }) : undefined;
-      sinks = await openArchiveSinks(config, root, warn, reading !== undefined);
+      sinks = await openArchiveSinks(config, root, warn, reading !== undefined, filing);
       ready = true;
       const trust = method === 'none' ? 'without trust' : `trust by ${method}`;
       const whose = hub.separate

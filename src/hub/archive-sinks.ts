@@ -3,8 +3,9 @@ import type { Config } from '../config/config.ts';
 import { isStored } from '../sinks/is-stored.ts';
 import { KAFKA_SETTINGS, kafkaOptions } from '../sinks/kafka-settings.ts';
 import type { Sink } from '../sinks/sink.ts';
-import { archiveStreams } from '../sinks/streams.ts';
+import { archiveStreams, type LastWrite } from '../sinks/streams.ts';
 import { VICTORIA_SETTINGS, victoriaOptions } from '../sinks/victoria-settings.ts';
+import type { Filing } from './filing.ts';
 import { jobAsFiled } from './names.ts';
 
 /** What of the configuration says where a hub sends samples on to. */
@@ -21,15 +22,16 @@ const WAKE_MS = 1000;
 
 /**
  * Sends what a hub files on to Kafka and VictoriaMetrics, when the configuration asks for it; undefined: it does not.
- * `noKafka`: the archive is made of what comes from there.
+ * `noKafka`: the archive is made of what comes from there. `filing`: nobody but this writes to it.
  */
 export async function openArchiveSinks(
   config: Pick<Config, (typeof ARCHIVE_SINK_SETTINGS)[number]>,
   archive: string,
   tell: (text: string) => void,
   noKafka = false,
+  filing?: Filing,
 ): Promise<ArchiveSinks | undefined> {
-  const streams = archiveStreams(archive, jobAsFiled);
+  const streams = archiveStreams(archive, jobAsFiled, undefined, filing === undefined ? undefined : lastWrite(filing));
   const sinks: Sink[] = [];
   if (!noKafka && config['kafka.brokers'].length > 0) {
     const { openKafkaSink } = await import('../sinks/kafka.ts');
@@ -63,4 +65,10 @@ export async function openArchiveSinks(
       await Promise.all(sinks.map((sink) => sink.close(seconds)));
     },
   };
+}
+
+/** A hub knows to which streams it writes: the others need not be read to find that nothing has come. */
+function lastWrite(filing: Filing): LastWrite {
+  const before = path.resolve(filing.shelf.places.root).length + 1;
+  return ({ recording, node }) => filing.recordings.get(recording.slice(before))?.streams.get(node)?.heard;
 }

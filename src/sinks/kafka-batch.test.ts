@@ -34,7 +34,7 @@ test('what waits is taken in bounded steps, in requests that brokers take, until
     for (let n = 0; n < ROWS; n += 100) writer.append(countedRows('a', n, n + 100));
     await writer.close();
     const stored = remembering();
-    const collector = new KafkaCollector(spool, naming, stored);
+    const collector = new KafkaCollector(spool, naming, stored, spoolStreams(spool));
     const streams = spoolStreams(spool);
     const numbers: number[] = [];
     let steps = 0;
@@ -69,7 +69,7 @@ test('definitions, jobs and nodes are told once, and again when they change', ()
   try {
     testRecording(spool, 'job-1', testJob('1'), testAgent('c1', { start: 1_700_000_000_000_000 }));
     const node = 'tacho.nodes ada/1 c1 1700000000000000';
-    const collector = new KafkaCollector(spool, naming, remembering());
+    const collector = new KafkaCollector(spool, naming, remembering(), spoolStreams(spool));
     const topics = (now: number): string[] => {
       const batch = collector.collect(spoolStreams(spool).list(), true, now);
       collector.stored(batch);
@@ -100,7 +100,7 @@ test('a stream is done when it is stored where each table ends, which is said at
     await writer.close();
     const size = fs.statSync(path.join(folder, 'counted.csv')).size;
     const journal = remembering();
-    const collector = new KafkaCollector(spool, naming, journal);
+    const collector = new KafkaCollector(spool, naming, journal, spoolStreams(spool));
     const [stream] = spoolStreams(spool).list();
     const ends = (batch: KafkaBatch): unknown[] =>
       batch.batches.flat().flatMap(({ topic, value }) => (topic === 'tacho.nodes' ? [JSON.parse(value!).end] : []));
@@ -131,6 +131,56 @@ test('a stream is done when it is stored where each table ends, which is said at
     store(again);
     collector.close();
     assert.equal(collector.isDone(later), true);
+  } finally {
+    fs.rmSync(spool, { recursive: true });
+  }
+});
+
+const openFiles = (folder: string): number =>
+  fs.readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return fs.readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
+    } catch {
+      // that of this very listing
+      return false;
+    }
+  }).length;
+
+test('a stream at rest is not read in every round; what is written to it, or was not stored, is collected at once', async () => {
+  const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-kafka-batch-'));
+  try {
+    const folder = testRecording(spool, 'job-1', testJob('1'), testAgent('c1', { start: 1_700_000_000_000_000 }));
+    const writer = new TableWriter(folder, COUNTED);
+    writer.append(countedRows('a', 0, 10));
+    const journal = remembering();
+    let visits = 0;
+    const position: Stored['position'] = (...at) => {
+      visits++;
+      return journal.position(...at);
+    };
+    const counting: Stored = { ...journal, position };
+    let written = 0;
+    const streams = { ...spoolStreams(spool), lastWrite: () => written };
+    const collector = new KafkaCollector(spool, naming, counting, streams);
+    const [state] = streams.list();
+    const round = (store = true): number => {
+      const batch = collector.collect([state!], false);
+      if (store) {
+        journal.take(batch.reached);
+        collector.stored(batch);
+      } else collector.failed();
+      return batch.rows;
+    };
+    assert.deepEqual([round(), round(), openFiles(folder)], [10, 0, 2]);
+    visits = 0;
+    for (let i = 0; i < 60; i++) assert.equal(round(), 0);
+    // the writer's own
+    assert.deepEqual([visits, openFiles(folder)], [2, 1]);
+    writer.append(countedRows('a', 10, 15));
+    written = performance.now();
+    assert.deepEqual([round(false), round(), round()], [5, 5, 0]);
+    await writer.close();
+    collector.close();
   } finally {
     fs.rmSync(spool, { recursive: true });
   }

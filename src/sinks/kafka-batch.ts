@@ -10,9 +10,10 @@ import { jobKey, type Naming, namingFor, type RecordTopic, recordTopic, rowTopic
 import { KafkaRows } from './kafka-rows.ts';
 import { liveName } from './parts.ts';
 import { BEGINNING, type Position } from './position.ts';
-import type { StreamState } from './streams.ts';
+import type { StreamState, Streams } from './streams.ts';
 import { tableVersion } from './table-version.ts';
 import { type Lines, Tail } from './tail.ts';
+import { Visits } from './visits.ts';
 
 /** What one transaction holds. */
 export interface KafkaBatch {
@@ -66,11 +67,14 @@ export class KafkaCollector {
   private readonly followed = new Map<string, Followed>();
   private readonly told = new Map<string, string>();
   private readonly agentTold = new Map<string, number>();
+  private readonly visits: Visits;
   private round = 0;
   /** Lines that are no rows, and rows that are too long. */
   passedOver = 0;
 
-  constructor(root: string, naming: Naming, journal: Stored) {
+  /** `streams`: those that are collected from. */
+  constructor(root: string, naming: Naming, journal: Stored, streams: Streams) {
+    this.visits = new Visits(streams);
     this.root = root;
     this.naming = naming;
     this.journal = journal;
@@ -95,10 +99,12 @@ export class KafkaCollector {
     const sizes = new Map<string, number>();
     let read = 0;
     this.round++;
+    this.visits.nextRound();
     this.forget(streams);
     // another one first in every round: a long one does not keep the others waiting
     for (let i = 0; i < streams.length; i++) {
       const stream = streams[(i + this.round) % streams.length]!;
+      if (!all && !this.visits.isDue(stream)) continue;
       const key = this.key(stream);
       const followed: Followed = this.followed.get(key) ?? { tails: new Map(), quiet: 0 };
       this.followed.set(key, followed);
@@ -109,9 +115,12 @@ export class KafkaCollector {
         break;
       }
       const before = read;
+      const messages = countOf(batch);
       if (followed.end === undefined) this.records(stream, key, batch, sizes, steady);
       for (const table of stream.parts.keys()) read += this.rows(stream, key, followed, table, batch, sizes, now);
       followed.quiet = stream.ended && read === before ? followed.quiet + 1 : 0;
+      const isAtRest = this.visits.visited(stream, steady, read === before && countOf(batch) === messages);
+      if (isAtRest) for (const { tail } of followed.tails.values()) tail.close();
       if (!stream.ended) continue;
       if (followed.quiet === 0) {
         // the next round, which comes at once, finds nothing left and says where it ends
@@ -139,6 +148,7 @@ export class KafkaCollector {
 
   /** It may not have been: what was said of the nodes is said again. */
   failed(): void {
+    this.visits.forgetAll();
     this.agentTold.clear();
     for (const followed of this.followed.values()) if (followed.end?.stored === false) followed.end = undefined;
   }
@@ -357,6 +367,8 @@ function nodeRecord({ node, job }: StreamState, agent: AgentRecord): NodeRecord 
 /** Nothing has changed since it was said. */
 const isEndOf = (end: Followed['end'], stream: StreamState): boolean =>
   stream.ended && end?.job === stream.job && end.agent === stream.agent;
+
+const countOf = ({ batches }: KafkaBatch): number => batches.reduce((sum, each) => sum + each.length, 0);
 
 /** As readers of a recording see it. */
 const nodeOf = (stream: StreamState) => ({

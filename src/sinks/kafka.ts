@@ -38,7 +38,7 @@ export function openKafkaSink(options: KafkaSinkOptions): KafkaSink {
   const file = path.resolve(options.positionsFile ?? path.join(options.folder, '.sinks/kafka.jsonl'));
   const journal = new KafkaJournal(file);
   journal.keep(path.resolve(options.folder));
-  const collector = new KafkaCollector(path.resolve(options.folder), naming, journal);
+  const collector = new KafkaCollector(path.resolve(options.folder), naming, journal, options.streams);
   const producer = producerName(naming.prefix, file);
   const every = (options.every ?? 1) * 1000;
   let session: KafkaSession | undefined;

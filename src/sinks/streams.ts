@@ -30,7 +30,11 @@ export interface Streams {
   list(): readonly StreamState[];
   /** The streams of one recording as it is in this moment. */
   of(recording: string): readonly StreamState[];
+  /** When somebody may have written to it last, by the steady clock; undefined: nobody has. Without it: nobody knows. */
+  readonly lastWrite?: LastWrite | undefined;
 }
+
+export type LastWrite = (state: StreamState) => number | undefined;
 
 /**
  * Two clocks, in milliseconds: the one on the wall, which may be set, and one that only goes on. How long nothing was
@@ -69,10 +73,15 @@ export type AsFiled = (shelf: string, name: string, job: Job) => Job | undefined
  * The streams of the recordings in a hub's archive: user=<u>/job=<id> and fleet/day=<day>. Users own their folders there, and
  * can change all that is in them: only what belongs to them is read, and it counts as theirs whatever it says.
  */
-export function archiveStreams(archive: string, asFiled: AsFiled, clocks = SYSTEM): Streams {
+export function archiveStreams(
+  archive: string,
+  asFiled: AsFiled,
+  clocks = SYSTEM,
+  lastWrite: LastWrite | undefined = undefined,
+): Streams {
   const root = new Folder(path.resolve(archive), clocks, true);
   let shelves: Folder[] = [];
-  return follow(
+  const streams = follow(
     clocks,
     () => {
       let changed = root.changed();
@@ -91,6 +100,7 @@ export function archiveStreams(archive: string, asFiled: AsFiled, clocks = SYSTE
     },
     asFiled,
   );
+  return { ...streams, lastWrite };
 }
 
 /** `find` gives the folders of all recordings; undefined: they are the same as before. */

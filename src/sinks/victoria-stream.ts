@@ -96,6 +96,12 @@ export class VictoriaStream {
     return tables.length === 0 && records === undefined ? undefined : { stream: this, tables, records };
   }
 
+  /** There is nothing that was collected and not sent. */
+  get isEven(): boolean {
+    for (const { next, sent } of this.tables.values()) if (next !== sent) return false;
+    return this.nextRecords === undefined;
+  }
+
   /** How far all tables were sent, for good or not. */
   allSent(): [string, Position][] {
     return [...this.tables].map(([table, { sent }]) => [table, sent]);

@@ -13,6 +13,7 @@ import { type Stream, streamKey } from './stream.ts';
 import type { StreamState, Streams } from './streams.ts';
 import { VictoriaLink } from './victoria-link.ts';
 import { recordsKey, type Sent, type StreamOptions, VictoriaStream } from './victoria-stream.ts';
+import { Visits } from './visits.ts';
 
 export interface VictoriaOptions extends StreamOptions {
   /** `http://vm:8428`, or what comes before /api/v1/import; a user and password may be in it. */
@@ -45,6 +46,9 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
   const positions = openPositions(path.join(spool, '.sinks', 'victoria.json'), spool);
   const link = new VictoriaLink(options.url);
   const known = new Map<string, VictoriaStream>();
+  const visits = new Visits(streams);
+  /** Those with something that is being sent. */
+  const collected = new Set<VictoriaStream>();
   const body = new ImportBody();
   /** What was taken and has not settled yet, oldest first. */
   let unsettled: { at: number; sent: Sent[] }[] = [];
@@ -94,12 +98,15 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
   function forget(stream: Stream): void {
     known.get(streamKey(stream))?.rest();
     known.delete(streamKey(stream));
+    visits.forget(stream);
     positions.forget(stream);
   }
 
   const goBack = (): void => {
     restarts = link.restarts;
     unsettled = [];
+    visits.forgetAll();
+    collected.clear();
     for (const stream of known.values()) stream.goBack();
   };
 
@@ -122,10 +129,11 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
     if (body.samples > 0) await link.post(body.take());
     if (link.restarts !== restarts) return false;
     const sent: Sent[] = [];
-    for (const stream of known.values()) {
+    for (const stream of collected) {
       const each = stream.acknowledge();
       if (each !== undefined) sent.push(each);
     }
+    collected.clear();
     if (sent.length > 0) unsettled.push({ at: performance.now(), sent });
     return true;
   };
@@ -135,9 +143,17 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
     await link.ready();
     if (link.restarts !== restarts) goBack();
     look();
+    visits.nextRound();
     for (const stream of known.values()) {
-      while (stream.collect(body, FULL)) {
-        if (!(await flush())) return false;
+      const { state } = stream;
+      if (!visits.isDue(state)) continue;
+      const at = performance.now();
+      let more = true;
+      for (let first = true; more; first = false) {
+        more = stream.collect(body, FULL);
+        if (!stream.isEven) collected.add(stream);
+        if (!more) visits.visited(state, at, first && stream.isEven);
+        else if (!(await flush())) return false;
       }
       if (known.size > MANY) stream.rest();
     }
@@ -160,6 +176,8 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
       trouble = undefined;
     } catch (error) {
       body.take();
+      visits.forgetAll();
+      collected.clear();
       for (const stream of known.values()) stream.refuse();
       trouble = reason(error);
       retry = backoff.next() * 1000;

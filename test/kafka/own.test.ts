@@ -21,7 +21,7 @@ test("no user's recording mixes with the cluster's in Kafka, or in an archive fr
   const surroundings = { folder, environment: {}, site: folder, uid: process.getuid!() };
   const config = await loadConfig({ 'kafka.brokers': [broker.address], 'kafka.every': 0.2 }, undefined, surroundings);
   const hub = await hubFor(t, { archive: path.join(folder, 'archive'), usersWrite: true, holds: () => true });
-  const sinks = (await openArchiveSinks(config, hub.archive, () => {}))!;
+  const sinks = (await openArchiveSinks(config, hub.archive, () => {}, false, hub.filing))!;
   let closed = false;
   t.after(() => (closed ? undefined : sinks.close(0)));
   const start = Date.now() * 1000 - 60e6;

@@ -28,7 +28,7 @@ test('a hub sends on what it files, and seals it when it is stored there', { ski
     holds: (recording) => sinks?.holds(recording) !== false,
   });
   t.after(() => hub.close());
-  sinks = await openArchiveSinks(config, hub.archive, () => {});
+  sinks = await openArchiveSinks(config, hub.archive, () => {}, false, hub.filing);
   t.after(() => sinks!.close(0));
   assert.deepEqual(sinks?.names, [`victoria ${server.url}`]);
 

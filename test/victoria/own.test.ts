@@ -21,7 +21,7 @@ test("no user's recording mixes with the cluster's, or with another user's", { s
   const given = { 'victoria.url': server.url, 'victoria.interval': 0.2, 'victoria.settle': 1 };
   const config = await loadConfig(given, undefined, surroundings);
   const hub = await hubFor(t, { archive: path.join(folder, 'archive'), usersWrite: true, holds: () => true });
-  const sinks = await openArchiveSinks(config, hub.archive, () => {});
+  const sinks = await openArchiveSinks(config, hub.archive, () => {}, false, hub.filing);
   t.after(() => sinks!.close(0));
 
   // job 436 of daemon on c1 as the node's agent sees it; nobody says that it is theirs, and daemon improves on it
