@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { testJob } from '../sinks/test-spool.ts';
+import { Unwritable } from './archive-trouble.ts';
+import { Descriptors } from './descriptors.ts';
+import { Filing } from './filing.ts';
+import { ONE_OWNER } from './owner.ts';
+import { Places } from './place.ts';
+import { writeReceived } from './received.ts';
+
+test('whether a node is waited for is read from its own folder, and from nowhere a link leads to', (t) => {
+  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-filing-'));
+  t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
+  const places = new Places(archive, ONE_OWNER);
+  t.after(() => places.close());
+  const filing = new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} });
+  const job = testJob('1');
+  const isWaiting = (): boolean => filing.isWaiting('job', job, 'c1');
+  assert.equal(isWaiting(), false);
+  const node = path.join(archive, 'user=ada/job=1/node=c1');
+  fs.mkdirSync(node, { recursive: true });
+  assert.equal(isWaiting(), true);
+  writeReceived(node, { format: 1, tables: {}, done: true });
+  assert.equal(isWaiting(), false);
+  fs.renameSync(node, path.join(archive, 'elsewhere'));
+  fs.symlinkSync(path.join(archive, 'elsewhere'), node);
+  assert.throws(isWaiting, Unwritable);
+});
