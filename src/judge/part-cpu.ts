@@ -106,6 +106,24 @@ function programsIn(lives: ProcessSet, growth: Growth, from: number, to: number)
   });
 }
 
+/** From when on nobody saw what a process used, until it had gone; and what it would have used at its usual rate. Microseconds. */
+export interface Tail {
+  from: number;
+  to: number;
+  expected: number;
+}
+
+/** Of the processes of a node that no record tells of. */
+export function tailsOf(material: Material, node: NodeMaterial): Tail[] {
+  return growthsOf(material, node).flatMap(({ times, used, isTold, isUnknown }): Tail[] => {
+    const [begin, to, all] = [times[0]!, times.at(-1)!, used.at(-1)!];
+    // the row that says that it had gone repeats what was seen last
+    const from = times[used.indexOf(all)]!;
+    if (isTold || isUnknown || !(from > begin) || !(to > from)) return [];
+    return [{ from, to, expected: ((all - used[0]!) / (from - begin)) * (to - from) }];
+  });
+}
+
 /** Processes that samples tell of in a part: they have rows in it, or it is so long that one would have been written. */
 function sampledIn({ range, job, now }: Material, node: NodeMaterial): Set<string> {
   const lasts = (range?.to ?? job.end ?? now) - (range?.from ?? job.start);

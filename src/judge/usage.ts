@@ -3,7 +3,7 @@ import { KILLED } from '../recording/agent-record.ts';
 import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
 import { agentSeconds, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
-import { partCpuOf } from './part-cpu.ts';
+import { partCpuOf, tailsOf } from './part-cpu.ts';
 import { livesInPart, toldInPart } from './part-lives.ts';
 import { processCpuSeconds, processSeries } from './processes.ts';
 
@@ -191,7 +191,7 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
     const part = partCpuOf(material, node);
     if (part === undefined) return undefined;
     const source = !part.isTold ? 'processes' : part.isExact ? 'records' : 'records and samples';
-    const unseen = lives === undefined ? unseenSeconds(material, node) * shareOf(job, from, to) : 0;
+    const unseen = lives === undefined ? unseenSeconds(material, node, from, to) : 0;
     return { seconds: part.seconds + unseen, source, ...(part.isTold ? { window_seconds } : {}) };
   }
   if (lives === undefined) return undefined;
@@ -208,19 +208,32 @@ function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
 
 /**
  * What processes used after their last sample, or all of it where they came and went between two, is known of the whole job
- * alone, by wait4. Parts have it by their time, so that they add up to the whole.
+ * alone, by wait4. Parts have it where processes were last seen, as much as fits there, and the rest by their time: so they
+ * add up to the whole.
  */
-function unseenSeconds(material: Material, node: NodeMaterial): number {
-  const { usage, nodes } = material.job;
-  if (usage === undefined || usage.elsewhere || nodes.length > 1) return 0;
+function unseenSeconds(material: Material, node: NodeMaterial, from: number, to: number): number {
+  const { usage, nodes, start, end } = material.job;
+  if (usage === undefined || usage.elsewhere || nodes.length > 1 || end === undefined || !(end > start)) return 0;
   const whole = { ...material, range: { what: 'the whole job' } };
   const seen = partCpuOf(whole, node)?.seconds ?? 0;
   const { range: _, ...job } = material;
-  return Math.max(0, spentOf(material) - ownSeconds(job, node) - seen);
+  const unseen = Math.max(0, spentOf(material) - ownSeconds(job, node) - seen);
+  // the row that a process had gone may be of after the job's end
+  const last = to >= end ? Number.POSITIVE_INFINITY : to;
+  const tails = tailsOf(material, node);
+  const expected = sum(tails.map((tail) => tail.expected / 1e6)) ?? 0;
+  const inPart = sum(tails.map((tail) => (tail.expected / 1e6) * overlap(tail, from, last))) ?? 0;
+  const atTails = Math.min(unseen, expected);
+  return (
+    (expected > 0 ? (atTails * inPart) / expected : 0) +
+    (unseen - atTails) * overlap({ from: start, to: end }, from, to)
+  );
 }
 
-function shareOf({ start, end }: Material['job'], from: number, to: number): number {
-  return end === undefined || !(end > start) ? 0 : Math.max(0, Math.min(1, (to - from) / (end - start)));
+/** How much of a stretch of time lies between two moments, from 0 to 1. */
+function overlap(stretch: { from: number; to: number }, from: number, to: number): number {
+  const inside = Math.min(stretch.to, to) - Math.max(stretch.from, from);
+  return Math.max(0, inside) / (stretch.to - stretch.from);
 }
 
 /** Kernels tell the CPU time of a process in steps of this, in seconds. */
