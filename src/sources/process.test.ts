@@ -331,10 +331,22 @@ test('shared memory is not read where the kernel counts it, nobody wants it, or 
   const two = [large(7), large(8)];
   assert.equal(read(two, { ...NODE, memory }), 2);
   assert.equal(read(two, { ...NODE, memory, cgroup: { path: '/job', shared: true } }), 2);
-  const own = { ...NODE, memory, cgroup: { path: '/job', shared: false } };
-  assert.equal(read(two, own), 2, 'it counts no memory');
-  assert.equal(read(two, own, { '/sys/fs/cgroup/job/memory.current': '1\n' }), 0);
-  assert.equal(read(two, own, { '/sys/fs/cgroup/memory/job/memory.usage_in_bytes': '1\n' }), 0);
+  const own: Scope = {
+    ...NODE,
+    memory,
+    members: { by: 'cgroup', path: '/job' },
+    cgroup: { path: '/job', shared: false },
+  };
+  const mounted = (name: string, options: string, file: string) => ({
+    '/proc/self/mountinfo': `30 23 0:26 / /cg rw - ${name} ${name} rw${options}\n`,
+    '/cg/job/cgroup.procs': '7\n8\n',
+    [`/cg/job/${file}`]: '1\n',
+  });
+  const v2 = mounted('cgroup2', '', 'memory.current');
+  assert.equal(read(two, own, v2), 0);
+  assert.equal(read(two, own, mounted('cgroup', ',memory', 'memory.usage_in_bytes')), 0);
+  assert.equal(read(two, own, mounted('cgroup2', '', 'cpu.stat')), 2, 'it counts no memory');
+  assert.equal(read(two, { ...own, members: NODE.members }, v2), 2, 'the report does not take it for the job’s own');
   assert.equal(read(two, NODE), 0);
   assert.equal(read([large(7), large(8, LARGE / 20)], { ...NODE, memory }), 0);
 });

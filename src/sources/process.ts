@@ -1,6 +1,7 @@
 import { shellText } from '../base/shell-words.ts';
 import type { Frame } from '../table/frame.ts';
 import { bootMilliseconds } from './boot-time.ts';
+import { folderOf, hierarchies } from './cgroup-mounts.ts';
 import { lineEnd, number, scan, spells } from './digits.ts';
 import type { Host } from './host.ts';
 import { type Member, watchMembers } from './members.ts';
@@ -79,7 +80,7 @@ export const process: SourceKind = {
     const gone: Watched[] = [];
     let changed = false;
     // the kernel counts the memory of a cgroup that is the job's own
-    const isWanted = scope.memory !== undefined && !countsMemory(host, scope.cgroup);
+    const isWanted = scope.memory !== undefined && !countsMemory(host, scope);
     const rounds = isWanted ? pssRounds<Watched>(host, (w) => w.numbers[at.RSS]!) : undefined;
 
     function watch({ pid, start }: Member): void {
@@ -380,12 +381,16 @@ export const process: SourceKind = {
   },
 };
 
-/** A cgroup of the job's own may lie in a hierarchy that counts no memory. */
-function countsMemory(host: Host, cgroup: Scope['cgroup']): boolean {
-  if (cgroup === undefined || cgroup.shared) return false;
-  const files = [`${cgroup.path}/memory.current`, `/memory${cgroup.path}/memory.usage_in_bytes`];
-  return files.some((file) => host.exists(`/sys/fs/cgroup${file}`));
+/** As the report takes it: a cgroup that tells who belongs to the job, in a hierarchy that counts memory. */
+function countsMemory(host: Host, { members, cgroup }: Scope): boolean {
+  if (members.by !== 'cgroup' || cgroup === undefined || cgroup.shared) return false;
+  return hierarchies(host).some((hierarchy) => {
+    const folder = folderOf(host, hierarchy, cgroup.path);
+    return folder !== undefined && MEMORY_FILES.some((name) => host.exists(`${folder}/${name}`));
+  });
 }
+
+const MEMORY_FILES = ['memory.current', 'memory.usage_in_bytes'];
 
 const IO = [at.READ_CHARS, at.WRITTEN_CHARS, at.READ, at.WRITTEN];
 const MEMORY = [at.ANON, at.FILE, at.SHMEM, at.SWAP];
