@@ -180,6 +180,10 @@ test('root takes no compiled code from the home of somebody else', {
   const env = { PATH: process.env.PATH, HOME: home };
   assert.equal(spawnSync(TACHO, ['--version'], { env }).status, 0);
   assert.deepEqual(fs.readdirSync(home), []);
+  // nor is a home made that is not there
+  const none = path.join(home, 'none');
+  assert.equal(spawnSync(TACHO, ['--version'], { env: { ...env, HOME: none } }).status, 0);
+  assert.equal(fs.existsSync(none), false);
   fs.chownSync(home, 0, 0);
   assert.equal(spawnSync(TACHO, ['--version'], { env }).status, 0);
   assert.deepEqual(fs.readdirSync(home), ['.cache']);
