@@ -519,8 +519,9 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         attack('c1', 'tacho-b', home),
         attack('c1', 'root', '/tmp/attack', '--node', 'c2'),
       ]);
-      assert.match(user.stderr, /refuses job-99901: you may not write for user tacho-a/);
-      assert.match(user.stderr, /refuses fleet-.*: only the agent of a node/);
+      const refused = 'this hub takes recordings from the agents of nodes alone \\(trust.users_write\\)';
+      assert.match(user.stderr, new RegExp(`refuses job-99901: ${refused}`));
+      assert.match(user.stderr, new RegExp(`refuses fleet-\\S+: ${refused}`));
       assert.match(root.stderr, /c2 is (neither|not) at 10\.213\.0\.11/);
       assert.ok(!fs.existsSync(lab.archived('tacho-a', '99901')));
     });
