@@ -179,13 +179,34 @@ test('the lock file is complete, and names no registry', { skip: whyNoNpm }, (t)
     fs.copyFileSync(path.join(HERE, name), path.join(folder, name));
   const text = fs.readFileSync(path.join(folder, 'package-lock.json'), 'utf8');
   assert.doesNotMatch(text, /"resolved"/);
-  const answer = spawnSync('npm', ['ci', '--dry-run', '--ignore-scripts', '--no-audit', '--fetch-retries=0'], {
-    cwd: folder,
-    env: { ...process.env, HOME: folder },
-    encoding: 'utf8',
-  });
+  const tryOut = () =>
+    spawnSync('npm', ['ci', '--dry-run', '--no-audit', '--fetch-retries=0'], {
+      cwd: folder,
+      env: { ...process.env, HOME: folder },
+      encoding: 'utf8',
+    });
+  const answer = tryOut();
   if (/EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ETIMEDOUT/.test(answer.stderr)) return t.skip('needs the npm registry');
   assert.equal(answer.status, 0, answer.stderr);
+  // where nothing was installed nothing says that it was, also not beside packages of another time
+  assert.ok(!fs.existsSync(path.join(folder, 'node_modules')));
+  fs.mkdirSync(path.join(folder, 'node_modules/commander'), { recursive: true });
+  assert.equal(tryOut().status, 0);
+  assert.ok(!fs.existsSync(path.join(folder, 'node_modules/.tacho-installed')));
+});
+
+test('an install by hand counts, once its packages are there', (t) => {
+  const folder = temporaryFolder(t);
+  fs.writeFileSync(path.join(folder, 'package-lock.json'), '{}');
+  const { scripts } = JSON.parse(fs.readFileSync(path.join(HERE, 'package.json'), 'utf8'));
+  const mark = path.join(folder, 'node_modules/.tacho-installed');
+  const after = () => spawnSync('sh', ['-c', scripts.postinstall], { cwd: folder, env: { PATH: process.env.PATH } });
+  fs.mkdirSync(path.join(folder, 'node_modules'));
+  assert.equal(after().status, 0);
+  assert.ok(!fs.existsSync(mark));
+  fs.mkdirSync(path.join(folder, 'node_modules/commander'));
+  assert.equal(after().status, 0);
+  assert.equal(fs.readFileSync(mark, 'utf8'), '{}');
 });
 
 test('a checkout of somebody else says who has to install', (t) => {
