@@ -98,6 +98,14 @@ const cases: Case[] = [
   { args: 'mark middle phase', code: 2, says: ['middle'] },
   { args: 'fom --strict loss', code: 2, says: ['"loss" is not a figure of merit', 'name=number'] },
   { args: 'fom --strict loss=1e-400', code: 2, says: ['"loss=1e-400" is too close to zero to be kept'] },
+  {
+    args: 'fom --strict big=12345678901234567890',
+    code: 2,
+    says: [
+      '"big=12345678901234567890" has more digits than can be kept: it would become 12345678901234567000',
+      '17 digits',
+    ],
+  },
   { args: 'fom --strict loss=low', code: 2, says: ['"loss=low" is not a figure of merit'] },
   { args: 'report nowhere', code: 1, says: ['cannot open nowhere: no such file or folder'] },
   { args: 'report not-a-recording', code: 1, says: ['no recording in not-a-recording'] },

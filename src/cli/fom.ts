@@ -15,15 +15,38 @@ export function define(command: Command): void {
     });
 }
 
-function figure(text: string): Mark {
+export function figure(text: string): Mark {
   const at = text.lastIndexOf('=');
-  const value = Number(text.slice(at + 1));
-  if (at < 1 || text.slice(at + 1).trim() === '' || !Number.isFinite(value)) {
+  const number = text.slice(at + 1).trim();
+  const value = Number(number);
+  if (at < 1 || number === '' || !Number.isFinite(value)) {
     throw usage(`"${text}" is not a figure of merit`, 'it is name=number, e.g. loss=2.31');
   }
   // what is closer to zero than any number of 64 bits would be kept as 0
-  if (value === 0 && /^[^e]*[1-9]/i.test(text.slice(at + 1))) {
+  if (value === 0 && /^[^e]*[1-9]/i.test(number)) {
     throw usage(`"${text}" is too close to zero to be kept`, 'numbers go down to 5e-324');
+  }
+  if (!isHeld(number, value)) {
+    throw usage(
+      `"${text}" has more digits than can be kept: it would become ${value}`,
+      'whole numbers are exact up to 9007199254740992, others have 17 digits',
+    );
   }
   return { action: 'fom', name: text.slice(0, at), value };
 }
+
+/** A number of 64 bits has the digits that were given. Of up to 17 the nearest number will do, if it is not a count. */
+function isHeld(text: string, value: number): boolean {
+  const given = digits(/^0[xob]/i.test(text) ? String(BigInt(text)) : text);
+  const isLargeCount = Number.isInteger(value) && !Number.isSafeInteger(value);
+  if (given.length <= 17 && !isLargeCount) return true;
+  // more than 100 cannot be asked for
+  return given.length <= 100 && digits(value.toPrecision(given.length)) === given;
+}
+
+/** Those that count: without sign, point, exponent and zeros at either end. */
+const digits = (number: string): string =>
+  number
+    .replace(/e.*/i, '')
+    .replace(/[^\d]/g, '')
+    .replace(/^0+|0+$/g, '');
