@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { NODE_VARIABLES } from '../src/base/own-node.ts';
-import { APPLICATION_SIGNALS } from '../src/base/signals.ts';
+import { APPLICATION_SIGNALS, PAUSE_SIGNALS } from '../src/base/signals.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { IS_RELEASE, TACHO, tacho, temporaryFolder } from './tacho.ts';
 
@@ -92,7 +92,15 @@ async function startAgent(
 test('signals for the application do nothing to an agent in its job, and open no debugger', async (t) => {
   const { folder, pid, isolated, ended } = await startAgent(t);
   for (const process_ of [pid, isolated]) {
-    for (const signal of [...APPLICATION_SIGNALS, 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGXCPU', 'SIGCONT'] as const) {
+    for (const signal of [
+      ...APPLICATION_SIGNALS,
+      ...PAUSE_SIGNALS,
+      'SIGINT',
+      'SIGHUP',
+      'SIGQUIT',
+      'SIGXCPU',
+      'SIGCONT',
+    ] as const) {
       process.kill(process_, signal);
     }
   }
@@ -120,9 +128,9 @@ test('SIGUSR1 opens no debugger in a hub', async (t) => {
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   await until('the hub listens', () => listening(child.pid!).length === 1);
   const before = listening(child.pid!);
-  for (let i = 0; i < 3; i++) {
-    child.kill('SIGUSR1');
-    await pause(100);
+  for (const signal of ['SIGUSR1', ...APPLICATION_SIGNALS] as const) {
+    child.kill(signal);
+    await pause(20);
   }
   assert.deepEqual(listening(child.pid!), before);
   assert.doesNotMatch(said, /Debugger/);
@@ -187,4 +195,16 @@ test('root takes no compiled code from the home of somebody else', {
   fs.chownSync(home, 0, 0);
   assert.equal(spawnSync(TACHO, ['--version'], { env }).status, 0);
   assert.deepEqual(fs.readdirSync(home), ['.cache']);
+  // somebody else's folder further down, or one where everybody may make some
+  for (const [folder, mode] of [
+    ['tacho', 0o700],
+    ['.', 0o1777],
+  ] as const) {
+    const cache = path.join(home, `cache-${mode}`);
+    fs.mkdirSync(path.join(cache, 'tacho'), { recursive: true });
+    fs.chmodSync(path.join(cache, folder), mode);
+    if (folder === 'tacho') fs.chownSync(path.join(cache, folder), 65534, 65534);
+    assert.equal(spawnSync(TACHO, ['--version'], { env: { ...env, XDG_CACHE_HOME: cache } }).status, 0);
+    assert.deepEqual(fs.readdirSync(path.join(cache, 'tacho')), []);
+  }
 });

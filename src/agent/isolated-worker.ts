@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { createInterface } from 'node:readline';
 import { reason } from '../base/fault.ts';
 import { restoreNodeVariables } from '../base/own-node.ts';
-import { ignoreApplicationSignals } from '../base/signals.ts';
+import { ignoreApplicationSignals, PAUSE_SIGNALS } from '../base/signals.ts';
 import { type CustomDevice, type CustomSource, openCustom } from '../sources/custom.ts';
 import { DeviceHost } from '../sources/device-host.ts';
 import { loadKoffi } from '../sources/ffi.ts';
@@ -42,7 +42,7 @@ export function runWorker(): void {
   delete process.env.NODE_COMPILE_CACHE;
   restoreNodeVariables(process.env);
   // a signal to everybody in the terminal or the job is for the agent, and this process ends with it
-  ignoreApplicationSignals(SIGNALS);
+  ignoreApplicationSignals([...PAUSE_SIGNALS, ...SIGNALS]);
   showDevice('start');
   let worker: ((request: Request) => void) | undefined;
   let waiting: Promise<void> = Promise.resolve();

@@ -11,10 +11,10 @@ export const APPLICATION_SIGNALS = [
   'SIGIO',
   'SIGPWR',
   'SIGSTKFLT',
-  'SIGTSTP',
-  'SIGTTIN',
-  'SIGTTOU',
 ] as const satisfies readonly NodeJS.Signals[];
+
+/** By these they pause it, as a terminal does; SIGSTOP still pauses everybody. */
+export const PAUSE_SIGNALS = ['SIGTSTP', 'SIGTTIN', 'SIGTTOU'] as const satisfies readonly NodeJS.Signals[];
 
 /** From now on those signals do nothing to this process. */
 export function ignoreApplicationSignals(others: readonly NodeJS.Signals[] = []): void {

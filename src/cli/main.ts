@@ -1,6 +1,6 @@
 import { beKilledFirst } from '../base/killed-first.ts';
 import { restoreNodeVariables } from '../base/own-node.ts';
-import { ignoreApplicationSignals } from '../base/signals.ts';
+import { ignoreApplicationSignals, PAUSE_SIGNALS } from '../base/signals.ts';
 
 // The launcher's compile cache is for Tacho, not for the programs that Tacho starts.
 if (process.env.NODE_COMPILE_CACHE?.endsWith('/tacho/compile')) delete process.env.NODE_COMPILE_CACHE;
@@ -21,7 +21,8 @@ const JOBS = ['SLURM_JOB_ID', 'PBS_JOBID', 'FLUX_JOB_ID'];
 const IN_JOB = ['start', 'stop', 'status', 'mark', 'fom', 'agent'];
 
 // An agent must not die of what is meant for the application beside it, however early that comes.
-if (process.argv[2] === 'agent') ignoreApplicationSignals();
+if (process.argv[2] === 'agent') ignoreApplicationSignals(PAUSE_SIGNALS);
+if (process.argv[2] === 'hub') ignoreApplicationSignals();
 
 if (process.argv[2] === '--isolated-sources') {
   // a release is one file: the process that reads what may hang starts here too

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -159,6 +160,30 @@ test("a tacho.toml of someone else's is not used, and that is said", async () =>
   // without root the file cannot be given away, but it still is not that user's
   assert.equal(config.interval, 1);
   assert.match(config.warnings[0]!, /belongs to another user; --config/);
+});
+
+test("someone else's link to a configuration is not followed, and a pipe is not waited for", {
+  skip: process.getuid!() === 0 ? false : 'needs root',
+}, async () => {
+  write('site/other.toml', '[[source]]\nname = "room"\nmodule = "./room.mjs"\n');
+  const link = path.join(place, 'work/tacho.toml');
+  fs.rmSync(link, { force: true });
+  fs.symlinkSync('../site/other.toml', link);
+  fs.lchownSync(link, 12_345, 12_345);
+  const config = await loadConfig({}, undefined, { ...around, uid: 0 });
+  assert.deepEqual(config.custom, []);
+  assert.match(config.warnings[0]!, /belongs to another user; --config/);
+  // one's own link leads to where its module lies
+  fs.lchownSync(link, 0, 0);
+  const own = await loadConfig({}, undefined, { ...around, uid: 0 });
+  assert.equal(own.custom[0]!.module, path.join(fs.realpathSync(place), 'site/room.mjs'));
+  fs.rmSync(link);
+  execFileSync('mkfifo', [link]);
+  await assert.rejects(
+    loadConfig({}, undefined, { ...around, uid: 0 }),
+    /cannot read the configuration .*: it is not an ordinary file/,
+  );
+  fs.rmSync(link);
 });
 
 test("a configuration in someone else's home is not used, as sudo may leave HOME to root", {

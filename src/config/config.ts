@@ -1,8 +1,7 @@
-import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason, usage } from '../base/fault.ts';
 import type { CustomSource } from '../sources/custom.ts';
-import { type FileContent, type Forgive, readConfigFile } from './file.ts';
+import { type FileContent, ForeignFile, type Forgive, readConfigFile } from './file.ts';
 import { kinds } from './kinds.ts';
 import { type Setting, settings, type Values, variableOf } from './settings.ts';
 import { unknownVariables } from './variables.ts';
@@ -72,12 +71,12 @@ export async function loadConfig(
   } else {
     for (const file of candidates(surroundings)) {
       const isSite = file.startsWith(`${surroundings.site}/`);
-      if (!isSite && !isOurs(file, surroundings.uid)) {
-        if (fs.existsSync(file))
+      const owner = isSite ? undefined : surroundings.uid;
+      const content = await readConfigFile(file, forgive, owner).catch((error: unknown) => {
+        if (error instanceof ForeignFile) {
           warnings.push(`${file} is not used: it belongs to another user; --config ${file} uses it`);
-        continue;
-      }
-      const content = await readConfigFile(file, forgive).catch((error: unknown) => {
+          return undefined;
+        }
         // the home of another user, after sudo -u: what is in there was not meant for us
         if (!(error instanceof Fault) || error.cause === undefined) throw error;
         if (!isSite && path.dirname(file) !== folder) warnings.push(`${file} is not used: ${reason(error.cause)}`);
@@ -107,7 +106,10 @@ export async function loadConfig(
   };
 }
 
-/** The files that may be there, most general first. */
+/**
+ * The files that may be there, most general first. A configuration can start commands: one in a shared folder, or in a home
+ * that sudo left to root, counts only if the user or root owns it.
+ */
 function candidates({ folder, environment, site }: Surroundings): string[] {
   const home = environment.XDG_CONFIG_HOME || (environment.HOME ? path.join(environment.HOME, '.config') : undefined);
   return [
@@ -115,21 +117,6 @@ function candidates({ folder, environment, site }: Surroundings): string[] {
     ...(home === undefined ? [] : [path.join(home, 'tacho', 'config.toml')]),
     path.join(folder, 'tacho.toml'),
   ];
-}
-
-/**
- * A configuration can start commands: one in a shared folder, or in a home that sudo left to root, counts only if the user
- * or root owns it.
- */
-function isOurs(file: string, uid: number): boolean {
-  let found: fs.Stats | undefined;
-  try {
-    found = fs.statSync(file, { throwIfNoEntry: false });
-  } catch {
-    // whoever reads it says why it cannot be read
-    return true;
-  }
-  return found !== undefined && (found.uid === uid || found.uid === 0);
 }
 
 function resolve(

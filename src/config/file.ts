@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason, usage } from '../base/fault.ts';
+import { openPlain } from '../base/plain-file.ts';
 import { suggest } from '../base/suggest.ts';
 import type { CustomSource } from '../sources/custom.ts';
 import { kinds } from './kinds.ts';
@@ -21,15 +22,19 @@ export interface FileContent {
 /** Takes what is wrong and therefore not used; `redacts`: that may have been the wish to keep arguments out of recordings. */
 export type Forgive = (wrong: Fault, redacts: boolean) => void;
 
+/** A file that somebody else owns, or to which somebody else's link leads. */
+export class ForeignFile extends Error {}
+
 /**
  * Reads a configuration file; undefined when there is none. What is wrong in it is thrown, with file and line, or told to
- * `forgive`, and left out.
+ * `forgive`, and left out. With `uid` it must be an ordinary file of this user or of root's: else throws `ForeignFile`.
  */
-export async function readConfigFile(file: string, forgive?: Forgive): Promise<FileContent | undefined> {
+export async function readConfigFile(file: string, forgive?: Forgive, uid?: number): Promise<FileContent | undefined> {
   let text: string;
   try {
-    text = fs.readFileSync(file, 'utf8');
+    text = uid === undefined ? fs.readFileSync(file, 'utf8') : readOwn(file, uid);
   } catch (error) {
+    if (error instanceof ForeignFile) throw error;
     if (code(error) === 'ENOENT' || code(error) === 'ENOTDIR') return undefined;
     throw new Fault(`cannot read the configuration ${file}: ${reason(error)}`, { exit: 2, cause: error });
   }
@@ -39,6 +44,20 @@ export async function readConfigFile(file: string, forgive?: Forgive): Promise<F
     if (forgive === undefined || !(error instanceof Fault)) throw error;
     forgive(error, text.includes('redact'));
     return { file, values: new Map(), sources: [], line: () => 1 };
+  }
+}
+
+/** Opened once, and then looked at: a link cannot be changed in between. */
+function readOwn(file: string, uid: number): string {
+  const isOwn = (owner: number): boolean => owner === uid || owner === 0;
+  const named = fs.lstatSync(file);
+  if (!isOwn(named.uid)) throw new ForeignFile();
+  const fd = openPlain(file, fs.constants.O_RDONLY, true);
+  try {
+    if (!isOwn(fs.fstatSync(fd).uid)) throw new ForeignFile();
+    return fs.readFileSync(fd, 'utf8');
+  } finally {
+    fs.closeSync(fd);
   }
 }
 
@@ -136,11 +155,21 @@ async function refuseBuiltIn(file: string, text: string, given: readonly CustomS
   );
 }
 
+/** Where a file really lies: modules beside it are meant, not beside a link to it. */
+function realFolder(file: string): string {
+  try {
+    return path.dirname(fs.realpathSync(file));
+  } catch {
+    // a pipe of the shell's: --config <(…)
+    return path.dirname(file);
+  }
+}
+
 function customSources(file: string, content: Record<string, unknown>): CustomSource[] {
   const given = (content.source ?? []) as Record<string, string>[];
   return given.map((source) => ({
     name: source.name!,
-    ...(source.module === undefined ? {} : { module: path.resolve(path.dirname(file), source.module) }),
+    ...(source.module === undefined ? {} : { module: path.resolve(realFolder(file), source.module) }),
     ...(source.command === undefined ? {} : { command: source.command }),
     format: source.format === 'json' ? 'json' : 'prometheus',
     ...(source.interval === undefined ? {} : { interval: kinds.duration.parse(source.interval) }),
