@@ -14,7 +14,7 @@ import { replaceJson } from './replace.ts';
 import { Rows } from './rows.ts';
 import { isAsSealed, readStatistics, statisticsBytes } from './statistics-file.ts';
 import { writeSynced } from './synced.ts';
-import { keepBytes, neverBack, rememberDamaged, tornName } from './torn.ts';
+import { keepBytes, keptName, neverBack, rememberDamaged, tornName } from './torn.ts';
 import { MOST_PART_BYTES, unpackFile, unpackWhole } from './unpack.ts';
 
 /** Bytes of a part, decompressed. */
@@ -29,15 +29,25 @@ function contentOf(file: string): Buffer {
   return file.endsWith('.zst') ? unpackWhole(bytes) : bytes;
 }
 
+const within = (bytes: Buffer, ranges: readonly Range[]): Buffer =>
+  Buffer.concat(ranges.map(({ from, to }) => bytes.subarray(from, to)));
+
+/** Where cutOut puts the ranges of a part. */
+export function keptIn(file: string, ranges: readonly Range[]): string {
+  const [folder, name] = [path.dirname(file), path.basename(file)];
+  try {
+    return keptName(folder, name, within(contentOf(file), ranges)).file;
+  } catch {
+    // too large to be mended: that is said when it is tried
+    return tornName(folder, name);
+  }
+}
+
 /** Moves the ranges of a part to `<name>.torn`, then takes them out of the part. */
 export function cutOut(file: string, ranges: readonly Range[]): void {
   const packed = file.endsWith('.zst');
   const bytes = contentOf(file);
-  keepBytes(
-    path.dirname(file),
-    path.basename(file),
-    Buffer.concat(ranges.map(({ from, to }) => bytes.subarray(from, to))),
-  );
+  keepBytes(path.dirname(file), path.basename(file), within(bytes, ranges));
   const kept: Buffer[] = [];
   let at = 0;
   for (const { from, to } of ranges) {

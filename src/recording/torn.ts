@@ -42,10 +42,18 @@ export function rememberDamaged(folder: string, table: string, sealed: string): 
 /** A name that no file of the table has: whatever is set aside by it stays lost. */
 export const neverBack = (table: string, sealed: string): string => `${table}.0000${sealed.slice(table.length)}`;
 
-/** Writes bytes to `<name>.torn`, unless that was done before a crash. */
+/** The `<name>.torn` for these bytes, and whether they are in it: that was done before a crash. */
+export function keptName(folder: string, name: string, bytes: Buffer): { file: string; there: boolean } {
+  const first = path.join(folder, `${name}.torn`);
+  const there = isKept(first, bytes);
+  return { file: there ? first : tornName(folder, name), there };
+}
+
+/** Writes bytes to `<name>.torn`, or to the next of such a name. */
 export function keepBytes(folder: string, name: string, bytes: Buffer): void {
-  if (isKept(path.join(folder, `${name}.torn`), bytes)) return;
-  const fd = fs.openSync(tornName(folder, name), 'wx', 0o600);
+  const { file, there } = keptName(folder, name, bytes);
+  if (there) return;
+  const fd = fs.openSync(file, 'wx', 0o600);
   try {
     fs.writeFileSync(fd, bytes);
     fs.fsyncSync(fd);

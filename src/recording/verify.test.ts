@@ -18,6 +18,10 @@ const load = (folder: string): number[] => [
   ...readTable(openRecording(folder).nodes[0]!, 'load').numbers.get('load1')!,
 ];
 
+/** What a dry run said, as if it had been done. */
+const asDone = (dry: readonly string[]): string[] =>
+  dry.map((line) => line.replace(/^would heal:/, 'healed:').replace('whole: to be ', 'whole: now '));
+
 /** Names and contents of everything below a folder. */
 const snapshot = (folder: string): Map<string, string> =>
   new Map(
@@ -48,6 +52,21 @@ test('a torn last line is moved beside its file, and a dry run only says so', as
   assert.equal(fs.readFileSync(file, 'utf8'), whole);
   assert.equal(fs.readFileSync(`${file}.torn`, 'utf8'), `${START + 9e6},7`);
   assert.deepEqual(found(folder), []);
+});
+
+test('where something is put aside is told by its true name, when that of the first is taken', async () => {
+  const folder = await makeRecording({ seconds: 5 });
+  const file = path.join(nodeOf(folder), 'load.csv');
+  fs.writeFileSync(`${file}.torn`, 'of another time');
+  fs.writeFileSync(`${nodeOf(folder)}/load.0007.csv.torn`, 'of another time');
+  fs.appendFileSync(file, 'garbage\n');
+  fs.writeFileSync(path.join(nodeOf(folder), 'load.0007.csv'), 'a,b\n1,2\n');
+  const names = (lines: string[]): string[] => lines.map((line) => line.split(' → ')[1]!).sort();
+  const said = ['moved to load.csv.2.torn', 'set aside as load.0007.csv.2.torn'];
+  assert.deepEqual(names(found(folder, { dryRun: true })), said);
+  assert.deepEqual(names(found(folder)), said);
+  assert.equal(fs.readFileSync(`${file}.2.torn`, 'utf8'), 'garbage\n');
+  assert.match(found(folder).join(), /1 line could not be read, and went to load\.csv\.2\.torn/);
 });
 
 test('bad lines in the middle of a compressed part are moved out of it', async () => {
@@ -191,7 +210,9 @@ test('a temporary file that alone holds the data becomes the file', async () => 
   fs.renameSync(sealed, `${sealed}.tmp`);
   const agent = path.join(nodeOf(folder), 'agent.json');
   fs.renameSync(agent, `${agent}.999999999.tmp`);
+  const dry = found(folder, { dryRun: true });
   const checks = found(folder);
+  assert.deepEqual(asDone(dry), checks);
   assert.ok(
     checks.includes(
       'healed: node=c1/load.parquet.tmp was left by something that was interrupted → is whole: now load.parquet',
@@ -403,7 +424,10 @@ test('an older whole file that a killed seal left takes the place of a damaged o
   const damaged = fs.readFileSync(file);
   damaged[damaged.length - 5]! ^= 1;
   fs.writeFileSync(file, damaged);
-  assert.match(found(folder)[0]!, /^left: .*tmp was left .*is whole: now load\.csv\.zst, in place of a damaged one/);
+  const dry = found(folder, { dryRun: true });
+  const real = found(folder);
+  assert.match(real[0]!, /^left: .*tmp was left .*is whole: now load\.csv\.zst, in place of a damaged one/);
+  assert.deepEqual(asDone(dry), real);
   assert.equal(load(folder).length, 6);
   const kept = path.join(nodeOf(folder), 'load.0000.csv.zst.damaged');
   assert.ok(fs.readFileSync(kept).equals(damaged));

@@ -65,6 +65,8 @@ class Verifier {
   private readonly root: string;
   private readonly options: VerifyOptions;
   private hands: boolean;
+  /** Files that a temporary one takes, or would take, the place of; that is what is looked at. */
+  private readonly replaced = new Map<string, string>();
 
   constructor(root: string, options: VerifyOptions) {
     this.root = root;
@@ -77,26 +79,33 @@ class Verifier {
     this.checks.push(action === undefined ? check : { ...check, action });
   }
 
-  /** Does `work`, unless this is a dry run, and notes what came of it. */
-  private mend(file: string, what: string, action: string, work: () => void, outcome: Outcome = 'healed'): void {
+  /** Does `work`, unless this is a dry run, and notes what came of it; false when nothing could be done. */
+  private mend(file: string, what: string, action: string, work: () => void, outcome: Outcome = 'healed'): boolean {
     if (!this.hands) {
       this.add(file, what, 'would heal', action);
-      return;
+      return true;
     }
     try {
       work();
       this.add(file, what, outcome, action);
+      return true;
     } catch (error) {
       this.add(file, what, 'left', reason(error));
+      return false;
     }
+  }
+
+  /** Moves a file out of the way, to a name that is free. */
+  private setAside(file: string, what: string, more = ''): void {
+    const kept = tornName(path.dirname(file), path.basename(file));
+    this.mend(file, what, `set aside as ${path.basename(kept)}${more}`, () => fs.renameSync(file, kept));
   }
 
   /** A file that says who, what and when, and cannot be used. */
   trouble(file: string, what: string): void {
     const name = path.basename(file);
     if (name === TABLES_FILE && what === 'it is damaged') {
-      const action = `set aside as ${name}.torn; tables are known from their files`;
-      this.mend(file, what, action, () => heal.setAside(file));
+      this.setAside(file, what, '; tables are known from their files');
     } else this.add(file, what, 'left', 'the rest is read without it');
   }
 
@@ -126,10 +135,13 @@ class Verifier {
       } else {
         const instead = fs.existsSync(target);
         const kept = instead ? ', in place of a damaged one, which is kept beside it' : '';
-        const action = `is whole: now ${path.basename(target)}${kept}`;
         // the damaged one may have had rows that the other has not
-        const outcome = instead && heal.holdsRows(target) ? 'left' : 'healed';
-        this.mend(file, what, action, () => heal.putInPlace(file, target), outcome);
+        const lost = instead && heal.holdsRows(target);
+        const action = `is whole: ${lost && !this.hands ? 'to be' : 'now'} ${path.basename(target)}${kept}`;
+        if (lost && !this.hands) this.add(file, what, 'left', action);
+        else if (!this.mend(file, what, action, () => heal.putInPlace(file, target), lost ? 'left' : 'healed'))
+          continue;
+        this.replaced.set(target, this.hands ? target : file);
       }
     }
   }
@@ -147,7 +159,7 @@ class Verifier {
       [...names, ...others],
       /^(\.hubs|(agent|received)\.json|(tables|received)\.json\.zst|.+\.(csv|csv\.zst|parquet|stats\.json|stats\.json\.zst|torn|damaged|tmp|log))$/,
     );
-    if (!names.includes('agent.json') && !others.includes('agent.json')) {
+    if (![...names, ...others].includes('agent.json') && !this.replaced.has(path.join(node.folder, 'agent.json'))) {
       const action = 'tables are known from their files; a copy from a backup would help';
       this.add(path.join(node.folder, 'agent.json'), 'is missing', node.tables.size > 0 ? 'left' : 'note', action);
     }
@@ -158,6 +170,7 @@ class Verifier {
     for (const words of lostWords(node.agent?.lost_samples ?? []))
       this.add(path.join(node.folder, 'agent.json'), `says: ${words}`, 'note', 'what was written is there');
     for (const { file, kept } of node.lost ?? []) {
+      if (this.replaced.has(path.join(node.folder, file))) continue;
       const what = kept === undefined ? 'is missing' : `is missing: it was damaged, and is kept as ${kept}`;
       const isReplaced = /\.0000\./.test(file);
       const action = isReplaced ? 'its rows are nowhere else' : 'a copy from a backup would help';
@@ -171,7 +184,7 @@ class Verifier {
     const file = (each: string): string => path.join(node.folder, each);
     const { sealed } = files;
     const good = isParquet(sealed)
-      ? this.sealed(node, name, file(sealed!), files)
+      ? this.isNew(file(sealed!)) || this.sealed(node, name, file(sealed!), files)
       : sealed !== undefined && heal.isComplete(file(sealed));
     for (const part of sealed === undefined || isParquet(sealed) ? files.parts : [sealed, ...files.parts]) {
       if (part.endsWith('.csv') && files.parts.includes(`${part}.zst`)) {
@@ -181,9 +194,14 @@ class Verifier {
           continue;
         }
       }
-      this.part(node, name, file(part), alive);
+      if (!this.isNew(file(part))) this.part(node, name, file(part), alive);
     }
     if (good && files.parts.length === 0) this.statistics(node, name, files);
+  }
+
+  /** In a dry run: what would be there instead is whole. */
+  private isNew(file: string): boolean {
+    return (this.replaced.get(file) ?? file) !== file;
   }
 
   private part(node: NodeRecording, name: string, file: string, alive: boolean): void {
@@ -214,7 +232,6 @@ class Verifier {
       this.add(file, `cannot be read: ${reason(error)}`, 'left');
       return;
     }
-    const torn = path.basename(file);
     if (damage.lost_header) {
       this.mend(file, 'its header is lost', 'written again, as agent.json has it', () =>
         heal.writeHeader(file, header!),
@@ -233,20 +250,21 @@ class Verifier {
     else if (damage.unreadable !== undefined && file.endsWith('.zst')) {
       this.packed(file, damage.unreadable, rows.length);
     } else if (damage.unreadable !== undefined) {
-      this.mend(file, damage.unreadable, `set aside as ${torn}.torn`, () => heal.setAside(file));
+      this.setAside(file, damage.unreadable);
     } else if (damage.bad_lines > 0 || (damage.torn_bytes > 0 && !alive)) {
       if (damage.torn_bytes === fs.statSync(file).size && !file.endsWith('.zst')) {
-        this.mend(file, 'not a line of it is whole', `set aside as ${torn}.torn`, () => heal.setAside(file));
+        this.setAside(file, 'not a line of it is whole');
         return;
       }
       const words = damage.first_bad.map(({ line, why }) => `line ${line}: ${why}`);
       const bad = damage.bad_lines > 0 ? [`${count(damage.bad_lines, 'bad line')} (${words.join('; ')})`] : [];
       const cut = damage.torn_bytes > 0 ? ['its last line is torn'] : [];
-      this.mend(file, [...bad, ...cut].join(', '), `moved to ${torn}.torn`, () => {
+      const kept = path.basename(heal.keptIn(file, ranges));
+      this.mend(file, [...bad, ...cut].join(', '), `moved to ${kept}`, () => {
         heal.cutOut(file, ranges);
-        const lost = `${count(damage.bad_lines, 'line')} could not be read, and went to ${torn}.torn`;
+        const lost = `${count(damage.bad_lines, 'line')} could not be read, and went to ${kept}`;
         // a last line that was being written is no loss
-        if (damage.bad_lines > 0) heal.noteDoubt(node.folder, `${name}: ${torn} on ${node.name}`, lost);
+        if (damage.bad_lines > 0) heal.noteDoubt(node.folder, `${name}: ${path.basename(file)} on ${node.name}`, lost);
       });
     }
     if (undescribed.length > 0 && damage.unreadable === undefined) {
@@ -272,8 +290,7 @@ class Verifier {
     const plain = file.slice(0, -4);
     const taken = fs.existsSync(plain);
     if (taken && NUMBERED.test(plain)) {
-      const action = `set aside as ${path.basename(file)}.torn; the same is in ${path.basename(plain)}`;
-      this.mend(file, what, action, () => heal.setAside(file));
+      this.setAside(file, what, `; the same is in ${path.basename(plain)}`);
       return;
     }
     const kept = tornName(path.dirname(file), path.basename(file), 'damaged');
@@ -331,9 +348,10 @@ class Verifier {
     // a table that is small enough to be read has none
     if (files.statistics === undefined && !isParquet(files.sealed)) return;
     const file = path.join(node.folder, files.statistics ?? statisticsName(name));
-    const { rows: there } = readTable(node, name, { columns: [] });
     const sealed = path.join(node.folder, files.sealed!);
-    const what = heal.wrongStatistics(file, sealed, there);
+    const whole = this.isNew(sealed) ? this.replaced.get(sealed)! : sealed;
+    const there = whole === sealed ? readTable(node, name, { columns: [] }).rows : heal.readableRows(whole, sealed);
+    const what = heal.wrongStatistics(file, whole, there);
     if (what === undefined) return;
     this.mend(file, what, 'computed again', () => heal.writeStatistics(file, readTable(node, name), sealed));
   }
