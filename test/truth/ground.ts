@@ -16,8 +16,6 @@ export interface Figure {
   /** The documented bound: this share of the truth, and this much beside it. */
   share: number;
   beside: number;
-  /** Tacho promises no less than the truth, and says that it may be more. */
-  isUpperBound?: true;
 }
 
 /** Where jobs are built and recorded. */

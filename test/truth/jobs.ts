@@ -156,7 +156,7 @@ export const jobs: readonly TruthJob[] = [
         if (truth === undefined) return [];
         const tacho = report.summary.memory_peak_bytes;
         const [job, by] = [this.name, CGROUP];
-        return [{ job, what: 'peak, bytes', tacho, truth, by, share: 0.02, beside: 4 * MIB, isUpperBound: true }];
+        return [{ job, what: 'peak, bytes', tacho, truth, by, share: 0.02, beside: 4 * MIB }];
       });
       if (found === undefined) ground.leave(this.name, 'cgroups can be made by root only');
       return found ?? [];

@@ -7,11 +7,9 @@ export function ratioOf({ tacho, truth }: Figure): number {
 }
 
 /** Whether a figure keeps what is documented of it. */
-export function isWithin({ tacho, truth, share, beside, isUpperBound }: Figure): boolean {
+export function isWithin({ tacho, truth, share, beside }: Figure): boolean {
   if (tacho === undefined || !Number.isFinite(tacho)) return false;
-  const away = tacho - truth;
-  if (isUpperBound === true && away > 0) return true;
-  return Math.abs(away) <= share * Math.abs(truth) + beside;
+  return Math.abs(tacho - truth) <= share * Math.abs(truth) + beside;
 }
 
 /** In words. */
@@ -21,6 +19,5 @@ export function verdictOf(figure: Figure): string {
   // the third digit decides, not the rounding of binary fractions
   if (away <= 0.01 + 1e-9) return 'within 1 %';
   if (away <= 0.02 + 1e-9) return 'within 2 %';
-  if (figure.isUpperBound === true && figure.tacho! > figure.truth) return 'upper bound';
   return isWithin(figure) ? 'within its bound' : 'off';
 }
