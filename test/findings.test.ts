@@ -202,6 +202,28 @@ test('kills because memory ran out are critical', () => {
   );
 });
 
+test('a kill far below the job’s limit was by a lower one: nobody is told to ask for more', () => {
+  const killed = (memory: number, about: Parameters<typeof job>[1] = {}) =>
+    finding(single({ memory, more: { oom_kills: count(span(3600), 1) } }, about), 'out-of-memory');
+  assert.match(killed(60).advice, /^Ask for more than 64\.0 GiB, e\.g\. .*96G/);
+  for (const about of [{}, { state: 'out_of_memory' }] as const) {
+    const { advice, evidence } = killed(1, about);
+    assert.match(advice, /^The job took at most 1\.0 GiB of 64\.0 GiB: a lower limit did it\. Look for that of a step/);
+    assert.doesNotMatch(advice, /ask for more/i);
+    assert.equal(evidence[0]!.text, 'c1: 1 kill, peak 1.0 GiB, 1.6 % of the job’s limit');
+  }
+  // by samples alone nobody knows what came between them
+  const unseen = finding(single({ memory: 1 }, { state: 'out_of_memory' }), 'out-of-memory').advice;
+  assert.match(
+    unseen,
+    /^At most 1\.0 GiB of 64\.0 GiB were seen\. If a step .*; if memory filled up between two samples, ask/,
+  );
+  // where the machine is the limit others may have filled it
+  const shell = { pid: 5, from: 0, to: 49.4, cpu: 1, exitcode: 0, exitsignal: 9, ended: 'signal' };
+  const { advice } = finding(onBusyNode([shell]), 'out-of-memory');
+  assert.match(advice, /a lower limit did it, unless others had filled the node\./);
+});
+
 test('a kill of Tacho itself is no reason to blame the job', () => {
   const killed = (memory_kills: { kills: number; own: number }, more: Parameters<typeof cgroup>[3] = {}): Finding[] =>
     report(single({ more }, { state: 'out_of_memory', memory_kills })).findings.filter(

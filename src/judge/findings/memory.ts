@@ -244,6 +244,31 @@ function perhapsFull(facts: Facts, full: readonly NodeReport[]): Finding {
   };
 }
 
+/** Below this share of its limit the job's own limit did not end anything. */
+export const FAR_BELOW = 0.8;
+
+const isFarBelow = (n: NodeReport): boolean =>
+  n.memory_peak_bytes !== undefined && n.memory_limit_bytes !== undefined && fill(n) < FAR_BELOW;
+
+/** What to do about kills: a limit that was never reached need not be raised. */
+function killAdvice(facts: Facts, killed: readonly NodeReport[], told: boolean): string {
+  const limit = facts.summary.memory_limit_bytes;
+  if (limit === undefined) return 'Ask for more memory, or use more nodes.';
+  const more = `sk for more than ${formatBytes(limit)}, e.g. ${memoryRequest(facts, roundedUp(limit * 1.5))}`;
+  const unknown = 'how much is needed is not known, because the job did not get that far.';
+  const seen = killed.length > 0 ? killed : facts.nodes;
+  if (seen.length === 0 || !seen.every(isFarBelow)) return `A${more}; ${unknown}`;
+  const fullest = seen.reduce((a, b) => (fill(b) > fill(a) ? b : a));
+  const peak = `${formatBytes(fullest.memory_peak_bytes!)} of ${formatBytes(fullest.memory_limit_bytes!)}`;
+  // counter and mark are read at the same tick: what was killed is in the peak
+  const exact = killed.length > 0 && killed.every((n) => n.oom_source === 'cgroup' && n.memory_source === 'cgroup');
+  if (told && !exact) {
+    return `At most ${peak} were seen. If a step or task was given less than the job (srun --mem), give it more; if memory filled up between two samples, a${more}: ${unknown}`;
+  }
+  const others = fullest.memory_limit_source === 'machine' ? ', unless others had filled the node' : '';
+  return `The job took at most ${peak}: a lower limit did it${others}. Look for that of a step or task, of a container or of a cgroup within the job, and raise it; more memory for the job would not help.`;
+}
+
 const KILLS_FROM = {
   cgroup: 'cgroup.oom_kills',
   records: 'process_end.exitsignal, vmstat.oom_kill',
@@ -253,7 +278,7 @@ const KILLS_FROM = {
 export const outOfMemory: Check = {
   id: 'out-of-memory',
   title: 'processes killed because memory ran out',
-  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise. A kill of Tacho itself, which the kernel kills first, is reported as that.',
+  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise. A job whose peak stayed below 80 % of its limit was ended by a lower one, of a step, a container or a cgroup within it, and is not told to ask for more. A kill of Tacho itself, which the kernel kills first, is reported as that.',
   needs: 'cgroup.oom_kills, vmstat.oom_kill and how the processes ended, or the states of the job and its steps',
   kind: 'trouble',
   look(facts) {
@@ -269,7 +294,6 @@ export const outOfMemory: Check = {
     }
     const own = told || killed.every((n) => n.oom_scope === 'job');
     const kills = killed.reduce((a, n) => a + n.oom_kills!, 0);
-    const limit = facts.summary.memory_limit_bytes;
     return [
       {
         id: 'out-of-memory',
@@ -282,7 +306,7 @@ export const outOfMemory: Check = {
               : `Memory ran out: ${stepWords(steps)} ${steps.length === 1 ? 'was' : 'were'} killed`,
         evidence: [
           ...killed.slice(0, 8).map((n) => ({
-            text: `${n.node}: ${count(n.oom_kills!, 'kill')}, peak ${n.memory_peak_bytes === undefined ? 'unknown' : formatBytes(n.memory_peak_bytes)}`,
+            text: `${n.node}: ${count(n.oom_kills!, 'kill')}, peak ${n.memory_peak_bytes === undefined ? 'unknown' : formatBytes(n.memory_peak_bytes)}${isFarBelow(n) ? `, ${percent(fill(n))} of the job’s limit` : ''}`,
             from: KILLS_FROM[n.oom_source ?? 'vmstat'],
             node: n.node,
             value: n.oom_kills!,
@@ -292,10 +316,7 @@ export const outOfMemory: Check = {
             .slice(0, 8)
             .map((step) => ({ text: `${stepWords([step])}: state OUT_OF_MEMORY`, from: 'scheduler' })),
         ],
-        advice:
-          limit === undefined
-            ? 'Ask for more memory, or use more nodes.'
-            : `Ask for more than ${formatBytes(limit)}, e.g. ${memoryRequest(facts, roundedUp(limit * 1.5))}; how much is needed is not known, because the job did not get that far.`,
+        advice: killAdvice(facts, killed, told),
         confidence: own ? 'high' : 'medium',
         confidence_reason: told
           ? 'said by the scheduler'
