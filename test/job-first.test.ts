@@ -161,6 +161,11 @@ const wrong: Record<string, Wrong> = {
     says: /flux does not say which nodes job f23 has: only this/,
     strict: 1,
   },
+  'a variable for the id of a job that holds none': {
+    env: { PBS_JOBID: '../x' },
+    says: /^tacho: PBS_JOBID holds no id of a job: it is not used, and only this machine is recorded\n$/,
+    strict: 1,
+  },
 };
 
 for (const [name, each] of Object.entries(wrong)) {
@@ -197,12 +202,23 @@ for (const [name, each] of Object.entries(wrong)) {
   });
 }
 
-test('of a container that knows only the number of its job, the recording has that', (t) => {
-  const cwd = temporaryFolder(t);
-  tacho(['run', '--no-report', '--', ...COMMAND], { cwd, env: outside({ PBS_JOBID: '123.host' }) });
-  const { job } = openRecording(path.join(cwd, 'tacho-123'));
-  assert.deepEqual([job.id, job.scheduler, job.nodes], ['123', 'none', [os.hostname()]]);
-});
+const alone: [variable: string, value: string, id: string, scheduler: string][] = [
+  ['PBS_JOBID', '123.host', '123', 'pbs'],
+  ['SLURM_JOB_ID', '17', '17', 'slurm'],
+  ['FLUX_JOB_ID', 'f23', 'f23', 'flux'],
+];
+for (const [variable, value, id, scheduler] of alone) {
+  test(`of a container that knows only ${variable}, recording and card have that, and one line says the rest`, (t) => {
+    const cwd = temporaryFolder(t);
+    const answer = tacho(['run', '--', ...COMMAND], { cwd, env: outside({ [variable]: value }) });
+    const { job } = openRecording(path.join(cwd, `tacho-${id}`));
+    assert.deepEqual([job.id, job.scheduler, job.nodes], [id, 'none', [os.hostname()]]);
+    const told = answer.err.split('\n').filter((line) => line.startsWith('tacho: '));
+    assert.equal(told.length, 1, answer.err);
+    assert.ok(told[0]!.startsWith(`tacho: ${scheduler} does not say which nodes job ${id} has: only this`), told[0]);
+    assert.match(answer.err, new RegExp(`^${id} `, 'm'));
+  });
+}
 
 test('what may have been the wish to redact keeps arguments out', (t) => {
   const cases: [files: Record<string, string>, env: Record<string, string>, redacted: true | undefined][] = [

@@ -9,6 +9,8 @@ test('a batch script belongs to the job of its own instance', () => {
   assert.equal(flux.detect(BATCH), 'ƒXnQ3rTM');
   assert.equal(flux.detect({ FLUX_URI: 'local:///tmp/flux-aBc/local-0', FLUX_JOB_ID: 'ƒ12' }), 'ƒ12');
   assert.equal(flux.detect({ FLUX_URI: 'local:///tmp/flux-aBc/local-0' }), 'flux-aBc');
+  assert.equal(flux.detect({ FLUX_JOB_ID: 'ƒ12' }), 'ƒ12');
+  assert.equal(flux.detect({ FLUX_JOB_ID: '../x' }), undefined);
   assert.equal(flux.detect({ SLURM_JOB_ID: '1' }), undefined);
 });
 

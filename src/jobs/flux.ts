@@ -1,7 +1,7 @@
 import type { Job, JobState } from '../recording/job.ts';
 import { defined, type Environment, type Run } from './command.ts';
 import { expandHostlist } from './hostlist.ts';
-import { type Ending, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
+import { type Ending, jobId, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
 
 /** The parts of `flux jobs --json` that are used. Times and durations are seconds. */
 interface FluxJob {
@@ -26,10 +26,14 @@ interface FluxJob {
 export const flux: Scheduler = {
   name: 'flux',
 
-  /** A batch script runs in an instance of its own, whose job is the enclosing one; a plain `flux run` task has its own id. */
+  /**
+   * A batch script runs in an instance of its own, whose job is the enclosing one; a plain `flux run` task has its own id.
+   * A container may have nothing but the id.
+   */
   detect(env) {
-    if (env.FLUX_URI === undefined) return undefined;
-    return env.FLUX_ENCLOSING_ID ?? env.FLUX_JOB_ID ?? /([^/]+)\/local[^/]*$/.exec(env.FLUX_URI)?.[1] ?? 'flux';
+    const id = jobId(env.FLUX_ENCLOSING_ID) ?? jobId(env.FLUX_JOB_ID);
+    if (id !== undefined || env.FLUX_URI === undefined) return id;
+    return /([^/]+)\/local[^/]*$/.exec(env.FLUX_URI)?.[1] ?? 'flux';
   },
 
   async facts(run, env, tell) {

@@ -40,6 +40,8 @@ test('in a Slurm job the nodes are its nodes; hosts that it does not have are re
 
 test('Flux inside a Slurm job is what the user works with', () => {
   assert.equal(schedulerOf({ SLURM_JOB_ID: '1', FLUX_URI: 'local:///x/local-0' }).name, 'flux');
+  assert.equal(schedulerOf({ SLURM_JOB_ID: '1', FLUX_JOB_ID: 'ƒ12' }).name, 'slurm');
+  assert.equal(schedulerOf({ FLUX_JOB_ID: 'ƒ12' }).name, 'flux');
   assert.equal(schedulerOf({ SLURM_JOB_ID: '1' }).name, 'slurm');
   assert.equal(schedulerOf({ PBS_JOBID: '1.s' }).name, 'pbs');
   assert.equal(schedulerOf({}).name, 'none');

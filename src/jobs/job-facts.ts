@@ -56,7 +56,21 @@ export interface JobOptions {
 
 /** The scheduler that this environment belongs to; `local` outside of any. */
 export function schedulerOf(env: Environment): Scheduler {
-  return SCHEDULERS.find((scheduler) => scheduler.detect(env) !== undefined) ?? local;
+  const around = SCHEDULERS.filter((scheduler) => scheduler.detect(env) !== undefined);
+  // beside a job that can be asked about, an id of Flux without its instance says nothing
+  return around.find((scheduler) => scheduler !== flux || env.FLUX_URI !== undefined) ?? around[0] ?? local;
+}
+
+/** Variables in which schedulers say the id of the job. */
+const ID_VARIABLES = ['SLURM_JOB_ID', 'PBS_JOBID', 'FLUX_JOB_ID'] as const;
+
+/** Says what of the environment looks like a job and is none. */
+function tellOfNoId(env: Environment, strict: boolean | undefined, tell: Tell): void {
+  for (const variable of ID_VARIABLES.filter((each) => (env[each] ?? '') !== '')) {
+    const what = `${variable} holds no id of a job`;
+    if (strict) throw new Fault(what, { hint: 'unset it' });
+    tell(what, 'it is not used, and only this machine is recorded');
+  }
 }
 
 export function schedulerNamed(name: Job['scheduler']): Scheduler {
@@ -72,8 +86,11 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
   const tell = options.tell ?? (() => {});
   const fromFile = options.jobFile === undefined ? undefined : jobFileFacts(options.jobFile, strict ? undefined : tell);
   const scheduler = fromFile === undefined && options.given === undefined ? schedulerOf(env) : local;
-  const found: SchedulerFacts =
-    fromFile ?? options.given ?? (await scheduler.facts(options.run ?? schedulerRunner(), env, tell));
+  if (fromFile === undefined && options.given === undefined && scheduler === local) tellOfNoId(env, strict, tell);
+  const untold: [what: string, why: string][] = [];
+  const asked = (): Promise<SchedulerFacts> =>
+    scheduler.facts(options.run ?? schedulerRunner(), env, (...words) => untold.push(words));
+  const found: SchedulerFacts = fromFile ?? options.given ?? (await asked());
   const command = options.command ?? found.command;
   const name = options.name ?? found.name ?? (command === undefined ? 'shell' : nameOf(command));
   const uid = process.getuid!();
@@ -82,8 +99,11 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
   const nodes = named.length > 0 ? named : [os.hostname()];
   if (named.length === 0) {
     const what = `${scheduler.name} does not say which nodes job ${found.id} has`;
-    if (strict) throw new Fault(what, { hint: 'name them with --hosts a,b' });
-    tell(what, 'only this machine is recorded; --hosts a,b names others');
+    const why = untold.map(([, each]) => ` (${each})`).join('');
+    if (strict) throw new Fault(`${what}${why}`, { hint: 'name them with --hosts a,b' });
+    tell(what, `only this machine is recorded; --hosts a,b names others${why}`);
+  } else {
+    for (const words of untold) tell(...words);
   }
   // the id of a task says already of which array it is; all components of a heterogeneous job are one here
   const { array: _, het: __, ...plainFacts } = found;

@@ -7,6 +7,9 @@ export const isOfJob = (id: string, wanted: string): boolean =>
 /** A step (4.0) or a task of one (4.0.3) of a Slurm job that was recorded alone. */
 export const isStepId = (id: string): boolean => /^\d+(_\d+)?(\.\d+){1,2}$/.test(id);
 
+/** An id that a scheduler's variable says, where the scheduler itself could not be asked: a number, or Flux's word. */
+export const isSchedulersId = (id: string): boolean => /^(\d+([[_]\d*\]?)?|ƒ\w+|f(?=\w*[\dA-Z])\w+)$/.test(id);
+
 /** Ids for people: each once, in order, the first few of many. */
 export function idsText(ids: readonly string[], most = 12): string {
   const order = new Intl.Collator('en', { numeric: true });

@@ -11,6 +11,7 @@ const QUERY = 'qstat -x -f -F json 1234';
 test('the number is the id, also of array members', () => {
   assert.equal(pbs.detect({ PBS_JOBID: '1234.pbs01' }), '1234');
   assert.equal(pbs.detect({ PBS_JOBID: '1234[7].pbs01' }), '1234[7]');
+  for (const none of ['', '../x', '.', ' ', 'a/b']) assert.equal(pbs.detect({ PBS_JOBID: none }), undefined);
   assert.equal(pbs.detect({}), undefined);
 });
 

@@ -3,7 +3,7 @@ import { formatDuration } from '../base/duration.ts';
 import { parseBytes } from '../base/size.ts';
 import type { Job, JobState } from '../recording/job.ts';
 import { defined, type Environment, type Run } from './command.ts';
-import { type Ending, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
+import { type Ending, jobId, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
 import { slurmSeconds } from './slurm.ts';
 
 /** The parts of `qstat -f -F json` that are used. */
@@ -31,7 +31,7 @@ export const pbs: Scheduler = {
   name: 'pbs',
 
   /** "4711.server" or "4711[3].server": the number is what people use. */
-  detect: (env) => (env.PBS_JOBID === undefined || env.PBS_JOBID === '' ? undefined : env.PBS_JOBID.split('.')[0]),
+  detect: (env) => jobId(env.PBS_JOBID)?.split('.')[0],
 
   async facts(run, env, tell) {
     const id = pbs.detect(env)!;

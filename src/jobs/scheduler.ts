@@ -86,6 +86,10 @@ export interface Scheduler {
   state(run: Run, job: Pick<Job, 'id' | 'restart' | 'start'>, tell: Tell): Promise<Ending | undefined>;
 }
 
+/** What a variable says is the id of a job, where it can be one. Paths and empty words are none. */
+export const jobId = (text: string | undefined): string | undefined =>
+  text !== undefined && /^[^./\s][^/\s]*$/.test(text) ? text : undefined;
+
 /** The value as a whole number, when it is one. */
 export function whole(text: string | number | undefined): number | undefined {
   if (text === undefined || text === '') return undefined;

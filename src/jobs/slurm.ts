@@ -3,6 +3,7 @@ import type { Environment } from './command.ts';
 import { expandHostlist } from './hostlist.ts';
 import {
   type Ending,
+  jobId,
   known,
   type Launcher,
   type LaunchPlan,
@@ -20,8 +21,8 @@ export const slurm: Scheduler = {
   name: 'slurm',
 
   detect(env) {
-    const raw = env.SLURM_JOB_ID ?? env.SLURM_JOBID;
-    if (raw === undefined || raw === '') return undefined;
+    const raw = jobId(env.SLURM_JOB_ID ?? env.SLURM_JOBID);
+    if (raw === undefined) return undefined;
     const { SLURM_ARRAY_JOB_ID: array, SLURM_ARRAY_TASK_ID: task } = env;
     return array !== undefined && task !== undefined ? `${array}_${task}` : raw;
   },

@@ -1,7 +1,7 @@
 import { formatDuration } from '../base/duration.ts';
 import { formatMoment } from '../base/moment.ts';
 import { formatBytes } from '../base/size.ts';
-import { isStepId } from '../jobs/of-job.ts';
+import { isSchedulersId, isStepId } from '../jobs/of-job.ts';
 import { SHORT_JOB_SECONDS } from '../judge/findings/finding.ts';
 import { nodeList } from '../judge/node-list.ts';
 import type { Report } from '../judge/report.ts';
@@ -17,7 +17,7 @@ export function title(report: Report): string {
   const plain = job.name === '' || job.name === job.command?.[0]?.split('/').at(-1);
   const name = plain && command !== undefined ? command : job.name || 'job';
   // an id that Tacho made itself says nothing
-  const known = job.scheduler !== 'none' || isStepId(job.id);
+  const known = job.scheduler !== 'none' || isStepId(job.id) || isSchedulersId(job.id);
   const again = job.restart === undefined ? '' : ` (restart ${job.restart})`;
   return known && job.id !== '' ? `${job.id}${again} ${name}` : name;
 }
