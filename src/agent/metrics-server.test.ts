@@ -23,7 +23,9 @@ test('a scrape gets the newest samples, as OpenMetrics when it asks for that', a
   t.after(() => server.close());
   const plain = await fetch(server.address, { headers });
   assert.equal(plain.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
-  assert.ok((await plain.text()).includes('\ntacho_disk_read_bytes_total{node="c1",job="17",disk="sda"} 4096\n'));
+  assert.ok(
+    (await plain.text()).includes('\ntacho_disk_read_bytes_total{node="c1",job="17",user="ada",disk="sda"} 4096\n'),
+  );
   const accept =
     'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
   const open = await fetch(server.address, { headers: { ...headers, accept } });

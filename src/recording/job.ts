@@ -208,6 +208,9 @@ export const JOB_NEEDS = {
   usage: may(fields(USAGE)),
   own_use: may(map(fields(OWN_USE))),
   run_use: may(fields({ node: text, cpu_seconds: number, max_rss_bytes: may(number) })),
+  finish_seconds: may(number),
+  memory_kills: may(fields({ kills: number, own: number })),
+  recorded_by: may(oneOf('user')),
   redacted: may(flag),
   process_records: may(fields({ file: text, events: list(text) })),
 };

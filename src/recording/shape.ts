@@ -128,6 +128,14 @@ export function shaped<T extends object>(record: object, needed: object, wrong: 
   return whole as T;
 }
 
+/** Whether a record is whole without this field (`asked.cpus`), which is of another kind than in `needed`. */
+export function isOptional(needed: object, name: string): boolean {
+  const [key = '', ...rest] = name.split('.');
+  const field = (needed as Plain)[key];
+  if (field instanceof Field) return field.initial === undefined;
+  return isPlain(field) && rest.length > 0 && isOptional(field, rest.join('.'));
+}
+
 /** What cannot be used, in words for one line: of very many the first. */
 export const wrongWords = (wrong: readonly string[]): string =>
   wrong.length <= MOST_NAMED

@@ -20,6 +20,9 @@ interface Card {
   nodes: { cpu_seconds: number; cpu_source: string; memory_peak_bytes: number }[];
 }
 
+const rounded = (one: object): unknown =>
+  JSON.parse(JSON.stringify(one), (_, value) => (typeof value === 'number' ? Number(value.toPrecision(12)) : value));
+
 test('a job of short processes without a cgroup: the store has what its recording has', {
   skip: whyNoVictoria() || lacks,
 }, async (t) => {
@@ -82,7 +85,8 @@ test('a job of short processes without a cgroup: the store has what its recordin
     assert.ok(Math.abs(found.memory_peak_bytes / wanted.memory_peak_bytes - 1) < 0.1, numbers);
     const imported = tacho(['import', 'victoria', server.url, '--job', id, '-o', path.join(folder, `back-${id}`)]);
     assert.equal(imported.code, 0, imported.err);
-    assert.deepEqual(card([path.join(folder, `back-${id}`)]), found);
+    // means are added up in another order
+    assert.deepEqual(rounded(card([path.join(folder, `back-${id}`)])), rounded(found));
     const verified = tacho(['verify', path.join(folder, `back-${id}`)]);
     assert.equal(verified.code, 0, verified.out + verified.err);
   }
