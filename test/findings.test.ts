@@ -422,10 +422,30 @@ test('CPUs that others used are not called idle', () => {
   assert.equal(finding(waiting({ ran: 0.24, waited: 3.76, node: 0.4 }), 'cpu-starved').confidence, 'medium');
   // a job that sleeps on a full node had nothing to wait for
   assert.deepEqual(ids(waiting({ ran: 0.24, waited: 0.01, node: 1 })), ['cpu-underused']);
-  // it wanted less than it has all the same
-  const both = waiting({ ran: 0.5, waited: 1, node: 1 });
-  assert.deepEqual(ids(both), ['cpu-starved', 'cpu-underused']);
-  assert.match(finding(both, 'cpu-underused').advice, /^Ask for 2 CPUs/);
+  // it wanted less than half of what it has all the same
+  const few = waiting({ ran: 0.5, waited: 1, node: 1 });
+  assert.deepEqual(ids(few), ['cpu-underused']);
+  assert.match(finding(few, 'cpu-underused').advice, /^Ask for 2 CPUs/);
+});
+
+test('a job that mostly slept is not called starved for what it waited', () => {
+  const slept = waiting({ ran: 0.04, waited: 0.2, node: 1, cpus: 1 });
+  assert.deepEqual(ids(slept), ['cpu-underused']);
+  const { advice, evidence } = finding(slept, 'cpu-underused');
+  assert.match(advice, /^The program waited most of the time for something else than a CPU/);
+  assert.equal(evidence.at(-1)!.text, 'c1: threads ran for 2 min 24 s and waited for a CPU for 12 min 00 s');
+  // one finding says it, not two that contradict each other
+  assert.deepEqual(ids(waiting({ ran: 0.1, waited: 0.45, node: 1, cpus: 1 })), ['cpu-starved']);
+  // who asked for no CPUs may want one of the machine’s
+  const serial = waiting({ ran: 0.2, waited: 0.7, node: 1 });
+  serial.job.asked = {};
+  assert.deepEqual(ids(serial), ['cpu-starved']);
+  // by pressure in its own cgroup alone
+  const lived = span(3600);
+  const pressed = (busy: number, stalled: number) =>
+    ids(single({ busy, more: { cpu_stalled_us: count(lived, stalled * 3600e6) } }, { asked: { nodes: 1, cpus: 1 } }));
+  assert.deepEqual(pressed(0.1, 0.3), ['cpu-underused']);
+  assert.deepEqual(pressed(0.1, 0.8), ['cpu-starved']);
 });
 
 test('where nobody knows whether a job waited on a full node, little is sure', () => {

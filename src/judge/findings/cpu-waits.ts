@@ -17,6 +17,9 @@ export const THROTTLED = 0.05;
 /** Threads that waited for less than so many CPUs on average held nothing up. */
 const WAITED_CPUS = 0.1;
 
+/** From this share of its CPUs on, had and waited for, a job wanted them: below, it did something else most of the time. */
+const WANTED = 0.5;
+
 /** Of the time in which its threads wanted a CPU, the share in which they had none. */
 export function waitedShare({ cpu_wait_seconds: waited, cpu_seconds: ran }: NodeReport): number | undefined {
   return waited === undefined || ran === undefined || waited + ran === 0 ? undefined : waited / (waited + ran);
@@ -42,6 +45,13 @@ export function hasWaited(n: NodeReport): boolean {
   const share = waitedShare(n);
   if (share === undefined) return n.pressure_scope === 'job' && (n.pressure_cpu ?? 0) >= PRESSURE_CPU;
   return share >= PRESSURE_CPU && n.cpu_wait_seconds! >= WAITED_CPUS * (seenSeconds(n) ?? 0);
+}
+
+/** Whether it waited so, and wanted its CPUs most of the time; of the machine's, which nobody asked for, one. */
+export function isHeldUp(n: NodeReport): boolean {
+  if (!hasWaited(n)) return false;
+  if (n.cpu_wait_seconds === undefined) return busyOn(n) + n.pressure_cpu! >= WANTED;
+  return wantedOn(n)! >= WANTED * (n.cpus_source === 'machine' ? 1 : n.cpus!);
 }
 
 /** Whether its threads may run on fewer CPUs than it has and than they wanted, and used those. */
@@ -80,6 +90,9 @@ const NOT_TOLD = {
   unmeasurable: 'neither the waiting of the job’s processes nor the pressure in a cgroup of its own was recorded',
 };
 
+/** How long the threads of a node waited. */
+export const waitEvidence = (n: NodeReport): Evidence => evidenceOf(n)[0]!;
+
 function evidenceOf(n: NodeReport): Evidence[] {
   const waited = waitedShare(n);
   return [
@@ -115,13 +128,13 @@ function evidenceOf(n: NodeReport): Evidence[] {
 export const cpuStarved: Check = {
   id: 'cpu-starved',
   title: 'waiting for CPUs that others used',
-  help: 'The job’s threads were ready to run and had no CPU in a quarter of the time or more, while less than 90 % of its CPUs worked for it. Neither a quota nor its own binding explains that: others used them.',
+  help: 'The job’s threads were ready to run and had no CPU in a quarter of the time or more, while less than 90 % of its CPUs worked for it, and with that waiting it wanted at least half of them. Neither a quota nor its own binding explains that: others used them.',
   needs: 'the waiting of processes (process_end.time_waiting, process.wait_ms) or the pressure in the job’s own cgroup',
   kind: 'waste',
   look(facts) {
     const nodes = facts.nodes.filter(isToldOf);
     if (nodes.length === 0) return NOT_TOLD;
-    const held = nodes.filter((n) => hasWaited(n) && !isThrottled(n) && !isBound(n));
+    const held = nodes.filter((n) => isHeldUp(n) && !isThrottled(n) && !isBound(n));
     if (held.length === 0) return [];
     const sure = held.every(isFullOfOthers);
     const had = held.reduce((sum, n) => sum + busyOn(n), 0);
@@ -175,7 +188,7 @@ export const cpuBinding: Check = {
             value: n.allowed_cpus!,
             threshold: n.cpus!,
           },
-          ...evidenceOf(n).slice(0, 1),
+          waitEvidence(n),
         ]),
         advice:
           'Give every thread its own CPU: srun --cpus-per-task (and --cpu-bind=cores), mpirun --bind-to or --map-by with the number of threads, OMP_PROC_BIND and OMP_PLACES, or no taskset.',

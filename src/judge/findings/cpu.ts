@@ -7,10 +7,12 @@ import { count, cpusFigure, figure, listed, percent } from '../words.ts';
 import {
   FULL,
   hasWaited,
+  isHeldUp,
   isMaybeStarved,
   MAYBE_STARVED,
   PRESSURE_CPU,
   THROTTLED,
+  waitEvidence,
   waitedShare,
   wantedCpus,
 } from './cpu-waits.ts';
@@ -73,8 +75,11 @@ export const cpuUnderused: Check = {
     const unseen = facts.nodes.filter((n) => n.cpu_utilization === undefined).map((n) => n.node);
     const cpus = unseen.length === 0 ? facts.summary.cpus! : measured!;
     const needed = wantedCpus(facts) ?? busy!;
-    if (needed >= least * cpus || (needed === busy && facts.nodes.some(hasWaited)))
+    const heldUp = facts.nodes.filter(isHeldUp);
+    const isWaiting = heldUp.length === facts.nodes.length || (needed === busy && heldUp.length > 0);
+    if (needed >= least * cpus || isWaiting)
       return { skipped: 'the job’s CPUs were not idle: it waited for them, which is said apart' };
+    const waited = facts.nodes.filter((n) => hasWaited(n) && !isHeldUp(n));
     const wanted = Math.max(1, Math.ceil(needed * 1.1));
     const part = unseen.length === 0 ? '' : ' that were measured';
     const each = unseen.length > 0 ? ' for these nodes' : facts.summary.nodes > 1 ? ' in all' : '';
@@ -93,6 +98,7 @@ export const cpuUnderused: Check = {
             threshold: least,
           },
           idleHours(facts, cpus),
+          ...waited.slice(0, 8).map(waitEvidence),
           ...(part === '' ? [] : [{ text: `not measured: ${listed(unseen)}`, from: cpuFrom(facts) }]),
         ],
         advice: gpuJob(facts)
@@ -100,7 +106,7 @@ export const cpuUnderused: Check = {
           : wanted < cpus
             ? `Ask for ${count(wanted, 'CPU')}${each}${option}, or use them: more threads or ranks, and check that they are not all bound to the same CPUs.`
             : cpus <= 1
-              ? 'The program waited for something else than a CPU: files, the network, another program or a fixed time. Look at what that is; if it has to be so, run several of them in one job, or where jobs share CPUs.'
+              ? `The program waited ${waited.length > 0 ? 'most of the time ' : ''}for something else than a CPU: files, the network, another program or a fixed time. Look at what that is; if it has to be so, run several of them in one job, or where jobs share CPUs.`
               : `Fewer than ${figure(cpus)} would not do: at times it used more than ${figure(wanted - 1)}. Divide the work more evenly, or see what its threads wait for: locks, each other, files.`,
         ...(isMaybeStarved(facts) ? MAYBE_STARVED : exactly(facts)),
       },
