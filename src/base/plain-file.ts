@@ -15,17 +15,19 @@ export function openPlain(file: string, flags: number = O_RDONLY, links = false)
   try {
     fd = fs.openSync(file, flags | O_NOFOLLOW | O_NONBLOCK, 0o600);
   } catch (error) {
-    if (code(error) === 'ENXIO' || code(error) === 'EISDIR') throw notOrdinary(error);
+    if (code(error) === 'ENXIO') throw new NotPlain(NOT_ORDINARY, { cause: error });
+    if (code(error) === 'EISDIR') throw new NotPlain('is a folder', { cause: error });
     if (code(error) !== 'ELOOP') throw error;
     if (!links || isForeignLink(file)) throw new NotPlain('it is a link, and links are not followed', { cause: error });
     fd = fs.openSync(file, flags | O_NONBLOCK, 0o600);
   }
-  if (fs.fstatSync(fd).isFile()) return fd;
+  const stat = fs.fstatSync(fd);
+  if (stat.isFile()) return fd;
   fs.closeSync(fd);
-  throw notOrdinary();
+  throw new NotPlain(stat.isDirectory() ? 'is a folder' : NOT_ORDINARY);
 }
 
-const notOrdinary = (cause?: unknown): NotPlain => new NotPlain('it is not an ordinary file', { cause });
+const NOT_ORDINARY = 'it is not an ordinary file';
 
 /** A link that somebody else has made leads where that one wants the reader to look: in an archive users own their folders. */
 export function isForeignLink(file: string): boolean {

@@ -13,7 +13,7 @@ import { locked } from './update-job.ts';
 const RESERVE = 'job.json.reserve';
 const RESERVE_BYTES = 8192;
 
-/** Somebody else has begun a recording in a folder that was empty a moment ago. */
+/** Something is in the folder: where it was empty a moment ago, somebody else has begun a recording there. */
 class Taken extends Fault {}
 
 /**
@@ -25,12 +25,12 @@ export function createRecording(folder: string, job: Job, claimed = false): stri
   const made = path.resolve(folder);
   const names = namesIn(made);
   if (names?.includes('job.json')) {
-    throw new Fault(`${folder} is a recording already`, {
+    throw new Taken(`${folder} is a recording already`, {
       hint: 'choose another folder with -o, or move that one away',
     });
   }
   if (names !== undefined && names.length > 0) {
-    throw new Fault(`${folder} is not empty`, {
+    throw new Taken(`${folder} is not empty`, {
       hint: 'a recording needs a folder of its own: choose another with -o',
     });
   }
@@ -41,7 +41,7 @@ export function createRecording(folder: string, job: Job, claimed = false): stri
       fs.writeFileSync(path.join(made, RESERVE), Buffer.alloc(RESERVE_BYTES, 10), { mode: 0o600, flag: 'wx' });
     saveJob(made, job);
   } catch (error) {
-    if (code(error) === 'EEXIST' && fs.existsSync(path.join(made, RESERVE)))
+    if (code(error) === 'EEXIST' && names !== undefined)
       throw new Taken(`${folder} is a recording already`, { hint: 'choose another folder with -o' });
     if (names === undefined || claimed) discardRecording(made);
     else fs.rmSync(path.join(made, RESERVE), { force: true });
