@@ -12,10 +12,10 @@ import { makeProcessRecording } from './process-recording.ts';
 
 /*
  * Recordings damaged at random: whatever was done to a file, everything that reads it ends, says what is wrong in words,
- * loses nothing and spares the others. TACHO_MUTATIONS=2505 tries as many, TACHO_SEED=17 begins with that one.
+ * loses nothing and spares the others. MUTATIONS=2505 tries as many, MUTATION_SEED=17 begins with that one.
  */
-const COUNT = Number(process.env.TACHO_MUTATIONS ?? 200);
-const SEED = Number(process.env.TACHO_SEED ?? 1);
+const COUNT = Number(process.env.MUTATIONS ?? 200);
+const SEED = Number(process.env.MUTATION_SEED ?? 1);
 /** No step takes a second; one that is not done after this, on whatever machine, never will be. */
 const DEADLINE_MS = 180_000;
 

@@ -101,6 +101,7 @@ export const jobs: readonly TruthJob[] = [
   cpuJob('orphan that ends within the job', ({ job }) => [job, 'orphan', '1'], { share: 0.02, beside: 0.02 }),
   cpuJob('pid namespace', (ground) => (needs(ground, 'pid namespace', 'unshare') ? NAMESPACED(ground) : undefined), {
     share: NAMESPACE,
+    quick: true,
   }),
   cpuJob(
     'nested pid namespaces',
@@ -148,6 +149,7 @@ export const jobs: readonly TruthJob[] = [
   },
   {
     name: 'memory that four children share',
+    quick: true,
     run(ground) {
       const found = withCgroup(({ folders, memoryPeak }): Figure[] => {
         const command = [ground.job, 'in', ...folders, '--', ground.job, 'share', '200', '4', '4'];
@@ -180,6 +182,18 @@ export const jobs: readonly TruthJob[] = [
       const truth = 48 * MIB + Buffer.byteLength(recorded.out);
       const [job, by] = [this.name, 'by construction'];
       return [{ job, what: 'written, bytes', tacho: addedUp(recorded, 'wchar'), truth, by, share: 0, beside: 0 }];
+    },
+  },
+  {
+    name: 'cost of recording',
+    run(ground) {
+      const found = withCgroup(({ folders, cpuSeconds }): Figure[] => {
+        const { report } = record(ground, ['sleep', '5'], { through: [ground.job, 'in', ...folders, '--'] });
+        const [job, by, tacho] = [this.name, 'cgroup around tacho run', report.cost.cpu_seconds];
+        return [{ job, what: 'CPU time, s', tacho, truth: cpuSeconds(), by, share: 0.05, beside: BEFORE_CGROUP }];
+      });
+      if (found === undefined) ground.leave(this.name, 'cgroups can be made by root only');
+      return found ?? [];
     },
   },
   { name: 'fio', run: fio },

@@ -11,8 +11,10 @@ test('jobs of known size: what Tacho says is what others measured of the same ru
   await onGround(
     async (ground) => {
       for (const job of jobs.filter(({ quick }) => quick)) {
-        await t.test(job.name, () => {
-          for (const figure of job.run(ground)) assert.ok(isWithin(figure), words(figure));
+        await t.test(job.name, (t) => {
+          const figures = job.run(ground);
+          for (const figure of figures) assert.ok(isWithin(figure), words(figure));
+          if (figures.length === 0) t.skip('nothing here can measure it independently');
         });
       }
     },
