@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -10,7 +11,7 @@ import { Host } from '../sources/host.ts';
 import type { Scope } from '../sources/scope.ts';
 import { type SourceKind, Unavailable } from '../sources/source.ts';
 import { counter, type Table } from '../table/table.ts';
-import { Agent } from './agent.ts';
+import { Agent, isOnDisk } from './agent.ts';
 
 const facts: NodeFacts = { hostname: 'n', kernel: '6', architecture: 'x64', cpus: 2, memory_bytes: 1, gpus: [] };
 const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false };
@@ -300,4 +301,13 @@ test('what has gathered of a job is read between ticks, not in one, and read to 
   assert.equal(atStart, 1);
   assert.equal(left, 0);
   assert.ok(most < 25, `${most} reads in one go`);
+});
+
+test('a recording says whether it lies on a block device', async () => {
+  for (const folder of ['/proc', os.tmpdir(), import.meta.dirname]) {
+    const device = execFileSync('df', ['--output=source', folder], { encoding: 'utf8' }).trim().split('\n').at(-1)!;
+    assert.equal(isOnDisk(folder), device.startsWith('/dev/'), `${folder} on ${device}`);
+  }
+  const { agent } = await record([kind('numbers', () => 1)], 1);
+  assert.equal(agent.on_disk, isOnDisk(os.tmpdir()));
 });

@@ -395,6 +395,7 @@ export class Agent {
     if (dropped !== undefined) record.dropped = dropped;
     try {
       this.options.prepare?.();
+      record.on_disk ??= isOnDisk(this.options.folder);
       this.reserve();
       this.options.aside?.drop(this.options.folder);
     } catch (error) {
@@ -411,6 +412,15 @@ export class Agent {
     if (this.ended) replaceLast(file, this.record);
     else replaceJson(file, this.record, ROOM_BYTES);
   }
+}
+
+/** Btrfs has no device number of its own, but block devices below it. */
+const BTRFS = 0x9123683e;
+
+/** Whether what is written into a folder goes to a block device: not to a server, nor into memory. */
+export function isOnDisk(folder: string): boolean {
+  const major = Number((fs.statSync(folder, { bigint: true }).dev >> 8n) & 0xfffn);
+  return major !== 0 || fs.statfsSync(folder).type === BTRFS;
 }
 
 /** Counts go on where the last agent of this recording left them. */

@@ -1,5 +1,6 @@
 import type { SeriesStatistics } from '../recording/statistics.ts';
-import { columnOf, known, type Material, type NodeMaterial, seriesOf } from './material.ts';
+import { known, type Material, type NodeMaterial, seriesOf } from './material.ts';
+import { storedBytes } from './process-work.ts';
 import { cgroupOf, hasOwnCgroup } from './usage.ts';
 
 /** Bytes that went in and out through one kind of door, all nodes together. */
@@ -82,15 +83,16 @@ function flowOf(material: Material, door: Door): FlowReport | undefined {
 }
 
 /** What the agent wrote into its recording from within the job's cgroup, as far as the job's own processes leave room for it. */
-function agentBytes({ processes, range }: Material, node: NodeMaterial): number {
-  if (node.agent?.scope.cgroup_with_agent !== true) return 0;
-  const written = known(columnOf(node, 'agent', 'written_bytes')?.increase) ?? 0;
+function agentBytes(material: Material, node: NodeMaterial): number {
+  if (node.agent?.scope.cgroup_with_agent !== true || node.agent.on_disk !== true) return 0;
+  const [agent] = seriesOf(node, 'agent');
+  const [own] = seriesOf(node, 'cgroup', { cgroup: '.' });
+  const written = known(agent?.columns.written_bytes?.increase) ?? 0;
   const all = known(cgroupOf(node, 'io_written_bytes')?.increase) ?? 0;
-  const told = processes?.metrics.get('write_bytes');
-  let theirs = 0;
-  if (range === undefined && told !== undefined)
-    for (let i = 0; i < processes!.length; i++) if (processes!.node[i] === node.node) theirs += told[i]! || 0;
-  return Math.max(0, Math.min(written, all - theirs));
+  if (written === 0 || all === 0) return 0;
+  // the cgroup may have been watched for less time than the agent was there
+  const share = Math.min(1, (own!.end - own!.start) / (agent!.end - agent!.start));
+  return Math.max(0, Math.min(written * share, all - storedBytes(material, node)));
 }
 
 function add(

@@ -51,6 +51,13 @@ export function processWorkOf(material: Material, node: NodeMaterial): ProcessWo
   return found;
 }
 
+/** Bytes that the job's processes on a node sent to storage, as far as they tell. */
+export function storedBytes(material: Material, node: NodeMaterial): number {
+  let bytes = 0;
+  for (const [, metric] of processesOn(material, node)) bytes += metric('write_bytes') ?? 0;
+  return bytes;
+}
+
 function sumOf(metric: Metric, ...names: (keyof typeof SAMPLED)[]): number | undefined {
   const values = names.map(metric);
   return values.includes(undefined) ? undefined : values.reduce<number>((sum, value) => sum + value!, 0);

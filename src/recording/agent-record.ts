@@ -43,6 +43,8 @@ export interface AgentRecord {
     /** The agent is in that cgroup: what recording costs is counted there too. */
     cgroup_with_agent?: boolean;
   };
+  /** Whether the recording lies on a block device of the node: only then the I/O of a cgroup has what the agent writes. */
+  on_disk?: boolean;
   /** The tables as this node writes them: columns, units and help travel with the data. */
   tables: (Table & { every?: number })[];
   unmeasured: Note[];
@@ -150,6 +152,7 @@ export const AGENT_NEEDS = {
     cgroup_older: may(flag),
     cgroup_with_agent: may(flag),
   },
+  on_disk: may(flag),
   tables: must(TABLES, []),
   unmeasured: must(list(fields({ table: text, what: text, why: text, hint: may(text) })), []),
   written: may(list(text)),
