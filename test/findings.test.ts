@@ -28,6 +28,7 @@ import { count, level, series, table } from './report/statistics.ts';
 process.env.TZ = 'UTC';
 
 const GIB = 2 ** 30;
+const MIB = 2 ** 20;
 
 const ids = (told: Material): string[] => report(told).findings.map((f) => f.id);
 
@@ -163,6 +164,11 @@ test('memory: the line for the job script has a margin of a fifth', () => {
   const reasons = [whole, { ...whole, unread }].map((each) => sure(finding(each, 'memory-unused')));
   assert.deepEqual(reasons, ['high: peak counted by the kernel', 'medium: the recording has gaps']);
   assert.deepEqual(ids(single({ memory: 33 })), []);
+  assert.match(finding(whole, 'memory-unused').text, /^21\.0 GiB of 64\.0 GiB memory were used at most/);
+  // one process that was sampled may have had more in between
+  const one = single({ memory: 21 }, { asked: { nodes: 1, cpus: 16, memory_bytes: 64 * GIB } });
+  (one.nodes[0]!.tables as Map<string, unknown>).delete('cgroup');
+  assert.match(finding(one, 'memory-unused').text, /^1\.0 GiB of 64\.0 GiB memory were seen in use \(/);
 });
 
 test('memory near its limit is a danger, file cache is none', () => {
@@ -221,7 +227,40 @@ test('a kill far below the job’s limit was by a lower one: nobody is told to a
   // where the machine is the limit others may have filled it
   const shell = { pid: 5, from: 0, to: 49.4, cpu: 1, exitcode: 0, exitsignal: 9, ended: 'signal' };
   const { advice } = finding(onBusyNode([shell]), 'out-of-memory');
-  assert.match(advice, /a lower limit did it, unless others had filled the node\./);
+  assert.match(
+    advice,
+    /^At most 1\.0 GiB of 512 GiB were seen\. .*; if others had filled the node, run where they do not; if/,
+  );
+});
+
+test('a kill that nobody knows to be the job’s is not told as its own', () => {
+  const sleeps = { pid: 5, from: 0, to: 100, cpu: 1, exitcode: 0, exitsignal: 0, ended: 'exit' };
+  const lost = { pid: 6, ppid: 5, from: 1, to: 50, source: 'start' };
+  const { text, advice } = finding(onBusyNode([sleeps, lost]), 'out-of-memory');
+  assert.equal(text, 'Memory ran out: 1 process killed on c1, perhaps not of the job');
+  assert.match(advice, /^If it was the job’s: at most 1\.0 GiB of 512 GiB were seen\./);
+  assert.doesNotMatch(advice, /would not help/);
+});
+
+test('a kill that what Tacho took explains is told so', () => {
+  const lived = span(3600);
+  const killed = (rss: number, own: number) => {
+    const facts = job(3600, {
+      asked: { nodes: 1, cpus: 8, memory_bytes: 100 * MIB },
+      own_use: { c1: { commands: 1, cpu_seconds: 1, max_rss_bytes: own * MIB } },
+    });
+    const tables = [
+      cgroup(lived, 1, 100 * MIB, { oom_kills: count(lived, 1) }),
+      table('process', [series(lived, { pid: '5', start: '0' }, { rss_bytes: level(lived, rss * MIB) })]),
+    ];
+    return finding(material(facts, [node('c1', agent('c1', lived), tables)]), 'out-of-memory');
+  };
+  const { severity, advice, evidence } = killed(75, 28);
+  assert.equal(severity, 'critical');
+  assert.match(advice, /^Tacho itself took up to 28\.0 MiB of 100 MiB there: without it the job may have had enough\./);
+  assert.deepEqual([evidence.at(-1)!.from, evidence.at(-1)!.value], ['agent.rss_bytes', 28 * MIB]);
+  // it would have been too much by itself, or nobody saw what filled the rest
+  for (const rss of [95, 20]) assert.match(killed(rss, 28).advice, /^Ask for more than 100 MiB/);
 });
 
 test('a kill of Tacho itself is no reason to blame the job', () => {
@@ -286,6 +325,9 @@ test('kills and swapping of others on the node are not the job’s where its pro
   all.push({ ...all[0]!, keys: { pid: '6', start: '0' }, columns: {} });
   many.nodes[0]!.tables.get('process')!.series_total = 2;
   assert.deepEqual(ids(many), ['out-of-memory', 'swap']);
+  const others = finding(many, 'swap');
+  assert.equal(others.text, 'The node swapped on c1: memory was too small for all that ran there');
+  assert.match(others.advice, /^If it was the job’s memory: ask for more memory/);
   all[1]!.columns.swap_bytes = level(span(100), 0, GIB);
   const { text, confidence: sure, evidence } = finding(many, 'swap');
   assert.deepEqual([text, sure], ['The job swapped on c1: memory was too small', 'high']);

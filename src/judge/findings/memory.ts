@@ -5,7 +5,7 @@ import type { NodeReport } from '../nodes.ts';
 import type { Facts } from '../report.ts';
 import { count, listed, percent } from '../words.ts';
 import { stepWords } from './ended.ts';
-import { type Answer, type Check, type Finding, sampled } from './finding.ts';
+import { type Answer, type Check, type Evidence, type Finding, sampled } from './finding.ts';
 
 /** Less than this share of what was asked for leaves memory that others wait for. */
 export const UNUSED_BELOW = 0.5;
@@ -71,6 +71,9 @@ const fill = (n: NodeReport): number => n.memory_peak_bytes! / n.memory_limit_by
 const most = (n: NodeReport): number => n.memory_peak_bytes! + (n.memory_shm_bytes ?? 0);
 const mostFill = (n: NodeReport): number => most(n) / n.memory_limit_bytes!;
 
+/** Of the others a peak between two samples may have been higher. */
+const isBound = ({ memory_source }: NodeReport): boolean => memory_source !== 'pss' && memory_source !== 'process';
+
 /** What was used at least: peaks of processes that are added up count pages that they share several times. */
 function least({ summary }: Facts, n: NodeReport): number {
   if (n.memory_source !== 'processes' && n.memory_source !== 'pss') return n.memory_peak_bytes!;
@@ -98,7 +101,7 @@ export const memoryUnused: Check = {
       {
         id: 'memory-unused',
         severity: 'advice',
-        text: `${formatBytes(most(fullest))} of ${formatBytes(fullest.memory_limit_bytes!)} memory were used at most (${percent(mostFill(fullest))})`,
+        text: `${formatBytes(most(fullest))} of ${formatBytes(fullest.memory_limit_bytes!)} memory were ${isBound(fullest) ? 'used at most' : 'seen in use'} (${percent(mostFill(fullest))})`,
         evidence: [
           {
             text: `${fullest.node}: peak ${formatBytes(fullest.memory_peak_bytes!)} (${words(fullest)})`,
@@ -177,16 +180,7 @@ export const memoryNearLimit: Check = {
                   value: anon,
                 },
               ]),
-          ...(own < fullest.memory_limit_bytes! * WORTH_NAMING
-            ? []
-            : [
-                {
-                  text: 'Tacho’s own is in it: its agent and its commands in the job',
-                  from: 'agent.rss_bytes',
-                  node: fullest.node,
-                  value: own,
-                },
-              ]),
+          ...(own < fullest.memory_limit_bytes! * WORTH_NAMING ? [] : [ownEvidence(fullest.node, own)]),
         ],
         advice: cache
           ? 'No danger by itself: the kernel gives file cache back when programs need memory.'
@@ -201,6 +195,13 @@ export const memoryNearLimit: Check = {
     ];
   },
 };
+
+const ownEvidence = (node: string, value: number): Evidence => ({
+  text: 'Tacho’s own is in it: its agent and its commands in the job',
+  from: 'agent.rss_bytes',
+  node,
+  value,
+});
 
 function sureBecause({ memory_source }: NodeReport): string {
   if (memory_source === 'cgroup') return 'peak counted by the kernel';
@@ -251,22 +252,37 @@ const isFarBelow = (n: NodeReport): boolean =>
   n.memory_peak_bytes !== undefined && n.memory_limit_bytes !== undefined && fill(n) < FAR_BELOW;
 
 /** What to do about kills: a limit that was never reached need not be raised. */
-function killAdvice(facts: Facts, killed: readonly NodeReport[], told: boolean): string {
+function killAdvice(facts: Facts, killed: readonly NodeReport[], byTacho: NodeReport | undefined): string {
   const limit = facts.summary.memory_limit_bytes;
   if (limit === undefined) return 'Ask for more memory, or use more nodes.';
+  if (byTacho !== undefined) {
+    const enough = memoryRequest(facts, roundedUp(limit + TACHO_BYTES));
+    return `Tacho itself took up to ${formatBytes(byTacho.memory_own_bytes!)} of ${formatBytes(byTacho.memory_limit_bytes!)} there: without it the job may have had enough. Ask for as much more as Tacho needs (${formatBytes(TACHO_BYTES)}), e.g. ${enough}, before anything else.`;
+  }
   const more = `sk for more than ${formatBytes(limit)}, e.g. ${memoryRequest(facts, roundedUp(limit * 1.5))}`;
   const unknown = 'how much is needed is not known, because the job did not get that far.';
   const seen = killed.length > 0 ? killed : facts.nodes;
   if (seen.length === 0 || !seen.every(isFarBelow)) return `A${more}; ${unknown}`;
   const fullest = seen.reduce((a, b) => (fill(b) > fill(a) ? b : a));
   const peak = `${formatBytes(fullest.memory_peak_bytes!)} of ${formatBytes(fullest.memory_limit_bytes!)}`;
+  const isMachine = fullest.memory_limit_source === 'machine';
   // counter and mark are read at the same tick: what was killed is in the peak
   const exact = killed.length > 0 && killed.every((n) => n.oom_source === 'cgroup' && n.memory_source === 'cgroup');
-  if (told && !exact) {
-    return `At most ${peak} were seen. If a step or task was given less than the job (srun --mem), give it more; if memory filled up between two samples, a${more}: ${unknown}`;
+  if (!exact) {
+    const others = isMachine ? 'if others had filled the node, run where they do not; ' : '';
+    return `At most ${peak} were seen. If a step or task was given less than the job (srun --mem), give it more; ${others}if memory filled up between two samples, a${more}: ${unknown}`;
   }
-  const others = fullest.memory_limit_source === 'machine' ? ', unless others had filled the node' : '';
+  const others = isMachine ? ', unless others had filled the node' : '';
   return `The job took at most ${peak}: a lower limit did it${others}. Look for that of a step or task, of a container or of a cgroup within the job, and raise it; more memory for the job would not help.`;
+}
+
+/** The node on which the job's own processes stayed below its limit, and only with what Tacho took came near it. */
+function filledByTacho({ summary, nodes }: Facts, killed: readonly NodeReport[]): NodeReport | undefined {
+  const { memory, memory_peak_node } = summary;
+  const fullest = (killed.length > 0 ? killed : nodes).find(({ node }) => node === memory_peak_node);
+  const theirs = Math.max(memory?.process_peaks_sum ?? Number.NaN, memory?.process_peak_max ?? 0);
+  const { memory_own_bytes: own = 0, memory_limit_bytes: limit = Number.NaN } = fullest ?? {};
+  return theirs < limit * NEAR_LIMIT && theirs + own > limit * NEAR_LIMIT ? fullest : undefined;
 }
 
 const KILLS_FROM = {
@@ -278,7 +294,7 @@ const KILLS_FROM = {
 export const outOfMemory: Check = {
   id: 'out-of-memory',
   title: 'processes killed because memory ran out',
-  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise. A job whose peak stayed below 80 % of its limit was ended by a lower one, of a step, a container or a cgroup within it, and is not told to ask for more. A kill of Tacho itself, which the kernel kills first, is reported as that.',
+  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise. A job whose peak, as the kernel counted it, stayed below 80 % of its limit was ended by a lower one, of a step, a container or a cgroup within it, and is not told to ask for more. Where its own processes stayed below the limit and only with what Tacho took came near it, that is said. A kill of Tacho itself, which the kernel kills first, is reported as that.',
   needs: 'cgroup.oom_kills, vmstat.oom_kill and how the processes ended, or the states of the job and its steps',
   kind: 'trouble',
   look(facts) {
@@ -294,13 +310,15 @@ export const outOfMemory: Check = {
     }
     const own = told || killed.every((n) => n.oom_scope === 'job');
     const kills = killed.reduce((a, n) => a + n.oom_kills!, 0);
+    const byTacho = own ? filledByTacho(facts, killed) : undefined;
+    const advice = killAdvice(facts, killed, byTacho);
     return [
       {
         id: 'out-of-memory',
         severity: own ? 'critical' : 'warning',
         text:
           kills > 0
-            ? `Memory ran out: ${count(kills, 'process', 'processes')} killed on ${listed(killed.map((n) => n.node))}`
+            ? `Memory ran out: ${count(kills, 'process', 'processes')} killed on ${listed(killed.map((n) => n.node))}${own ? '' : ', perhaps not of the job'}`
             : steps.length === 0
               ? 'Memory ran out: the scheduler ended the job for it'
               : `Memory ran out: ${stepWords(steps)} ${steps.length === 1 ? 'was' : 'were'} killed`,
@@ -315,8 +333,9 @@ export const outOfMemory: Check = {
           ...steps
             .slice(0, 8)
             .map((step) => ({ text: `${stepWords([step])}: state OUT_OF_MEMORY`, from: 'scheduler' })),
+          ...(byTacho === undefined ? [] : [ownEvidence(byTacho.node, byTacho.memory_own_bytes!)]),
         ],
-        advice: killAdvice(facts, killed, told),
+        advice: own ? advice : `If it was the job’s: ${advice[0]!.toLowerCase()}${advice.slice(1)}`,
         confidence: own ? 'high' : 'medium',
         confidence_reason: told
           ? 'said by the scheduler'
@@ -362,7 +381,7 @@ function tachoKilled(facts: Facts, killed: readonly NodeReport[]): Finding | und
         ? []
         : [
             {
-              text: `the job’s own processes took at most ${formatBytes(theirs)} while they were recorded`,
+              text: `${memory?.process_peaks_sum === undefined ? 'the largest process of the job took' : 'the job’s own processes took at most'} ${formatBytes(theirs)} while they were recorded`,
               from: WHERE.processes,
               value: theirs,
             },
@@ -438,7 +457,7 @@ export const swap: Check = {
       {
         id: 'swap',
         severity: 'warning',
-        text: `${own.length > 0 ? 'The job' : 'The node'} swapped on ${listed(swapping.map((n) => n.node))}: memory was too small`,
+        text: `${own.length > 0 ? 'The job' : 'The node'} swapped on ${listed(swapping.map((n) => n.node))}: memory was too small${own.length > 0 ? '' : ' for all that ran there'}`,
         evidence: swapping.slice(0, 8).flatMap((n) => [
           ...(n.swap_peak_bytes === undefined
             ? []
@@ -463,7 +482,7 @@ export const swap: Check = {
                 },
               ]),
         ]),
-        advice: 'Ask for more memory, or run fewer processes on each node.',
+        advice: `${own.length > 0 ? 'A' : 'If it was the job’s memory: a'}sk for more memory, or run fewer processes on each node.`,
         confidence: own.length > 0 ? 'high' : 'medium',
         confidence_reason:
           own.length === 0
