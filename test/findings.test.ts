@@ -382,6 +382,31 @@ test('a kill that the cgroup did not live to count is told by the process that d
   assert.deepEqual([oom_kills, oom_scope, oom_source], [1, 'job', 'records']);
 });
 
+test('no zero is stated where a step’s cgroup was gone before it was read, and the node counted a kill', () => {
+  const lived = span(100);
+  const seen = (gone: number, pressure = {}, kills = 1) => {
+    const step = { cgroup: 'step_0' };
+    const whole = { usage_us: count(lived, 1e8), oom_kills: count(lived, 0), ...pressure };
+    const tables = [
+      table('cgroup', [
+        series(lived, { cgroup: '.' }, whole),
+        series({ ...lived, end: START + gone * 1e6 }, step, { oom_kills: count(lived, 0) }),
+      ]),
+      table('vmstat', [
+        series(lived, {}, { oom_kill: { ...count(lived, kills), max_time: START + 50e6 }, pswpin: count(lived, 0) }),
+      ]),
+    ];
+    return material(job(100), [node('c1', agent('c1', lived), tables)]);
+  };
+  const killsOf = (told: Material) => report(told).nodes[0]!.oom_kills;
+  assert.equal(killsOf(seen(49)), undefined);
+  assert.match(outcome(seen(49), 'out-of-memory')?.why ?? '', /gone before its counter was read/);
+  // it lived on and had counted none; of several kills only the last one’s time is known
+  assert.deepEqual([killsOf(seen(100)), killsOf(seen(20)), killsOf(seen(20, {}, 2))], [0, 0, undefined]);
+  // version 2 counts what happened below
+  assert.equal(killsOf(seen(49, { cpu_stalled_us: count(lived, 0) })), 0);
+});
+
 test('memory that grows to the end is told, memory that is filled once is not', () => {
   assert.match(finding(days(), 'memory-growing').evidence[0]!.text, /^c1 pid 311: 255 MiB an hour, up to 20.0 GiB/);
   assert.equal(outcome(training(), 'memory-growing')?.outcome, 'fine');

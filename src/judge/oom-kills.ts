@@ -32,11 +32,12 @@ export function oomKillsOf(material: Material, node: NodeMaterial): OomKills | u
     const then = killed.filter((end) => end > last - tick - CLOCKS_APART && end < last + CLOCKS_APART);
     const counted = own === undefined ? then : then.filter((end) => isUnread(node, end, tick));
     if (counted.length > 0) return { kills: Math.min(everybody, counted.length), scope: 'job', source: 'records' };
+    const perhaps = unknown || (everybody > 1 && killed.length > 0);
     if (own === undefined) {
-      const perhaps = everybody > 1 && killed.length > 0;
-      if (!unknown && !perhaps) return { kills: 0, scope: 'job', source: 'records' };
+      if (!perhaps) return { kills: 0, scope: 'job', source: 'records' };
       return { kills: everybody, scope: 'node', source: 'vmstat' };
     }
+    if (perhaps && isUnread(node, last, everybody > 1 ? Number.POSITIVE_INFINITY : tick)) return undefined;
   }
   // the scheduler knows of a kill that no counter had: it was gone before the next tick
   if (isToldOutOfMemory(material, node)) return undefined;
@@ -57,7 +58,9 @@ function isToldOutOfMemory({ job, range }: Material, { node }: NodeMaterial): bo
 
 /** Whether a cgroup of the job had gone when a process in it could have died, before it was read again. */
 function isUnread(node: NodeMaterial, death: number, tick: number): boolean {
-  return seriesOf(node, 'cgroup').some(({ end }) => end < death && death - end < 2 * tick);
+  // version 2, which tells pressure, counts kills also in the cgroups above
+  const counts = seriesOf(node, 'cgroup', cgroupOf(node, 'cpu_stalled_us') === undefined ? {} : { cgroup: '.' });
+  return counts.some(({ end }) => end < death && death - end < 2 * tick);
 }
 
 /** When processes of the job were ended by signal 9 on this node, and whether of some nobody knows how they ended. */

@@ -306,6 +306,10 @@ export const outOfMemory: Check = {
     if (killed.length === 0 && !told) {
       if (tacho !== undefined) return [tacho];
       if (facts.nodes.some((n) => n.oom_kills !== undefined)) return [];
+      if (facts.nodes.some((n) => n.swapped_in_bytes !== undefined))
+        return {
+          unmeasurable: 'a cgroup of the job was gone before its counter was read, and the node counted a kill',
+        };
       return { unmeasurable: 'neither the job’s cgroup nor the node’s vmstat was recorded' };
     }
     const own = told || killed.every((n) => n.oom_scope === 'job');
