@@ -80,10 +80,15 @@ test('power that was sampled is said to be so, and nothing is not zero', () => {
 });
 
 test('a counter that stands still while power is drawn does not count', () => {
-  const stuck = energyOf(node({ domain: 'package-0', meter: 'rapl', energy_mj: 0, watts: 195 }), []);
+  const stuck = energyOf(node({ domain: 'node', meter: 'pm_counters', energy_mj: 0, watts: 195 }), []);
   assert.deepEqual([stuck?.joules, stuck?.source], [1950, 'integrated power']);
-  const idle = energyOf(node({ domain: 'package-0', meter: 'rapl', energy_mj: 0, watts: 0 }), []);
+  const idle = energyOf(node({ domain: 'node', meter: 'pm_counters', energy_mj: 0, watts: 0 }), []);
   assert.deepEqual([idle?.joules, idle?.source], [0, 'counter']);
+  // RAPL has no power to compare with
+  const still: Meter = { domain: 'package-0', meter: 'rapl', energy_mj: 0 };
+  assert.equal(energyOf(node(still), []), undefined);
+  const other = energyOf(node(still, { domain: 'dram-0', meter: 'rapl', energy_mj: 2e5 }), []);
+  assert.deepEqual([other?.joules, other?.covers], [200, ['memory']]);
   const lived = span(10);
   const card = series(lived, { gpu: '0' }, { energy_mj: count(lived, 0), power_watts: level(lived, 195) });
   const [seen] = gpusOf(material(job(10), [jobNode('c1', agent('c1', lived), [table('gpu', [card])])]));

@@ -62,8 +62,8 @@ export function meteredBy(series: SeriesStatistics): Metered | undefined {
   const seconds = (series.end - series.start) / 1e6;
   const counted = known(series.columns.energy_mj?.increase);
   const integrated = known(series.columns.power_watts?.integral);
-  // a counter that stands still while power is drawn does not count
-  if (counted !== undefined && (counted > 0 || !(integrated! > 0)))
+  // a counter that stands still does not count, unless its meter says that no power was drawn
+  if (counted !== undefined && (counted > 0 || integrated === 0))
     return { joules: counted / 1000, counted: true, seconds };
   return integrated === undefined ? undefined : { joules: integrated, counted: false, seconds };
 }

@@ -48,7 +48,7 @@ export interface NodeReport {
   node_cpu_utilization?: number;
   /** Time that the node's CPUs stood idle while something waited for a disk. */
   iowait?: number;
-  /** What its own processes read and wrote, files, pipes and sockets, and their page faults that waited for a disk. */
+  /** What its own processes fetched from storage and sent there, and their page faults that waited for a disk. */
   io_bytes?: number;
   major_faults?: number;
   /** CPUs of the whole node. */
@@ -107,8 +107,9 @@ const FAREWELL_SECONDS = 30;
 /** The scheduler ends all that runs in such a job: of its agents nobody may be left to say farewell. */
 const ENDED_BY_SCHEDULER: readonly JobState[] = ['timeout', 'cancelled', 'preempted', 'out_of_memory'];
 
-/** vmstat counts in pages of the machine; 4 kB on x86 and on most ARM servers. */
-const PAGE = 4096;
+/** vmstat counts in pages of the machine, which have one size on x86; elsewhere the node says which. */
+const pageBytesOf = ({ agent }: NodeMaterial): number | undefined =>
+  agent?.facts.page_bytes ?? (agent?.facts.architecture === 'x86_64' ? 4096 : undefined);
 
 /** Every node of the job, also those that were never recorded. */
 export function nodesOf(material: Material, gpus: readonly GpuReport[]): NodeReport[] {
@@ -185,8 +186,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   const swap = swapOf(node);
   set('swap_peak_bytes', swap?.bytes);
   set('swap_source', swap?.source);
-  const swapped = known(columnOf(node, 'vmstat', 'pswpin')?.increase);
-  if (swapped !== undefined) set('swapped_in_bytes', swapped * PAGE);
+  set('swapped_in_bytes', known((columnOf(node, 'vmstat', 'pswpin')?.increase ?? Number.NaN) * pageBytesOf(node)!));
   const killed = oomKillsOf(material, node);
   set('oom_kills', killed?.kills);
   set('oom_scope', killed?.scope);

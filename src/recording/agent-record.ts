@@ -127,6 +127,7 @@ export const AGENT_NEEDS = {
     cpus: must(number, Number.NaN),
     sockets: may(number),
     memory_bytes: must(number, Number.NaN),
+    page_bytes: may(number),
     boot_time: may(moment),
     gpus: must(
       list(

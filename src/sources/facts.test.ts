@@ -10,6 +10,7 @@ test('a small machine with a memory limit above the process', () => {
     architecture: 'x86_64',
     cpus: 2,
     memory_bytes: 4028544 * 1024,
+    page_bytes: 4096,
     gpus: [],
     cpu_model: 'AMD EPYC',
     sockets: 1,

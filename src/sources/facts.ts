@@ -1,5 +1,6 @@
 import * as os from 'node:os';
 import type { Host } from './host.ts';
+import { pageBytes } from './page-bytes.ts';
 
 /** Facts about the machine that do not change while a job runs. */
 export interface NodeFacts {
@@ -11,6 +12,7 @@ export interface NodeFacts {
   cpus: number;
   sockets?: number;
   memory_bytes: number;
+  page_bytes?: number;
   /** Epoch microseconds. */
   boot_time?: number;
   gpus: {
@@ -36,6 +38,7 @@ export function nodeFacts(host: Host): NodeFacts {
     architecture: host.text('/proc/sys/kernel/arch') ?? os.machine(),
     cpus: onlineCpus(host, cpuinfo),
     memory_bytes: numberAfter(host.text('/proc/meminfo'), /^MemTotal: +(\d+) kB/m, 1024) ?? os.totalmem(),
+    page_bytes: pageBytes(host),
     gpus: [],
   };
   // x86 and ARM servers say `model name`, POWER says `cpu`
