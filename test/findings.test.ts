@@ -334,6 +334,18 @@ test('kills and swapping of others on the node are not the job’s where its pro
   assert.deepEqual([evidence[0]!.from, evidence[0]!.value], ['process.swap_bytes', GIB]);
 });
 
+test('what was read back from swap is counted in pages of the node', () => {
+  const seen = onBusyNode(undefined);
+  const { facts } = seen.nodes[0]!.agent!;
+  const swapped = () => report(seen).nodes[0]!.swapped_in_bytes;
+  assert.equal(swapped(), GIB);
+  facts.page_bytes = 65_536;
+  assert.equal(swapped(), 16 * GIB);
+  delete facts.page_bytes;
+  facts.architecture = 'aarch64';
+  assert.equal(swapped(), undefined);
+});
+
 test('a process that got signal 9 in the second of the node’s kill was killed for memory', () => {
   const shell = { pid: 5, from: 0, to: 100, cpu: 1, exitcode: 137, exitsignal: 0, ended: 'exit' };
   const child = (to: number) => ({ pid: 6, ppid: 5, from: 1, to, exitsignal: 9, ended: 'signal', source: 'parent' });
@@ -518,10 +530,36 @@ test('a job that mostly slept is not called starved for what it waited', () => {
 test('where nobody knows whether a job waited on a full node, little is sure', () => {
   const told = waiting({ ran: 0.24, waited: 0, node: 1 });
   delete told.nodes[0]!.tables.get('process')!.series[0]!.columns.wait_ms;
-  const { confidence, confidence_reason } = finding(told, 'cpu-underused');
-  assert.equal(confidence, 'low');
+  const { severity, advice, confidence, confidence_reason } = finding(told, 'cpu-underused');
+  assert.deepEqual([severity, confidence], ['info', 'low']);
+  assert.match(advice, /^See what else ran on the node before you ask for fewer CPUs/);
   assert.match(confidence_reason, /^others kept all CPUs of the node busy/);
   assert.equal(outcome(told, 'cpu-starved')?.outcome, 'unmeasurable');
+  // two threads that share what is left look like a serial program
+  const shared = waiting({ ran: 1, waited: 0, node: 1 });
+  delete shared.nodes[0]!.tables.get('process')!.series[0]!.columns.wait_ms;
+  assert.deepEqual(ids(shared), ['cpu-underused']);
+});
+
+test('a node whose CPUs others used is neither idle nor badly supplied with work', () => {
+  const pair = (ran: number, waited: number): Material => {
+    const [busy, other] = [waiting({ ran: 3.9, waited: 0, node: 1 }), waiting({ ran, waited, node: 1 })];
+    const facts = job(3600, { asked: { nodes: 2, cpus: 8 }, nodes: ['c1', 'c2'] });
+    return material(facts, [busy.nodes[0]!, { ...other.nodes[0]!, node: 'c2' }]);
+  };
+  assert.deepEqual(ids(pair(1.5, 0)), ['node-imbalance']);
+  assert.deepEqual(ids(pair(1.5, 2.5)), ['cpu-starved']);
+  assert.ok(ids(pair(0.02, 0)).includes('node-idle'));
+  assert.deepEqual(ids(pair(0.02, 3.9)), ['cpu-starved']);
+  const peers = (waited: number): Material => {
+    const each = ['c1', 'c2', 'c3', 'c4', 'c5'].map((name, i) => {
+      const [found] = waiting(i < 4 ? { ran: 3.9, waited: 0, node: 1 } : { ran: 2, waited, node: 1 }).nodes;
+      return { ...found!, node: name };
+    });
+    return material(job(3600, { asked: { nodes: 5, cpus: 20 }, nodes: each.map((n) => n.node) }), each);
+  };
+  assert.deepEqual(ids(peers(0)), ['node-imbalance']);
+  assert.deepEqual(ids(peers(2)), ['cpu-starved']);
 });
 
 test('threads that are bound to one CPU are no serial program', () => {
@@ -571,6 +609,16 @@ test('a node that waits for files and crowds its CPUs is not the job’s doing w
   const sleeps = waiting({ ran: 2.8, waited: 0, node: 1 });
   assert.match(outcome(sleeps, 'io-wait')?.why ?? '', /own processes did next to no I\/O/);
   assert.deepEqual(ids(waiting({ ran: 2.8, waited: 0, node: 0.5, io: 1e9 })), ['io-wait']);
+  // bytes through pipes and sockets are no work with files, unless nobody knows what came from storage
+  const pipes = waiting({ ran: 2.8, waited: 0, node: 0.5, io: 1e9 });
+  const { columns } = pipes.nodes[0]!.tables.get('process')!.series[0]!;
+  Object.assign(columns, { read_bytes: count(span(3600), 4096), written_bytes: count(span(3600), 0) });
+  assert.deepEqual(ids(pipes), []);
+  assert.equal(report(pipes).nodes[0]!.io_bytes, 4096);
+  // nor is it known of page faults that were not counted
+  delete columns.major_faults;
+  assert.deepEqual(ids(pipes), ['io-wait']);
+  assert.equal(report(pipes).nodes[0]!.major_faults, undefined);
   assert.deepEqual(ids(waiting({ ran: 3.9, waited: 0.1, node: 1 })), []);
   assert.deepEqual(ids(waiting({ ran: 3.9, waited: 8, node: 1 })), ['cpu-oversubscribed']);
 });

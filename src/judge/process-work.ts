@@ -8,7 +8,7 @@ import { isEarlier, processCpuSeconds, processSeries } from './processes.ts';
 export interface ProcessWork {
   /** Seconds in which threads were ready to run and had no CPU; not there when most of the CPU time is that of processes that do not tell. */
   waited?: number;
-  /** Bytes that all of them read and wrote, and page faults that waited for a disk; not there when one does not tell. */
+  /** Bytes that went from and to storage for all of them, and page faults that waited for a disk; not there when one does not tell. */
   io_bytes?: number;
   major_faults?: number;
 }
@@ -31,7 +31,7 @@ const SAMPLED = {
 
 export function processWorkOf(material: Material, node: NodeMaterial): ProcessWork {
   let [ran, ranOfAll, waited] = [0, 0, 0];
-  let [bytes, faults, silent, seen] = [0, 0, 0, 0];
+  let [bytes, faults, silent, seen]: [number, number | undefined, number, number] = [0, 0, 0, 0];
   for (const [cpu, metric] of processesOn(material, node)) {
     seen++;
     ranOfAll += cpu;
@@ -40,14 +40,17 @@ export function processWorkOf(material: Material, node: NodeMaterial): ProcessWo
       ran += cpu;
       waited += wait / 1e9;
     }
-    const [called, stored] = [sumOf(metric, 'rchar', 'wchar'), sumOf(metric, 'read_bytes', 'write_bytes')];
-    if (called === undefined && stored === undefined) silent++;
-    bytes += Math.max(called ?? 0, stored ?? 0);
-    faults += metric('majflt') ?? 0;
+    // system calls also tell of pipes, sockets and what lay in memory: nobody waits for a disk there
+    const moved = sumOf(metric, 'read_bytes', 'write_bytes') ?? sumOf(metric, 'rchar', 'wchar');
+    if (moved === undefined) silent++;
+    else bytes += moved;
+    const waitedFor = metric('majflt');
+    faults = faults === undefined || waitedFor === undefined ? undefined : faults + waitedFor;
   }
   const found: ProcessWork = {};
   if (waited + ran > 0 && ran >= MOST_OF_TIME * ranOfAll) found.waited = waited;
-  if (seen > 0 && silent === 0) Object.assign(found, { io_bytes: bytes, major_faults: faults });
+  if (seen > 0 && silent === 0) found.io_bytes = bytes;
+  if (seen > 0 && faults !== undefined) found.major_faults = faults;
   return found;
 }
 

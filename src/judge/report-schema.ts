@@ -153,7 +153,10 @@ const node = z.strictObject({
   cpu_utilization_max: optional(share, 'Between two ticks, at most.'),
   cpu_wait_seconds: optional(seconds, 'Time in which its threads were ready to run and had no CPU, added up.'),
   allowed_cpus: optional(z.number(), 'CPUs that its working processes may run on, where these are fewer than it has.'),
-  io_bytes: optional(bytes, 'What its own processes read and wrote: files, pipes and sockets.'),
+  io_bytes: optional(
+    bytes,
+    'What its own processes fetched from storage and sent there; where that is not known, all that they read and wrote.',
+  ),
   major_faults: optional(z.number(), 'Page faults of its own processes that waited for a disk.'),
   node_cpus: optional(z.number(), 'All CPUs of the node.'),
   node_cpu_utilization: optional(share, 'Of all CPUs of the node, everybody’s work.'),

@@ -5,6 +5,7 @@ import { FEWEST_PEERS } from '../outliers/peers.ts';
 import { comparable, seenSeconds, UNLIKE_TIMES } from '../seen.ts';
 import { isIdle } from '../stragglers.ts';
 import { count, listed, percent } from '../words.ts';
+import { isHeldUp } from './cpu-waits.ts';
 import { type Check, sampled } from './finding.ts';
 import { THROTTLED } from './gpu-use.ts';
 
@@ -26,7 +27,10 @@ export const nodeImbalance: Check = {
     // a process that fills its node's memory is said apart
     const filled = new Set(facts.processes.filter((p) => p.rss_growth !== undefined).map((p) => p.node));
     const onlyMemory = (n: NodeReport): boolean => n.straggler!.every((why) => why.startsWith('memory'));
-    const apart = nodes.filter((n) => n.straggler !== undefined && !(filled.has(n.node) && onlyMemory(n)));
+    // so are CPUs that others used
+    const onlyCpu = (n: NodeReport): boolean => n.straggler!.every((why) => why.startsWith('CPU'));
+    const isSaid = (n: NodeReport): boolean => (filled.has(n.node) && onlyMemory(n)) || (isHeldUp(n) && onlyCpu(n));
+    const apart = nodes.filter((n) => n.straggler !== undefined && !isSaid(n));
     if (apart.length > 0) {
       return [
         {
@@ -49,6 +53,8 @@ export const nodeImbalance: Check = {
     const used = peers.map((n) => n.gpu_utilization ?? n.cpu_utilization!);
     const [least, most] = [smallest(used), greatest(used)];
     if (most - least < PAIR_APART) return [];
+    if (peers.some((n) => n.gpu_utilization === undefined && isHeldUp(n)))
+      return { skipped: 'the job waited for CPUs on a node, which is said apart' };
     return [
       {
         id: 'node-imbalance',

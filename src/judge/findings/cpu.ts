@@ -54,7 +54,7 @@ const SERIAL_WANTED = 1.5;
 
 function isSerial(facts: Facts): boolean {
   const { cpus_busy, cpus, nodes } = facts.summary;
-  if (nodes !== 1 || cpus! < 2 || (wantedCpus(facts) ?? 1) >= SERIAL_WANTED) return false;
+  if (nodes !== 1 || cpus! < 2 || (wantedCpus(facts) ?? 1) >= SERIAL_WANTED || isMaybeStarved(facts)) return false;
   return cpus_busy! >= SERIAL_FROM && cpus_busy! <= SERIAL_TO;
 }
 
@@ -83,12 +83,13 @@ export const cpuUnderused: Check = {
     const wanted = Math.max(1, Math.ceil(needed * 1.1));
     const part = unseen.length === 0 ? '' : ' that were measured';
     const each = unseen.length > 0 ? ' for these nodes' : facts.summary.nodes > 1 ? ' in all' : '';
+    const unsure = isMaybeStarved(facts);
     const option = slurm(facts) && facts.summary.nodes === 1 ? ` (#SBATCH --cpus-per-task=${wanted} for one task)` : '';
     return [
       {
         id: 'cpu-underused',
         // nobody can ask for less than one CPU
-        severity: gpuJob(facts) ? 'info' : used! < VERY_LOW_UTILIZATION && cpus > 1 ? 'warning' : 'advice',
+        severity: gpuJob(facts) || unsure ? 'info' : used! < VERY_LOW_UTILIZATION && cpus > 1 ? 'warning' : 'advice',
         text: `${cpusFigure(busy!)} of ${count(cpus, 'CPU')}${part} ${cpus === 1 ? 'was' : 'were'} busy on average (${percent(used)})`,
         evidence: [
           {
@@ -101,14 +102,16 @@ export const cpuUnderused: Check = {
           ...waited.slice(0, 8).map(waitEvidence),
           ...(part === '' ? [] : [{ text: `not measured: ${listed(unseen)}`, from: cpuFrom(facts) }]),
         ],
-        advice: gpuJob(facts)
-          ? `The GPUs may need them for short bursts${wanted < cpus ? `; if not, ${count(wanted, 'CPU')}${each} would do` : ''}.`
-          : wanted < cpus
-            ? `Ask for ${count(wanted, 'CPU')}${each}${option}, or use them: more threads or ranks, and check that they are not all bound to the same CPUs.`
-            : cpus <= 1
-              ? `The program waited ${waited.length > 0 ? 'most of the time ' : ''}for something else than a CPU: files, the network, another program or a fixed time. Look at what that is; if it has to be so, run several of them in one job, or where jobs share CPUs.`
-              : `Fewer than ${figure(cpus)} would not do: at times it used more than ${figure(wanted - 1)}. Divide the work more evenly, or see what its threads wait for: locks, each other, files.`,
-        ...(isMaybeStarved(facts) ? MAYBE_STARVED : exactly(facts)),
+        advice: unsure
+          ? 'See what else ran on the node before you ask for fewer CPUs. In a cgroup of its own, or with processes that record themselves (tacho env), a job’s waiting is known.'
+          : gpuJob(facts)
+            ? `The GPUs may need them for short bursts${wanted < cpus ? `; if not, ${count(wanted, 'CPU')}${each} would do` : ''}.`
+            : wanted < cpus
+              ? `Ask for ${count(wanted, 'CPU')}${each}${option}, or use them: more threads or ranks, and check that they are not all bound to the same CPUs.`
+              : cpus <= 1
+                ? `The program waited ${waited.length > 0 ? 'most of the time ' : ''}for something else than a CPU: files, the network, another program or a fixed time. Look at what that is; if it has to be so, run several of them in one job, or where jobs share CPUs.`
+                : `Fewer than ${figure(cpus)} would not do: at times it used more than ${figure(wanted - 1)}. Divide the work more evenly, or see what its threads wait for: locks, each other, files.`,
+        ...(unsure ? MAYBE_STARVED : exactly(facts)),
       },
     ];
   },
@@ -281,7 +284,8 @@ export const nodeIdle: Check = {
     if (facts.summary.nodes < 2) return { skipped: 'the job has one node' };
     const measured = facts.nodes.filter((n) => n.cpu_utilization !== undefined);
     if (measured.length === 0) return { unmeasurable: 'the job’s CPU time could not be told from that of others' };
-    const below = measured.filter((n) => isIdleNode(n));
+    // one that waited for its CPUs had something to do
+    const below = measured.filter((n) => isIdleNode(n) && !isHeldUp(n));
     if (below.length === 0) return [];
     const working = measured.filter((n) => !below.includes(n));
     // what it did in a longer time it may have done while the others were seen
@@ -387,9 +391,9 @@ const LITTLE_FAULTS = 10;
 
 /** Whether only the whole node's waiting is known, and the job's own processes cannot have had a part in it. */
 export function hasNoIo(n: NodeReport): boolean {
-  if (n.pressure_scope === 'job' || n.io_bytes === undefined) return false;
+  if (n.pressure_scope === 'job' || n.io_bytes === undefined || n.major_faults === undefined) return false;
   const seconds = n.recorded_seconds ?? 0;
-  return n.io_bytes < LITTLE_IO_BYTES + LITTLE_IO_RATE * seconds && (n.major_faults ?? 0) <= LITTLE_FAULTS * seconds;
+  return n.io_bytes < LITTLE_IO_BYTES + LITTLE_IO_RATE * seconds && n.major_faults <= LITTLE_FAULTS * seconds;
 }
 
 /** Tasks waited for I/O in this share of the time. */
