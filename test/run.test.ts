@@ -62,6 +62,20 @@ test('the card of a run as JSON is all that goes to stderr', (t) => {
   assert.equal(JSON.parse(err).job.exit_code, 3);
 });
 
+test('processes that outlive the command are named on its card', (t) => {
+  const cwd = temporaryFolder(t);
+  const left = 'sleep 61 >/dev/null 2>&1 & echo $! >pid; sleep 0.2';
+  const { err } = tacho(['run', '--format', 'json', '-o', 'rec', '--', 'sh', '-c', left], { cwd });
+  process.kill(Number(fs.readFileSync(path.join(cwd, 'pid'), 'utf8')));
+  const { findings } = JSON.parse(err);
+  const found = findings.find((each: { id: string }) => each.id === 'left-running');
+  assert.equal(found?.text, '1 process still running when the recording ended: sleep');
+  assert.match(found.evidence[0].text, /: sleep 61 \(process \d+ of /);
+  const alone = tacho(['run', '--format', 'json', '-o', 'alone', '--', 'sh', '-c', 'sleep 0.2; exit 0'], { cwd });
+  const check = JSON.parse(alone.err).checks.find((each: { id: string }) => each.id === 'left-running');
+  assert.equal(check.outcome, 'fine');
+});
+
 test('input, output and exit code are the command’s own; the report goes to stderr', (t) => {
   const cwd = temporaryFolder(t);
   const answer = tacho(['run', '--', 'sh', '-c', 'cat; echo to-stderr >&2; exit 41'], {

@@ -29,6 +29,8 @@ test('start, phases, figures, status, stop in one script', (t) => {
   const { folder, sh } = shell(t);
   const { stdout, stderr, status } = sh(`set -e
     tacho start -o r --interval 0.2s --tag case:a --name demo
+    sleep 62 >/dev/null 2>&1 & pid=$!
+    trap 'kill $pid' EXIT
     tacho mark begin outer
     tacho mark begin 'inner, 1'
     tacho fom loss=0.125 speed=3e4
@@ -43,6 +45,11 @@ test('start, phases, figures, status, stop in one script', (t) => {
   assert.equal(report.job.name, 'demo');
   assert.deepEqual(report.job.tags, { case: 'a' });
   assert.equal(report.job.state, 'completed');
+  // not the script itself, which was there before
+  assert.deepEqual(
+    report.nodes[0].left_running.map(({ command }: { command: string }) => command),
+    ['sleep 62'],
+  );
   assert.match(stderr, /recording 1 node every 0.2 s in r /);
   const node = fs.readdirSync(path.join(folder, 'r')).find((name) => name.startsWith('node='))!;
   assert.ok(fs.existsSync(path.join(folder, 'r', node, 'marker.csv.zst')), 'sealed');

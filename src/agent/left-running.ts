@@ -15,8 +15,8 @@ export interface Remembered {
   isAny(): boolean;
   /** When the job was last seen to have a process, in epoch microseconds. */
   readonly lastSeen: number | undefined;
-  /** Processes of the job that are still there. */
-  alive(redact: boolean): NonNullable<AgentRecord['left_running']>;
+  /** Processes of the job that are still there; of them those that began after process `pid` did. */
+  alive(redact: boolean, pid?: number): NonNullable<AgentRecord['left_running']>;
 }
 
 /** Remembers which processes a job had, so that those that outlive it can be named, whoever their parent is by then. */
@@ -58,11 +58,13 @@ export function rememberProcesses(kind: SourceKind, host: Host): Remembered {
       return lastSeen;
     },
     isAny: () => [...known].some(([pid, started]) => startOf(host, pid) === started),
-    alive(redact) {
+    alive(redact, pid) {
       forgetGone();
-      if (known.size === 0) return [];
+      const since = Number((pid !== undefined && startOf(host, pid)) || -1);
+      const left = [...known].flatMap(([pid, started]) => (Number(started) > since ? pid : []));
+      if (left.length === 0) return [];
       const userName = userNames(host);
-      return [...known.keys()].slice(0, MOST).map((pid) => {
+      return left.slice(0, MOST).map((pid) => {
         const status = host.text(`/proc/${pid}/status`) ?? '';
         const name = /^Name:\s*(.*)$/m.exec(status)?.[1] ?? '';
         const line = redact ? '' : (host.text(`/proc/${pid}/cmdline`) ?? '').replaceAll('\0', ' ').trim();

@@ -13,6 +13,7 @@ import { RECORD_KINDS } from '../sources/process-records.ts';
 import type { Records, Scope } from '../sources/scope.ts';
 import { Agent } from './agent.ts';
 import type { IsolatedSources } from './isolated.ts';
+import { rememberProcesses } from './left-running.ts';
 import { watchMarks } from './watch-marks.ts';
 
 export interface NodeAgentOptions {
@@ -41,6 +42,8 @@ export interface NodeAgent {
   readonly records: Records | undefined;
   /** Says which processes are the job's; from now on its own tables are read too. */
   follow(scope: Scope): void;
+  /** Ends the agent, and says which of the job's processes go on. */
+  stop(why: string): Promise<void>;
 }
 
 const WHOLE_NODE: Scope = { members: { by: 'node' }, exclude: [], redact: false };
@@ -80,6 +83,8 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
   }
   agent.attach(slow);
   agent.start();
+  const processes = shared.find((kind) => kind.table.name === 'process');
+  const remembered = processes && rememberProcesses(processes, host);
   agent.onEnd(watchMarks(options.recording, () => agent.glance()));
   return {
     agent,
@@ -89,11 +94,19 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
       const share = allowance(host, scope);
       if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;
       if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
+      const own = shared.filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind));
       agent.open(
-        shared.filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind)),
+        own.map((kind) => (kind === processes ? remembered!.kind : kind)),
         { ...scope, memory: { pss_bytes: Number.NaN, shared_bytes: Number.NaN } },
       );
       agent.glance();
+    },
+    async stop(why) {
+      await agent.stop(why);
+      if (remembered?.lastSeen === undefined || agent.record.scope.members === 'node') return;
+      // what was there before is whoever waits for the job: its script, a shell, the scheduler's daemon
+      agent.record.left_running = remembered.alive(options.redact === true, process.pid);
+      agent.save();
     },
   };
 }

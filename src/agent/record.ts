@@ -181,7 +181,7 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
     },
     async stop(why) {
       for (const look of looks) clearTimeout(look);
-      await node.agent.stop(why);
+      await node.stop(why);
       for (const line of lostWords(node.agent.record.lost_samples ?? [])) warn(line);
     },
   };

@@ -169,7 +169,7 @@ async function record(
   );
   const why = await over;
   forget();
-  await node.agent.stop(why);
+  await node.stop(why);
 }
 
 /**

@@ -95,7 +95,7 @@ export interface NodeReport {
   straggler?: string[];
   /** Other jobs that ran here meanwhile. */
   shared_with?: string[];
-  /** Processes that were still there when the job had ended. */
+  /** Processes that were still there when its recording ended. */
   left_running?: { pid: number; command: string; user: string }[];
 }
 

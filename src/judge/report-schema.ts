@@ -196,7 +196,7 @@ const node = z.strictObject({
   shared_with: optional(z.array(words), 'Other jobs that ran on this node meanwhile.'),
   left_running: optional(
     z.array(z.strictObject({ pid: z.number(), command: words, user: words })),
-    'Processes of the job that were still there when it had ended.',
+    'Processes of the job that were still there when its recording ended.',
   ),
 });
 

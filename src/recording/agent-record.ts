@@ -78,7 +78,7 @@ export interface AgentRecord {
   cost: { cpu_seconds: number; max_rss_bytes: number; bytes_written: number };
   /** Other jobs that ran on this node meanwhile: what belongs to the whole node is theirs too. */
   shared_with?: string[];
-  /** Processes of the job that were still there when it had ended; missing where nobody could look. */
+  /** Processes of the job that were still there when its recording ended; missing where nobody could look. */
   left_running?: { pid: number; command: string; user: string }[];
 }
 
