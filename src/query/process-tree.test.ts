@@ -181,4 +181,12 @@ test('where only ends were recorded, a parent that executed another program late
   const tree = treeOf(set);
   assert.deepEqual([...tree.parent], [-1, 0, 1, 2, 0, -1, -1]);
   assert.equal(tree.inclusive_cpu_time[0], 31e6);
+  // one that had the pid before, and was dead by then, is in nobody’s way
+  const reused = testSet([
+    { pid: 10, ppid: 1, from: 0, to: 5 },
+    { pid: 12, ppid: 10, from: 20, to: 25 },
+    { pid: 10, ppid: 1, from: 30, to: 40 },
+  ]);
+  findEarlierBirths(reused);
+  assert.deepEqual([...treeOf(reused).parent], [-1, 2, -1]);
 });

@@ -64,7 +64,8 @@ export function findEarlierBirths(columns: ProcessColumns): void {
     for (let i = 0; i < length; i++) {
       const candidates = pid[i] === ppid[i] ? [] : (byPid.get(ppid[i]!) ?? []);
       const moment = birth[i]!;
-      if (candidates.some((c) => aliveAt(columns, c, moment, i) || birth[c]! <= moment)) continue;
+      if (candidates.some((c) => aliveAt(columns, c, moment, i) || (birth[c]! <= moment && start[c]! > moment)))
+        continue;
       const later = candidates.filter((c) => start[c]! > moment);
       if (later.length === 0) continue;
       const next = later.reduce((a, c) => (start[c]! < start[a]! ? c : a));
