@@ -107,7 +107,8 @@ test('ranges, columns and intervals', async () => {
     [18, 48],
     [48, 60],
   ].entries()) {
-    assert.ok(Math.abs(Number(sda[i]!.busy_percent) - mean(from!, to!)) < 1e-5);
+    // by time: samples lie up to 66 µs beside whole seconds
+    assert.ok(Math.abs(Number(sda[i]!.busy_percent) - mean(from!, to!)) < 1e-4);
   }
 });
 

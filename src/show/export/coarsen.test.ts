@@ -40,3 +40,14 @@ test('means keep three digits more than the values', () => {
   assert.deepEqual([...coarse.numbers.get('busy_percent')!], [1.667]);
   assert.equal(coarse.table.columns[0]!.decimals, 3);
 });
+
+test('values count for the time that they held: looks in a row do not weigh more', () => {
+  const busy = (times: number[], values: number[], changes: Partial<Table> = {}) => {
+    const rows = times.map((time, i) => ({ time: time * 1e6, gpu: '0', busy_percent: values[i] }));
+    return [...coarsen(batchOf({ ...table, ...changes }, rows), 10e6, 1e6).numbers.get('busy_percent')!];
+  };
+  // 0 for half a second, 90 for 1 s and a mean step of 0.375 s
+  assert.deepEqual(busy([0, 0.1, 0.2, 0.5, 1.5], [0, 0, 0, 90, 90]), [66]);
+  // a sparse table has rows only where something changed
+  assert.deepEqual(busy([0, 2, 11, 12], [10, 20, 100, 10], { sparse: true }), [18, 20]);
+});

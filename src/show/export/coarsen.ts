@@ -6,12 +6,13 @@ import { tickOf } from './wide.ts';
 const MORE_DIGITS = 3;
 
 /**
- * One row for each interval in which a series has samples: the mean of a gauge, the last value of a counter and of a
- * text. What is missing does not count; `interval` and `sampled` (that of the samples) are in microseconds, and rows stand
+ * One row for each interval in which a series has samples: the mean of a gauge by the time that its values held, the last
+ * value of a counter and of a text. What is missing does not count; `interval` and `sampled` (that of the samples) are in microseconds, and rows stand
  * at the beginning of their interval.
  */
 export function coarsen(batch: Batch, interval: number, sampled: number): Batch {
   const early = Math.min(interval, sampled);
+  const endOf = (row: number): number => (tickOf(batch.time[row]!, interval, early) + 1) * interval;
   const starts: number[] = [];
   const series: number[] = [];
   for (let s = 0; s + 1 < batch.series.length; s++) {
@@ -32,7 +33,9 @@ export function coarsen(batch: Batch, interval: number, sampled: number): Batch 
     columns.flatMap((column): [string, Float64Array][] => {
       const values = batch.numbers.get(column.name);
       if (values === undefined) return [];
-      return [[column.name, column.kind === 'gauge' ? means(values, starts, column) : lasts(values, starts)]];
+      return [
+        [column.name, column.kind === 'gauge' ? means(batch, values, starts, endOf, column) : lasts(values, starts)],
+      ];
     }),
   );
   const texts = new Map(
@@ -53,19 +56,33 @@ function finer(column: Column): Column {
   return column.type === 'text' ? column : { ...column, type: 'float', decimals: Math.min(9, digits + MORE_DIGITS) };
 }
 
-function means(values: Float64Array, starts: readonly number[], { decimals = 3, exact }: Column): Float64Array {
+/** A value holds until the next one, the last for a mean step; in a sparse table, where it is not said again, until the interval ends. */
+function means(
+  { time, table }: Batch,
+  values: Float64Array,
+  starts: readonly number[],
+  endOf: (row: number) => number,
+  { decimals = 3, exact }: Column,
+): Float64Array {
   const power = 10 ** decimals;
   return Float64Array.from({ length: starts.length - 1 }, (_, i) => {
-    let sum = 0;
-    let count = 0;
+    let [mean, held, count] = [Number.NaN, 0, 0];
+    let first = Number.NaN;
+    let last = -1;
+    const hold = (span: number): void => {
+      held += span;
+      mean = held > 0 ? mean + (values[last]! - mean) * (span / held) : values[last]!;
+    };
     for (let r = starts[i]!; r < starts[i + 1]!; r++) {
-      const value = values[r]!;
-      if (Number.isNaN(value)) continue;
-      sum += value;
-      count++;
+      if (Number.isNaN(values[r]!)) continue;
+      if (count++ > 0) hold(time[r]! - time[last]!);
+      else [first, mean] = [time[r]!, values[r]!];
+      last = r;
     }
     if (count === 0) return Number.NaN;
-    return exact === true ? sum / count : Math.round((sum / count) * power) / power;
+    if (table.sparse === true) hold(Math.max(0, endOf(last) - time[last]!));
+    else if (count > 1) hold((time[last]! - first) / (count - 1));
+    return exact === true ? mean : Math.round(mean * power) / power;
   });
 }
 
