@@ -71,6 +71,21 @@ test('what cannot be read is said with its place', () => {
   assert.throws(() => tableOf('mine', '', []), { message: 'printed no metric' });
 });
 
+test('a number is kept as it was printed, or refused', () => {
+  const refused = ['9007199254740993', '12345678901234567890', '1e-400', '-1e-400', '1e999', '0.1234567890123456789'];
+  for (const number of refused) {
+    const why = new RegExp(`^printed ${number} for big, which a number of 64 bits does not keep$`);
+    assert.throws(() => parsePrometheus(`big{a="b"} ${number}`), { message: why });
+    assert.throws(() => parseJson(`{"a": "b", "big": ${number}}`), { message: why });
+    assert.throws(() => parseJson(`{"a": 1}\n{"in": {"big": ${number}}}`), { message: why });
+    assert.deepEqual(table(parseJson(`{"n": 1, "list": [${number}]}`)).rows, [{ n: 1 }]);
+  }
+  for (const number of ['9007199254740992', '0.000', '5e-324', '-4.7e-12', '1e23']) {
+    assert.deepEqual(table(parsePrometheus(`n ${number}`)).rows, [{ n: Number(number) }]);
+    assert.deepEqual(table(parseJson(`{"n": ${number}}`)).rows, [{ n: Number(number) }]);
+  }
+});
+
 test('what a command prints later and did not print the first time is named', () => {
   const frame = new Frame(tableOf('mine', '', parsePrometheus('a{x="1"} 1')));
   assert.deepEqual(fillFrame(frame, parsePrometheus('a{x="1"} 2\nb{x="1"} 3\na{y="2"} 4')), ['b', 'a{y}']);

@@ -1,3 +1,4 @@
+import { isHeld } from '../base/held-number.ts';
 import { CustomFailure } from './custom.ts';
 import type { LooseSample } from './custom-table.ts';
 
@@ -22,6 +23,7 @@ export function parsePrometheus(text: string): LooseSample[] {
     const value = found && numberOf(found[3]!);
     if (found === null || value === undefined)
       throw new CustomFailure(`line ${i + 1} is not Prometheus text: ${shown(line)}`);
+    if (!Number.isNaN(value)) needHeld(found[1]!, found[3]!, value!);
     const metric = found[1]!;
     const family = metric.replace(/_(total|sum|count|bucket)$/, '');
     const type = types.get(metric) ?? types.get(family);
@@ -58,6 +60,18 @@ function numberOf(word: string): number | undefined {
   return Number.isNaN(value) ? undefined : value;
 }
 
+/** A value that was printed is kept as it is, or refused. */
+function needHeld(name: string, text: string, value: number): void {
+  if (!isHeld(text, value))
+    throw new CustomFailure(`printed ${shown(text)} for ${name}, which a number of 64 bits does not keep`);
+}
+
+/** Numbers in lists are not kept. */
+function reviver(this: unknown, name: string, value: unknown, { source }: { source?: string } = {}): unknown {
+  if (typeof value === 'number' && source !== undefined && !Array.isArray(this)) needHeld(name, source, value);
+  return value;
+}
+
 /** JSON: an object or a list of objects (a row each), or one object a line. Numbers are metrics, texts are labels. */
 export function parseJson(text: string): LooseSample[] {
   return rowsOf(text).flatMap((row, i) => {
@@ -79,15 +93,17 @@ export function parseJson(text: string): LooseSample[] {
 
 function rowsOf(text: string): unknown[] {
   try {
-    const whole: unknown = JSON.parse(text);
+    const whole: unknown = JSON.parse(text, reviver);
     return Array.isArray(whole) ? whole : [whole];
   } catch (error) {
+    if (error instanceof CustomFailure) throw error;
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     if (lines.length < 2) throw new CustomFailure(`printed no JSON: ${(error as Error).message}`);
     return lines.map((line, i) => {
       try {
-        return JSON.parse(line) as unknown;
-      } catch {
+        return JSON.parse(line, reviver) as unknown;
+      } catch (wrong) {
+        if (wrong instanceof CustomFailure) throw wrong;
         throw new CustomFailure(`line ${i + 1} is not JSON: ${shown(line)}`);
       }
     });
