@@ -28,7 +28,10 @@ before(async () => {
 
 after(() => victoria?.remove());
 
-/** Every number of every table, with times in milliseconds. */
+/**
+ * Every number of every table, with times in milliseconds. A store has no series of a column without any value, as
+ * pss_bytes is in a job with a cgroup of its own.
+ */
 function numbers(folder: string): Map<string, number[]> {
   const found = new Map<string, number[]>();
   for (const node of openRecording(folder).nodes) {
@@ -38,7 +41,8 @@ function numbers(folder: string): Map<string, number[]> {
         `${node.name} ${name} time`,
         [...batch.time].map((time) => Math.floor(time / 1000)),
       );
-      for (const [column, values] of batch.numbers) found.set(`${node.name} ${name} ${column}`, [...values]);
+      for (const [column, values] of batch.numbers)
+        if (!values.every(Number.isNaN)) found.set(`${node.name} ${name} ${column}`, [...values]);
     }
   }
   return found;
