@@ -10,6 +10,7 @@ const { O_RDONLY, O_WRONLY, O_CREAT, O_TRUNC, O_APPEND, O_DIRECTORY, O_NOFOLLOW 
 
 /** Records are written while agents wait. */
 const RECORD_LEVEL = 3;
+const LONG_RECORD = 512 << 10;
 
 /** A folder in the archive: the names on the way to it, and whose it is from the first name on. */
 export interface Place {
@@ -127,12 +128,19 @@ export const openToReplace = (file: string): number => openOrdinary(file, O_WRON
 /** A JSON file, compressed if it is called so; undefined when there is none that can be used. */
 export function readRecord<T>(file: string): T | undefined {
   try {
-    const value = readJson(file, nameOf(file) === 'job.json' ? MOST_BYTES.job : MOST_BYTES.agent);
+    const kind = /^(?:job|received)/.exec(nameOf(file))?.[0] as 'job' | 'received' | undefined;
+    const value = readJson(file, MOST_BYTES[kind ?? 'agent']);
     return typeof value === 'object' && value !== null ? (value as T) : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof NotPlain || code(error) === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+/** For people, unless it is very long: then it is kept as small as it can be, so that it may be read again. */
+function asText(value: unknown): string {
+  const text = JSON.stringify(value);
+  return `${text.length > LONG_RECORD ? text : JSON.stringify(value, null, 1)}\n`;
 }
 
 /** Writes a JSON file so that a reader sees the old one or the new one. One hub, one name: nothing piles up. */
@@ -141,7 +149,7 @@ export function replaceRecord(file: string, value: unknown): void {
   try {
     const fd = openToReplace(temporary);
     try {
-      const text = `${JSON.stringify(value, null, 1)}\n`;
+      const text = asText(value);
       fs.writeFileSync(fd, file.endsWith('.zst') ? packText(text, RECORD_LEVEL) : text);
     } finally {
       fs.closeSync(fd);
