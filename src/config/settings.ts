@@ -91,7 +91,7 @@ export const settings = [
     key: 'hub.keep_size',
     kind: 'size',
     flag: '--keep-size',
-    help: 'Keep the archive below this size: the recordings that ended first go first (default: no bound).',
+    help: 'Keep the archive below this size: whoever holds most loses what ended first (default: no bound).',
   },
   {
     key: 'service.spool',

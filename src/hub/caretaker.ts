@@ -5,7 +5,7 @@ import { formatBytes } from '../base/size.ts';
 import type { Filing } from './filing.ts';
 import type { Finisher } from './finish.ts';
 import { placeKey } from './place.ts';
-import { type Bounds, removeRecording, tooOld } from './retention.ts';
+import { type Bounds, Holding, removeRecording, tooOld } from './retention.ts';
 import { type Kept, keptRecordings } from './sweep.ts';
 
 /** What was removed, a line each, beside the recordings. */
@@ -23,6 +23,9 @@ const OFTENEST = 10;
 /** So long is removed of one user's in a look; the next one goes on. */
 const REMOVE_MS = 60_000;
 
+/** So much of records is read of one user's in a look, and waits to be sealed; the next one goes on. */
+const RECORD_BYTES = 16 << 20;
+
 /** How often to look, in seconds, so that what is to be sealed after so long is. */
 export const sweepEvery = (sealAfter: number): number => Math.max(OFTENEST, Math.min(USUAL, sealAfter));
 
@@ -36,6 +39,8 @@ export class Caretaker {
   private closed = false;
   /** How recordings that are not sealed were at the last look. */
   private seen = new Map<string, string>();
+  /** Those that were found to be sealed, and how much of records each has. */
+  private readonly waiting = new Map<string, number>();
   private readonly began = performance.now();
 
   constructor(filing: Filing, finisher: Finisher, tell: (text: string) => void, options: CaretakerOptions) {
@@ -61,24 +66,22 @@ export class Caretaker {
 
   private async once(): Promise<void> {
     const { places } = this.filing.shelf;
-    const all: Kept[] = [];
     const silent = this.options.sealAfter * 1000;
-    for await (const kept of keptRecordings(places.root, places.owners.separate)) {
+    const holdings = new Map<string, Holding>();
+    const read = this.stillWaiting();
+    const seen = new Map<string, string>();
+    for await (const kept of keptRecordings(places.root, places.owners.separate, this.tell)) {
       if (this.closed) return;
-      all.push(kept);
-      if (!kept.unsealed || !this.isWorthALook(kept, silent)) continue;
-      try {
-        this.finish(kept, silent);
-      } catch (error) {
-        this.seen.delete(placeKey(kept.place));
-        this.tell(`cannot look at ${placeKey(kept.place)}: ${reason(error)}`);
-      }
+      const [shelf] = kept.place.way as [string, string];
+      const holding = holdings.get(shelf) ?? new Holding(kept.kind === 'fleet');
+      holdings.set(shelf, holding);
+      holding.add(kept, this.isLive(kept, silent));
+      if (kept.unsealed) this.lookAt(kept, silent, read, seen);
     }
-    const there = new Set(all.map(({ place }) => placeKey(place)));
-    for (const key of this.seen.keys()) if (!there.has(key)) this.seen.delete(key);
+    this.seen = seen;
     // what a user has in the archive may take long: others do not wait for it
     const spent = new Map<string, number>();
-    for (const { kept, why } of tooOld(all, this.options, Date.now(), (each) => this.isLive(each, silent))) {
+    for (const { kept, why } of tooOld(holdings.values(), this.options, Date.now())) {
       if (this.closed) return;
       const key = placeKey(kept.place);
       if (this.isLive(kept, silent)) continue;
@@ -106,17 +109,38 @@ export class Caretaker {
     fs.appendFileSync(file, `${JSON.stringify(line)}\n`, { mode: 0o600 });
   }
 
-  /** What nobody writes to just now and is as it was at the last look need not be read again until it has been silent for long. */
-  private isWorthALook(kept: Kept, silent: number): boolean {
-    const key = placeKey(kept.place);
-    if (this.finisher.isPaused(key)) {
-      this.seen.delete(key);
-      return false;
+  /** How much of records there is, by user, in recordings that were found at earlier looks and wait to be sealed. */
+  private stillWaiting(): Map<string, number> {
+    const read = new Map<string, number>();
+    for (const [key, bytes] of this.waiting) {
+      const recording = this.filing.recordings.get(key);
+      const [shelf] = key.split('/', 1) as [string];
+      if (recording !== undefined && this.finisher.hasWaiting(recording))
+        read.set(shelf, (read.get(shelf) ?? 0) + bytes);
+      else this.waiting.delete(key);
     }
-    const before = this.seen.get(key);
+    return read;
+  }
+
+  /** What nobody writes to just now and is as it was at the last look need not be read again until it has been silent for long. */
+  private lookAt(kept: Kept, silent: number, read: Map<string, number>, seen: Map<string, string>): void {
+    const key = placeKey(kept.place);
+    if (this.finisher.isPaused(key)) return;
     const now = `${kept.changed} ${kept.bytes} ${this.isLive(kept, silent)}`;
-    this.seen.set(key, now);
-    return before !== now || this.filing.recordings.has(key);
+    const isKnown = this.filing.recordings.has(key);
+    if (this.seen.get(key) === now && !isKnown) return void seen.set(key, now);
+    const [shelf] = kept.place.way as [string, string];
+    const before = read.get(shelf) ?? 0;
+    if (!isKnown && before > 0 && before + kept.records > RECORD_BYTES) return;
+    try {
+      if (!isKnown) read.set(shelf, before + kept.records);
+      this.finish(kept, silent);
+      seen.set(key, now);
+      const recording = this.filing.recordings.get(key);
+      if (recording !== undefined && !isKnown) this.waiting.set(key, kept.records);
+    } catch (error) {
+      this.tell(`cannot look at ${key}: ${reason(error)}`);
+    }
   }
 
   private finish(kept: Kept, silent: number): void {

@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { ONE_OWNER, separateOwners } from './owner.ts';
 import { Places } from './place.ts';
-import { removeRecording, tooOld } from './retention.ts';
+import { type Bounds, Holding, removeRecording, tooOld } from './retention.ts';
 import type { Kept } from './sweep.ts';
 
 const HOUR = 3_600_000;
@@ -18,10 +18,20 @@ const kept = (name: string, hours: number, bytes: number): Kept => ({
   bytes,
   changed: NOW - hours * HOUR,
   unsealed: false,
+  records: 0,
 });
 const ALL = [kept('a', 50, 10), kept('b', 90, 20), kept('c', 1, 40), kept('d', 70, 80)];
-const names = (...args: Parameters<typeof tooOld>): string[] => tooOld(...args).map((old) => old.kept.place.way[1]!);
 const none = (): boolean => false;
+function names(all: readonly Kept[], bounds: Bounds, now: number, live: (kept: Kept) => boolean): string[] {
+  const holdings = new Map<string, Holding>();
+  for (const each of all) {
+    const [shelf] = each.place.way as [string, string];
+    const holding = holdings.get(shelf) ?? new Holding(shelf === 'fleet');
+    holdings.set(shelf, holding);
+    holding.add(each, live(each));
+  }
+  return tooOld(holdings.values(), bounds, now).map((old) => old.kept.place.way[1]!);
+}
 
 test('by age, the oldest first', () => {
   assert.deepEqual(names(ALL, { age: 60 * 3600 }, NOW, none), ['b', 'd']);
@@ -38,6 +48,36 @@ test('by size, those that ended first until the rest fits', () => {
 test('what is live stays, whatever is full', () => {
   const live = (each: Kept): boolean => each.place.way[1] === 'b';
   assert.deepEqual(names(ALL, { age: 1, bytes: 1 }, NOW, live), ['d', 'a', 'c']);
+});
+
+const of = (shelf: string, ...recordings: Kept[]): Kept[] =>
+  recordings.map((each) => ({ ...each, place: { way: [shelf, each.place.way[1]!], owner: undefined } }));
+
+test('who holds more than a share of the archive pays for it, whatever it is and however old that of others is', () => {
+  const ada = of('user=ada', kept('a1', 90, 20), kept('a2', 80, 20));
+  const bob = of('user=bob', kept('b1', 70, 30));
+  const eve = of('user=eve', kept('e1', 3, 10), kept('e2', 2, 1e15), kept('e3', 1, 5));
+  assert.deepEqual(names([...ada, ...bob, ...eve], { bytes: 100 }, NOW, none), ['e1', 'e2']);
+  // what cannot be removed, as it changes all the time, is not made up for by others
+  const live = (each: Kept): boolean => each.place.way[1] === 'e2';
+  assert.deepEqual(names([...ada, ...bob, ...eve], { bytes: 120 }, NOW, live), ['e1', 'e3']);
+  // beyond what is left to each of them they give as before
+  assert.deepEqual(names([...ada, ...bob, ...eve], { bytes: 90 }, NOW, live), ['a1', 'e1', 'e3']);
+});
+
+test('the fleet keeps half of the archive, and more where users leave it', () => {
+  const fleet = of('fleet', kept('f1', 50, 40), kept('f2', 40, 40));
+  const ada = of('user=ada', kept('a1', 90, 30));
+  assert.deepEqual(names([...fleet, ...ada], { bytes: 110 }, NOW, none), []);
+  assert.deepEqual(names([...fleet, ...ada], { bytes: 80 }, NOW, none), ['f1']);
+  const more = of('user=bob', kept('b1', 95, 60), kept('b2', 2, 20));
+  assert.deepEqual(names([...fleet, ...ada, ...more], { bytes: 160 }, NOW, none), ['b1']);
+});
+
+test('of millions of folders that somebody made a bounded number is remembered, those that ended first', () => {
+  const all = Array.from({ length: 10_000 }, (_, i) => kept(`${i}`, 1 + ((i * 7919) % 10_000) / 1e4, 1));
+  const gone = names(all, { bytes: 1 }, NOW, none);
+  assert.deepEqual([gone.length, gone[0], gone[1]], [2_000, '2321', '4642']);
 });
 
 test('a large recording is removed in turns, with all that its owner has put there, and nothing that links lead to', async (t) => {

@@ -17,26 +17,84 @@ export interface Old {
   why: string;
 }
 
-/**
- * Which recordings go: those that ended too long ago, then, while the archive is too large, those that ended first.
- * `live` ones stay, whatever is full.
- */
-export function tooOld(all: readonly Kept[], bounds: Bounds, now: number, live: (kept: Kept) => boolean): Old[] {
-  const ended = all.filter((kept) => !live(kept)).sort((a, b) => a.changed - b.changed);
-  let bytes = all.reduce((sum, kept) => sum + kept.bytes, 0);
-  const gone: Old[] = [];
-  for (const kept of ended) {
-    const why =
-      bounds.age !== undefined && now - kept.changed > bounds.age * 1000
-        ? 'it is older than is kept'
-        : bounds.bytes !== undefined && bytes > bounds.bytes
-          ? 'the archive is larger than allowed'
-          : undefined;
-    if (why === undefined) continue;
-    gone.push({ kept, why });
-    bytes -= kept.bytes;
+/** So many of a user's recordings are remembered in one look; a user may have made millions of folders. */
+const MOST_ENDED = 2_000;
+
+/** What a user, or the fleet, has in the archive: how much it is, and what of it ended first. */
+export class Holding {
+  readonly isFleet: boolean;
+  bytes = 0;
+  private ended: Kept[] = [];
+
+  constructor(isFleet: boolean) {
+    this.isFleet = isFleet;
   }
-  return gone;
+
+  add(kept: Kept, isLive: boolean): void {
+    this.bytes += kept.bytes;
+    if (isLive) return;
+    this.ended.push(kept);
+    if (this.ended.length >= 2 * MOST_ENDED) this.ended = this.oldest();
+  }
+
+  /** Those that ended first. */
+  oldest(): Kept[] {
+    return this.ended.sort((a, b) => a.changed - b.changed).slice(0, MOST_ENDED);
+  }
+}
+
+/** What somebody has besides what is too old. */
+interface Rest {
+  readonly isFleet: boolean;
+  bytes: number;
+  readonly ended: readonly Kept[];
+}
+
+/**
+ * Which recordings go: those that ended too long ago; then, while the archive is too large, those that ended first of
+ * whoever holds most, as long as it is more than their share. Whatever somebody puts there, live or not, takes nothing from the others' shares.
+ */
+export function tooOld(holdings: Iterable<Holding>, bounds: Bounds, now: number): Old[] {
+  const gone: Old[] = [];
+  const rest: Rest[] = [];
+  for (const holding of holdings) {
+    let { bytes } = holding;
+    const ended = holding.oldest().filter((kept) => {
+      if (bounds.age === undefined || now - kept.changed <= bounds.age * 1000) return true;
+      gone.push({ kept, why: 'it is older than is kept' });
+      bytes -= kept.bytes;
+      return false;
+    });
+    rest.push({ isFleet: holding.isFleet, bytes, ended });
+  }
+  if (bounds.bytes !== undefined) {
+    const shares = sharesOf(rest, bounds.bytes);
+    let tooMuch = rest.reduce((sum, { bytes }) => sum + bytes, -bounds.bytes);
+    const excess = ({ isFleet, bytes }: Rest): number => bytes - (isFleet ? shares.fleet : shares.user);
+    for (const each of rest.sort((a, b) => excess(b) - excess(a))) {
+      for (const kept of each.ended) {
+        if (tooMuch <= 0 || excess(each) <= 0) break;
+        gone.push({ kept, why: 'the archive is larger than allowed' });
+        each.bytes -= kept.bytes;
+        tooMuch -= kept.bytes;
+      }
+    }
+  }
+  return gone.sort((a, b) => a.kept.changed - b.kept.changed);
+}
+
+/** How much the fleet may have, at least half, and each user: what those leave who need less is shared by the others. */
+function sharesOf(holdings: readonly Rest[], most: number): { fleet: number; user: number } {
+  const sum = (each: readonly Rest[]): number => each.reduce((bytes, one) => bytes + one.bytes, 0);
+  const users = holdings.filter(({ isFleet }) => !isFleet).sort((a, b) => a.bytes - b.bytes);
+  const fleet = Math.max(most / 2, most - sum(users));
+  let left = most - Math.min(fleet, sum(holdings) - sum(users));
+  for (const [i, { bytes }] of users.entries()) {
+    const user = left / (users.length - i);
+    if (bytes > user) return { fleet, user };
+    left -= bytes;
+  }
+  return { fleet, user: Number.POSITIVE_INFINITY };
 }
 
 /** So long it may remove before others get their turn, and so long they get it. */
