@@ -37,6 +37,27 @@ function caring(t: TestContext, options: Partial<CaretakerOptions>) {
   return { root, told, caretaker, waiting, add };
 }
 
+test('a clock that is set removes nothing by age, and that is told once', async (t) => {
+  const DAY = 86_400_000;
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  const { root, told, caretaker, add } = caring(t, { age: 90 * 86_400 });
+  add('user=ada/job=1', 'a.parquet');
+  const now = Date.now();
+  t.mock.timers.setTime(now + 100 * DAY);
+  for (let i = 0; i < 3; i++) await caretaker.look();
+  assert.deepEqual(fs.readdirSync(path.join(root, 'user=ada')), ['job=1']);
+  assert.equal(told.length, 1);
+  assert.match(told[0]!, /^the clock was set 100 d.* forward since the hub began: nothing is removed by age;/);
+  // and when it is right again, what is old goes
+  const old = (now - 91 * DAY) / 1000;
+  for (const name of ['job.json', 'node=c1/a.parquet'])
+    fs.utimesSync(path.join(root, 'user=ada/job=1', name), old, old);
+  t.mock.timers.setTime(now);
+  await caretaker.look();
+  assert.deepEqual(fs.readdirSync(path.join(root, 'user=ada')), []);
+  assert.match(told[1]!, /^the clock is right again/);
+});
+
 test('a look reads a bounded part of what one user has not sealed, and no more until that is sealed', async (t) => {
   const { waiting, caretaker, add } = caring(t, {});
   const large = JSON.stringify({ format: 1, name: 'x'.repeat(500_000) });

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { formatDuration } from '../base/duration.ts';
 import { reason } from '../base/fault.ts';
 import { formatBytes } from '../base/size.ts';
 import type { Filing } from './filing.ts';
@@ -25,6 +26,8 @@ const REMOVE_MS = 60_000;
 
 /** So much of records is read of one user's in a look, and waits to be sealed; the next one goes on. */
 const RECORD_BYTES = 16 << 20;
+/** So much of the age to keep may the clock be set meanwhile. */
+const CLOCK_SHARE = 0.01;
 
 /** How often to look, in seconds, so that what is to be sealed after so long is. */
 export const sweepEvery = (sealAfter: number): number => Math.max(OFTENEST, Math.min(USUAL, sealAfter));
@@ -42,6 +45,8 @@ export class Caretaker {
   /** Those that were found to be sealed, and how much of records each has. */
   private readonly waiting = new Map<string, number>();
   private readonly began = performance.now();
+  private readonly beganDate = Date.now();
+  private wasSet = false;
 
   constructor(filing: Filing, finisher: Finisher, tell: (text: string) => void, options: CaretakerOptions) {
     this.filing = filing;
@@ -81,7 +86,7 @@ export class Caretaker {
     this.seen = seen;
     // what a user has in the archive may take long: others do not wait for it
     const spent = new Map<string, number>();
-    for (const { kept, why } of tooOld(holdings.values(), this.options, Date.now())) {
+    for (const { kept, why } of tooOld(holdings.values(), this.bounds(), Date.now())) {
       if (this.closed) return;
       const key = placeKey(kept.place);
       if (this.isLive(kept, silent)) continue;
@@ -107,6 +112,21 @@ export class Caretaker {
     const line = { removed: Date.now() * 1000, recording, bytes, changed: Math.round(changed * 1000), why };
     const file = path.join(this.filing.shelf.places.root, REMOVED);
     fs.appendFileSync(file, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+  }
+
+  /** By age only while the time can be relied on: a clock that is set wrong would make everything old. */
+  private bounds(): Bounds {
+    const { age, ...rest } = this.options;
+    if (age === undefined) return rest;
+    const set = (Date.now() - this.beganDate - (performance.now() - this.began)) / 1000;
+    const isSet = Math.abs(set) > age * CLOCK_SHARE;
+    if (isSet !== this.wasSet) {
+      const by = `${formatDuration(Math.round(Math.abs(set)))} ${set < 0 ? 'back' : 'forward'}`;
+      const why = `the clock was set ${by} since the hub began: nothing is removed by age; restart it when the time is right`;
+      this.tell(isSet ? why : 'the clock is right again: what is too old is removed');
+    }
+    this.wasSet = isSet;
+    return isSet ? rest : this.options;
   }
 
   /** How much of records there is, by user, in recordings that were found at earlier looks and wait to be sealed. */
