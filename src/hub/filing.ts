@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
+import { bytesRead } from '../recording/record-file.ts';
 import type { AppendReply, OpenReply, OpenRequest, Piece, RecordReply, RecordRequest } from '../sinks/hub-protocol.ts';
 import { comparePositions, type Position } from '../sinks/position.ts';
 import { type Identity, mayActFor, mayWriteAs } from '../trust/identity.ts';
@@ -15,7 +16,7 @@ import { candidates, isNextRun, isSameJob } from './namesakes.ts';
 import { MOST_FILES, nodeFiles } from './node-files.ts';
 import { below, type Place, PlaceError, placeKey, readRecord, replaceRecord } from './place.ts';
 import { readReceived, writeReceived } from './received.ts';
-import { type ShareLimits, Shares } from './shares.ts';
+import { Budget, type ShareLimits, Shares } from './shares.ts';
 import { type Shelf, TableFile } from './table-file.ts';
 
 /** The other end may not do this. */
@@ -82,6 +83,11 @@ const AGENTS_TABLES = 64;
 const MOST_NODES = 100_000;
 /** A job of a thousand nodes, all of whose agents come at once, is filed within minutes. */
 const USERS_SHARE = { streams: 1_000, opens: 300, opensPerSecond: 5 };
+/** Bytes of records in a user's folders that a request may read without more ado, and at most; */
+const USUAL_RECORDS = 128 << 10;
+const MOST_RECORDS = 8 << 20;
+/** what is more than usual is limited for each user, at once and a second. */
+const USERS_RECORDS = { most: 16 << 20, perSecond: 1 << 20 };
 /** What could not be saved is tried again after so long. */
 const SAVE_AGAIN_MS = 10_000;
 /** Streams are numbered from somewhere else after each start: a number from before means nothing to this hub. */
@@ -96,6 +102,7 @@ export class Filing {
   private readonly mostStreams: number;
   private readonly trouble: ArchiveTrouble;
   private readonly shares: Shares;
+  private readonly records = new Budget(USERS_RECORDS.most, USERS_RECORDS.perSecond);
   private next = randomInt(NUMBERS);
 
   constructor(shelf: Shelf, options: FilingOptions = {}) {
@@ -128,14 +135,31 @@ export class Filing {
     const agent = checkedAgent(request.agent, node);
     if (!mayWriteAs(identity, node)) throw new Forbidden(`you may not write as node ${node}`);
     this.shares.open(identity);
-    const recording = this.recordingOf(kind, job, node, identity);
-    const stream = recording.streams.get(node) ?? this.newStream(recording, node, agent, identity);
+    const [recording, stream] = this.withinBudget(kind, job, () => {
+      const found = this.recordingOf(kind, job, node, identity);
+      return [found, found.streams.get(node) ?? this.newStream(found, node, agent, identity)] as const;
+    });
     stream.heard = performance.now();
     stream.allowed = identity;
     this.takeAgent(stream, agent);
     this.takeJob(recording, job, node);
     const reply: OpenReply = { stream: stream.id, tables: positions(stream) };
     return stream.done ? { ...reply, done: true } : reply;
+  }
+
+  /** Users may have put anything into their folders: what it takes to read that holds up nobody but them. */
+  private withinBudget<T>(kind: unknown, job: Job, work: () => T): T {
+    if (kind === 'fleet') return work();
+    const shelf = userPart(job);
+    if (this.records.left(shelf) <= 0)
+      throw tooLong({ way: [shelf, filedPart(job)], owner: undefined }, 'read for so many requests');
+    const before = bytesRead();
+    try {
+      return work();
+    } finally {
+      const more = bytesRead() - before - USUAL_RECORDS;
+      if (more > 0) this.records.spend(shelf, more);
+    }
   }
 
   private newStream(recording: FiledRecording, node: string, agent: AgentRecord, identity: Identity): FiledStream {
@@ -343,18 +367,27 @@ export class Filing {
     throw new Unusable(`job ${job.id} of user ${job.user} is there too often`);
   }
 
-  /** Where a job may be filed, one after the other. */
+  /** Where a job may be filed, one after the other. What others write to comes first: nothing has to be read for that. */
   private *placesOf(job: Job): Generator<Place> {
     const user = userPart(job);
     const { owners } = this.shelf.places;
     const owner = !isNobodys(job) ? owners.find(job.user, job.uid) : owners.separate ? ROOT : undefined;
-    for (const name of candidates(filedPart(job), job.cluster)) yield { way: [user, name], owner };
+    const all = [...candidates(filedPart(job), job.cluster)].map((name): Place => ({ way: [user, name], owner }));
+    const isOpen = (place: Place): boolean => (this.recordings.get(placeKey(place))?.streams.size ?? 0) > 0;
+    const open = all.filter(isOpen);
+    yield* open;
+    const before = bytesRead();
+    for (const place of all) {
+      if (open.includes(place)) continue;
+      if (bytesRead() - before > MOST_RECORDS) throw tooLong(all[0]!, 'read for one request');
+      yield place;
+    }
   }
 
   /** The archive has something of the node, and does not know that there is no more. */
   isWaiting(kind: 'job' | 'fleet', job: Job, node: string): boolean {
     const { places } = this.shelf;
-    return this.guarded(() => {
+    const isWaiting = (): boolean => {
       const found = (place: Place): boolean => places.in(place, false, () => true) === true;
       const waits = (place: Place): boolean =>
         places.in(below(place, nodePart(node)), false, (folder) => readReceived(folder).done !== true) === true;
@@ -364,7 +397,8 @@ export class Filing {
         if (waits(place)) return true;
       }
       return false;
-    });
+    };
+    return this.guarded(() => this.withinBudget(kind, job, isWaiting));
   }
 
   /** What a node has said of itself in a recording; undefined: nothing yet. */
@@ -483,6 +517,9 @@ export class Filing {
     if (fresh) this.saveJob(recording);
   }
 }
+
+const tooLong = (place: Place, what: string): PlaceError =>
+  new PlaceError(place, new Unusable(`records of this job number in the user's folder are too long to be ${what}`));
 
 /** The tables that an agent says it writes. */
 function tableNames(agent: AgentRecord | undefined): string[] {

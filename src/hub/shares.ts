@@ -14,66 +14,79 @@ export interface ShareLimits {
   opensPerSecond: number;
 }
 
-interface Share {
-  streams: number;
-  /** Opens that are left. */
-  left: number;
-  /** By the steady clock, in milliseconds. */
-  since: number;
-}
-
 /** More users than this are not remembered when they have nothing open. */
 const MOST_KNOWN = 10_000;
+
+/** For each name so much at once, and then so much a second. */
+export class Budget {
+  private readonly most: number;
+  private readonly perSecond: number;
+  private readonly known = new Map<string, { left: number; since: number }>();
+
+  constructor(most: number, perSecond: number) {
+    this.most = most;
+    this.perSecond = perSecond;
+  }
+
+  left(name: string, now = performance.now()): number {
+    const found = this.known.get(name);
+    return found === undefined
+      ? this.most
+      : Math.min(this.most, found.left + ((now - found.since) / 1000) * this.perSecond);
+  }
+
+  /** What was not left has to come first. */
+  spend(name: string, amount: number, now = performance.now()): void {
+    const left = this.left(name, now) - amount;
+    if (this.known.size >= MOST_KNOWN)
+      for (const each of this.known.keys()) if (this.left(each, now) >= this.most) this.known.delete(each);
+    this.known.set(name, { left, since: now });
+  }
+}
 
 /** How much of a hub each user may take. The agents of nodes are not users: what users cannot take is theirs. */
 export class Shares {
   private readonly limits: ShareLimits;
-  private readonly users = new Map<string, Share>();
+  private readonly opens: Budget;
+  /** Streams, by user. */
+  private readonly users = new Map<string, number>();
   private streams = 0;
 
   constructor(limits: ShareLimits) {
     this.limits = limits;
+    this.opens = new Budget(limits.opens, limits.opensPerSecond);
   }
 
   /** Somebody opens a recording, for the first time or again. Throws `TooMuch`. */
   open(identity: Identity, now = performance.now()): void {
     if (identity.kind !== 'user') return;
-    const share = this.shareOf(identity.user, now);
-    const { opens, opensPerSecond } = this.limits;
-    share.left = Math.min(opens, share.left + ((now - share.since) / 1000) * opensPerSecond);
-    share.since = now;
-    if (share.left < 1)
-      throw new TooMuch(`user ${identity.user} has opened more than ${opens} recordings within a short time`);
-    share.left--;
+    const { user } = identity;
+    if (this.opens.left(user, now) < 1)
+      throw new TooMuch(`user ${user} has opened more than ${this.limits.opens} recordings within a short time`);
+    this.opens.spend(user, 1, now);
   }
 
   /** A stream more is open; returns what to call when it is not. Throws `TooMuch`. */
-  take(identity: Identity, now = performance.now()): (() => void) | undefined {
+  take(identity: Identity): (() => void) | undefined {
     if (identity.kind !== 'user') return undefined;
     const { user } = identity;
     const { streams, allStreams } = this.limits;
-    const share = this.shareOf(user, now);
-    if (share.streams >= streams) throw new TooMuch(`user ${user} has ${streams} recordings open already`);
+    if ((this.users.get(user) ?? 0) >= streams)
+      throw new TooMuch(`user ${user} has ${streams} recordings open already`);
     if (this.streams >= allStreams) throw new TooMuch(`users have ${allStreams} recordings open already`);
-    share.streams++;
-    this.streams++;
+    this.add(user, 1);
     let taken = true;
     return () => {
       if (!taken) return;
       taken = false;
-      share.streams--;
-      this.streams--;
+      this.add(user, -1);
     };
   }
 
-  private shareOf(user: string, now: number): Share {
-    const known = this.users.get(user);
-    if (known !== undefined) return known;
-    if (this.users.size >= MOST_KNOWN) {
-      for (const [name, { streams }] of this.users) if (streams === 0) this.users.delete(name);
-    }
-    const fresh: Share = { streams: 0, left: this.limits.opens, since: now };
-    this.users.set(user, fresh);
-    return fresh;
+  private add(user: string, streams: number): void {
+    const now = (this.users.get(user) ?? 0) + streams;
+    if (now === 0) this.users.delete(user);
+    else this.users.set(user, now);
+    this.streams += streams;
   }
 }
