@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import * as net from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -18,6 +19,8 @@ const GATEKEEPER: Gatekeeper = {
   },
 };
 
+const HALF_A_SESSION = 'POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf';
+
 async function started(t: TestContext) {
   const told: string[] = [];
   const archive = temporaryFolder(t);
@@ -36,18 +39,18 @@ async function started(t: TestContext) {
     assert.equal(status, 200);
     return client;
   };
-  const halfOpen = async (count: number): Promise<net.Socket[]> => {
+  const halfOpen = async (count: number, request = HALF_A_SESSION): Promise<net.Socket[]> => {
     const opened = Array.from({ length: count }, () => net.connect(Number(new URL(hub.address).port), '127.0.0.1'));
     sockets.push(...opened);
     for (const socket of opened) {
       socket.on('error', () => {});
       socket.resume();
       await new Promise((resolve) => socket.once('connect', resolve));
-      socket.write('POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf');
+      socket.write(request);
     }
     return opened;
   };
-  return { told, connect, halfOpen };
+  return { told, hub, connect, halfOpen };
 }
 
 test('half-open connections keep no agent out: the oldest of them is closed, and that is told', async (t) => {
@@ -90,4 +93,39 @@ test('a user opens a bounded number of recordings; nodes go on', async (t) => {
   assert.ok(statuses.get(200)! >= 300 && statuses.get(200)! <= 1000, `${statuses.get(200)} were opened`);
   assert.match(words!, /user nobody has opened more than 300 recordings within a short time/);
   assert.match(told[0]!, /^refused 127\.0\.0\.1: nobody: user nobody has opened more than 300 recordings/);
+});
+
+test('what users and strangers announce to send leaves room for what agents send', async (t) => {
+  const { told, hub, connect, halfOpen } = await started(t);
+  const node = await connect('node:c1');
+  const { stream } = (await node.open({ node: 'c1', job: jobOf('1', ['c1']) })).body;
+  const eve = new Client(hub.address);
+  t.after(() => eve.close());
+  const { session } = (await eve.begin('Token user:nobody')).body;
+  const post = (path: string, bytes: number, more = ''): string =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\n${more}Content-Length: ${bytes}\r\n\r\nhalf`;
+  await halfOpen(40, post('/v1/append', 8 << 20, `Authorization: Bearer ${session}\r\n`));
+  await halfOpen(40, post('/v1/session', 64 << 10));
+  const isRefused = (why: RegExp): boolean => told.some((text) => why.test(text));
+  const bounds = [/nobody: too much at once/, /more than 4096 bytes/];
+  for (let i = 0; i < 600 && !bounds.every(isRefused); i++) await pause(50);
+  assert.deepEqual(bounds.map(isRefused), [true, true], told.join('\n'));
+  const text = HEADER + randomBytes(200_000).toString('hex');
+  const { status, body } = await node.append([stream, 'loadavg', 1, 0, text]);
+  assert.deepEqual([status, body.have], [200, [[stream, 'loadavg', 1, text.length]]]);
+});
+
+test('a user asks what arrives so often, and others get their answers', async (t) => {
+  const { hub } = await started(t);
+  const ask = async (user: string): Promise<() => Promise<number>> => {
+    const client = new Client(hub.address);
+    t.after(() => client.close());
+    const { session } = (await client.begin(`Token user:${user}`)).body;
+    const headers = { authorization: `Bearer ${session}` };
+    return async () => (await fetch(`${hub.address}/v1/nodes`, { headers })).status;
+  };
+  const [eve, ada] = [await ask('eve'), await ask('ada')];
+  const statuses = await Promise.all(Array.from({ length: 60 }, eve));
+  assert.deepEqual([...new Set(statuses)].sort(), [200, 429]);
+  assert.equal(await ada(), 200);
 });

@@ -1,10 +1,14 @@
 import type { Socket } from 'node:net';
+import { networkOf } from './network.ts';
 
 export interface ConnectionLimits {
   /** Of whom nothing is proved yet, overall: the rest is for those who have. */
   strangers: number;
-  /** From one address, while nothing is proved. */
+  /** From one address, while nothing is proved; and from one network, where a host has many addresses. */
   perAddress: number;
+  perNetwork: number;
+  /** Of all users together: the rest is for nodes. */
+  users: number;
   /** Of one user, or of one node. */
   perOwner: number;
   /** One of them was closed: whose (an address, or a name), and why. */
@@ -22,13 +26,13 @@ interface Connection {
 
 /**
  * Who holds connections. Whoever has not proved who they are can have few, and never all that there are; each node and
- * each user has a share of their own. When there are too many, the one that has waited longest is closed, so that
- * somebody who comes anew, as an agent that was restarted, gets in.
+ * each user has a share of their own, and all users together leave the rest to nodes. When there are too many, the one that
+ * has waited longest is closed, so that somebody who comes anew, as an agent that was restarted, gets in.
  */
 export class Connections {
   private readonly limits: ConnectionLimits;
   private readonly all = new Map<string, Connection>();
-  /** By address or owner, oldest first. */
+  /** By address, network or owner, oldest first. */
   private readonly groups = new Map<string, Set<Connection>>();
 
   constructor(limits: ConnectionLimits) {
@@ -39,12 +43,14 @@ export class Connections {
     const key = keyOf(socket);
     const connection: Connection = { socket, address: socket.remoteAddress ?? '', owner: undefined, asking: false };
     this.all.set(key, connection);
-    this.enter(STRANGERS, connection, this.limits.strangers);
-    this.enter(groupOf(connection), connection, this.limits.perAddress);
+    const { strangers, perNetwork, perAddress } = this.limits;
+    for (const name of groupsOf(connection)) {
+      const most = name === STRANGERS ? strangers : name.startsWith(NETWORK) ? perNetwork : perAddress;
+      this.enter(name, connection, most);
+    }
     socket.once('close', () => {
       if (this.all.get(key) === connection) this.all.delete(key);
-      this.leave(groupOf(connection), connection);
-      this.leave(STRANGERS, connection);
+      this.leave(connection);
     });
   }
 
@@ -55,10 +61,10 @@ export class Connections {
   prove(socket: Socket, owner: string, shares = 1): void {
     const connection = this.all.get(keyOf(socket));
     if (connection === undefined || connection.owner === owner) return;
-    this.leave(groupOf(connection), connection);
-    this.leave(STRANGERS, connection);
+    this.leave(connection);
     connection.owner = owner;
-    this.enter(groupOf(connection), connection, this.limits.perOwner * shares);
+    const { users, perOwner } = this.limits;
+    for (const name of groupsOf(connection)) this.enter(name, connection, name === USERS ? users : perOwner * shares);
   }
 
   /** What it has asked is complete and being looked at, or has been. */
@@ -79,7 +85,8 @@ export class Connections {
 
   private closeOldest(group: ReadonlySet<Connection>, name: string): void {
     let oldest: Connection | undefined;
-    for (const each of group) {
+    // whoever has most of what is for all users makes room
+    for (const each of name === USERS ? this.largestOfUsers() : group) {
       oldest ??= each;
       if (!each.asking) {
         oldest = each;
@@ -88,25 +95,43 @@ export class Connections {
     }
     if (oldest === undefined) return;
     const { socket, address, owner } = oldest;
-    const whose = owner ?? address;
-    const overall = name === STRANGERS ? ' overall' : '';
+    const many = `more than ${group.size} connections`;
+    const where =
+      name === STRANGERS ? ' overall' : name.startsWith(NETWORK) ? ` from ${name.slice(NETWORK.length)}` : '';
     this.limits.closed(
-      whose,
+      owner ?? address,
       owner === undefined
-        ? `more than ${group.size} connections${overall} that have not proved who they are: the oldest is closed`
-        : `more than ${group.size} connections of ${owner}: the oldest is closed`,
+        ? `${many}${where} that have not proved who they are: the oldest is closed`
+        : `${many} of ${name === USERS ? 'users' : owner}: the oldest is closed`,
     );
-    this.leave(name, oldest);
+    this.leave(oldest);
     socket.destroy();
   }
 
-  private leave(name: string, connection: Connection): void {
-    const group = this.groups.get(name);
-    group?.delete(connection);
-    if (group?.size === 0) this.groups.delete(name);
+  private largestOfUsers(): ReadonlySet<Connection> {
+    let largest: ReadonlySet<Connection> = new Set();
+    for (const [name, group] of this.groups)
+      if (name.startsWith(`of ${USER}`) && group.size > largest.size) largest = group;
+    return largest;
+  }
+
+  private leave(connection: Connection): void {
+    for (const name of groupsOf(connection)) {
+      const group = this.groups.get(name);
+      group?.delete(connection);
+      if (group?.size === 0) this.groups.delete(name);
+    }
   }
 }
 
 const STRANGERS = 'strangers';
+const USERS = 'users';
+const USER = 'user ';
+const NETWORK = 'in ';
 const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
-const groupOf = ({ address, owner }: Connection): string => (owner === undefined ? `at ${address}` : `of ${owner}`);
+
+function groupsOf({ address, owner }: Connection): string[] {
+  if (owner !== undefined) return owner.startsWith(USER) ? [USERS, `of ${owner}`] : [`of ${owner}`];
+  const network = networkOf(address);
+  return [STRANGERS, ...(network === undefined ? [] : [`${NETWORK}${network}`]), `at ${address}`];
+}

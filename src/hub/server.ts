@@ -19,7 +19,7 @@ import { Busy, type Filing, Forbidden } from './filing.ts';
 import { Unusable } from './names.ts';
 import { refusals } from './refusals.ts';
 import type { Sessions } from './sessions.ts';
-import { TooMuch } from './shares.ts';
+import { Bodies, Budget, TooMuch } from './shares.ts';
 
 export interface ServerOptions {
   filing: Filing;
@@ -36,12 +36,13 @@ export interface ServerOptions {
   connectionsPerAddress: number;
 }
 
-/** What all requests together may have sent before they are answered. */
-const MOST_READING = 128 << 20;
-/** What agents send every second is small, and is taken although others hold what there is for large bodies. */
-const SMALL_BODY = 64 << 10;
-const SMALL_READING = 32 << 20;
-const LARGEST_SESSION = 64 << 10;
+/** What requests may have sent before they are answered. */
+const BODIES = { nodes: 128 << 20, small: 32 << 20, users: 32 << 20, owner: 16 << 20 };
+/** The name of a node: so little that connections alone limit it. */
+const LARGEST_SESSION = 4 << 10;
+/** What a user or node may ask of all streams: at once, and a second. `tacho ls --watch` asks every two seconds. */
+const QUESTIONS = { most: 10, perSecond: 1 };
+const ALL_QUESTIONS = { most: 100, perSecond: 20 };
 /** A job and an agent's record as JSON, of which `{}` takes twenty times its bytes in memory; users have jobs of their own alone. */
 const LARGEST_RECORDS = { node: 4 << 20, user: 1 << 20 };
 const MOST_IDENTIFYING = 256;
@@ -80,12 +81,16 @@ export function createServer(options: ServerOptions): http.Server | https.Server
     gatekeeper.method === 'none'
       ? undefined
       : new Connections({
-          strangers: Math.ceil(options.connections / 2),
+          strangers: Math.ceil(options.connections / 4),
           perAddress: options.connectionsPerAddress,
-          perOwner: Math.max(options.connectionsPerAddress, Math.floor(options.connections / 8)),
+          perNetwork: Math.max(options.connectionsPerAddress, Math.floor(options.connections / 16)),
+          users: Math.ceil(options.connections / 4),
+          perOwner: Math.max(options.connectionsPerAddress, Math.floor(options.connections / 32)),
           closed: (whose, why) => refused.note(whose, 'connections', why),
         });
-  let reading = 0;
+  const bodies = new Bodies(BODIES);
+  const questions = new Budget(QUESTIONS.most, QUESTIONS.perSecond);
+  const allQuestions = new Budget(ALL_QUESTIONS.most, ALL_QUESTIONS.perSecond);
   let identifying = 0;
 
   const handlers = new Map<string, Handler>([
@@ -136,18 +141,30 @@ export function createServer(options: ServerOptions): http.Server | https.Server
       if (handler !== undefined && method === 'POST') {
         const identity = identityOf(request);
         filing.allowSender(identity);
-        collect(request, response, largestOf(url, identity), (body) => {
+        collect(request, response, largestOf(url, identity), identity, (body) => {
           const [status, text] = handler(body, identity);
           answer(response, status, text);
         });
       } else if (url === '/v1/session' && method === 'POST') {
-        collect(request, response, LARGEST_SESSION, (body) => beginSession(request, response, body));
+        collect(request, response, LARGEST_SESSION, undefined, (body) => beginSession(request, response, body));
       } else if (method === 'GET' && (url === '/v1/nodes' || url.startsWith('/v1/nodes?'))) {
-        options.nodes(new URLSearchParams(url.slice('/v1/nodes?'.length)), identityOf(request), response);
+        const identity = identityOf(request);
+        allowQuestion(identity);
+        options.nodes(new URLSearchParams(url.slice('/v1/nodes?'.length)), identity, response);
       } else throw new Denied(404, 'this is a Tacho hub; there is nothing here');
     } catch (error) {
       refuse(response, error);
     }
+  };
+
+  /** To answer it all streams are gone through. */
+  const allowQuestion = (identity: Identity): void => {
+    if (identity.kind !== 'user' && identity.kind !== 'node') return;
+    const owner = ownerOf(identity);
+    if (questions.left(owner) < 1) throw new TooMuch(`${owner} asks too often; try again in a second`);
+    if (allQuestions.left('') < 1) throw new Busy('too many ask at once; try again');
+    questions.spend(owner, 1);
+    allQuestions.spend('', 1);
   };
 
   const beginSession = (request: http.IncomingMessage, response: http.ServerResponse, body: Buffer): void => {
@@ -170,19 +187,20 @@ export function createServer(options: ServerOptions): http.Server | https.Server
       });
   };
 
-  /** Reads a body whose size is known and allowed. */
+  /** Reads a body whose size is known and allowed. `identity`: whose it is, if that is proved. */
   const collect = (
     request: http.IncomingMessage,
     response: http.ServerResponse,
     largest: number,
+    identity: Identity | undefined,
     done: (body: Buffer) => void,
   ): void => {
     const length = Number(request.headers['content-length'] ?? Number.NaN);
     if (!Number.isSafeInteger(length)) throw new Denied(411, 'say how long it is');
     if (length > largest) throw new Denied(413, `more than ${largest} bytes`);
-    const most = length <= SMALL_BODY ? MOST_READING + SMALL_READING : MOST_READING;
-    if (reading + length > most) throw new Denied(503, 'too much at once; try again');
-    reading += length;
+    const answered =
+      identity === undefined ? () => {} : bodies.take(identity, ownerOf(identity), sharesOf(identity), length);
+    if (answered === undefined) throw new Denied(503, 'too much at once; try again');
     let first: Buffer | undefined;
     let more: Buffer[] | undefined;
     request.on('data', (chunk: Buffer) => {
@@ -198,7 +216,7 @@ export function createServer(options: ServerOptions): http.Server | https.Server
       }
     });
     request.on('close', () => {
-      reading -= length;
+      answered();
       first = undefined;
       more = undefined;
     });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Shares, TooMuch } from './shares.ts';
+import { Bodies, Shares, TooMuch } from './shares.ts';
 
 const EVE = { kind: 'user', user: 'eve', uid: 5 } as const;
 const ADA = { kind: 'user', user: 'ada', uid: 6 } as const;
@@ -31,4 +31,23 @@ test('a user has so many streams open, and all users together leave the rest to 
   first!();
   shares.take(ADA);
   assert.throws(() => shares.take(EVE), TooMuch);
+});
+
+test('what requests hold: users take nothing from nodes, and one of them not all that is for users', () => {
+  const KIB = 1 << 10;
+  const bodies = new Bodies({ nodes: 1000 * KIB, small: 100 * KIB, users: 400 * KIB, owner: 300 * KIB });
+  const take = (who: typeof EVE | typeof ADA | typeof NODE, kib: number, shares = 1) =>
+    bodies.take(who, who.kind === 'node' ? 'node c1' : `user ${who.user}`, shares, kib * KIB);
+  const done = take(EVE, 300);
+  assert.equal(take(EVE, 1), undefined);
+  assert.notEqual(take(ADA, 100), undefined);
+  assert.equal(take(ADA, 1), undefined);
+  assert.notEqual(take(NODE, 300), undefined);
+  assert.equal(take(NODE, 1), undefined);
+  // a token of ten nodes has ten shares; what is small is taken although there is no room for more
+  assert.notEqual(take(NODE, 690, 10), undefined);
+  assert.equal(take(NODE, 80, 10), undefined);
+  assert.notEqual(take(NODE, 60, 10), undefined);
+  done!();
+  assert.notEqual(take(ADA, 100), undefined);
 });

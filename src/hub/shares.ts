@@ -90,3 +90,45 @@ export class Shares {
     this.streams += streams;
   }
 }
+
+/** Bytes that requests may hold before they are answered. */
+export interface BodyLimits {
+  nodes: number;
+  /** What agents send every second is small, and is taken although others hold what there is for large bodies. */
+  small: number;
+  /** All users together. */
+  users: number;
+  /** One user, or one node. */
+  owner: number;
+}
+
+const SMALL_BODY = 64 << 10;
+
+/** Who holds how much of what requests may hold. Users cannot take what is for nodes, nor one of them what is for others. */
+export class Bodies {
+  private readonly limits: BodyLimits;
+  private readonly held = new Map<string, number>();
+
+  constructor(limits: BodyLimits) {
+    this.limits = limits;
+  }
+
+  /** A request of so many bytes; returns what to call when it is answered, undefined when there is no room. */
+  take({ kind }: Identity, owner: string, shares: number, length: number): (() => void) | undefined {
+    const { nodes, small, users } = this.limits;
+    const group = kind === 'user' ? 'users' : 'nodes';
+    const most = kind === 'user' ? users : nodes + (length <= SMALL_BODY ? small : 0);
+    // on a hub that asks nobody all are one
+    const mostOfOne = kind === 'anyone' ? Number.POSITIVE_INFINITY : this.limits.owner * shares;
+    const has = (name: string): number => this.held.get(name) ?? 0;
+    if (has(group) + length > most || has(`of ${owner}`) + length > mostOfOne) return undefined;
+    const add = (bytes: number): void => {
+      for (const name of [group, `of ${owner}`]) {
+        if (has(name) + bytes === 0) this.held.delete(name);
+        else this.held.set(name, has(name) + bytes);
+      }
+    };
+    add(length);
+    return () => add(-length);
+  }
+}
