@@ -147,6 +147,7 @@ export class Filer {
   private readonly tables = new Map<string, { table: Table; lines: KafkaLines }>();
   private readonly nodes = new Map<string, Known>();
   private readonly ends = new Set<string>();
+  /** Since when, by the steady clock: one that is set gives nothing up. */
   private readonly missed = new Map<string, number>();
 
   constructor(filing: Filing, aside: KafkaAside, prefix = 'tacho') {
@@ -423,15 +424,15 @@ export class Filer {
 
   /** What is missing may still come, for a while. */
   private isTooLate(what: string): boolean {
-    const since = this.missed.get(what) ?? Date.now();
+    const since = this.missed.get(what) ?? performance.now();
     this.missed.set(what, since);
     if (this.missed.size > MOST_MISSED) this.missed.delete(this.missed.keys().next().value!);
-    return Date.now() - since > PATIENCE_MS;
+    return performance.now() - since > PATIENCE_MS;
   }
 
   /** It is missing only since a moment ago. */
   isExpected(what: string): boolean {
-    return Date.now() - (this.missed.get(what) ?? Number.NaN) < USUAL_MS;
+    return performance.now() - (this.missed.get(what) ?? Number.NaN) < USUAL_MS;
   }
 }
 
