@@ -1,7 +1,9 @@
+import { networkOf } from './network.ts';
+
 /** Tells administrators who was refused. */
 export interface Refusals {
-  /** `kind`: refusals of one kind from one address are counted together. */
-  note(address: string, kind: string, why: string): void;
+  /** `kind`: refusals of one kind from one address are counted together. `who`: if they have proved it. */
+  note(address: string, kind: string, why: string, who?: string): void;
 }
 
 interface Known {
@@ -10,31 +12,61 @@ interface Known {
 }
 
 const EVERY_MS = 60_000;
-/** A scan from everywhere must not cost memory, nor fill the log. */
+/** A scan from everywhere must not cost memory, nor fill the log; */
 const MOST_KNOWN = 1_000;
+/** one from some network, or somebody's who has proved who they are, leaves room for what is to be said of others. */
+const MOST_OF_ONE = 100;
 const LONGEST = 200;
 
 /** At most one line a minute for each address and kind; the next one says how many there were meanwhile. */
 export function refusals(tell: (text: string) => void, now: () => number = () => performance.now()): Refusals {
-  const known = new Map<string, Known>();
+  const proved = bounded(tell, now);
+  const others = bounded(tell, now);
   return {
-    note(address, kind, why) {
-      const key = `${address} ${kind}`;
-      const time = now();
-      const before = known.get(key);
-      if (before !== undefined && time < before.until) {
-        before.more++;
-        return;
-      }
-      known.delete(key);
-      if (known.size >= MOST_KNOWN) {
-        for (const [old, { until }] of known) if (until <= time) known.delete(old);
-        if (known.size >= MOST_KNOWN) return;
-      }
-      known.set(key, { until: time + EVERY_MS, more: 0 });
-      const more = before === undefined || before.more === 0 ? '' : ` (and ${before.more} more since)`;
-      tell(`refused ${shown(address)}: ${shown(why)}${more}`);
+    note(address, kind, why, who) {
+      if (who === undefined) others(groupOf(address), address, kind, why);
+      else proved(who, address, kind, why);
     },
+  };
+}
+
+const groupOf = (address: string): string => networkOf(address) ?? address.replace(/\.\d+$/, '');
+
+function bounded(tell: (text: string) => void, now: () => number) {
+  const known = new Map<string, Known>();
+  const groups = new Map<string, number>();
+  let untold = 0;
+  const count = (group: string, more: number): void => {
+    const size = (groups.get(group) ?? 0) + more;
+    if (size === 0) groups.delete(group);
+    else groups.set(group, size);
+  };
+  const groupIn = (key: string): string => key.slice(0, key.indexOf('\n'));
+  return (group: string, address: string, kind: string, why: string): void => {
+    const key = `${group}\n${address} ${kind}`;
+    const time = now();
+    const before = known.get(key);
+    if (before !== undefined && time < before.until) {
+      before.more++;
+      return;
+    }
+    const isFull = (): boolean => known.size >= MOST_KNOWN || (groups.get(group) ?? 0) >= MOST_OF_ONE;
+    if (before !== undefined && known.delete(key)) count(group, -1);
+    if (isFull()) {
+      // they are in the order in which they run out
+      for (const [old, { until }] of known) {
+        if (until > time) break;
+        known.delete(old);
+        count(groupIn(old), -1);
+      }
+      if (isFull()) return void untold++;
+    }
+    known.set(key, { until: time + EVERY_MS, more: 0 });
+    count(group, 1);
+    const more = before === undefined || before.more === 0 ? '' : ` (and ${before.more} more since)`;
+    const rest = untold === 0 ? '' : ` (and ${untold} of others that are not told)`;
+    untold = 0;
+    tell(`refused ${shown(address)}: ${shown(why)}${more}${rest}`);
   };
 }
 

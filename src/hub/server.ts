@@ -238,9 +238,10 @@ export function createServer(options: ServerOptions): http.Server | https.Server
       options.tell(`a request of ${who ?? whoIs(req) ?? 'somebody'} failed (${req.url}): ${reason(error)}`);
     // a session that has run out, or is of a hub before this one, is begun again
     else if (!(error instanceof Denied && status === 401 && req.headers.authorization?.startsWith('Bearer '))) {
-      const name = who ?? whoIs(req);
+      const proved = whoIs(req);
+      const name = who ?? proved;
       const address = socket?.remoteAddress ?? req.socket.remoteAddress ?? 'somebody';
-      refused.note(address, String(status), `${name === undefined ? '' : `${name}: `}${reason(error)}`);
+      refused.note(address, String(status), `${name === undefined ? '' : `${name}: `}${reason(error)}`, proved);
     }
   };
 
