@@ -1,11 +1,11 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { constants, zstdCompress } from 'node:zlib';
+import { pipeline } from 'node:stream/promises';
+import { constants, createZstdCompress } from 'node:zlib';
+import { MOST_PART_BYTES } from '../recording/unpack.ts';
 import { openToRead, openToReplace, type Place, type Places, placeKey } from './place.ts';
 
-const COMPRESS = { params: { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 } };
-/** A part has 64 MiB; what is much larger is no part of an agent's, and stays as it is. */
-const LARGEST_PART = 512 << 20;
+const PARAMETERS = { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 };
 
 interface Task {
   node: Place;
@@ -13,12 +13,13 @@ interface Task {
 }
 
 /**
- * Replaces finished parts by their compressed form, one after the other and beside everything else. Whatever happens on
- * the way, one of the two is whole.
+ * Replaces finished parts by their compressed form, one after the other and beside everything else, of each user in turn.
+ * Whatever happens on the way, one of the two is whole.
  */
 export class Compressor {
   private readonly places: Places;
-  private readonly waiting = new Map<string, Task>();
+  /** By user; the one that comes next is the first. */
+  private readonly waiting = new Map<string, Map<string, Task>>();
   private active: { key: string; done: Promise<void> } | undefined;
   private closed = false;
 
@@ -27,14 +28,16 @@ export class Compressor {
   }
 
   add(node: Place, file: string): void {
-    this.waiting.set(`${placeKey(node)}/${file}`, { node, file });
+    const tasks = this.waiting.get(node.way[0]!) ?? new Map<string, Task>();
+    this.waiting.set(node.way[0]!, tasks.set(`${placeKey(node)}/${file}`, { node, file }));
     if (this.active === undefined && !this.closed) setImmediate(() => this.next());
   }
 
   /** Leaves what lies below a folder as it is, once what is being done there is done. */
   async leave(place: Place): Promise<void> {
     const prefix = `${placeKey(place)}/`;
-    for (const key of this.waiting.keys()) if (key.startsWith(prefix)) this.waiting.delete(key);
+    const tasks = this.waiting.get(place.way[0]!);
+    for (const key of tasks?.keys() ?? []) if (key.startsWith(prefix)) tasks!.delete(key);
     if (this.active?.key.startsWith(prefix)) await this.active.done;
   }
 
@@ -46,8 +49,13 @@ export class Compressor {
 
   private next(): void {
     if (this.active !== undefined) return;
-    for (const [key, task] of this.waiting) {
-      this.waiting.delete(key);
+    for (const [user, tasks] of this.waiting) {
+      this.waiting.delete(user);
+      const [first] = tasks;
+      if (first === undefined) continue;
+      const [key, task] = first;
+      tasks.delete(key);
+      this.waiting.set(user, tasks);
       const done = this.compress(task)
         // a full disk, or somebody took the file away: it stays as it is
         .catch(() => {})
@@ -72,18 +80,23 @@ export class Compressor {
       }
       const source = openToRead(path.join(folder, file));
       try {
-        if (fs.fstatSync(source).size > LARGEST_PART) throw new Error('too large');
-        return { source, target: openToReplace(path.join(folder, temporary)) };
+        const { size } = fs.fstatSync(source);
+        if (size > MOST_PART_BYTES) throw new Error('it is no part of an agent, and stays as it is');
+        return { source, size, target: openToReplace(path.join(folder, temporary)) };
       } catch (error) {
         fs.closeSync(source);
         throw error;
       }
     });
     if (opened === undefined) return;
-    const { source, target } = opened;
+    const { source, size, target } = opened;
     try {
-      const bytes = await read(source);
-      await write(target, await squeeze(bytes));
+      // a little at a time: whoever owns the folder may have put a large file there
+      await pipeline(
+        fs.createReadStream('', { fd: source, autoClose: false, ...(size === 0 ? {} : { start: 0, end: size - 1 }) }),
+        createZstdCompress({ params: PARAMETERS, pledgedSrcSize: size }),
+        fs.createWriteStream('', { fd: target, autoClose: false }),
+      );
       await sync(target);
     } catch (error) {
       this.places.in(node, false, (folder) => fs.rmSync(path.join(folder, temporary), { force: true }));
@@ -98,19 +111,6 @@ export class Compressor {
     });
   }
 }
-
-const read = (fd: number): Promise<Buffer> =>
-  new Promise((resolve, reject) =>
-    fs.readFile(fd, (error, bytes) => (error === null ? resolve(bytes) : reject(error))),
-  );
-
-const squeeze = (bytes: Buffer): Promise<Buffer> =>
-  new Promise((resolve, reject) =>
-    zstdCompress(bytes, COMPRESS, (error, packed) => (error === null ? resolve(packed as Buffer) : reject(error))),
-  );
-
-const write = (fd: number, bytes: Buffer): Promise<void> =>
-  new Promise((resolve, reject) => fs.writeFile(fd, bytes, (error) => (error === null ? resolve() : reject(error))));
 
 const sync = (fd: number): Promise<void> =>
   new Promise((resolve, reject) => fs.fsync(fd, (error) => (error === null ? resolve() : reject(error))));
