@@ -116,6 +116,7 @@ export class Finisher {
     this.next();
   }
 
+  /** Never throws: nobody waits for it who could do something about it. */
   private next(): void {
     if (this.closed) return;
     let later = false;
@@ -140,7 +141,13 @@ export class Finisher {
 
   private isHeld({ recording }: Task): boolean {
     const { root } = this.filing.shelf.places;
-    return this.options.holds?.(path.join(root, placeKey(recording.place))) === true;
+    try {
+      return this.options.holds?.(path.join(root, placeKey(recording.place))) === true;
+    } catch (error) {
+      this.waiting.delete(recording.key);
+      this.failedAt(recording.key, error);
+      return true;
+    }
   }
 
   private hasRoom(lane: string): boolean {

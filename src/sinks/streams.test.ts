@@ -199,6 +199,59 @@ test('links in an archive are not followed: they would lead to what is not their
   assert.deepEqual(found.sort(), ['job=17 c1', 'job=18 c1']);
 });
 
+test('a link to itself in one folder of an archive stops nobody else', () => {
+  const ada = path.join(spool, 'user=ada/job=17');
+  const eve = path.join(spool, 'user=eve/job=18');
+  testRecording(path.dirname(ada), 'job=17', testJob('17'), testAgent('c1'));
+  const mine = testRecording(path.dirname(eve), 'job=18', testJob('18'), testAgent('c1'));
+  const streams = archiveStreams(spool, (_shelf, _name, job) => job);
+  const agents = (): string[] => streams.list().map(({ job, agent }) => `${job.id} ${agent?.node}`);
+  assert.deepEqual(agents().sort(), ['17 c1', '18 c1']);
+  for (const file of [path.join(mine, 'agent.json'), path.join(eve, 'job.json')]) {
+    fs.rmSync(file);
+    fs.symlinkSync(path.basename(file), file);
+    assert.deepEqual(agents().sort(), ['17 c1', '18 c1'], 'it is as it was before');
+    assert.equal(streams.of(eve)[0]?.agent?.node, 'c1');
+  }
+  const later = archiveStreams(spool, (_shelf, _name, job) => job);
+  assert.deepEqual([later.list().length, later.of(eve).length, later.of(ada).length], [1, 0, 1]);
+});
+
+test('what goes wrong with one recording concerns no other, and it is read again when it goes right', (t) => {
+  for (const user of ['ada', 'eve'])
+    testRecording(path.join(spool, `user=${user}`), 'job=1', testJob(user), testAgent('c1'));
+  const bad = path.join(spool, 'user=eve/job=1/node=c1');
+  const real = fs.lstatSync;
+  let broken = true;
+  const mocked = t.mock.method(fs, 'lstatSync', (...args: Parameters<typeof real>) => {
+    if (broken && args[0] === bad) throw Object.assign(new Error('EIO'), { code: 'EIO' });
+    return real(...args);
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    mocked.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const streams = archiveStreams(spool, (_shelf, _name, job) => job);
+  const ids = (): string[] => streams.list().map(({ job }) => job.id);
+  assert.deepEqual(ids(), ['ada']);
+  assert.deepEqual(streams.of(path.dirname(bad)), []);
+  broken = false;
+  assert.deepEqual(ids().sort(), ['ada', 'eve']);
+});
+
+test('a folder whose owner has set its time to one that is to come is read when it has changed, not always', () => {
+  const folder = testRecording(path.join(spool, 'user=eve'), 'job=1', testJob('1'), testAgent('c1'));
+  fs.utimesSync(folder, 4e9, 4e9);
+  const wall = (): number => Date.now() + 1_000;
+  const streams = archiveStreams(spool, (_shelf, _name, job) => job, { wall, steady: () => 0 });
+  const [first] = streams.list();
+  assert.equal(streams.list()[0], first);
+  fs.writeFileSync(path.join(folder, 'counted.csv'), 'time\n');
+  fs.utimesSync(folder, 4e9, 4e9);
+  assert.deepEqual([...streams.list()[0]!.parts.keys()], ['counted']);
+});
+
 test('recordings of an archive in which nothing happens cost little; what changes in them is seen soon, or when asked', (t) => {
   for (let job = 0; job < 40; job++)
     testRecording(path.join(spool, 'user=ada'), `job=${job}`, testJob(`${job}`), testAgent('c1'));

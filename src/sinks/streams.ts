@@ -154,11 +154,17 @@ class Folder {
   }
 
   changed(): boolean {
-    const modified = this.stat()?.mtimeMs ?? 0;
+    // its owner can set the other time, also to one that is to come
+    const modified = this.stat()?.ctimeMs ?? 0;
     if (modified === this.seen && this.looked - modified > COARSE_MS) return false;
     this.seen = modified;
     this.looked = this.clocks.wall();
     return true;
+  }
+
+  /** What was seen counts for nothing: it is read again the next time. */
+  lookAgain(): void {
+    this.seen = Number.NaN;
   }
 
   /** Undefined: it is gone, or no folder. */
@@ -223,7 +229,17 @@ class RecordingFolder {
     return this.clocks.steady() - this.changed > IDLE_MS;
   }
 
+  /** Never throws: what is wrong with one recording concerns no other, and it stays as it was seen last. */
   look(): void {
+    try {
+      this.lookNow();
+    } catch {
+      this.nodes = [];
+      this.folder.lookAgain();
+    }
+  }
+
+  private lookNow(): void {
     const before = this.streams;
     if (this.folder.changed()) {
       this.job = this.readJob();
@@ -318,12 +334,12 @@ class NodeFolder {
 
   private newestTime(parts: ReadonlyMap<string, TableParts>): number {
     const { path: folder } = this.folder;
-    let newest = fs.statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    let newest = fs.lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     for (const [table, { live }] of parts) {
       if (!live) continue;
       newest = Math.max(
         newest,
-        fs.statSync(path.join(folder, liveName(table)), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+        fs.lstatSync(path.join(folder, liveName(table)), { throwIfNoEntry: false })?.mtimeMs ?? 0,
       );
     }
     return newest;
@@ -358,10 +374,10 @@ class RecordFile<T extends object> {
 
   /** Undefined while it is missing; what it was before while it is damaged. */
   read(): T | undefined {
-    const stat = fs.statSync(this.file, { throwIfNoEntry: false });
-    if (stat === undefined) return undefined;
-    if (stat.ino === this.inode && stat.mtimeMs === this.modified) return this.value;
     try {
+      const stat = fs.lstatSync(this.file, { throwIfNoEntry: false });
+      if (stat === undefined) return undefined;
+      if (stat.ino === this.inode && stat.mtimeMs === this.modified) return this.value;
       const record: unknown = JSON.parse(readOwned(this.file, this.owner, MOST_BYTES.job).toString());
       if (typeof record !== 'object' || record === null) return this.value;
       this.value = shaped<T>(record, this.needs, []);
