@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { marker } from '../sources/marker.ts';
 import type { SourceKind } from '../sources/source.ts';
-import type { Column, Table } from '../table/table.ts';
+import { byName, type Column, type Table } from '../table/table.ts';
 import { type Unit, units } from '../table/unit.ts';
 import type { CellUse } from './csv-read.ts';
 import type { NodeRecording } from './open.ts';
@@ -73,11 +73,14 @@ export function layoutOf(
   sample: readonly string[][],
 ): CellUse[] | undefined {
   if (header[0] !== 'time') return undefined;
-  if (table?.keys.some((key) => !header.includes(key.name))) return undefined;
+  const keys = byName(table?.keys ?? []);
+  const columns = byName(table?.columns ?? []);
+  const names = new Set(header);
+  for (const key of keys.keys()) if (!names.has(key)) return undefined;
   return header.map((name, i) => {
     if (i === 0) return 'time';
-    if (table?.keys.some((key) => key.name === name)) return 'text';
-    const column = table?.columns.find((c) => c.name === name);
+    if (keys.has(name)) return 'text';
+    const column = columns.get(name);
     if (column !== undefined) return column.type === 'text' ? 'text' : 'number';
     return sample.some((cells) => cells.length === header.length && Number.isNaN(Number(cells[i]))) ? 'text' : 'number';
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MOST_COLUMNS } from './csv-lines.ts';
 import { KafkaRows } from './kafka-rows.ts';
 import { COUNTED, testJob } from './test-spool.ts';
 
@@ -68,4 +69,13 @@ test('a table that nobody described is taken as its first rows look', () => {
   const [row] = rows.read(lines('time,who,n', '5,a,1\n'));
   assert.equal(row!.value, '{"time":5,"node":"c1","user":"ada","job":"4711","who":"a","n":1}');
   assert.deepEqual(rows.table!.keys, [{ name: 'who', help: '' }]);
+});
+
+test('a header with more columns than any table has is none', () => {
+  const rows = new KafkaRows('many', undefined, 'c1', testJob('4711'));
+  const read = (columns: number): number => {
+    const names = Array.from({ length: columns - 1 }, (_, i) => `c${i}`);
+    return rows.read(lines(['time', ...names].join(), `5${',1'.repeat(columns - 1)}\n`)).length;
+  };
+  assert.deepEqual([read(MOST_COLUMNS + 1), read(MOST_COLUMNS)], [0, 1]);
 });

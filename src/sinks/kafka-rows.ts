@@ -1,7 +1,8 @@
 import { type CellUse, splitLine } from '../recording/csv-read.ts';
 import { guessColumn, guessTable, layoutOf } from '../recording/describe.ts';
 import type { Job } from '../recording/job.ts';
-import type { Table } from '../table/table.ts';
+import { byName, type Table } from '../table/table.ts';
+import { columnNames, rowEnd } from './csv-lines.ts';
 import type { Position } from './position.ts';
 import { tableVersion } from './table-version.ts';
 import type { Lines } from './tail.ts';
@@ -69,12 +70,7 @@ export class KafkaRows {
     const ascii = text.length === lines.bytes.length;
     let bytes = lines.from;
     for (let at = 0; at < text.length; ) {
-      let end = text.indexOf('\n', at);
-      if (end < 0) end = text.length;
-      while (end < text.length && inQuotes(text, at, end)) {
-        const next = text.indexOf('\n', end + 1);
-        end = next < 0 ? text.length : next;
-      }
+      const end = rowEnd(text, at);
       const line = text.slice(at, end);
       bytes += (ascii ? line.length : Buffer.byteLength(line)) + 1;
       at = end + 1;
@@ -87,15 +83,17 @@ export class KafkaRows {
 
   private take(header: string, text: string): boolean {
     this.header = undefined;
-    const names = splitLine(header);
+    const names = columnNames(header);
+    if (names === undefined) return false;
     const sample = text.slice(0, 16384).split('\n').slice(0, 20).map(splitLine);
     const uses = layoutOf(this.described, names, sample);
     if (uses === undefined) return false;
     const table = this.described ?? guessTable(this.name, names, uses);
     const keys = new Set(table.keys.map((key) => key.name));
+    const known = byName(table.columns);
     const columns = names.flatMap((name, i) => {
       if (i === 0 || keys.has(name)) return [];
-      return [table.columns.find((column) => column.name === name) ?? guessColumn(name, uses[i]!)];
+      return [known.get(name) ?? guessColumn(name, uses[i]!)];
     });
     const same = columns.length === table.columns.length && columns.every((column, i) => column === table.columns[i]);
     this.table = same ? table : { ...table, columns };
@@ -120,11 +118,4 @@ export class KafkaRows {
     }
     return { value: `${value}}`, time };
   }
-}
-
-/** Whether a quoted text that began behind `from` is still open at `to`. */
-function inQuotes(text: string, from: number, to: number): boolean {
-  let quotes = 0;
-  for (let at = text.indexOf('"', from); at >= 0 && at < to; at = text.indexOf('"', at + 1)) quotes++;
-  return quotes % 2 === 1;
 }

@@ -6,6 +6,7 @@ import { CsvText } from '../recording/csv-write.ts';
 import { gpu } from '../sources/gpu.ts';
 import { processStart } from '../sources/process-records.ts';
 import { counter, gauge, header, type Table, text } from '../table/table.ts';
+import { MOST_COLUMNS } from './csv-lines.ts';
 import { ImportBody } from './import-body.ts';
 import type { Labels } from './series-labels.ts';
 import { VictoriaRows } from './victoria-rows.ts';
@@ -155,3 +156,22 @@ test('whatever is written comes out: every value once, at its time, under its ke
 
 /** As a file has it: three digits behind the point. */
 const rounded = (value: number): number => (Math.round(Math.abs(value) * 1000) / 1000) * Math.sign(value);
+
+test('a header with more columns than any table has gives no series', () => {
+  const body = new ImportBody();
+  const head = (columns: number): string => ['time', ...Array.from({ length: columns - 1 }, (_, i) => `c${i}`)].join();
+  const row = (columns: number): string => `1000000${',1'.repeat(columns - 1)}`;
+  const rows = new VictoriaRows('many', undefined, common);
+  add(rows, body, head(MOST_COLUMNS + 1), row(MOST_COLUMNS + 1));
+  assert.deepEqual([body.samples, rows.bad], [0, 1]);
+  // nor does a row that has them overflow anything
+  add(rows, body, head(MOST_COLUMNS), row(500_000), `1000000,"1"${',1'.repeat(500_000)}`, row(MOST_COLUMNS));
+  assert.deepEqual([body.samples, rows.bad], [MOST_COLUMNS - 1, 3]);
+});
+
+test('a table whose keys are more than the columns of its file gives no series', () => {
+  const keys = Array.from({ length: 6 }, () => ({ name: 'disk', help: '' }));
+  const body = new ImportBody();
+  add(new VictoriaRows('disk', { ...table, keys }, common), body, HEAD, '1000000,sda,1501,,');
+  assert.equal(body.samples, 0);
+});

@@ -2,7 +2,8 @@ import { splitLine } from '../recording/csv-read.ts';
 import { guessTable } from '../recording/describe.ts';
 import { inBaseUnit, infoName, labelName, labelTexts, metricsOf } from '../table/names.ts';
 import { hasOmnistatNames, omnistatMetrics, omnistatName } from '../table/omnistat-names.ts';
-import type { Table } from '../table/table.ts';
+import { byName, type Table } from '../table/table.ts';
+import { columnNames, rowEnd } from './csv-lines.ts';
 import { type Group, type ImportBody, labelJson, lineHead, newGroup } from './import-body.ts';
 import { type Labels, labelsBeside } from './series-labels.ts';
 
@@ -85,20 +86,12 @@ export class VictoriaRows {
       return;
     }
     const text = bytes.toString('utf8');
-    const cells: string[] = [];
+    let cells: string[] = [];
     for (let at = 0; at < text.length; ) {
-      let end = text.indexOf('\n', at);
-      if (end < 0) end = text.length;
-      let line = text.slice(at, end);
-      if (line.includes('"')) {
-        // a quoted text may go on behind the newline
-        while (count(line) % 2 === 1 && end < text.length) {
-          end = text.indexOf('\n', end + 1);
-          if (end < 0) end = text.length;
-          line = text.slice(at, end);
-        }
-        cells.splice(0, cells.length, ...splitLine(line));
-      } else split(line, cells);
+      const end = rowEnd(text, at);
+      const line = text.slice(at, end);
+      if (line.includes('"')) cells = splitLine(line);
+      else split(line, cells);
       at = end + 1;
       const time = Math.floor(Number(cells[0]) / 1000);
       if (cells.length !== layout.metrics.length || !(time > 0)) {
@@ -185,8 +178,11 @@ export class VictoriaRows {
   }
 
   private read(header: string): Layout | undefined {
-    const names = splitLine(header);
-    if (names[0] !== 'time') return undefined;
+    const names = columnNames(header);
+    if (names?.[0] !== 'time') return undefined;
+    // of columns with the same name the first counts
+    const cells = new Map(names.map((name, i) => [name, i] as const).reverse());
+    const cellOf = (name: string): number => cells.get(name) ?? -1;
     // a table that nobody described: without a look at its rows every column is a number
     const guess = guessTable(
       this.name,
@@ -194,12 +190,15 @@ export class VictoriaRows {
       names.map((_, i) => (i === 0 ? 'time' : 'number')),
     );
     const described = this.table ?? guess;
-    const columns = guess.columns.map((column) => described.columns.find((c) => c.name === column.name) ?? column);
-    const keys = described.keys.map((key) => names.indexOf(key.name));
-    if (keys.includes(-1)) return undefined;
+    const columns = byName(described.columns);
+    const keyNames = byName(described.keys);
+    const keys = described.keys.map(({ name }) => cellOf(name));
+    if (keys.includes(-1) || keys.length > names.length) return undefined;
     const table = {
       ...described,
-      columns: columns.filter((column) => !described.keys.some((k) => k.name === column.name)),
+      columns: guess.columns.flatMap((column) =>
+        keyNames.has(column.name) ? [] : (columns.get(column.name) ?? column),
+      ),
     };
     const all = metricsOf(table);
     const layout: Layout = {
@@ -213,26 +212,23 @@ export class VictoriaRows {
       texts: [],
       textLabels: [],
       info: infoName(table),
-      cpu:
-        table.name === 'process'
-          ? ['user_ms', 'system_ms'].map((name) => names.indexOf(name)).filter((i) => i > 0)
-          : [],
+      cpu: table.name === 'process' ? ['user_ms', 'system_ms'].map(cellOf).filter((i) => i > 0) : [],
       cells: undefined,
     };
     for (const [c, metric] of all.entries()) {
       if (metric === undefined) continue;
-      layout.metrics[names.indexOf(table.columns[c]!.name)] = layout.heads.length;
+      layout.metrics[cellOf(table.columns[c]!.name)] = layout.heads.length;
       layout.heads.push(lineHead(metric.name));
       layout.factors.push(metric.factor);
     }
     for (const column of labelTexts(table)) {
-      layout.texts.push(names.indexOf(column.name));
+      layout.texts.push(cellOf(column.name));
       layout.textLabels.push(labelName(column.name));
     }
     const own = [...layout.keyLabels, ...layout.textLabels];
     layout.common = labelJson(labelsBeside(this.common, this.name === 'marker' ? ['name'] : own));
     if (this.name === 'marker' || (this.options.omnistat === true && hasOmnistatNames(table))) {
-      layout.cells = new Map(names.map((name, i) => [name, i]));
+      layout.cells = cells;
     }
     return layout;
   }
@@ -247,10 +243,4 @@ function split(line: string, cells: string[]): void {
   }
   cells[n++] = line.slice(at);
   cells.length = n;
-}
-
-function count(line: string): number {
-  let quotes = 0;
-  for (let at = line.indexOf('"'); at >= 0; at = line.indexOf('"', at + 1)) quotes++;
-  return quotes;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { prometheusFactor, prometheusName } from './names.ts';
+import { metricsOf, prometheusFactor, prometheusName } from './names.ts';
 import { counter, gauge, type Table, text } from './table.ts';
 
 const table: Table = { name: 'disk', help: '', keys: [], columns: [], scope: 'node' };
@@ -25,4 +25,20 @@ test("the kernel's own names stay, as far as Prometheus allows", () => {
 
 test('texts are labels of one info metric', () => {
   assert.equal(prometheusName(table, text('model', '')), 'tacho_disk_info');
+});
+
+test('columns whose names differ only in signs are numbered, each kind of name by itself', (t) => {
+  const names = ['a', 'a-', 'a', 'a--', 'a_2', 'a'];
+  const metrics = metricsOf({ ...table, columns: names.map((name) => gauge(name, 'count', '')) });
+  assert.deepEqual(
+    metrics.map((metric) => metric?.name.slice('tacho_disk_'.length)),
+    ['a', 'a__2', 'a_2', 'a__3', 'a_2_2', 'a_3'],
+  );
+  const columns = Array.from({ length: 300 }, (_, i) => gauge(`a${'-'.repeat(i)}`, 'count', ''));
+  const looks = t.mock.method(Set.prototype, 'has');
+  const last = metricsOf({ ...table, columns }).at(-1)?.name;
+  const count = looks.mock.callCount();
+  looks.mock.restore();
+  assert.equal(last, 'tacho_disk_a__300');
+  assert.ok(count <= 2 * columns.length, `${count}`);
 });

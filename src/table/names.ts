@@ -69,11 +69,19 @@ export interface Metric {
 /** For each column of the table its metric; undefined for texts. Columns whose names differ only in signs are numbered. */
 export function metricsOf(table: Table): (Metric | undefined)[] {
   const taken = new Set<string>();
+  /** How far those that would be called the same are numbered. */
+  const numbered = new Map<string, number>();
   return table.columns.map((column) => {
     if (column.type === 'text') return undefined;
     let name = prometheusName(table, column);
-    for (let n = 2; taken.has(name); n++) {
-      name = prometheusName(table, { ...column, unit: 'count', name: `${column.name}_${n}` });
+    const withNumber = (n: number): string =>
+      prometheusName(table, { ...column, unit: 'count', name: `${column.name}_${n}` });
+    if (taken.has(name)) {
+      const first = withNumber(1);
+      let n = numbered.get(first) ?? 1;
+      do name = withNumber(++n);
+      while (taken.has(name));
+      numbered.set(first, n);
     }
     taken.add(name);
     const { base, factor } = units[column.unit];

@@ -64,3 +64,7 @@ export const text = (name: string, help: string): Column => ({ name, type: 'text
 export function header(table: Table): string[] {
   return ['time', ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];
 }
+
+/** Columns or keys by their names; of those with the same name the first counts. */
+export const byName = <T extends { readonly name: string }>(all: readonly T[]): Map<string, T> =>
+  new Map(all.map((each) => [each.name, each] as const).reverse());
