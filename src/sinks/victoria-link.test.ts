@@ -121,3 +121,26 @@ test('what the server refuses is said in its words, and who we are is told', asy
   await assert.rejects(link.post('x'), { message: 'it answers 503: the disk is full' });
   assert.equal(server.authorization, `Basic ${Buffer.from('ada:p@ss').toString('base64')}`);
 });
+
+test('of an answer that is too long for one nothing is used, nor is it read to its end', async (t) => {
+  let sent = 0;
+  const server = http.createServer(async (_request, response) => {
+    response.write('process_start_time_seconds 1000\n');
+    for (; sent < 64 && !response.destroyed; sent++) {
+      if (!response.write(Buffer.alloc(1 << 20, '\n')))
+        await Promise.race(['drain', 'close'].map((event) => new Promise((resolve) => response.once(event, resolve))));
+    }
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const link = new VictoriaLink(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  t.after(() => link.close());
+  await assert.rejects(link.ready(), { message: 'its answer is too long' });
+  for (const end = Date.now() + 10_000; sent < 64 && server.listening && Date.now() < end; ) {
+    const open = await new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
+    if (open === 0) break;
+    await sleep(20);
+  }
+  assert.ok(sent < 64, `${sent} MiB`);
+});

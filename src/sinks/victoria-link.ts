@@ -7,6 +7,8 @@ const PATIENCE_MS = 60_000;
 const UNCERTAIN_SECONDS = 2;
 /** The beginning of an answer that says what was wrong. */
 const LONGEST_WORDS = 300;
+/** Nothing that it is asked for is longer: its metrics have about 100 KiB. */
+const LONGEST_ANSWER = 1 << 20;
 
 interface Reply {
   status: number;
@@ -123,7 +125,14 @@ export class VictoriaLink {
       return await new Promise<Reply>((resolve, reject) => {
         const request = http.request(options, (response) => {
           const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          let length = 0;
+          response.on('data', (chunk: Buffer) => {
+            chunks.push(chunk);
+            length += chunk.length;
+            if (length <= LONGEST_ANSWER) return;
+            reject(new Error('its answer is too long'));
+            request.destroy();
+          });
           response.on('error', reject);
           response.on('end', () => {
             const text = Buffer.concat(chunks).toString('utf8');
