@@ -18,6 +18,9 @@ export interface LinkOptions {
 /** Why a hub cannot be used just now: it does not answer, or not as a hub does. */
 export class HubAway extends Error {}
 
+/** It answers, and has no room just now. */
+export class HubBusy extends HubAway {}
+
 /** The hub answered, and said no. */
 export class HubRefusal extends Error {
   readonly status: number;
@@ -91,6 +94,7 @@ function parsed<T>({ status, text }: Answer): T {
   if (status >= 400) {
     const words = /^\s*\{/.test(text) ? ((tryJson(text) as { error?: string })?.error ?? text) : text;
     const clean = words.trim().replaceAll(/\s+/g, ' ').slice(0, 300);
+    if (status === 503) throw new HubBusy(clean || `it answered ${status}`);
     // 500: it failed at this request; the next one may be about something else
     if (status === 408 || status === 429 || status > 500) throw new HubAway(clean || `it answered ${status}`);
     throw new HubRefusal(status, clean || `it answered ${status}`);

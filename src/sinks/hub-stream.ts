@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { greatest, smallest } from '../base/extremes.ts';
+import { isUnwritable } from '../base/fault.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
 import { replaceJson } from '../recording/replace.ts';
@@ -35,6 +36,9 @@ export class HubStream {
   /** Between attempts to store what the hub cannot store just now. */
   private readonly backoff = new Backoff();
   private readonly address: string;
+  /** The hub has been told of what this folder has, and whether that is still to be noted there. */
+  private isKnown = false;
+  private unnoted = false;
   private readonly tails = new Map<string, Tail>();
   private saidAgent = '';
   private saidAgentAt = 0;
@@ -56,6 +60,18 @@ export class HubStream {
   /** The hub has stored something of it. */
   moved(): void {
     this.backoff.reset();
+    if (this.unnoted) this.note();
+  }
+
+  /** On a spool that is full it is noted later: only sending makes room. */
+  private note(): void {
+    const { folder } = this.state;
+    try {
+      replaceJson(path.join(folder, KNOWN), [...knownHubs(folder), this.address]);
+      this.unnoted = false;
+    } catch (error) {
+      if (!isUnwritable(error)) throw error;
+    }
   }
 
   get done(): boolean {
@@ -70,13 +86,14 @@ export class HubStream {
 
   opened(reply: OpenReply, agent: AgentRecord): void {
     const { folder, job } = this.state;
-    const hubs = knownHubs(folder);
-    if (!hubs.includes(this.address)) {
+    if (!this.isKnown && !knownHubs(folder).includes(this.address)) {
       if (Object.keys(reply.tables).length > 0) {
         this.closeTails();
         renumber(folder, reply.tables);
       }
-      replaceJson(path.join(folder, KNOWN), [...hubs, this.address]);
+      this.isKnown = true;
+      this.unnoted = true;
+      this.note();
     }
     this.id = reply.stream;
     this.adopt(reply.tables);

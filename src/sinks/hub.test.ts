@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -132,6 +133,53 @@ test('a stream that the hub cannot store just now waits, the others go on, and i
     await new Promise((resolve) => setTimeout(resolve, 5));
   assert.deepEqual(numbers('1'), upTo(10));
   await until(sink, () => sink.trouble === undefined);
+});
+
+test('a hub that has no room for one more stream goes on with those that it has', async () => {
+  let isBusy = false;
+  hub.instead = (at, body) =>
+    isBusy && at === '/v1/open' && body.includes('"id":"1"') ? [503, '{"error":"9 recordings are open"}'] : undefined;
+  const writer = new TableWriter(recording('2'), COUNTED);
+  writer.append(countedRows('c1', 0, 10));
+  const sink = openSink();
+  await until(sink, () => numbers('2').length === 10);
+  isBusy = true;
+  new TableWriter(recording('1'), COUNTED).append(countedRows('c1', 0, 10));
+  await until(sink, () => sink.trouble !== undefined);
+  assert.equal(sink.trouble, 'job-1 waits: 9 recordings are open');
+  writer.append(countedRows('c1', 10, 20));
+  await until(sink, () => numbers('2').length === 20);
+  assert.deepEqual([numbers('2'), numbers('1')], [upTo(20), []]);
+  isBusy = false;
+  await until(sink, () => numbers('1').length === 10);
+  await until(sink, () => sink.trouble === undefined);
+});
+
+test('a spool on which nothing can be written is sent, and which hub has it is noted when that can be', async (t) => {
+  const folder = recording('1');
+  const writer = new TableWriter(folder, COUNTED);
+  writer.append(countedRows('c1', 0, 10));
+  const real = fs.openSync;
+  let isFull = true;
+  const mocked = t.mock.method(fs, 'openSync', (...args: Parameters<typeof real>) => {
+    if (isFull && String(args[0]).includes('.hubs')) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+    return real(...args);
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    mocked.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const sink = openSink();
+  await until(sink, () => numbers('1').length === 10);
+  hub.forgetStreams();
+  writer.append(countedRows('c1', 10, 20));
+  await until(sink, () => numbers('1').length === 20);
+  assert.deepEqual([numbers('1'), fs.existsSync(path.join(folder, '.hubs'))], [upTo(20), false]);
+  isFull = false;
+  writer.append(countedRows('c1', 20, 30));
+  await until(sink, () => fs.existsSync(path.join(folder, '.hubs')));
+  assert.deepEqual(JSON.parse(fs.readFileSync(path.join(folder, '.hubs'), 'utf8')), [url.origin]);
 });
 
 test('all parts that are there go at once, also beside a stream that the hub refuses', async () => {

@@ -1,6 +1,7 @@
 import * as path from 'node:path';
+import { reason } from '../base/fault.ts';
 import { packAppend } from './append-body.ts';
-import { type HubLink, HubRefusal } from './hub-link.ts';
+import { HubBusy, type HubLink, HubRefusal } from './hub-link.ts';
 import {
   type AppendReply,
   ONE_RECORDING,
@@ -86,9 +87,7 @@ export class OneHub {
 
   /** Sends everything; returns what keeps the hub from storing it, if anything does. */
   async sendAll(): Promise<string | undefined> {
-    for (const stream of this.streams.values()) {
-      if (stream.id === undefined && !stream.done) await this.open(stream);
-    }
+    await this.openAll();
     for (let rounds = 0; ; ) {
       const { more, trouble, progress } = await this.sendSome();
       if (trouble !== undefined) return trouble;
@@ -107,7 +106,30 @@ export class OneHub {
     const { agent } = stream.state;
     if (agent === undefined || performance.now() < (stream.blocked?.until ?? 0)) return;
     const reply = await this.asked(stream, () => this.link.post<OpenReply>('/v1/open', stream.opening(agent)));
-    if (reply !== undefined) stream.opened(reply, agent);
+    if (reply === undefined) return;
+    try {
+      stream.opened(reply, agent);
+    } catch (error) {
+      // what it has here cannot be made ready for this hub
+      stream.block(waits(stream, error));
+    }
+  }
+
+  /** Opens those that are not; one for which a busy hub has no room waits, while there are others. */
+  private async openAll(): Promise<void> {
+    const busy: [HubStream, HubBusy][] = [];
+    for (const stream of this.streams.values()) {
+      if (stream.id !== undefined || stream.done) continue;
+      try {
+        await this.open(stream);
+      } catch (error) {
+        if (!(error instanceof HubBusy)) throw error;
+        busy.push([stream, error]);
+      }
+    }
+    const hasOpen = [...this.streams.values()].some(({ id, done }) => id !== undefined && !done);
+    if (busy.length > 0 && !hasOpen) throw busy[0]![1];
+    for (const [stream, error] of busy) stream.block(waits(stream, error));
   }
 
   /** One request with the next samples of all streams. */
@@ -226,7 +248,7 @@ export class OneHub {
       if (!(error instanceof HubRefusal)) throw error;
       stream.id = undefined;
       const { status, message } = error;
-      if (status === ONE_RECORDING || status === 500) stream.block(`${nameOf(stream)} waits: ${message}`);
+      if (status === ONE_RECORDING || status === 500) stream.block(waits(stream, error));
       else if (status !== 404 && status !== 409)
         stream.block(`it refuses ${nameOf(stream)}: ${message}`, REFUSED_SECONDS);
       return undefined;
@@ -235,3 +257,4 @@ export class OneHub {
 }
 
 const nameOf = ({ state }: HubStream): string => path.basename(state.recording);
+const waits = (stream: HubStream, error: unknown): string => `${nameOf(stream)} waits: ${reason(error)}`;
