@@ -61,11 +61,12 @@ export class VictoriaStream {
     this.begun = begun;
   }
 
-  /** Adds samples to the body until it is full or there are no more; true: there may be more. */
+  /** Adds samples to the body until it is full, as much was read, or there are no more; true: there may be more. */
   collect(body: ImportBody, full: number): boolean {
     const { agent, parts, ended } = this.state;
     // a table is described in agent.json before its first row is written, but not always before it is looked at here
     if (agent === undefined) return false;
+    let read = 0;
     const clock = parts.has('agent') ? 'agent' : parts.keys().next().value;
     for (const table of parts.keys()) {
       const at = this.table(table);
@@ -75,7 +76,8 @@ export class VictoriaStream {
         const tick = table === clock ? (time: number) => this.tick(time, body) : undefined;
         if (at.rows.wanted) at.rows.add(lines.header, lines.bytes, body, tick);
         at.next = lines.next;
-        if (body.size >= full) return true;
+        read += lines.bytes.length;
+        if (body.size >= full || read >= full) return true;
       }
     }
     this.records(body);

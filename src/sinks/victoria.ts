@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { shownAddress } from '../base/address.ts';
 import { reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
@@ -55,6 +56,8 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
   /** What the agent before this one had sent, until it is known whether the server is still the same. */
   let before = loadSent(spool);
   let restarts = 0;
+  /** Some stream had more than goes into a round. */
+  let more = false;
   let trouble: string | undefined;
   const backoff = new Backoff();
   let retry = 0;
@@ -138,8 +141,9 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
     return true;
   };
 
-  /** Sends all there is; false: the other side was restarted meanwhile, and it is not all there. */
+  /** Sends some of every stream, so that none waits for another; false: the other side was restarted meanwhile. */
   const round = async (): Promise<boolean> => {
+    more = false;
     await link.ready();
     if (link.restarts !== restarts) goBack();
     look();
@@ -148,12 +152,13 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
       const { state } = stream;
       if (!visits.isDue(state)) continue;
       const at = performance.now();
-      let more = true;
-      for (let first = true; more; first = false) {
-        more = stream.collect(body, FULL);
-        if (!stream.isEven) collected.add(stream);
-        if (!more) visits.visited(state, at, first && stream.isEven);
-        else if (!(await flush())) return false;
+      const isMore = stream.collect(body, FULL);
+      if (!stream.isEven) collected.add(stream);
+      visits.visited(state, at, !isMore && stream.isEven);
+      if (isMore) {
+        more = true;
+        if (!(await flush())) return false;
+        await setImmediate();
       }
       if (known.size > MANY) stream.rest();
     }
@@ -171,7 +176,9 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
     last = performance.now();
     try {
       let rounds = 0;
-      while (!(await round())) if (++rounds === MOST_RESTARTS) throw new Error('it is restarted again and again');
+      do {
+        while (!(await round())) if (++rounds === MOST_RESTARTS) throw new Error('it is restarted again and again');
+      } while (more);
       backoff.reset();
       trouble = undefined;
     } catch (error) {
