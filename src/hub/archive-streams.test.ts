@@ -4,11 +4,16 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import type { Job } from '../recording/job.ts';
 import { replaceJson } from '../recording/replace.ts';
+import { ImportBody } from '../sinks/import-body.ts';
+import { KafkaCollector } from '../sinks/kafka-batch.ts';
 import { BEGINNING } from '../sinks/position.ts';
 import { archiveStreams } from '../sinks/streams.ts';
 import { Tail } from '../sinks/tail.ts';
 import { testAgent, testJob, testRecording } from '../sinks/test-spool.ts';
+import { VictoriaStream } from '../sinks/victoria-stream.ts';
+import { gpu } from '../sources/gpu.ts';
 import { jobAsFiled } from './names.ts';
 
 const skip = process.getuid!() !== 0 && 'needs root: users own their folders in an archive';
@@ -57,6 +62,51 @@ test('users change what is in their folders of an archive, and no sink believes 
   // what is opened is checked, too: it may have been put there a moment ago
   const late = new Tail(linked, 'counted', ADA);
   assert.equal(late.wholeLines(BEGINNING, 1 << 16), undefined);
+});
+
+test('what a user can have written speaks for no node: no series without the user, no key of the node alone', {
+  skip,
+}, (t) => {
+  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-archive-'));
+  t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
+  const agent = testAgent('c2', { tables: [gpu.table] });
+  const cells = new Map([
+    ['gpu', '0'],
+    ['utilization_percent', '50'],
+  ]);
+  const names = ['time', ...[...gpu.table.keys, ...gpu.table.columns].map(({ name }) => name)];
+  const text = `${names}\n${names.map((name) => (name === 'time' ? '1000000' : (cells.get(name) ?? '')))}\n`;
+  const add = (shelf: string, name: string, job: Job): void =>
+    fs.writeFileSync(path.join(testRecording(path.join(archive, shelf), name, job, agent), 'gpu.csv'), text);
+  add('user=ada', 'job=9', testJob('9'));
+  add('fleet', 'day=2026-11-15', testJob('fleet-2026-11-15', { user: '', uid: -1 }));
+  execFileSync('chown', ['-R', String(ADA), path.join(archive, 'user=ada')]);
+
+  const streams = archiveStreams(archive, jobAsFiled);
+  const ofGpus = streams.list().map((state) => {
+    const body = new ImportBody();
+    new VictoriaStream(state, { omnistat: true }, () => undefined).collect(body, 1 << 20);
+    const found = body
+      .take()
+      .split('\n')
+      .filter((line) => line.includes('utilization'));
+    return found.map((line) => Object.entries(JSON.parse(line).metric).join(' ')).sort();
+  });
+  assert.deepEqual(ofGpus.sort(), [
+    ['__name__,rocm_utilization_percentage instance,c2 card,0', '__name__,tacho_gpu_utilization_ratio node,c2 gpu,0'],
+    ['__name__,tacho_gpu_utilization_ratio node,c2 job,9 user,ada gpu,0'],
+  ]);
+  const journal = { position: () => undefined, forget: () => {} };
+  const collector = new KafkaCollector(archive, { prefix: 'tacho', byUser: false }, journal, streams);
+  t.after(() => collector.close());
+  const messages = collector.collect(streams.list(), true).batches.flat();
+  const rows = messages
+    .filter(({ topic }) => topic === 'tacho.gpu')
+    .map(({ key, value }) => [key, JSON.parse(value!).job]);
+  assert.deepEqual(rows.sort(), [
+    ['ada/c2', '9'],
+    ['c2', 'fleet-2026-11-15'],
+  ]);
 });
 
 test('a job keeps its marks while nothing changes', (t) => {

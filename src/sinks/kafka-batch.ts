@@ -10,6 +10,7 @@ import { jobKey, type Naming, namingFor, type RecordTopic, recordTopic, rowTopic
 import { KafkaRows } from './kafka-rows.ts';
 import { liveName } from './parts.ts';
 import { BEGINNING, type Position } from './position.ts';
+import { isOurs } from './stream.ts';
 import type { StreamState, Streams } from './streams.ts';
 import { tableVersion } from './table-version.ts';
 import { type Lines, Tail } from './tail.ts';
@@ -355,7 +356,10 @@ export interface NodeRecord {
 }
 
 /** All rows of a node are in one partition; a user's word for a node is not the node's. */
-const rowKey = ({ job, node }: StreamState): string => (job.recorded_by === undefined ? node : `${job.user}/${node}`);
+const rowKey = (stream: StreamState): string => {
+  const { job, node } = stream;
+  return job.recorded_by === undefined && isOurs(stream) ? node : `${job.user}/${node}`;
+};
 
 const nodeKey = (job: Job, node: string, agent: AgentRecord): string => `${jobKey(job)} ${node} ${runOf(agent)}`;
 

@@ -11,3 +11,6 @@ export interface Stream {
 
 /** Two streams are the same when they are written to the same folder. */
 export const streamKey = (stream: Stream): string => stream.folder;
+
+/** Nobody can have changed what is in it but those who run Tacho: in an archive users own what is of their jobs. */
+export const isOurs = ({ owner }: Stream): boolean => owner === undefined || owner === process.getuid?.();

@@ -3,6 +3,7 @@ import { type Fact, jobFacts, nodeFactSeries, omnistatJobLabels } from './job-se
 import { BEGINNING, type Position } from './position.ts';
 import { packRecord } from './record-labels.ts';
 import { factLabels, type Labels, recordingLabels } from './series-labels.ts';
+import { isOurs } from './stream.ts';
 import type { StreamState } from './streams.ts';
 import { Tail } from './tail.ts';
 import { type RowOptions, VictoriaRows } from './victoria-rows.ts';
@@ -143,7 +144,6 @@ export class VictoriaStream {
     for (const { tail } of this.tables.values()) tail.close();
   }
 
-  /** Omnistat's series name no job: what users say of a node would mix with what its agent says. */
   private get hasOmnistat(): boolean {
     return this.options.omnistat === true && this.state.job.recorded_by === undefined;
   }
@@ -154,7 +154,8 @@ export class VictoriaStream {
     if (at === undefined || (at.rows.table === undefined && described !== undefined)) {
       const sent = at?.sent ?? this.begun.get(name) ?? this.sure(name) ?? BEGINNING;
       const { node, job } = this.state;
-      const options = { ...this.options, omnistat: this.hasOmnistat };
+      // Omnistat's series of GPUs name no job: what users can write of a node would mix with what its agent says
+      const options = { ...this.options, omnistat: this.hasOmnistat && isOurs(this.state) };
       const rows = new VictoriaRows(name, described, recordingLabels(node, job, this.options.labels), options);
       at = {
         tail: at?.tail ?? new Tail(this.state.folder, name, this.state.owner),

@@ -41,7 +41,9 @@ test("no user's recording mixes with the cluster's in Kafka, or in an archive fr
     kcat(broker.address, topic)
       .map(({ key, value }) => [key, value.user, value.recorded_by, value.load1])
       .sort();
-  assert.deepEqual(rows('tacho.load'), Array(2).fill(['c1', 'daemon', undefined, 1]));
+  // daemon can change what is in their folder, and speaks for no node
+  const key = process.getuid!() === 0 ? 'daemon/c1' : 'c1';
+  assert.deepEqual(rows('tacho.load'), Array(2).fill([key, 'daemon', undefined, 1]));
   assert.deepEqual(rows('tacho-own.load'), [
     ...Array(2).fill(['daemon/c1', 'daemon', 'user', 9]),
     ...Array(2).fill(['nobody/c1', 'nobody', 'user', 7]),
