@@ -31,7 +31,8 @@ export async function openArchiveSinks(
   noKafka = false,
   filing?: Filing,
 ): Promise<ArchiveSinks | undefined> {
-  const streams = archiveStreams(archive, jobAsFiled, undefined, filing === undefined ? undefined : lastWrite(filing));
+  const written = filing === undefined ? undefined : lastWrite(filing);
+  const streams = archiveStreams(archive, jobAsFiled, undefined, written, tell);
   const sinks: Sink[] = [];
   if (!noKafka && config['kafka.brokers'].length > 0) {
     const { openKafkaSink } = await import('../sinks/kafka.ts');

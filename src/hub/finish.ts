@@ -40,8 +40,9 @@ export interface FinishOptions {
   sealMemory?: SealMemory;
 }
 
-/** What is held is looked at again after so long. */
+/** What is held is looked at again after so long, and so long for each lane: it takes reading users' files. */
 const AGAIN_MS = 2000;
+const ASK_MS = 50;
 /** Processes that seal users' recordings: so many at once, */
 const AT_ONCE = 2;
 /** and so many with those that take long: each user can stop the process that seals for them. */
@@ -120,15 +121,24 @@ export class Finisher {
   private next(): void {
     if (this.closed) return;
     let later = false;
-    for (const [key, task] of this.waiting) {
+    /** How long it took to find out what is held, by lane. */
+    const asked = new Map<string, number>();
+    for (const [key, task] of [...this.waiting]) {
       const lane = laneOf(task.recording);
       if (this.active.has(lane)) continue;
-      if (!this.hasRoom(lane) || isPaused(this.slowLanes.get(lane)) || this.isHeld(task)) {
+      const spent = asked.get(lane) ?? 0;
+      if (!this.hasRoom(lane) || isPaused(this.slowLanes.get(lane)) || spent > ASK_MS) {
         later = true;
         continue;
       }
+      const since = performance.now();
       this.waiting.delete(key);
-      this.begin(lane, task);
+      const isHeld = this.isHeld(task);
+      asked.set(lane, spent + performance.now() - since);
+      if (isHeld === false) this.begin(lane, task);
+      // the next time others are asked for first
+      else if (isHeld) this.waiting.set(key, task);
+      later ||= isHeld === true;
     }
     // what has to wait for time to pass
     if (later) {
@@ -139,14 +149,14 @@ export class Finisher {
     }
   }
 
-  private isHeld({ recording }: Task): boolean {
+  /** Undefined: nobody can say. */
+  private isHeld({ recording }: Task): boolean | undefined {
     const { root } = this.filing.shelf.places;
     try {
       return this.options.holds?.(path.join(root, placeKey(recording.place))) === true;
     } catch (error) {
-      this.waiting.delete(recording.key);
       this.failedAt(recording.key, error);
-      return true;
+      return undefined;
     }
   }
 

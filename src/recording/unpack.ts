@@ -1,4 +1,4 @@
-import { zstdDecompressSync } from 'node:zlib';
+import { constants, zstdDecompressSync } from 'node:zlib';
 import { code, reason } from '../base/fault.ts';
 
 const MOST_GUESSED = 8 << 20;
@@ -25,7 +25,7 @@ export function unpackFile(packed: Buffer, most = MOST_PART_BYTES): { bytes: Buf
     const why = (words: string): string => `cannot be decompressed: ${words}`;
     if (code(error) === TOO_LARGE)
       return { bytes: Buffer.alloc(0), unreadable: why(`it unpacks to more than ${most} bytes`) };
-    if (code(error) === CUT_OFF) return { bytes: decompressStart(packed), unreadable: why('it is cut off') };
+    if (code(error) === CUT_OFF) return { bytes: decompressStart(packed, most), unreadable: why('it is cut off') };
     // what fails its checksum may be wrong anywhere, also where it can be decompressed
     const damaged = code(error)?.includes('checksum') ? 'its checksum is wrong' : reason(error);
     return { bytes: Buffer.alloc(0), unreadable: why(`${damaged}; nothing of it is used`) };
@@ -41,20 +41,6 @@ const TOO_LARGE = 'ERR_BUFFER_TOO_LARGE';
 /** How zlib says that the input ended too early: what came before is as it was written. */
 const CUT_OFF = 'Z_BUF_ERROR';
 
-/** What can be had of a compressed file whose end is missing. */
-function decompressStart(packed: Buffer): Buffer {
-  // where its last whole block ends is unknown: take the longest beginning that still decompresses
-  let good = Buffer.alloc(0);
-  let low = 0;
-  let high = packed.length;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    try {
-      good = zstdDecompressSync(packed.subarray(0, middle), { finishFlush: 0, maxOutputLength: MOST_PART_BYTES });
-      low = middle;
-    } catch {
-      high = middle;
-    }
-  }
-  return good;
-}
+/** What can be had of a compressed file whose end is missing: all of its whole blocks. */
+const decompressStart = (packed: Buffer, most: number): Buffer =>
+  zstdDecompressSync(packed, { finishFlush: constants.ZSTD_e_continue, maxOutputLength: most });

@@ -6,8 +6,9 @@ import { Tail } from './tail.ts';
 /** Whether a sink has stored everything that there is of a stream, and, when it has ended, knows that. */
 export function isStored(sink: Sink, state: StreamState): boolean {
   if (state.ended && sink.done?.(state) === false) return false;
-  for (const table of state.parts.keys()) {
+  for (const [table, listed] of state.parts) {
     const tail = new Tail(state.folder, table, state.owner);
+    tail.listed = state.owner === undefined ? undefined : listed;
     try {
       if (tail.wholeLines(sink.stored(state, table) ?? BEGINNING, 1 << 16, true) !== undefined) return false;
     } finally {

@@ -174,6 +174,7 @@ export class KafkaCollector {
       one = { tail: one?.tail ?? new Tail(stream.folder, table, stream.owner), rows, agent: stream.agent };
       followed.tails.set(table, one);
     }
+    one.tail.listed = stream.owner === undefined ? undefined : stream.parts.get(table);
     let position = this.positionOf(stream, key, table);
     let read = 0;
     while (read < READ_TABLE) {
@@ -183,8 +184,9 @@ export class KafkaCollector {
         if (stream.ended) one.tail.close();
         return read;
       }
-      this.lines(stream, one.rows, table, lines, batch, sizes, now);
       position = lines.next;
+      if (lines.bytes.length === 0) read = READ_TABLE;
+      else this.lines(stream, one.rows, table, lines, batch, sizes, now);
       read += lines.bytes.length;
       batch.reached[key] = { ...batch.reached[key], [table]: [position.part, position.bytes] };
     }

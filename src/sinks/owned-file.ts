@@ -7,7 +7,7 @@ import { NotPlain, openPlain } from '../base/plain-file.ts';
  */
 export function openOwned(file: string, owner: number | undefined): number {
   const fd = openPlain(file);
-  if (isOwned(fs.fstatSync(fd), owner)) return fd;
+  if (owner === undefined || fs.fstatSync(fd).uid === owner) return fd;
   fs.closeSync(fd);
   throw new NotPlain(`it does not belong to user number ${owner}`);
 }
@@ -23,6 +23,3 @@ export function readOwned(file: string, owner: number | undefined, most: number)
     fs.closeSync(fd);
   }
 }
-
-export const isOwned = (stat: fs.Stats, owner: number | undefined): boolean =>
-  stat.isFile() && (owner === undefined || stat.uid === owner);

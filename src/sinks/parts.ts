@@ -1,6 +1,4 @@
 import * as fs from 'node:fs';
-import * as path from 'node:path';
-import { isOwned } from './owned-file.ts';
 
 /** What is there of one table in a node's folder. The live part's number is the one after `newest`. */
 export interface TableParts {
@@ -17,37 +15,44 @@ const PART = /^(.+?)(?:\.(\d{4,}))?\.csv(\.zst)?$/;
 export const partName = (table: string, part: number): string => `${table}.${String(part).padStart(4, '0')}.csv`;
 export const liveName = (table: string): string => `${table}.csv`;
 
+/** In an archive no more files of a folder are looked at, as by the hub itself: whoever owns it may put a million there. */
+export const MOST_FILES = 20_000;
+
+const MOST_TABLES = 512;
+
 /**
- * The parts of every table in a node's folder, by table; empty when the folder is gone. `owner`: only ordinary files that
- * belong to this user number.
+ * The parts of every table in a node's folder, by table; empty when the folder is gone. `most`: of so many files at most,
+ * and of no more tables than any agent writes.
  */
-export function listParts(folder: string, owner?: number): Map<string, TableParts> {
+export function listParts(folder: string, most = Number.POSITIVE_INFINITY): Map<string, TableParts> {
   const tables = new Map<string, TableParts>();
-  let names: string[];
-  try {
-    names = fs.readdirSync(folder);
-  } catch {
-    return tables;
-  }
-  for (const name of names) {
+  const numbered = new Map<string, TableParts['numbered'][number]>();
+  for (const entry of firstEntries(folder, most)) {
+    const { name } = entry;
     const match = PART.exec(name);
-    if (match === null || name.startsWith('.')) continue;
-    if (owner !== undefined && !isOwnedFile(path.join(folder, name), owner)) continue;
-    const parts = tables.get(match[1]!) ?? { live: false, numbered: [], newest: 0 };
-    tables.set(match[1]!, parts);
+    // whose it is counts when it is opened
+    if (match === null || name.startsWith('.') || !entry.isFile()) continue;
+    let parts = tables.get(match[1]!);
+    if (parts === undefined) {
+      if (tables.size >= MOST_TABLES && most < Number.POSITIVE_INFINITY) continue;
+      parts = { live: false, numbered: [], newest: 0 };
+      tables.set(match[1]!, parts);
+    }
     if (match[2] === undefined) {
       // a live part is never compressed
       if (match[3] === undefined) parts.live = true;
       continue;
     }
     const part = Number(match[2]);
-    let entry = parts.numbered.find((each) => each.part === part);
-    if (entry === undefined) {
-      entry = { part, plain: false, packed: false };
-      parts.numbered.push(entry);
+    const key = partName(match[1]!, part);
+    let filePart = numbered.get(key);
+    if (filePart === undefined) {
+      filePart = { part, plain: false, packed: false };
+      numbered.set(key, filePart);
+      parts.numbered.push(filePart);
     }
-    if (match[3] === undefined) entry.plain = true;
-    else entry.packed = true;
+    if (match[3] === undefined) filePart.plain = true;
+    else filePart.packed = true;
     parts.newest = Math.max(parts.newest, part);
   }
   for (const [table, parts] of tables) {
@@ -57,7 +62,20 @@ export function listParts(folder: string, owner?: number): Map<string, TablePart
   return tables;
 }
 
-function isOwnedFile(file: string, owner: number): boolean {
-  const stat = fs.lstatSync(file, { throwIfNoEntry: false });
-  return stat !== undefined && isOwned(stat, owner);
+/** What lies in a folder, but no more than so much; nothing when it is gone, or none. */
+export function firstEntries(folder: string, most: number): fs.Dirent[] {
+  const entries: fs.Dirent[] = [];
+  let opened: fs.Dir;
+  try {
+    opened = fs.opendirSync(folder, { bufferSize: 256 });
+  } catch {
+    return entries;
+  }
+  try {
+    for (let entry = opened.readSync(); entry !== null && entries.length < most; entry = opened.readSync())
+      entries.push(entry);
+  } finally {
+    opened.closeSync();
+  }
+  return entries;
 }

@@ -240,6 +240,37 @@ test('what goes wrong with one recording concerns no other, and it is read again
   assert.deepEqual(ids().sort(), ['ada', 'eve']);
 });
 
+test('a folder of an archive without an end is not read to it, and that is said once', (t) => {
+  fs.mkdirSync(path.join(spool, 'user=eve'));
+  testRecording(path.join(spool, 'user=ada'), 'job=17', testJob('17'), testAgent('c1'));
+  const real = fs.opendirSync;
+  let read = 0;
+  const endless = { readSync: () => ({ name: `job=${read++}` }), closeSync: () => {} };
+  const mocked = t.mock.method(fs, 'opendirSync', (...args: Parameters<typeof real>) =>
+    String(args[0]).endsWith('user=eve') ? endless : real(...args),
+  );
+  syncBuiltinESMExports();
+  t.after(() => {
+    mocked.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const told: string[] = [];
+  const streams = archiveStreams(
+    spool,
+    (_shelf, _name, job) => job,
+    undefined,
+    undefined,
+    (text) => told.push(text),
+  );
+  assert.deepEqual(
+    streams.list().map(({ job }) => job.id),
+    ['17'],
+  );
+  fs.mkdirSync(path.join(spool, 'user=eve/job=more'));
+  streams.list();
+  assert.deepEqual(told, ['user=eve has 100000 recordings or more: what is beyond is not sent on']);
+});
+
 test('a folder whose owner has set its time to one that is to come is read when it has changed, not always', () => {
   const folder = testRecording(path.join(spool, 'user=eve'), 'job=1', testJob('1'), testAgent('c1'));
   fs.utimesSync(folder, 4e9, 4e9);

@@ -10,7 +10,7 @@ import { withTables } from '../recording/tables-file.ts';
 import { isWrittenHere } from '../recording/written-here.ts';
 import { isFleet } from './fleet.ts';
 import { readOwned } from './owned-file.ts';
-import { listParts, liveName, type TableParts } from './parts.ts';
+import { firstEntries, listParts, liveName, MOST_FILES, type TableParts } from './parts.ts';
 import type { Stream } from './stream.ts';
 
 /** A stream and what its recording says of itself just now. Objects are replaced when something has changed. */
@@ -78,7 +78,9 @@ export function archiveStreams(
   asFiled: AsFiled,
   clocks = SYSTEM,
   lastWrite: LastWrite | undefined = undefined,
+  tell: (text: string) => void = () => {},
 ): Streams {
+  const told = new Set<string>();
   const root = new Folder(path.resolve(archive), clocks, true);
   let shelves: Folder[] = [];
   const streams = follow(
@@ -94,9 +96,14 @@ export function archiveStreams(
       }
       for (const shelf of shelves) if (shelf.changed()) changed = true;
       if (!changed) return undefined;
-      return shelves.flatMap((shelf) =>
-        shelf.names().flatMap((name) => (/^(job|day)=/.test(name) ? path.join(shelf.path, name) : [])),
-      );
+      return shelves.flatMap((shelf) => {
+        const names = shelf.names();
+        if (names.length === MOST_FOLDERS && !told.has(shelf.path)) {
+          told.add(shelf.path);
+          tell(`${path.basename(shelf.path)} has ${MOST_FOLDERS} recordings or more: what is beyond is not sent on`);
+        }
+        return names.flatMap((name) => (/^(job|day)=/.test(name) ? path.join(shelf.path, name) : []));
+      });
     },
     asFiled,
   );
@@ -137,6 +144,9 @@ function follow(clocks: Clocks, find: () => string[] | undefined, asFiled?: AsFi
   };
 }
 
+/** As many as a job may have nodes. Of an archive no more are looked at: whoever owns a folder may put a million there. */
+const MOST_FOLDERS = 100_000;
+
 /** A folder whose names are read again only when it has changed. */
 class Folder {
   readonly path: string;
@@ -175,13 +185,9 @@ class Folder {
   }
 
   names(): string[] {
-    try {
-      if (this.stat() === undefined) return [];
-      return fs.readdirSync(this.path);
-    } catch {
-      // a file, or gone meanwhile
-      return [];
-    }
+    if (this.stat() === undefined) return [];
+    const entries = firstEntries(this.path, this.links ? Number.POSITIVE_INFINITY : MOST_FOLDERS);
+    return entries.map(({ name }) => name);
   }
 }
 
@@ -284,7 +290,8 @@ class NodeFolder {
   look(recording: string, job: Job): StreamState {
     const changed = this.folder.changed();
     const agent = changed ? withTables(this.agentFile.read(), this.folder.path) : this.state?.agent;
-    const parts = changed || this.state === undefined ? listParts(this.folder.path, this.owner) : this.state.parts;
+    const most = this.owner === undefined ? undefined : MOST_FILES;
+    const parts = changed || this.state === undefined ? listParts(this.folder.path, most) : this.state.parts;
     const ended = this.hasEnded(job, agent, parts);
     const before = this.state;
     if (!changed && before !== undefined && before.job === job && before.ended === ended) return before;

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import * as fs from 'node:fs';
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
-import { zstdCompressSync } from 'node:zlib';
+import zlib, { constants, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { TableWriter } from '../recording/append.ts';
 import { Frame } from '../table/frame.ts';
 import { gauge, type Table, text } from '../table/table.ts';
+import { listParts } from './parts.ts';
 import { BEGINNING, type Position } from './position.ts';
 import { type Lines, type Run, Tail } from './tail.ts';
 
@@ -203,8 +205,90 @@ test('pipes, links and rows without an end in a folder of somebody else lead now
   assert.equal(read(), undefined);
   fs.rmSync(file('sample.0001.csv.zst'));
   fs.writeFileSync(file('sample.0001.csv.zst'), zstdCompressSync(Buffer.alloc(300 << 20, 'time,n\n')));
-  assert.equal(read(), undefined);
+  // passed over, once
+  assert.deepEqual([read()?.bytes.length, read()?.next], [0, { part: 2, bytes: 0 }]);
   fs.rmSync(file('sample.0001.csv.zst'));
   put('sample.csv', 'time,n\n1,2\n');
   assert.equal(read()?.bytes.toString(), '1,2\n');
+});
+
+test('parts that have nothing, or a row without an end, are passed over one at a time', () => {
+  const whole = zstdCompressSync(Buffer.from('time,n\n1,2\n'));
+  const damaged = zstdCompressSync(Buffer.alloc(1 << 20, 'x'), {
+    params: { [constants.ZSTD_c_checksumFlag]: 1 },
+  });
+  damaged[damaged.length - 1]! ^= 1;
+  const endless = zstdCompressSync(Buffer.concat([Buffer.from('time,n\n1,"'), Buffer.alloc(8 << 20, '\n')]));
+  for (const [part, bytes] of [damaged, damaged, endless, whole].entries())
+    fs.writeFileSync(file(`sample.000${part + 1}.csv.zst`), bytes);
+  const tail = new Tail(folder, 'sample');
+  const seen: [number, number, string][] = [];
+  let at: Position = BEGINNING;
+  for (let lines = tail.wholeLines(at, 1 << 16); lines !== undefined; lines = tail.wholeLines(at, 1 << 16)) {
+    at = lines.next;
+    seen.push([at.part, at.bytes, lines.bytes.toString()]);
+  }
+  assert.deepEqual(seen, [
+    [2, 0, ''],
+    [3, 0, ''],
+    [4, 0, ''],
+    [4, 11, '1,2\n'],
+  ]);
+  tail.close();
+  // bytes are given as they are: whoever reads them does not care about rows
+  assert.equal(new Tail(folder, 'sample').read(BEGINNING, 4)?.part, 3);
+});
+
+test('a compressed part is unpacked once, also when it was read to its end, or cut off', (t) => {
+  const packed = zstdCompressSync(Buffer.from(`time,n\n${'1,2\n'.repeat(100_000)}`));
+  const unpacked = t.mock.method(zlib, 'zstdDecompressSync');
+  syncBuiltinESMExports();
+  t.after(() => {
+    unpacked.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const count = (bytes: Buffer): [number, number] => {
+    fs.writeFileSync(file('sample.0001.csv.zst'), bytes);
+    unpacked.mock.resetCalls();
+    const tail = new Tail(folder, 'sample');
+    let rows = 0;
+    let at: Position = BEGINNING;
+    for (let lines = tail.wholeLines(at, 1 << 16); lines !== undefined; lines = tail.wholeLines(at, 1 << 16)) {
+      at = lines.next;
+      rows += lines.bytes.length / 4;
+    }
+    if (bytes === packed) assert.equal(tail.wholeLines(at, 1 << 16), undefined);
+    tail.close();
+    return [unpacked.mock.callCount(), rows];
+  };
+  assert.deepEqual(count(packed), [1, 100_000]);
+  // its beginning is had by unpacking it once more
+  const [calls, rows] = count(packed.subarray(0, packed.length - 3));
+  assert.equal(calls, 2);
+  assert.ok(rows <= 100_000, `${rows}`);
+});
+
+test('a folder of somebody else is not read to its end, nor for every part', (t) => {
+  for (let part = 1; part <= 50; part++) put(`sample.${String(part).padStart(4, '0')}.csv`, `time,n\n${part},2\n`);
+  const looks = t.mock.method(fs, 'opendirSync');
+  syncBuiltinESMExports();
+  t.after(() => {
+    looks.mock.restore();
+    syncBuiltinESMExports();
+  });
+  const listed = listParts(folder, 30);
+  assert.deepEqual([listed.get('sample')!.numbered.length, listParts(folder).get('sample')!.numbered.length], [30, 50]);
+  const tail = new Tail(folder, 'sample', process.getuid!());
+  tail.listed = listParts(folder).get('sample');
+  looks.mock.resetCalls();
+  let rows = 0;
+  for (let at: Position = BEGINNING; ; rows++) {
+    const lines = tail.wholeLines(at, 1 << 16, true);
+    if (lines === undefined) break;
+    at = lines.next;
+  }
+  tail.close();
+  assert.deepEqual([rows, looks.mock.callCount()], [50, 0]);
+  for (let table = 0; table < 600; table++) put(`t${table}.csv`, 'time\n');
+  assert.deepEqual([listParts(folder, 10_000).size, listParts(folder).size], [512, 601]);
 });

@@ -4,7 +4,7 @@ import { code } from '../base/fault.ts';
 import { NotPlain } from '../base/plain-file.ts';
 import { unpackFile } from '../recording/unpack.ts';
 import { openOwned, readOwned } from './owned-file.ts';
-import { listParts, liveName, partName } from './parts.ts';
+import { listParts, liveName, MOST_FILES, partName, type TableParts } from './parts.ts';
 import type { Position } from './position.ts';
 
 /** A run of bytes of one part, as they were written. */
@@ -29,9 +29,11 @@ export interface Lines extends Run {
 const NEWLINE = 10;
 const QUOTE = 34;
 /** In an archive users own their folders: what is longer was not written by Tacho, and is not read. */
-const LONGEST_ROW = 16 << 20;
+const LONGEST_ROW = 1 << 20;
 const LONGEST_HEADER = 1 << 20;
-const LARGEST_PART = 256 << 20;
+const LARGEST_PART = 128 << 20;
+/** So many parts that have nothing are passed over at once; a compressed one may take as long as all of them. */
+const MOST_EMPTY = 1000;
 
 /**
  * Reads what a node's folder has of one table, from any position on, while it is written, renamed to a numbered part,
@@ -46,9 +48,11 @@ export class Tail {
   readonly folder: string;
   readonly table: string;
   private readonly owner: number | undefined;
+  /** What is there of the table, where somebody has just looked: else the folder is read for every part. */
+  listed: TableParts | undefined;
   private open: OpenPart | undefined;
-  /** The newest part that was read to its end. */
-  private finished = 0;
+  /** The end of the newest part that was read to it. */
+  private finished: Position = { part: 0, bytes: 0 };
 
   /** `owner`: nothing is read of files that are not this user number's. */
   constructor(folder: string, table: string, owner?: number) {
@@ -59,19 +63,22 @@ export class Tail {
 
   /**
    * The next bytes at or after `position`; undefined while there are none. Of a part that is still written only whole
-   * lines are given, unless `ended`: then nobody writes any more, and a torn line is all that there will be.
+   * lines are given, unless `ended`: then nobody writes any more, and a torn line is all that there will be. `stops`: a run
+   * of no bytes says where to go on, when to look for more would take long.
    */
-  read(position: Position, maxBytes: number, ended = false): Run | undefined {
+  read(position: Position, maxBytes: number, ended = false, stops = false): Run | undefined {
     let at = position;
     let gone: Run['gone'];
+    let empty = 0;
     for (;;) {
+      // it is final: there is nothing to be had by reading it again
+      if (at.bytes > 0 && at.part === this.finished.part && at.bytes >= this.finished.bytes)
+        at = { part: at.part + 1, bytes: 0 };
       const found = this.find(at.part);
       if (found === undefined) return undefined;
       if (found.part > at.part) {
-        // a part that was read to its end is not missed
-        const missed = this.finished === at.part ? { part: at.part + 1, bytes: 0 } : at;
-        at = { part: found.part, bytes: 0 };
-        if (missed.part < at.part) gone = { from: gone?.from ?? missed, to: at };
+        gone = { from: gone?.from ?? at, to: { part: found.part, bytes: 0 } };
+        at = gone.to;
       }
       const bytes = found.read(at.bytes, maxBytes, ended);
       if (bytes !== undefined) return { part: at.part, from: at.bytes, bytes, ...(gone === undefined ? {} : { gone }) };
@@ -80,23 +87,27 @@ export class Tail {
       const rest = found.read(at.bytes, maxBytes, true);
       if (rest !== undefined)
         return { part: at.part, from: at.bytes, bytes: rest, ...(gone === undefined ? {} : { gone }) };
-      this.finished = at.part;
+      this.finished = at;
+      const tookLong = (found.isPacked && at.bytes === 0) || ++empty === MOST_EMPTY;
       at = { part: at.part + 1, bytes: 0 };
+      if (stops && tookLong)
+        return { part: at.part, from: 0, bytes: Buffer.alloc(0), ...(gone === undefined ? {} : { gone }) };
     }
   }
 
   /**
    * The next whole rows (a quoted text may hold newlines) behind `position`, without the header; undefined while there
-   * are none. At least one row is given, however long it is.
+   * are none. At least one row is given, or no bytes where what lies there took long: on with `next`, at leisure.
    */
   wholeLines(position: Position, maxBytes: number, ended = false): Lines | undefined {
     let at = position;
     let gone: Run['gone'];
     let torn = 0;
     for (let size = maxBytes; ; ) {
-      const run = this.read(at, size, ended);
+      const run = this.read(at, size, ended, true);
       if (run === undefined) return undefined;
       gone ??= run.gone;
+      if (run.bytes.length === 0) return noLines(run.part);
       if (run.from === 0) {
         const first = run.bytes.indexOf(NEWLINE);
         if (first >= 0 && first < run.bytes.length - 1) {
@@ -107,7 +118,7 @@ export class Tail {
           // not even the header is whole, and no more will come
           torn += run.bytes.length;
           at = { part: run.part, bytes: run.bytes.length };
-        } else if (first < 0 && size > LONGEST_ROW) return undefined;
+        } else if (first < 0 && size > LONGEST_ROW) return this.behind(run);
         else if (first < 0) size *= 2;
         else at = { part: run.part, bytes: run.bytes.length };
         continue;
@@ -115,7 +126,7 @@ export class Tail {
       const end = lastRowEnd(run.bytes);
       if (end === 0) {
         if (run.bytes.length >= size) {
-          if (size > LONGEST_ROW) return undefined;
+          if (size > LONGEST_ROW) return this.behind(run);
           size *= 2;
           continue;
         }
@@ -143,13 +154,19 @@ export class Tail {
     this.open = undefined;
   }
 
+  /** The rest of a part is not read: on with the next, once there is nobody to write to this one. */
+  private behind({ part }: Run): Lines | undefined {
+    return this.open?.isFinal() === true ? noLines(part + 1) : undefined;
+  }
+
   /** The part with this number, or the first one after it. */
   private find(part: number): OpenPart | undefined {
     if (this.open?.part === part) return this.open;
     this.close();
     // files are renamed and removed meanwhile: look again when one has just gone
     for (let tries = 0; tries < 5; tries++) {
-      const parts = listParts(this.folder, this.owner).get(this.table);
+      const most = this.owner === undefined ? undefined : MOST_FILES;
+      const parts = (tries === 0 ? this.listed : undefined) ?? listParts(this.folder, most).get(this.table);
       if (parts === undefined) return undefined;
       const numbered = parts.numbered.find((each) => each.part >= part);
       const number = numbered?.part ?? parts.newest + 1;
@@ -183,6 +200,15 @@ export class Tail {
   }
 }
 
+/** There are none before this part. */
+const noLines = (part: number): Lines => ({
+  part,
+  from: 0,
+  bytes: Buffer.alloc(0),
+  header: '',
+  next: { part, bytes: 0 },
+});
+
 /** Where the last whole row ends: the last newline that is not inside of quotes. */
 function lastRowEnd(bytes: Buffer): number {
   if (bytes.indexOf(QUOTE) < 0) return bytes.lastIndexOf(NEWLINE) + 1;
@@ -197,6 +223,7 @@ function lastRowEnd(bytes: Buffer): number {
 
 interface OpenPart {
   readonly part: number;
+  readonly isPacked: boolean;
   /** `all`: also what follows the last newline. */
   read(from: number, maxBytes: number, all: boolean): Buffer | undefined;
   /** Nothing will be appended to it any more. */
@@ -207,6 +234,7 @@ interface OpenPart {
 
 class PlainPart implements OpenPart {
   readonly part: number;
+  readonly isPacked = false;
   private readonly file: string;
   private readonly fd: number;
   private readonly inode: number;
@@ -276,6 +304,7 @@ let held: { file: string; inode: number; bytes: Buffer } | undefined;
 
 class PackedPart implements OpenPart {
   readonly part: number;
+  readonly isPacked = true;
   private readonly file: string;
   private readonly owner: number | undefined;
 
@@ -288,10 +317,7 @@ class PackedPart implements OpenPart {
 
   read(from: number, maxBytes: number): Buffer | undefined {
     const bytes = this.content();
-    if (from >= bytes.length) {
-      if (held?.file === this.file) held = undefined;
-      return undefined;
-    }
+    if (from >= bytes.length) return undefined;
     return bytes.subarray(from, from + maxBytes);
   }
 

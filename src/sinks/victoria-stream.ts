@@ -69,13 +69,15 @@ export class VictoriaStream {
     if (agent === undefined) return false;
     let read = 0;
     const clock = parts.has('agent') ? 'agent' : parts.keys().next().value;
-    for (const table of parts.keys()) {
+    for (const [table, listed] of parts) {
       const at = this.table(table);
+      at.tail.listed = this.state.owner === undefined ? undefined : listed;
       for (;;) {
         const lines = at.tail.wholeLines(at.next, READ_BYTES, ended);
         if (lines === undefined) break;
         const tick = table === clock ? (time: number) => this.tick(time, body) : undefined;
-        if (at.rows.wanted) at.rows.add(lines.header, lines.bytes, body, tick);
+        if (lines.bytes.length === 0) read = full;
+        else if (at.rows.wanted) at.rows.add(lines.header, lines.bytes, body, tick);
         at.next = lines.next;
         read += lines.bytes.length;
         if (body.size >= full || read >= full) return true;
