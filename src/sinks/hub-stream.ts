@@ -66,12 +66,7 @@ export class HubStream {
   /** On a spool that is full it is noted later: only sending makes room. */
   private note(): void {
     const { folder } = this.state;
-    try {
-      replaceJson(path.join(folder, KNOWN), [...knownHubs(folder), this.address]);
-      this.unnoted = false;
-    } catch (error) {
-      if (!isUnwritable(error)) throw error;
-    }
+    this.unnoted = !isWritten(() => replaceJson(path.join(folder, KNOWN), [...knownHubs(folder), this.address]));
   }
 
   get done(): boolean {
@@ -133,7 +128,7 @@ export class HubStream {
     );
     const fresh = inside.filter((each) => each.missed === undefined);
     for (const each of fresh) each.missed = true;
-    if (fresh.length > 0) writeDropped(this.state.folder, all);
+    if (fresh.length > 0) isWritten(() => writeDropped(this.state.folder, all));
     return { table, from: have, to, ...total(inside) };
   }
 
@@ -196,6 +191,17 @@ export class HubStream {
     );
     if (missed.length === 0) return rest;
     return { ...rest, dropped: missed.map(({ sink: _sink, missed: _missed, ...each }) => each) };
+  }
+}
+
+/** False: the spool takes nothing just now. */
+function isWritten(write: () => void): boolean {
+  try {
+    write();
+    return true;
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+    return false;
   }
 }
 

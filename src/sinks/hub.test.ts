@@ -157,12 +157,20 @@ test('a hub that has no room for one more stream goes on with those that it has'
 
 test('a spool on which nothing can be written is sent, and which hub has it is noted when that can be', async (t) => {
   const folder = recording('1');
-  const writer = new TableWriter(folder, COUNTED);
-  writer.append(countedRows('c1', 0, 10));
+  const writer = new TableWriter(folder, COUNTED, { plain: true });
+  for (const from of [0, 10]) {
+    writer.append(countedRows('c1', from, from + 10));
+    writer.roll();
+  }
+  // the first part was given up
+  fs.rmSync(path.join(folder, 'counted.0001.csv'));
+  const span = { table: 'counted', from: { part: 1, bytes: 0 }, to: { part: 2, bytes: 0 }, rows: 10 };
+  fs.writeFileSync(path.join(folder, 'dropped.json'), JSON.stringify([{ sink: 'hub', ...span }]));
   const real = fs.openSync;
   let isFull = true;
   const mocked = t.mock.method(fs, 'openSync', (...args: Parameters<typeof real>) => {
-    if (isFull && String(args[0]).includes('.hubs')) throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+    if (isFull && /\.(hubs|json)\.\d+\.tmp$/.test(String(args[0])))
+      throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
     return real(...args);
   });
   syncBuiltinESMExports();
@@ -172,12 +180,13 @@ test('a spool on which nothing can be written is sent, and which hub has it is n
   });
   const sink = openSink();
   await until(sink, () => numbers('1').length === 10);
+  assert.deepEqual(hub.filed.get('1')!.records[0]!.dropped, [span]);
   hub.forgetStreams();
-  writer.append(countedRows('c1', 10, 20));
-  await until(sink, () => numbers('1').length === 20);
-  assert.deepEqual([numbers('1'), fs.existsSync(path.join(folder, '.hubs'))], [upTo(20), false]);
-  isFull = false;
   writer.append(countedRows('c1', 20, 30));
+  await until(sink, () => numbers('1').length === 20);
+  assert.deepEqual([numbers('1'), fs.existsSync(path.join(folder, '.hubs'))], [upTo(30).slice(10), false]);
+  isFull = false;
+  writer.append(countedRows('c1', 30, 40));
   await until(sink, () => fs.existsSync(path.join(folder, '.hubs')));
   assert.deepEqual(JSON.parse(fs.readFileSync(path.join(folder, '.hubs'), 'utf8')), [url.origin]);
 });
