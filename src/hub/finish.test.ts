@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { bytesRead } from '../recording/record-file.ts';
 import { testAgent, testJob, testRecording } from '../sinks/test-spool.ts';
 import { Compressor } from './compress.ts';
 import { Descriptors } from './descriptors.ts';
@@ -33,7 +34,7 @@ function finisherOf(t: TestContext, holds: (folder: string) => boolean) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     return fs.existsSync(sealed);
   };
-  return { finisher, told, recording, isSealed };
+  return { finisher, told, recording, isSealed, archive };
 }
 
 test('a recording of which nobody can say whether it is still read is left for later, and the others are sealed', async (t) => {
@@ -76,4 +77,25 @@ test('a user whose recordings take long to look at is asked for a few at a time,
   assert.equal(new Set(asked).size, 5);
   busy = false;
   for (const each of eve) assert.ok(await isSealed(each));
+});
+
+test('a user with very many folders of nodes delays nobody while they are looked at', async (t) => {
+  const { finisher, recording, isSealed, archive } = finisherOf(t, () => false);
+  const [eve, ada] = [recording('eve'), recording('ada')];
+  const note = (node: string, said: object): void => {
+    const folder = path.join(archive, eve.key, `node=${node}`);
+    fs.mkdirSync(folder, { recursive: true });
+    fs.writeFileSync(path.join(folder, 'received.json'), JSON.stringify({ done: true, tables: {}, ...said }));
+  };
+  note('c1', {});
+  for (let i = 0; i < 100; i++) note(`x${i}`, { more: 'x'.repeat(4e5) });
+  const before = bytesRead();
+  let turns = 0;
+  const timer = setInterval(() => turns++, 1);
+  t.after(() => clearInterval(timer));
+  finisher.consider(eve);
+  assert.equal(bytesRead(), before, 'whoever says that a node is done does not wait');
+  finisher.giveUpWaiting(ada);
+  assert.ok((await isSealed(ada)) && (await isSealed(eve)));
+  assert.ok(bytesRead() - before > 40e6 && turns > 2, `${bytesRead() - before} bytes, ${turns} turns`);
 });

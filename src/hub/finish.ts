@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { formatDuration } from '../base/duration.ts';
 import { reason } from '../base/fault.ts';
 import { nodeFolder, nodeName } from '../recording/node-folder.ts';
@@ -43,6 +44,8 @@ export interface FinishOptions {
 /** What is held is looked at again after so long, and so long for each lane: it takes reading users' files. */
 const AGAIN_MS = 2000;
 const ASK_MS = 50;
+/** Folders of nodes are looked at for so long before others have their turn. */
+const TURN_MS = 10;
 /** Processes that seal users' recordings: so many at once, */
 const AT_ONCE = 2;
 /** and so many with those that take long: each user can stop the process that seals for them. */
@@ -79,10 +82,9 @@ export class Finisher {
     this.sealSeconds = options.sealSeconds ?? SEAL_SECONDS;
   }
 
-  /** A node is done: if it was the last, the recording is sealed. */
+  /** A node is done: if it was the last, which its lane finds out, the recording is sealed. */
   consider(recording: FiledRecording): void {
     for (const stream of recording.streams.values()) if (!stream.done) return;
-    for (const node of this.nodesOf(recording)) if (!this.isDone(recording, node)) return;
     this.add({ recording, all: false });
   }
 
@@ -212,10 +214,11 @@ export class Finisher {
   private async seal({ recording, all }: Task, active: Active): Promise<void> {
     const { filing } = this;
     const { places } = filing.shelf;
+    if (!all && !(await this.areDone(recording))) return;
     recording.finishing = true;
     const resting: FiledStream[] = [];
     try {
-      for (const node of this.foldersOf(recording)) {
+      for await (const node of inTurns(this.foldersOf(recording))) {
         const stream = recording.streams.get(node) ?? filing.adoptNode(recording, node);
         if (!all && !stream.done) continue;
         for (const table of stream.tables.values()) table.release();
@@ -224,10 +227,7 @@ export class Finisher {
         resting.push(stream);
       }
       await this.compressor.leave(recording.place);
-      complete(
-        recording,
-        [...this.nodesOf(recording)].every((node) => this.isDone(recording, node)),
-      );
+      complete(recording, await this.areDone(recording));
       filing.saveJob(recording);
       if (this.closed) return;
       const folder = path.join(places.root, placeKey(recording.place));
@@ -280,6 +280,11 @@ export class Finisher {
     }
   }
 
+  private async areDone(recording: FiledRecording): Promise<boolean> {
+    for await (const node of inTurns(this.nodesOf(recording))) if (!this.isDone(recording, node)) return false;
+    return true;
+  }
+
   private isDone(recording: FiledRecording, node: string): boolean {
     const stream = recording.streams.get(node);
     if (stream !== undefined) return stream.done;
@@ -304,6 +309,17 @@ const MOST_FOLDERS = 100_000;
 const FLEET = 'fleet';
 
 class TooSlow extends Error {}
+
+/** One after the other, with time for others in between: users can make as many folders as they like. */
+async function* inTurns<T>(all: Iterable<T>): AsyncGenerator<T> {
+  let since = performance.now();
+  for (const each of all) {
+    yield each;
+    if (performance.now() - since < TURN_MS) continue;
+    await turn();
+    since = performance.now();
+  }
+}
 
 const laneOf = ({ place }: FiledRecording): string => place.way[0]!;
 const isPaused = (failures: Failures | undefined): boolean =>
