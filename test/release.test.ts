@@ -16,7 +16,7 @@ before(() => {
   if (lacks) return;
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-release-test-'));
   const made = path.join(folder, 'made');
-  execFileSync('sh', [path.join(HERE, 'scripts/release'), made], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync('sh', [path.join(HERE, 'scripts/release'), made], { stdio: ['ignore', 'ignore', 'pipe'] });
   const name = `tacho-${VERSION}-linux-${process.arch}`;
   execFileSync('tar', ['-C', folder, '-xzf', path.join(made, `${name}.tar.gz`)]);
   fs.rmSync(made, { recursive: true });

@@ -8,7 +8,7 @@ export const isOfJob = (id: string, wanted: string): boolean =>
 export const isStepId = (id: string): boolean => /^\d+(_\d+)?(\.\d+){1,2}$/.test(id);
 
 /** An id that a scheduler's variable says, where the scheduler itself could not be asked: a number, or Flux's word. */
-export const isSchedulersId = (id: string): boolean => /^(\d+([[_]\d*\]?)?|ƒ\w+|f(?=\w*[\dA-Z])\w+)$/.test(id);
+export const isSchedulersId = (id: string): boolean => /^(\d+([[_]\d*\]?)?|\u0192\w+|f(?=\w*[\dA-Z])\w+)$/.test(id);
 
 /** Ids for people: each once, in order, the first few of many. */
 export function idsText(ids: readonly string[], most = 12): string {
