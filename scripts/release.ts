@@ -40,7 +40,7 @@ for (const name of fs.readdirSync(from('native/build'))) {
 }
 
 await bundle(at('lib/tacho.cjs'), VERSION);
-for (const name of ['start.cjs', 'unrecorded']) fs.copyFileSync(from('scripts', name), at('lib', name));
+for (const name of ['start.cjs', 'start-node', 'unrecorded']) fs.copyFileSync(from('scripts', name), at('lib', name));
 fs.copyFileSync(
   from(`node_modules/@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`),
   at('lib/koffi.node'),

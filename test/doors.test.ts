@@ -172,12 +172,31 @@ test("what decides the code that the job's Node loads decides nothing in Tacho's
 });
 
 test('both launchers put aside what src/base/own-node.ts names', () => {
+  const shared = fs.readFileSync(path.join(HERE, 'scripts/start-node'), 'utf8');
+  const [, names] = /^node_variables='([^']*)'$/m.exec(shared)!;
+  assert.deepEqual(names!.split(/\s+/), [...NODE_VARIABLES]);
   for (const file of ['tacho', 'scripts/launcher']) {
-    const text = fs.readFileSync(path.join(HERE, file), 'utf8').replaceAll('\\\n', ' ');
-    const names = /^for name in ((?:NODE|OPENSSL)[^;]*); do$/m.exec(text)![1]!.trim().split(/\s+/);
-    assert.deepEqual(names, [...NODE_VARIABLES], file);
+    const text = fs.readFileSync(path.join(HERE, file), 'utf8');
+    assert.match(text, /^\. "\$here\/\w+\/start-node"$/m, file);
+    assert.match(text, /^prepare_node "\$@"$/m, file);
     assert.match(text, /^exec \S+ --disable-sigusr1 /m, file);
   }
+});
+
+test('signals for the application do nothing to an agent or a hub before its Node is there, either', (t) => {
+  const folder = temporaryFolder(t);
+  fs.mkdirSync(path.join(folder, 'bin'));
+  fs.mkdirSync(path.join(folder, 'lib'));
+  fs.copyFileSync(path.join(HERE, 'scripts/launcher'), path.join(folder, 'tacho'));
+  // the launcher gets them where it has begun, and its Node says that it came that far
+  const shared = fs.readFileSync(path.join(HERE, 'scripts/start-node'), 'utf8');
+  fs.writeFileSync(path.join(folder, 'lib/start-node'), `${shared}\nkill -USR1 $$; kill -USR2 $$\n`);
+  fs.writeFileSync(path.join(folder, 'bin/node'), '#!/bin/sh\necho began\n', { mode: 0o755 });
+  const begin = (verb: string) => spawnSync('sh', [path.join(folder, 'tacho'), verb], { encoding: 'utf8' });
+  assert.deepEqual(
+    ['agent', 'hub', 'list'].map((verb) => begin(verb).stdout),
+    ['began\n', 'began\n', ''],
+  );
 });
 
 test('root takes no compiled code from the home of somebody else', {

@@ -458,28 +458,79 @@ test('Tacho cannot be installed, or Node not be started: the launcher itself run
   const env = run(['run', '--', 'env'], outside({ HOME: folder, NODE_OPTIONS: '--no-warnings' })).out;
   assert.match(env, /^NODE_OPTIONS=--no-warnings$/m);
   assert.doesNotMatch(env, /^TACHO_/m);
-  const limited = `ulimit -v 300000; ulimit -c unlimited; exec "$0" run -- sh -c 'echo ran; exit 7'`;
-  const done = spawnSync('bash', ['-c', limited, TACHO], { encoding: 'utf8', env: outside(), cwd: folder });
-  assertRan(
-    { code: done.status, signal: null, out: done.stdout, err: done.stderr },
-    /^tacho: .* not recorded: Node does not start below ulimit -v 300000\n$/,
-  );
 });
 
-test('a release whose Node is not there runs the command, too', (t) => {
+test('limits leave Node too little: the command runs below them', (t) => {
+  const cwd = temporaryFolder(t);
+  const below = (limit: string, ...who: string[]): Answer => {
+    const limited = `ulimit ${limit}; ulimit -c unlimited; exec "$0" run -- sh -c 'echo ran; exit 7'`;
+    const done = spawnSync('setpriv', [...who, 'bash', '-c', limited, TACHO], {
+      encoding: 'utf8',
+      // a variable for the job's Node is none for the one that is tried
+      env: outside({ NODE_V8_COVERAGE: path.join(cwd, 'coverage'), OPENSSL_CONF: '/nonexistent' }),
+      cwd,
+      timeout: 120_000,
+    });
+    return { code: done.status, signal: null, out: done.stdout, err: done.stderr };
+  };
+  for (const limit of ['-v 300000', '-d 100000'])
+    assertRan(below(limit), new RegExp(`^tacho: .* not recorded: Node does not start below ulimit ${limit}\n$`));
+  // processes are counted for each user: it is one that has no others, where that one can see this clone
+  const who = ['--reuid', '61234', '--regid', '61234', '--clear-groups'];
+  if (isRoot && spawnSync('setpriv', [...who, 'test', '-x', TACHO]).status === 0)
+    assertRan(below('-u 7', ...who), /^tacho: .* not recorded: Node does not start below ulimit -u 7\n$/);
+  assert.deepEqual(fs.readdirSync(cwd), []);
+});
+
+/** A release with a Node of one's own. */
+function release(t: TestContext): { node: string; run: (args: string[]) => Answer } {
   const folder = temporaryFolder(t);
-  fs.mkdirSync(path.join(folder, 'lib'));
+  for (const name of ['bin', 'lib']) fs.mkdirSync(path.join(folder, name));
   fs.copyFileSync(path.join(HERE, 'scripts/launcher'), path.join(folder, 'tacho'));
   fs.chmodSync(path.join(folder, 'tacho'), 0o755);
-  fs.copyFileSync(path.join(HERE, 'scripts/unrecorded'), path.join(folder, 'lib/unrecorded'));
-  const run = (...args: string[]): Answer => {
+  // they are a part of every release
+  const [, parts] = /\['start\.cjs', (.*)\]/.exec(fs.readFileSync(path.join(HERE, 'scripts/release.ts'), 'utf8'))!;
+  for (const name of parts!.replaceAll("'", '').split(', '))
+    fs.copyFileSync(path.join(HERE, 'scripts', name), path.join(folder, 'lib', name));
+  const run = (args: string[]): Answer => {
     const done = spawnSync(path.join(folder, 'tacho'), args, { encoding: 'utf8', env: outside() });
     return { code: done.status, signal: done.signal, out: done.stdout, err: done.stderr };
   };
-  assertRan(run('run', '-o', 'r', '--', ...COMMAND), /not recorded: there is no .*bin\/node\n$/);
-  assert.deepEqual([run('stop').code, run('list').code, run().code], [0, 1, 1]);
-  // it is a part of every release
-  assert.match(fs.readFileSync(path.join(HERE, 'scripts/release.ts'), 'utf8'), /\['start\.cjs', 'unrecorded'\]/);
+  return { node: path.join(folder, 'bin/node'), run };
+}
+
+test('a release whose Node is not there runs the command, too', (t) => {
+  const { run } = release(t);
+  assertRan(run(['run', '-o', 'r', '--', ...COMMAND]), /not recorded: there is no .*bin\/node\n$/);
+  assert.deepEqual([run(['stop']).code, run(['list']).code, run([]).code], [0, 1, 1]);
+});
+
+test('a Node that does not load, as in a container of another system: the command runs', (t) => {
+  const elsewhere = fs.readFileSync(process.execPath).subarray(0, 4096);
+  elsewhere.writeUInt16LE(243, 18);
+  const unloadable: Record<string, [file: string | Buffer, says: RegExp]> = {
+    'of another architecture': [elsewhere, /Node does not start here: .*bin\/node/],
+    'without its loader': ['#!/nonexistent/ld-linux.so.2\n', /Node does not start here: .*bin\/node: .*not found/],
+    'with another C library': [
+      '#!/bin/sh\necho "node: libc.so.6: version GLIBC_2.28 not found" >&2\nexit 1\n',
+      /Node does not start here: node: libc\.so\.6: version GLIBC_2\.28 not found\n$/,
+    ],
+  };
+  const { folder, run } = copy(t, ['.bin']);
+  fs.mkdirSync(path.join(folder, 'node_modules/.bin'));
+  for (const { node, run: start } of [{ node: path.join(folder, 'node_modules/.bin/node'), run }, release(t)]) {
+    for (const [what, [file, says]] of Object.entries(unloadable)) {
+      fs.writeFileSync(node, file, { mode: 0o755 });
+      const answer = start(['run', '-o', 'r', '--', ...COMMAND]);
+      assertRan(answer, says, `${what} ${node}`);
+      assert.equal(answer.err.trimEnd().split('\n').length, 1, answer.err);
+      for (const args of [['start'], ['stop'], ['mark', 'begin', 'x'], ['fom', 'x=1']]) {
+        assert.equal(start(args).code, 0, `${what} ${args}`);
+        assert.equal(start([...args, '--strict']).code, 1, `${what} ${args}`);
+      }
+      assert.deepEqual(start(['run', '--strict', '--', ...COMMAND]).out, '');
+    }
+  }
 });
 
 test('the command is found in the arguments of run in one way, whoever looks for it', async () => {
