@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
@@ -68,6 +69,32 @@ test('seal and annotate by root leave everything to the owner', { skip }, async 
   assert.deepEqual(owners(folder), [USER]);
   assert.deepEqual(fs.readdirSync(secret), []);
   assert.equal(JSON.parse(fs.readFileSync(path.join(folder, 'job.json'), 'utf8')).annotations.note, 'slow');
+});
+
+test('seal and verify by root from a clone that the owner cannot read, of a node that lost its agent.json', {
+  skip,
+}, async (t) => {
+  const home = temporary();
+  t.after(() => fs.rmSync(home, { recursive: true }));
+  const project = path.join(import.meta.dirname, '..');
+  for (const name of ['src', 'scripts', 'tacho', 'package.json', 'package-lock.json'])
+    fs.cpSync(path.join(project, name), path.join(home, name), { recursive: true });
+  fs.mkdirSync(path.join(home, 'node_modules'));
+  for (const name of fs.readdirSync(path.join(project, 'node_modules')))
+    fs.symlinkSync(path.join(project, 'node_modules', name), path.join(home, 'node_modules', name));
+  fs.rmSync(path.join(home, 'node_modules/.tacho-installed'), { force: true });
+  fs.writeFileSync(path.join(home, 'node_modules/.tacho-installed'), '');
+  fs.chmodSync(home, 0o700);
+  for (const verb of ['verify', 'seal']) {
+    const folder = await usersRecording();
+    fs.rmSync(node(folder, 'agent.json'));
+    const done = spawnSync(path.join(home, 'tacho'), [verb, folder], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH },
+    });
+    assert.doesNotMatch(`${done.stdout}${done.stderr}`, /EACCES|internal error|permission/, verb);
+    if (verb === 'seal') assert.match(done.stdout, /2 tables, 60 rows/, done.stderr);
+  }
 });
 
 test('a node whose folder leads to what only root may write stays as it is, and others are sealed', {
