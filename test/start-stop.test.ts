@@ -252,6 +252,67 @@ test('with --strict wrong use is exit 2, failure is exit 1, both with what to do
   }
 });
 
+const wrong: [what: string, before: string, flags: string, folder: string, says: RegExp][] = [
+  ['the folder exists', 'mkdir r; touch r/theirs;', '-o r', 'r-2', /^tacho: r exists already: the recording is r-2\n/],
+  [
+    'a typo in tacho.toml',
+    'echo intervall=5 >tacho.toml;',
+    '-o r',
+    'r',
+    /tacho.toml:1: unknown key "intervall"; .* not used/,
+  ],
+  [
+    'a wrong variable',
+    'export TACHO_INTERVAL=foo;',
+    '-o r',
+    'r',
+    /TACHO_INTERVAL in the environment: "foo" is not a dur/,
+  ],
+  [
+    'only a job id (Slurm)',
+    'export SLURM_JOB_ID=17;',
+    '',
+    'tacho-17',
+    /slurm does not say which nodes job 17 has: only this/,
+  ],
+  [
+    'only a job id (PBS)',
+    'export PBS_JOBID=18.x;',
+    '',
+    'tacho-18',
+    /pbs does not say which nodes job 18 has: only this/,
+  ],
+];
+for (const [what, before, flags, made, says] of wrong) {
+  test(`start records, and the script goes on: ${what}`, (t) => {
+    const { folder, sh } = shell(t);
+    const { status, stdout, stderr } = sh(
+      `${before} set -e; tacho start ${flags} >&2; trap 'tacho stop >&2' EXIT; echo ran; exit 7`,
+    );
+    assert.deepEqual([status, stdout], [7, 'ran\n'], stderr);
+    assert.match(stderr.replace(/\n {7}/g, ' '), says);
+    const { job, nodes } = openRecording(path.join(folder, made));
+    assert.deepEqual([job.nodes, nodes.length], [[os.hostname()], 1]);
+    assert.ok(nodes[0]!.agent!.ticks > 0);
+    assert.notEqual(sh(`${before} tacho start --strict ${flags}`).status, 0);
+  });
+}
+
+test('start beyond --allow-missing ends with 1, and a script that asked for it with it', (t) => {
+  const { folder, sh } = shell(t);
+  fs.mkdirSync(path.join(folder, 'bin'));
+  fs.writeFileSync(path.join(folder, 'bin/ssh'), SSH, { mode: 0o755 });
+  const start = (flags: string): SpawnSyncReturns<string> =>
+    sh(
+      `PATH=$PWD/bin:$PATH; set -e; tacho start --hosts far,bad --timeout 120s ${flags} >&2; tacho stop >&2; echo ran`,
+    );
+  const refused = start('-o r1 --allow-missing 0');
+  assert.deepEqual([refused.status, refused.stdout], [1, ''], refused.stderr);
+  assert.match(refused.stderr, /1 of 2 nodes did not begin to record: bad\n/);
+  const allowed = start('-o r2 --allow-missing 1');
+  assert.deepEqual([allowed.status, allowed.stdout], [0, 'ran\n'], allowed.stderr);
+});
+
 test('a scheduler that hangs or is missing does not stop a recording', (t) => {
   const { folder, sh } = shell(t);
   fs.mkdirSync(path.join(folder, 'bin'));
