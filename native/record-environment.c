@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 extern char **environ;
 
@@ -105,6 +106,33 @@ void restore_environment(void)
         restore(added);
 }
 
+/* Takes our library out of a list that has it, with the separator behind it or else the one before it. */
+static void take_out(char *list)
+{
+    char *place = (char *)place_in(list), *rest = place + strlen(library);
+    if (*rest != '\0')
+        rest++;
+    else if (place > list)
+        place--;
+    memmove(place, rest, strlen(rest) + 1);
+}
+
+/* Launchers of containers that are written in Go hand on what they were given, and ask no C library: it goes here. */
+void spare_container(void)
+{
+    const char *executed = (const char *)getauxval(AT_EXECFN), *slash = executed == NULL ? NULL : strrchr(executed, '/');
+    const char *program = slash == NULL ? "" : slash + 1;
+    if (strcmp(program, "apptainer") != 0 && strcmp(program, "singularity") != 0)
+        return;
+    char *list = getenv("LD_PRELOAD");
+    if (list != NULL && place_in(list) != NULL) {
+        take_out(list);
+        if (*list == '\0')
+            remove_entry("LD_PRELOAD=");
+    }
+    library[0] = '\0';
+}
+
 /* What starts there is not to be recorded. */
 bool turned_off(char *const *environment)
 {
@@ -147,21 +175,13 @@ static char **without_library(char *const *environment, char **array, struct add
     char **at = array;
     const size_t name = strlen("LD_PRELOAD=");
     for (char *const *each = environment; *each != NULL; each++) {
-        const char *place = begins(*each, "LD_PRELOAD=") ? place_in(*each + name) : NULL;
         *at = *each;
-        if (place == NULL) {
+        if (!begins(*each, "LD_PRELOAD=") || place_in(*each + name) == NULL) {
             at++;
             continue;
         }
-        const char *rest = place + strlen(library);
-        size_t before = (size_t)(place - *each);
-        memcpy(added->preload, *each, before);
-        /* the separator behind it goes, too, or else the one before it */
-        if (*rest != '\0')
-            rest++;
-        else if (before > name)
-            before--;
-        strcpy(added->preload + before, rest);
+        strcpy(added->preload, *each);
+        take_out(added->preload + name);
         *at = added->preload;
         at += added->preload[name] != '\0';
     }

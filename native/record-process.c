@@ -250,6 +250,7 @@ void begin_recording(void)
         remember_environment();
     }
     restore_environment();
+    spare_container();
     if (!wanted)
         return;
     process.space = read_namespace();

@@ -185,6 +185,7 @@ struct added {
 void remember_library(void);
 void remember_environment(void);
 void restore_environment(void);
+void spare_container(void);
 bool turned_off(char *const *environment);
 size_t entries_needed(char *const *environment, struct added *added);
 char **complete_environment(char *const *environment, char **array, struct added *added);

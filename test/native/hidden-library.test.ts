@@ -79,6 +79,42 @@ test('a mount namespace with another root', {
   assert.deepEqual([answer.code, answer.err, preloaded(answer.out)], [7, '', []]);
 });
 
+/** Executes in another root as Go does: by a system call, with the environment that lies where the kernel put it. */
+const LAUNCHER = `#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int count, char **arguments, char **environment)
+{
+    if (chroot(arguments[1]) != 0 || chdir("/") != 0)
+        return 3;
+    return (int)syscall(SYS_execve, arguments[2], arguments + 2, environment);
+}
+`;
+
+test('a container launcher that asks no C library', { skip: skip || (!isRoot && 'needs root') }, (t) => {
+  const root = otherRoot(t);
+  const cwd = temporaryFolder(t);
+  fs.writeFileSync(path.join(cwd, 'launcher.c'), LAUNCHER);
+  assert.equal(spawnSync('cc', ['-o', 'other', 'launcher.c'], { cwd }).status, 0);
+  const libm = spawnSync('ldd', ['/usr/bin/env'], { encoding: 'utf8' })
+    .stdout.match(/\/\S+libc\.so\.6/)![0]
+    .replace('libc.so', 'libm.so');
+  fs.copyFileSync(libm, path.join(root, libm));
+  const into = (name: string, env = process.env) => {
+    if (name !== 'other') fs.copyFileSync(path.join(cwd, 'other'), path.join(cwd, name));
+    const command = [path.join(cwd, name), root, '/bin/sh', '-c', SCRIPT];
+    return tacho(['run', '--no-report', '--', ...command], { cwd, env });
+  };
+  assert.match(into('other').err, /cannot be preloaded/, 'this is what it is about');
+  for (const name of ['apptainer', 'singularity']) {
+    const answer = into(name);
+    assert.deepEqual([answer.code, answer.err, preloaded(answer.out)], [7, '', []], name);
+    assert.match(answer.out, /^TACHO_RECORDING=/m);
+    const others = into(name, { ...process.env, LD_PRELOAD: libm });
+    assert.deepEqual([others.code, others.err, preloaded(others.out)], [7, '', [`LD_PRELOAD=${libm}`]], name);
+  }
+});
+
 test('bubblewrap', { skip: skip || (!has('bwrap') && 'needs bwrap') }, (t) => {
   const root = otherRoot(t);
   const into = ['--bind', root, '/', '--proc', '/proc', '--dev', '/dev'];
