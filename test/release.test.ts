@@ -133,12 +133,26 @@ test('the hooks for Slurm and what the container is made of are there', { skip: 
 });
 
 /** Of all that start the whole program, some quick ones; npm run test:release has the others. */
-const SAMPLE = ['help', 'bad-input', 'export', 'damage', 'job-hook', 'configuration', 'hub-words', 'gpu-run'];
+const SAMPLE = [
+  'help',
+  'bad-input',
+  'export',
+  'damage',
+  'job-hook',
+  'configuration',
+  'hub-words',
+  'gpu-run',
+  'exit-status',
+  'start-stop',
+  'mark-sample',
+];
 
 test('tests of the whole program pass with the release, too', { skip: lacks }, async () => {
   const files = SAMPLE.map((name) => path.join(import.meta.dirname, `${name}.test.ts`));
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', '--test', ...files], {
+  // most of their time they wait
+  const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-concurrency=4'];
+  const child = spawn(process.execPath, [...flags, ...files], {
     env: { ...env, TACHO_UNDER_TEST: program },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
