@@ -96,7 +96,12 @@ export function lineFields(): LineFields {
       const ahead = end(i) - from === 2 && bytes[from] === BACKSLASH && bytes[from + 1] === LOWER_C;
       return ahead ? undefined : decode(field, bytes, from, end(i));
     },
-    bytes: (i) => Buffer.from(bytes.subarray(at[i]!, end(i))),
+    bytes(i) {
+      // of its own: a short one must not keep the whole pool that it lies in
+      const copy = Buffer.allocUnsafeSlow(end(i) - at[i]!);
+      bytes.copy(copy, 0, at[i]!, end(i));
+      return copy;
+    },
     line: () => Buffer.from(bytes.subarray(at[0]!, at[count]! - 1)),
     length: () => at[count]! - at[0]! + 1,
   };

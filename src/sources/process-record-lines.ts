@@ -3,7 +3,7 @@ import type { PidNamespaces } from './pid-namespaces.ts';
 import { lineFields } from './process-record-fields.ts';
 import { insideChildren } from './process-record-inside.ts';
 import { type Known, keptOverExec, knownProcesses, NOTHING, type Written } from './process-record-known.ts';
-import { longTexts } from './process-record-long-texts.ts';
+import { LONG_TEXTS, longTexts } from './process-record-long-texts.ts';
 import { isInside, recordNames, spaceOf } from './process-record-names.ts';
 import { END_FIELDS, type LineTrouble, type RecordFrames, recordRows, THREAD_FIELDS } from './process-record-rows.ts';
 
@@ -39,6 +39,21 @@ const MOST_WAITING = 4 << 20;
 /** What an entry costs besides its lines, about. */
 const ENTRY = 256;
 
+/** A process has a number, and perhaps a namespace that it holds in. */
+const PROCESS = /^[1-9]\d{0,9}(@\d{1,20})?$/;
+const PARENT = /^(\d{1,10}(@\d{1,20})?)?$/;
+const MOMENT = /^\d{1,20}$/;
+const TEXT_NAME = new RegExp(`^(${LONG_TEXTS.join('|')})$`);
+/** What is kept is kept by these: the fields of each kind of line, in their order. */
+const KEY_FORMS: ReadonlyMap<number, readonly RegExp[]> = new Map([
+  [START, [PROCESS, MOMENT, PARENT]],
+  [END, [PROCESS, MOMENT, PARENT]],
+  [THREAD, [PROCESS, MOMENT]],
+  [TEXT, [PROCESS, MOMENT, TEXT_NAME]],
+  [WAITED, [PROCESS, PARENT]],
+  [TAKEN_BACK, [PROCESS]],
+]);
+
 const KINDS = ['fork', 'exec', 'told', 'exit'] as const;
 
 /** Programs that say nothing themselves, of which one may have made a namespace: the last ones are looked at. */
@@ -71,7 +86,7 @@ export function recordLines(
     spaces,
   }: { redact?: boolean; delays?: boolean; resumed?: boolean; spaces?: PidNamespaces } = {},
 ): RecordLines {
-  const trouble: LineTrouble = { torn: 0, unknown: 0, events: new Set(), ended: 0, counted: new Set() };
+  const trouble: LineTrouble = { torn: 0, unknown: 0, leftOut: 0, events: new Set(), ended: 0, counted: new Set() };
   const waiting = new Map<string, Waiting>();
   let waitingBytes = 0;
   const known = knownProcesses(resumed);
@@ -339,8 +354,12 @@ export function recordLines(
     known.done(pid);
   }
 
-  /** A process has a number, and perhaps a namespace that it holds in. */
-  const isNumbered = (field: number): boolean => field < fields.count() && /^0*[1-9]\d*(@\d+)?$/.test(word(field));
+  /** Has every field that becomes part of a key its form, and with it a length? */
+  const isFormed = (kind: number): boolean =>
+    KEY_FORMS.get(kind)?.every((form, i) => {
+      const field = i + (kind === TEXT ? 1 : 2);
+      return field < fields.count() && form.test(word(field));
+    }) === true;
 
   /** What was told last does not count: the program could not be executed, or is not to be recorded. */
   function takenBack(): void {
@@ -372,7 +391,7 @@ export function recordLines(
       const kind = buffer[from]!;
       const version = kind === START || kind === END ? FIFTH : SECOND;
       if (buffer[from + 1] !== version || buffer[from + 2] !== TAB) trouble.unknown++;
-      else if (!isNumbered(kind === TEXT ? 1 : 2)) trouble.torn++;
+      else if (!isFormed(kind)) trouble.torn++;
       else if (kind === START && count === START_FIELDS) started();
       else if (kind === END && count >= END_FIELDS) ended();
       else if (kind === THREAD && count >= THREAD_FIELDS) rows.addThread();

@@ -17,10 +17,14 @@ interface Text {
   whole?: string;
 }
 
+/** The fields that may be too long. */
+export const LONG_TEXTS = ['rank', 'step', 'tags', 'directory', 'path', 'argv0', 'exename', 'args'];
+
 /** They are kept until their process has ended; of those that were killed the oldest are let go. */
 const MOST_BYTES = 8 << 20;
-/** What a piece costs besides its bytes, about. */
-const PIECE = 128;
+/** What a piece and an image cost besides the bytes, about, with their keys. */
+const PIECE = 256;
+const IMAGE = 512;
 
 export function longTexts(): LongTexts {
   const texts = new Map<string, Map<string, Text>>();
@@ -28,7 +32,10 @@ export function longTexts(): LongTexts {
   let kept = 0;
 
   function forget(id: string): void {
-    for (const { pieces } of texts.get(id)?.values() ?? []) for (const piece of pieces) kept -= piece.length + PIECE;
+    const own = texts.get(id);
+    if (own === undefined) return;
+    kept -= IMAGE;
+    for (const { pieces } of own.values()) for (const piece of pieces) kept -= piece.length + PIECE;
     texts.delete(id);
     lines.delete(id);
   }
@@ -45,6 +52,7 @@ export function longTexts(): LongTexts {
     add(id, field, piece, line) {
       const { bytes, calls } = lines.get(id) ?? NOTHING;
       lines.set(id, { bytes: bytes + line, calls: calls + 1 });
+      if (!texts.has(id)) kept += IMAGE;
       const own = texts.get(id) ?? new Map<string, Text>();
       const pieces = own.get(field)?.pieces ?? [];
       texts.set(id, own.set(field, { pieces }));

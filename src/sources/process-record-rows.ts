@@ -18,6 +18,8 @@ export interface RecordFrames {
 export interface LineTrouble {
   torn: number;
   unknown: number;
+  /** Texts that were left out of a row. */
+  leftOut: number;
   readonly events: Set<string>;
   /** Processes that told of their own end, and the events that any of them has counted. */
   ended: number;
@@ -38,6 +40,8 @@ const METRICS = 28;
 /** So many names of events that nobody asked for are told, and so much of each. */
 const MOST_EVENTS = 20;
 const LONGEST_EVENT = 80;
+/** So much text, in characters, that went ahead of its line is in the rows of one read: many rows may ask for the same. */
+const MOST_LONG_TEXT = 8 << 20;
 /** Fields of ends and threads, the point included; events follow the metrics. */
 export const END_FIELDS = 21 + METRICS + 1;
 export const THREAD_FIELDS = 7 + METRICS + 1;
@@ -82,9 +86,21 @@ export function recordRows(
   const stepAt = new Map([frames.start, frames.end].map((frame) => [frame, frame.text('step')]));
   // a line that was damaged in a way that its form does not show leaves no row behind
   let bad = false;
+  let longText = 0;
+
+  function textAhead(id: string, field: string): string {
+    const text = texts.get(id, field);
+    if (longText + text.length > MOST_LONG_TEXT) {
+      trouble.leftOut++;
+      return '';
+    }
+    longText += text.length;
+    return text;
+  }
 
   function begin(frame: Frame): number {
     bad = false;
+    if (frames.start.rows + frames.end.rows === 0) longText = 0;
     const row = frame.row();
     frame.times![row] = line.number(1);
     return row;
@@ -107,7 +123,7 @@ export function recordRows(
     const into = frame.texts;
     const start = line.word(3);
     const id = `${name}:${start}`;
-    const text = (i: number, field: string): string => line.text(firstText + i, field) ?? texts.get(id, field);
+    const text = (i: number, field: string): string => line.text(firstText + i, field) ?? textAhead(id, field);
     const directory = text(3, 'directory');
     const program = text(4, 'path').replace(/ \(deleted\)(?='?$)/, '');
     const named = text(6, 'exename');

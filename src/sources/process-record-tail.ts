@@ -234,7 +234,7 @@ function openTail(
   }
 
   function tell(): void {
-    const { torn, unknown, events, ended, counted } = lines.trouble;
+    const { torn, unknown, leftOut, events, ended, counted } = lines.trouble;
     const note = (what: string, why: string, hint?: string): void =>
       host.note({ table: 'process_end', what, why, ...(hint === undefined ? {} : { hint }) });
     if (torn > 0)
@@ -243,6 +243,7 @@ function openTail(
         `${count(torn, 'line was', 'lines were')} cut off: a process was killed while it wrote, or memory was full`,
       );
     if (unknown > 0) note('lines', `${count(unknown, 'line is', 'lines are')} not of this version of Tacho`);
+    if (leftOut > 0) note('texts', `${count(leftOut, 'text was', 'texts were')} too long for the rows of one read`);
     for (const { name, why, hint } of eventsNotCounted(records.events)) note(name, why, hint);
     for (const event of ended === 0 ? [] : eventsNamed(records.events)) {
       if (counted.has(event)) continue;

@@ -603,6 +603,38 @@ test('texts of which nothing follows, names of events and wrong numbers do not f
   assert.equal(lines.trouble.torn, torn + 5);
 });
 
+test('what is kept by a name has a short one: no field of 60,000 characters becomes a key', () => {
+  const long = '1'.repeat(60_000);
+  const lines = [
+    `A2\t1\t${long}\targs\tx\t.`,
+    `A2\t1\t100\t${long}\tx\t.`,
+    startLine().replace('\t10\t', `\t${long}\t`),
+    startLine().replace('\t10\t', `\t10@${long}\t`),
+    startLine({ start: long as never }),
+    startLine({ ppid: long as never }),
+    endLine({ start: long as never }),
+    ['W2', 9000, 10, long, ...Array(10).fill(0), '.'].join('\t'),
+  ];
+  const found = read(lines);
+  assert.equal(found.torn, lines.length);
+  assert.deepEqual([found.starts, found.ends], [[], []]);
+});
+
+test('a long text that every row asks for fills no memory: it is left out of some rows, and that is counted', () => {
+  const parser = recordLines(recordTables([]));
+  const take = (line: string): void => parser.take(Buffer.from(line), 0, Buffer.byteLength(line));
+  const { start } = parser.frames;
+  const lengths = (): number[] =>
+    Array.from({ length: start.rows }, (_, r) => start.texts[r * start.textWidth + 4]!.length);
+  for (let i = 0; i < 64; i++) take(`A2\t10\t100\tdirectory\t/${'x'.repeat(59_999)}\t.`);
+  for (let i = 0; i < 600; i++) take(startLine({ name: 'p' }).replace('/dir', '\\c'));
+  assert.deepEqual(lengths(), [3_840_000, 3_840_000, ...Array(598).fill(0)]);
+  assert.equal(parser.trouble.leftOut, 598);
+  start.clear(0);
+  take(startLine({ name: 'p' }).replace('/dir', '\\c'));
+  assert.deepEqual(lengths(), [3_840_000], 'the next read has room again');
+});
+
 test('of a job that writes faster than can be read the oldest is skipped, and counted', (t) => {
   const { file, open, take } = tailed(t);
   const line = startLine({ args: 'x'.repeat(1000) });
