@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { NODE_VARIABLES } from '../src/base/own-node.ts';
 import { APPLICATION_SIGNALS, PAUSE_SIGNALS } from '../src/base/signals.ts';
 import { openRecording } from '../src/recording/open.ts';
+import { issue, makeAuthority, whyNoCertificates } from './hub/certificates.ts';
 import { IS_RELEASE, TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 const HERE = path.join(import.meta.dirname, '..');
@@ -169,6 +172,45 @@ test("what decides the code that the job's Node loads decides nothing in Tacho's
       .sort(),
   );
   assert.doesNotMatch(recorded.out, /TACHO_ASIDE/);
+});
+
+test('the environment makes the job’s Node trust anybody, and Tacho nobody but the authority that it names', {
+  skip: whyNoCertificates(),
+}, async (t) => {
+  const cwd = temporaryFolder(t);
+  const authority = makeAuthority(cwd, 'own');
+  const { key, certificate } = issue(cwd, 'own', 'IP:127.0.0.1');
+  let requests = 0;
+  const server = createServer({ key: fs.readFileSync(key), cert: fs.readFileSync(certificate) }, (_, answer) => {
+    requests++;
+    answer.end('{"status":"success","data":[]}');
+  });
+  t.after(() => server.close());
+  await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens));
+  const { port } = server.address() as AddressInfo;
+  /** How many requests come through, and what is said. */
+  async function ask(env: Record<string, string>): Promise<[number, string]> {
+    requests = 0;
+    const child = spawn(TACHO, ['report', '--store', `https://127.0.0.1:${port}`, '1'], {
+      env: { PATH: process.env.PATH, HOME: cwd, ...env },
+      timeout: 60_000,
+    });
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    await new Promise((resolve) => child.on('close', resolve));
+    return [requests, said.replaceAll(/\s+/g, ' ')];
+  }
+  for (const [count, said] of [await ask({}), await ask({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })]) {
+    assert.equal(count, 0);
+    assert.match(said, /cannot reach the store .*certificate/);
+  }
+  const env = { NODE_EXTRA_CA_CERTS: authority };
+  assert.equal((await ask(env))[0], 1);
+  if (process.getuid!() !== 0) return;
+  fs.chownSync(authority, 65534, 65534);
+  const [count, said] = await ask(env);
+  assert.equal(count, 0);
+  assert.match(said, /NODE_EXTRA_CA_CERTS is not used: .* is not root's alone/);
 });
 
 test('both launchers put aside what src/base/own-node.ts names', () => {

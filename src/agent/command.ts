@@ -4,6 +4,7 @@ import { constants } from 'node:os';
 import { Fault, reason } from '../base/fault.ts';
 import { isInPath } from '../base/in-path.ts';
 import { ours } from '../base/ours.ts';
+import { theirEnvironment } from '../base/own-node.ts';
 import { warn } from '../base/warn.ts';
 import type { Usage } from '../recording/job.ts';
 
@@ -36,7 +37,7 @@ export async function runCommand(
   more: Readonly<Record<string, string>> = {},
 ): Promise<RunningCommand> {
   const launcher = ours('native/build/launch');
-  const { TACHO_DESCRIPTORS: named, ...theirs } = env;
+  const { TACHO_DESCRIPTORS: named, ...theirs } = theirEnvironment(env);
   const stdio = inherited(named);
   const closed = closedOf(named);
   if (fs.existsSync(launcher)) {

@@ -1,7 +1,6 @@
 import * as fs from 'node:fs';
 import { createInterface } from 'node:readline';
 import { reason } from '../base/fault.ts';
-import { restoreNodeVariables } from '../base/own-node.ts';
 import { ignoreApplicationSignals, PAUSE_SIGNALS } from '../base/signals.ts';
 import { type CustomDevice, type CustomSource, openCustom } from '../sources/custom.ts';
 import { DeviceHost } from '../sources/device-host.ts';
@@ -40,7 +39,6 @@ interface Reader {
 export function runWorker(): void {
   // the compile cache is for Tacho, not for the commands of its user
   delete process.env.NODE_COMPILE_CACHE;
-  restoreNodeVariables(process.env);
   // a signal to everybody in the terminal or the job is for the agent, and this process ends with it
   ignoreApplicationSignals([...PAUSE_SIGNALS, ...SIGNALS]);
   showDevice('start');

@@ -14,6 +14,8 @@ export const NODE_VARIABLES = [
   'NODE_DEBUG_NATIVE',
   'NODE_ICU_DATA',
   'NODE_TLS_REJECT_UNAUTHORIZED',
+  'NODE_EXTRA_CA_CERTS',
+  'NODE_USE_ENV_PROXY',
   'NODE_PRESERVE_SYMLINKS',
   'NODE_PRESERVE_SYMLINKS_MAIN',
   'NODE_PENDING_DEPRECATION',
@@ -25,7 +27,7 @@ export const NODE_VARIABLES = [
 ] as const;
 
 /** What a variable is called while it is put aside. */
-const ASIDE = 'TACHO_ASIDE_';
+export const ASIDE = 'TACHO_ASIDE_';
 
 /** No Node process of Tacho's opens a debugger when somebody sends it SIGUSR1, as schedulers do. */
 export const NODE_FLAGS = ['--disable-sigusr1', '--disable-warning=ExperimentalWarning'] as const;
@@ -43,12 +45,14 @@ export function ownNodeEnvironment(environment: Readonly<Environment>): Environm
   return own;
 }
 
-/** Puts back what was put aside: from now on the environment is that of what this process starts. */
-export function restoreNodeVariables(environment: Environment): void {
+/** The environment for programs that are not Tacho's, with what was put aside for them: some of it Node reads at any time. */
+export function theirEnvironment(environment: Readonly<Environment> = process.env): Environment {
+  const theirs: Environment = { ...environment };
   for (const name of NODE_VARIABLES) {
-    const value = environment[`${ASIDE}${name}`];
+    const value = theirs[`${ASIDE}${name}`];
     if (value === undefined) continue;
-    environment[name] = value;
-    delete environment[`${ASIDE}${name}`];
+    theirs[name] = value;
+    delete theirs[`${ASIDE}${name}`];
   }
+  return theirs;
 }

@@ -1,11 +1,8 @@
 import { beKilledFirst } from '../base/killed-first.ts';
-import { restoreNodeVariables } from '../base/own-node.ts';
 import { ignoreApplicationSignals, PAUSE_SIGNALS } from '../base/signals.ts';
 
 // The launcher's compile cache is for Tacho, not for the programs that Tacho starts.
 if (process.env.NODE_COMPILE_CACHE?.endsWith('/tacho/compile')) delete process.env.NODE_COMPILE_CACHE;
-// Others are the other way round: the launcher put them aside for what Tacho starts.
-restoreNodeVariables(process.env);
 // How malloc is to be thrifty, malloc has read already.
 if (process.env.TACHO_ARENAS !== undefined) {
   delete process.env.MALLOC_ARENA_MAX;
@@ -55,6 +52,8 @@ async function main(args: readonly string[]): Promise<void> {
       return;
     }
     await noteCost(args, recording);
+    const { TACHO_ASIDE_NODE_EXTRA_CA_CERTS: certificates } = process.env;
+    if (certificates) (await import('../trust/extra-certificates.ts')).trustCertificates(certificates);
     const { runProgram } = await import('./program.ts');
     await runProgram(args);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import * as os from 'node:os';
+import { theirEnvironment } from '../base/own-node.ts';
 import { commandOfRun } from './command-of-run.ts';
 
 /** Verbs that a job's script calls (`strict` in verbs.ts, which may be what cannot be loaded). */
@@ -44,7 +45,7 @@ async function isRun(command: readonly string[], error: unknown): Promise<boolea
 
 /** With nothing but Node. */
 function runAlone(command: readonly string[]): void {
-  const child = spawn(command[0]!, command.slice(1), { stdio: 'inherit' });
+  const child = spawn(command[0]!, command.slice(1), { stdio: 'inherit', env: theirEnvironment() });
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGXCPU'] as const)
     process.on(signal, () => process.stdin.isTTY || child.kill(signal));
   child.once('error', (error: NodeJS.ErrnoException) => {

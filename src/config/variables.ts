@@ -1,3 +1,4 @@
+import { ASIDE } from '../base/own-node.ts';
 import { suggest } from '../base/suggest.ts';
 import { settings, variableOf } from './settings.ts';
 
@@ -28,7 +29,7 @@ const OTHERS = [
 export function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
   const known = [...OTHERS, ...settings.map(variableOf)];
   return Object.keys(environment)
-    .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
+    .filter((name) => name.startsWith(PREFIX) && !name.startsWith(ASIDE) && !known.includes(name))
     .sort()
     .map((name) => {
       const [word, ...words] = [name, ...known].map((each) => each.slice(PREFIX.length));

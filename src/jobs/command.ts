@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { code } from '../base/fault.ts';
 import { isInPath } from '../base/in-path.ts';
+import { theirEnvironment } from '../base/own-node.ts';
 
 /** What a scheduler's command answered. */
 export interface Answer {
@@ -23,7 +24,7 @@ export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Ru
     new Promise((resolve) => {
       const child = spawn(command, args, {
         stdio: ['ignore', 'pipe', 'pipe'],
-        env: { ...env, ...extra, TACHO_OWN: '1' },
+        env: { ...theirEnvironment(env), ...extra, TACHO_OWN: '1' },
         detached: true,
       });
       let stdout = '';

@@ -4,6 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { ours } from '../base/ours.ts';
+import { theirEnvironment } from '../base/own-node.ts';
 
 /** What may start a notebook, the best first. */
 const PROGRAMS = [['jupyter-lab'], ['jupyter-notebook'], ['jupyter', 'notebook']] as const;
@@ -72,7 +73,7 @@ export async function runJupyter(
   const packages = [ours('python'), process.env.PYTHONPATH].filter((folder) => folder !== undefined && folder !== '');
   const child = spawn(program!, args, {
     stdio: 'inherit',
-    env: { ...process.env, ...options.environment, PYTHONPATH: packages.join(path.delimiter) },
+    env: { ...theirEnvironment(), ...options.environment, PYTHONPATH: packages.join(path.delimiter) },
   });
   // a terminal sends its Ctrl-C to both; whoever signals this process alone means Jupyter
   const stop = (signal: NodeJS.Signals): void => {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { theirEnvironment } from '../base/own-node.ts';
 import { Frame } from '../table/frame.ts';
 import { CustomFailure, type CustomReader, type CustomSource, type CustomSurroundings } from './custom.ts';
 import { parseJson, parsePrometheus } from './custom-format.ts';
@@ -46,7 +47,11 @@ export function run(command: string, timeoutSeconds: number): Promise<string> {
   if (!watched) process.on('exit', () => running.forEach(endGroup));
   watched = true;
   return new Promise((resolve, reject) => {
-    const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = spawn('/bin/sh', ['-c', command], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: theirEnvironment(),
+      detached: true,
+    });
     const pid = child.pid ?? 0;
     if (pid > 0) running.add(pid);
     const end = (): void => endGroup(pid);
