@@ -80,6 +80,18 @@ test('a named file is read instead of the others', async () => {
   );
 });
 
+test('root takes from TACHO_CONFIG only what is root’s; what --config names it has named itself', {
+  skip: process.getuid!() === 0 ? false : 'needs root',
+}, async () => {
+  write('work/mine.toml', 'interval = "3s"\n');
+  const root = { ...around, uid: 0, environment: { TACHO_CONFIG: 'mine.toml' } };
+  assert.equal((await loadConfig({}, undefined, root)).interval, 3);
+  fs.chownSync(path.join(place, 'work/mine.toml'), 12_345, 12_345);
+  assert.match((await fault(loadConfig({}, undefined, root))).message, /TACHO_CONFIG: mine\.toml belongs to another/);
+  assert.equal((await loadConfig({}, 'mine.toml', root)).interval, 3);
+  assert.equal((await loadConfig({}, undefined, { ...root, uid: 12_346 })).interval, 3);
+});
+
 test('an unknown key is named with its line and what was probably meant', async () => {
   write('work/tacho.toml', '# mine\nintervall = "1s"\n\n[sources]\ndisabel = []\n\n[spol]\nx = 1\n');
   const { message, hint } = await fault(loadConfig({}, undefined, around));

@@ -55,9 +55,15 @@ export async function loadConfig(
     let content: FileContent | undefined;
     let isThere = true;
     try {
-      content = await readConfigFile(file, forgive);
+      // sudo may leave root a user's variables, and a configuration starts commands
+      const owner = named === undefined && surroundings.uid === 0 ? 0 : undefined;
+      content = await readConfigFile(file, forgive, owner);
       isThere = content !== undefined;
-    } catch (error) {
+    } catch (thrown) {
+      const error =
+        thrown instanceof ForeignFile
+          ? usage(`TACHO_CONFIG: ${only} belongs to another user`, `--config ${only} uses it`)
+          : thrown;
       if (forgive === undefined || !(error instanceof Fault)) throw error;
       forgive(error, true);
     }

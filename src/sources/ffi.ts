@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { forRoot } from '../base/for-root.ts';
 
 /** A C function that returns a status: 0 is success in every library that Tacho reads. */
 export type Call = (...args: (number | bigint | string | Uint8Array | null)[]) => number;
@@ -25,13 +26,13 @@ export function loadKoffi(): Koffi {
   return koffi;
 }
 
-/** Opens the first library of the list that there is; throws the loader's words when there is none. */
-export function openLibrary(paths: readonly string[]): Library {
+/** Opens the first library of the list that there is, or the one `named` by a variable; else throws the loader's words. */
+export function openLibrary(paths: readonly string[], named?: string): Library {
   const k = loadKoffi();
   let failure: unknown;
-  for (const path of paths) {
+  for (const path of named === undefined ? paths : [named]) {
     try {
-      const lib = k.load(path);
+      const lib = k.load(named?.includes('/') ? forRoot(named) : path);
       return {
         path,
         call(name, args) {

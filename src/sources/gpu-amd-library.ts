@@ -107,10 +107,10 @@ export function energyQuestion(call: Call | undefined, card: bigint | number): Q
   };
 }
 
-export function load(paths: readonly string[]): Library {
+export function load(paths: readonly string[], named?: string): Library {
   try {
-    return openLibrary(paths);
+    return openLibrary(paths, named);
   } catch (error) {
-    throw new Unavailable('denied', `${paths[0]} cannot be loaded: ${(error as Error).message}`);
+    throw new Unavailable('denied', `${named ?? paths[0]} cannot be loaded: ${(error as Error).message}`);
   }
 }

@@ -15,8 +15,8 @@ const ROCM_SMI = [
 const BLOCKS = Array.from({ length: 14 }, (_, bit) => 1 << bit);
 
 /** Cards through ROCm SMI: only calls with plain numbers, whose form has not changed between releases; clocks come from gpu_metrics. */
-export function openRocmSmi(host: Host, paths: readonly string[] = ROCM_SMI): Cards {
-  const library = load(paths);
+export function openRocmSmi(host: Host, named?: string): Cards {
+  const library = load(ROCM_SMI, named);
   const words = library.words('rsmi_status_string', 'argument');
   const init = library.call('rsmi_init', ['uint64_t']);
   if (init === undefined) throw new Unavailable('denied', `${library.path} has no rsmi_init`);

@@ -18,12 +18,12 @@ const AMD_SMI = [
 /** AMD's cards: through AMD SMI, else through ROCm SMI, else from the driver's own files. What was taken is said. */
 export function openAmd(host: Host): Cards {
   const { TACHO_AMD_SMI: amd, TACHO_ROCM_SMI: rocm } = process.env;
-  if (amd !== undefined) return openAmdSmi(host, [amd]);
-  if (rocm !== undefined) return openRocmSmi(host, [rocm]);
+  if (amd !== undefined) return openAmdSmi(host, amd);
+  if (rocm !== undefined) return openRocmSmi(host, rocm);
   // a frozen machine has files, and no libraries of its own
   if (host.root !== '') return openAmdSysfs(host);
   const whys: string[] = [];
-  for (const open of [() => openAmdSmi(host, AMD_SMI), () => openRocmSmi(host)]) {
+  for (const open of [() => openAmdSmi(host), () => openRocmSmi(host)]) {
     try {
       return open();
     } catch (error) {
@@ -42,8 +42,8 @@ const CLOCK_GFX = 0;
 const CLOCK_MEMORY = 4;
 const LINK_XGMI = 2;
 
-export function openAmdSmi(host: Host, paths: readonly string[]): Cards {
-  const library = load(paths);
+export function openAmdSmi(host: Host, named?: string): Cards {
+  const library = load(AMD_SMI, named);
   const words = library.words('amdsmi_status_code_to_string', 'argument');
   const init = library.call('amdsmi_init', ['uint64_t']);
   if (init === undefined) throw new Unavailable('denied', `${library.path} has no amdsmi_init`);

@@ -37,13 +37,13 @@ export function bind(library: Library): Nvml {
   };
 }
 
-export function load(paths: readonly string[]): Library {
+export function load(paths: readonly string[], named?: string): Library {
   try {
-    return openLibrary(paths);
+    return openLibrary(paths, named);
   } catch (error) {
     throw new Unavailable(
       'denied',
-      `${paths[0]} cannot be loaded: ${(error as Error).message}`,
+      `${named ?? paths[0]} cannot be loaded: ${(error as Error).message}`,
       "the driver's library is missing here; in a container start it with the NVIDIA runtime (--gpus all, --nv)",
     );
   }

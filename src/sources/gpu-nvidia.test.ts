@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { describe, test } from 'node:test';
 import { fakeGpu, hasCompiler } from '../../test/fake-gpu/build.ts';
 import { readRows } from '../../test/fake-gpu/table-of.ts';
@@ -25,6 +27,21 @@ test('the columns of the table gpu are the numbers and texts of a reading, in on
 });
 
 describe('NVIDIA cards through NVML', { skip: hasCompiler() ? false : 'no C compiler' }, () => {
+  test('root loads no library that TACHO_NVML names and somebody else can change', {
+    skip: process.getuid!() === 0 ? false : 'needs root',
+  }, (t) => {
+    fakeGpu(t, 'nvml', 'cards 1\n');
+    const library = process.env.TACHO_NVML!;
+    const open = () => gpu.open(new Host('/nonexistent'), scope);
+    fs.chmodSync(library, 0o757);
+    assert.throws(open, /libnvml\.so cannot be loaded: .*libnvml\.so is not root's alone/);
+    fs.chmodSync(library, 0o755);
+    fs.chownSync(path.dirname(library), 65_534, 65_534);
+    assert.throws(open, /is not root's alone/);
+    fs.chownSync(path.dirname(library), 0, 0);
+    open().close();
+  });
+
   test('every value that the library gives is recorded, in the unit of its column', (t) => {
     fakeGpu(t, 'nvml', 'cards 3\n');
     const source = gpu.open(new Host('/nonexistent'), scope);

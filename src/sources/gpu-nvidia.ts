@@ -41,8 +41,7 @@ const reasonWords = new Map<number, string>();
 
 /** The node's cards through NVML (libnvidia-ml.so.1, or the library that TACHO_NVML names). */
 export function openNvidia(host: Host): Cards {
-  const named = process.env.TACHO_NVML;
-  const library = load(named === undefined ? ['libnvidia-ml.so.1', 'libnvidia-ml.so'] : [named]);
+  const library = load(['libnvidia-ml.so.1', 'libnvidia-ml.so'], process.env.TACHO_NVML);
   const words = library.words('nvmlErrorString', 'result');
   const init = library.call('nvmlInit_v2', []) ?? library.call('nvmlInit', []);
   if (init === undefined)
