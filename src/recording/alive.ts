@@ -91,10 +91,32 @@ export function isBeingWritten(file: string, now = Date.now() * 1000): boolean {
   return pid !== process.pid && !hasEnded(pid);
 }
 
+/** Has the agent's process a file of the folder open? The clock may have been set since: that says nothing about it. */
+function holdsFiles({ folder, agent }: NodeRecording): boolean {
+  if (agent === undefined || agent.facts.hostname !== os.hostname()) return false;
+  try {
+    const within = `${fs.realpathSync(folder)}/`;
+    const open = `/proc/${agent.pid}/fd`;
+    return fs.readdirSync(open).some((fd) => targetOf(`${open}/${fd}`).startsWith(within));
+  } catch {
+    // it is somebody else's: then nothing of it is ours to mend
+    return false;
+  }
+}
+
+function targetOf(link: string): string {
+  try {
+    return fs.readlinkSync(link);
+  } catch {
+    return '';
+  }
+}
+
 /** Is the node's agent still writing? It has not said that it ended, it is there, and its newest sample is fresh. */
 export function isAlive(node: NodeRecording, now = Date.now() * 1000): boolean {
   if (node.agent !== undefined && (node.agent.end !== undefined || isGone(node.agent))) return false;
   const newest = newestWrite(node);
   if (newest === undefined) return false;
-  return now - newest < Math.max(SECONDS, INTERVALS * (node.agent?.interval_seconds ?? 1)) * 1e6;
+  const patience = Math.max(SECONDS, INTERVALS * (node.agent?.interval_seconds ?? 1)) * 1e6;
+  return now - newest < patience || holdsFiles(node);
 }

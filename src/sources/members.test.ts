@@ -19,7 +19,8 @@ function scope(members: Members, more: Partial<Scope> = {}): Scope {
 
 function machine(t: TestContext, processes: FrozenProcess[]): Frozen {
   const newest = Math.max(...processes.map((p) => p.pid));
-  return frozen(t, Object.assign(nodeFiles(newest), ...processes.map(processFiles)));
+  const uptime = { '/proc/uptime': `${(Date.now() - 1_700_000_000_000) / 1000} 1.00\n` };
+  return frozen(t, Object.assign(nodeFiles(newest), uptime, ...processes.map(processFiles)));
 }
 
 /** Starts and ends processes between two ticks. */
@@ -163,6 +164,20 @@ test('by environment: the job that is named, and children that lost the variable
   );
   assert.deepEqual(pids(foreign), []);
   foreign.close();
+});
+
+test('by environment: a child that is born after the clock was set is as young as any', (t) => {
+  const m = machine(t, [{ pid: 100, environment: { SLURM_JOB_ID: '17' } }]);
+  const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
+  assert.deepEqual(pids(watch), [100]);
+  const start = Math.floor((Date.now() - 1_700_000_000_000) / 10);
+  const set = Date.now() + 3_600_000;
+  t.mock.method(Date, 'now', () => set);
+  change(m, 101, [{ pid: 101, environment: {}, start }]);
+  assert.deepEqual(pids(watch), [100]);
+  change(m, 102, [{ pid: 101, environment: { SLURM_JOB_ID: '17' }, start }]);
+  assert.deepEqual(pids(watch), [100, 101]);
+  watch.close();
 });
 
 test('a tree with a mark: a daemon that parted from its ancestors between two ticks', (t) => {

@@ -1,7 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { ours } from '../base/ours.ts';
-import { bootMilliseconds } from './boot-time.ts';
 import type { Host } from './host.ts';
 import { type Lister, listCgroup, listProcesses } from './member-lists.ts';
 import { pidCounter } from './pid-counter.ts';
@@ -78,13 +77,15 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   const unsettled = new Set<Known>();
   const between = new Set<Known>();
   const stat = emptyStat();
-  const boot = bootMilliseconds(host);
   const counter = pidCounter(host);
   const view = scope.view ?? processView(host);
   const lister: Lister = how.by === 'cgroup' ? listCgroup(host, how.path) : listProcesses(view, counter);
   let root = how.by === 'tree' ? how.pid : scope.root;
   let round = 0;
   let now = 0;
+
+  /** Milliseconds since a process started; the kernel counts both from boot, so that nobody sets this clock. */
+  const age = (start: number): number => Number.parseFloat(host.text('/proc/uptime') ?? '') * 1000 - start * TICK_MS;
 
   function visit(pid: number): void {
     const entry = known.get(pid);
@@ -127,7 +128,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
     const found = view.origin(pid);
     if (found === undefined) return undefined;
     const { start, parent, group, session } = found;
-    const young = !(Date.now() - (boot + start * TICK_MS) >= YOUNG_MS);
+    const young = !(age(start) >= YOUNG_MS);
     const entry: Known = {
       pid,
       start,
@@ -194,8 +195,7 @@ export function watchMembers(host: Host, scope: Scope, listener?: MemberListener
   function isBetween(entry: Known): boolean {
     // if it still has no words the second time, it never will: it has ended, or is the kernel's
     if (hasNoWords(host, entry.pid)) return ++entry.wordless === 1;
-    const age = Date.now() - (boot + entry.start * TICK_MS);
-    if (!(age >= 0 && age < SCRIPT_MS)) return false;
+    if (!(age(entry.start) < SCRIPT_MS)) return false;
     if (!isCopy(entry)) return false;
     return look(entry.pid) && stat.state !== ENDED && stat.user + stat.system < WORKED;
   }
