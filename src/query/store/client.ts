@@ -29,6 +29,9 @@ const PATIENCE_MILLISECONDS = 120_000;
 /** What a store says beyond this is not read: in memory it takes many times as much. Of samples, those of one table of a node. */
 const MOST_BYTES = { answer: 128 << 20, samples: 512 << 20, line: 16 << 20 };
 
+/** Why something is refused is short. */
+const MOST_REFUSAL = 1 << 20;
+
 /** Nothing was recorded before 2000; VictoriaMetrics finds nothing at all in a range that begins in 1970. */
 export const EVER = Date.UTC(2000, 0);
 
@@ -95,7 +98,7 @@ async function request(
     throw unreachable(name, error);
   }
   if (answer.ok) return answer;
-  const text = await answer.text().catch(() => '');
+  const text = await textOf(name, answer, MOST_REFUSAL).catch(() => 'more than it takes to say why');
   throw refused(name, answer.status, text);
 }
 
