@@ -29,6 +29,15 @@ test('on this machine a job can be recorded', async () => {
   assert.deepEqual(fs.readdirSync(folder), []);
 });
 
+test('what a link in the folder leads to is not written', async () => {
+  const other = path.join(folder, 'other');
+  fs.writeFileSync(other, 'other');
+  fs.symlinkSync(other, path.join(folder, `.tacho-check-${process.pid}`));
+  const check = await checkMachine({ host: new Host(), folder, custom: [], environment: {} });
+  assert.equal(item(check, 'folder').state, 'ok');
+  assert.equal(fs.readFileSync(other, 'utf8'), 'other');
+});
+
 test('an empty machine records nothing, and the check says what is missing', async () => {
   const root = path.join(folder, 'empty');
   fs.mkdirSync(root);

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { ours } from '../base/ours.ts';
+import { openNew } from '../base/plain-file.ts';
 import { formatBytes } from '../base/size.ts';
 import { VERSION } from '../base/version.ts';
 import { schedulerOf, schedulerRunner } from '../jobs/job-facts.ts';
@@ -301,7 +302,9 @@ function recordings(folder: string): CheckItem {
   const trial = path.join(folder, `.tacho-check-${process.pid}`);
   try {
     makeFolder(folder);
-    fs.writeFileSync(trial, 'x');
+    const fd = openNew(trial);
+    fs.writeSync(fd, 'x');
+    fs.closeSync(fd);
     fs.unlinkSync(trial);
     const { bavail, bsize } = fs.statfsSync(folder);
     const text = `${folder} can be written, ${formatBytes(bavail * bsize)} free`;

@@ -38,3 +38,26 @@ test('that nothing comes from the agent of a node is no end of its job: the hub 
   };
   assert.deepEqual([await written(true), await written(false)], ['running', 'unknown']);
 });
+
+test('what the scheduler says goes into the recording that was read, not into what took its place meanwhile', async (t) => {
+  const folder = await makeRecording({ seconds: 20 });
+  const other = `${folder}-other`;
+  fs.mkdirSync(other);
+  t.after(() => fs.rmSync(other, { recursive: true }));
+  const { end: _, ...job } = jobOf({ state: 'running', id: '6', scheduler: 'slurm' });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
+  const link = `${folder}-link`;
+  fs.symlinkSync(folder, link);
+  t.after(() => fs.rmSync(link));
+  const recording = openRecording(link);
+  const { run } = answers({});
+  const state = await refreshJob(recording, {
+    run(...asked) {
+      fs.rmSync(link);
+      fs.symlinkSync(other, link);
+      return run(...asked);
+    },
+  });
+  assert.equal(state.state, 'unknown');
+  assert.deepEqual(fs.readdirSync(other), []);
+});

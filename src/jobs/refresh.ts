@@ -1,8 +1,9 @@
 import * as fs from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { lastSign } from '../recording/alive.ts';
 import { saveJob } from '../recording/create.ts';
 import type { Job, Step } from '../recording/job.ts';
-import type { Recording } from '../recording/open.ts';
+import { type Recording, readJob } from '../recording/open.ts';
 import { silentEnd } from '../recording/silent-end.ts';
 import type { Run } from './command.ts';
 import { isSettled, lostNode, wasKilled } from './is-settled.ts';
@@ -50,9 +51,9 @@ export async function refreshJob(
   } else if (job.end === undefined) known = silentEnd(recording) ?? job;
   // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
   const guessed = (job.user === '' && job.uid < 0) || (found === undefined && isWaitedFor(recording));
-  if (known !== job && !guessed && !isClosing(recording, known) && ownedByUs(recording.path)) {
+  if (known !== job && !guessed && !isClosing(recording, known)) {
     try {
-      saveJob(recording.path, known);
+      saveOwn(recording.path, job, known);
     } catch {
       // a read-only archive: the answer is still good for this report
     }
@@ -102,10 +103,14 @@ function endedWith(job: Job, end: number | undefined): boolean {
 const stepsMeanwhile = (job: Job, { steps = [] }: Ending): Step[] =>
   steps.filter(({ start, end }) => (start ?? 0) <= job.end! && (end ?? Infinity) + 1e6 > job.start);
 
-function ownedByUs(folder: string): boolean {
+/** Keeps it in a recording of our own. The folder is held open: by its name another one may be found by now. */
+function saveOwn(folder: string, before: Job, job: Job): void {
+  const fd = fs.openSync(folder, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
   try {
-    return fs.statSync(folder).uid === process.getuid!();
-  } catch {
-    return false;
+    const held = `/proc/self/fd/${fd}`;
+    const isOurs = fs.fstatSync(fd).uid === process.getuid!();
+    if (isOurs && isDeepStrictEqual(readJob(held), before)) saveJob(held, job);
+  } finally {
+    fs.closeSync(fd);
   }
 }

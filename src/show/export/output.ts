@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { openNew } from '../../base/plain-file.ts';
 import { formatBytes } from '../../base/size.ts';
 
 /** Where an export goes: a file, or standard output. */
@@ -20,7 +21,7 @@ export function fileOutput(name: string): Output {
   const part = `${name}.part`;
   const fd = attempt(name, 0, () => {
     makeFolder(path.dirname(name));
-    return fs.openSync(part, 'w', 0o666);
+    return openNew(part, 0o666);
   });
   let written = 0;
   let open = true;
