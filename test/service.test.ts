@@ -85,7 +85,7 @@ function node(t: TestContext) {
         ...more,
       };
       await start('/bin/sh', [path.join(HOOKS, 'prolog.sh')], facts);
-      const code = await start('/bin/sh', ['-c', script], { SLURM_JOB_ID: id });
+      const code = await start('/bin/sh', ['-c', script], { SLURM_JOB_ID: id, SLURM_JOB_UID: facts.SLURM_JOB_UID });
       await start('/bin/sh', [path.join(HOOKS, 'epilog.sh')], { SLURM_JOB_ID: id, SLURM_JOB_EXIT_CODE2: `${code}:0` });
     },
   };
@@ -288,7 +288,6 @@ test('inside a job, mark, fom, annotate and env find its recording, although its
   skip: lacks,
 }, async (t) => {
   const { agent, job, spool, jobs } = node(t);
-  const marks = path.join(path.dirname(jobs), 'marks');
   fs.chmodSync(path.dirname(spool), 0o711);
   const uid = process.getuid!() === 0 ? 65534 : process.getuid!();
   const as = process.getuid!() === 0 ? `setpriv --reuid=${uid} --clear-groups` : '';
@@ -303,7 +302,7 @@ test('inside a job, mark, fom, annotate and env find its recording, although its
     /bin/true within
     tacho mark end
     tacho annotate note='slow disk' --tag case:base >/dev/null
-    ls -ldL ${marks}/job-8 | grep -q '^drwx------'
+    ls -ldL ${path.dirname(jobs)}/users/${uid}/jobs/job-8.marks | grep -q '^drwx------'
     ! ls ${spool} 2>/dev/null
     ! tacho stop 2>/dev/null
     tacho demo --help >/dev/null\n`,
@@ -330,7 +329,8 @@ test('inside a job, mark, fom, annotate and env find its recording, although its
   assert.ok(facts.own_use!.c1!.cpu_seconds > 0.2, JSON.stringify(facts.own_use));
   assert.deepEqual([facts.annotations, facts.tags], [{ note: 'slow disk' }, { case: 'base' }]);
   assert.equal(column(nodes[0]!, 'process_end', 'args').filter((line) => line === 'within').length, 1);
-  assert.deepEqual(fs.readdirSync(marks), []);
+  assert.deepEqual(fs.readdirSync(path.join(path.dirname(jobs), 'marks/jobs')), []);
+  assert.deepEqual(fs.readdirSync(path.join(path.dirname(jobs), `users/${uid}/jobs`)), []);
   assert.match(tacho(['report', path.join(spool, 'job-8')]).out, /epoch 1/);
 });
 

@@ -19,23 +19,34 @@ case ${SLURM_RESTART_COUNT:-0} in
 *) name=${name}r$SLURM_RESTART_COUNT ;;
 esac
 
-[ -d "$jobs" ] || mkdir -p -m 711 "$jobs" 2>/dev/null || exit 0
+[ -d "$jobs" ] || mkdir -p -m 700 "$jobs" 2>/dev/null || exit 0
 umask 077
 
 # Where the agent runs, processes of the job have a place to record themselves before the agent has begun with the job,
 # which takes longer when many jobs begin together (packaging/slurm/task-prolog.sh finds it by the pointer).
 make_place() {
-    read -r agent <"$records/.agent" && kill -0 "$agent" && read -r random </proc/sys/kernel/random/uuid || return
-    # everybody can list that folder: the name tells neither the job nor its user
-    place=/dev/shm/tacho-0-$random
-    mkdir -m 711 "$place" && : >"$place/events" && chown "$SLURM_JOB_UID" "$place/events" || return
-    printf '%s\n' "$place/events" >"$records/.job-$name.$$" && chmod 644 "$records/.job-$name.$$" &&
-        mv -f "$records/.job-$name.$$" "$records/job-$name"
+    read -r agent <"$records/.agent" && kill -0 "$agent" && read -r random </proc/sys/kernel/random/uuid &&
+        read -r secret </proc/sys/kernel/random/uuid || return
+    # everybody can list that folder, and ask whose file it is who knows its name
+    events=/dev/shm/tacho-0-$random/events-$secret
+    mkdir -m 711 "${events%/*}" && : >"$events" && chown "$SLURM_JOB_UID" "$events" || return
+    printf '%s\n' "$events" >"$records/.job-$name.$$" && mv -f "$records/.job-$name.$$" "$records/job-$name" || return
+    # a copy for its user, where nobody else gets through (src/agent/user-places.ts)
+    users=$records/../users
+    own=$users/$SLURM_JOB_UID
+    [ -d "$users" ] || mkdir -m 711 "$users"
+    if [ ! -d "$own" ]; then
+        mkdir -m 700 "$own.$$" && mkdir -m 755 "$own.$$/jobs" && chown "$SLURM_JOB_UID" "$own.$$" || return
+        mv -T "$own.$$" "$own" || rm -rf "$own.$$"
+    fi
+    # its user can put something else in the place of the inner one, but nothing of ours
+    cd -P "$own" && own=$(pwd -P) && cd -P jobs && [ "$(pwd -P)" = "$own/jobs" ] && [ -O . ] || return
+    printf '%s\n' "$events" >".$name.$$" && chmod 644 ".$name.$$" && mv -f ".$name.$$" "job-$name.records"
 }
 records=$jobs/../records
 case ${SLURM_JOB_UID:-} in
 '' | *[!0-9]*) ;;
-*) [ -e "$jobs/$name" ] || [ ! -r "$records/.agent" ] || make_place 2>/dev/null ;;
+*) [ -e "$jobs/$name" ] || [ ! -r "$records/.agent" ] || (make_place) 2>/dev/null ;;
 esac
 
 new=$jobs/.$name.$$

@@ -14,8 +14,10 @@ case ${SLURM_RESTART_COUNT:-0} in
 0 | *[!0-9]*) ;;
 *) name=${name}r$SLURM_RESTART_COUNT ;;
 esac
-place=$jobs/../records/job-$name
-[ -r "$library" ] && [ -d "$jobs/../records" ] || exit 0
+users=${jobs%/*}/users
+own=$users/${SLURM_JOB_UID:-${SLURM_UID:-none}}/jobs
+place=$own/job-$name.records
+[ -r "$library" ] && [ -d "$users" ] || exit 0
 # the agent has heard of the job some milliseconds ago
 for wait in 0.01 0.04 0.1; do
     [ -r "$place" ] || TACHO_OWN=1 sleep $wait 2>/dev/null
@@ -27,7 +29,7 @@ while [ ! -r "$place" ]; do
     case $id in
     '' | *[!0-9]*) exit 0 ;;
     esac
-    place=$jobs/../records/job-$id
+    place=$own/job-$id.records
     group=$((group + 1))
 done
 IFS= read -r events <"$place" || exit 0

@@ -96,7 +96,8 @@ function plain({ reason, ...told }: Pick<Job, 'state'> & Partial<Job>): Partial<
 function leftBehind(folder: string, job: Job, { marks, node, clock }: Common): JobMarks | undefined {
   if (marks === undefined || job.uid < 0) return undefined;
   return leftMarks({
-    name: path.join(marks, `job-${jobName(job)}`),
+    name: path.join(marks.folder, `job-${jobName(job)}`),
+    users: marks.users,
     job,
     recording: folder,
     node,

@@ -11,6 +11,7 @@ import { readTable } from '../recording/read.ts';
 import { testAgent, testJob, testRecording } from '../sinks/test-spool.ts';
 import { jobMarks, leftMarks } from './job-marks.ts';
 import { removePlace, tidyPlaces } from './marks-place.ts';
+import { userPlaces } from './user-places.ts';
 
 const ENV = { SLURMD_NODENAME: 'c1' };
 const NOW = 1_700_000_100_000_000;
@@ -21,12 +22,14 @@ function setUp(t: TestContext) {
   const job: Job = testJob('17', { uid: process.getuid!() });
   testRecording(folder, 'job-17', job, testAgent('c1'));
   const recording = path.join(folder, 'job-17');
-  const name = path.join(folder, 'marks/job-17');
+  const name = path.join(folder, 'marks/jobs/job-17');
+  const users = userPlaces(path.join(folder, 'users'));
   t.after(() => removePlace(name));
-  const options = { name, recording, node: 'c1', now: () => NOW };
+  const options = { name, users, recording, node: 'c1', now: () => NOW };
   return {
     folder,
     name,
+    users,
     /** Where it lies: what a user is led to. */
     get place() {
       return fs.realpathSync(name);
@@ -106,7 +109,7 @@ test('links lead nowhere, and what is removed is what is there', async (t) => {
   marks.takeMarks();
   assert.deepEqual(taken(), []);
   const before = fs.readdirSync(other);
-  await tidyPlaces(path.dirname(name), () => false, assert.fail);
+  await tidyPlaces(path.dirname(name), set.users, () => false, assert.fail);
   assert.deepEqual(fs.readdirSync(path.dirname(name)), []);
   assert.ok(!fs.existsSync(path.dirname(place)));
   assert.deepEqual(fs.readdirSync(other), before);
@@ -159,6 +162,7 @@ test('what a user leaves, however deep, is removed, and nothing else', async (t)
   fs.symlinkSync('/etc', path.join(parent, 'job-1'));
   await tidyPlaces(
     parent,
+    set.users,
     () => false,
     (which) => failed.push(which),
   );
@@ -176,7 +180,7 @@ test('the place does not lie where job files come in, and of an agent that was k
   const around = path.dirname(place);
   assert.equal(fs.statSync(around).mode & 0o777, 0o711);
   fs.unlinkSync(name);
-  await tidyPlaces(path.dirname(name), () => true, assert.fail);
+  await tidyPlaces(path.dirname(name), set.users, () => true, assert.fail);
   assert.ok(!fs.existsSync(around));
   marks.close();
 });

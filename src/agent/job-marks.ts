@@ -8,7 +8,8 @@ import { nodeFolder } from '../recording/node-folder.ts';
 import { openRecording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
 import { replaceJson } from '../recording/replace.ts';
-import { makePlace, placeOf, removePlace } from './marks-place.ts';
+import { makePlace, placeOf, removePlace, shownName } from './marks-place.ts';
+import type { UserPlaces } from './user-places.ts';
 
 /**
  * Where the programs of a job leave what they say of it. A user cannot write to the recording in a node's spool; this folder
@@ -42,8 +43,9 @@ const LONGEST_WORD = 4096;
 const SLACK_US = 60e6;
 
 export interface MarksOptions {
-  /** The name of the place, in a folder of ours. */
+  /** The name of the place, in a folder of ours; and where its user finds it. */
   name: string;
+  users: UserPlaces;
   job: Job;
   recording: string;
   node: string;
@@ -55,14 +57,13 @@ export interface MarksOptions {
 
 /** Makes the place, or goes on with the one that is there. Throws when it cannot be made. */
 export function jobMarks(options: MarksOptions): JobMarks {
-  const { job, name } = options;
+  const { job, name, users } = options;
   const there = placeOf(name);
   // an agent that was killed has left it, for this run of the id or for another one
-  if (there !== undefined && isOf(there, job)) return follow(there, options);
-  return follow(
-    makePlace(name, job.uid, (folder) => fill(folder, options)),
-    options,
-  );
+  const left = there !== undefined && isOf(there, job) ? there : undefined;
+  const place = left ?? makePlace(name, job.uid, (folder) => fill(folder, options));
+  users.show(job.uid, shownName(name), (link) => fs.symlinkSync(place, link));
+  return follow(place, options);
 }
 
 /** What a job left for an agent that was killed; undefined: nothing, or it is another run's. */
@@ -85,7 +86,7 @@ function fill(folder: string, { job, node }: MarksOptions): void {
   for (const each of [path.join(folder, 'job.json'), nodePath]) fs.lchownSync(each, job.uid, -1);
 }
 
-function follow(folder: string, { name, job, recording, node, now, ahead = () => 0 }: MarksOptions): JobMarks {
+function follow(folder: string, { name, users, job, recording, node, now, ahead = () => 0 }: MarksOptions): JobMarks {
   // folders are kept open: whatever the user puts in their place leads nowhere, and nowhere that would block
   const own = openFolder(folder);
   const marked = own < 0 ? -1 : openFolder(`/proc/self/fd/${own}/${nodeFolder(node)}`);
@@ -174,6 +175,7 @@ function follow(folder: string, { name, job, recording, node, now, ahead = () =>
     close,
     remove() {
       close();
+      users.hide(shownName(name));
       return removePlace(name);
     },
   };

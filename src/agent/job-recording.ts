@@ -40,6 +40,7 @@ import { type SharedSources, WHOLE_NODE } from './shared-sources.ts';
 import type { Ticker } from './ticker.ts';
 import { totalsBefore } from './totals-before.ts';
 import type { Turns } from './turns.ts';
+import type { UserPlaces } from './user-places.ts';
 
 /** What all recordings of a service have in common. */
 export interface Common {
@@ -66,8 +67,8 @@ export interface Common {
   later(work: () => void): void;
   /** The service ends: nobody waits for anything any more. */
   ending: AbortSignal;
-  /** Where jobs leave marks and annotations (src/agent/job-marks.ts); undefined: nowhere. */
-  marks?: string;
+  /** Where jobs leave marks and annotations (src/agent/job-marks.ts), and where users find what is theirs; undefined: nowhere. */
+  marks?: { folder: string; users: UserPlaces };
 }
 
 export interface JobRecording {
@@ -345,12 +346,13 @@ export function recordJob(
   /** What the job's own programs say of it (`tacho mark`, `tacho annotate`). */
   function openMarks(): JobMarks | undefined {
     if (common.marks === undefined || job.uid < 0) return undefined;
-    const name = path.join(common.marks, recordsName);
+    const name = path.join(common.marks.folder, recordsName);
     const shown = records === undefined ? job : { ...job, process_records: { file: records.file, events: [] } };
     try {
       const { node, clock } = common;
       return jobMarks({
         name,
+        users: common.marks.users,
         job: shown,
         recording: folder,
         node,

@@ -1,15 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { noteReader, planRecords, readsFor, removeAbandoned } from '../jobs/preload.ts';
 import type { Records } from '../sources/scope.ts';
+import type { UserPlaces } from './user-places.ts';
 
 /**
  * Where processes of jobs record themselves, on a node whose agent is a service. The file lies in memory, in a folder of
- * ours with a name that nobody can guess; it belongs to the job's user, who can write to it and not replace it. A pointer
- * in a folder beside the job files says where it is (packaging/slurm/task-prolog.sh). A prolog that sees this agent running
- * makes both, so that no task has to wait for the agent.
+ * ours, and belongs to the job's user, who can write to it and not replace it. Everybody can list the folder, and ask who owns
+ * a file in it: the file has a name that nobody can guess. A pointer in a folder beside the job files says where it is; its
+ * user has a copy (packaging/slurm/task-prolog.sh). A prolog that sees this agent running makes all, so that no task has to
+ * wait for the agent.
  */
 export interface JobRecords {
   /** The place of a job: the one that it has, or a new one. Throws when it cannot be made. */
@@ -24,13 +27,13 @@ export interface JobRecords {
   close(): void;
 }
 
-const PLACE = /^\/(?:dev\/shm|tmp)\/tacho-[\w.+-]+\/events$/;
+const PLACE = /^\/(?:dev\/shm|tmp)\/tacho-[\w.+-]+\/events(?:-[\w-]+)?$/;
 
-export function jobRecords(pointers: string): JobRecords {
-  makeFolder(pointers, 0o711);
-  fs.chmodSync(pointers, 0o711);
+export function jobRecords(pointers: string, users: UserPlaces): JobRecords {
+  makeFolder(pointers, 0o700);
+  fs.chmodSync(pointers, 0o700);
   const agent = path.join(pointers, '.agent');
-  fs.writeFileSync(agent, `${process.pid}\n`, { mode: 0o644 });
+  fs.writeFileSync(agent, `${process.pid}\n`, { mode: 0o600 });
   const since = fs.statSync(agent).mtimeMs;
   const pointer = (name: string): string => path.join(pointers, name);
   const known = (name: string): string | undefined => {
@@ -41,29 +44,39 @@ export function jobRecords(pointers: string): JobRecords {
       return undefined;
     }
   };
+  const show = (name: string, uid: number, file: string): Records => {
+    users.show(uid, `${name}.records`, (copy) => {
+      fs.writeFileSync(copy, `${file}\n`);
+      fs.chmodSync(copy, 0o644);
+    });
+    return { file, events: [], owner: uid };
+  };
+  const forget = (name: string): void => {
+    users.hide(`${name}.records`);
+    fs.rmSync(pointer(name), { force: true });
+  };
   return {
+    forget,
     place(name, job, recording) {
       const before = known(name);
       if (before !== undefined && isFor(before, job.uid, recording)) {
         noteReader(path.dirname(before), recording);
-        return { file: before, events: [], owner: job.uid };
+        return show(name, job.uid, before);
       }
-      const { file } = planRecords({});
+      const file = `${planRecords({}).file}-${randomBytes(8).toString('hex')}`;
       fs.mkdirSync(path.dirname(file), { mode: 0o711 });
       fs.chmodSync(path.dirname(file), 0o711);
       noteReader(path.dirname(file), recording);
       makeOwned(file, job.uid);
       const temporary = `${pointer(name)}.new`;
       fs.writeFileSync(temporary, `${file}\n`);
-      fs.chmodSync(temporary, 0o644);
       fs.renameSync(temporary, pointer(name));
-      return { file, events: [], owner: job.uid };
+      return show(name, job.uid, file);
     },
     left(name, { uid }, recording) {
       const file = known(name);
       return file !== undefined && isFor(file, uid, recording) ? { file, events: [], owner: uid } : undefined;
     },
-    forget: (name) => fs.rmSync(pointer(name), { force: true }),
     tidy(names) {
       const kept = new Set(names);
       for (const name of fs.readdirSync(pointers)) {
@@ -72,7 +85,7 @@ export function jobRecords(pointers: string): JobRecords {
         if (kept.has(name) || name === '.agent' || at === undefined || at.mtimeMs >= since) continue;
         const file = known(name);
         if (file !== undefined) fs.rmSync(path.dirname(file), { recursive: true, force: true });
-        fs.rmSync(pointer(name), { force: true });
+        forget(name);
       }
       for (const place of ['/dev/shm', '/tmp']) if (fs.existsSync(place)) removeAbandoned(place);
     },

@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { code } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { removeForeign } from './remove-foreign.ts';
+import type { UserPlaces } from './user-places.ts';
 
 /**
  * A folder of a job's user, by the job's name in a folder of ours. What users write there must not fill the file system
  * that job files come in by (/run): the folder lies in /dev/shm, where users can write anyway and pay for it with their
- * job's memory, and its name is a link. Where the folder of names is a file system of its own, it lies there.
+ * job's memory, and its name is a link. Where what is above the folder of names is a file system of its own, it lies there.
+ * Everybody can ask who owns a folder: this one has a name that nobody can guess, in one of ours that nobody can list.
  */
 const PLACES = '/dev/shm';
-const OWN = /^\/dev\/shm\/tacho-marks-[\da-f]+\/marks$/;
+const AROUND = /^tacho-marks-[\da-f]+$/;
 /** Beside the folder: whose name it has. Without it nobody finds it any more. */
 const NAME = 'name';
 
@@ -19,33 +20,37 @@ const NAME = 'name';
 export function placeOf(name: string): string | undefined {
   try {
     const target = fs.readlinkSync(name);
-    return OWN.test(target) && fs.lstatSync(target).isDirectory() ? target : undefined;
-  } catch (error) {
-    if (code(error) !== 'EINVAL') return undefined;
-    return fs.lstatSync(name, { throwIfNoEntry: false })?.isDirectory() ? name : undefined;
+    return isOwn(target, name) && fs.lstatSync(target).isDirectory() ? target : undefined;
+  } catch {
+    return undefined;
   }
 }
 
+function isOwn(target: string, name: string): boolean {
+  const around = path.dirname(target);
+  return AROUND.test(path.basename(around)) && [PLACES, above(name)].includes(path.dirname(around));
+}
+
+const above = (name: string): string => path.dirname(path.dirname(path.resolve(name)));
+
 /** Makes a folder for a name, as `fill` wants it, then gives it to its user. What was there by this name goes. */
 export function makePlace(name: string, uid: number, fill: (folder: string) => void): string {
-  const parent = path.dirname(name);
-  makeFolder(parent, 0o711);
-  fs.chmodSync(parent, 0o711);
-  const elsewhere = !isOwnFileSystem(parent) && isWritable(PLACES);
-  const around = elsewhere ? path.join(PLACES, `tacho-marks-${randomBytes(8).toString('hex')}`) : parent;
+  makeFolder(above(name), 0o711);
+  fs.chmodSync(above(name), 0o711);
+  makeFolder(path.dirname(name), 0o700);
+  const places = !isOwnFileSystem(above(name)) && isWritable(PLACES) ? PLACES : above(name);
+  const around = path.join(places, `tacho-marks-${randomBytes(8).toString('hex')}`);
   const old = fs.lstatSync(name, { throwIfNoEntry: false });
   const before = old === undefined ? undefined : `${name}.${randomBytes(4).toString('hex')}.old`;
   if (before !== undefined) fs.renameSync(name, before);
-  if (elsewhere) {
-    fs.mkdirSync(around, { mode: 0o711 });
-    fs.chmodSync(around, 0o711);
-    fs.writeFileSync(path.join(around, NAME), path.resolve(name), { mode: 0o600 });
-  }
-  const folder = elsewhere ? path.join(around, 'marks') : name;
+  fs.mkdirSync(around, { mode: 0o711 });
+  fs.chmodSync(around, 0o711);
+  fs.writeFileSync(path.join(around, NAME), path.resolve(name), { mode: 0o600 });
+  const folder = path.join(around, `marks-${randomBytes(8).toString('hex')}`);
   fs.mkdirSync(folder, { mode: 0o700 });
   fill(folder);
   if (uid !== process.getuid!()) fs.lchownSync(folder, uid, -1);
-  if (elsewhere) fs.symlinkSync(folder, name);
+  fs.symlinkSync(folder, name);
   if (before !== undefined) void removePlace(before).catch(() => {});
   return folder;
 }
@@ -57,12 +62,12 @@ export async function removePlace(name: string): Promise<void> {
   if (stat.isSymbolicLink()) {
     const target = fs.readlinkSync(name);
     fs.unlinkSync(name);
-    if (OWN.test(target)) await removeAround(path.dirname(target));
+    if (isOwn(target, name)) await removeAround(path.dirname(target));
   } else await removeForeign(name);
 }
 
 async function removeAround(around: string): Promise<void> {
-  await removeForeign(path.join(around, 'marks'));
+  for (const each of namesIn(around)) if (each !== NAME) await removeForeign(path.join(around, each));
   fs.rmSync(path.join(around, NAME), { force: true });
   fs.rmdirSync(around);
 }
@@ -70,25 +75,33 @@ async function removeAround(around: string): Promise<void> {
 /** Removes all places but those that are wanted, and those that an agent which was killed has left without a name. One that cannot be removed keeps no other. */
 export async function tidyPlaces(
   parent: string,
+  users: UserPlaces,
   isWanted: (name: string) => boolean,
   failed: (name: string, error: unknown) => void,
 ): Promise<void> {
   const attempt = async (name: string, work: Promise<void>): Promise<void> =>
     work.catch((error) => failed(name, error));
   for (const name of namesIn(parent)) {
-    if (!isWanted(name)) await attempt(name, removePlace(path.join(parent, name)));
+    if (isWanted(name)) continue;
+    users.hide(shownName(name));
+    await attempt(name, removePlace(path.join(parent, name)));
   }
-  for (const name of namesIn(PLACES)) {
-    const around = path.join(PLACES, name);
-    if (/^tacho-marks-[\da-f]+$/.test(name) && isNameless(around)) await attempt(around, removeAround(around));
+  for (const places of [PLACES, path.dirname(path.resolve(parent))]) {
+    for (const name of namesIn(places)) {
+      const around = path.join(places, name);
+      if (AROUND.test(name) && isNameless(around)) await attempt(around, removeAround(around));
+    }
   }
 }
+
+/** What a user's jobs find it by. */
+export const shownName = (name: string): string => `${path.basename(name)}.marks`;
 
 function isNameless(around: string): boolean {
   try {
     if (fs.lstatSync(around).uid !== process.getuid!()) return false;
-    const name = fs.readFileSync(path.join(around, NAME), 'utf8');
-    return placeOf(name) !== path.join(around, 'marks');
+    const place = placeOf(fs.readFileSync(path.join(around, NAME), 'utf8'));
+    return place === undefined || path.dirname(place) !== around;
   } catch {
     // somebody else's, or just being made
     return false;

@@ -3,7 +3,6 @@ import * as path from 'node:path';
 import { Fault, isUnwritable, reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { trouble } from '../base/trouble.ts';
-import { marksFolder } from '../jobs/active.ts';
 import { type CgroupJob, cgroupJobs } from '../jobs/cgroup-jobs.ts';
 import type { Run } from '../jobs/command.ts';
 import { schedulerNamed, schedulerRunner } from '../jobs/job-facts.ts';
@@ -11,6 +10,7 @@ import type { NodeJob, NodeJobEnd } from '../jobs/job-file.ts';
 import { libraryOf, tryLibraryHere } from '../jobs/preload.ts';
 import { whyPrivate } from '../jobs/private-path.ts';
 import { type ProcessId, processId, stillRuns } from '../jobs/process-id.ts';
+import { usersFolder } from '../jobs/user-jobs.ts';
 import type { WriterOptions } from '../recording/append.ts';
 import type { Job } from '../recording/job.ts';
 import { readJob } from '../recording/open.ts';
@@ -37,6 +37,7 @@ import { recordAside } from './record-aside.ts';
 import { sharedSources } from './shared-sources.ts';
 import { ticker } from './ticker.ts';
 import { turns } from './turns.ts';
+import { type UserPlaces, userPlaces } from './user-places.ts';
 
 /** What takes recordings out of the spool: src/sinks/spool.ts. */
 export interface Outlet {
@@ -111,6 +112,10 @@ export function startService(options: ServiceOptions): Service {
   const stopping = new AbortController();
   /** What can be done a moment later. */
   const waiting: (() => void)[] = [];
+  const marks = {
+    folder: path.join(path.dirname(path.resolve(options.jobs)), 'marks/jobs'),
+    users: userPlaces(usersFolder(options.jobs)),
+  };
   const common: Common = {
     node: options.node,
     root: options.root ?? '',
@@ -127,9 +132,9 @@ export function startService(options: ServiceOptions): Service {
     run: options.run ?? schedulerRunner(),
     later,
     ending: stopping.signal,
-    marks: marksFolder(options.jobs),
+    marks,
   };
-  const records = openRecords(options, isWanted);
+  const records = openRecords(options, marks.users, isWanted);
   if (records !== undefined) common.records = records;
   let fleet = recordFleet(spool, options.idleIntervalSeconds, common);
 
@@ -275,13 +280,14 @@ export function startService(options: ServiceOptions): Service {
   /** Where jobs that nobody records any more could say something. */
   async function tidy(): Promise<void> {
     const isWanted = (name: string): boolean => jobs.has(name.replace(/^job-/, ''));
-    await tidyPlaces(marksFolder(options.jobs), isWanted, (name, error) =>
-      say(`${marksFolder(options.jobs)}: ${name} cannot be removed: ${reason(error)}`),
+    await tidyPlaces(marks.folder, marks.users, isWanted, (name, error) =>
+      say(`${marks.folder}: ${name} cannot be removed: ${reason(error)}`),
     );
   }
 
   // names of files in there are jobs of others
-  makeFolder(options.jobs, 0o711);
+  makeFolder(path.dirname(path.resolve(options.jobs)), 0o711);
+  makeFolder(options.jobs, 0o700);
   const watcher = watchFolder(options.jobs, look);
   look();
   // whether samples can be sent is known long before the first tick of an idle node
@@ -332,7 +338,11 @@ export function startService(options: ServiceOptions): Service {
 }
 
 /** Where processes of jobs record themselves, if the library for it is here and does its work. */
-function openRecords({ jobs, say }: ServiceOptions, isWanted: (table: string) => boolean): JobRecords | undefined {
+function openRecords(
+  { jobs, say }: ServiceOptions,
+  users: UserPlaces,
+  isWanted: (table: string) => boolean,
+): JobRecords | undefined {
   if (!RECORD_KINDS.some((kind) => isWanted(kind.table.name))) return undefined;
   try {
     const trouble = tryLibraryHere(process.env);
@@ -341,7 +351,7 @@ function openRecords({ jobs, say }: ServiceOptions, isWanted: (table: string) =>
     const cannot = whyPrivate(library);
     if (cannot !== undefined)
       say(`tasks of jobs cannot record themselves: users cannot read ${library}, for ${cannot}`);
-    return jobRecords(path.join(path.dirname(path.resolve(jobs)), 'records'));
+    return jobRecords(path.join(path.dirname(path.resolve(jobs)), 'records'), users);
   } catch (error) {
     say(`processes of jobs cannot record themselves: ${reason(error)}`);
     return undefined;

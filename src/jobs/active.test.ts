@@ -35,7 +35,7 @@ test('on a node whose agent is a service, tasks of arrays and of heterogeneous j
   const run = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-active-'));
   t.after(() => fs.rmSync(run, { recursive: true }));
   const env = { XDG_RUNTIME_DIR: run, TACHO_SERVICE_JOBS: path.join(run, 'jobs') };
-  const place = path.join(run, 'marks/job-18');
+  const place = path.join(run, `users/${process.getuid!()}/jobs/job-18.marks`);
   fs.mkdirSync(place, { recursive: true, mode: 0o700 });
   fs.writeFileSync(path.join(place, 'job.json'), '{}');
   const array = { SLURM_JOB_ID: '18', SLURM_ARRAY_JOB_ID: '17', SLURM_ARRAY_TASK_ID: '1' };

@@ -15,6 +15,7 @@ import type { MemoryKills } from './memory-kills.ts';
 import { noteAtExit } from './own-use.ts';
 import { type ProcessId, processId, stillRuns } from './process-id.ts';
 import { type Tell, whole } from './scheduler.ts';
+import { USER_JOBS, usersFolder } from './user-jobs.ts';
 
 /** A recording that goes on, as the next command finds it. */
 export interface Active {
@@ -131,20 +132,18 @@ function goesOn(recording: string): boolean {
   }
 }
 
-/** Beside the job files: where the agent of a node lets jobs say something of themselves (src/agent/job-marks.ts). */
-export const marksFolder = (jobs: string): string => path.join(path.dirname(path.resolve(jobs)), 'marks');
-
 /** The place of this job on a node whose agent is a service: the recording itself is out of its user's reach. */
 function atService(env: Environment): Active | undefined {
   const id = schedulerOf(env).detect(env);
   if (id === undefined) return undefined;
-  const folder = marksFolder(env.TACHO_SERVICE_JOBS ?? '/run/tacho/jobs');
+  const users = usersFolder(env.TACHO_SERVICE_JOBS ?? '/run/tacho/jobs');
+  const folder = path.join(users, String(process.getuid!()), USER_JOBS);
   // a task in a later component of a heterogeneous job has the id of the first, which is on other nodes;
   const components = Object.keys(env).filter((key) => /^SLURM_JOB_ID_HET_GROUP_\d+$/.test(key));
   // and one of an array has a number of its own
   for (const each of [env.SLURM_JOB_ID ?? id, id, ...components.map((key) => env[key]!)]) {
     const name = jobName({ id: each, restart: whole(env.SLURM_RESTART_COUNT) ?? 0 });
-    const recording = whereIs(path.join(folder, `job-${name}`));
+    const recording = whereIs(path.join(folder, `job-${name}.marks`));
     if (ownFolder(recording) === undefined && goesOn(recording)) return { recording, launched: [] };
   }
   return undefined;

@@ -214,7 +214,9 @@ export function writeJobFile(folder: string, env: Environment, keys: readonly st
   const file = path.join(folder, name);
   const temporary = path.join(folder, `.${name}.${process.pid}`);
   try {
-    makeFolder(folder, 0o711);
+    // users come through the folder around it
+    makeFolder(path.dirname(path.resolve(folder)), 0o711);
+    makeFolder(folder, 0o700);
     fs.writeFileSync(temporary, lines.join(''), { mode: 0o600 });
     fs.renameSync(temporary, file);
   } catch (error) {

@@ -98,7 +98,8 @@ export function removeAbandoned(place: string): void {
       // whoever made the folder is who may say so
       if (fs.lstatSync(folder).uid !== process.getuid!()) continue;
       const agent = JSON.parse(fs.readFileSync(path.join(folder, 'agent'), 'utf8'));
-      const age = Date.now() - fs.statSync(path.join(folder, 'events')).mtimeMs;
+      const events = fs.readdirSync(folder).find((each) => /^events(-[\w-]+)?$/.test(each))!;
+      const age = Date.now() - fs.statSync(path.join(folder, events)).mtimeMs;
       const useless = age > ABANDONED_MS || !fs.existsSync(agent.recording);
       if (useless && !stillRuns(agent)) fs.rmSync(folder, { recursive: true, force: true });
     } catch {

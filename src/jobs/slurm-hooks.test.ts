@@ -29,17 +29,17 @@ test('an epilog ends the run that its prolog has begun, though Slurm names it th
 test('a task finds the place of its job, also in a later component of a heterogeneous job', (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-hooks-'));
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
-  const [jobs, records] = [path.join(folder, 'jobs'), path.join(folder, 'records')];
-  for (const each of [jobs, records]) fs.mkdirSync(each);
+  const [jobs, own] = [path.join(folder, 'jobs'), path.join(folder, 'users/1000/jobs')];
+  for (const each of [jobs, own]) fs.mkdirSync(each, { recursive: true });
   const library = path.join(folder, 'library.so');
   fs.writeFileSync(library, '');
   for (const name of ['job-21', 'job-7r2']) {
     fs.writeFileSync(path.join(folder, `events-${name}`), '');
-    fs.writeFileSync(path.join(records, name), `${path.join(folder, `events-${name}`)}\n`);
+    fs.writeFileSync(path.join(own, `${name}.records`), `${path.join(folder, `events-${name}`)}\n`);
   }
   const script = hooks()['task-prolog'].replace(/^library=.*$/m, `library='${library}'`);
   const printed = (more: Record<string, string>): string => {
-    const env = { PATH: process.env.PATH, TACHO_SERVICE_JOBS: jobs, ...more };
+    const env = { PATH: process.env.PATH, TACHO_SERVICE_JOBS: jobs, SLURM_JOB_UID: '1000', ...more };
     return spawnSync('/bin/sh', ['-s'], { encoding: 'utf8', env, input: script }).stdout;
   };
   const recordOf = (more: Record<string, string>): string | undefined =>
