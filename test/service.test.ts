@@ -85,7 +85,7 @@ function node(t: TestContext) {
         ...more,
       };
       await start('/bin/sh', [path.join(HOOKS, 'prolog.sh')], facts);
-      const code = await start('/bin/sh', ['-c', script], { SLURM_JOB_ID: id, SLURM_JOB_UID: facts.SLURM_JOB_UID });
+      const code = await start('/bin/sh', ['-c', script], { SLURM_JOB_ID: id });
       await start('/bin/sh', [path.join(HOOKS, 'epilog.sh')], { SLURM_JOB_ID: id, SLURM_JOB_EXIT_CODE2: `${code}:0` });
     },
   };

@@ -14,8 +14,12 @@ case ${SLURM_RESTART_COUNT:-0} in
 0 | *[!0-9]*) ;;
 *) name=${name}r$SLURM_RESTART_COUNT ;;
 esac
+# whose task this is
+while read -r key uid rest; do
+    [ "$key" != Uid: ] || break
+done </proc/self/status
 users=${jobs%/*}/users
-own=$users/${SLURM_JOB_UID:-${SLURM_UID:-none}}/jobs
+own=$users/$uid/jobs
 place=$own/job-$name.records
 [ -r "$library" ] && [ -d "$users" ] || exit 0
 # the agent has heard of the job some milliseconds ago

@@ -29,7 +29,7 @@ test('an epilog ends the run that its prolog has begun, though Slurm names it th
 test('a task finds the place of its job, also in a later component of a heterogeneous job', (t) => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-hooks-'));
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
-  const [jobs, own] = [path.join(folder, 'jobs'), path.join(folder, 'users/1000/jobs')];
+  const [jobs, own] = [path.join(folder, 'jobs'), path.join(folder, `users/${process.getuid!()}/jobs`)];
   for (const each of [jobs, own]) fs.mkdirSync(each, { recursive: true });
   const library = path.join(folder, 'library.so');
   fs.writeFileSync(library, '');
@@ -39,7 +39,7 @@ test('a task finds the place of its job, also in a later component of a heteroge
   }
   const script = hooks()['task-prolog'].replace(/^library=.*$/m, `library='${library}'`);
   const printed = (more: Record<string, string>): string => {
-    const env = { PATH: process.env.PATH, TACHO_SERVICE_JOBS: jobs, SLURM_JOB_UID: '1000', ...more };
+    const env = { PATH: process.env.PATH, TACHO_SERVICE_JOBS: jobs, ...more };
     return spawnSync('/bin/sh', ['-s'], { encoding: 'utf8', env, input: script }).stdout;
   };
   const recordOf = (more: Record<string, string>): string | undefined =>
