@@ -120,17 +120,18 @@ const TABLE_FILE = /^(.+?)(?:\.\d{4,})?\.(parquet|csv\.zst)$/;
 export const holdsRows = (file: string): boolean => TABLE_FILE.test(path.basename(file));
 
 /**
- * Is all of a temporary file in what it is made from: the plain form of a part, live parts of its table, or its other
- * sealed form? One that is not whole holds nothing that anybody could use.
+ * Is all of a temporary file in what it is made from, or in what it was to become: the plain form of a part, live parts of
+ * its table, its sealed forms? One that is not whole holds nothing that anybody could use.
  */
 export function hasOrigin(folder: string, temporary: string, target: string): boolean {
   const [, table] = TABLE_FILE.exec(path.basename(target)) ?? [];
   if (table === undefined) return false;
   const files = tableFiles(fileNames(folder).files).get(table);
   const all = [files?.sealed, ...(files?.parts ?? [])].filter((each) => each !== undefined);
-  const others = all.filter((each) => each !== path.basename(target));
-  const there = others.reduce((sum, each) => sum + readableRows(path.join(folder, each)), 0);
-  return there > 0 && there >= (isComplete(temporary, target) ? readableRows(temporary, target) : 0);
+  const there = all.reduce((sum, each) => sum + readableRows(path.join(folder, each)), 0);
+  return (
+    (there > 0 || isComplete(target)) && there >= (isComplete(temporary, target) ? readableRows(temporary, target) : 0)
+  );
 }
 
 /** How many rows can be had of a file, or of what is left of it. */

@@ -436,6 +436,24 @@ test('an older whole file that a killed seal left takes the place of a damaged o
     assert.ok(found(folder).some((each) => /left: .*load\.0000\.csv\.zst is missing: it was damaged/.test(each)));
 });
 
+test('a file that a killed seal left is not thrown away for a whole one that holds less', async () => {
+  const [folder, longer] = [await makeRecording({ seconds: 4 }), await makeRecording({ seconds: 10 })];
+  for (const each of [folder, longer]) sealRecording(openRecording(each), { parquet: true });
+  const left = path.join(nodeOf(folder), 'load.parquet.4242-0123456789abcdef.tmp');
+  const put = (from: string): void => {
+    fs.copyFileSync(path.join(nodeOf(from), 'load.parquet'), left);
+    fs.utimesSync(left, 1, 1);
+  };
+  put(longer);
+  assert.deepEqual(found(folder), [
+    `left: node=c1/${path.basename(left)} was left by something that was interrupted, and holds more than load.parquet → both stay as they are`,
+  ]);
+  assert.deepEqual([load(folder).length, fs.existsSync(left)], [4, true]);
+  put(folder);
+  assert.match(found(folder)[0]!, /^healed: .* removed; what it was made from is there$/);
+  assert.equal(fs.existsSync(left), false);
+});
+
 test('a file that a killed seal left is not removed while only it is whole', async () => {
   const folder = await makeRecording({ seconds: 10 });
   sealRecording(openRecording(folder), { parquet: true });

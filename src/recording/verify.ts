@@ -122,12 +122,15 @@ class Verifier {
       const file = path.join(folder, name);
       const target = path.join(folder, name.replace(/(\.(?:json|parquet|zst))\.[\da-f-]+\.tmp$|\.tmp$/, '$1'));
       const what = 'was left by something that was interrupted';
+      const whole = heal.isComplete(target);
       if (isBeingWritten(file, this.options.now)) {
         this.add(file, 'is just being written', 'note', 'left to whoever writes it');
-      } else if (heal.isComplete(target) || statisticsOf(target) !== undefined) {
+      } else if ((whole && !heal.holdsRows(target)) || statisticsOf(target) !== undefined) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
-      } else if (!fs.existsSync(target) && heal.hasOrigin(folder, file, target)) {
+      } else if ((whole || !fs.existsSync(target)) && heal.hasOrigin(folder, file, target)) {
         this.mend(file, what, 'removed; what it was made from is there', () => fs.rmSync(file));
+      } else if (whole) {
+        this.add(file, `${what}, and holds more than ${path.basename(target)}`, 'left', 'both stay as they are');
       } else if (!heal.isComplete(file, target)) {
         this.add(file, `${what}, and is not whole`, 'left', 'nothing else holds what it was made from');
       } else if (fs.existsSync(target) && heal.readableRows(file, target) < heal.readableRows(target)) {
