@@ -35,6 +35,23 @@ test('a scrape gets the newest samples, as OpenMetrics when it asks for that', a
   assert.equal((await fetch(server.address, { method: 'POST', body: 'x', headers })).status, 405);
 });
 
+test('those who ask without end get what was made for the first of them, and cost the agent nothing more', async (t) => {
+  let [now, made] = [1000, 0];
+  const recordings = () => {
+    made++;
+    return exposed();
+  };
+  const server = await serveMetrics({ listen: '127.0.0.1:0' }, recordings, () => now);
+  t.after(() => server.close());
+  const ask = async (): Promise<number> => (await (await fetch(server.address)).text()).length;
+  const first = await ask();
+  for (let i = 0; i < 20; i++) assert.equal(await ask(), first);
+  assert.equal(made, 1);
+  now += 1000;
+  await ask();
+  assert.equal(made, 2);
+});
+
 test('beyond loopback a token is needed, and the right one', async (t) => {
   await assert.rejects(serveMetrics({ listen: ':0' }, exposed), /can be reached from other machines/);
   const tokenFile = path.join(temporaryFolder(t), 'token');

@@ -27,6 +27,8 @@ export interface MetricsServer {
 
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+/** Whoever asks again so soon gets the same: anybody on the node may ask, and samples must not wait for them. */
+const KEPT_MS = 500;
 /** Scrapes take milliseconds: of more connections than this most are nobody's who scrapes. */
 const MOST_CONNECTIONS = 32;
 
@@ -38,6 +40,7 @@ const MOST_CONNECTIONS = 32;
 export async function serveMetrics(
   options: MetricsOptions,
   recordings: () => readonly Exposed[],
+  steady: () => number = () => performance.now(),
 ): Promise<MetricsServer> {
   const { host, port } = parseListen(options.listen);
   const token = options.tokenFile === undefined ? undefined : readToken(options.tokenFile);
@@ -50,6 +53,14 @@ export async function serveMetrics(
       'listen on 127.0.0.1, or set metrics.token_file to a file with the token that Prometheus sends',
     );
   }
+  const kept = new Map<boolean, { body: string; until: number }>();
+  const bodyOf = (openMetrics: boolean): string => {
+    const before = kept.get(openMetrics);
+    if (before !== undefined && steady() < before.until) return before.body;
+    const body = exposition(visible(), { ...options, openMetrics });
+    kept.set(openMetrics, { body, until: steady() + KEPT_MS });
+    return body;
+  };
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const say = (status: number, words: string, headers: Record<string, string> = {}): void => {
       response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers }).end(`${words}\n`);
@@ -61,7 +72,7 @@ export async function serveMetrics(
     }
     try {
       const openMetrics = prefersOpenMetrics(request.headers.accept);
-      const body = exposition(visible(), { ...options, openMetrics });
+      const body = bodyOf(openMetrics);
       response.writeHead(200, {
         'Content-Type': openMetrics ? OPEN_METRICS : TEXT,
         'Content-Length': Buffer.byteLength(body),
