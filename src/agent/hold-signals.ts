@@ -1,3 +1,4 @@
+import { ignoreApplicationSignals } from '../base/signals.ts';
 import { hearUsr1 } from './hear-usr1.ts';
 
 /** Signals that would end us and are the command's. */
@@ -28,6 +29,8 @@ export function holdSignals(pass: (signal: NodeJS.Signals) => void): () => void 
   // without it the command misses a signal, and nothing else
   hearUsr1().catch(() => {});
   return () => {
+    // what was meant for the command, and comes after its end, does not end the report about it
+    ignoreApplicationSignals();
     for (const [signal, handler] of handlers) process.off(signal, handler);
   };
 }
