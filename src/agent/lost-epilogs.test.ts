@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodeJobEnd } from '../jobs/job-file.ts';
 import type { Ending } from '../jobs/scheduler.ts';
+import type { Job } from '../recording/job.ts';
 import { testJob } from '../sinks/test-spool.ts';
 import { lostEpilogs } from './lost-epilogs.ts';
 
 const BEGIN = 1_700_000_000_000_000;
 
-function setUp() {
+function setUp(scheduler: Job['scheduler'] = 'slurm') {
   const state = { now: 0, processes: true, said: { state: 'running' } as Ending | undefined, asked: 0 };
   const ends: NodeJobEnd[] = [];
   const watched = {
-    job: testJob('17', { scheduler: 'slurm' }),
+    job: testJob('17', { scheduler }),
     hasProcesses: () => state.processes,
     lastProcess: BEGIN + 24e6,
   };
@@ -42,7 +43,7 @@ function setUp() {
 
 test('a job without its epilog is found out a minute after its last process, with the end that the scheduler has', async () => {
   const { state, ends, pass } = setUp();
-  await pass(3600);
+  await pass(300);
   assert.equal(state.asked, 0, 'it has processes');
   state.processes = false;
   state.said = { state: 'completed', end: BEGIN + 25e6 };
@@ -50,6 +51,17 @@ test('a job without its epilog is found out a minute after its last process, wit
   assert.deepEqual([state.asked, ends], [0, []]);
   await pass(30);
   assert.deepEqual(ends, [{ id: '17', end: BEGIN + 25e6, guessed: true }]);
+});
+
+test('a daemon that outlives its job does not keep it for ever, whatever the scheduler is', async () => {
+  for (const scheduler of ['slurm', 'pbs', 'flux'] as const) {
+    const { state, ends, pass } = setUp(scheduler);
+    await pass(3610);
+    assert.equal(state.asked, 6, 'once in ten minutes');
+    state.said = { state: 'completed', end: BEGIN + 25e6 };
+    await pass(600);
+    assert.deepEqual(ends, [{ id: '17', end: BEGIN + 25e6, guessed: true }]);
+  }
 });
 
 test('where the scheduler knows no end it is the last process', async () => {

@@ -22,30 +22,35 @@ export interface LostEpilogsOptions {
 
 /** A job without any process for so long may have lost its epilog: the scheduler is asked. */
 const FIRST_MS = 60_000;
-/** One that still runs may have nothing to do here: it is asked again after twice the time, and at least so often. */
+/**
+ * One that still runs may have nothing to do here: it is asked again after twice the time, and at least so often. So is one
+ * that has processes: a daemon may have outlived its job.
+ */
 const LONGEST_MS = 600_000;
 
 /** An epilog that was never run, or could not write, must not keep a job for ever. Call it now and then. */
 export function lostEpilogs(options: LostEpilogsOptions): () => Promise<void> {
   const steady = options.steady ?? (() => performance.now());
-  const idle = new Map<WatchedJob, { next: number; pause: number }>();
+  const seen = new Map<WatchedJob, { asked: number; idle?: { next: number; pause: number } | undefined }>();
   let looking = false;
 
   async function look(): Promise<void> {
     const there = new Map([...options.jobs()].map(([name, job]) => [job, name]));
-    for (const job of idle.keys()) if (!there.has(job)) idle.delete(job);
+    for (const job of seen.keys()) if (!there.has(job)) seen.delete(job);
     for (const [watched, name] of there) {
       const { job } = watched;
-      if (job.scheduler !== 'slurm' && job.scheduler !== 'pbs') continue;
-      if (watched.hasProcesses()) {
-        idle.delete(watched);
-        continue;
+      if (job.scheduler === 'none' || job.scheduler === 'file') continue;
+      const known = seen.get(watched) ?? { asked: steady() };
+      seen.set(watched, known);
+      if (watched.hasProcesses()) known.idle = undefined;
+      else known.idle ??= { next: steady() + FIRST_MS, pause: FIRST_MS };
+      const { idle } = known;
+      if (steady() < Math.min(known.asked + LONGEST_MS, idle?.next ?? Number.POSITIVE_INFINITY)) continue;
+      known.asked = steady();
+      if (idle !== undefined) {
+        idle.pause = Math.min(LONGEST_MS, idle.pause * 2);
+        idle.next = steady() + idle.pause;
       }
-      const known = idle.get(watched) ?? { next: steady() + FIRST_MS, pause: FIRST_MS };
-      idle.set(watched, known);
-      if (steady() < known.next) continue;
-      known.pause = Math.min(LONGEST_MS, known.pause * 2);
-      known.next = steady() + known.pause;
       const said = await options.ask(job);
       if (said === undefined || said.state === 'running') continue;
       const [, running] = [...options.jobs()].find(([each]) => each === name) ?? [];
