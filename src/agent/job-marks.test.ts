@@ -9,14 +9,14 @@ import type { Job } from '../recording/job.ts';
 import { openRecording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
 import { testAgent, testJob, testRecording } from '../sinks/test-spool.ts';
-import { jobMarks, leftMarks } from './job-marks.ts';
+import { jobMarks, leftMarks, type MarksOptions } from './job-marks.ts';
 import { removePlace, tidyPlaces } from './marks-place.ts';
 import { userPlaces } from './user-places.ts';
 
 const ENV = { SLURMD_NODENAME: 'c1' };
 const NOW = 1_700_000_100_000_000;
 
-function setUp(t: TestContext) {
+function setUp(t: TestContext, more: Partial<MarksOptions> = {}) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-marks-'));
   t.after(() => fs.rmSync(folder, { recursive: true, force: true }));
   const job: Job = testJob('17', { uid: process.getuid!() });
@@ -25,7 +25,7 @@ function setUp(t: TestContext) {
   const name = path.join(folder, 'marks/jobs/job-17');
   const users = userPlaces(path.join(folder, 'users'));
   t.after(() => removePlace(name));
-  const options = { name, users, recording, node: 'c1', now: () => NOW };
+  const options = { name, users, recording, node: 'c1', now: () => NOW, ...more };
   return {
     folder,
     name,
@@ -77,6 +77,19 @@ test('marks that a job leaves are taken into its recording, each once, by the ne
   await next.remove();
   assert.ok(!fs.existsSync(place));
   assert.throws(() => fs.lstatSync(name), { code: 'ENOENT' });
+});
+
+test('the beginning and the end of a phase are told when they are taken, figures are not', (t) => {
+  let phases = 0;
+  const set = setUp(t, { phase: () => phases++ });
+  const marks = set.open();
+  const said: number[] = [];
+  for (const action of ['begin', 'fom', 'end'] as const) {
+    writeMarks(set.place, ENV, [{ action, name: 'x', ...(action === 'fom' ? { value: 1 } : {}) }], NOW + said.length);
+    marks.takeMarks();
+    said.push(phases);
+  }
+  assert.deepEqual(said, [1, 1, 2]);
 });
 
 test('annotations and tags are taken when they change', (t) => {

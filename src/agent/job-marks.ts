@@ -51,6 +51,8 @@ export interface MarksOptions {
   node: string;
   /** Epoch microseconds. */
   now(): number;
+  /** A phase has begun or ended. */
+  phase?(): void;
   /** By how much the clock of those who mark is ahead of this one. */
   ahead?(): number;
 }
@@ -86,7 +88,10 @@ function fill(folder: string, { job, node }: MarksOptions): void {
   for (const each of [path.join(folder, 'job.json'), nodePath]) fs.lchownSync(each, job.uid, -1);
 }
 
-function follow(folder: string, { name, users, job, recording, node, now, ahead = () => 0 }: MarksOptions): JobMarks {
+function follow(
+  folder: string,
+  { name, users, job, recording, node, now, phase, ahead = () => 0 }: MarksOptions,
+): JobMarks {
   // folders are kept open: whatever the user puts in their place leads nowhere, and nowhere that would block
   const own = openFolder(folder);
   const marked = own < 0 ? -1 : openFolder(`/proc/self/fd/${own}/${nodeFolder(node)}`);
@@ -144,6 +149,7 @@ function follow(folder: string, { name, users, job, recording, node, now, ahead 
         known ??= new Set(marksIn(recording, node));
         const marks = marksOf(file.toString('utf8', 0, end).split('\n'));
         if (marks.length > 0) writeMarks(recording, { SLURMD_NODENAME: node }, marks);
+        if (marks.some(({ action }) => action !== 'fom')) phase?.();
       }
       return full;
     },

@@ -357,6 +357,8 @@ export function recordJob(
         recording: folder,
         node,
         now: () => clock.now(),
+        // phases begin and end with a sample
+        phase: () => agent.glance(),
         ahead: () => clock.ahead(),
       });
     } catch (error) {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import rawFs, * as fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from '../jobs/command.ts';
+import { writeMarks } from '../jobs/mark.ts';
 import { recorded } from '../jobs/test-answers.ts';
 import { openRecording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
@@ -364,4 +366,35 @@ test('sinks are woken after ticks and closed last', async (t) => {
   await service.stop('SIGTERM');
   assert.equal(calls.at(-1), 'close');
   assert.ok(calls.includes('wake'));
+});
+
+test('a phase that a job marks begins and ends with a sample, however long the interval is', async (t) => {
+  const { options, jobs, spool, recording } = setUp(t, { intervalSeconds: 60 });
+  // it is no child of ours, as the agent's own are nobody's job, and ends with the folder
+  const work = `while [ -e ${path.dirname(jobs)} ]; do :; done`;
+  spawnSync('setsid', ['-f', 'sh', '-c', work], { stdio: 'ignore', env: { ...process.env, SLURM_JOB_ID: '17' } });
+  const service = startService(options);
+  t.after(() => service.stop('SIGTERM'));
+  const uid = process.getuid!();
+  fs.writeFileSync(path.join(jobs, '17'), `SLURM_JOB_ID=17\nSLURM_JOB_UID=${uid}\n`);
+  service.look();
+  const place = path.join(path.dirname(jobs), `users/${uid}/jobs/job-17.marks`);
+  const limit = performance.now() + 60_000;
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) {
+      assert.ok(performance.now() < limit, 'it never came true');
+      await sleep(20);
+    }
+  };
+  await until(() => fs.existsSync(place));
+  const around = path.dirname(fs.realpathSync(place));
+  t.after(() => fs.rmSync(around, { recursive: true }));
+  const rounds = (): number => new Set(times(recording('job-17'), 'process')).size;
+  const before = rounds();
+  for (const action of ['begin', 'end'] as const) {
+    const had = rounds();
+    writeMarks(fs.realpathSync(place), { SLURMD_NODENAME: 'c1' }, [{ action, name: 'phase' }]);
+    await until(() => fs.existsSync(path.join(spool, 'job-17/node=c1/marker.csv')) && rounds() > had);
+  }
+  assert.equal(rounds(), before + 2);
 });
