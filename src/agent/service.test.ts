@@ -77,6 +77,15 @@ test('the node has a recording a day, which changes at midnight UTC', async (t) 
   assert.equal(old.nodes[0]!.agent!.end_reason, 'the day has ended');
 });
 
+test('users come through the folder of the agent to what is theirs, and see no job files', async (t) => {
+  const { options, jobs } = setUp(t, { only: ['loadavg', 'process_end'] });
+  const run = path.join(jobs, 'run');
+  const service = startService({ ...options, jobs: path.join(run, 'jobs') });
+  const modes = ['', 'jobs', 'records'].map((name) => fs.statSync(path.join(run, name)).mode & 0o777);
+  assert.deepEqual(modes, [0o711, 0o700, 0o700]);
+  await service.stop('SIGTERM');
+});
+
 test('of jobs that begin together each has its first sample before any has the rest', async (t) => {
   const { options, jobs, spool } = setUp(t);
   const service = startService(options);

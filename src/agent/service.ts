@@ -112,6 +112,8 @@ export function startService(options: ServiceOptions): Service {
   const stopping = new AbortController();
   /** What can be done a moment later. */
   const waiting: (() => void)[] = [];
+  // users come through it to what is theirs, before anything in it is made that they must not see
+  makeFolder(path.dirname(path.resolve(options.jobs)), 0o711);
   const marks = {
     folder: path.join(path.dirname(path.resolve(options.jobs)), 'marks/jobs'),
     users: userPlaces(usersFolder(options.jobs)),
@@ -286,7 +288,6 @@ export function startService(options: ServiceOptions): Service {
   }
 
   // names of files in there are jobs of others
-  makeFolder(path.dirname(path.resolve(options.jobs)), 0o711);
   makeFolder(options.jobs, 0o700);
   const watcher = watchFolder(options.jobs, look);
   look();
