@@ -1,7 +1,7 @@
-import { counter, gauge, type Table } from '../table/table.ts';
+import { counter, defineTable, gauge } from '../table/table.ts';
 
 /** What recording costs. The agent fills it itself: only it knows. */
-export const agentTable: Table = {
+export const agentTable = defineTable({
   name: 'agent',
   help: 'What the agent itself costs and how punctual it is.',
   scope: 'node',
@@ -18,4 +18,4 @@ export const agentTable: Table = {
     counter('skipped_reads', 'count', 'Reads that were left out because a slow source was still busy.'),
     gauge('waiting_rows', 'count', 'Samples kept in memory because the disk refuses them.'),
   ],
-};
+});

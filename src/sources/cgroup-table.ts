@@ -1,7 +1,7 @@
-import { counter, gauge, type Table } from '../table/table.ts';
+import { counter, defineTable, gauge } from '../table/table.ts';
 
 /** Order of the columns: that of `place` in the readers. */
-export const cgroupTable: Table = {
+export const cgroupTable = defineTable({
   name: 'cgroup',
   help: 'What the kernel counted for the job as a whole and for its steps, from its cgroups (version 1 and 2).',
   scope: 'job',
@@ -44,7 +44,7 @@ export const cgroupTable: Table = {
     counter('memory_stalled_us', 'microseconds', 'Time in which some thread waited for memory.'),
     counter('io_stalled_us', 'microseconds', 'Time in which some thread waited for I/O.'),
   ],
-};
+});
 
 /** Place of a column among the numbers; all are numbers. */
 export function place(column: string): number {

@@ -1,8 +1,8 @@
-import { counter, gauge, type Table } from '../table/table.ts';
+import { counter, defineTable, gauge } from '../table/table.ts';
 import { lineEnd, number, scan } from './digits.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const table: Table = {
+export const cpuTable = defineTable({
   name: 'cpu',
   help: 'What the CPUs spent their time on, from /proc/stat. Values of the whole node are in the row `all`.',
   scope: 'node',
@@ -29,7 +29,7 @@ const table: Table = {
     gauge('procs_running', 'count', 'Threads running or ready to run (`all` only).'),
     gauge('procs_blocked', 'count', 'Threads waiting for a disk (`all` only).'),
   ],
-};
+});
 
 /** The kernel reports in hundredths of a second, whatever its own clock is (USER_HZ). */
 const MS_PER_TICK = 10;
@@ -44,13 +44,13 @@ const [SPACE, NEWLINE] = [32, 10];
 const [LETTER_B, LETTER_C, LETTER_I, LETTER_P, LETTER_R, LETTER_S] = [98, 99, 105, 112, 114, 115];
 
 export const cpu: SourceKind = {
-  table,
+  table: cpuTable,
   open(host) {
     const file = host.tryKeep('/proc/stat', true);
     if (file === undefined) throw new Unavailable('denied', '/proc/stat cannot be read');
     const names: string[] = [];
     return {
-      table,
+      table: cpuTable,
       read(frame) {
         const end = file.read();
         const { bytes } = file;

@@ -1,8 +1,8 @@
-import { counter, gauge, type Table, text } from '../table/table.ts';
+import { counter, defineTable, gauge, text } from '../table/table.ts';
 import { lineEnd, number, scan, spells } from './digits.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const table: Table = {
+export const diskTable = defineTable({
   name: 'disk',
   help: 'What block devices did, from /proc/diskstats: whole disks and what is built on them, without partitions, loop and RAM devices.',
   scope: 'node',
@@ -31,7 +31,7 @@ const table: Table = {
     counter('flushes', 'count', 'Flushes of the device’s cache completed.'),
     counter('flush_ms', 'milliseconds', 'Time that flushes took, all together.'),
   ],
-};
+});
 
 /** /proc/diskstats counts in sectors of 512 bytes, whatever the device uses. */
 const SECTOR = 512;
@@ -49,7 +49,7 @@ interface Disk {
 }
 
 export const disk: SourceKind = {
-  table,
+  table: diskTable,
   open(host) {
     if (host.list('/sys/block').length === 0) {
       throw new Unavailable('absent', 'this machine has no block devices (/sys/block is empty)');
@@ -71,7 +71,7 @@ export const disk: SourceKind = {
     };
 
     return {
-      table,
+      table: diskTable,
       read(frame) {
         const end = file.read();
         const { bytes } = file;

@@ -1,9 +1,9 @@
-import { gauge, type Table, text } from '../table/table.ts';
+import { defineTable, gauge, text } from '../table/table.ts';
 import { present } from './gpu-present.ts';
 import type { IsolatedKind } from './isolated-kind.ts';
 import { type Source, Unavailable } from './source.ts';
 
-const table: Table = {
+export const gpuProcessTable = defineTable({
   name: 'gpu_process',
   help: 'The processes on each GPU that can be seen (NVML; on AMD the kernel driver).',
   scope: 'node',
@@ -19,13 +19,13 @@ const table: Table = {
     gauge('decoder_percent', 'percent', 'Use of the video decoder by the process.'),
     text('type', 'compute or graphics.'),
   ],
-};
+});
 
 type Reader = typeof import('./gpu-reader.ts');
 let reader: Reader | undefined;
 
 export const gpuProcess: IsolatedKind = {
-  table,
+  table: gpuProcessTable,
   isolated: true,
   present,
   async load() {
@@ -33,6 +33,6 @@ export const gpuProcess: IsolatedKind = {
   },
   open(host): Source {
     if (!present(host)) throw new Unavailable('absent', 'there is no GPU that can be seen');
-    return reader!.openGpuProcess(table, host);
+    return reader!.openGpuProcess(gpuProcessTable, host);
   },
 };

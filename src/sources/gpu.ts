@@ -1,9 +1,9 @@
-import { counter, gauge, type Table, text } from '../table/table.ts';
+import { counter, defineTable, gauge, text } from '../table/table.ts';
 import { present } from './gpu-present.ts';
 import type { IsolatedKind } from './isolated-kind.ts';
 import { type Source, Unavailable } from './source.ts';
 
-const table: Table = {
+export const gpuTable = defineTable({
   name: 'gpu',
   help: "The node's GPUs and their MIG instances, from NVML, AMD SMI, ROCm SMI or the amdgpu driver. What a card lacks is empty.",
   scope: 'node',
@@ -54,13 +54,13 @@ const table: Table = {
     text('throttle_reasons', 'The bits of throttle in words.'),
     text('mine', 'yes: given to the job. no: not. Empty: not known.'),
   ],
-};
+});
 
 type Reader = typeof import('./gpu-reader.ts');
 let reader: Reader | undefined;
 
 export const gpu: IsolatedKind = {
-  table,
+  table: gpuTable,
   isolated: true,
   present,
   async load() {
@@ -68,6 +68,6 @@ export const gpu: IsolatedKind = {
   },
   open(host): Source {
     if (!present(host)) throw new Unavailable('absent', 'there is no GPU that can be seen');
-    return reader!.openGpu(table, host);
+    return reader!.openGpu(gpuTable, host);
   },
 };

@@ -1,8 +1,8 @@
-import { counter, type Table, text } from '../table/table.ts';
+import { counter, defineTable, text } from '../table/table.ts';
 import { lineEnd, spells } from './digits.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const table: Table = {
+export const interruptsTable = defineTable({
   name: 'interrupts',
   help: 'Interrupts that have fired since the node booted, summed over CPUs, from /proc/interrupts.',
   scope: 'node',
@@ -11,7 +11,7 @@ const table: Table = {
     text('device', 'The driver that asked for the interrupt, or what the short name means.'),
     counter('count', 'count', 'How often it fired, on all CPUs together.'),
   ],
-};
+});
 
 /** A line that was seen before: what stands before and behind its counts. */
 interface Line {
@@ -31,7 +31,7 @@ function deviceOf(name: string, tail: string): string {
 }
 
 export const interrupts: SourceKind = {
-  table,
+  table: interruptsTable,
   every: 10,
   open(host) {
     const file = host.tryKeep('/proc/interrupts');
@@ -50,7 +50,7 @@ export const interrupts: SourceKind = {
     };
 
     return {
-      table,
+      table: interruptsTable,
       read(frame) {
         const end = file.read();
         const { bytes } = file;

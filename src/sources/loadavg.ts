@@ -1,8 +1,8 @@
-import { gauge, type Table } from '../table/table.ts';
+import { defineTable, gauge } from '../table/table.ts';
 import { decimal, number, scan } from './digits.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const table: Table = {
+export const loadavgTable = defineTable({
   name: 'loadavg',
   help: 'How many threads wanted to run, from /proc/loadavg.',
   scope: 'node',
@@ -14,15 +14,15 @@ const table: Table = {
     gauge('runnable', 'count', 'Threads that are running or ready to run now.'),
     gauge('threads', 'count', 'Threads that exist on the node.'),
   ],
-};
+});
 
 export const loadavg: SourceKind = {
-  table,
+  table: loadavgTable,
   open(host) {
     const file = host.tryKeep('/proc/loadavg', true);
     if (file === undefined) throw new Unavailable('denied', '/proc/loadavg cannot be read');
     return {
-      table,
+      table: loadavgTable,
       read(frame) {
         const end = file.read();
         if (end < 0) return;

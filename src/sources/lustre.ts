@@ -1,12 +1,12 @@
-import { counter, type Table, text } from '../table/table.ts';
+import { counter, defineTable, text } from '../table/table.ts';
 import { lineEnd, number, scan } from './digits.ts';
 import type { Host, KeptFile } from './host.ts';
 import { place } from './place.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const operation = (name: string, help: string) => counter(name, 'count', help);
+const operation = <N extends string>(name: N, help: string) => counter(name, 'count', help);
 
-const table: Table = {
+export const lustreTable = defineTable({
   name: 'lustre',
   help: 'What this node asked of each Lustre file system, from the client’s llite statistics. What never happened is 0.',
   scope: 'node',
@@ -50,17 +50,19 @@ const table: Table = {
     operation('removexattr', 'Extended attributes removed.'),
     operation('inode_permission', 'Checks of permission.'),
   ],
-};
+});
 
 /** Where Lustre versions keep `llite/<name>/stats`. */
 const FOLDERS = ['/proc/fs/lustre/llite', '/sys/kernel/debug/lustre/llite', '/sys/fs/lustre/llite'];
 /** Reads between two looks for new mounts. */
 const LOOK_EVERY = 60;
 const BYTES_OF: Record<string, { count: number; sum: number }> = {
-  read_bytes: { count: place(table, 'reads'), sum: place(table, 'read_bytes') },
-  write_bytes: { count: place(table, 'writes'), sum: place(table, 'written_bytes') },
+  read_bytes: { count: place(lustreTable, 'reads'), sum: place(lustreTable, 'read_bytes') },
+  write_bytes: { count: place(lustreTable, 'writes'), sum: place(lustreTable, 'written_bytes') },
 };
-const PLACES = new Map(table.columns.filter((c) => c.type !== 'text').map((c) => [c.name, place(table, c.name)]));
+const PLACES = new Map<string, number>(
+  lustreTable.columns.filter((c) => c.type !== 'text').map((c) => [c.name, place(lustreTable, c.name)]),
+);
 const SPACE = 32;
 
 /** A line of `stats`: where its count goes, and where its sum goes, −1: nowhere. */
@@ -138,7 +140,7 @@ function take(bytes: Buffer, end: number, lines: Line[], numbers: Float64Array, 
 }
 
 export const lustre: SourceKind = {
-  table,
+  table: lustreTable,
   open(host) {
     let systems = openAll(host);
     let names = instances(host).join(' ');
@@ -153,7 +155,7 @@ export const lustre: SourceKind = {
       );
     }
     return {
-      table,
+      table: lustreTable,
       read(frame) {
         if (++reads % LOOK_EVERY === 0 && instances(host).join(' ') !== names) {
           for (const { file } of systems) file.close();

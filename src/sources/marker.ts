@@ -1,7 +1,7 @@
-import { type Table, text } from '../table/table.ts';
+import { defineTable, text } from '../table/table.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const table: Table = {
+export const markerTable = defineTable({
   name: 'marker',
   help: 'Phases and figures of merit that the job itself has named (`tacho mark`, `tacho fom`).',
   scope: 'job',
@@ -19,11 +19,11 @@ const table: Table = {
       help: 'The value of a figure of merit, in its own unit.',
     },
   ],
-};
+});
 
 /** No agent reads it: each row is appended by the command line, at the moment it is called. */
 export const marker: SourceKind = {
-  table,
+  table: markerTable,
   open() {
     throw new Unavailable('absent', 'markers are written by tacho mark and tacho fom');
   },

@@ -1,11 +1,11 @@
-import { type Column, gauge, type Table } from '../table/table.ts';
+import { type Column, defineTable, gauge, type Table } from '../table/table.ts';
 import { fieldNames, fields } from './fields.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const bytes = (name: string, help: string): Column => gauge(`${name}_bytes`, 'bytes', help);
-const pages = (name: string, help: string): Column => gauge(name, 'count', help);
+const bytes = <N extends string>(name: N, help: string) => gauge(`${name}_bytes` as const, 'bytes', help);
+const pages = <N extends string>(name: N, help: string) => gauge(name, 'count', help);
 
-const table: Table = {
+export const meminfoTable = defineTable({
   name: 'meminfo',
   help: 'Where the memory of the node is, from /proc/meminfo.',
   scope: 'node',
@@ -73,7 +73,7 @@ const table: Table = {
   open: {
     help: 'Every other field of /proc/meminfo under the kernel’s name: sizes end in _bytes, counts are as they are.',
   },
-};
+});
 
 const PATH = '/proc/meminfo';
 
@@ -83,16 +83,16 @@ function columnOf(field: { name: string; kilobytes: boolean }): Column {
   const plain = columnName(field.name);
   const name = field.kilobytes ? `${plain}_bytes` : plain;
   const help = `${field.name} of /proc/meminfo.`;
-  return table.columns.find((c) => c.name === name) ?? gauge(name, field.kilobytes ? 'bytes' : 'count', help);
+  return meminfoTable.columns.find((c) => c.name === name) ?? gauge(name, field.kilobytes ? 'bytes' : 'count', help);
 }
 
 export const meminfo: SourceKind = {
-  table,
+  table: meminfoTable,
   open(host) {
     const names = fieldNames(host.text(PATH) ?? '');
     const file = host.tryKeep(PATH, true);
     if (file === undefined || names.length === 0) throw new Unavailable('denied', `${PATH} cannot be read`);
-    const here: Table = { ...table, columns: names.map(columnOf) };
+    const here: Table = { ...meminfoTable, columns: names.map(columnOf) };
     const places = new Map(names.map((field, i) => [field.name, i]));
     const take = fields((name) => places.get(name) ?? -1);
     return {

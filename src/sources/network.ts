@@ -1,11 +1,11 @@
-import { counter, gauge, type Table, text } from '../table/table.ts';
+import { counter, defineTable, gauge, text } from '../table/table.ts';
 import { lineEnd, number, scan, spells } from './digits.ts';
 import type { Host, KeptFile } from './host.ts';
 import { type NumberFile, numberFile } from './number-file.ts';
 import { place } from './place.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const table: Table = {
+export const networkTable = defineTable({
   name: 'network',
   help: 'What network interfaces carried: /proc/net/dev, InfiniBand and RoCE ports, Slingshot (CXI) adapters.',
   scope: 'node',
@@ -43,7 +43,7 @@ const table: Table = {
     counter('link_downs', 'count', 'Times the link failed.'),
     gauge('link_rate_bytes', 'bytes', 'Bytes a second that the link can carry in each direction.'),
   ],
-};
+});
 
 /** Columns of /proc/net/dev; '' is left out. */
 const NETDEV = [
@@ -111,8 +111,8 @@ const SLOW_EVERY = 10;
 /** Reads between two looks for new adapters. */
 const LOOK_EVERY = 60;
 const [SPACE, COLON] = [32, 58];
-const NETDEV_PLACES = NETDEV.map((column) => (column === '' ? -1 : place(table, column)));
-const LINK = place(table, 'link_rate_bytes');
+const NETDEV_PLACES = NETDEV.map((column) => (column === '' ? -1 : place(networkTable, column)));
+const LINK = place(networkTable, 'link_rate_bytes');
 
 interface Interface {
   readonly bytes: Buffer;
@@ -179,7 +179,13 @@ function openCounters(host: Host, folder: string, counters: readonly Counter[]):
     for (const way of ways) {
       const files = way.map((name) => numberFile(host, `${folder}/${name}`)).filter((f) => f !== undefined);
       if (files.length === 0) continue;
-      open.push({ place: place(table, column), files, factor: factor ?? 1, slow: slow ?? false, held: Number.NaN });
+      open.push({
+        place: place(networkTable, column),
+        files,
+        factor: factor ?? 1,
+        slow: slow ?? false,
+        held: Number.NaN,
+      });
       break;
     }
   }
@@ -222,7 +228,7 @@ function close(adapters: readonly Adapter[]): void {
 }
 
 export const network: SourceKind = {
-  table,
+  table: networkTable,
   open(host) {
     const netdev: KeptFile | undefined = host.tryKeep('/proc/net/dev');
     const lines: Interface[] = [];
@@ -238,7 +244,7 @@ export const network: SourceKind = {
     };
 
     return {
-      table,
+      table: networkTable,
       read(frame) {
         const end = netdev?.read() ?? -1;
         let n = 0;

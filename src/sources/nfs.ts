@@ -1,9 +1,9 @@
-import { counter, type Table, text } from '../table/table.ts';
+import { counter, defineTable, text } from '../table/table.ts';
 import { lineEnd, number, scan, spells } from './digits.ts';
 import { place } from './place.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const table: Table = {
+export const nfsTable = defineTable({
   name: 'nfs',
   help: 'What each NFS mount did and how quickly its server answered, from /proc/self/mountstats.',
   scope: 'node',
@@ -27,7 +27,7 @@ const table: Table = {
     counter('read_rtt_ms', 'milliseconds', 'The part of rtt_ms for READ.'),
     counter('write_rtt_ms', 'milliseconds', 'The part of rtt_ms for WRITE.'),
   ],
-};
+});
 
 const PATH = '/proc/self/mountstats';
 const BYTES = Buffer.from('\tbytes:');
@@ -37,16 +37,16 @@ const WRITE = Buffer.from('WRITE:');
 const DEVICE = Buffer.from('device ');
 const [TAB, SPACE, COLON] = [9, 32, 58];
 const PLACE = {
-  operations: place(table, 'operations'),
-  readOperations: place(table, 'read_operations'),
-  writeOperations: place(table, 'write_operations'),
-  retransmissions: place(table, 'retransmissions'),
-  timeouts: place(table, 'timeouts'),
-  queue: place(table, 'queue_ms'),
-  rtt: place(table, 'rtt_ms'),
-  execute: place(table, 'execute_ms'),
-  readRtt: place(table, 'read_rtt_ms'),
-  writeRtt: place(table, 'write_rtt_ms'),
+  operations: place(nfsTable, 'operations'),
+  readOperations: place(nfsTable, 'read_operations'),
+  writeOperations: place(nfsTable, 'write_operations'),
+  retransmissions: place(nfsTable, 'retransmissions'),
+  timeouts: place(nfsTable, 'timeouts'),
+  queue: place(nfsTable, 'queue_ms'),
+  rtt: place(nfsTable, 'rtt_ms'),
+  execute: place(nfsTable, 'execute_ms'),
+  readRtt: place(nfsTable, 'read_rtt_ms'),
+  writeRtt: place(nfsTable, 'write_rtt_ms'),
 };
 
 /** `device server:/path mounted on /home with fstype nfs4 statvers=1.1` */
@@ -66,7 +66,7 @@ const spelledOut = (path: string): string =>
   ).toString();
 
 export const nfs: SourceKind = {
-  table,
+  table: nfsTable,
   every: 10,
   open(host) {
     const now = host.text(PATH);
@@ -85,7 +85,7 @@ export const nfs: SourceKind = {
     };
 
     return {
-      table,
+      table: nfsTable,
       read(frame) {
         const end = file.read();
         const { bytes } = file;

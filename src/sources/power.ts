@@ -1,9 +1,9 @@
-import { counter, gauge, type Table, text } from '../table/table.ts';
+import { counter, defineTable, gauge, text } from '../table/table.ts';
 import type { Host } from './host.ts';
 import { type NumberFile, numberFile } from './number-file.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const table: Table = {
+export const powerTable = defineTable({
   name: 'power',
   help: 'Energy and power of the node and its parts: RAPL, sensors of the mainboard (hwmon), Cray pm_counters.',
   scope: 'node',
@@ -15,7 +15,7 @@ const table: Table = {
     gauge('power_watts', 'watts', 'Power now, where the meter says it.', 'float', 2),
     gauge('power_limit_watts', 'watts', 'Power that may not be exceeded.', 'float', 2),
   ],
-};
+});
 
 const RAPL = '/sys/class/powercap';
 const HWMON = '/sys/class/hwmon';
@@ -170,7 +170,7 @@ function energyOf(one: Domain): number {
 }
 
 export const power: SourceKind = {
-  table,
+  table: powerTable,
   open(host) {
     const domains = nested([...raplDomains(host), ...hwmonDomains(host), ...crayDomains(host)]);
     if (domains.length === 0) {
@@ -183,7 +183,7 @@ export const power: SourceKind = {
     let freshSince = 0;
     let reads = 0;
     return {
-      table,
+      table: powerTable,
       read(frame) {
         const capsNow = reads++ % SLOW_EVERY === 0;
         let stale = false;

@@ -1,10 +1,10 @@
 import { code } from '../base/fault.ts';
-import { counter, gauge, type Table } from '../table/table.ts';
+import { counter, defineTable, gauge } from '../table/table.ts';
 import { decimal, lineEnd, number, scan } from './digits.ts';
 import type { KeptFile } from './host.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const table: Table = {
+export const pressureTable = defineTable({
   name: 'pressure',
   help: 'How much work was held up because a resource was short (pressure stall information), from /proc/pressure.',
   scope: 'node',
@@ -23,14 +23,14 @@ const table: Table = {
     gauge('full_avg60_percent', 'percent', 'The same of the last minute.', 'float', 2),
     counter('full_total_us', 'microseconds', 'Time in which all threads were held up at once.'),
   ],
-};
+});
 
 const RESOURCES = ['cpu', 'memory', 'io', 'irq'];
 const LETTER_S = 115;
 const EQUALS = 61;
 
 export const pressure: SourceKind = {
-  table,
+  table: pressureTable,
   open(host) {
     const files: { resource: string; file: KeptFile }[] = [];
     let refused = false;
@@ -52,7 +52,7 @@ export const pressure: SourceKind = {
       throw new Unavailable('denied', 'pressure information is switched off', 'boot the kernel with psi=1');
     }
     return {
-      table,
+      table: pressureTable,
       read(frame) {
         for (const { resource, file } of files) {
           const end = file.read();

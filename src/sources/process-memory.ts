@@ -1,7 +1,7 @@
-import { gauge, type Table } from '../table/table.ts';
+import { defineTable, gauge } from '../table/table.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const processMemoryTable: Table = {
+const processMemoryTable = defineTable({
   name: 'process_memory',
   help: 'Memory of all processes of a job together, what they share counted once, as of the last time that process.pss_bytes was read.',
   scope: 'job',
@@ -14,7 +14,7 @@ const processMemoryTable: Table = {
     ),
     gauge('shared_bytes', 'bytes', 'What rss_bytes of all of them, added up, counts more than once.'),
   ],
-};
+});
 
 /** Whoever reads the job's processes adds up (src/sources/process.ts). */
 export const processMemory: SourceKind = {

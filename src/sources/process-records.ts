@@ -1,5 +1,5 @@
 import type { Frame } from '../table/frame.ts';
-import { type Column, counter, gauge, type Key, type Table, text } from '../table/table.ts';
+import { type Column, counter, defineTable, gauge, type Key, type Table, text } from '../table/table.ts';
 import { eventsNamed, PERF_EVENTS } from './perf-events.ts';
 import { type RecordTail, tailOf } from './process-record-tail.ts';
 import { type Source, type SourceKind, Unavailable } from './source.ts';
@@ -75,7 +75,7 @@ const metrics: Column[] = [
 
 const MORE = { help: 'Events named by TACHO_RECORD_EVENTS have a column each, by their names in the kernel.' };
 
-export const processStartTable: Table = {
+export const processStartTable = defineTable({
   name: 'process_start',
   help: 'Processes of the job that started, each as it says itself: a row an image, at its first instruction.',
   scope: 'job',
@@ -90,9 +90,9 @@ export const processStartTable: Table = {
     ARGV0,
     STEP,
   ],
-};
+});
 
-export const processEndTable: Table = {
+export const processEndTable = defineTable({
   name: 'process_end',
   help: 'Processes of the job that ended, with what they used: a row an image, at its last instruction.',
   scope: 'job',
@@ -111,9 +111,9 @@ export const processEndTable: Table = {
     ...metrics,
   ],
   open: MORE,
-};
+});
 
-export const threadEndTable: Table = {
+export const threadEndTable = defineTable({
   name: 'thread_end',
   help: 'Threads of the job that ended, with what each used alone: a row a thread, the first one of a process too.',
   scope: 'job',
@@ -125,7 +125,7 @@ export const threadEndTable: Table = {
     ...metrics,
   ],
   open: MORE,
-};
+});
 
 /** The tables of a node, with the events that its processes are asked to count. */
 export function recordTables(events: readonly string[]): { start: Table; end: Table; thread: Table } {

@@ -1,7 +1,7 @@
-import { counter, gauge, type Table, text } from '../table/table.ts';
+import { counter, defineTable, gauge, text } from '../table/table.ts';
 
 /** The processes of the job. Number columns are in the order of the places below. */
-export const processTable: Table = {
+export const processTable = defineTable({
   name: 'process',
   help: 'The processes of the job, from /proc/PID: one row when something changed, at least one a minute.',
   scope: 'job',
@@ -68,7 +68,7 @@ export const processTable: Table = {
       'CPUs that the main thread may run on, as a list (`0-3,8`); read as rss_anon_bytes, said as the command.',
     ),
   ],
-};
+});
 
 /** Places of the number columns. */
 export const PPID = 0;

@@ -1,7 +1,7 @@
-import { counter, gauge, type Table } from '../table/table.ts';
+import { counter, defineTable, gauge } from '../table/table.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const processTotalTable: Table = {
+const processTotalTable = defineTable({
   name: 'process_total',
   help: 'What all processes of a job have used together, as a node’s agent has seen or heard of them.',
   scope: 'job',
@@ -19,7 +19,7 @@ const processTotalTable: Table = {
       'The peak of the largest process that told at its end, since the tick before, of more than any sample of it had shown.',
     ),
   ],
-};
+});
 
 /** Whoever reads the job's processes adds up (src/agent/process-totals.ts); a store has no series of short processes. */
 export const processTotal: SourceKind = {

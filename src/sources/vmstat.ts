@@ -1,11 +1,11 @@
-import { type Column, counter, gauge, type Table } from '../table/table.ts';
+import { type Column, counter, defineTable, gauge, type Table } from '../table/table.ts';
 import { fieldNames, fields } from './fields.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const level = (name: string, help: string): Column => gauge(name, 'count', help);
-const events = (name: string, help: string): Column => counter(name, 'count', help);
+const level = <N extends string>(name: N, help: string) => gauge(name, 'count', help);
+const events = <N extends string>(name: N, help: string) => counter(name, 'count', help);
 
-const table: Table = {
+export const vmstatTable = defineTable({
   name: 'vmstat',
   help: 'What the memory management of the kernel does, from /proc/vmstat. Levels are in pages (4 kB on most machines).',
   scope: 'node',
@@ -62,7 +62,7 @@ const table: Table = {
   open: {
     help: 'Every other field of /proc/vmstat under the kernel’s name: nr_* are levels in pages, the others count events.',
   },
-};
+});
 
 const PATH = '/proc/vmstat';
 /** Named like levels, but they only grow. */
@@ -71,19 +71,19 @@ const COUNTERS =
 const LEVELS = /^(nr_|workingset_nodes$)/;
 
 function columnOf(name: string): Column {
-  const known = table.columns.find((c) => c.name === name);
+  const known = vmstatTable.columns.find((c) => c.name === name);
   if (known !== undefined) return known;
   const help = `${name} of /proc/vmstat.`;
   return LEVELS.test(name) && !COUNTERS.test(name) ? level(name, help) : events(name, help);
 }
 
 export const vmstat: SourceKind = {
-  table,
+  table: vmstatTable,
   open(host) {
     const names = fieldNames(host.text(PATH) ?? '').map((field) => field.name);
     const file = host.tryKeep(PATH);
     if (file === undefined || names.length === 0) throw new Unavailable('denied', `${PATH} cannot be read`);
-    const here: Table = { ...table, columns: names.map(columnOf) };
+    const here: Table = { ...vmstatTable, columns: names.map(columnOf) };
     const places = new Map(names.map((name, i) => [name, i]));
     const take = fields((name) => places.get(name) ?? -1);
     return {

@@ -5,9 +5,9 @@ export type Kind = 'gauge' | 'counter' | 'info';
 
 export type ColumnType = 'int' | 'float' | 'text';
 
-export interface Column {
+export interface Column<N extends string = string> {
   /** Lower case words and the unit's suffix (`memory_used_bytes`), or the kernel's own name plus suffix (`MemFree_bytes`). */
-  readonly name: string;
+  readonly name: N;
   readonly type: ColumnType;
   readonly unit: Unit;
   readonly kind: Kind;
@@ -44,13 +44,49 @@ export interface Table {
   readonly events?: boolean;
 }
 
+/** A column of a certain table: who asks for it can neither misspell it nor look for it elsewhere. */
+export interface TableColumn<T extends string = string, N extends string = string> extends Column<N> {
+  readonly table: T;
+  /** Its place in a row of a frame: among the numbers, or of a text among the texts. */
+  readonly place: number;
+}
+
+/** A table whose columns are known to the type check: `cgroupTable.col.usage_us`. */
+export interface DefinedTable<T extends string, C extends Column> extends Table {
+  readonly name: T;
+  readonly columns: readonly C[];
+  readonly col: { readonly [K in C as K['name']]: TableColumn<T, K['name']> };
+}
+
+/** Defines a table; its columns are then at hand by name. */
+export function defineTable<const T extends string, C extends Column>(
+  table: Omit<Table, 'name' | 'columns'> & { readonly name: T; readonly columns: readonly C[] },
+): DefinedTable<T, C> {
+  let number = 0;
+  let word = table.keys.length;
+  const col = Object.fromEntries(
+    table.columns.map((column) => {
+      const place = column.type === 'text' ? word++ : number++;
+      return [column.name, { ...column, table: table.name, place }];
+    }),
+  );
+  // not listed: files and messages have the definition alone
+  return Object.defineProperty({ ...table }, 'col', { value: col }) as DefinedTable<T, C>;
+}
+
 /** Shorthands, so that a source's definition reads as a list. */
-export const gauge = (name: string, unit: Unit, help: string, type: ColumnType = 'int', decimals?: number): Column =>
+export const gauge = <N extends string>(
+  name: N,
+  unit: Unit,
+  help: string,
+  type: ColumnType = 'int',
+  decimals?: number,
+): Column<N> =>
   decimals === undefined
     ? { name, type, unit, kind: 'gauge', help }
     : { name, type, unit, kind: 'gauge', help, decimals };
 
-export const counter = (name: string, unit: Unit, help: string): Column => ({
+export const counter = <N extends string>(name: N, unit: Unit, help: string): Column<N> => ({
   name,
   type: 'int',
   unit,
@@ -58,7 +94,13 @@ export const counter = (name: string, unit: Unit, help: string): Column => ({
   help,
 });
 
-export const text = (name: string, help: string): Column => ({ name, type: 'text', unit: 'none', kind: 'info', help });
+export const text = <N extends string>(name: N, help: string): Column<N> => ({
+  name,
+  type: 'text',
+  unit: 'none',
+  kind: 'info',
+  help,
+});
 
 /** The header of the table's files. */
 export function header(table: Table): string[] {
