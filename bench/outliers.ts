@@ -9,7 +9,7 @@ import { FORMAT, type Job } from '../src/recording/job.ts';
 import { nodeFolder } from '../src/recording/node-folder.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { sealRecording } from '../src/recording/seal.ts';
-import { processEndTable } from '../src/sources/process-records.ts';
+import { processEndTable } from '../src/sources/process-record-tables.ts';
 import { Frame } from '../src/table/frame.ts';
 import type { Row } from './row.ts';
 

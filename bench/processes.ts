@@ -7,7 +7,7 @@ import { TableWriter } from '../src/recording/append.ts';
 import type { Job } from '../src/recording/job.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { sealRecording } from '../src/recording/seal.ts';
-import { processEndTable, threadEndTable } from '../src/sources/process-records.ts';
+import { processEndTable, threadEndTable } from '../src/sources/process-record-tables.ts';
 import { Frame } from '../src/table/frame.ts';
 import type { Row } from './row.ts';
 

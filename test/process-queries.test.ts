@@ -14,7 +14,7 @@ import type { Job } from '../src/recording/job.ts';
 import { nodeFolder } from '../src/recording/node-folder.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { sealRecording } from '../src/recording/seal.ts';
-import { processEndTable, processStartTable, threadEndTable } from '../src/sources/process-records.ts';
+import { processEndTable, processStartTable, threadEndTable } from '../src/sources/process-record-tables.ts';
 import { processTable } from '../src/sources/process-table.ts';
 import type { Table } from '../src/table/table.ts';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';

@@ -8,7 +8,7 @@ import { readProcesses } from '../src/query/processes.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { sealRecording } from '../src/recording/seal.ts';
 import { agentTable } from '../src/sources/agent.ts';
-import { processEndTable, processStartTable } from '../src/sources/process-records.ts';
+import { processEndTable, processStartTable } from '../src/sources/process-record-tables.ts';
 import { processTable } from '../src/sources/process-table.ts';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';
 

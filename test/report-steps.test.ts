@@ -7,7 +7,7 @@ import { report } from '../src/judge/report.ts';
 import { openRecording } from '../src/recording/open.ts';
 import { sealRecording } from '../src/recording/seal.ts';
 import { cgroupTable } from '../src/sources/cgroup-table.ts';
-import { processEndTable, processStartTable } from '../src/sources/process-records.ts';
+import { processEndTable, processStartTable } from '../src/sources/process-record-tables.ts';
 import { processTable } from '../src/sources/process-table.ts';
 import type { Table } from '../src/table/table.ts';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';

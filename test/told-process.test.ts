@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { readProcesses } from '../src/query/processes.ts';
 import { nodeFolder } from '../src/recording/node-folder.ts';
 import { openRecording } from '../src/recording/open.ts';
-import { processEndTable, processStartTable } from '../src/sources/process-records.ts';
+import { processEndTable, processStartTable } from '../src/sources/process-record-tables.ts';
 import { agentOf, appendRows, jobOf, START, temporary } from './make-recording.ts';
 
 /** Seconds after the job's start, as epoch microseconds. */

@@ -4,7 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { frozen } from '../../test/frozen.ts';
-import { processEndTable } from '../sources/process-records.ts';
+import { processEndTable } from '../sources/process-record-tables.ts';
 import { processTable } from '../sources/process-table.ts';
 import type { Scope } from '../sources/scope.ts';
 import type { SourceKind } from '../sources/source.ts';

@@ -9,6 +9,7 @@ import { type Report, report } from '../judge/report.ts';
 import { joinColumns, type ProcessSet } from '../query/process-set.ts';
 import { linkProcesses } from '../query/process-tree.ts';
 import { readColumns, sampledProcesses } from '../query/processes.ts';
+import { processTable } from '../sources/process-table.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { findRecordings } from './find-recordings.ts';
 import { whole } from './processes.ts';
@@ -95,7 +96,7 @@ async function storedOf(address: string, ids: readonly string[]): Promise<{ set:
   for (const job of jobs) materials.push(await gatherStored(job));
   const parts = materials.map(({ nodes }, j) =>
     sampledProcesses(jobs[j]!.recording, (name) =>
-      nodes.flatMap((n) => (n.node === name ? seriesOf(n, 'process') : [])),
+      nodes.flatMap((n) => (n.node === name ? seriesOf(n, processTable) : [])),
     ),
   );
   return { set: linkProcesses(joinColumns(parts)), reports: materials.map(report) };

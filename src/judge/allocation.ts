@@ -1,3 +1,4 @@
+import { cgroupTable } from '../sources/tables.ts';
 import type { Material, NodeMaterial } from './material.ts';
 import { sum } from './material.ts';
 import { cgroupAround, cgroupOf } from './usage.ts';
@@ -29,7 +30,7 @@ export function cpusOn(material: Material, node: NodeMaterial): Share | undefine
   const facts = node.agent?.facts;
   const told = job.per_node?.[node.node]?.cpus ?? (job.nodes.length === 1 ? job.asked.cpus : undefined);
   if (told !== undefined) return { value: told, source: 'asked' };
-  const quota = cgroupAround(node, 'cpu_limit')?.max;
+  const quota = cgroupAround(node, cgroupTable.col.cpu_limit)?.max;
   const allowed = Math.min(facts?.allowed_cpus ?? Number.POSITIVE_INFINITY, quota ?? Number.POSITIVE_INFINITY);
   if (facts !== undefined && allowed < facts.cpus) return { value: allowed, source: 'limit' };
   const shared = even(job.asked.cpus, job.nodes.length);
@@ -44,7 +45,7 @@ export function memoryOn(material: Material, node: NodeMaterial): Share | undefi
   const told =
     job.per_node?.[node.node]?.memory_bytes ?? even(job.asked.memory_bytes, job.asked.nodes ?? job.nodes.length);
   if (told !== undefined) return { value: told, source: 'asked' };
-  const limit = cgroupOf(node, 'memory_limit_bytes')?.max ?? facts?.memory_limit_bytes;
+  const limit = cgroupOf(node, cgroupTable.col.memory_limit_bytes)?.max ?? facts?.memory_limit_bytes;
   if (facts !== undefined && limit !== undefined && limit < facts.memory_bytes)
     return { value: limit, source: 'limit' };
   return ofMachine(facts?.memory_bytes);

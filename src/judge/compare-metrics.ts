@@ -1,4 +1,5 @@
 import { hasFailed, type ProcessSet } from '../query/process-set.ts';
+import type { ProcessMetric } from '../sources/process-record-tables.ts';
 import type { Report } from './report.ts';
 
 /** What the values of a metric are: it decides how they are written. */
@@ -35,7 +36,7 @@ const FROM_REPORT: readonly Named[] = [
   ],
 ];
 
-type Summed = readonly [name: string, kind: MetricKind, metric: string, factor: number];
+type Summed = readonly [name: string, kind: MetricKind, metric: ProcessMetric, factor: number];
 
 const FROM_PROCESSES: readonly Summed[] = [
   ['user time', 'microseconds', 'usertime', 1],

@@ -1,3 +1,4 @@
+import { agentTable } from '../sources/tables.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
 
 /** What recording itself cost, all nodes together. */
@@ -49,9 +50,9 @@ export function costOf(material: Material, cpus?: number): CostReport {
 const goesOn = ({ agent }: NodeMaterial): boolean => agent?.end === undefined && agent?.service !== true;
 
 function spentSoFar(node: NodeMaterial): number | undefined {
-  const spent = goesOn(node) ? known(columnOf(node, 'agent', 'cpu_us')?.max) : undefined;
+  const spent = goesOn(node) ? known(columnOf(node, agentTable.col.cpu_us)?.max) : undefined;
   return spent === undefined ? undefined : spent / 1e6;
 }
 
 const lastSeen = (node: NodeMaterial): number | undefined =>
-  largest([node.agent?.last_sample, goesOn(node) ? node.tables.get('agent')?.end : undefined]);
+  largest([node.agent?.last_sample, goesOn(node) ? node.tables.get(agentTable.name)?.end : undefined]);

@@ -1,4 +1,5 @@
-import type { SeriesStatistics } from '../recording/statistics.ts';
+import type { SeriesOf } from '../recording/statistics.ts';
+import { type gpuTable, powerTable } from '../sources/tables.ts';
 import type { GpuReport } from './gpus.ts';
 import { known, type NodeMaterial, seriesOf } from './material.ts';
 
@@ -36,7 +37,7 @@ const PARTS: readonly [string, RegExp][] = [
 
 /** The node's energy: its own meter if there is one, else those of CPUs and memory and the GPUs together. */
 export function energyOf(node: NodeMaterial, gpus: readonly GpuReport[]): Energy | undefined {
-  const all = seriesOf(node, 'power');
+  const all = seriesOf(node, powerTable);
   for (const { meter, domain } of WHOLE) {
     const series = all.find((s) => s.texts.meter === meter && domain.test(s.keys.domain ?? ''));
     const part = series === undefined ? undefined : meteredBy(series);
@@ -58,7 +59,7 @@ export function energyOf(node: NodeMaterial, gpus: readonly GpuReport[]): Energy
 }
 
 /** A counter is exact; power at the ticks, added up, is the next best. */
-export function meteredBy(series: SeriesStatistics): Metered | undefined {
+export function meteredBy(series: SeriesOf<typeof gpuTable | typeof powerTable>): Metered | undefined {
   const seconds = (series.end - series.start) / 1e6;
   const counted = known(series.columns.energy_mj?.increase);
   const integrated = known(series.columns.power_watts?.integral);

@@ -1,4 +1,6 @@
 import type { SeriesStatistics } from '../recording/statistics.ts';
+import { agentTable, cgroupTable, diskTable, lustreTable, networkTable, nfsTable } from '../sources/tables.ts';
+import type { TableColumn } from '../table/table.ts';
 import { known, type Material, type NodeMaterial, seriesOf } from './material.ts';
 import { storedBytes } from './process-work.ts';
 import { cgroupOf, hasOwnCgroup } from './usage.ts';
@@ -22,39 +24,45 @@ export interface FlowReport {
 
 interface Door {
   what: string;
-  table: string;
   scope: 'job' | 'node';
-  in: string;
-  out: string;
-  /** Whether this series counts (not a partition of a disk that is counted, not the loopback interface). */
-  counts?: (series: SeriesStatistics) => boolean;
+  in: TableColumn;
+  out: TableColumn;
+  /** The text that says what a series is. */
+  class?: TableColumn;
+  /** Whether one of this class counts (not a partition of a disk that is counted, not the loopback interface). */
+  counts?: (name: string | undefined) => boolean;
   /** Where none on a node does: what counts in their place. */
-  else?: (series: SeriesStatistics) => boolean;
+  else?: (name: string | undefined) => boolean;
 }
 
 /** Traffic that stays on the node, or that is counted at the hardware or at the interfaces below. */
 const REPEATED = new Set(['loopback', 'virtual', 'stacked', 'ipoib', 'cxi-ethernet']);
 
 const DOORS: readonly Door[] = [
-  { what: 'job, local disks', table: 'cgroup', scope: 'job', in: 'io_read_bytes', out: 'io_written_bytes' },
+  {
+    what: 'job, local disks',
+    scope: 'job',
+    in: cgroupTable.col.io_read_bytes,
+    out: cgroupTable.col.io_written_bytes,
+  },
   {
     what: 'disk',
-    table: 'disk',
     scope: 'node',
-    in: 'read_bytes',
-    out: 'written_bytes',
-    counts: (s) => (s.texts.class ?? 'disk') === 'disk',
+    in: diskTable.col.read_bytes,
+    out: diskTable.col.written_bytes,
+    class: diskTable.col.class,
+    counts: (name = 'disk') => name === 'disk',
   },
-  { what: 'NFS', table: 'nfs', scope: 'node', in: 'read_bytes', out: 'written_bytes' },
-  { what: 'Lustre', table: 'lustre', scope: 'node', in: 'read_bytes', out: 'written_bytes' },
+  { what: 'NFS', scope: 'node', in: nfsTable.col.read_bytes, out: nfsTable.col.written_bytes },
+  { what: 'Lustre', scope: 'node', in: lustreTable.col.read_bytes, out: lustreTable.col.written_bytes },
   {
     what: 'network',
-    table: 'network',
     scope: 'node',
-    in: 'received_bytes',
-    out: 'sent_bytes',
-    counts: (s) => !REPEATED.has(s.texts.class ?? ''),
-    else: (s) => s.texts.class === 'virtual',
+    in: networkTable.col.received_bytes,
+    out: networkTable.col.sent_bytes,
+    class: networkTable.col.class,
+    counts: (name = '') => !REPEATED.has(name),
+    else: (name) => name === 'virtual',
   },
 ];
 
@@ -65,11 +73,13 @@ export function flowsOf(material: Material): FlowReport[] {
 function flowOf(material: Material, door: Door): FlowReport | undefined {
   const flow: FlowReport = { what: door.what, scope: door.scope };
   for (const node of material.nodes) {
-    const isCgroup = door.table === 'cgroup';
-    const all = seriesOf(node, door.table).filter((s) => !isCgroup || (s.keys.cgroup === '.' && hasOwnCgroup(node)));
-    let counted = all.filter((series) => door.counts?.(series) !== false);
+    const isCgroup = door.scope === 'job';
+    const recorded = node.tables.get(door.in.table)?.series ?? [];
+    const all = recorded.filter((s) => !isCgroup || (s.keys.cgroup === '.' && hasOwnCgroup(node)));
+    const classOf = ({ texts }: SeriesStatistics) => door.class && texts[door.class.name];
+    let counted = all.filter((series) => door.counts?.(classOf(series)) !== false);
     if (counted.length === 0 && door.else !== undefined) {
-      counted = all.filter(door.else);
+      counted = all.filter((series) => door.else!(classOf(series)));
       if (counted.length > 0) flow.virtual = true;
     }
     const own = isCgroup ? agentBytes(material, node) : 0;
@@ -85,10 +95,10 @@ function flowOf(material: Material, door: Door): FlowReport | undefined {
 /** What the agent wrote into its recording from within the job's cgroup, as far as the job's own processes leave room for it. */
 function agentBytes(material: Material, node: NodeMaterial): number {
   if (node.agent?.scope.cgroup_with_agent !== true || node.agent.on_disk !== true) return 0;
-  const [agent] = seriesOf(node, 'agent');
-  const [own] = seriesOf(node, 'cgroup', { cgroup: '.' });
+  const [agent] = seriesOf(node, agentTable);
+  const [own] = seriesOf(node, cgroupTable, { cgroup: '.' });
   const written = known(agent?.columns.written_bytes?.increase) ?? 0;
-  const all = known(cgroupOf(node, 'io_written_bytes')?.increase) ?? 0;
+  const all = known(cgroupOf(node, cgroupTable.col.io_written_bytes)?.increase) ?? 0;
   if (written === 0 || all === 0) return 0;
   // the cgroup may have been watched for less time than the agent was there
   const share = Math.min(1, (own!.end - own!.start) / (agent!.end - agent!.start));
@@ -99,11 +109,11 @@ function add(
   flow: FlowReport,
   way: 'in' | 'out',
   series: SeriesStatistics,
-  column: string,
+  column: TableColumn,
   where: string,
   own: number,
 ): void {
-  const found = series.columns[column];
+  const found = series.columns[column.name];
   const bytes = known(found?.increase);
   if (bytes === undefined) return;
   flow[`${way}_bytes`] = (flow[`${way}_bytes`] ?? 0) + bytes - own;

@@ -12,6 +12,27 @@ import type { Batch } from '../recording/batch.ts';
 import { lostRecords } from '../recording/lost-records.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { readTable } from '../recording/read.ts';
+import {
+  agentTable,
+  cgroupTable,
+  cpuTable,
+  diskTable,
+  gpuProcessTable,
+  gpuTable,
+  loadavgTable,
+  lustreTable,
+  markerTable,
+  meminfoTable,
+  networkTable,
+  nfsTable,
+  powerTable,
+  pressureTable,
+  processMemoryTable,
+  processTable,
+  processTotalTable,
+  vmstatTable,
+} from '../sources/tables.ts';
+import type { Table, TableColumn } from '../table/table.ts';
 import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
 import { overrunOf } from './overrun.ts';
 import { phasesOf } from './phases.ts';
@@ -38,27 +59,27 @@ export interface GatherOptions {
 
 /** Tables that the report is made of; others, such as interrupts and users' own, need not be read. */
 const REPORT_TABLES = [
-  'agent',
-  'cgroup',
-  'cpu',
-  'disk',
-  'gpu',
-  'gpu_process',
-  'loadavg',
-  'lustre',
-  'meminfo',
-  'network',
-  'nfs',
-  'power',
-  'pressure',
-  'process',
-  'process_memory',
-  'process_total',
-  'vmstat',
+  agentTable,
+  cgroupTable,
+  cpuTable,
+  diskTable,
+  gpuTable,
+  gpuProcessTable,
+  loadavgTable,
+  lustreTable,
+  meminfoTable,
+  networkTable,
+  nfsTable,
+  powerTable,
+  pressureTable,
+  processTable,
+  processMemoryTable,
+  processTotalTable,
+  vmstatTable,
 ];
 
 /** Tables that say what a phase did. */
-const PHASE_TABLES = ['cgroup', 'process', 'cpu', 'gpu', 'loadavg', 'power'];
+const PHASE_TABLES = [cgroupTable, processTable, cpuTable, gpuTable, loadavgTable, powerTable];
 
 /** What somebody who has the samples is asked: statistics of some tables of some nodes. */
 interface Question {
@@ -105,7 +126,7 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
 }
 
 const hadProcesses = ({ tables, agent }: NodeRecording): boolean =>
-  tables.has('process') || agent?.tables.some(({ name }) => name === 'process') === true;
+  tables.has(processTable.name) || agent?.tables.some(({ name }) => name === processTable.name) === true;
 
 /** Yields what it must know, and is told; what it returns is the same wherever the samples lie. */
 function* collect(
@@ -172,7 +193,7 @@ function* collect(
   const wholes =
     range === undefined || served.length === 0
       ? nodes
-      : (yield question(served, undefined, ['cgroup'])).map((found) => nodeMaterial(found, tell));
+      : (yield question(served, undefined, [cgroupTable])).map((found) => nodeMaterial(found, tell));
   const remade = wholes.filter(({ node }) => served.some(({ name }) => name === node)).filter(isMadeAnew);
   const sought = chosen.filter((n) => uncounted.includes(n) || remade.some(({ node }) => node === n.name));
   let sampled = hasParts && sought.length > 0 ? readSampled(sought, tell) : undefined;
@@ -202,9 +223,16 @@ const withoutTime = ({ from: _from, to: _to, ...options }: GatherOptions): Gathe
 
 type Tell = (node: NodeRecording, damage: TableDamage) => void;
 
-function question(nodes: readonly NodeRecording[], range: Range | undefined, tables: readonly string[]): Question {
+function question(nodes: readonly NodeRecording[], range: Range | undefined, tables: readonly Table[]): Question {
   const { from, to } = range?.around ?? range ?? {};
-  return { nodes, options: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }), tables } };
+  return {
+    nodes,
+    options: {
+      ...(from === undefined ? {} : { from }),
+      ...(to === undefined ? {} : { to }),
+      tables: tables.map(({ name }) => name),
+    },
+  };
 }
 
 function nodeMaterial({ node, tables, damage }: NodeSummary, tell: Tell): NodeMaterial {
@@ -220,30 +248,36 @@ const sampledInFiles = (nodes: readonly NodeRecording[], tell: Tell): ReadonlyMa
     nodes.map((node) => [
       node.name,
       sampledCpu(node, ({ damage }) => {
-        for (const each of damage) tell(node, { ...each, table: 'process' });
+        for (const each of damage) tell(node, { ...each, table: processTable.name });
       }),
     ]),
   );
 
 function markersOf(node: NodeRecording, tell: Tell): Marker[] {
-  if (!node.tables.has('marker')) return [];
-  const batch = readTable(node, 'marker');
-  for (const damage of batch.damage) tell(node, { ...damage, table: 'marker' });
+  if (!node.tables.has(markerTable.name)) return [];
+  const batch = readTable(node, markerTable.name);
+  for (const damage of batch.damage) tell(node, { ...damage, table: markerTable.name });
   const found: Marker[] = [];
   for (let row = 0; row < batch.rows; row++) {
-    const action = textAt(batch, 'action', row);
+    const action = textAt(batch, markerTable.col.action, row);
     if (action !== 'begin' && action !== 'end' && action !== 'fom') continue;
-    const marker: Marker = { time: batch.time[row]!, node: node.name, action, name: textAt(batch, 'name', row) };
-    const number = batch.numbers.get('value')?.[row];
-    const value = number === undefined ? textAt(batch, 'value', row) : Number.isNaN(number) ? '' : String(number);
+    const marker: Marker = {
+      time: batch.time[row]!,
+      node: node.name,
+      action,
+      name: textAt(batch, markerTable.col.name, row),
+    };
+    const number = batch.numbers.get(markerTable.col.value.name)?.[row];
+    const value =
+      number === undefined ? textAt(batch, markerTable.col.value, row) : Number.isNaN(number) ? '' : String(number);
     if (value !== '') marker.value = value;
     found.push(marker);
   }
   return found;
 }
 
-function textAt(batch: Batch, column: string, row: number): string {
-  const texts = batch.texts.get(column);
+function textAt(batch: Batch, column: TableColumn<'marker'>, row: number): string {
+  const texts = batch.texts.get(column.name);
   return texts === undefined ? '' : (texts.values[texts.codes[row]!] ?? '');
 }
 

@@ -1,4 +1,5 @@
-import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
+import type { SeriesOf } from '../recording/statistics.ts';
+import { gpuProcessTable, gpuTable, processTable } from '../sources/tables.ts';
 import { meteredBy } from './energy.ts';
 import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
 
@@ -40,20 +41,21 @@ export interface GpuReport {
   straggler?: string[];
 }
 
+type GpuSeries = SeriesOf<typeof gpuTable>;
+
 /** The GPUs of the job; those that only share its nodes come last. */
 export function gpusOf(material: Material): GpuReport[] {
   const all: GpuReport[] = [];
   for (const node of material.nodes) {
-    for (const series of seriesOf(node, 'gpu')) all.push(gpuOf(material, node, series));
+    for (const series of seriesOf(node, gpuTable)) all.push(gpuOf(material, node, series));
   }
   return all.sort((a, b) => Number(a.own === false) - Number(b.own === false));
 }
 
-function gpuOf(material: Material, node: NodeMaterial, series: SeriesStatistics): GpuReport {
+function gpuOf(material: Material, node: NodeMaterial, series: GpuSeries): GpuReport {
   const gpu = series.keys.gpu ?? Object.values(series.keys).join(' ');
   const facts = node.agent?.facts.gpus.find((g) => g.gpu === gpu);
-  const at = (column: string): Statistics | undefined => series.columns[column];
-  const power = at('power_watts');
+  const { columns } = series;
   const metered = meteredBy(series);
   const found: Record<keyof GpuReport, unknown> = {
     node: node.node,
@@ -63,25 +65,25 @@ function gpuOf(material: Material, node: NodeMaterial, series: SeriesStatistics)
     own: ownership(node, series),
     samples: series.samples,
     recorded_seconds: (series.end - series.start) / 1e6,
-    utilization_mean: share(at('utilization_percent')?.mean),
-    utilization_p50: share(at('utilization_percent')?.p50),
-    utilization_p95: share(at('utilization_percent')?.p95),
-    utilization_max: share(at('utilization_percent')?.max),
-    memory_mean_bytes: known(at('memory_used_bytes')?.mean),
-    memory_max_bytes: known(at('memory_used_bytes')?.max),
-    memory_total_bytes: known(at('memory_total_bytes')?.max) ?? facts?.memory_bytes,
-    power_mean_watts: known(power?.mean),
-    power_max_watts: known(power?.max),
-    temperature_mean_celsius: known(at('temperature_celsius')?.mean),
-    temperature_max_celsius: known(at('temperature_celsius')?.max),
-    clock_mean_mhz: known(at('clock_mhz')?.mean),
-    clock_p05_mhz: known(at('clock_mhz')?.p05),
-    clock_max_mhz: known(at('clock_mhz')?.max),
+    utilization_mean: share(columns.utilization_percent?.mean),
+    utilization_p50: share(columns.utilization_percent?.p50),
+    utilization_p95: share(columns.utilization_percent?.p95),
+    utilization_max: share(columns.utilization_percent?.max),
+    memory_mean_bytes: known(columns.memory_used_bytes?.mean),
+    memory_max_bytes: known(columns.memory_used_bytes?.max),
+    memory_total_bytes: known(columns.memory_total_bytes?.max) ?? facts?.memory_bytes,
+    power_mean_watts: known(columns.power_watts?.mean),
+    power_max_watts: known(columns.power_watts?.max),
+    temperature_mean_celsius: known(columns.temperature_celsius?.mean),
+    temperature_max_celsius: known(columns.temperature_celsius?.max),
+    clock_mean_mhz: known(columns.clock_mhz?.mean),
+    clock_p05_mhz: known(columns.clock_mhz?.p05),
+    clock_max_mhz: known(columns.clock_mhz?.max),
     energy_joules: metered?.joules,
     energy_source: metered && (metered.counted ? 'counter' : 'integrated power'),
-    throttled_thermal: known(at('throttled_thermal')?.mean),
-    throttled_power: known(at('throttled_power')?.mean),
-    uncorrected_errors: known(at('ecc_uncorrected')?.increase),
+    throttled_thermal: known(columns.throttled_thermal?.mean),
+    throttled_power: known(columns.throttled_power?.mean),
+    uncorrected_errors: known(columns.ecc_uncorrected?.increase),
     lost: lostAt(material, node, series),
     straggler: undefined,
   };
@@ -93,18 +95,18 @@ const share = (percentage: number | undefined): number | undefined =>
   known(percentage) === undefined ? undefined : percentage! / 100;
 
 /** What the job's environment says; else whether its own processes, or only those of others, were on the card. */
-function ownership(node: NodeMaterial, series: SeriesStatistics): boolean | undefined {
+function ownership(node: NodeMaterial, series: GpuSeries): boolean | undefined {
   if (series.texts.mine === 'yes') return true;
   if (series.texts.mine === 'no') return false;
-  const users = seriesOf(node, 'gpu_process', { gpu: series.keys.gpu ?? '' });
+  const users = seriesOf(node, gpuProcessTable, { gpu: series.keys.gpu ?? '' });
   if (users.length === 0) return undefined;
-  const own = new Set(seriesOf(node, 'process').map((s) => s.keys.pid));
+  const own = new Set(seriesOf(node, processTable).map((s) => s.keys.pid));
   if (own.size === 0) return undefined;
   return users.some((s) => own.has(s.keys.pid ?? ''));
 }
 
 /** A card whose values end well before those of its node has stopped answering. */
-function lostAt(material: Material, node: NodeMaterial, series: SeriesStatistics): number | undefined {
+function lostAt(material: Material, node: NodeMaterial, series: GpuSeries): number | undefined {
   const newest = largest([...node.tables.values()].map((t) => t.end));
   const patience = Math.max(LOST_SECONDS, LOST_INTERVALS * material.job.interval_seconds) * 1e6;
   return newest !== undefined && newest - series.end > patience ? series.end : undefined;

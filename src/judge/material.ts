@@ -3,7 +3,9 @@ import type { SampledCpu } from '../query/sampled-cpu.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
 import { quantiles } from '../recording/quantiles.ts';
-import type { SeriesStatistics, Statistics, TableStatistics } from '../recording/statistics.ts';
+import type { SeriesOf, SeriesStatistics, Statistics, TableStatistics } from '../recording/statistics.ts';
+import type { processTable } from '../sources/process-table.ts';
+import type { KeyName, KeyValues, Table, TableColumn } from '../table/table.ts';
 
 /** One row of the table `marker`. */
 export interface Marker {
@@ -22,6 +24,9 @@ export interface NodeMaterial {
   agent?: AgentRecord;
   tables: ReadonlyMap<string, TableStatistics>;
 }
+
+/** What sampling saw of one process. */
+export type ProcessSeries = SeriesOf<typeof processTable>;
 
 /** A part of the job that the report is confined to, in epoch microseconds. */
 export interface Range {
@@ -83,20 +88,26 @@ export interface Material {
 }
 
 /** The series of a table, all of them or those whose keys match; none when the table was not recorded. */
-export function seriesOf(node: NodeMaterial, table: string, keys?: Record<string, string>): SeriesStatistics[] {
-  const all = node.tables.get(table)?.series ?? [];
-  if (keys === undefined) return all;
-  return all.filter((s) => Object.entries(keys).every(([key, value]) => s.keys[key] === value));
+export function seriesOf<T extends Table>(node: NodeMaterial, table: T, keys?: KeyValues<KeyName<T>>): SeriesOf<T>[] {
+  return matching(node, table.name, keys) as SeriesOf<T>[];
 }
 
+function matching(node: NodeMaterial, table: string, keys: KeyValues<string> = {}): SeriesStatistics[] {
+  const wanted = Object.entries(keys);
+  return (node.tables.get(table)?.series ?? []).filter((s) => wanted.every(([key, value]) => s.keys[key] === value));
+}
+
+/** The statistics of a table; undefined when it was not recorded. */
+export const tableOf = <T extends Table>({ tables }: NodeMaterial, table: T) =>
+  tables.get(table.name) as (Omit<TableStatistics, 'series'> & { series: SeriesOf<T>[] }) | undefined;
+
 /** A column's statistics in the one series that matches; undefined when there is no value at all. */
-export function columnOf(
+export function columnOf<K extends string>(
   node: NodeMaterial,
-  table: string,
-  column: string,
-  keys?: Record<string, string>,
+  { table, name }: TableColumn<string, string, K>,
+  keys?: KeyValues<K>,
 ): Statistics | undefined {
-  const found = seriesOf(node, table, keys)[0]?.columns[column];
+  const found = matching(node, table, keys)[0]?.columns[name];
   return found !== undefined && found.count > 0 ? found : undefined;
 }
 

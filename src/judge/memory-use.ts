@@ -1,3 +1,10 @@
+import {
+  cgroupTable,
+  meminfoTable,
+  processEndTable,
+  processMemoryTable,
+  processTotalTable,
+} from '../sources/tables.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
 import { HIGHER, type Life, partMemoryOf } from './part-memory.ts';
 import { processPeak, processSeries, seenAlive } from './processes.ts';
@@ -42,29 +49,29 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   const set = (key: keyof MemoryTruth, value: number | undefined): void => {
     if (known(value) !== undefined) truth[key] = value!;
   };
-  set('cgroup_peak', largest([cgroupOf(node, 'memory_current_bytes')?.max, cgroupMark(material, node)]));
-  set('cgroup_anon_max', cgroupOf(node, 'memory_anon_bytes')?.max);
-  set('cgroup_file_max', cgroupOf(node, 'memory_file_bytes')?.max);
+  set('cgroup_peak', largest([cgroupOf(node, cgroupTable.col.memory_current_bytes)?.max, cgroupMark(material, node)]));
+  set('cgroup_anon_max', cgroupOf(node, cgroupTable.col.memory_anon_bytes)?.max);
+  set('cgroup_file_max', cgroupOf(node, cgroupTable.col.memory_file_bytes)?.max);
   const part = partMemoryOf(material, node);
   const lives = part?.lives ?? sampledLives(material, node);
   // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
-  const total = material.range === undefined ? known(columnOf(node, 'process_total', 'peak_bytes')?.max) : undefined;
+  const total = material.range === undefined ? known(columnOf(node, processTotalTable.col.peak_bytes)?.max) : undefined;
   // each may lack processes: sampling those that come and go, records those that were killed
   const added = (): number | undefined => largest([peakTogether(recordedLives(material, node)), peakTogether(lives)]);
   set('process_peaks_sum', total ?? added());
   const sure = part === undefined ? lives.map(({ peak }) => peak) : [part.largest];
   set('process_peak_max', largest([exactPeak(material), recordedPeak(material, node), ...sure]));
-  set('process_pss_max', columnOf(node, 'process_memory', 'pss_bytes')?.max);
-  set('process_shared_max', columnOf(node, 'process_memory', 'shared_bytes')?.max);
-  const all = columnOf(node, 'meminfo', 'MemTotal_bytes');
-  const free = columnOf(node, 'meminfo', 'MemAvailable_bytes');
+  set('process_pss_max', columnOf(node, processMemoryTable.col.pss_bytes)?.max);
+  set('process_shared_max', columnOf(node, processMemoryTable.col.shared_bytes)?.max);
+  const all = columnOf(node, meminfoTable.col.MemTotal_bytes);
+  const free = columnOf(node, meminfoTable.col.MemAvailable_bytes);
   if (all !== undefined && free !== undefined) set('node_used_max', all.max - free.min);
   return truth;
 }
 
 /** The kernel's mark counts from the beginning of the cgroup: not of a part, nor of what a job did before this recording. */
 function cgroupMark({ job, range }: Material, node: NodeMaterial): number | undefined {
-  const mark = cgroupOf(node, 'memory_peak_bytes');
+  const mark = cgroupOf(node, cgroupTable.col.memory_peak_bytes);
   if (mark === undefined || range !== undefined) return undefined;
   const { service, scope } = node.agent ?? {};
   const madeWithJob = service === true && !job.restart && scope?.cgroup_older !== true;
@@ -85,7 +92,7 @@ function exactPeak({ job, range }: Material): number | undefined {
 
 /** The largest process by its own record. */
 function recordedPeak({ processes }: Material, { node }: NodeMaterial): number | undefined {
-  const peaks = processes?.metrics.get('rssmax');
+  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
   let most: number | undefined;
   for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
     if (processes!.node[i] === node && peaks[i]! * 1024 > (most ?? 0)) most = peaks[i]! * 1024;
@@ -95,7 +102,7 @@ function recordedPeak({ processes }: Material, { node }: NodeMaterial): number |
 
 /** Until when the memory of the job's cgroup was sampled: of what is about to go, CPU time may be there a tick longer. */
 function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
-  const [series] = seriesOf(node, 'cgroup', { cgroup: '.' });
+  const [series] = seriesOf(node, cgroupTable, { cgroup: '.' });
   if (series === undefined) return undefined;
   const lacking = (series.columns.memory_current_bytes?.missing ?? 0) > 0;
   return series.end - (lacking ? (job.interval_seconds || 0) * 1e6 : 0);
@@ -108,9 +115,9 @@ function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
 function unseenPeak(material: Material, node: NodeMaterial): number | undefined {
   const { processes } = material;
   const last = memorySeen(material, node);
-  const peaks = processes?.metrics.get('rssmax');
+  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
   const isStore = material.leftOut !== undefined && material.range === undefined;
-  const told = isStore ? columnOf(node, 'process_total', 'told_peak_bytes') : undefined;
+  const told = isStore ? columnOf(node, processTotalTable.col.told_peak_bytes) : undefined;
   if (last !== undefined && told !== undefined && told.max_time > last) return told.max;
   if (last === undefined || peaks === undefined) return undefined;
   const sampled = Map.groupBy(processSeries(node), ({ keys }) => Number(keys.pid));
@@ -133,7 +140,7 @@ function unseenPeak(material: Material, node: NodeMaterial): number | undefined 
 function recordedLives(material: Material, { node }: NodeMaterial): Life[] {
   const { processes } = material;
   const lives: Life[] = [];
-  const peaks = processes?.metrics.get('rssmax');
+  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
   for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
     const [start, last, peak] = [processes!.start[i]!, processes!.end[i]!, peaks[i]! * 1024];
     const exact = processes!.source[i] === 'record' || processes!.source[i] === 'parent';
@@ -146,7 +153,7 @@ function recordedLives(material: Material, { node }: NodeMaterial): Life[] {
 /** What is known of processes by samples; of one that was several programs in turn, each by its record. */
 function sampledLives(material: Material, node: NodeMaterial): Life[] {
   const { processes } = material;
-  const peaks = processes?.metrics.get('rssmax');
+  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
   const own = Array.from({ length: peaks?.length ?? 0 }, (_, i) => i).filter((i) => processes!.node[i] === node.node);
   const byPid = Map.groupBy(own, (i) => processes!.pid[i]!);
   return processSeries(node).flatMap((series): Life[] => {
@@ -221,7 +228,7 @@ const SHM_PART = 0.05;
 
 /** What came to the node's shared memory and files in memory (tmpfs), less what a process of the job has mapped of it. */
 function shmGrowth(node: NodeMaterial): number {
-  const all = columnOf(node, 'meminfo', 'Shmem_bytes');
+  const all = columnOf(node, meminfoTable.col.Shmem_bytes);
   if (all === undefined) return 0;
   const mapped = largest(processSeries(node).map(({ columns }) => known(columns.rss_shmem_bytes?.max))) ?? 0;
   return all.max - all.first - mapped;

@@ -2,11 +2,12 @@ import { smallest } from '../base/extremes.ts';
 import { formatMoment } from '../base/moment.ts';
 import { type AgentRecord, KILLED } from '../recording/agent-record.ts';
 import type { JobState } from '../recording/job.ts';
+import { cgroupTable, cpuTable, loadavgTable, pressureTable, processTable, vmstatTable } from '../sources/tables.ts';
 import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
 import { type EnergySource, energyOf } from './energy.ts';
 import type { GpuReport } from './gpus.ts';
 import { knownSince, lateSeconds } from './late-agent.ts';
-import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
+import { columnOf, known, largest, type Material, type NodeMaterial, sum, tableOf } from './material.ts';
 import { type MemorySource, memoryOf, ownMemory } from './memory-use.ts';
 import { type OomKills, oomKillsOf } from './oom-kills.ts';
 import { allowedCpusOf, processWorkOf } from './process-work.ts';
@@ -172,8 +173,8 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   set('node_cpus', node.agent?.facts.cpus);
   setCpuShares(node, set);
   setPressure(node, seconds, set);
-  set('load_mean', known(columnOf(node, 'loadavg', 'load1')?.mean));
-  set('load_max', known(columnOf(node, 'loadavg', 'load1')?.max));
+  set('load_mean', known(columnOf(node, loadavgTable.col.load1)?.mean));
+  set('load_max', known(columnOf(node, loadavgTable.col.load1)?.max));
 
   const memory = memoryOf(material, node);
   set('memory_peak_bytes', memory?.bytes);
@@ -186,13 +187,13 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   const swap = swapOf(node);
   set('swap_peak_bytes', swap?.bytes);
   set('swap_source', swap?.source);
-  set('swapped_in_bytes', known((columnOf(node, 'vmstat', 'pswpin')?.increase ?? Number.NaN) * pageBytesOf(node)!));
+  set('swapped_in_bytes', known((columnOf(node, vmstatTable.col.pswpin)?.increase ?? Number.NaN) * pageBytesOf(node)!));
   const killed = oomKillsOf(material, node);
   set('oom_kills', killed?.kills);
   set('oom_scope', killed?.scope);
   set('oom_source', killed?.source);
-  const periods = known(cgroupAround(node, 'periods')?.increase);
-  const throttled = known(cgroupAround(node, 'throttled_periods')?.increase);
+  const periods = known(cgroupAround(node, cgroupTable.col.periods)?.increase);
+  const throttled = known(cgroupAround(node, cgroupTable.col.throttled_periods)?.increase);
   if (periods !== undefined && periods > 0 && throttled !== undefined) set('cpu_throttled', throttled / periods);
 
   const own = gpus.filter((g) => g.node === node.node && g.own !== false);
@@ -211,9 +212,9 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
 
 /** What the job had in swap; undefined where neither its cgroup nor all of its processes tell. */
 function swapOf(node: NodeMaterial): { bytes: number; source: 'cgroup' | 'process' } | undefined {
-  const counted = known(cgroupOf(node, 'swap_current_bytes')?.max);
+  const counted = known(cgroupOf(node, cgroupTable.col.swap_current_bytes)?.max);
   if (counted !== undefined) return { bytes: counted, source: 'cgroup' };
-  const { series = [], series_total: total = 0 } = node.tables.get('process') ?? {};
+  const { series = [], series_total: total = 0 } = tableOf(node, processTable) ?? {};
   const each = series.map(({ columns }) => known(columns.swap_bytes?.max));
   const most = largest(each);
   // where one of them is not known it may have been that one
@@ -225,9 +226,10 @@ function setCpuShares(
   node: NodeMaterial,
   set: <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined) => void,
 ): void {
-  const grew = (column: string): number | undefined => known(columnOf(node, 'cpu', column, { cpu: 'all' })?.increase);
-  const [busy, idle, wait] = [grew('busy_ms'), grew('idle_ms'), grew('iowait_ms')];
-  const all = sum([busy, idle, wait]);
+  const { busy_ms, idle_ms, iowait_ms } = cpuTable.col;
+  const grown = [busy_ms, idle_ms, iowait_ms].map((each) => known(columnOf(node, each, { cpu: 'all' })?.increase));
+  const [busy, idle, wait] = grown;
+  const all = sum(grown);
   if (all !== undefined && all > 0 && busy !== undefined && idle !== undefined) set('node_cpu_utilization', busy / all);
   if (all !== undefined && all > 0 && wait !== undefined && idle !== undefined) set('iowait', wait / all);
 }
@@ -238,11 +240,11 @@ function setPressure(
   set: <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined) => void,
 ): void {
   if (seconds <= 0) return;
-  const own = cgroupOf(node, 'cpu_stalled_us') !== undefined;
+  const own = cgroupOf(node, cgroupTable.col.cpu_stalled_us) !== undefined;
   for (const resource of ['cpu', 'memory', 'io'] as const) {
     const held = own
-      ? cgroupOf(node, `${resource}_stalled_us`)
-      : columnOf(node, 'pressure', 'some_total_us', { resource });
+      ? cgroupOf(node, cgroupTable.col[`${resource}_stalled_us`])
+      : columnOf(node, pressureTable.col.some_total_us, { resource });
     const grown = known(held?.increase);
     if (grown === undefined) continue;
     set(`pressure_${resource}`, Math.min(1, grown / 1e6 / seconds));

@@ -1,3 +1,4 @@
+import { cgroupTable, processTable, vmstatTable } from '../sources/tables.ts';
 import { columnOf, known, type Material, type NodeMaterial, seriesOf } from './material.ts';
 import { numberOf } from './step-lives.ts';
 import { cgroupOf } from './usage.ts';
@@ -20,9 +21,9 @@ const CLOCKS_APART = 1e6;
 
 /** What is known of kills on one node; undefined: nobody counted them, or a counter was gone before it had the last ones. */
 export function oomKillsOf(material: Material, node: NodeMaterial): OomKills | undefined {
-  const own = known(cgroupOf(node, 'oom_kills')?.increase);
+  const own = known(cgroupOf(node, cgroupTable.col.oom_kills)?.increase);
   if (own !== undefined && own > 0) return { kills: own, scope: 'job', source: 'cgroup' };
-  const counter = columnOf(node, 'vmstat', 'oom_kill');
+  const counter = columnOf(node, vmstatTable.col.oom_kill);
   const everybody = known(counter?.increase);
   const { killed, unknown } = endsOf(material, node);
   if (everybody !== undefined && everybody > 0) {
@@ -59,7 +60,11 @@ function isToldOutOfMemory({ job, range }: Material, { node }: NodeMaterial): bo
 /** Whether a cgroup of the job had gone when a process in it could have died, before it was read again. */
 function isUnread(node: NodeMaterial, death: number, tick: number): boolean {
   // version 2, which tells pressure, counts kills also in the cgroups above
-  const counts = seriesOf(node, 'cgroup', cgroupOf(node, 'cpu_stalled_us') === undefined ? {} : { cgroup: '.' });
+  const counts = seriesOf(
+    node,
+    cgroupTable,
+    cgroupOf(node, cgroupTable.col.cpu_stalled_us) === undefined ? {} : { cgroup: '.' },
+  );
   return counts.some(({ end }) => end < death && death - end < 2 * tick);
 }
 
@@ -84,7 +89,7 @@ function endsOf(material: Material, node: NodeMaterial): { killed: number[]; unk
     }
   }
   if (set === undefined) {
-    const { series_total: seen = 0 } = node.tables.get('process') ?? {};
+    const { series_total: seen = 0 } = node.tables.get(processTable.name) ?? {};
     unknown = seen === 0 ? 2 : seen;
   }
   // how the command ended, who waited for it knows

@@ -1,4 +1,5 @@
 import type { OwnUse } from '../recording/job.ts';
+import { agentTable } from '../sources/tables.ts';
 import { columnOf, known, type Material, type NodeMaterial } from './material.ts';
 
 /** What commands of Tacho's used that ran inside the job; of a part as much as lies in it, where they noted their times. */
@@ -32,7 +33,7 @@ export function runSeconds({ job, range }: Material, { node }: NodeMaterial): nu
 /** What the agent used in the cgroup of the job. */
 export function agentSeconds(node: NodeMaterial): number {
   if (node.agent?.scope.cgroup_with_agent !== true) return 0;
-  return (known(columnOf(node, 'agent', 'cpu_us')?.increase) ?? 0) / 1e6;
+  return (known(columnOf(node, agentTable.col.cpu_us)?.increase) ?? 0) / 1e6;
 }
 
 /** A command of Tacho's in the job uses a part of what it has used, at most so many seconds, to end after it has noted that. */

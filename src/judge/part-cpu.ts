@@ -2,6 +2,7 @@ import { greatest } from '../base/extremes.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import type { SampledCpu } from '../query/sampled-cpu.ts';
 import { isOlder, isSeenOnce, recordingBegan } from '../recording/process-part.ts';
+import { processTable } from '../sources/tables.ts';
 import { type Material, type NodeMaterial, seriesOf } from './material.ts';
 import { KERNEL_CLOCK, SAME_LIFE } from './part-lives.ts';
 
@@ -128,7 +129,7 @@ export function tailsOf(material: Material, node: NodeMaterial): Tail[] {
 function sampledIn({ range, job, now }: Material, node: NodeMaterial): Set<string> {
   const lasts = (range?.to ?? job.end ?? now) - (range?.from ?? job.start);
   const isLong = lasts >= 2e6 * (node.agent?.interval_seconds ?? job.interval_seconds);
-  const seen = seriesOf(node, 'process').filter(({ samples }) => isLong || samples > 0);
+  const seen = seriesOf(node, processTable).filter(({ samples }) => isLong || samples > 0);
   return new Set(seen.map(({ keys }) => sampleKey(keys.pid, keys.start)));
 }
 
@@ -185,7 +186,7 @@ function makeGrowths(material: Material, node: NodeMaterial): Growth[] {
 
 /** What the statistics of a part say, where nobody read more. */
 function seenInPart(node: NodeMaterial): SampledCpu[] {
-  return seriesOf(node, 'process').map(({ keys, start, end, texts, columns }): SampledCpu => {
+  return seriesOf(node, processTable).map(({ keys, start, end, texts, columns }): SampledCpu => {
     const at = (when: 'first' | 'last'): number =>
       ((columns.user_ms?.[when] ?? 0) + (columns.system_ms?.[when] ?? 0)) * 1000;
     const [pid, began] = [keys.pid ?? '', keys.start ?? ''];

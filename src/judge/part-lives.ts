@@ -1,5 +1,4 @@
-import type { SeriesStatistics } from '../recording/statistics.ts';
-import type { Material, NodeMaterial } from './material.ts';
+import type { Material, NodeMaterial, ProcessSeries } from './material.ts';
 import { stepLives } from './step-lives.ts';
 
 /** The kernel's start of a process is known to some hundredths of a second. */
@@ -39,7 +38,7 @@ export function toldInPart(material: Material, places: readonly number[]) {
   const { lives } = material;
   const ofStep = stepLives(material);
   const byProcess = Map.groupBy(places, (i) => `${lives!.node[i]} ${lives!.pid[i]}`);
-  return ({ node }: NodeMaterial, { keys }: SeriesStatistics): boolean => {
+  return ({ node }: NodeMaterial, { keys }: ProcessSeries): boolean => {
     const began = Number(keys.start) * 1000;
     const process = `${node} ${keys.pid}`;
     const own = [...(byProcess.get(process) ?? []), ...(ofStep?.others.get(process) ?? [])];

@@ -1,5 +1,5 @@
-import type { SeriesStatistics } from '../recording/statistics.ts';
-import { largest, type Material, type NodeMaterial } from './material.ts';
+import { processEndTable } from '../sources/tables.ts';
+import { largest, type Material, type NodeMaterial, type ProcessSeries } from './material.ts';
 import { partProcessesOf, sampleKey } from './part-cpu.ts';
 import { KERNEL_CLOCK, livesInPart, toldInPart } from './part-lives.ts';
 import { isTimed, processPeak, processSeries, seenAlive, seenInPart } from './processes.ts';
@@ -40,7 +40,7 @@ export function partMemoryOf(material: Material, node: NodeMaterial): PartMemory
     found.lives.push({ start: begin, end: Math.max(begin, last), peak });
     found.largest = largest([found.largest, peak]);
   }
-  const peaks = set?.metrics.get('rssmax');
+  const peaks = set?.metrics.get(processEndTable.col.rssmax.name);
   for (const i of places) {
     const peak = peaks === undefined ? Number.NaN : peaks[i]! * 1024;
     if (set!.node[i] !== node.node || !(peak > 0)) continue;
@@ -55,8 +55,8 @@ export function partMemoryOf(material: Material, node: NodeMaterial): PartMemory
 export const HIGHER = 1.1;
 
 /** What a process that ended in a part came to after its last sample, by its record. */
-function laterPeak({ lives }: Material, place: number, { columns }: SeriesStatistics): number | undefined {
-  const peak = (lives!.metrics.get('rssmax')?.[place] ?? Number.NaN) * 1024;
+function laterPeak({ lives }: Material, place: number, { columns }: ProcessSeries): number | undefined {
+  const peak = (lives!.metrics.get(processEndTable.col.rssmax.name)?.[place] ?? Number.NaN) * 1024;
   const seen = largest([columns.rss_peak_bytes?.max, columns.rss_bytes?.max]);
   return seen !== undefined && peak > seen * HIGHER ? peak : undefined;
 }

@@ -1,7 +1,6 @@
 import { counted } from '../recording/process-part.ts';
-import type { SeriesStatistics } from '../recording/statistics.ts';
 import { countList } from '../sources/facts.ts';
-import { known, type Material, type NodeMaterial } from './material.ts';
+import { known, type Material, type NodeMaterial, type ProcessSeries } from './material.ts';
 import { isEarlier, processCpuSeconds, processSeries } from './processes.ts';
 
 /** What the job's processes on a node tell of their waiting for CPUs, and of their files. */
@@ -109,7 +108,7 @@ export function allowedCpusOf(material: Material, node: NodeMaterial): number | 
   return cpus.size;
 }
 
-const workOf = (material: Material, node: NodeMaterial, series: SeriesStatistics): number =>
+const workOf = (material: Material, node: NodeMaterial, series: ProcessSeries): number =>
   (processCpuSeconds(material, node, series) ?? 0) + (series.columns.wait_ms?.last ?? 0) / 1000;
 
 /** More CPUs than this no machine has: a list that names them is none. */

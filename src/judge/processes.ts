@@ -1,8 +1,19 @@
 import { commandOf } from '../query/process-columns.ts';
 import type { ProcessOrigin, ProcessSet } from '../query/process-set.ts';
 import { counted, isOlder, isSeenOnce, lastAlive, peakMemory, recordingBegan } from '../recording/process-part.ts';
-import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
-import { known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
+import type { Statistics } from '../recording/statistics.ts';
+import { processEndTable, processTable } from '../sources/tables.ts';
+import type { TableColumn } from '../table/table.ts';
+import {
+  known,
+  largest,
+  type Material,
+  type NodeMaterial,
+  type ProcessSeries,
+  seriesOf,
+  sum,
+  tableOf,
+} from './material.ts';
 import { type PartCpu, partProcessesOf, sampleKey } from './part-cpu.ts';
 import { KERNEL_CLOCK, livesInPart, toldInPart } from './part-lives.ts';
 
@@ -30,9 +41,9 @@ export interface ProcessReport {
 }
 
 /** What sampling saw of the processes of a node, each to when it was alive last. */
-export function processSeries(node: NodeMaterial): SeriesStatistics[] {
+export function processSeries(node: NodeMaterial): ProcessSeries[] {
   const tick = largest([...node.tables.values()].map(({ end }) => end));
-  return seriesOf(node, 'process').map((series) => {
+  return seriesOf(node, processTable).map((series) => {
     const end = lastAlive(series.texts.state, series.end, () => tick);
     return end === series.end ? series : { ...series, end };
   });
@@ -63,7 +74,7 @@ export function livedInPart(material: Material): number | undefined {
   return sum(
     material.nodes.map((node) => {
       const part = partProcessesOf(material, node)!;
-      const sampled = node.tables.get('process')?.series_total;
+      const sampled = node.tables.get(processTable.name)?.series_total;
       if (sampled === undefined && part.lived === 0) return undefined;
       const beside = processSeries(node).length - seenInPart(material, node, part).length;
       return (sampled ?? 0) - beside + part.byRecord.size + seenLater(material, node, part).length;
@@ -72,7 +83,7 @@ export function livedInPart(material: Material): number | undefined {
 }
 
 /** What samples tell of in a part: not of those that records tell more of, nor of those that had ended before. */
-export function seenInPart({ range }: Material, node: NodeMaterial, part: PartCpu): SeriesStatistics[] {
+export function seenInPart({ range }: Material, node: NodeMaterial, part: PartCpu): ProcessSeries[] {
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range ?? {};
   return processSeries(node).filter(({ keys: { pid, start }, end }) => {
     if (part.notSampled.has(sampleKey(pid, start))) return false;
@@ -85,7 +96,7 @@ function seenLater(material: Material, node: NodeMaterial, part: PartCpu): Proce
   const { range, sampledCpu, sampledInCgroup } = material;
   const sampled = sampledCpu?.get(node.node) ?? sampledInCgroup?.get(node.node) ?? [];
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range!;
-  const { series = [], series_total: total = 0 } = node.tables.get('process') ?? {};
+  const { series = [], series_total: total = 0 } = tableOf(node, processTable) ?? {};
   // the table of so many leaves small ones out that were sampled in the part
   if (series.length < total) return [];
   const here = new Set(series.map(({ keys }) => sampleKey(keys.pid, keys.start)));
@@ -162,7 +173,7 @@ function recordedOf(
   const growing = new Map(
     sampled.filter((p) => p.rss_growth !== undefined).map((p) => [`${p.node} ${p.pid}`, p.rss_growth!]),
   );
-  const memory = set.metrics.get('rssmax');
+  const memory = set.metrics.get(processEndTable.col.rssmax.name);
   const first = (of: (i: number) => number): number[] =>
     places.toSorted((a, b) => (of(b) || -1) - (of(a) || -1) || a - b).slice(0, MOST);
   // a program that leaks is told even if others have more
@@ -199,7 +210,7 @@ function cut({ range }: Material, set: ProcessSet, i: number, found: ProcessRepo
 function recordOf(set: ProcessSet, i: number, growth: number | undefined, began: number): ProcessReport {
   const start = set.start[i]!;
   const seconds = (set.end[i]! - (isOlder(start, began) ? began : start)) / 1e6;
-  const metric = (name: string, factor = 1): number | undefined =>
+  const metric = ({ name }: TableColumn<'process_end'>, factor = 1): number | undefined =>
     known((set.metrics.get(name)?.[i] ?? Number.NaN) * factor);
   const found: ProcessReport = {
     node: set.node[i]!,
@@ -215,11 +226,11 @@ function recordOf(set: ProcessSet, i: number, growth: number | undefined, began:
   const cpu = known(set.cpu_time[i]! / 1e6);
   put('cpu_seconds', cpu);
   put('cpus_busy', busyCpus(cpu, seconds));
-  put('rss_max_bytes', metric('rssmax', 1024));
+  put('rss_max_bytes', metric(processEndTable.col.rssmax, 1024));
   put('rss_growth', growth);
   put('threads_max', known(set.threads[i]));
-  put('read_bytes', metric('read_bytes'));
-  put('written_bytes', metric('write_bytes'));
+  put('read_bytes', metric(processEndTable.col.read_bytes));
+  put('written_bytes', metric(processEndTable.col.write_bytes));
   put('exit_code', known(set.exitcode[i]));
   if (set.exitsignal[i]! > 0) put('signal', set.exitsignal[i]!);
   return found;
@@ -228,10 +239,10 @@ function recordOf(set: ProcessSet, i: number, growth: number | undefined, began:
 function processOf(
   material: Material,
   node: NodeMaterial,
-  series: SeriesStatistics,
+  series: ProcessSeries,
   used?: number | undefined,
 ): ProcessReport {
-  const at = (column: string): Statistics | undefined => series.columns[column];
+  const { columns } = series;
   const older = isEarlier(material, node, series);
   // CPU time from before it was seen counts from its beginning
   const started = Number(series.keys.start) * 1000;
@@ -251,45 +262,40 @@ function processOf(
   }
   const rss = processPeak(material, node, series);
   if (rss !== undefined) found.rss_max_bytes = rss;
-  const growth = steadyGrowth(at('rss_bytes'), series);
+  const growth = steadyGrowth(columns.rss_bytes, series);
   if (growth !== undefined) found.rss_growth = growth;
-  const threads = known(at('threads')?.max);
+  const threads = known(columns.threads?.max);
   if (threads !== undefined) found.threads_max = threads;
   const once = isOnce(material, node, series);
   const grown = (column: Statistics | undefined) => column && known(counted(column, older, once));
-  const read = grown(at('read_bytes'));
+  const read = grown(columns.read_bytes);
   if (read !== undefined) found.read_bytes = read;
-  const written = grown(at('written_bytes'));
+  const written = grown(columns.written_bytes);
   if (written !== undefined) found.written_bytes = written;
   return found;
 }
 
 /** A process that began while the job ran has used all its CPU time in the job, also what it used before it was seen. */
-export function processCpuSeconds(
-  material: Material,
-  node: NodeMaterial,
-  series: SeriesStatistics,
-): number | undefined {
+export function processCpuSeconds(material: Material, node: NodeMaterial, series: ProcessSeries): number | undefined {
   const older = isEarlier(material, node, series);
   const once = isOnce(material, node, series);
-  const spent = sum(
-    ['user_ms', 'system_ms'].map((name) => series.columns[name] && counted(series.columns[name], older, once)),
-  );
+  const { user_ms, system_ms } = series.columns;
+  const spent = sum([user_ms, system_ms].map((each) => each && counted(each, older, once)));
   return spent === undefined ? undefined : spent / 1000;
 }
 
-const isOnce = ({ job }: Material, { agent }: NodeMaterial, { texts, start, end }: SeriesStatistics): boolean =>
+const isOnce = ({ job }: Material, { agent }: NodeMaterial, { texts, start, end }: ProcessSeries): boolean =>
   isSeenOnce(texts.state, start, end, agent?.interval_seconds ?? job.interval_seconds);
 
 /** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
-export function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: SeriesStatistics): boolean {
+export function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: ProcessSeries): boolean {
   const start = Number(keys.start) * 1000;
   if (range?.from !== undefined) return !(start > range.from - KERNEL_CLOCK);
   return isOlder(start, recordingBegan(agent, job));
 }
 
 /** Its highest resident set. */
-export function processPeak(material: Material, node: NodeMaterial, series: SeriesStatistics): number | undefined {
+export function processPeak(material: Material, node: NodeMaterial, series: ProcessSeries): number | undefined {
   const { rss_peak_bytes: mark, rss_bytes: seen } = series.columns;
   return peakMemory(mark, seen, isEarlier(material, node, series));
 }
@@ -304,7 +310,7 @@ const GROWN = 0.2;
  * Bytes a second when the memory grew like a straight line: its quartiles are evenly apart, and the highest value is
  * the last. A program that fills its memory at the start and keeps it has quartiles that hardly differ.
  */
-export function steadyGrowth(rss: Statistics | undefined, series: SeriesStatistics): number | undefined {
+export function steadyGrowth(rss: Statistics | undefined, series: ProcessSeries): number | undefined {
   if (rss === undefined || rss.count < 20) return undefined;
   const seconds = (series.end - series.start) / 1e6;
   const [first, second] = [rss.p50 - rss.p25, rss.p75 - rss.p50];

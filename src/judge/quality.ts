@@ -1,5 +1,6 @@
 import { formatDuration } from '../base/duration.ts';
 import { greatest, smallest } from '../base/extremes.ts';
+import { agentTable, loadavgTable, meminfoTable } from '../sources/tables.ts';
 import { isTooMuch } from '../sources/too-much.ts';
 import { isLate } from './late-agent.ts';
 import { lostOf, type NodeLostSamples } from './lost.ts';
@@ -46,7 +47,7 @@ export const MOST_OF_JOB = 0.9;
 
 /** Ticks of a node: rows of a table that has one row a tick, else what the agent counted; of a part, what was sampled in it. */
 function ticksOf({ tables, agent }: NodeMaterial, isPart: boolean): number {
-  const rows = ['agent', 'loadavg', 'meminfo'].map((name) => tables.get(name)?.rows ?? 0);
+  const rows = [agentTable, loadavgTable, meminfoTable].map(({ name }) => tables.get(name)?.rows ?? 0);
   const counted = greatest(rows);
   if (counted > 0) return counted;
   if (!isPart) return agent?.ticks ?? 0;
@@ -76,7 +77,7 @@ export function qualityOf(material: Material, nodes: readonly NodeReport[], wall
   const ticks = (n: NodeMaterial): number => ticksOf(n, range !== undefined);
   // an agent's own count is of all the job
   const told = (n: NodeMaterial, what: 'late_ticks' | 'missed_ticks'): number =>
-    columnOf(n, 'agent', what)?.increase ?? (range === undefined ? n.agent?.[what] : undefined) ?? 0;
+    columnOf(n, agentTable.col[what])?.increase ?? (range === undefined ? n.agent?.[what] : undefined) ?? 0;
   const inside = ({ time }: { time: number }): boolean =>
     time >= (range?.from ?? Number.NEGATIVE_INFINITY) && time <= (range?.to ?? Number.POSITIVE_INFINITY);
   const late = sum(material.nodes.map((n) => told(n, 'late_ticks'))) ?? 0;

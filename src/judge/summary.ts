@@ -1,3 +1,4 @@
+import { gpuTable, processTable } from '../sources/tables.ts';
 import type { AllocationSource } from './allocation.ts';
 import { cpusOfJob } from './allocation.ts';
 import type { EnergySource } from './energy.ts';
@@ -97,11 +98,12 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
 function processCount(material: Material): number | undefined {
   const lived = livedInPart(material);
   if (lived !== undefined) return lived;
-  const sampled = sum(material.nodes.map((n) => n.tables.get('process')?.series_total));
+  const sampled = sum(material.nodes.map((n) => n.tables.get(processTable.name)?.series_total));
   const places = livesInPart(material);
   if (places.length === 0 && material.range?.step === undefined) return sampled;
   const told = toldInPart(material, places);
-  const both = sum(material.nodes.map((n) => seriesOf(n, 'process').filter((series) => told(n, series)).length)) ?? 0;
+  const both =
+    sum(material.nodes.map((n) => seriesOf(n, processTable).filter((series) => told(n, series)).length)) ?? 0;
   return (sampled ?? 0) - both + places.length;
 }
 
@@ -169,7 +171,9 @@ function setMemory(set: Set, material: Material, nodes: readonly NodeReport[]): 
 
 /** Cards of nodes whose table of them is lost. */
 function lostCards({ nodes, unread = [] }: Material): number {
-  const lost = nodes.filter((n) => !n.tables.has('gpu') && unread.some((u) => u.node === n.node && u.table === 'gpu'));
+  const lost = nodes.filter(
+    (n) => !n.tables.has(gpuTable.name) && unread.some((u) => u.node === n.node && u.table === gpuTable.name),
+  );
   return sum(lost.map((n) => n.agent?.facts.gpus.length)) ?? 0;
 }
 

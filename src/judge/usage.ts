@@ -1,7 +1,17 @@
 import type { ProcessSet } from '../query/process-set.ts';
 import { KILLED } from '../recording/agent-record.ts';
-import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
-import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from './material.ts';
+import type { Statistics } from '../recording/statistics.ts';
+import { cgroupTable, cpuTable, processEndTable, processTable, processTotalTable } from '../sources/tables.ts';
+import {
+  columnOf,
+  known,
+  largest,
+  type Material,
+  type NodeMaterial,
+  type ProcessSeries,
+  seriesOf,
+  sum,
+} from './material.ts';
 import { agentSeconds, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
 import { partCpuOf, tailsOf } from './part-cpu.ts';
 import { livesInPart, toldInPart } from './part-lives.ts';
@@ -32,15 +42,17 @@ export function hasOwnCgroup(node: NodeMaterial): boolean {
   return scope?.members === 'cgroup' && scope.cgroup_shared !== true;
 }
 
+type CgroupColumn = (typeof cgroupTable.col)[keyof typeof cgroupTable.col];
+
 /** A column of the job's own cgroup. */
-export function cgroupOf(node: NodeMaterial, column: string): Statistics | undefined {
+export function cgroupOf(node: NodeMaterial, column: CgroupColumn): Statistics | undefined {
   if (!hasOwnCgroup(node)) return undefined;
-  return columnOf(node, 'cgroup', column, { cgroup: '.' });
+  return columnOf(node, column, { cgroup: '.' });
 }
 
 /** A column of the cgroup that the job runs in, its own or not: its limits hold for the job. */
-export function cgroupAround(node: NodeMaterial, column: string): Statistics | undefined {
-  return columnOf(node, 'cgroup', column, { cgroup: '.' });
+export function cgroupAround(node: NodeMaterial, column: CgroupColumn): Statistics | undefined {
+  return columnOf(node, column, { cgroup: '.' });
 }
 
 /** The job's CPU time on one node, from the best source there is. */
@@ -56,7 +68,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const least = recorded?.seconds ?? seen ?? 0;
   const ends = recorded === undefined || recorded.source === 'processes' ? 0 : ownEnds(material, node);
   const exact = wait4Of(material, node, least, ends);
-  const usage = cgroupOf(node, 'usage_us');
+  const usage = cgroupOf(node, cgroupTable.col.usage_us);
   const increase = known(usage?.increase);
   if (increase !== undefined) {
     const whole = hasWholeCgroup(material, node, usage!);
@@ -67,7 +79,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     const unnoted = ends + (run > 0 ? RUN_REST_SECONDS : 0);
     const use: CpuUse = { seconds: without(own, grown / 1e6, floor, unnoted), source: 'cgroup' };
     // samples may begin or end within a part
-    const series = seriesOf(node, 'cgroup', { cgroup: '.' })[0]!;
+    const series = seriesOf(node, cgroupTable, { cgroup: '.' })[0]!;
     if (material.range !== undefined)
       use.window_seconds = (series.end - (whole ? Math.min(material.job.start, series.start) : series.start)) / 1e6;
     else if (node.agent?.service === true && !whole) use.sampled_only = true;
@@ -80,13 +92,13 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
   const processes = total ?? seen ?? (hadNoProcesses(material, node) ? 0 : undefined);
   // the sum in a store does not tell which of them were recorded to their end
   const { written = [], not_stored = [] } = node.agent ?? {};
-  const isMixed = total !== undefined && [...written, ...not_stored].includes('process_end');
+  const isMixed = total !== undefined && [...written, ...not_stored].includes(processEndTable.name);
   if (processes !== undefined)
     found.push({ seconds: processes, source: isMixed ? 'records and samples' : 'processes' });
   // of a part, what processes told at their end may be of earlier
   const told = total === undefined || material.range !== undefined ? recorded : found.at(-1);
   if (node.agent?.scope.members === 'node') {
-    const busy = columnOf(node, 'cpu', 'busy_ms', { cpu: 'all' });
+    const busy = columnOf(node, cpuTable.col.busy_ms, { cpu: 'all' });
     const grown = known(busy?.increase);
     if (grown !== undefined) found.push({ seconds: grown / 1000, source: 'node' });
   }
@@ -106,14 +118,14 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
 }
 
 /** Whether every process was gone at the sample after its first: then nobody knows what any of them used. */
-function areSeenOnce({ job }: Material, sampled: readonly SeriesStatistics[]): boolean {
+function areSeenOnce({ job }: Material, sampled: readonly ProcessSeries[]): boolean {
   return sampled.length > 0 && sampled.every(({ start, end }) => end - start < 1.5e6 * job.interval_seconds);
 }
 
 /** Where a store leaves out short processes: what the agent added up, in seconds. */
 function addedUp(material: Material, node: NodeMaterial): number | undefined {
   const { leftOut, range } = material;
-  const total = leftOut === undefined ? undefined : columnOf(node, 'process_total', 'cpu_us');
+  const total = leftOut === undefined ? undefined : columnOf(node, processTotalTable.col.cpu_us);
   const grown = known(total?.increase);
   if (total?.max === 0 && (isUnseen(material, node) || cameAfter(material, node))) return undefined;
   return grown === undefined ? undefined : (grown + (range === undefined ? total!.first : 0)) / 1e6;
@@ -126,7 +138,7 @@ function hasWholeCgroup({ job, range }: Material, node: NodeMaterial, usage: Sta
   if (isLater || agent?.service !== true || agent.scope.cgroup_older === true) return false;
   if (!job.restart) return true;
   // the run before may have left its cgroup behind: then it holds more than this one can have used so far
-  const began = seriesOf(node, 'cgroup', { cgroup: '.' })[0]!.start;
+  const began = seriesOf(node, cgroupTable, { cgroup: '.' })[0]!.start;
   return usage.first <= (began - job.start) * agent.facts.cpus;
 }
 
@@ -143,8 +155,8 @@ function wholeOf(best: CpuUse | undefined, told: CpuUse | undefined): CpuUse | u
 function isUnseen({ job, nodes }: Material, { agent }: NodeMaterial): boolean {
   if (agent?.service !== true || agent.scope.members !== 'environment' || job.scheduler === 'slurm') return false;
   return nodes.every((node) => {
-    const none = (node.tables.get('process')?.rows ?? 0) === 0;
-    return none && !((columnOf(node, 'process_total', 'cpu_us')?.max ?? 0) > 0);
+    const none = (node.tables.get(processTable.name)?.rows ?? 0) === 0;
+    return none && !((columnOf(node, processTotalTable.col.cpu_us)?.max ?? 0) > 0);
   });
 }
 
@@ -162,17 +174,18 @@ function hadNoProcesses(material: Material, seen: NodeMaterial): boolean {
   if (cameAfter(material, seen)) return false;
   // somebody told the agent of the job, and there is no scheduler whose variable its processes would have
   if ((agent.service === true && job.scheduler === 'none') || isUnseen(material, seen)) return false;
-  const sought = agent.tables.some((table) => table.name === 'process');
+  const sought = agent.tables.some((table) => table.name === processTable.name);
   const lost = unread.flatMap((u) => (u.node === node ? u.table : []));
   const failed = [...agent.unmeasured.map((note) => note.table), ...lost];
-  if (!sought || failed.includes('process') || (hasOwnCgroup(seen) && lost.includes('cgroup'))) return false;
+  if (!sought || failed.includes(processTable.name) || (hasOwnCgroup(seen) && lost.includes(cgroupTable.name)))
+    return false;
   // an agent that died may have written rows which its last record does not know of
   const newest = largest([...tables.values()].map(({ end }) => end));
   if (agent.end === undefined && job.end !== undefined && newest! > agent.last_sample!) return false;
-  if (range === undefined) return !tables.has('process');
+  if (range === undefined) return !tables.has(processTable.name);
   // a part without any sample says nothing
   const ticked = [...tables.values()].some(({ rows }) => rows > 0);
-  return ticked && (tables.get('process')?.rows ?? 0) === 0;
+  return ticked && (tables.get(processTable.name)?.rows ?? 0) === 0;
 }
 
 /** Whether parts of the job have what its processes used there, as no cgroup has counted all of it. */

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from '../../test/make-recording.ts';
 import { openRecording } from '../recording/open.ts';
-import { processEndTable } from '../sources/process-records.ts';
+import { processEndTable } from '../sources/process-record-tables.ts';
 import { processTable } from '../sources/process-table.ts';
 import { readProcesses } from './processes.ts';
 

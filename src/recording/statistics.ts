@@ -1,3 +1,5 @@
+import type { KeyName, NumberName, Table, TextName } from '../table/table.ts';
+
 /**
  * What is kept of one column of one series (one GPU, one disk, one process). Times are epoch microseconds.
  * Values are in the column's own unit; rates are per second.
@@ -38,6 +40,13 @@ export interface SeriesStatistics {
   texts: Record<string, string>;
   /** Number columns; one without any value in this series is left out. */
   columns: Record<string, Statistics>;
+}
+
+/** A series of a table whose definition is known. */
+export interface SeriesOf<T extends Table> extends Omit<SeriesStatistics, 'keys' | 'texts' | 'columns'> {
+  keys: { [N in KeyName<T>]?: string };
+  texts: { [N in TextName<T>]?: string };
+  columns: { [N in NumberName<T>]?: Statistics };
 }
 
 /** node=<n>/<table>.stats.json, left by `seal`; the same is computed on the fly for what is not sealed. */

@@ -1,7 +1,7 @@
 import { defineTable, gauge } from '../table/table.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const processMemoryTable = defineTable({
+export const processMemoryTable = defineTable({
   name: 'process_memory',
   help: 'Memory of all processes of a job together, what they share counted once, as of the last time that process.pss_bytes was read.',
   scope: 'job',

@@ -7,7 +7,7 @@ import type { Frame } from '../table/frame.ts';
 import { Host } from './host.ts';
 import { insideId, type PidNamespaces, pidNamespaces } from './pid-namespaces.ts';
 import { recordLines } from './process-record-lines.ts';
-import { recordTables } from './process-records.ts';
+import { recordTables } from './process-record-tables.ts';
 
 const OWN = 4026531836;
 const [A, B] = [4026532500, 4026532501];

@@ -8,8 +8,9 @@ import { bytesOf } from '../base/byte-text.ts';
 import { Frame } from '../table/frame.ts';
 import { Host } from './host.ts';
 import { recordLines } from './process-record-lines.ts';
+import { recordTables } from './process-record-tables.ts';
 import { decoded } from './process-record-text.ts';
-import { processEnd, processStart, RECORD_KINDS, recordTables, threadEnd } from './process-records.ts';
+import { processEnd, processStart, RECORD_KINDS, threadEnd } from './process-records.ts';
 import type { Scope } from './scope.ts';
 import type { Source } from './source.ts';
 

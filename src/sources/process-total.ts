@@ -1,7 +1,7 @@
 import { counter, defineTable, gauge } from '../table/table.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
-const processTotalTable = defineTable({
+export const processTotalTable = defineTable({
   name: 'process_total',
   help: 'What all processes of a job have used together, as a node’s agent has seen or heard of them.',
   scope: 'job',

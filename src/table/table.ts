@@ -19,8 +19,8 @@ export interface Column<N extends string = string> {
   readonly exact?: true;
 }
 
-export interface Key {
-  readonly name: string;
+export interface Key<N extends string = string> {
+  readonly name: N;
   readonly help: string;
 }
 
@@ -45,33 +45,42 @@ export interface Table {
 }
 
 /** A column of a certain table: who asks for it can neither misspell it nor look for it elsewhere. */
-export interface TableColumn<T extends string = string, N extends string = string> extends Column<N> {
+export interface TableColumn<T extends string = string, N extends string = string, K extends string = string>
+  extends Column<N> {
   readonly table: T;
+  readonly keys: readonly Key<K>[];
   /** Its place in a row of a frame: among the numbers, or of a text among the texts. */
   readonly place: number;
 }
 
 /** A table whose columns are known to the type check: `cgroupTable.col.usage_us`. */
-export interface DefinedTable<T extends string, C extends Column> extends Table {
+export interface DefinedTable<T extends string, C extends Column, K extends string> extends Table {
   readonly name: T;
+  readonly keys: readonly Key<K>[];
   readonly columns: readonly C[];
-  readonly col: { readonly [K in C as K['name']]: TableColumn<T, K['name']> };
+  readonly col: { readonly [O in C as O['name']]: TableColumn<T, O['name'], K> };
 }
 
+/** Values of keys, by their names. */
+export type KeyValues<K extends string> = { readonly [N in K]?: string };
+export type KeyName<T extends Table> = T['keys'][number]['name'];
+export type TextName<T extends Table> = Extract<T['columns'][number], { type: 'text' }>['name'];
+export type NumberName<T extends Table> = Exclude<T['columns'][number], { type: 'text' }>['name'];
+
 /** Defines a table; its columns are then at hand by name. */
-export function defineTable<const T extends string, C extends Column>(
-  table: Omit<Table, 'name' | 'columns'> & { readonly name: T; readonly columns: readonly C[] },
-): DefinedTable<T, C> {
+export function defineTable<const T extends string, C extends Column, const K extends string = never>(
+  table: Omit<Table, 'name' | 'keys' | 'columns'> & Pick<DefinedTable<T, C, K>, 'name' | 'keys' | 'columns'>,
+): DefinedTable<T, C, K> {
   let number = 0;
   let word = table.keys.length;
   const col = Object.fromEntries(
     table.columns.map((column) => {
       const place = column.type === 'text' ? word++ : number++;
-      return [column.name, { ...column, table: table.name, place }];
+      return [column.name, { ...column, table: table.name, keys: table.keys, place }];
     }),
   );
   // not listed: files and messages have the definition alone
-  return Object.defineProperty({ ...table }, 'col', { value: col }) as DefinedTable<T, C>;
+  return Object.defineProperty({ ...table }, 'col', { value: col }) as DefinedTable<T, C, K>;
 }
 
 /** Shorthands, so that a source's definition reads as a list. */
@@ -94,7 +103,7 @@ export const counter = <N extends string>(name: N, unit: Unit, help: string): Co
   help,
 });
 
-export const text = <N extends string>(name: N, help: string): Column<N> => ({
+export const text = <N extends string>(name: N, help: string): Column<N> & { readonly type: 'text' } => ({
   name,
   type: 'text',
   unit: 'none',

@@ -4,7 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { ours } from '../../src/base/ours.ts';
 import { recordLines } from '../../src/sources/process-record-lines.ts';
-import { recordTables } from '../../src/sources/process-records.ts';
+import { recordTables } from '../../src/sources/process-record-tables.ts';
 import type { Frame } from '../../src/table/frame.ts';
 
 export const LIBRARY = ours('native/build/libtacho-record.so');

@@ -2,6 +2,7 @@ import { type Operation, operationsOf } from '../../query/operations.ts';
 import { type ColumnKind, metricKind } from '../../query/process-columns.ts';
 import { durationOf, type ProcessColumns } from '../../query/process-set.ts';
 import type { AllThreads } from '../../query/threads.ts';
+import { processEndTable } from '../../sources/tables.ts';
 import type { FeatureTable } from './feature-table.ts';
 import type { MeasuredJob } from './measured-job.ts';
 
@@ -15,20 +16,24 @@ export interface JobFeatures {
 }
 
 /** Levels: the highest of any process says more than their sum. */
-const HIGHEST = new Set(['rssmax', 'vsize']);
+const HIGHEST = new Set<string>([processEndTable.col.rssmax.name, 'vsize']);
 
 /** Whether values of this feature do not add up. */
 export const isLevel = (name: string): boolean => HIGHEST.has(name);
 
+type EndColumn = keyof typeof processEndTable.col;
+
 /** When, where and who, what others did, and parts of what is counted anyway: nothing that jobs differ in by what they do. */
-const NO_FEATURES = new Set([
-  'starttime',
-  'processor',
-  'num_threads',
-  'numtids',
-  'threads_counted',
-  'cutime',
-  'cstime',
+const NO_FEATURES = new Set<string>([
+  ...([
+    'starttime',
+    'processor',
+    'num_threads',
+    'numtids',
+    'threads_counted',
+    'cutime',
+    'cstime',
+  ] satisfies EndColumn[]),
   'cminflt',
   'cmajflt',
 ]);

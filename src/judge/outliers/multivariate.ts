@@ -1,3 +1,4 @@
+import type { ProcessMetric } from '../../sources/process-record-tables.ts';
 import { chiSquareQuantile } from './chi-square.ts';
 import { type FeatureTable, takeFeatures } from './feature-table.ts';
 import { isolationForest } from './isolation-forest.ts';
@@ -72,8 +73,10 @@ export const reconstruction: MultivariateMethod = {
 
 export const multivariateMethods: readonly MultivariateMethod[] = [robustDistance, isolation, reconstruction];
 
+type First = ProcessMetric | 'duration' | 'cpu_time' | 'memory_peak' | 'processes' | 'energy' | 'gpu_utilization';
+
 /** What tells most about a job or process comes first, where not all features can be taken. */
-const FIRST = [
+const FIRST: readonly string[] = [
   'duration',
   'cpu_time',
   'rssmax',
@@ -86,7 +89,7 @@ const FIRST = [
   'time_waiting',
   'energy',
   'gpu_utilization',
-];
+] satisfies First[];
 
 /** Features that move together as closely as this tell the same. */
 const SAME = 0.995;

@@ -1,0 +1,21 @@
+/** The definitions of all tables, for those who read recordings. */
+export { agentTable } from './agent.ts';
+export { cgroupTable } from './cgroup-table.ts';
+export { cpuTable } from './cpu.ts';
+export { diskTable } from './disk.ts';
+export { gpuTable } from './gpu.ts';
+export { gpuProcessTable } from './gpu-process.ts';
+export { interruptsTable } from './interrupts.ts';
+export { loadavgTable } from './loadavg.ts';
+export { lustreTable } from './lustre.ts';
+export { markerTable } from './marker.ts';
+export { meminfoTable } from './meminfo.ts';
+export { networkTable } from './network.ts';
+export { nfsTable } from './nfs.ts';
+export { powerTable } from './power.ts';
+export { pressureTable } from './pressure.ts';
+export { processMemoryTable } from './process-memory.ts';
+export { processEndTable, processStartTable, threadEndTable } from './process-record-tables.ts';
+export { processTable } from './process-table.ts';
+export { processTotalTable } from './process-total.ts';
+export { vmstatTable } from './vmstat.ts';
