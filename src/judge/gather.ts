@@ -8,31 +8,12 @@ import { damageWords, recordedProcesses } from '../query/processes.ts';
 import { type SampledCpu, sampledCpu } from '../query/sampled-cpu.ts';
 import type { StoredJob } from '../query/store/records.ts';
 import { type NodeSummary, type SummariseOptions, summariseNode, type TableDamage } from '../query/summarise.ts';
-import type { Batch } from '../recording/batch.ts';
+import { textAt } from '../recording/batch.ts';
 import { lostRecords } from '../recording/lost-records.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
-import { readTable } from '../recording/read.ts';
-import {
-  agentTable,
-  cgroupTable,
-  cpuTable,
-  diskTable,
-  gpuProcessTable,
-  gpuTable,
-  loadavgTable,
-  lustreTable,
-  markerTable,
-  meminfoTable,
-  networkTable,
-  nfsTable,
-  powerTable,
-  pressureTable,
-  processMemoryTable,
-  processTable,
-  processTotalTable,
-  vmstatTable,
-} from '../sources/tables.ts';
-import type { Table, TableColumn } from '../table/table.ts';
+import { readDefined } from '../recording/read.ts';
+import * as defined from '../sources/tables.ts';
+import type { Table } from '../table/table.ts';
 import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
 import { overrunOf } from './overrun.ts';
 import { phasesOf } from './phases.ts';
@@ -59,27 +40,34 @@ export interface GatherOptions {
 
 /** Tables that the report is made of; others, such as interrupts and users' own, need not be read. */
 const REPORT_TABLES = [
-  agentTable,
-  cgroupTable,
-  cpuTable,
-  diskTable,
-  gpuTable,
-  gpuProcessTable,
-  loadavgTable,
-  lustreTable,
-  meminfoTable,
-  networkTable,
-  nfsTable,
-  powerTable,
-  pressureTable,
-  processTable,
-  processMemoryTable,
-  processTotalTable,
-  vmstatTable,
+  defined.agentTable,
+  defined.cgroupTable,
+  defined.cpuTable,
+  defined.diskTable,
+  defined.gpuTable,
+  defined.gpuProcessTable,
+  defined.loadavgTable,
+  defined.lustreTable,
+  defined.meminfoTable,
+  defined.networkTable,
+  defined.nfsTable,
+  defined.powerTable,
+  defined.pressureTable,
+  defined.processTable,
+  defined.processMemoryTable,
+  defined.processTotalTable,
+  defined.vmstatTable,
 ];
 
 /** Tables that say what a phase did. */
-const PHASE_TABLES = [cgroupTable, processTable, cpuTable, gpuTable, loadavgTable, powerTable];
+const PHASE_TABLES = [
+  defined.cgroupTable,
+  defined.processTable,
+  defined.cpuTable,
+  defined.gpuTable,
+  defined.loadavgTable,
+  defined.powerTable,
+];
 
 /** What somebody who has the samples is asked: statistics of some tables of some nodes. */
 interface Question {
@@ -126,7 +114,8 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
 }
 
 const hadProcesses = ({ tables, agent }: NodeRecording): boolean =>
-  tables.has(processTable.name) || agent?.tables.some(({ name }) => name === processTable.name) === true;
+  tables.has(defined.processTable.name) ||
+  agent?.tables.some(({ name }) => name === defined.processTable.name) === true;
 
 /** Yields what it must know, and is told; what it returns is the same wherever the samples lie. */
 function* collect(
@@ -193,7 +182,7 @@ function* collect(
   const wholes =
     range === undefined || served.length === 0
       ? nodes
-      : (yield question(served, undefined, [cgroupTable])).map((found) => nodeMaterial(found, tell));
+      : (yield question(served, undefined, [defined.cgroupTable])).map((found) => nodeMaterial(found, tell));
   const remade = wholes.filter(({ node }) => served.some(({ name }) => name === node)).filter(isMadeAnew);
   const sought = chosen.filter((n) => uncounted.includes(n) || remade.some(({ node }) => node === n.name));
   let sampled = hasParts && sought.length > 0 ? readSampled(sought, tell) : undefined;
@@ -248,37 +237,31 @@ const sampledInFiles = (nodes: readonly NodeRecording[], tell: Tell): ReadonlyMa
     nodes.map((node) => [
       node.name,
       sampledCpu(node, ({ damage }) => {
-        for (const each of damage) tell(node, { ...each, table: processTable.name });
+        for (const each of damage) tell(node, { ...each, table: defined.processTable.name });
       }),
     ]),
   );
 
 function markersOf(node: NodeRecording, tell: Tell): Marker[] {
-  if (!node.tables.has(markerTable.name)) return [];
-  const batch = readTable(node, markerTable.name);
-  for (const damage of batch.damage) tell(node, { ...damage, table: markerTable.name });
+  if (!node.tables.has(defined.markerTable.name)) return [];
+  const batch = readDefined(node, defined.markerTable);
+  for (const damage of batch.damage) tell(node, { ...damage, table: defined.markerTable.name });
   const found: Marker[] = [];
   for (let row = 0; row < batch.rows; row++) {
-    const action = textAt(batch, markerTable.col.action, row);
+    const action = textAt(batch, 'action', row);
     if (action !== 'begin' && action !== 'end' && action !== 'fom') continue;
     const marker: Marker = {
       time: batch.time[row]!,
       node: node.name,
       action,
-      name: textAt(batch, markerTable.col.name, row),
+      name: textAt(batch, 'name', row),
     };
-    const number = batch.numbers.get(markerTable.col.value.name)?.[row];
-    const value =
-      number === undefined ? textAt(batch, markerTable.col.value, row) : Number.isNaN(number) ? '' : String(number);
+    const number = batch.numbers.get('value')?.[row];
+    const value = number === undefined ? textAt(batch, 'value', row) : Number.isNaN(number) ? '' : String(number);
     if (value !== '') marker.value = value;
     found.push(marker);
   }
   return found;
-}
-
-function textAt(batch: Batch, column: TableColumn<'marker'>, row: number): string {
-  const texts = batch.texts.get(column.name);
-  return texts === undefined ? '' : (texts.values[texts.codes[row]!] ?? '');
 }
 
 /** The part of the job that was asked for; undefined: all of it. */

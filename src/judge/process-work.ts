@@ -1,5 +1,7 @@
+import { SAMPLED_METRICS } from '../query/process-samples.ts';
 import { counted } from '../recording/process-part.ts';
 import { countList } from '../sources/facts.ts';
+import type { ProcessMetric } from '../sources/process-record-tables.ts';
 import { known, type Material, type NodeMaterial, type ProcessSeries } from './material.ts';
 import { isEarlier, processCpuSeconds, processSeries } from './processes.ts';
 
@@ -16,17 +18,10 @@ export interface ProcessWork {
 const MOST_OF_TIME = 0.5;
 
 /** Of one process, by the names of records. */
-type Metric = (name: keyof typeof SAMPLED) => number | undefined;
+type Metric = (name: ProcessMetric) => number | undefined;
 
-/** Names of records, the sampled columns that tell the same, and the factor between them. */
-const SAMPLED = {
-  time_waiting: ['wait_ms', 1e6],
-  rchar: ['read_chars', 1],
-  wchar: ['written_chars', 1],
-  read_bytes: ['read_bytes', 1],
-  write_bytes: ['written_bytes', 1],
-  majflt: ['major_faults', 1],
-} as const;
+/** The sampled columns that tell the same as records, and the factor between them. */
+const SAMPLED = new Map(SAMPLED_METRICS.map(([column, metric, factor]) => [metric, [column, factor] as const]));
 
 export function processWorkOf(material: Material, node: NodeMaterial): ProcessWork {
   let [ran, ranOfAll, waited] = [0, 0, 0];
@@ -60,7 +55,7 @@ export function storedBytes(material: Material, node: NodeMaterial): number {
   return bytes;
 }
 
-function sumOf(metric: Metric, ...names: (keyof typeof SAMPLED)[]): number | undefined {
+function sumOf(metric: Metric, ...names: ProcessMetric[]): number | undefined {
   const values = names.map(metric);
   return values.includes(undefined) ? undefined : values.reduce<number>((sum, value) => sum + value!, 0);
 }
@@ -80,7 +75,7 @@ function* processesOn(material: Material, node: NodeMaterial): Generator<[cpu: n
     yield [
       processCpuSeconds(material, node, series) ?? 0,
       (name) => {
-        const [column, factor] = SAMPLED[name];
+        const [column, factor] = SAMPLED.get(name)!;
         const values = series.columns[column];
         return values && known((counted(values, older) ?? Number.NaN) * factor);
       },

@@ -1,8 +1,19 @@
 import { unquoted, wordsOf } from '../base/shell-words.ts';
-import type { Batch } from '../recording/batch.ts';
-import { birthOf, cumulative, type Images, imagesOf, isCopy, isTold } from './process-images.ts';
+import { type Batch, textAt } from '../recording/batch.ts';
+import type { ProcessMetric, processEndTable, threadEndTable } from '../sources/process-record-tables.ts';
+import type { NameIn } from '../table/table.ts';
+import {
+  birthOf,
+  cumulative,
+  type EndBatch,
+  type Images,
+  imagesOf,
+  isCopy,
+  isTold,
+  type StartBatch,
+} from './process-images.ts';
 import type { SampledProcess } from './process-samples.ts';
-import { makeColumns, type ProcessColumns, type ProcessJob } from './process-set.ts';
+import { CPU_TIMES, makeColumns, type ProcessColumns, type ProcessJob } from './process-set.ts';
 import { takeSampledOut } from './process-told.ts';
 import { findEarlierBirths } from './process-tree.ts';
 
@@ -10,15 +21,15 @@ import { findEarlierBirths } from './process-tree.ts';
 export interface NodeProcesses {
   job: ProcessJob;
   node: string;
-  ends?: Batch;
-  starts?: Batch;
+  ends?: EndBatch;
+  starts?: StartBatch;
   samples: readonly SampledProcess[];
   /** User id → name, where it is known. */
   users: ReadonlyMap<number, string>;
 }
 
 /** Columns that identify a process or describe its end: they are no metrics. */
-const IDENTITY = new Set([
+const IDENTITY: ReadonlySet<string> = new Set<NameIn<typeof processEndTable | typeof threadEndTable>>([
   'ppid',
   'pgid',
   'sid',
@@ -136,7 +147,8 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
     if (row >= 0) {
       into.rows[i] = row;
       into.before[i] = before;
-      if (sample !== undefined && text(into.ends!, 'told_by', row) === 'parent') into.sampled.set(i, { sample, peak });
+      if (sample !== undefined && textAt(into.ends!, 'told_by', row) === 'parent')
+        into.sampled.set(i, { sample, peak });
       if (sample !== undefined && before < 0 && sample.earlier.size > 0) into.older.set(i, sample);
       before = row;
       peak = Math.max(peak, recordedPeak(into.ends!, row));
@@ -153,7 +165,7 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
     }
   }
   const last = images.endRow[end - 1]!;
-  if (sample === undefined || last < 0 || text(into.ends!, 'ended', last) !== 'exec') return;
+  if (sample === undefined || last < 0 || textAt(into.ends!, 'ended', last) !== 'exec') return;
   // records may end before the process does: the program that it executed leaves none
   const left = into.ends!.time[last]!;
   if (sample.last > left + LATER) addSample(into, sample, left, born, before);
@@ -166,22 +178,17 @@ function bornOf({ images, ends }: Writer, first: number, end: number): number {
   return kernel < start - BEFORE ? kernel : start;
 }
 
-function recordedPeak(ends: Batch, row: number): number {
+function recordedPeak(ends: EndBatch, row: number): number {
   const peak = ends.numbers.get('rssmax')?.[row] ?? Number.NaN;
   return Number.isNaN(peak) ? Number.POSITIVE_INFINITY : peak;
 }
 
 /** As the process began: an orphan has another parent at its end. */
-function firstNumber({ images, starts, ends }: Writer, k: number, name: string): number {
+function firstNumber({ images, starts, ends }: Writer, k: number, name: (typeof ID_NUMBERS)[number]): number {
   const [startRow, endRow] = [images.startRow[k]!, images.endRow[k]!];
   const said = startRow < 0 ? undefined : starts?.numbers.get(name)?.[startRow];
   if (said !== undefined && !Number.isNaN(said)) return said;
   return endRow < 0 ? Number.NaN : (ends?.numbers.get(name)?.[endRow] ?? Number.NaN);
-}
-
-function text(batch: Batch, name: string, row: number): string {
-  const texts = batch.texts.get(name);
-  return texts === undefined ? '' : texts.values[texts.codes[row]!]!;
 }
 
 const ID_NUMBERS = ['ppid', 'pgid', 'sid', 'uid'] as const;
@@ -196,10 +203,10 @@ function addIdentity(into: Writer, i: number, k: number): void {
   columns.pid[i] = images.pid[k]!;
   columns.start[i] = images.start[k]!;
   for (const name of ID_NUMBERS) columns[name][i] = batch.numbers.get(name)?.[row] ?? Number.NaN;
-  for (const name of ID_TEXTS) columns[name][i] = text(batch, name, row);
+  for (const name of ID_TEXTS) columns[name][i] = textAt(batch, name, row);
   for (const name of ['rank', 'step'] as const) {
     const number = batch.numbers.get(name)?.[row];
-    columns[name][i] = number === undefined ? text(batch, name, row) : Number.isNaN(number) ? '' : String(number);
+    columns[name][i] = number === undefined ? textAt(batch, name, row) : Number.isNaN(number) ? '' : String(number);
   }
   if (columns.exename[i] === '') columns.exename[i] = columns.path[i]!.slice(columns.path[i]!.lastIndexOf('/') + 1);
   const uid = columns.uid[i]!;
@@ -213,16 +220,17 @@ function addRecorded({ columns, ends, rows, before, older }: Writer): void {
   for (let i = 0; i < length; i++) {
     const row = rows[i]!;
     if (row < 0) continue;
-    columns.source[i] = text(ends, 'told_by', row) === 'parent' ? 'parent' : 'record';
+    columns.source[i] = textAt(ends, 'told_by', row) === 'parent' ? 'parent' : 'record';
     columns.end[i] = ends.time[row]!;
-    columns.ended[i] = text(ends, 'ended', row);
+    columns.ended[i] = textAt(ends, 'ended', row);
   }
   copy(columns.exitcode, ends.numbers.get('exitcode'), rows, length);
   copy(columns.exitsignal, ends.numbers.get('exitsignal'), rows, length);
   copy(columns.threads, ends.numbers.get('numtids'), rows, length);
   const counters = cumulative(ends);
+  const { numbers }: Batch = ends;
   for (const [name, values] of columns.metrics) {
-    const recorded = ends.numbers.get(name);
+    const recorded = numbers.get(name);
     copy(values, recorded, rows, length);
     if (recorded === undefined || !counters.has(name)) continue;
     for (let i = 0; i < length; i++) {
@@ -262,25 +270,25 @@ function ownSampled(sample: SampledProcess, ends: Batch | undefined, before: num
   return own;
 }
 
-const TIMES = ['usertime', 'systemtime'] as const;
+const PEAK: ProcessMetric = 'rssmax';
 
 /** What a parent cannot know of its child; how many threads it had in all, samples do not know either. */
 function fillFrom({ columns, ends, before }: Writer, i: number, { sample, peak }: Seen): void {
   const own = ownSampled(sample, ends, before[i]!);
   const cpuTime = (of: (name: string) => number | undefined): number =>
-    TIMES.reduce((sum, name) => sum + (of(name) ?? Number.NaN), 0);
+    CPU_TIMES.reduce((sum, name) => sum + (of(name) ?? Number.NaN), 0);
   // it may not have waited for a child that was taken out
   const more = cpuTime((name) => own.get(name)) > cpuTime((name) => columns.metrics.get(name)?.[i]);
   // seen as what it was before, too: what may be that one's alone is not known of this one
   const wasOther = peak > 0 && sample.first < columns.start[i]!;
   const counters = cumulative(ends);
   const isOwn = (name: string, value: number): boolean =>
-    name === 'rssmax' ? value > peak * HIGHER : counters.has(name) && value > 0;
+    name === PEAK ? value > peak * HIGHER : counters.has(name) && value > 0;
   for (const [name, value] of own) {
     const values = columns.metrics.get(name)!;
     if (Number.isNaN(values[i]!)) {
       if (!wasOther || isOwn(name, value)) values[i] = value;
-    } else if (more && TIMES.some((time) => time === name)) values[i] = value;
+    } else if (more && CPU_TIMES.some((time) => time === name)) values[i] = value;
   }
 }
 
@@ -318,8 +326,7 @@ function addCommand(columns: ProcessColumns, i: number, { name, command }: Sampl
 }
 
 function addCpuTime(columns: ProcessColumns): void {
-  const user = columns.metrics.get('usertime');
-  const system = columns.metrics.get('systemtime');
+  const [user, system] = CPU_TIMES.map((name) => columns.metrics.get(name));
   for (let i = 0; i < columns.length; i++) {
     const [u, s] = [user?.[i] ?? Number.NaN, system?.[i] ?? Number.NaN];
     columns.cpu_time[i] = Number.isNaN(u) ? s : Number.isNaN(s) ? u : u + s;

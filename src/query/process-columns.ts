@@ -1,7 +1,10 @@
 import { usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
+import { PERF_EVENTS } from '../sources/perf-events.ts';
+import { PROCESS_METRICS, type ProcessMetric, type processEndTable } from '../sources/process-record-tables.ts';
+import type { NameIn } from '../table/table.ts';
 import { jobCpuTime } from './operations.ts';
-import { durationOf, type ProcessSet, TEXTS } from './process-set.ts';
+import { CPU_TIMES, durationOf, type ProcessSet, TEXTS } from './process-set.ts';
 import { tagReader } from './process-tags.ts';
 
 /** What the values of a column are: it decides how they are written and how a filter reads them. */
@@ -51,42 +54,46 @@ const NUMBERS = {
   descendants: 'count',
 } as const;
 
-const METRIC_KINDS: Readonly<Record<string, ColumnKind>> = {
-  usertime: 'microseconds',
-  systemtime: 'microseconds',
-  cutime: 'microseconds',
-  cstime: 'microseconds',
-  rssmax: 'kibibytes',
-  rchar: 'bytes',
-  wchar: 'bytes',
-  read_bytes: 'bytes',
-  write_bytes: 'bytes',
-  cancelled_write_bytes: 'bytes',
-  time_oncpu: 'nanoseconds',
-  time_waiting: 'nanoseconds',
-  delayacct_blkio_time: 'ticks',
-  guest_time: 'ticks',
-  PERF_COUNT_SW_CPU_CLOCK: 'nanoseconds',
-  PERF_COUNT_SW_TASK_CLOCK: 'nanoseconds',
-};
+/** Kernels count these in ticks. */
+const TICKS: readonly string[] = ['delayacct_blkio_time', 'guest_time'] satisfies ProcessMetric[];
+
+/** Of the metrics that are no mere counts. */
+const METRIC_KINDS: ReadonlyMap<string, ColumnKind> = new Map(
+  [
+    ...PROCESS_METRICS.map(({ name, unit }) => [name, unit] as const),
+    ...[...PERF_EVENTS].map(([name, { unit }]) => [name, unit] as const),
+  ]
+    .map(([name, unit]) => [name, TICKS.includes(name) ? 'ticks' : (unit as ColumnKind)] as const)
+    .filter(([, kind]) => kind !== 'count'),
+);
+
+type EndName = NameIn<typeof processEndTable>;
 
 /** Columns of records that the merging and the tree are made of. */
-const ALWAYS = 'ppid uid ended told_by exitcode exitsignal numtids starttime usertime systemtime'.split(' ');
+const ALWAYS: readonly EndName[] = [
+  ...(['ppid', 'uid', 'ended', 'told_by', 'exitcode', 'exitsignal', 'numtids', 'starttime'] as const),
+  ...CPU_TIMES,
+];
 
-const MADE_OF: Readonly<Record<string, readonly string[]>> = {
+const IO: readonly ProcessMetric[] = ['rchar', 'wchar'];
+
+const MADE_OF: Readonly<Record<string, readonly EndName[]>> = {
   command: ['exename', 'path', 'args'],
   exename: ['exename', 'path'],
-  io: ['rchar', 'wchar'],
+  io: IO,
 };
 
 /** The columns of end records that these columns are made of. */
-export function recordColumns(wanted: readonly string[]): string[] {
+export function recordColumns(wanted: readonly string[]): EndName[] {
   const names = wanted.map((name) => ALIASES[name] ?? name);
-  return [...ALWAYS, ...names.flatMap((name) => (name.startsWith('tag:') ? ['tags'] : (MADE_OF[name] ?? [name])))];
+  return [
+    ...ALWAYS,
+    ...names.flatMap((name) => (name.startsWith('tag:') ? ['tags' as const] : (MADE_OF[name] ?? [name as EndName]))),
+  ];
 }
 
 /** What a metric of a process or thread is measured in. */
-export const metricKind = (name: string): ColumnKind => METRIC_KINDS[name] ?? 'count';
+export const metricKind = (name: string): ColumnKind => METRIC_KINDS.get(name) ?? 'count';
 
 /** Every column by name, except tags, of which there are any number. */
 export function columnNames(set: ProcessSet): string[] {
@@ -161,7 +168,7 @@ function named(set: ProcessSet, name: string): ProcessColumn | undefined {
       return figures('bytes', (i) => ioOf(set, i));
     default:
       // a metric that only other recordings have
-      return METRIC_KINDS[name] === undefined ? undefined : figures(METRIC_KINDS[name], () => Number.NaN);
+      return METRIC_KINDS.has(name) ? figures(metricKind(name), () => Number.NaN) : undefined;
   }
 }
 
@@ -173,7 +180,6 @@ export function commandOf(set: Pick<ProcessSet, 'args' | 'exename'>, i: number):
 
 /** Bytes that its system calls read and wrote. */
 function ioOf(set: ProcessSet, i: number): number {
-  const read = set.metrics.get('rchar')?.[i] ?? Number.NaN;
-  const written = set.metrics.get('wchar')?.[i] ?? Number.NaN;
+  const [read, written] = IO.map((name) => set.metrics.get(name)?.[i] ?? Number.NaN) as [number, number];
   return Number.isNaN(read) ? written : Number.isNaN(written) ? read : read + written;
 }

@@ -1,4 +1,8 @@
-import type { Batch } from '../recording/batch.ts';
+import { type Batch, type BatchOf, textAt } from '../recording/batch.ts';
+import type { processEndTable, processStartTable } from '../sources/process-record-tables.ts';
+
+export type EndBatch = BatchOf<typeof processEndTable>;
+export type StartBatch = BatchOf<typeof processStartTable>;
 
 /**
  * Program images of a node as columns, by pid and start: each from its end record, else from its start record. The
@@ -31,7 +35,7 @@ export function cumulative(batch: Batch | undefined): ReadonlySet<string> {
 }
 
 /** The images that the tables `process_end` and `process_start` of a node tell of. */
-export function imagesOf(ends: Batch | undefined, starts: Batch | undefined): Images {
+export function imagesOf(ends: EndBatch | undefined, starts: StartBatch | undefined): Images {
   const [a, b] = [lastRows(ends), lastRows(starts)];
   const most = a.rows.length + b.rows.length;
   const images: Images = {
@@ -94,12 +98,12 @@ function lastRows(batch: Batch | undefined): { pid: Float64Array; start: Float64
 }
 
 /** The kernel's start of an image's process, in ticks; NaN when its record does not say. */
-function ticksOf(images: Images, ends: Batch | undefined, i: number): number {
+function ticksOf(images: Images, ends: EndBatch | undefined, i: number): number {
   return images.endRow[i]! < 0 ? Number.NaN : (ends?.numbers.get('starttime')?.[images.endRow[i]!] ?? Number.NaN);
 }
 
 /** The first image of a process starts right after the process itself: most of them together tell when time began. */
-function bootOf(images: Images, ends: Batch | undefined): number {
+function bootOf(images: Images, ends: EndBatch | undefined): number {
   if (!ends?.numbers.has('starttime')) return Number.NaN;
   const found = new Float64Array(images.length);
   let count = 0;
@@ -111,7 +115,7 @@ function bootOf(images: Images, ends: Batch | undefined): number {
   return count === 0 ? Number.NaN : found.subarray(0, count).sort()[count >> 1]!;
 }
 
-function processesOf(images: Images, ends: Batch | undefined, starts: Batch | undefined): Uint32Array {
+function processesOf(images: Images, ends: EndBatch | undefined, starts: StartBatch | undefined): Uint32Array {
   const begins = new Uint32Array(images.length + 1);
   let count = 0;
   for (let i = 0; i < images.length; i++) {
@@ -123,7 +127,13 @@ function processesOf(images: Images, ends: Batch | undefined, starts: Batch | un
 }
 
 /** Is image `i` of the same process as those from `first` on? */
-function goesOn(images: Images, first: number, i: number, ends: Batch | undefined, starts: Batch | undefined): boolean {
+function goesOn(
+  images: Images,
+  first: number,
+  i: number,
+  ends: EndBatch | undefined,
+  starts: StartBatch | undefined,
+): boolean {
   const before = i - 1;
   const mine = ticksOf(images, ends, i);
   if (!Number.isNaN(mine)) {
@@ -135,8 +145,7 @@ function goesOn(images: Images, first: number, i: number, ends: Batch | undefine
     if (!Number.isNaN(images.boot)) return images.boot + mine * TICK <= images.start[before]! + CLOSE;
   }
   if (images.endRow[before]! >= 0) {
-    const how = ends!.texts.get('ended');
-    const exec = how !== undefined && how.values[how.codes[images.endRow[before]!]!] === 'exec';
+    const exec = textAt(ends!, 'ended', images.endRow[before]!) === 'exec';
     return exec && images.start[i]! - ends!.time[images.endRow[before]!]! < LOADING;
   }
   const ppid = starts?.numbers.get('ppid');
@@ -146,22 +155,21 @@ function goesOn(images: Images, first: number, i: number, ends: Batch | undefine
 }
 
 /** A child that was forked only to execute another program ends without a record: it has nothing to tell of its own. */
-export function isCopy(images: Images, i: number, starts: Batch | undefined): boolean {
+export function isCopy(images: Images, i: number, starts: StartBatch | undefined): boolean {
   return images.endRow[i]! < 0 && !['exec', 'told'].includes(beganAs(images, i, starts));
 }
 
 /** A program that its parent told of, and that has told nothing of its own. */
-export function isTold(images: Images, i: number, starts: Batch | undefined): boolean {
+export function isTold(images: Images, i: number, starts: StartBatch | undefined): boolean {
   return images.endRow[i]! < 0 && beganAs(images, i, starts) === 'told';
 }
 
-function beganAs(images: Images, i: number, starts: Batch | undefined): string {
-  const began = starts?.texts.get('began');
-  return began === undefined || images.startRow[i]! < 0 ? '' : began.values[began.codes[images.startRow[i]!]!]!;
+function beganAs(images: Images, i: number, starts: StartBatch | undefined): string {
+  return starts === undefined || images.startRow[i]! < 0 ? '' : textAt(starts, 'began', images.startRow[i]!);
 }
 
 /** When the kernel started the process with the images from `first` to before `end`, epoch microseconds, to a tick. */
-export function birthOf(images: Images, ends: Batch | undefined, first: number, end: number): number {
+export function birthOf(images: Images, ends: EndBatch | undefined, first: number, end: number): number {
   for (let i = first; i < end && !Number.isNaN(images.boot); i++) {
     const ticks = ticksOf(images, ends, i);
     if (!Number.isNaN(ticks)) return images.boot + ticks * TICK;

@@ -1,6 +1,9 @@
-import type { Batch } from '../recording/batch.ts';
+import type { BatchOf } from '../recording/batch.ts';
 import { counted, isOlder, isSeenOnce, lastAlive, peakMemory } from '../recording/process-part.ts';
-import type { SeriesStatistics, Statistics } from '../recording/statistics.ts';
+import type { SeriesOf, Statistics } from '../recording/statistics.ts';
+import type { ProcessMetric } from '../sources/process-record-tables.ts';
+import type { processTable } from '../sources/process-table.ts';
+import type { KeyName, NameIn, NumberName, TextName } from '../table/table.ts';
 
 /** What sampling saw of one process, at the end. */
 export interface SampledProcess {
@@ -16,13 +19,17 @@ export interface SampledProcess {
   uid: number;
   threads: number;
   /** By the names of process records, in their units. Of what is counted, only what it did in the recording. */
-  metrics: Map<string, number>;
+  metrics: Map<ProcessMetric, number>;
   /** What it had counted before, where it is older than the recording. */
   earlier: Map<string, number>;
 }
 
+type ProcessBatch = BatchOf<typeof processTable>;
+type SampledNumber = NumberName<typeof processTable>;
+type SampledText = KeyName<typeof processTable> | TextName<typeof processTable>;
+
 /** Counter of the table `process` → metric of a process record, and the factor between their units. */
-const COUNTERS: readonly (readonly [column: string, metric: string, factor: number])[] = [
+export const SAMPLED_METRICS: readonly (readonly [column: SampledNumber, metric: ProcessMetric, factor: number])[] = [
   ['user_ms', 'usertime', 1000],
   ['system_ms', 'systemtime', 1000],
   ['minor_faults', 'minflt', 1],
@@ -36,7 +43,7 @@ const COUNTERS: readonly (readonly [column: string, metric: string, factor: numb
   ['wait_ms', 'time_waiting', 1e6],
 ];
 
-export const SAMPLE_COLUMNS = [
+export const SAMPLE_COLUMNS: readonly NameIn<typeof processTable>[] = [
   'name',
   'command',
   'user',
@@ -47,7 +54,7 @@ export const SAMPLE_COLUMNS = [
   'cpu',
   'rss_bytes',
   'rss_peak_bytes',
-  ...COUNTERS.map(([column]) => column),
+  ...SAMPLED_METRICS.map(([column]) => column),
 ];
 
 /** What is asked of a number column of one process. */
@@ -55,7 +62,7 @@ type Seen = Pick<Statistics, 'first' | 'last' | 'max' | 'increase'>;
 
 /** From the rows of the table `process`; `began` is when the node began to be recorded, `lastTick` asks when it ended to be. */
 export function samplesOfBatch(
-  batch: Batch,
+  batch: ProcessBatch,
   began: number,
   lastTick: () => number | undefined = () => undefined,
 ): SampledProcess[] {
@@ -63,13 +70,13 @@ export function samplesOfBatch(
   for (let s = 0; s + 1 < batch.series.length; s++) {
     const from = batch.series[s]!;
     const to = batch.series[s + 1]!;
-    const text = (column: string): string => {
+    const text = (column: SampledText): string => {
       const texts = batch.texts.get(column);
       if (texts === undefined) return '';
       for (let row = to - 1; row >= from; row--) if (texts.codes[row] !== 0) return texts.values[texts.codes[row]!]!;
       return '';
     };
-    const seen = (column: string): Seen | undefined => seenIn(batch.numbers.get(column), from, to);
+    const seen = (column: SampledNumber): Seen | undefined => seenIn(batch.numbers.get(column), from, to);
     const last = lastAlive(text('state'), batch.time[to - 1]!, lastTick);
     found.push(sampled(text, seen, batch.time[from]!, last, began, batch.interval_seconds ?? Number.NaN));
   }
@@ -95,13 +102,13 @@ function seenIn(values: Float64Array | undefined, from: number, to: number): See
 
 /** From what `seal` left of the table `process`, or what was computed in its place. */
 export function samplesOfStatistics(
-  all: readonly SeriesStatistics[],
+  all: readonly SeriesOf<typeof processTable>[],
   began: number,
   intervalSeconds: number,
 ): SampledProcess[] {
   return all.map((series) =>
     sampled(
-      (column) => series.keys[column] ?? series.texts[column] ?? '',
+      (column) => (isKey(column) ? series.keys[column] : series.texts[column]) ?? '',
       (column) => series.columns[column],
       series.start,
       series.end,
@@ -111,9 +118,11 @@ export function samplesOfStatistics(
   );
 }
 
+const isKey = (column: SampledText): column is KeyName<typeof processTable> => column === 'pid' || column === 'start';
+
 function sampled(
-  text: (column: string) => string,
-  seen: (column: string) => Seen | undefined,
+  text: (column: SampledText) => string,
+  seen: (column: SampledNumber) => Seen | undefined,
   first: number,
   end: number,
   began: number,
@@ -122,9 +131,9 @@ function sampled(
   const start = Number(text('start')) * 1000;
   const older = isOlder(start, began);
   const once = isSeenOnce(text('state'), first, end, intervalSeconds);
-  const metrics = new Map<string, number>();
+  const metrics = new Map<ProcessMetric, number>();
   const earlier = new Map<string, number>();
-  for (const [column, metric, factor] of COUNTERS) {
+  for (const [column, metric, factor] of SAMPLED_METRICS) {
     const found = seen(column);
     if (found === undefined) continue;
     const value = counted(found, older, once);

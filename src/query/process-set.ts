@@ -1,5 +1,6 @@
 import { append } from '../base/extremes.ts';
 import type { JobState } from '../recording/job.ts';
+import type { ProcessMetric } from '../sources/process-record-tables.ts';
 
 /** What is known of a job whose processes are looked at. Times are epoch microseconds, UTC. */
 export interface ProcessJob {
@@ -73,6 +74,9 @@ export interface ProcessColumns extends Texts, Numbers {
   /** What could not be read, in words. */
   troubles: string[];
 }
+
+/** The metrics that are CPU time of the process itself. */
+export const CPU_TIMES = ['usertime', 'systemtime'] as const satisfies readonly ProcessMetric[];
 
 /** What follows from who started whom. −1 is nobody. */
 export interface ProcessTree {

@@ -1,11 +1,20 @@
-import type { ProcessColumns } from './process-set.ts';
+import type { ProcessMetric } from '../sources/process-record-tables.ts';
+import { CPU_TIMES, type ProcessColumns } from './process-set.ts';
 import { parentsOf } from './process-tree.ts';
 
 /** When sampling saw a process last and when it ended are at most a tick apart. */
 const TICK = 1.5e6;
 
 /** What is then of nobody alone: the kernel adds it up, or keeps the largest. */
-const MIXED = ['rssmax', 'minflt', 'majflt', 'inblock', 'outblock', 'vol_ctxsw', 'invol_ctxsw'];
+const MIXED: readonly ProcessMetric[] = [
+  'rssmax',
+  'minflt',
+  'majflt',
+  'inblock',
+  'outblock',
+  'vol_ctxsw',
+  'invol_ctxsw',
+];
 
 /**
  * What is told of a process by who waited for it holds what its children used that it waited for itself. Those that left a
@@ -13,7 +22,7 @@ const MIXED = ['rssmax', 'minflt', 'majflt', 'inblock', 'outblock', 'vol_ctxsw',
  */
 export function takeSampledOut(columns: ProcessColumns): void {
   const { source, end, metrics } = columns;
-  const times = [metrics.get('usertime'), metrics.get('systemtime')];
+  const times = CPU_TIMES.map((name) => metrics.get(name));
   const others = MIXED.map((name) => metrics.get(name));
   if (!source.includes('parent') || !source.some(isSampled)) return;
   const parent = parentsOf(columns);

@@ -1,10 +1,15 @@
 import { count } from '../base/figure.ts';
+import type { BatchOf } from '../recording/batch.ts';
 import type { Damage } from '../recording/csv-read.ts';
 import type { Job } from '../recording/job.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { recordingBegan } from '../recording/process-part.ts';
-import { type ReadBatch, readTable } from '../recording/read.ts';
-import type { SeriesStatistics } from '../recording/statistics.ts';
+import { readDefined } from '../recording/read.ts';
+import type { SeriesOf } from '../recording/statistics.ts';
+import { agentTable } from '../sources/agent.ts';
+import { processEndTable, processStartTable } from '../sources/process-record-tables.ts';
+import { processTable } from '../sources/process-table.ts';
+import type { NameIn, Table } from '../table/table.ts';
 import { mergeProcesses, type NodeProcesses } from './node-processes.ts';
 import { recordColumns } from './process-columns.ts';
 import { SAMPLE_COLUMNS, type SampledProcess, samplesOfBatch, samplesOfStatistics } from './process-samples.ts';
@@ -58,7 +63,7 @@ export function readColumns(
   return joinColumns(parts);
 }
 
-const RECORDS = ['process_end', 'process_start'];
+const RECORDS = [processEndTable.name, processStartTable.name];
 
 /**
  * The processes of a recording whose processes recorded themselves, or were to, else undefined. What sampling saw comes from
@@ -66,7 +71,7 @@ const RECORDS = ['process_end', 'process_start'];
  */
 export function recordedProcesses(
   recording: Recording,
-  sampled: (node: string) => readonly SeriesStatistics[],
+  sampled: (node: string) => readonly SeriesOf<typeof processTable>[],
   damaged: Damaged,
 ): ProcessSet | undefined {
   const found = recording.nodes.some((node) => RECORDS.some((table) => node.tables.has(table)));
@@ -84,7 +89,7 @@ export function recordedProcesses(
 /** The processes that sampling saw, from statistics alone: all that is known of a job in a store. */
 export function sampledProcesses(
   recording: Recording,
-  sampled: (node: string) => readonly SeriesStatistics[],
+  sampled: (node: string) => readonly SeriesOf<typeof processTable>[],
 ): ProcessColumns {
   const job = processJob(recording.job, recording.path);
   const parts = recording.nodes.map((node) => {
@@ -94,7 +99,11 @@ export function sampledProcesses(
   return joinColumns(parts.length === 0 ? [makeColumns(0, [], [job])] : parts);
 }
 
-const samplesOfNode = ({ agent }: NodeRecording, job: Job, sampled: readonly SeriesStatistics[]): SampledProcess[] =>
+const samplesOfNode = (
+  { agent }: NodeRecording,
+  job: Job,
+  sampled: readonly SeriesOf<typeof processTable>[],
+): SampledProcess[] =>
   samplesOfStatistics(sampled, recordingBegan(agent, job), agent?.interval_seconds ?? job.interval_seconds);
 
 export function processJob(job: Job, origin: string): ProcessJob {
@@ -123,26 +132,26 @@ function nodeProcesses(
     damaged?: Damaged;
   } = {},
 ): NodeProcesses {
-  const read = (table: string, columns?: readonly string[]): ReadBatch | undefined => {
-    if (!node.tables.has(table)) return undefined;
-    const batch = readTable(node, table, columns === undefined ? {} : { columns });
+  const read = <T extends Table>(table: T, columns?: readonly NameIn<T>[]): BatchOf<T> | undefined => {
+    if (!node.tables.has(table.name)) return undefined;
+    const batch = readDefined(node, table, columns === undefined ? {} : { columns });
     for (const damage of batch.damage) {
       troubles.push(damageWords(damage));
-      options.damaged?.(node, { ...damage, table });
+      options.damaged?.(node, { ...damage, table: table.name });
     }
     return batch;
   };
-  const sampled = options.samples === undefined ? read('process', SAMPLE_COLUMNS) : undefined;
+  const sampled = options.samples === undefined ? read(processTable, SAMPLE_COLUMNS) : undefined;
   let ticked: { end: number | undefined } | undefined;
   const lastTick = (): number | undefined => {
-    ticked ??= { end: summariseNode(node, { tables: ['agent'] }).tables.get('agent')?.end };
+    ticked ??= { end: summariseNode(node, { tables: [agentTable.name] }).tables.get(agentTable.name)?.end };
     return ticked.end;
   };
   const samples =
     options.samples ??
     (sampled === undefined ? [] : samplesOfBatch(sampled, recordingBegan(node.agent, job), lastTick));
-  const ends = read('process_end', options.wanted === undefined ? undefined : recordColumns(options.wanted));
-  const starts = read('process_start');
+  const ends = read(processEndTable, options.wanted === undefined ? undefined : recordColumns(options.wanted));
+  const starts = read(processStartTable);
   return {
     job,
     node: node.name,

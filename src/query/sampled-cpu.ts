@@ -1,6 +1,10 @@
-import type { Batch } from '../recording/batch.ts';
+import { type BatchOf, textAt } from '../recording/batch.ts';
 import type { NodeRecording } from '../recording/open.ts';
-import { type ReadBatch, readTable } from '../recording/read.ts';
+import { type ReadBatch, readDefined } from '../recording/read.ts';
+import { processTable } from '../sources/process-table.ts';
+import type { TextName } from '../table/table.ts';
+
+type ProcessBatch = BatchOf<typeof processTable>;
 
 /** The CPU time that a process was seen to have used. Times are epoch microseconds, `used` is in microseconds. */
 export interface SampledCpu {
@@ -17,29 +21,34 @@ export interface SampledCpu {
 
 /** Of every process that was sampled on a node, in all of its recording. */
 export function sampledCpu(node: NodeRecording, damaged: (batch: ReadBatch) => void): SampledCpu[] {
-  if (!node.tables.has('process')) return [];
-  const batch = readTable(node, 'process', { columns: ['user_ms', 'system_ms', 'state', 'name', 'command', 'user'] });
+  if (!node.tables.has(processTable.name)) return [];
+  const columns = ['user_ms', 'system_ms', 'state', 'name', 'command', 'user'] as const;
+  const batch = readDefined(node, processTable, { columns });
   damaged(batch);
   return Array.from({ length: Math.max(0, batch.series.length - 1) }, (_, s) => cpuOf(batch, s));
 }
 
-function cpuOf(batch: Batch, s: number): SampledCpu {
+function cpuOf(batch: ProcessBatch, s: number): SampledCpu {
   const [from, to] = [batch.series[s]!, batch.series[s + 1]!];
-  const text = (name: string, row: number): string => {
-    const texts = batch.texts.get(name);
-    return texts?.values[texts.codes[row]!] ?? '';
-  };
   /** What was said last and is not empty. */
-  const said = (name: string): string => {
-    for (let row = to - 1; row >= from; row--) if (text(name, row) !== '') return text(name, row);
+  const said = (name: TextName<typeof processTable>): string => {
+    for (let row = to - 1; row >= from; row--) {
+      const text = textAt(batch, name, row);
+      if (text !== '') return text;
+    }
     return '';
   };
-  const columns = ['user_ms', 'system_ms'].flatMap((name) => batch.numbers.get(name) ?? []);
-  const found: SampledCpu = { pid: text('pid', from), start: text('start', from), times: [], used: [] };
+  const columns = (['user_ms', 'system_ms'] as const).flatMap((name) => batch.numbers.get(name) ?? []);
+  const found: SampledCpu = {
+    pid: textAt(batch, 'pid', from),
+    start: textAt(batch, 'start', from),
+    times: [],
+    used: [],
+  };
   const [command, user] = [said('command') || said('name'), said('user')];
   if (command !== '') found.command = command;
   if (user !== '') found.user = user;
-  if (text('state', to - 1) === 'X') found.isGone = true;
+  if (textAt(batch, 'state', to - 1) === 'X') found.isGone = true;
   const reached = columns.map(() => 0);
   for (let row = from; row < to; row++) {
     const seen = columns.map((column) => column[row]!);

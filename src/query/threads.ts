@@ -1,13 +1,23 @@
 import { append } from '../base/extremes.ts';
-import type { Batch, TextColumn } from '../recording/batch.ts';
+import type { BatchOf, TextColumn } from '../recording/batch.ts';
 import type { Recording } from '../recording/open.ts';
-import { readTable } from '../recording/read.ts';
+import { readDefined } from '../recording/read.ts';
+import { type processEndTable, threadEndTable } from '../sources/process-record-tables.ts';
+import type { NameIn } from '../table/table.ts';
 import { cumulative } from './process-images.ts';
-import type { ProcessColumns, ProcessId, ThreadColumns } from './process-set.ts';
+import { CPU_TIMES, type ProcessColumns, type ProcessId, type ThreadColumns } from './process-set.ts';
 import type { Damaged } from './processes.ts';
 import { threadNumber } from './thread-name.ts';
 
-const IDENTITY = new Set(['thread_start', 'ppid', 'pgid', 'sid', 'uid']);
+type ThreadBatch = BatchOf<typeof threadEndTable>;
+
+const IDENTITY: ReadonlySet<string> = new Set<NameIn<typeof threadEndTable | typeof processEndTable>>([
+  'thread_start',
+  'ppid',
+  'pgid',
+  'sid',
+  'uid',
+]);
 
 /** Threads of many processes: those of one come together, in the order of the processes. */
 export interface AllThreads extends ThreadColumns {
@@ -42,11 +52,12 @@ export function readAllThreads(recording: Recording, processes: ProcessColumns, 
   return withValues(join(parts));
 }
 
-function threadBatch(recording: Recording, name: string, damaged?: Damaged): Batch | undefined {
+function threadBatch(recording: Recording, name: string, damaged?: Damaged): ThreadBatch | undefined {
   const node = recording.nodes.find((one) => one.name === name);
-  if (!node?.tables.has('thread_end')) return undefined;
-  const batch = readTable(node, 'thread_end');
-  for (const damage of batch.damage) damaged?.(node, { ...damage, table: 'thread_end' });
+  const { name: table } = threadEndTable;
+  if (!node?.tables.has(table)) return undefined;
+  const batch = readDefined(node, threadEndTable);
+  for (const damage of batch.damage) damaged?.(node, { ...damage, table });
   return batch;
 }
 
@@ -59,7 +70,7 @@ interface ThreadRows {
 }
 
 /** The rows of the threads of processes, those of one by their start. */
-function threadRows(batch: Batch, pids: Float64Array, starts: Float64Array): ThreadRows {
+function threadRows(batch: ThreadBatch, pids: Float64Array, starts: Float64Array): ThreadRows {
   const images = threadImages(batch);
   const tid = batch.texts.get('tid')!;
   const began = batch.numbers.get('thread_start');
@@ -96,7 +107,7 @@ interface ThreadImage {
   to: number;
 }
 
-function threadImages(batch: Batch): Map<number, ThreadImage[]> {
+function threadImages(batch: ThreadBatch): Map<number, ThreadImage[]> {
   const pid = batch.texts.get('pid')!;
   const start = batch.texts.get('start')!;
   const images = new Map<number, ThreadImage[]>();
@@ -114,7 +125,7 @@ function threadImages(batch: Batch): Map<number, ThreadImage[]> {
 }
 
 /** The row of the thread that has its process's number; −1: it has none. */
-function firstThread(batch: Batch, { from, to }: ThreadImage, tid: TextColumn): number {
+function firstThread(batch: ThreadBatch, { from, to }: ThreadImage, tid: TextColumn): number {
   const pid = batch.texts.get('pid')!;
   for (let s = from; s < to; s++) {
     const row = batch.series[s + 1]! - 1;
@@ -123,13 +134,13 @@ function firstThread(batch: Batch, { from, to }: ThreadImage, tid: TextColumn): 
   return -1;
 }
 
-function beginsOf(batch: Batch): (row: number) => number {
+function beginsOf(batch: ThreadBatch): (row: number) => number {
   const start = batch.texts.get('start')!;
   const own = batch.numbers.get('thread_start');
   return (row) => own?.[row] ?? Number(start.values[start.codes[row]!]);
 }
 
-function threadColumns(batch: Batch, { rows, earlier }: ThreadRows): ThreadColumns {
+function threadColumns(batch: ThreadBatch, { rows, earlier }: ThreadRows): ThreadColumns {
   const pid = batch.texts.get('pid')!;
   const tid = batch.texts.get('tid')!;
   const counters = cumulative(batch);
@@ -153,8 +164,7 @@ function threadColumns(batch: Batch, { rows, earlier }: ThreadRows): ThreadColum
     }
     metrics.set(name, own);
   }
-  const user = metrics.get('usertime');
-  const system = metrics.get('systemtime');
+  const [user, system] = CPU_TIMES.map((name) => metrics.get(name));
   return {
     length,
     tid: Float64Array.from(rows, (row) => threadNumber(tid.values[tid.codes[row]!]!)),

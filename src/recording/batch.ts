@@ -1,4 +1,4 @@
-import type { Column, Table } from '../table/table.ts';
+import type { Column, NameIn, Table } from '../table/table.ts';
 
 /** Texts as numbers: `values[codes[row]]`. */
 export interface TextColumn {
@@ -33,9 +33,27 @@ export interface Batch {
   began?: number;
 }
 
-export interface ReadOptions {
+/** Columns by name, of which only some names are asked for. */
+interface Named<N extends string, V> extends Map<string, V> {
+  get(name: N): V | undefined;
+  has(name: N): boolean;
+}
+
+/** A batch of a table whose definition is known. */
+export interface BatchOf<T extends Table> extends Batch {
+  numbers: Named<NameIn<T>, Float64Array>;
+  texts: Named<NameIn<T>, TextColumn>;
+}
+
+/** A text of a row; '' where the column is missing, too. */
+export function textAt<N extends string>({ texts }: { texts: Named<N, TextColumn> }, name: N, row: number): string {
+  const column = texts.get(name);
+  return column?.values[column.codes[row]!] ?? '';
+}
+
+export interface ReadOptions<N extends string = string> {
   /** Only these columns (keys and time always come along). */
-  columns?: readonly string[];
+  columns?: readonly N[];
   /** Epoch microseconds, both included. */
   from?: number;
   to?: number;

@@ -1,9 +1,9 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
-import type { Column, Table } from '../table/table.ts';
+import type { Column, NameIn, Table } from '../table/table.ts';
 import { arrange } from './arrange.ts';
-import type { Batch, ReadOptions } from './batch.ts';
+import type { Batch, BatchOf, ReadOptions } from './batch.ts';
 import { clip } from './clip.ts';
 import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
 import { guessColumn, guessTable, headerOf, layoutOf, tableOf } from './describe.ts';
@@ -18,7 +18,7 @@ export interface ReadBatch extends Batch {
   damage: Damage[];
 }
 
-export interface ReadAllOptions extends ReadOptions {
+export interface ReadAllOptions<N extends string = string> extends ReadOptions<N> {
   /** In sparse tables a row holds until the next one: keep the row that held at `from`, and what holds at `to`. */
   hold?: boolean;
   /** Say what was reached at `from` and at `to` when these lie between two samples. */
@@ -31,8 +31,17 @@ export interface ReadAllOptions extends ReadOptions {
  * The rows of a table of a node, from live parts, rolled parts and sealed file alike, sorted by keys and time.
  * A row that is in two files (a crash while rolling or sealing leaves that) comes once.
  *
- *     const gpu = readTable(node, 'gpu', { columns: ['power_watts'], from, to });
+ *     const gpu = readDefined(node, gpuTable, { columns: ['power_watts'], from, to });
  */
+export function readDefined<T extends Table>(
+  node: NodeRecording,
+  { name }: T,
+  options: ReadAllOptions<NameIn<T>> = {},
+): ReadBatch & BatchOf<T> {
+  return readTable(node, name, options);
+}
+
+/** The same of a table that only its name tells. */
 export function readTable(node: NodeRecording, table: string, options: ReadAllOptions = {}): ReadBatch {
   let files = node.tables.get(table) ?? { parts: [] };
   // an agent that is still running may roll a part while it is read: then once more

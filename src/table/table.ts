@@ -64,6 +64,7 @@ export interface DefinedTable<T extends string, C extends Column, K extends stri
 /** Values of keys, by their names. */
 export type KeyValues<K extends string> = { readonly [N in K]?: string };
 export type KeyName<T extends Table> = T['keys'][number]['name'];
+export type NameIn<T extends Table> = KeyName<T> | T['columns'][number]['name'];
 export type TextName<T extends Table> = Extract<T['columns'][number], { type: 'text' }>['name'];
 export type NumberName<T extends Table> = Exclude<T['columns'][number], { type: 'text' }>['name'];
 
