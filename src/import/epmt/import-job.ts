@@ -2,6 +2,7 @@ import { Fault } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
 import { nodeFolder } from '../../recording/node-folder.ts';
 import type { Note } from '../../sources/host.ts';
+import { processEndTable, threadEndTable } from '../../sources/process-record-tables.ts';
 import { type JobFiles, METADATA } from './archive.ts';
 import { checkRows } from './check-rows.ts';
 import { readCsv } from './csv.ts';
@@ -157,11 +158,11 @@ function nodesOf(
   const missing: Note[] = [];
   if (mislabelled.length > 0) {
     const why = 'papiex writes other values under these names; what it calls starttime is here as vsize';
-    missing.push({ table: 'process_end', what: mislabelled.join(', '), why });
+    missing.push({ table: processEndTable.name, what: mislabelled.join(', '), why });
   }
   for (const [column, wrong] of metrics.impossible) {
     missing.push({
-      table: 'thread_end',
+      table: threadEndTable.name,
       what: column,
       why: `${count(wrong, 'value')} cannot be (below 0, or too large)`,
     });

@@ -1,8 +1,18 @@
 import type { Batch, TextBytes, TextColumn } from '../../recording/batch.ts';
 import { PERF_EVENTS } from '../../sources/perf-events.ts';
-import { processEndTable, threadEndTable } from '../../sources/process-record-tables.ts';
-import { type Column, counter, gauge, type Table } from '../../table/table.ts';
+import { type ProcessMetric, processEndTable, threadEndTable } from '../../sources/process-record-tables.ts';
+import { type Column, counter, gauge, type NameIn, type Table } from '../../table/table.ts';
 import { PROCESS_NUMBERS, type ProcessRows, TEXTS } from './rows.ts';
+
+/** Metrics that papiex alone has. */
+export const PAPIEX_METRICS = [
+  gauge('vsize', 'bytes', 'Virtual memory at the end.'),
+  counter('cminflt', 'count', 'Page faults, without a disk, of children that were waited for.'),
+  counter('cmajflt', 'count', 'Page faults, with a disk, of children that were waited for.'),
+];
+
+type Metric = ProcessMetric | (typeof PAPIEX_METRICS)[number]['name'];
+type ThreadTexts = [NameIn<typeof threadEndTable>, TextColumn][];
 
 /** papiex counts the fields of a line of the kernel wrongly from the twentieth on: these are not what they are called. */
 export const MISLABELLED: readonly string[] = [
@@ -11,19 +21,13 @@ export const MISLABELLED: readonly string[] = [
   'processor',
   'delayacct_blkio_time',
   'guest_time',
-];
+] satisfies ProcessMetric[];
 /** What the kernel keeps for the whole process and says again for each of its threads. */
-const OF_PROCESS: readonly string[] = ['rssmax', 'vsize', 'cminflt', 'cmajflt', 'cutime', 'cstime'];
+const OF_PROCESS: readonly string[] = ['rssmax', 'vsize', 'cminflt', 'cmajflt', 'cutime', 'cstime'] satisfies Metric[];
 /** Of a process it is that of its first thread, which lives as long as the process does. */
-const OF_FIRST: readonly string[] = ['rdtsc_duration'];
+const OF_FIRST: readonly string[] = ['rdtsc_duration'] satisfies Metric[];
 /** A thread has none of its own. */
-const NOT_OF_THREADS: readonly string[] = ['cminflt', 'cmajflt', 'cutime', 'cstime'];
-
-const MORE: readonly Column[] = [
-  gauge('vsize', 'bytes', 'Virtual memory at the end.'),
-  counter('cminflt', 'count', 'Page faults, without a disk, of children that were waited for.'),
-  counter('cmajflt', 'count', 'Page faults, with a disk, of children that were waited for.'),
-];
+const NOT_OF_THREADS: readonly string[] = ['cminflt', 'cmajflt', 'cutime', 'cstime'] satisfies Metric[];
 
 /** The metrics of all threads by the names that Tacho gives to them. */
 export interface Metrics {
@@ -62,10 +66,11 @@ export function tablesOf(
     if (!NOT_OF_THREADS.includes(column)) thread.set(column, ofThreads);
   }
   const ofProcess = (name: string): Float64Array => pickFirst(rows.column(name), rows, order);
-  for (const name of ['ppid', 'pgid', 'sid', 'exitcode', 'numtids']) process.set(name, ofProcess(name));
-  process.set('threads_counted', new Float64Array(order.length));
+  const { ppid, pgid, sid, exitcode, numtids, threads_counted, exitsignal } = processEndTable.col;
+  for (const { name } of [ppid, pgid, sid, exitcode, numtids]) process.set(name, ofProcess(name));
+  process.set(threads_counted.name, new Float64Array(order.length));
   const { ended, signals } = endings(rows, order);
-  if (signals !== undefined) process.set('exitsignal', signals);
+  if (signals !== undefined) process.set(exitsignal.name, signals);
   const identity: Identity = { pid: ofProcess('pid'), start: ofProcess('start'), end: ofProcess('end') };
   const moved = moveApart(identity);
   const pid = numbersAsTexts(identity.pid);
@@ -74,20 +79,20 @@ export function tablesOf(
     ['pid', pid],
     ['start', start],
     ['ended', ended],
-  ]);
-  if (rows.numbers.has('mpirank')) texts.set('rank', ranks(rows, order));
+  ] satisfies [NameIn<typeof processEndTable>, TextColumn][]);
+  if (rows.numbers.has('mpirank')) texts.set(processEndTable.col.rank.name, ranks(rows, order));
   for (const name of TEXTS) {
     if (name !== 'hostname') texts.set(name, textsOf(rows, name, order));
   }
   const processes = batch(processEndTable, identity.end, process, texts);
   if (single && ownIds(rows, threads, identity.pid)) {
-    thread.set('thread_start', identity.start);
-    const same = new Map([
+    thread.set(threadEndTable.col.thread_start.name, identity.start);
+    const same = new Map<string, TextColumn>([
       ['pid', pid],
       ['start', start],
       ['tid', pid],
       ['ended', ended],
-    ]);
+    ] satisfies ThreadTexts);
     return { processes, threads: batch(threadEndTable, identity.end, thread, same), moved };
   }
   const tids = threadIds(rows, order, threads, identity.pid);
@@ -289,14 +294,14 @@ function threadBatch(
       began[at] = start[t]! > 0 ? start[t]! : Number.NaN;
     }
   }
-  numbers.set('thread_start', began);
+  numbers.set(threadEndTable.col.thread_start.name, began);
   const { tids, ended } = process;
   const texts = new Map<string, TextColumn>([
     ['pid', numbersAsTexts(pickNumbers(process.pid, place))],
     ['start', numbersAsTexts(pickNumbers(process.start, place))],
     ['tid', { codes: Uint32Array.from(tids, (_, i) => i), values: tids }],
     ['ended', { codes: pickCodes(ended.codes, place), values: ended.values }],
-  ]);
+  ] satisfies ThreadTexts);
   return batch(threadEndTable, time, numbers, texts);
 }
 
@@ -316,7 +321,7 @@ function batch(
 }
 
 function describe(name: string): Column {
-  const known = MORE.find((column) => column.name === name);
+  const known = PAPIEX_METRICS.find((column) => column.name === name);
   if (known !== undefined) return known;
   const event = PERF_EVENTS.get(name);
   return event === undefined ? counter(name, 'count', 'As papiex counted it.') : counter(name, event.unit, event.help);

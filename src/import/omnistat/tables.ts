@@ -3,12 +3,14 @@ import type { Batch } from '../../recording/batch.ts';
 import type { NodeFacts } from '../../sources/facts.ts';
 import type { Note } from '../../sources/host.ts';
 import { sources } from '../../sources/index.ts';
-import { marker } from '../../sources/marker.ts';
-import type { Column } from '../../table/table.ts';
+import { cpuTable, diskTable, gpuTable, networkTable, powerTable } from '../../sources/tables.ts';
+import type { TableColumn } from '../../table/table.ts';
 import { type MarkerRow, markerBatch } from '../series/markers.ts';
 import { type ColumnSamples, TableRows } from '../series/rows.ts';
 import { tablesOf } from '../victoria/others.ts';
 import { CLASSES, FACTS, MAPPED, type Mapped, RAS } from './metrics.ts';
+
+type RowsOf = (column: TableColumn) => TableRows;
 
 export interface OmnistatNode {
   batches: Batch[];
@@ -19,7 +21,7 @@ export interface OmnistatNode {
 /** What Omnistat stored of one node while a job ran, as tables of Tacho's. */
 export function omnistatTables(all: readonly StoredSeries[], job: string): OmnistatNode {
   const tables = new Map<string, TableRows>();
-  const rowsOf = (name: string): TableRows => {
+  const rowsOf: RowsOf = ({ table: name }) => {
     const known = tables.get(name);
     if (known !== undefined) return known;
     const rows = new TableRows(sources.find(({ table }) => table.name === name)!.table);
@@ -33,7 +35,7 @@ export function omnistatTables(all: readonly StoredSeries[], job: string): Omnis
   for (const series of all) {
     const name = series.labels.__name__ ?? '';
     const mapped = MAPPED[name] ?? accelerator(name, series.labels);
-    if (mapped !== undefined) addMapped(rowsOf(mapped.table), mapped, series);
+    if (mapped !== undefined) addMapped(rowsOf(mapped.column), mapped, series);
     else if (name !== 'rocm_vram_used_percentage' && name !== CORES && !RAS.test(name) && !FACTS.has(name))
       others.push(series);
   }
@@ -42,21 +44,17 @@ export function omnistatTables(all: readonly StoredSeries[], job: string): Omnis
     const total = named('rocm_vram_total_bytes').find(({ labels }) => labels.card === card);
     const bytes = total?.values.find((value) => value > 0);
     if (bytes === undefined) others.push(used);
-    else rowsOf('gpu').add({ gpu: card }, 'memory_used_bytes', scaled(used, bytes / 100, true));
+    else {
+      const column = gpuTable.col.memory_used_bytes;
+      rowsOf(column).add({ gpu: card }, column.name, scaled(used, bytes / 100, true));
+    }
   }
   addErrors(all, rowsOf);
   addCores(named(CORES), facts.cpus, rowsOf, notes);
   addTexts(all, facts, tables);
   const batches = [...tables.values()].filter((rows) => rows.columns().size > 0).map((rows) => rows.batch());
   const markers = [...phases(named('rmsjob_annotations'), job), ...figures(named('omnistat_fom'))];
-  if (markers.length > 0) {
-    batches.push(
-      markerBatch(
-        marker.table,
-        markers.sort((a, b) => a.time - b.time),
-      ),
-    );
-  }
+  if (markers.length > 0) batches.push(markerBatch(markers.sort((a, b) => a.time - b.time)));
   // labels that name the machine and the user are the same on all series
   if (others.length > 0) batches.push(...tablesOf(others));
   return { batches, facts, notes };
@@ -69,29 +67,25 @@ function accelerator(name: string, labels: StoredSeries['labels']): Mapped | und
   const found = /^omnistat_vendor_accel_(energy_joules|power_watts)$/.exec(name.trim());
   if (found === null) return undefined;
   const key = { name: 'domain', value: `accel${labels.accel ?? ''}` };
-  return found[1] === 'energy_joules'
-    ? { table: 'power', column: 'energy_mj', key, factor: 1000 }
-    : { table: 'power', column: 'power_watts', key };
+  const { energy_mj, power_watts } = powerTable.col;
+  return found[1] === 'energy_joules' ? { column: energy_mj, key, factor: 1000 } : { column: power_watts, key };
 }
 
-function addMapped(rows: TableRows, { column, key, factor, table }: Mapped, series: StoredSeries): void {
+function addMapped(rows: TableRows, { column, key, factor }: Mapped, series: StoredSeries): void {
   const keys = key === undefined ? {} : { [key.name]: key.value ?? series.labels[key.label!] ?? '' };
-  const definition: Column = sources
-    .find((source) => source.table.name === table)!
-    .table.columns.find((c) => c.name === column)!;
-  rows.add(keys, column, scaled(series, factor ?? 1, definition.type === 'int'));
+  rows.add(keys, column.name, scaled(series, factor ?? 1, column.type === 'int'));
 }
 
 function scaled({ times, values }: StoredSeries, factor: number, whole: boolean): ColumnSamples {
   return { times, values: values.map((value) => (whole ? Math.round(value * factor) : value * factor)) };
 }
 
-function addErrors(all: readonly StoredSeries[], rowsOf: (name: string) => TableRows): void {
+function addErrors(all: readonly StoredSeries[], rowsOf: RowsOf): void {
   const sums = new Map<string, Map<number, number>>();
   for (const { labels, times, values } of all) {
     const kind = RAS.exec(labels.__name__ ?? '')?.[1];
     if (kind === undefined) continue;
-    const id = JSON.stringify([labels.card ?? '', kind === 'correctable' ? 'ecc_corrected' : 'ecc_uncorrected']);
+    const id = JSON.stringify([labels.card ?? '', kind]);
     const sum = sums.get(id) ?? new Map<number, number>();
     sums.set(id, sum);
     times.forEach((time, i) => {
@@ -99,8 +93,9 @@ function addErrors(all: readonly StoredSeries[], rowsOf: (name: string) => Table
     });
   }
   for (const [id, sum] of sums) {
-    const [gpu, column] = JSON.parse(id) as [string, string];
-    rowsOf('gpu').add({ gpu }, column, {
+    const [gpu, kind] = JSON.parse(id) as [string, string];
+    const column = kind === 'correctable' ? gpuTable.col.ecc_corrected : gpuTable.col.ecc_uncorrected;
+    rowsOf(column).add({ gpu }, column.name, {
       times: Float64Array.from(sum.keys()),
       values: Float64Array.from(sum.values()),
     });
@@ -108,12 +103,7 @@ function addErrors(all: readonly StoredSeries[], rowsOf: (name: string) => Table
 }
 
 /** Busy CPUs at a moment become CPU time: what was seen is taken for all of the time since the sample before. */
-function addCores(
-  found: readonly StoredSeries[],
-  cpus: number | undefined,
-  rowsOf: (name: string) => TableRows,
-  notes: Note[],
-): void {
+function addCores(found: readonly StoredSeries[], cpus: number | undefined, rowsOf: RowsOf, notes: Note[]): void {
   for (const { times, values } of found) {
     const busy = new Float64Array(times.length);
     const idle = new Float64Array(times.length).fill(Number.NaN);
@@ -126,11 +116,12 @@ function addCores(
       busy[i] = Math.round(worked);
       idle[i] = Math.round(rested);
     }
-    const rows = rowsOf('cpu');
-    rows.add({ cpu: 'all' }, 'busy_ms', { times, values: busy });
-    if (cpus !== undefined) rows.add({ cpu: 'all' }, 'idle_ms', { times, values: idle });
+    const { busy_ms, idle_ms } = cpuTable.col;
+    const rows = rowsOf(busy_ms);
+    rows.add({ cpu: 'all' }, busy_ms.name, { times, values: busy });
+    if (cpus !== undefined) rows.add({ cpu: 'all' }, idle_ms.name, { times, values: idle });
     notes.push({
-      table: 'cpu',
+      table: cpuTable.name,
       what: 'exact CPU time',
       why: 'Omnistat looks at the CPUs for 50 ms of each interval; busy_ms is estimated from that',
     });
@@ -172,21 +163,21 @@ const byNumber = (a: string, b: string): number => Number(a) - Number(b) || (a <
 
 function addTexts(all: readonly StoredSeries[], facts: Partial<NodeFacts>, tables: Map<string, TableRows>): void {
   const always = Number.NEGATIVE_INFINITY;
-  for (const { gpu, vendor, model } of tables.has('gpu') ? (facts.gpus ?? []) : []) {
+  for (const { gpu, vendor, model } of tables.has(gpuTable.name) ? (facts.gpus ?? []) : []) {
     const texts = { vendor, ...(model === undefined ? {} : { model }) };
-    tables.get('gpu')!.say({ gpu }, { time: always, texts });
+    tables.get(gpuTable.name)!.say({ gpu }, { time: always, texts });
   }
   for (const { labels } of all) {
     const mapped = MAPPED[labels.__name__ ?? ''] ?? accelerator(labels.__name__ ?? '', labels);
-    if (mapped?.table === 'network') {
+    if (mapped?.column.table === networkTable.name) {
       const texts = { class: CLASSES[labels.device_class ?? ''] ?? labels.device_class ?? '' };
-      tables.get('network')!.say({ interface: labels.interface ?? '' }, { time: always, texts });
-    } else if (mapped?.table === 'power') {
+      tables.get(networkTable.name)!.say({ interface: labels.interface ?? '' }, { time: always, texts });
+    } else if (mapped?.column.table === powerTable.name) {
       const domain = mapped.key!.value!;
       const texts = { meter: 'pm_counters', ...(domain === 'node' ? {} : { within: 'node' }) };
-      tables.get('power')!.say({ domain }, { time: always, texts });
-    } else if (mapped?.table === 'disk')
-      tables.get('disk')!.say({ disk: 'all' }, { time: always, texts: { class: 'disk' } });
+      tables.get(powerTable.name)!.say({ domain }, { time: always, texts });
+    } else if (mapped?.column.table === diskTable.name)
+      tables.get(diskTable.name)!.say({ disk: 'all' }, { time: always, texts: { class: 'disk' } });
   }
 }
 

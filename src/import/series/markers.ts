@@ -1,7 +1,7 @@
 import { arrange } from '../../recording/arrange.ts';
 import type { Batch } from '../../recording/batch.ts';
 import { Rows } from '../../recording/rows.ts';
-import type { Table } from '../../table/table.ts';
+import { markerTable } from '../../sources/marker.ts';
 
 export interface MarkerRow {
   /** Epoch microseconds. */
@@ -12,23 +12,24 @@ export interface MarkerRow {
 }
 
 /** Markers as the rows of the table `marker`. */
-export function markerBatch(table: Table, markers: readonly MarkerRow[]): Batch {
+export function markerBatch(markers: readonly MarkerRow[]): Batch {
+  const columns = markerTable.col;
   const rows = new Rows();
-  rows.addText('action');
-  rows.addText('name');
-  rows.addNumber('value');
+  rows.addText(columns.action.name);
+  rows.addText(columns.name.name);
+  rows.addNumber(columns.value.name);
   rows.reserve(markers.length);
   for (const [i, { time, action, name, value }] of markers.entries()) {
     rows.time[i] = time;
     for (const [column, text] of [
-      ['action', action],
-      ['name', name],
+      [columns.action, action],
+      [columns.name, name],
     ] as const) {
-      const { codes, pool } = rows.texts.get(column)!;
+      const { codes, pool } = rows.texts.get(column.name)!;
       codes[i] = pool.codeOf(text);
     }
-    if (value !== undefined) rows.numbers.get('value')![i] = Number(value);
+    if (value !== undefined) rows.numbers.get(columns.value.name)![i] = Number(value);
   }
   rows.length = markers.length;
-  return arrange(rows, table);
+  return arrange(rows, markerTable);
 }

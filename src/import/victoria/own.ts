@@ -6,7 +6,6 @@ import { selector } from '../../query/store/selector.ts';
 import { storedMarkers } from '../../query/store/stored.ts';
 import type { Batch } from '../../recording/batch.ts';
 import type { NodeRecording } from '../../recording/open.ts';
-import { marker } from '../../sources/marker.ts';
 import { infoName } from '../../table/names.ts';
 import type { Table } from '../../table/table.ts';
 import { markerBatch } from '../series/markers.ts';
@@ -44,7 +43,7 @@ export async function importStored(
         written.push(table.name);
       }
       const own = markers.filter((each) => each.node === node.name);
-      if (own.length > 0) recording.table(node.name, markerBatch(marker.table, own), job.interval_seconds);
+      if (own.length > 0) recording.table(node.name, markerBatch(own), job.interval_seconds);
       const not_stored = (node.agent?.written ?? []).filter((table) => !written.includes(table));
       if (node.agent !== undefined) recording.agent({ ...node.agent, written, from_store: true, not_stored });
     }
