@@ -1,42 +1,12 @@
+import { PAPIEX_METRICS } from '../import/epmt/tables.ts';
+import { PROCESS_METRICS } from '../sources/process-record-tables.ts';
 import type { CopyWriter } from './copy-write.ts';
 
 /** How a column's values are kept: whole numbers, any numbers, epoch microseconds as a time, text, JSON. */
 export type Kind = 'integer' | 'bigint' | 'double' | 'time' | 'text' | 'json';
 
 /** Metrics that have a column of their own in `processes` and `threads`; others are in `more`. */
-export const METRICS: readonly string[] = [
-  'usertime',
-  'systemtime',
-  'cutime',
-  'cstime',
-  'rssmax',
-  'vsize',
-  'minflt',
-  'majflt',
-  'cminflt',
-  'cmajflt',
-  'inblock',
-  'outblock',
-  'vol_ctxsw',
-  'invol_ctxsw',
-  'rchar',
-  'wchar',
-  'syscr',
-  'syscw',
-  'read_bytes',
-  'write_bytes',
-  'cancelled_write_bytes',
-  'time_oncpu',
-  'time_waiting',
-  'timeslices',
-  'delayacct_blkio_time',
-  'guest_time',
-  'starttime',
-  'processor',
-  'num_threads',
-  'rdtsc_duration',
-  'PERF_COUNT_SW_CPU_CLOCK',
-];
+export const METRICS: readonly string[] = [...PROCESS_METRICS, ...PAPIEX_METRICS].map(({ name }) => name);
 
 /** SQL has no capital letters unless one quotes them: a metric's column. */
 export const metricColumn = (metric: string): string => metric.toLowerCase();

@@ -6,6 +6,7 @@ import { operationsOf, tagKeys } from '../query/operations.ts';
 import type { ProcessSet } from '../query/process-set.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 import type { Recording } from '../recording/open.ts';
+import { processTable } from '../sources/process-table.ts';
 import type { TaggedOperation } from './job-rows.ts';
 
 /** Told what cannot be read: it was there, and what follows without it would be stored as the truth. */
@@ -38,4 +39,4 @@ export async function conclude(recording: Recording, set: ProcessSet, whole: Nee
 
 /** The report reads processes once more where it takes samples from statistics, or where there is trouble to tell of. */
 const canShare = ({ nodes }: Recording, set: ProcessSet): boolean =>
-  set.length > 0 && set.troubles.length === 0 && nodes.every(({ tables }) => !tables.has('process'));
+  set.length > 0 && set.troubles.length === 0 && nodes.every(({ tables }) => !tables.has(processTable.name));
