@@ -1,4 +1,4 @@
-import { gpu as gpuTable } from '../sources/gpu.ts';
+import { gpuTable } from '../sources/gpu.ts';
 import type { Filler } from './host-tables.ts';
 import { type Noise, noise } from './noise.ts';
 import { pick } from './pick.ts';
@@ -13,7 +13,7 @@ export const CARD = {
   driver: '6.10.5',
 };
 
-export const cardTable = pick(gpuTable.table, [
+export const cardTable = pick(gpuTable, [
   'utilization_percent',
   'memory_busy_percent',
   'memory_used_bytes',

@@ -1,9 +1,9 @@
-import { cpu } from '../sources/cpu.ts';
-import { disk } from '../sources/disk.ts';
-import { loadavg } from '../sources/loadavg.ts';
-import { meminfo } from '../sources/meminfo.ts';
-import { network } from '../sources/network.ts';
-import { vmstat } from '../sources/vmstat.ts';
+import { cpuTable } from '../sources/cpu.ts';
+import { diskTable } from '../sources/disk.ts';
+import { loadavgTable } from '../sources/loadavg.ts';
+import { meminfoTable } from '../sources/meminfo.ts';
+import { networkTable } from '../sources/network.ts';
+import { vmstatTable } from '../sources/vmstat.ts';
 import type { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
 import { type Machine, NODE } from './machine.ts';
@@ -45,9 +45,9 @@ export function hostTables(machine: Machine, seed: number, node: number, interva
 }
 
 function cpuFiller(machine: Machine, n: Noise, interval: number): Filler {
-  const table = pick(cpu.table, [
-    ...['user_ms', 'system_ms', 'idle_ms', 'iowait_ms', 'irq_ms', 'softirq_ms', 'busy_ms'],
-    ...['context_switches', 'interrupts', 'forks', 'procs_running', 'procs_blocked'],
+  const table = pick(cpuTable, [
+    ...(['user_ms', 'system_ms', 'idle_ms', 'iowait_ms', 'irq_ms', 'softirq_ms', 'busy_ms'] as const),
+    ...(['context_switches', 'interrupts', 'forks', 'procs_running', 'procs_blocked'] as const),
   ]);
   // the kernel counts in hundredths of a second
   const ticks = (seconds: number): number => Math.max(0, Math.round(seconds * 100 * interval)) * 10;
@@ -96,7 +96,7 @@ function loadFiller(machine: Machine, n: Noise, interval: number): Filler {
   const fade = [60, 300, 900].map((seconds) => Math.exp(-interval / seconds));
   const hundredth = (value: number): number => Math.round(value * 100) / 100;
   return {
-    table: loadavg.table,
+    table: loadavgTable,
     fill(frame) {
       const wanting = machine.cores + machine.waiting;
       for (let i = 0; i < 3; i++) load[i] = load[i]! * fade[i]! + (wanting + n.normal()) * (1 - fade[i]!);
@@ -115,19 +115,21 @@ function loadFiller(machine: Machine, n: Noise, interval: number): Filler {
 
 function memoryFiller(machine: Machine, n: Noise): Filler {
   const table = pick(
-    meminfo.table,
-    [
-      'MemTotal',
-      'MemFree',
-      'MemAvailable',
-      'Buffers',
-      'Cached',
-      'Active',
-      'Inactive',
-      'Dirty',
-      'AnonPages',
-      'Slab',
-    ].map((name) => `${name}_bytes`),
+    meminfoTable,
+    (
+      [
+        'MemTotal',
+        'MemFree',
+        'MemAvailable',
+        'Buffers',
+        'Cached',
+        'Active',
+        'Inactive',
+        'Dirty',
+        'AnonPages',
+        'Slab',
+      ] as const
+    ).map((name) => `${name}_bytes` as const),
   );
   const page = 4096;
   let slab = 9_800_000 * 1024;
@@ -161,7 +163,7 @@ function memoryFiller(machine: Machine, n: Noise): Filler {
 }
 
 function networkFiller(machine: Machine, n: Noise, interval: number): Filler {
-  const table = pick(network.table, [
+  const table = pick(networkTable, [
     'class',
     'received_bytes',
     'sent_bytes',
@@ -192,8 +194,18 @@ function networkFiller(machine: Machine, n: Noise, interval: number): Filler {
 }
 
 function diskFiller(machine: Machine, n: Noise): Filler {
-  const table = pick(disk.table, [
-    ...['class', 'label', 'reads', 'read_bytes', 'read_ms', 'writes', 'written_bytes', 'write_ms', 'in_flight'],
+  const table = pick(diskTable, [
+    ...([
+      'class',
+      'label',
+      'reads',
+      'read_bytes',
+      'read_ms',
+      'writes',
+      'written_bytes',
+      'write_ms',
+      'in_flight',
+    ] as const),
   ]);
   const reads = growing(n, 0.1);
   const readTime = growing(n, 0.2);
@@ -227,7 +239,7 @@ function pagingFiller(machine: Machine, n: Noise, interval: number): Filler {
   const faults = growing(n, 0.25);
   const major = growing(n, 0.5, 12_000);
   return {
-    table: pick(vmstat.table, ['pgfault', 'pgmajfault']),
+    table: pick(vmstatTable, ['pgfault', 'pgmajfault']),
     fill(frame) {
       const loading = machine.phase === 'load';
       add(

@@ -1,6 +1,6 @@
 import { cgroupTable } from '../sources/cgroup-table.ts';
-import { gpuProcess } from '../sources/gpu-process.ts';
-import { power } from '../sources/power.ts';
+import { gpuProcessTable } from '../sources/gpu-process.ts';
+import { powerTable } from '../sources/power.ts';
 import { processTable } from '../sources/process-table.ts';
 import type { Card } from './cards.ts';
 import { add, type Filler, growing } from './host-tables.ts';
@@ -24,7 +24,7 @@ export function powerFiller(
   const energy = [n, n].map(() => Math.floor(n.uniform() * 1e12));
   const meter = 'pm_counters';
   return {
-    table: pick(power.table, ['meter', 'within', 'energy_mj', 'power_watts']),
+    table: pick(powerTable, ['meter', 'within', 'energy_mj', 'power_watts']),
     fill(frame) {
       const processors = Math.round(190 + machine.cores * 6.2 + n.normal() * 9);
       const memory = Math.round(74 + machine.cores * 0.8 + n.normal() * 2);
@@ -46,8 +46,8 @@ export function cgroupFiller(machine: Machine, seed: number, node: number, inter
   const total = { usage: 0, read: 0, written: 0 };
   return {
     table: pick(cgroupTable, [
-      ...['usage_us', 'memory_current_bytes', 'memory_anon_bytes', 'memory_file_bytes'],
-      ...['io_read_bytes', 'io_written_bytes', 'swap_current_bytes', 'oom_kills'],
+      ...(['usage_us', 'memory_current_bytes', 'memory_anon_bytes', 'memory_file_bytes'] as const),
+      ...(['io_read_bytes', 'io_written_bytes', 'swap_current_bytes', 'oom_kills'] as const),
     ]),
     fill(frame) {
       total.usage += Math.round(machine.cores * 0.985 * interval * 1e6 * (1 + n.normal() * 0.01));
@@ -149,7 +149,7 @@ export function processFillers(
       },
     },
     {
-      table: pick(gpuProcess.table, ['memory_bytes', 'percent', 'type']),
+      table: pick(gpuProcessTable, ['memory_bytes', 'percent', 'type']),
       fill(frame) {
         for (const process of all) {
           if (process.card === undefined) continue;
