@@ -1,7 +1,7 @@
 import { usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
 import { PERF_EVENTS } from '../sources/perf-events.ts';
-import { PROCESS_METRICS, type ProcessMetric, type processEndTable } from '../sources/process-record-tables.ts';
+import { PROCESS_METRICS, type ProcessMetric, processEndTable } from '../sources/process-record-tables.ts';
 import type { NameIn } from '../table/table.ts';
 import { jobCpuTime } from './operations.ts';
 import { CPU_TIMES, durationOf, type ProcessSet, TEXTS } from './process-set.ts';
@@ -32,7 +32,7 @@ export interface ProcessColumn {
 const ALIASES: Readonly<Record<string, string>> = {
   cpu: 'cpu_time',
   inclusive: 'inclusive_cpu_time',
-  rss: 'rssmax',
+  rss: processEndTable.col.rssmax.name,
   signal: 'exitsignal',
   name: 'exename',
 };

@@ -1,6 +1,7 @@
 import { count } from '../judge/words.ts';
 import { columnNamed, commandOf, type ProcessColumn } from '../query/process-columns.ts';
 import type { ProcessSet } from '../query/process-set.ts';
+import { processEndTable } from '../sources/process-record-tables.ts';
 import { type Paint, paint } from './paint.ts';
 import { columnCell, cutMiddle, endingOf } from './process-cells.ts';
 import { pad, printable, type TextColumn, textTable, textWidth, wrap } from './text-table.ts';
@@ -46,7 +47,7 @@ function usual(set: ProcessSet, rows: readonly number[], width: number, pen: Pai
     align: 'right',
     ...(spare === undefined ? {} : { spare }),
   });
-  const names = ['pid', 'cpu_time', 'share', 'duration', 'rssmax', 'io', 'threads'];
+  const names = ['pid', 'cpu_time', 'share', 'duration', processEndTable.col.rssmax.name, 'io', 'threads'];
   const figures = names.map((name) => columnNamed(set, name));
   const several = set.jobs.length > 1;
   const nodes = set.node.some((node) => node !== set.node[0]);

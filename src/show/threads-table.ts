@@ -4,6 +4,7 @@ import { count } from '../judge/words.ts';
 import { commandOf, metricKind } from '../query/process-columns.ts';
 import type { ProcessSet, ThreadColumns } from '../query/process-set.ts';
 import { threadName } from '../query/thread-name.ts';
+import type { ProcessMetric } from '../sources/process-record-tables.ts';
 import { paint } from './paint.ts';
 import { cellOf, cutMiddle } from './process-cells.ts';
 import { listCsv, listJson } from './process-rows.ts';
@@ -17,7 +18,15 @@ export interface ThreadsOf {
   order: readonly number[];
 }
 
-const COLUMNS = ['usertime', 'systemtime', 'rchar', 'wchar', 'vol_ctxsw', 'invol_ctxsw', 'time_waiting'];
+const COLUMNS: readonly ProcessMetric[] = [
+  'usertime',
+  'systemtime',
+  'rchar',
+  'wchar',
+  'vol_ctxsw',
+  'invol_ctxsw',
+  'time_waiting',
+];
 const HEADS = ['user', 'system', 'read', 'written', 'waits', 'preempted', 'queued'];
 
 /** The threads of one process. */

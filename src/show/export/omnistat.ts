@@ -1,5 +1,6 @@
 import type { Batch, TextColumn } from '../../recording/batch.ts';
-import { type Column, gauge, type Table } from '../../table/table.ts';
+import { gpuTable, networkTable } from '../../sources/tables.ts';
+import { type Column, gauge, type KeyName, type Table, type TableColumn } from '../../table/table.ts';
 import { filterRows, keysOf, type Piece } from './piece.ts';
 
 /**
@@ -10,7 +11,7 @@ export interface OmnistatFile {
   file: string;
   /** The table that it is made of, and the columns that are needed of it. */
   source: string;
-  needs: readonly string[];
+  needs: readonly TableColumn[];
   table: Table;
   /** Header rows below the metric's name. */
   levels: readonly string[];
@@ -44,44 +45,46 @@ const network: Table = {
   columns: [column('omnistat_network_rx_bytes'), column('omnistat_network_tx_bytes')],
 };
 
+const GPU = gpuTable.col;
+const PORT = networkTable.col;
 const NOTHING = new Float64Array(0);
 
 export const omnistatFiles: readonly OmnistatFile[] = [
   {
     file: 'omnistat-rocm.csv',
-    source: 'gpu',
+    source: gpuTable.name,
     needs: [
-      ...['utilization_percent', 'memory_used_bytes', 'memory_total_bytes'],
-      ...['temperature_celsius', 'clock_mhz', 'power_watts'],
+      ...[GPU.utilization_percent, GPU.memory_used_bytes, GPU.memory_total_bytes],
+      ...[GPU.temperature_celsius, GPU.clock_mhz, GPU.power_watts],
     ],
     table: rocm,
     levels: ['instance', 'card'],
     convert(piece, memory) {
       const { batch } = piece;
-      const own = (name: string): Float64Array => batch.numbers.get(name) ?? missing(batch);
+      const own = (column: TableColumn<'gpu'>) => numbersOf(batch, column);
       const numbers = new Map([
-        ['rocm_utilization_percentage', own('utilization_percent')],
+        ['rocm_utilization_percentage', own(GPU.utilization_percent)],
         ['rocm_vram_used_percentage', memoryUsed(batch, memory)],
-        ['rocm_temperature_celsius', own('temperature_celsius')],
-        ['rocm_sclk_clock_mhz', own('clock_mhz')],
-        ['rocm_average_socket_power_watts', own('power_watts')],
+        ['rocm_temperature_celsius', own(GPU.temperature_celsius)],
+        ['rocm_sclk_clock_mhz', own(GPU.clock_mhz)],
+        ['rocm_average_socket_power_watts', own(GPU.power_watts)],
       ]);
-      const texts = new Map([['card', batch.texts.get('gpu')!]]);
+      const texts = new Map([['card', batch.texts.get('gpu' satisfies KeyName<typeof gpuTable>)!]]);
       return { ...piece, batch: { ...batch, table: rocm, numbers, texts } };
     },
   },
   {
     file: 'omnistat-network.csv',
-    source: 'network',
-    needs: ['class', 'received_bytes', 'sent_bytes'],
+    source: networkTable.name,
+    needs: [PORT.class, PORT.received_bytes, PORT.sent_bytes],
     table: network,
     levels: ['instance', 'device_class', 'interface'],
     convert(piece) {
       const { batch } = piece;
       const { device_class, interface: port, keep } = ports(batch);
       const numbers = new Map([
-        ['omnistat_network_rx_bytes', batch.numbers.get('received_bytes') ?? missing(batch)],
-        ['omnistat_network_tx_bytes', batch.numbers.get('sent_bytes') ?? missing(batch)],
+        ['omnistat_network_rx_bytes', numbersOf(batch, PORT.received_bytes)],
+        ['omnistat_network_tx_bytes', numbersOf(batch, PORT.sent_bytes)],
       ]);
       const texts = new Map([
         ['device_class', device_class],
@@ -92,13 +95,13 @@ export const omnistatFiles: readonly OmnistatFile[] = [
   },
 ];
 
-const missing = (batch: Batch): Float64Array =>
-  batch.rows === 0 ? NOTHING : new Float64Array(batch.rows).fill(Number.NaN);
+const numbersOf = ({ numbers, rows }: Batch, { name }: TableColumn): Float64Array =>
+  numbers.get(name) ?? (rows === 0 ? NOTHING : new Float64Array(rows).fill(Number.NaN));
 
 /** Percent of the card's memory; the card's size is in the table or, for want of it, among the facts of the node. */
 function memoryUsed(batch: Batch, memory: ReadonlyMap<string, number>): Float64Array {
-  const used = batch.numbers.get('memory_used_bytes') ?? missing(batch);
-  const total = batch.numbers.get('memory_total_bytes');
+  const used = numbersOf(batch, GPU.memory_used_bytes);
+  const total = batch.numbers.get(GPU.memory_total_bytes.name);
   const share = new Float64Array(batch.rows);
   for (let s = 0; s + 1 < batch.series.length; s++) {
     const size = memory.get(keysOf(batch, s)[0]!) ?? Number.NaN;
@@ -115,8 +118,8 @@ const CLASSES: Record<string, string> = { infiniband: 'infiniband', roce: 'infin
 
 /** Class and name of each row's port in Omnistat's words, and which series it would have (it leaves the loopback out). */
 function ports(batch: Batch): { device_class: TextColumn; interface: TextColumn; keep: boolean[] } {
-  const names = batch.texts.get('interface')!;
-  const classes = batch.texts.get('class');
+  const names = batch.texts.get('interface' satisfies KeyName<typeof networkTable>)!;
+  const classes = batch.texts.get(PORT.class.name);
   const series = Array.from({ length: batch.series.length - 1 }, (_, s) => {
     const row = batch.series[s]!;
     const kind = classes === undefined ? '' : classes.values[classes.codes[row]!]!;

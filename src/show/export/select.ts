@@ -4,9 +4,11 @@ import { Fault, usage } from '../../base/fault.ts';
 import { suggest } from '../../base/suggest.ts';
 import { damageWords } from '../../query/processes.ts';
 import { lostWhy } from '../../query/summarise.ts';
+import { textAt } from '../../recording/batch.ts';
 import { tableOf } from '../../recording/describe.ts';
 import type { NodeRecording, Recording } from '../../recording/open.ts';
-import { readTable } from '../../recording/read.ts';
+import { readDefined, readTable } from '../../recording/read.ts';
+import { markerTable } from '../../sources/marker.ts';
 import type { Table } from '../../table/table.ts';
 import { coarsen } from './coarsen.ts';
 import { filterRows, type Piece } from './piece.ts';
@@ -77,14 +79,10 @@ interface Mark {
 function marks(recording: Recording): Mark[] {
   const all: Mark[] = [];
   for (const node of recording.nodes) {
-    if (!node.tables.has('marker')) continue;
-    const batch = readTable(node, 'marker');
-    const text = (name: string, row: number): string => {
-      const column = batch.texts.get(name);
-      return column === undefined ? '' : column.values[column.codes[row]!]!;
-    };
+    if (!node.tables.has(markerTable.name)) continue;
+    const batch = readDefined(node, markerTable);
     for (let r = 0; r < batch.rows; r++) {
-      all.push({ time: batch.time[r]!, action: text('action', r), name: text('name', r) });
+      all.push({ time: batch.time[r]!, action: textAt(batch, 'action', r), name: textAt(batch, 'name', r) });
     }
   }
   return all.sort((a, b) => a.time - b.time);
