@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { CGROUP_FILES, type CgroupFile } from './cgroup-files.ts';
-import { cgroupTable, place } from './cgroup-table.ts';
+import { cgroupTable } from './cgroup-table.ts';
 import type { Host, KeptFile } from './host.ts';
 
 /** What a job's cgroup used up to its end, which lies between two ticks: what is above it still counts that. */
@@ -12,7 +12,8 @@ export interface CgroupAbove {
   close(): void;
 }
 
-const CPU_TIMES = ['usage_us', 'user_us', 'system_us'].map(place);
+const { usage_us, user_us, system_us } = cgroupTable.at;
+const CPU_TIMES = [usage_us, user_us, system_us];
 const CPU_FILES = ['cpuacct.usage', 'cpuacct.stat', 'cpu.stat'];
 
 /** `folder` is the job's own in the hierarchy of this version that counts CPU time. Undefined: it is none of Slurm's. */

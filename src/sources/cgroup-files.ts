@@ -1,4 +1,4 @@
-import { place } from './cgroup-table.ts';
+import { type CgroupColumn, cgroupTable } from './cgroup-table.ts';
 import { lineEnd, number, scan, spells } from './digits.ts';
 import type { Host } from './host.ts';
 
@@ -18,6 +18,7 @@ export interface CgroupFile {
 /** Version 1 writes "no limit" as a number near 2^63. */
 const NO_LIMIT = 2 ** 60;
 const TICK_MICROSECONDS = 10_000;
+const { cpu_limit: CPU_LIMIT } = cgroupTable.at;
 
 export const CGROUP_FILES: readonly CgroupFile[] = [
   {
@@ -147,8 +148,8 @@ export function quotaOfVersion1(host: Host, folder: string): number {
 }
 
 /** A file that is one number; `max` and numbers too large to mean anything are no limit. */
-function single(column: string, factor = 1): CgroupFile['read'] {
-  const at = place(column);
+function single(column: CgroupColumn, factor = 1): CgroupFile['read'] {
+  const at = cgroupTable.at[column];
   return (host, end, values) => {
     const value = number(host.bytes, 0, end);
     values[at] = value < NO_LIMIT ? Math.floor(value * factor) : Number.NaN;
@@ -156,9 +157,9 @@ function single(column: string, factor = 1): CgroupFile['read'] {
 }
 
 /** A file of lines `word number`. */
-function lines(wanted: readonly (readonly [string, string, number?])[]): CgroupFile['read'] {
+function lines(wanted: readonly (readonly [string, CgroupColumn, number?])[]): CgroupFile['read'] {
   const words = wanted.map(([word]) => Buffer.from(`${word} `));
-  const places = wanted.map(([, column]) => place(column));
+  const places = wanted.map(([, column]) => cgroupTable.at[column]);
   const factors = wanted.map(([, , factor]) => factor ?? 1);
   return (host, end, values) => {
     const { bytes } = host;
@@ -176,8 +177,8 @@ function lines(wanted: readonly (readonly [string, string, number?])[]): CgroupF
 }
 
 /** `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, then a line `full …`. */
-function stalled(column: string): CgroupFile['read'] {
-  const at = place(column);
+function stalled(column: CgroupColumn): CgroupFile['read'] {
+  const at = cgroupTable.at[column];
   return (host, end, values) => {
     const stop = lineEnd(host.bytes, 0, end);
     let equals = stop;
@@ -190,13 +191,14 @@ function stalled(column: string): CgroupFile['read'] {
 function quota(host: Host, end: number, values: Float64Array): void {
   const first = host.bytes[0]!;
   const limit = first >= 48 && first <= 57;
-  values[place('cpu_limit')] = limit ? number(host.bytes, 0, end) / number(host.bytes, scan.at, end) : Number.NaN;
+  values[CPU_LIMIT] = limit ? number(host.bytes, 0, end) / number(host.bytes, scan.at, end) : Number.NaN;
 }
 
 /** A line for each device: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`. */
 function ioStat(): CgroupFile['read'] {
   const words = ['rbytes=', 'wbytes=', 'rios=', 'wios='].map((w) => Buffer.from(w));
-  const places = ['io_read_bytes', 'io_written_bytes', 'io_reads', 'io_writes'].map(place);
+  const { io_read_bytes, io_written_bytes, io_reads, io_writes } = cgroupTable.at;
+  const places = [io_read_bytes, io_written_bytes, io_reads, io_writes];
   return (host, end, values) => {
     const { bytes } = host;
     for (const at of places) values[at] = 0;
@@ -218,9 +220,9 @@ function ioStat(): CgroupFile['read'] {
 }
 
 /** Lines `8:0 Read 17` and `8:0 Write 4` among others for each device; `Total 21` at the end. */
-function blkio(reads: string, writes: string): CgroupFile['read'] {
-  const read = place(reads);
-  const written = place(writes);
+function blkio(reads: CgroupColumn, writes: CgroupColumn): CgroupFile['read'] {
+  const read = cgroupTable.at[reads];
+  const written = cgroupTable.at[writes];
   return (host, end, values) => {
     const { bytes } = host;
     // newer kernels count nothing here unless a throttle is set: without a device there is no knowing

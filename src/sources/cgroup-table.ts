@@ -1,6 +1,5 @@
 import { counter, defineTable, gauge } from '../table/table.ts';
 
-/** Order of the columns: that of `place` in the readers. */
 export const cgroupTable = defineTable({
   name: 'cgroup',
   help: 'What the kernel counted for the job as a whole and for its steps, from its cgroups (version 1 and 2).',
@@ -46,9 +45,4 @@ export const cgroupTable = defineTable({
   ],
 });
 
-/** Place of a column among the numbers; all are numbers. */
-export function place(column: string): number {
-  const at = cgroupTable.columns.findIndex((c) => c.name === column);
-  if (at < 0) throw new Error(`cgroup has no column ${column}`);
-  return at;
-}
+export type CgroupColumn = keyof typeof cgroupTable.col;

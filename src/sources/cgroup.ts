@@ -1,7 +1,7 @@
 import { type CgroupAbove, lastRow, watchAbove } from './cgroup-above.ts';
 import { CGROUP_FILES, type CgroupFile, quotaOfVersion1 } from './cgroup-files.ts';
 import { folderOf, type Hierarchy, hierarchies, unreadable } from './cgroup-mounts.ts';
-import { cgroupTable, place } from './cgroup-table.ts';
+import { cgroupTable } from './cgroup-table.ts';
 import { type CgroupTree, watchTree } from './cgroup-tree.ts';
 import type { Host, KeptFile } from './host.ts';
 import { type SourceKind, Unavailable } from './source.ts';
@@ -13,8 +13,7 @@ const MOST = 64;
 /** Limits are read at every so many ticks. */
 const SLOW = 10;
 
-const KILLS = place('oom_kills');
-const CPU_LIMIT = place('cpu_limit');
+const { cgroup: CGROUP, oom_kills: KILLS, cpu_limit: CPU_LIMIT } = cgroupTable.at;
 
 /** A hierarchy in which the job has a cgroup. */
 interface Place {
@@ -97,14 +96,14 @@ export const cgroup: SourceKind = {
           const row = frame.row();
           const at = row * frame.numberWidth;
           frame.numbers.set(group.values, at);
-          frame.texts[row * frame.textWidth] = group.path === '' ? '.' : group.path;
+          frame.texts[row * frame.textWidth + CGROUP] = group.path === '' ? '.' : group.path;
           if (group.addsKills) frame.numbers[at + KILLS] = allKills(groups, group);
         }
         const rest = whole === undefined || groups.has('') ? undefined : above?.rest();
         if (rest !== undefined) {
           const row = frame.row();
           frame.numbers.set(lastRow(whole!.values, rest), row * frame.numberWidth);
-          frame.texts[row * frame.textWidth] = '.';
+          frame.texts[row * frame.textWidth + CGROUP] = '.';
         } else if (groups.has('')) above?.note();
       },
       close() {

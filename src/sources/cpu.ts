@@ -33,13 +33,12 @@ export const cpuTable = defineTable({
 
 /** The kernel reports in hundredths of a second, whatever its own clock is (USER_HZ). */
 const MS_PER_TICK = 10;
-const TIMES = 10;
-const BUSY = 10;
-const SWITCHES = 11;
-const INTERRUPTS = 12;
-const FORKS = 13;
-const RUNNING = 14;
-const BLOCKED = 15;
+const { cpu: CPU, busy_ms: BUSY, context_switches: SWITCHES, interrupts: INTERRUPTS, forks: FORKS } = cpuTable.at;
+const { procs_running: RUNNING, procs_blocked: BLOCKED } = cpuTable.at;
+/** In the kernel's order. */
+const TIMES = (
+  ['user', 'nice', 'system', 'idle', 'iowait', 'irq', 'softirq', 'steal', 'guest', 'guest_nice'] as const
+).map((name) => cpuTable.at[`${name}_ms`]);
 const [SPACE, NEWLINE] = [32, 10];
 const [LETTER_B, LETTER_C, LETTER_I, LETTER_P, LETTER_R, LETTER_S] = [98, 99, 105, 112, 114, 115];
 
@@ -65,14 +64,14 @@ export const cpu: SourceKind = {
             p = start + 3;
             if (bytes[p] === SPACE) {
               all = at;
-              frame.texts[row * frame.textWidth] = 'all';
+              frame.texts[row * frame.textWidth + CPU] = 'all';
             } else {
               const id = number(bytes, p, end);
               p = scan.at;
-              frame.texts[row * frame.textWidth] = names[id] ??= String(id);
+              frame.texts[row * frame.textWidth + CPU] = names[id] ??= String(id);
             }
             let busy = 0;
-            for (let i = 0; i < TIMES; i++) {
+            for (let i = 0; i < TIMES.length; i++) {
               while (bytes[p] === SPACE && p < end) p++;
               let c = bytes[p]!;
               // older kernels know fewer kinds of time
@@ -82,7 +81,7 @@ export const cpu: SourceKind = {
                 ticks = ticks * 10 + (c - 48);
                 c = bytes[++p]!;
               }
-              numbers[at + i] = ticks * MS_PER_TICK;
+              numbers[at + TIMES[i]!] = ticks * MS_PER_TICK;
               if (i < 3 || (i > 4 && i < 8)) busy += ticks;
             }
             numbers[at + BUSY] = busy * MS_PER_TICK;

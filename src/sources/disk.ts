@@ -35,8 +35,11 @@ export const diskTable = defineTable({
 
 /** /proc/diskstats counts in sectors of 512 bytes, whatever the device uses. */
 const SECTOR = 512;
-const VALUES = 17;
-const FACTORS = Array.from({ length: VALUES }, (_, i) => (i === 2 || i === 6 || i === 13 ? SECTOR : 1));
+const { disk: DISK, class: CLASS, label: LABEL } = diskTable.at;
+/** In the order of the table, as they are in the file. */
+const VALUES = diskTable.columns.filter(({ type }) => type !== 'text');
+const PLACES = VALUES.map(({ name }) => diskTable.at[name]);
+const FACTORS = VALUES.map(({ unit }) => (unit === 'bytes' ? SECTOR : 1));
 /** Not what anybody calls a disk; nvme0c0n1 is one path to nvme0n1. */
 const LEFT_OUT = /^(loop|ram|zram|fd|sr)\d|^nvme\d+c\d+n\d+$/;
 const SPACE = 32;
@@ -97,14 +100,14 @@ export const disk: SourceKind = {
           if (known.class !== '') {
             const row = frame.row();
             const t = row * frame.textWidth;
-            frame.texts[t] = known.name;
-            frame.texts[t + 1] = known.class;
-            frame.texts[t + 2] = known.label;
+            frame.texts[t + DISK] = known.name;
+            frame.texts[t + CLASS] = known.class;
+            frame.texts[t + LABEL] = known.label;
             const at = row * frame.numberWidth;
             p += known.bytes.length;
             // 11 values before Linux 4.18, 15 before 5.5
-            for (let i = 0; i < VALUES && p < stop; i++) {
-              frame.numbers[at + i] = number(bytes, p, stop) * FACTORS[i]!;
+            for (let i = 0; i < VALUES.length && p < stop; i++) {
+              frame.numbers[at + PLACES[i]!] = number(bytes, p, stop) * FACTORS[i]!;
               p = scan.at;
             }
           }

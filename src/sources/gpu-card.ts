@@ -1,75 +1,18 @@
+import type { NumberName as ColumnName } from '../table/table.ts';
+import { gpuTable } from './gpu.ts';
+import type { gpuProcessTable } from './gpu-process.ts';
 import type { Host } from './host.ts';
 
-/** What one card, or one MIG instance, says at one moment; NaN = it does not say. The names are columns of the table `gpu`. */
-export interface Reading {
-  utilization_percent: number;
-  memory_busy_percent: number;
-  memory_used_bytes: number;
-  memory_total_bytes: number;
-  power_watts: number;
-  power_limit_watts: number;
-  energy_mj: number;
-  temperature_celsius: number;
-  temperature_hotspot_celsius: number;
-  temperature_memory_celsius: number;
-  clock_mhz: number;
-  memory_clock_mhz: number;
-  fan_percent: number;
-  throttle: number;
-  throttled_thermal: number;
-  throttled_power: number;
-  ecc_corrected: number;
-  ecc_uncorrected: number;
-  retired_pages: number;
-  remapped_rows: number;
-  pcie_rx_bytes: number;
-  pcie_tx_bytes: number;
-  pcie_rx_rate_bytes: number;
-  pcie_tx_rate_bytes: number;
-  pcie_replays: number;
-  link_rx_bytes: number;
-  link_tx_bytes: number;
-  encoder_percent: number;
-  decoder_percent: number;
-  performance_state: number;
-  throttle_reasons: string;
-}
+export type NumberName = ColumnName<typeof gpuTable>;
 
-export type NumberName = Exclude<keyof Reading, 'throttle_reasons'>;
+/** What one card, or one MIG instance, says at one moment, by columns of the table `gpu`; NaN = it does not say. */
+export type Reading = { [N in NumberName]: number } & { throttle_reasons: string };
 
-const NOTHING: Reading = {
-  utilization_percent: Number.NaN,
-  memory_busy_percent: Number.NaN,
-  memory_used_bytes: Number.NaN,
-  memory_total_bytes: Number.NaN,
-  power_watts: Number.NaN,
-  power_limit_watts: Number.NaN,
-  energy_mj: Number.NaN,
-  temperature_celsius: Number.NaN,
-  temperature_hotspot_celsius: Number.NaN,
-  temperature_memory_celsius: Number.NaN,
-  clock_mhz: Number.NaN,
-  memory_clock_mhz: Number.NaN,
-  fan_percent: Number.NaN,
-  throttle: Number.NaN,
-  throttled_thermal: Number.NaN,
-  throttled_power: Number.NaN,
-  ecc_corrected: Number.NaN,
-  ecc_uncorrected: Number.NaN,
-  retired_pages: Number.NaN,
-  remapped_rows: Number.NaN,
-  pcie_rx_bytes: Number.NaN,
-  pcie_tx_bytes: Number.NaN,
-  pcie_rx_rate_bytes: Number.NaN,
-  pcie_tx_rate_bytes: Number.NaN,
-  pcie_replays: Number.NaN,
-  link_rx_bytes: Number.NaN,
-  link_tx_bytes: Number.NaN,
-  encoder_percent: Number.NaN,
-  decoder_percent: Number.NaN,
-  performance_state: Number.NaN,
+const numbers = gpuTable.columns.filter(({ type }) => type !== 'text');
+const NOTHING = {
+  ...Object.fromEntries(numbers.map(({ name }) => [name, Number.NaN])),
   throttle_reasons: '',
-};
+} as Reading;
 
 export const newReading = (): Reading => ({ ...NOTHING });
 
@@ -77,16 +20,8 @@ export function clearReading(reading: Reading): void {
   Object.assign(reading, NOTHING);
 }
 
-/** One process on one card. */
-export interface ProcessReading {
-  pid: number;
-  memory_bytes: number;
-  percent: number;
-  memory_busy_percent: number;
-  encoder_percent: number;
-  decoder_percent: number;
-  type: string;
-}
+/** One process on one card, by columns of the table `gpu_process`. */
+export type ProcessReading = { [N in ColumnName<typeof gpuProcessTable>]: number } & { pid: number; type: string };
 
 export interface Card {
   /** Key in the tables: the library's index, '0:mig-1' for a MIG instance. */
@@ -122,7 +57,7 @@ export class CardLost extends Error {
 
 /** Says once for each kind of card that it lacks a column, with the library's own words. */
 export function noteLack(host: Host, model: string, column: string, reason: string): void {
-  host.note({ table: 'gpu', what: column, why: `${model}: ${reason}` });
+  host.note({ table: gpuTable.name, what: column, why: `${model}: ${reason}` });
 }
 
 export function newProcess(): ProcessReading {

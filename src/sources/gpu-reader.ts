@@ -1,20 +1,22 @@
 import type { Frame } from '../table/frame.ts';
-import type { Table } from '../table/table.ts';
 import { enter } from './device-host.ts';
+import { gpuTable } from './gpu.ts';
 import { type Card, CardLost, clearReading, type NumberName, newReading } from './gpu-card.ts';
 import { borrowCards } from './gpu-cards.ts';
 import { mine } from './gpu-mine.ts';
+import type { gpuProcessTable } from './gpu-process.ts';
 import type { Host } from './host.ts';
 import type { Source } from './source.ts';
 
 /** The source of the table `gpu`. */
-export function openGpu(table: Table, host: Host): Source {
+export function openGpu(table: typeof gpuTable, host: Host): Source {
   const borrowed = borrowCards(host);
   const reading = newReading();
   const lost = new Set<Card>();
   const answers = mine(borrowed.cards, process.env);
-  const numberNames = table.columns.filter((c) => c.type !== 'text').map((c) => c.name as NumberName);
-  const [VENDOR, MODEL, UUID, REASONS, MINE] = [1, 2, 3, 4, 5];
+  const columns = table.columns.filter((c) => c.type !== 'text').map(({ name }) => name as NumberName);
+  const places = columns.map((name) => table.at[name]);
+  const { gpu: GPU, vendor: VENDOR, model: MODEL, uuid: UUID, throttle_reasons: REASONS, mine: MINE } = table.at;
   return {
     table,
     read(frame: Frame) {
@@ -31,9 +33,9 @@ export function openGpu(table: Table, host: Host): Source {
         }
         const row = frame.row();
         const at = row * frame.numberWidth;
-        for (let c = 0; c < numberNames.length; c++) frame.numbers[at + c] = reading[numberNames[c]!];
+        for (let c = 0; c < columns.length; c++) frame.numbers[at + places[c]!] = reading[columns[c]!];
         const to = row * frame.textWidth;
-        frame.texts[to] = card.gpu;
+        frame.texts[to + GPU] = card.gpu;
         frame.texts[to + VENDOR] = card.vendor;
         frame.texts[to + MODEL] = card.model;
         frame.texts[to + UUID] = card.uuid;
@@ -48,7 +50,7 @@ export function openGpu(table: Table, host: Host): Source {
 function noteLoss(host: Host, card: Card, time: number, why: string): void {
   const moment = new Date(time / 1000).toISOString();
   host.note({
-    table: 'gpu',
+    table: gpuTable.name,
     what: `GPU ${card.gpu}`,
     why: `lost at ${moment}: ${why}`,
     hint: 'dmesg on the node says why (Xid); the node needs a reset',
@@ -56,7 +58,8 @@ function noteLoss(host: Host, card: Card, time: number, why: string): void {
 }
 
 /** The source of the table `gpu_process`. */
-export function openGpuProcess(table: Table, host: Host): Source {
+export function openGpuProcess(table: typeof gpuProcessTable, host: Host): Source {
+  const { at: AT } = table;
   const borrowed = borrowCards(host);
   const lost = new Set<Card>();
   return {
@@ -68,15 +71,15 @@ export function openGpuProcess(table: Table, host: Host): Source {
           card.processes((process) => {
             const row = frame.row();
             const at = row * frame.numberWidth;
-            frame.numbers[at] = process.memory_bytes;
-            frame.numbers[at + 1] = process.percent;
-            frame.numbers[at + 2] = process.memory_busy_percent;
-            frame.numbers[at + 3] = process.encoder_percent;
-            frame.numbers[at + 4] = process.decoder_percent;
+            frame.numbers[at + AT.memory_bytes] = process.memory_bytes;
+            frame.numbers[at + AT.percent] = process.percent;
+            frame.numbers[at + AT.memory_busy_percent] = process.memory_busy_percent;
+            frame.numbers[at + AT.encoder_percent] = process.encoder_percent;
+            frame.numbers[at + AT.decoder_percent] = process.decoder_percent;
             const to = row * frame.textWidth;
-            frame.texts[to] = card.gpu;
-            frame.texts[to + 1] = String(process.pid);
-            frame.texts[to + 2] = process.type;
+            frame.texts[to + AT.gpu] = card.gpu;
+            frame.texts[to + AT.pid] = String(process.pid);
+            frame.texts[to + AT.type] = process.type;
           });
         } catch (error) {
           // the table gpu says that the card is lost

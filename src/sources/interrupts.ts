@@ -13,6 +13,8 @@ export const interruptsTable = defineTable({
   ],
 });
 
+const { interrupt: INTERRUPT, device: DEVICE, count: COUNT } = interruptsTable.at;
+
 /** A line that was seen before: what stands before and behind its counts. */
 interface Line {
   readonly label: Buffer;
@@ -95,9 +97,9 @@ export const interrupts: SourceKind = {
           p = stop + 1;
           if (count === 0) continue;
           const row = frame.row();
-          frame.texts[row * frame.textWidth] = line.name;
-          frame.texts[row * frame.textWidth + 1] = line.device;
-          frame.numbers[row * frame.numberWidth] = count;
+          frame.texts[row * frame.textWidth + INTERRUPT] = line.name;
+          frame.texts[row * frame.textWidth + DEVICE] = line.device;
+          frame.numbers[row * frame.numberWidth + COUNT] = count;
         }
         lines.length = n;
       },

@@ -16,6 +16,8 @@ export const loadavgTable = defineTable({
   ],
 });
 
+const { load1: LOAD1, load5: LOAD5, load15: LOAD15, runnable: RUNNABLE, threads: THREADS } = loadavgTable.at;
+
 export const loadavg: SourceKind = {
   table: loadavgTable,
   open(host) {
@@ -29,11 +31,11 @@ export const loadavg: SourceKind = {
         const at = frame.row() * frame.numberWidth;
         const { numbers } = frame;
         const { bytes } = file;
-        numbers[at] = decimal(bytes, 0, end);
-        numbers[at + 1] = decimal(bytes, scan.at, end);
-        numbers[at + 2] = decimal(bytes, scan.at, end);
-        numbers[at + 3] = number(bytes, scan.at, end);
-        numbers[at + 4] = number(bytes, scan.at, end);
+        numbers[at + LOAD1] = decimal(bytes, 0, end);
+        numbers[at + LOAD5] = decimal(bytes, scan.at, end);
+        numbers[at + LOAD15] = decimal(bytes, scan.at, end);
+        numbers[at + RUNNABLE] = number(bytes, scan.at, end);
+        numbers[at + THREADS] = number(bytes, scan.at, end);
       },
       close: () => file.close(),
     };

@@ -1,7 +1,6 @@
 import { counter, defineTable, text } from '../table/table.ts';
 import { lineEnd, number, scan } from './digits.ts';
 import type { Host, KeptFile } from './host.ts';
-import { place } from './place.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
 const operation = <N extends string>(name: N, help: string) => counter(name, 'count', help);
@@ -57,12 +56,13 @@ const FOLDERS = ['/proc/fs/lustre/llite', '/sys/kernel/debug/lustre/llite', '/sy
 /** Reads between two looks for new mounts. */
 const LOOK_EVERY = 60;
 const BYTES_OF: Record<string, { count: number; sum: number }> = {
-  read_bytes: { count: place(lustreTable, 'reads'), sum: place(lustreTable, 'read_bytes') },
-  write_bytes: { count: place(lustreTable, 'writes'), sum: place(lustreTable, 'written_bytes') },
+  read_bytes: { count: lustreTable.at.reads, sum: lustreTable.at.read_bytes },
+  write_bytes: { count: lustreTable.at.writes, sum: lustreTable.at.written_bytes },
 };
 const PLACES = new Map<string, number>(
-  lustreTable.columns.filter((c) => c.type !== 'text').map((c) => [c.name, place(lustreTable, c.name)]),
+  lustreTable.columns.filter((c) => c.type !== 'text').map((c) => [c.name, lustreTable.at[c.name]]),
 );
+const { filesystem: FILESYSTEM, mount: MOUNT } = lustreTable.at;
 const SPACE = 32;
 
 /** A line of `stats`: where its count goes, and where its sum goes, −1: nowhere. */
@@ -166,8 +166,8 @@ export const lustre: SourceKind = {
           const end = file.read();
           if (end < 0) continue;
           const row = frame.row();
-          frame.texts[row * frame.textWidth] = name;
-          frame.texts[row * frame.textWidth + 1] = mount;
+          frame.texts[row * frame.textWidth + FILESYSTEM] = name;
+          frame.texts[row * frame.textWidth + MOUNT] = mount;
           const at = row * frame.numberWidth;
           frame.numbers.fill(0, at, at + frame.numberWidth);
           take(file.bytes, end, lines, frame.numbers, at);

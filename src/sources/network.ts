@@ -1,8 +1,7 @@
-import { counter, defineTable, gauge, text } from '../table/table.ts';
+import { counter, defineTable, gauge, type NumberName, text } from '../table/table.ts';
 import { lineEnd, number, scan, spells } from './digits.ts';
 import type { Host, KeptFile } from './host.ts';
 import { type NumberFile, numberFile } from './number-file.ts';
-import { place } from './place.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
 export const networkTable = defineTable({
@@ -46,17 +45,19 @@ export const networkTable = defineTable({
 });
 
 /** Columns of /proc/net/dev; '' is left out. */
-const NETDEV = [
-  ['received_bytes', 'received_packets', 'receive_errors', 'receive_drops', '', '', '', 'multicast_packets'],
-  ['sent_bytes', 'sent_packets', 'send_errors', 'send_drops', '', '', '', ''],
-].flat();
+const NETDEV = (
+  [
+    ['received_bytes', 'received_packets', 'receive_errors', 'receive_drops', '', '', '', 'multicast_packets'],
+    ['sent_bytes', 'sent_packets', 'send_errors', 'send_drops', '', '', '', ''],
+  ] as const
+).flat();
 
 /** ARPHRD_… of /sys/class/net/X/type. */
 const TYPES: Record<string, string> = { 1: 'ethernet', 32: 'ipoib', 772: 'loopback' };
 
 /** A column that is the sum of files; of several ways to get it the first that exists is taken. */
 interface Counter {
-  readonly column: string;
+  readonly column: NumberName<typeof networkTable>;
   readonly ways: readonly (readonly string[])[];
   readonly factor?: number;
   /** Seldom changes, and every read asks the adapter’s firmware: read every tenth time and held in between. */
@@ -111,8 +112,8 @@ const SLOW_EVERY = 10;
 /** Reads between two looks for new adapters. */
 const LOOK_EVERY = 60;
 const [SPACE, COLON] = [32, 58];
-const NETDEV_PLACES = NETDEV.map((column) => (column === '' ? -1 : place(networkTable, column)));
-const LINK = place(networkTable, 'link_rate_bytes');
+const { interface: INTERFACE, class: CLASS, link_rate_bytes: LINK } = networkTable.at;
+const NETDEV_PLACES = NETDEV.map((column) => (column === '' ? -1 : networkTable.at[column]));
 
 interface Interface {
   readonly bytes: Buffer;
@@ -180,7 +181,7 @@ function openCounters(host: Host, folder: string, counters: readonly Counter[]):
       const files = way.map((name) => numberFile(host, `${folder}/${name}`)).filter((f) => f !== undefined);
       if (files.length === 0) continue;
       open.push({
-        place: place(networkTable, column),
+        place: networkTable.at[column],
         files,
         factor: factor ?? 1,
         slow: slow ?? false,
@@ -264,8 +265,8 @@ export const network: SourceKind = {
           }
           p += known.bytes.length;
           const row = frame.row();
-          frame.texts[row * frame.textWidth] = known.name;
-          frame.texts[row * frame.textWidth + 1] = known.class;
+          frame.texts[row * frame.textWidth + INTERFACE] = known.name;
+          frame.texts[row * frame.textWidth + CLASS] = known.class;
           const at = row * frame.numberWidth;
           for (let i = 0; i < NETDEV_PLACES.length; i++) {
             const value = number(bytes, p, stop);
@@ -307,8 +308,8 @@ export const network: SourceKind = {
             frame.drop();
             continue;
           }
-          frame.texts[row * frame.textWidth] = adapter.name;
-          frame.texts[row * frame.textWidth + 1] = adapter.class;
+          frame.texts[row * frame.textWidth + INTERFACE] = adapter.name;
+          frame.texts[row * frame.textWidth + CLASS] = adapter.class;
           frame.numbers[at + LINK] = adapter.link;
         }
       },

@@ -1,6 +1,5 @@
 import { counter, defineTable, text } from '../table/table.ts';
 import { lineEnd, number, scan, spells } from './digits.ts';
-import { place } from './place.ts';
 import { type SourceKind, Unavailable } from './source.ts';
 
 export const nfsTable = defineTable({
@@ -36,18 +35,17 @@ const READ = Buffer.from('READ:');
 const WRITE = Buffer.from('WRITE:');
 const DEVICE = Buffer.from('device ');
 const [TAB, SPACE, COLON] = [9, 32, 58];
-const PLACE = {
-  operations: place(nfsTable, 'operations'),
-  readOperations: place(nfsTable, 'read_operations'),
-  writeOperations: place(nfsTable, 'write_operations'),
-  retransmissions: place(nfsTable, 'retransmissions'),
-  timeouts: place(nfsTable, 'timeouts'),
-  queue: place(nfsTable, 'queue_ms'),
-  rtt: place(nfsTable, 'rtt_ms'),
-  execute: place(nfsTable, 'execute_ms'),
-  readRtt: place(nfsTable, 'read_rtt_ms'),
-  writeRtt: place(nfsTable, 'write_rtt_ms'),
-};
+const PLACE = nfsTable.at;
+/** What the line `bytes:` begins with. */
+const TRAFFIC = [
+  ...[PLACE.normal_read_bytes, PLACE.normal_written_bytes, PLACE.direct_read_bytes, PLACE.direct_written_bytes],
+  ...[PLACE.read_bytes, PLACE.written_bytes],
+];
+/** Added up over all kinds of requests. */
+const SUMS = [
+  ...[PLACE.operations, PLACE.retransmissions, PLACE.timeouts],
+  ...[PLACE.queue_ms, PLACE.rtt_ms, PLACE.execute_ms],
+];
 
 /** `device server:/path mounted on /home with fstype nfs4 statvers=1.1` */
 const MOUNT = /^device (.*) mounted on (.*) with fstype (\S+)/;
@@ -110,8 +108,8 @@ export const nfs: SourceKind = {
             operations = false;
             if (known.nfs === undefined) continue;
             row = frame.row();
-            frame.texts[row * frame.textWidth] = known.nfs.mount;
-            frame.texts[row * frame.textWidth + 1] = known.nfs.server;
+            frame.texts[row * frame.textWidth + PLACE.mount] = known.nfs.mount;
+            frame.texts[row * frame.textWidth + PLACE.server] = known.nfs.server;
             continue;
           }
           if (row < 0 || bytes[p] !== TAB) continue;
@@ -135,23 +133,22 @@ export const nfs: SourceKind = {
             numbers[start + PLACE.operations]! += count;
             numbers[start + PLACE.retransmissions]! += Math.max(0, sent - count);
             numbers[start + PLACE.timeouts]! += timeouts;
-            numbers[start + PLACE.queue]! += queue;
-            numbers[start + PLACE.rtt]! += rtt;
-            numbers[start + PLACE.execute]! += execute;
+            numbers[start + PLACE.queue_ms]! += queue;
+            numbers[start + PLACE.rtt_ms]! += rtt;
+            numbers[start + PLACE.execute_ms]! += execute;
             if (spells(bytes, name, READ)) {
-              numbers[start + PLACE.readOperations] = count;
-              numbers[start + PLACE.readRtt] = rtt;
+              numbers[start + PLACE.read_operations] = count;
+              numbers[start + PLACE.read_rtt_ms] = rtt;
             } else if (spells(bytes, name, WRITE)) {
-              numbers[start + PLACE.writeOperations] = count;
-              numbers[start + PLACE.writeRtt] = rtt;
+              numbers[start + PLACE.write_operations] = count;
+              numbers[start + PLACE.write_rtt_ms] = rtt;
             }
           } else if (spells(bytes, p, BYTES)) {
             scan.at = p;
-            for (let i = 0; i < 6; i++) numbers[start + i] = number(bytes, scan.at, stop);
+            for (const place of TRAFFIC) numbers[start + place] = number(bytes, scan.at, stop);
           } else if (spells(bytes, p, OPERATIONS)) {
             operations = true;
-            numbers.fill(0, start + PLACE.operations, start + PLACE.operations + 1);
-            numbers.fill(0, start + PLACE.retransmissions, start + PLACE.execute + 1);
+            for (const place of SUMS) numbers[start + place] = 0;
           }
         }
         mounts.length = n;

@@ -17,6 +17,8 @@ export const powerTable = defineTable({
   ],
 });
 
+const { domain: DOMAIN, meter: METER, within: WITHIN } = powerTable.at;
+const { energy_mj: ENERGY, power_watts: WATTS, power_limit_watts: LIMIT } = powerTable.at;
 const RAPL = '/sys/class/powercap';
 const HWMON = '/sys/class/hwmon';
 const CRAY = '/sys/cray/pm_counters';
@@ -83,7 +85,8 @@ function raplDomains(host: Host): Domain[] {
 const DENIED = 'the energy of the CPUs (RAPL) may be read by root only';
 const RAPL_HINT = `ask the administrator for chmod a+r ${RAPL}/intel-rapl:*/energy_uj at boot (closed since CVE-2020-8694)`;
 
-const denyRapl = (host: Host): void => host.note({ table: 'power', what: 'rapl', why: DENIED, hint: RAPL_HINT });
+const denyRapl = (host: Host): void =>
+  host.note({ table: powerTable.name, what: 'rapl', why: DENIED, hint: RAPL_HINT });
 
 /** power*_average (or _input) in microwatts, energy*_input in microjoules; an ACPI meter may say in words what it measures. */
 function hwmonDomains(host: Host): Domain[] {
@@ -174,7 +177,7 @@ export const power: SourceKind = {
   open(host) {
     const domains = nested([...raplDomains(host), ...hwmonDomains(host), ...crayDomains(host)]);
     if (domains.length === 0) {
-      const closed = host.notes.some((note) => note.table === 'power' && note.what === 'rapl');
+      const closed = host.notes.some((note) => note.table === powerTable.name && note.what === 'rapl');
       if (closed) throw new Unavailable('denied', DENIED, RAPL_HINT);
       throw new Unavailable('absent', 'this machine has no power meter that the kernel knows');
     }
@@ -194,7 +197,7 @@ export const power: SourceKind = {
           stale = frame.time - freshSince > STALE;
           if (stale)
             host.note({
-              table: 'power',
+              table: powerTable.name,
               what: 'pm_counters',
               why: 'the blade controller stopped renewing them for a while',
             });
@@ -207,14 +210,14 @@ export const power: SourceKind = {
           if (capsNow && one.cap !== undefined) one.heldCap = one.cap.read() * one.powerUnit;
           const row = frame.row();
           const t = row * frame.textWidth;
-          frame.texts[t] = one.name;
-          frame.texts[t + 1] = one.meter;
-          frame.texts[t + 2] = one.within;
+          frame.texts[t + DOMAIN] = one.name;
+          frame.texts[t + METER] = one.meter;
+          frame.texts[t + WITHIN] = one.within;
           const at = row * frame.numberWidth;
-          frame.numbers[at] = energy;
-          frame.numbers[at + 1] = watts;
+          frame.numbers[at + ENERGY] = energy;
+          frame.numbers[at + WATTS] = watts;
           // Cray writes 0 for "no cap"
-          frame.numbers[at + 2] = one.heldCap > 0 ? one.heldCap : Number.NaN;
+          frame.numbers[at + LIMIT] = one.heldCap > 0 ? one.heldCap : Number.NaN;
         }
       },
       close: () => {

@@ -25,6 +25,9 @@ export const pressureTable = defineTable({
   ],
 });
 
+const { at: AT } = pressureTable;
+const SOME = [AT.some_avg10_percent, AT.some_avg60_percent, AT.some_total_us] as const;
+const FULL = [AT.full_avg10_percent, AT.full_avg60_percent, AT.full_total_us] as const;
 const RESOURCES = ['cpu', 'memory', 'io', 'irq'];
 const LETTER_S = 115;
 const EQUALS = 61;
@@ -58,18 +61,19 @@ export const pressure: SourceKind = {
           const end = file.read();
           if (end <= 0) continue;
           const row = frame.row();
-          frame.texts[row * frame.textWidth] = resource;
+          frame.texts[row * frame.textWidth + AT.resource] = resource;
           const { numbers } = frame;
           const { bytes } = file;
           for (let p = 0; p < end; ) {
             const stop = lineEnd(bytes, p, end);
             if (stop >= end) break;
             // some avg10=0.12 avg60=0.05 avg300=0.01 total=123456
-            const at = row * frame.numberWidth + (bytes[p] === LETTER_S ? 0 : 3);
-            numbers[at] = decimal(bytes, bytes.indexOf(EQUALS, p), stop);
-            numbers[at + 1] = decimal(bytes, bytes.indexOf(EQUALS, scan.at), stop);
+            const at = row * frame.numberWidth;
+            const [avg10, avg60, total] = bytes[p] === LETTER_S ? SOME : FULL;
+            numbers[at + avg10] = decimal(bytes, bytes.indexOf(EQUALS, p), stop);
+            numbers[at + avg60] = decimal(bytes, bytes.indexOf(EQUALS, scan.at), stop);
             decimal(bytes, bytes.indexOf(EQUALS, scan.at), stop);
-            numbers[at + 2] = number(bytes, bytes.indexOf(EQUALS, scan.at), stop);
+            numbers[at + total] = number(bytes, bytes.indexOf(EQUALS, scan.at), stop);
             p = stop + 1;
           }
         }

@@ -26,8 +26,8 @@ export const processMemory: SourceKind = {
       read(frame) {
         if (Number.isNaN(memory.pss_bytes)) return;
         const at = frame.row() * frame.numberWidth;
-        frame.numbers[at] = memory.pss_bytes;
-        frame.numbers[at + 1] = memory.shared_bytes;
+        frame.numbers[at + processMemoryTable.at.pss_bytes] = memory.pss_bytes;
+        frame.numbers[at + processMemoryTable.at.shared_bytes] = memory.shared_bytes;
       },
       close() {},
     };

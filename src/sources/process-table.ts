@@ -1,6 +1,6 @@
 import { counter, defineTable, gauge, text } from '../table/table.ts';
 
-/** The processes of the job. Number columns are in the order of the places below. */
+/** The processes of the job. */
 export const processTable = defineTable({
   name: 'process',
   help: 'The processes of the job, from /proc/PID: one row when something changed, at least one a minute.',
@@ -70,28 +70,37 @@ export const processTable = defineTable({
   ],
 });
 
-/** Places of the number columns. */
-export const PPID = 0;
-export const UID = 1;
-export const THREADS = 2;
-export const USER = 3;
-export const SYSTEM = 4;
-export const RSS = 5;
-export const ANON = 6;
-export const FILE = 7;
-export const SHMEM = 8;
-export const PEAK = 9;
-export const VIRTUAL = 10;
-export const SWAP = 11;
-export const MINOR = 12;
-export const MAJOR = 13;
-export const READ = 14;
-export const WRITTEN = 15;
-export const READ_CHARS = 16;
-export const WRITTEN_CHARS = 17;
-export const VOLUNTARY = 18;
-export const INVOLUNTARY = 19;
-export const WAIT = 20;
-export const CPU = 21;
-export const PSS = 22;
-export const NUMBERS = 23;
+/** Places of texts, then of numbers. */
+export const {
+  pid: PID,
+  start: START,
+  name: NAME,
+  command: COMMAND,
+  user: OWNER,
+  state: STATE,
+  allowed_cpus: ALLOWED_CPUS,
+  ppid: PPID,
+  uid: UID,
+  threads: THREADS,
+  user_ms: USER,
+  system_ms: SYSTEM,
+  rss_bytes: RSS,
+  rss_anon_bytes: ANON,
+  rss_file_bytes: FILE,
+  rss_shmem_bytes: SHMEM,
+  rss_peak_bytes: PEAK,
+  virtual_bytes: VIRTUAL,
+  swap_bytes: SWAP,
+  minor_faults: MINOR,
+  major_faults: MAJOR,
+  read_bytes: READ,
+  written_bytes: WRITTEN,
+  read_chars: READ_CHARS,
+  written_chars: WRITTEN_CHARS,
+  voluntary_switches: VOLUNTARY,
+  involuntary_switches: INVOLUNTARY,
+  wait_ms: WAIT,
+  cpu: CPU,
+  pss_bytes: PSS,
+} = processTable.at;
+export const NUMBERS = processTable.columns.filter(({ type }) => type !== 'text').length;

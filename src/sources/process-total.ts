@@ -21,6 +21,8 @@ export const processTotalTable = defineTable({
   ],
 });
 
+const { cpu_us: CPU, peak_bytes: PEAK, told_peak_bytes: TOLD_PEAK } = processTotalTable.at;
+
 /** Whoever reads the job's processes adds up (src/agent/process-totals.ts); a store has no series of short processes. */
 export const processTotal: SourceKind = {
   table: processTotalTable,
@@ -33,9 +35,9 @@ export const processTotal: SourceKind = {
       read(frame) {
         const at = frame.row() * frame.numberWidth;
         const { cpu_us, peak_bytes, told_peak_bytes } = totals.now(frame.time, together);
-        frame.numbers[at] = cpu_us;
-        if (peak_bytes > 0) frame.numbers[at + 1] = peak_bytes;
-        if (told_peak_bytes > 0) frame.numbers[at + 2] = told_peak_bytes;
+        frame.numbers[at + CPU] = cpu_us;
+        if (peak_bytes > 0) frame.numbers[at + PEAK] = peak_bytes;
+        if (told_peak_bytes > 0) frame.numbers[at + TOLD_PEAK] = told_peak_bytes;
       },
       close() {},
     };

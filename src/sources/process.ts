@@ -315,13 +315,13 @@ export const process: SourceKind = {
       w.row = row;
       frame.numbers.set(w.numbers, row * at.NUMBERS);
       const t = row * frame.textWidth;
-      frame.texts[t] = w.pidText;
-      frame.texts[t + 1] = w.startText;
-      frame.texts[t + 2] = w.name;
-      if (full) frame.texts[t + 3] = w.command;
-      frame.texts[t + 4] = w.user;
-      frame.texts[t + 5] = LETTERS[w.state]!;
-      if (full || w.allowed !== w.allowedSaid) frame.texts[t + 6] = w.allowedSaid = w.allowed;
+      frame.texts[t + at.PID] = w.pidText;
+      frame.texts[t + at.START] = w.startText;
+      frame.texts[t + at.NAME] = w.name;
+      if (full) frame.texts[t + at.COMMAND] = w.command;
+      frame.texts[t + at.OWNER] = w.user;
+      frame.texts[t + at.STATE] = LETTERS[w.state]!;
+      if (full || w.allowed !== w.allowedSaid) frame.texts[t + at.ALLOWED_CPUS] = w.allowedSaid = w.allowed;
     }
 
     /** One row for each process that was read, and the sum of all. */

@@ -59,6 +59,8 @@ export interface DefinedTable<T extends string, C extends Column, K extends stri
   readonly keys: readonly Key<K>[];
   readonly columns: readonly C[];
   readonly col: { readonly [O in C as O['name']]: TableColumn<T, O['name'], K> };
+  /** The place of each key and column in a row of a frame: among the numbers, or of a text among the texts. */
+  readonly at: { readonly [N in K | C['name']]: number };
 }
 
 /** Values of keys, by their names. */
@@ -72,16 +74,21 @@ export type NumberName<T extends Table> = Exclude<T['columns'][number], { type: 
 export function defineTable<const T extends string, C extends Column, const K extends string = never>(
   table: Omit<Table, 'name' | 'keys' | 'columns'> & Pick<DefinedTable<T, C, K>, 'name' | 'keys' | 'columns'>,
 ): DefinedTable<T, C, K> {
+  const { name, keys, columns } = table;
   let number = 0;
-  let word = table.keys.length;
+  let word = keys.length;
   const col = Object.fromEntries(
-    table.columns.map((column) => {
+    columns.map((column) => {
       const place = column.type === 'text' ? word++ : number++;
-      return [column.name, { ...column, table: table.name, keys: table.keys, place }];
+      return [column.name, { ...column, table: name, keys, place }];
     }),
   );
+  const at = Object.fromEntries([
+    ...keys.map((key, place) => [key.name, place] as const),
+    ...columns.map((column) => [column.name, col[column.name]!.place] as const),
+  ]);
   // not listed: files and messages have the definition alone
-  return Object.defineProperty({ ...table }, 'col', { value: col }) as DefinedTable<T, C, K>;
+  return Object.defineProperties({ ...table }, { col: { value: col }, at: { value: at } }) as DefinedTable<T, C, K>;
 }
 
 /** Shorthands, so that a source's definition reads as a list. */
