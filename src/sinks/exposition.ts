@@ -1,11 +1,12 @@
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
+import { gpuTable } from '../sources/gpu.ts';
 import type { Frame } from '../table/frame.ts';
 import { infoName, labelName, labelTexts, type Metric, metricsOf } from '../table/names.ts';
-import { hasOmnistatNames, omnistatMetrics, omnistatName } from '../table/omnistat-names.ts';
 import type { Table } from '../table/table.ts';
 import { isFleet } from './fleet.ts';
 import { type Fact, jobFacts, nodeFactSeries, omnistatJobLabels } from './job-series.ts';
+import { hasOmnistatNames, omnistatMetrics, omnistatName } from './omnistat-names.ts';
 import { factLabels, type Labels, labelsBeside, recordingLabels } from './series-labels.ts';
 
 /** One recording that is being written, and the newest samples of its tables. */
@@ -133,9 +134,10 @@ function addFrame(family: FamilyOf, frame: Frame, labelsOfAll: Labels): void {
   if (lines !== '') family(info, 'info', '', table.help).lines += lines;
 }
 
+const { gpu: GPU, vendor: VENDOR } = gpuTable.at;
+
 function addOmnistat(family: FamilyOf, frame: Frame, node: string): void {
   const { table, numbers, numberWidth, textWidth, texts, rows } = frame;
-  const vendor = frame.text('vendor');
   for (const { stem, help, columns, value, location } of omnistatMetrics) {
     if (!columns.every((name) => table.columns.some((column) => column.name === name))) continue;
     const [first, second] = columns.map((name) => frame.number(name));
@@ -143,9 +145,9 @@ function addOmnistat(family: FamilyOf, frame: Frame, node: string): void {
       const from = row * numberWidth;
       const found = value(numbers[from + first!]!, numbers[from + (second ?? first)!]!);
       if (!Number.isFinite(found)) continue;
-      const name = omnistatName(texts[row * textWidth + vendor]!, stem);
+      const name = omnistatName(texts[row * textWidth + VENDOR]!, stem);
       const where = location === undefined ? '' : pair('location', location);
-      const labels = `instance="${escaped(node)}"${pair('card', texts[row * textWidth]!)}${where}`;
+      const labels = `instance="${escaped(node)}"${pair('card', texts[row * textWidth + GPU]!)}${where}`;
       family(name, 'gauge', '', help).lines += `${name}{${labels}} ${found}\n`;
     }
   }

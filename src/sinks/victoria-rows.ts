@@ -1,10 +1,13 @@
 import { splitLine } from '../recording/csv-read.ts';
 import { guessTable } from '../recording/describe.ts';
+import type { gpuTable } from '../sources/gpu.ts';
+import { markerTable } from '../sources/marker.ts';
+import { processTable } from '../sources/process-table.ts';
 import { inBaseUnit, infoName, labelName, labelTexts, metricsOf } from '../table/names.ts';
-import { hasOmnistatNames, omnistatMetrics, omnistatName } from '../table/omnistat-names.ts';
-import { byName, type Table } from '../table/table.ts';
+import { byName, type NameIn, type NumberName, type Table } from '../table/table.ts';
 import { columnNames, rowEnd } from './csv-lines.ts';
 import { type Group, type ImportBody, labelJson, lineHead, newGroup } from './import-body.ts';
+import { hasOmnistatNames, omnistatMetrics, omnistatName } from './omnistat-names.ts';
 import { type Labels, labelsBeside } from './series-labels.ts';
 
 export interface RowOptions {
@@ -18,6 +21,7 @@ export interface RowOptions {
 const MINUTE = 60_000;
 /** More series than this are not remembered: processes come and go. */
 const MOST_GROUPS = 4096;
+const CPU_TIMES = ['user_ms', 'system_ms'] as const satisfies NumberName<typeof processTable>[];
 
 interface Row {
   group: Group;
@@ -66,7 +70,7 @@ export class VictoriaRows {
 
   /** Whether anything of the table is sent at all. */
   get wanted(): boolean {
-    return this.name === 'marker' || this.table?.events !== true;
+    return this.name === markerTable.name || this.table?.events !== true;
   }
 
   /** Forgets which texts were said: they are said again. */
@@ -98,7 +102,7 @@ export class VictoriaRows {
         this.bad++;
         continue;
       }
-      if (this.name === 'marker') this.marker(layout, cells, time, body);
+      if (this.name === markerTable.name) this.marker(layout, cells, time, body);
       else this.row(layout, cells, time, body);
       tick?.(time);
     }
@@ -150,7 +154,7 @@ export class VictoriaRows {
   }
 
   private marker(layout: Layout, cells: string[], time: number, body: ImportBody): void {
-    const cell = (name: string): string => cells[layout.cells!.get(name) ?? -1] ?? '';
+    const cell = (name: NameIn<typeof markerTable>): string => cells[layout.cells!.get(name) ?? -1] ?? '';
     const labels = layout.common + labelJson([['name', cell('name')]]);
     const action = cell('action');
     if (action === 'begin' || action === 'end') {
@@ -161,8 +165,8 @@ export class VictoriaRows {
   }
 
   private omnistat(layout: Layout, cells: string[], time: number, body: ImportBody): void {
-    const cell = (name: string): string => cells[layout.cells!.get(name) ?? -1] ?? '';
-    const number = (name: string | undefined): number =>
+    const cell = (name: NameIn<typeof gpuTable>): string => cells[layout.cells!.get(name) ?? -1] ?? '';
+    const number = (name: NumberName<typeof gpuTable> | undefined): number =>
       name === undefined || cell(name) === '' ? Number.NaN : Number(cell(name));
     const node = this.common.find(([name]) => name === 'node')?.[1] ?? '';
     for (const { stem, columns, value, location } of omnistatMetrics) {
@@ -212,7 +216,7 @@ export class VictoriaRows {
       texts: [],
       textLabels: [],
       info: infoName(table),
-      cpu: table.name === 'process' ? ['user_ms', 'system_ms'].map(cellOf).filter((i) => i > 0) : [],
+      cpu: table.name === processTable.name ? CPU_TIMES.map(cellOf).filter((i) => i > 0) : [],
       cells: undefined,
     };
     for (const [c, metric] of all.entries()) {
@@ -226,8 +230,8 @@ export class VictoriaRows {
       layout.textLabels.push(labelName(column.name));
     }
     const own = [...layout.keyLabels, ...layout.textLabels];
-    layout.common = labelJson(labelsBeside(this.common, this.name === 'marker' ? ['name'] : own));
-    if (this.name === 'marker' || (this.options.omnistat === true && hasOmnistatNames(table))) {
+    layout.common = labelJson(labelsBeside(this.common, this.name === markerTable.name ? ['name'] : own));
+    if (this.name === markerTable.name || (this.options.omnistat === true && hasOmnistatNames(table))) {
       layout.cells = cells;
     }
     return layout;

@@ -1,3 +1,4 @@
+import { agentTable } from '../sources/agent.ts';
 import { type ImportBody, labelJson } from './import-body.ts';
 import { type Fact, jobFacts, nodeFactSeries, omnistatJobLabels } from './job-series.ts';
 import { BEGINNING, type Position } from './position.ts';
@@ -68,7 +69,7 @@ export class VictoriaStream {
     // a table is described in agent.json before its first row is written, but not always before it is looked at here
     if (agent === undefined) return false;
     let read = 0;
-    const clock = parts.has('agent') ? 'agent' : parts.keys().next().value;
+    const clock = parts.has(agentTable.name) ? agentTable.name : parts.keys().next().value;
     for (const [table, listed] of parts) {
       const at = this.table(table);
       at.tail.listed = this.state.owner === undefined ? undefined : listed;

@@ -5,6 +5,7 @@ import { shownAddress } from '../base/address.ts';
 import { reason } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
 import { replaceJson } from '../recording/replace.ts';
+import { agentTable } from '../sources/agent.ts';
 import { Backoff } from './backoff.ts';
 import { ImportBody } from './import-body.ts';
 import { BEGINNING, comparePositions, type Position } from './position.ts';
@@ -218,7 +219,7 @@ export function openVictoriaSink(options: VictoriaOptions): Sink {
     stored(stream: Stream, table: string): Position | undefined {
       const found = known.get(streamKey(stream));
       // the last to be stored: with it a recording is whole over there
-      if (table === 'agent') {
+      if (table === agentTable.name) {
         if (found === undefined) return undefined;
         const { kind, ended } = found.state;
         if (kind === 'job' && ended && found.sureRecords !== recordsKey(found.state)) return undefined;

@@ -1,4 +1,5 @@
-import type { Table } from './table.ts';
+import { gpuTable } from '../sources/gpu.ts';
+import type { NumberName, Table } from '../table/table.ts';
 
 /** A GPU metric as Omnistat calls it, from columns of the table `gpu`. All of Omnistat's metrics are gauges. */
 export interface OmnistatMetric {
@@ -6,7 +7,7 @@ export interface OmnistatMetric {
   readonly stem: string;
   readonly help: string;
   /** One column, or several of which `value` makes one number. */
-  readonly columns: readonly string[];
+  readonly columns: readonly NumberName<typeof gpuTable>[];
   value(first: number, second: number): number;
   /** The label `location`: which sensor. */
   readonly location?: string;
@@ -69,4 +70,4 @@ export function omnistatName(vendor: string, stem: string): string {
 }
 
 /** Whether Omnistat has names for columns of the table. */
-export const hasOmnistatNames = (table: Table): boolean => table.name === 'gpu';
+export const hasOmnistatNames = (table: Table): boolean => table.name === gpuTable.name;
