@@ -4,11 +4,12 @@ import * as path from 'node:path';
 import { code, Fault, reason } from '../base/fault.ts';
 import { openNew, openPlain } from '../base/plain-file.ts';
 import { needOwn } from '../recording/as-owner.ts';
+import { textAt } from '../recording/batch.ts';
 import { CsvText } from '../recording/csv-write.ts';
 import { nodeFolder, nodeName } from '../recording/node-folder.ts';
 import { openRecording } from '../recording/open.ts';
-import { readTable } from '../recording/read.ts';
-import { marker } from '../sources/marker.ts';
+import { readDefined } from '../recording/read.ts';
+import { markerTable } from '../sources/marker.ts';
 import { Frame } from '../table/frame.ts';
 import { header } from '../table/table.ts';
 import type { Environment } from './command.ts';
@@ -19,6 +20,8 @@ export interface Mark {
   value?: number;
 }
 
+const { action: ACTION, name: NAME, value: VALUE } = markerTable.at;
+
 /** Appends marks to the recording's folder of this node: one write each, so that several programs may mark at once. */
 export function writeMarks(
   recording: string,
@@ -27,16 +30,16 @@ export function writeMarks(
   time = Date.now() * 1000,
 ): void {
   needOwn(recording);
-  const file = path.join(recording, folderHere(recording, env), 'marker.csv');
-  const frame = new Frame(marker.table);
+  const file = path.join(recording, folderHere(recording, env), `${markerTable.name}.csv`);
+  const frame = new Frame(markerTable);
   const lines = new CsvText();
   marks.forEach((mark, i) => {
     // rows of one moment would be taken for one row
     frame.clear(mark.time ?? time + i);
     const r = frame.row();
-    frame.texts[r * frame.textWidth + frame.text('action')] = mark.action;
-    frame.texts[r * frame.textWidth + frame.text('name')] = mark.name;
-    if (mark.value !== undefined) frame.numbers[r * frame.numberWidth + frame.number('value')] = mark.value;
+    frame.texts[r * frame.textWidth + ACTION] = mark.action;
+    frame.texts[r * frame.textWidth + NAME] = mark.name;
+    if (mark.value !== undefined) frame.numbers[r * frame.numberWidth + VALUE] = mark.value;
     lines.frame(frame);
   });
   try {
@@ -67,7 +70,7 @@ function wakeAgent(recording: string): void {
 function withHeader(file: string): void {
   if (fs.existsSync(file)) return;
   const head = new CsvText();
-  head.line(header(marker.table));
+  head.line(header(markerTable));
   const temporary = `${file}.${process.pid}.new`;
   const fd = openNew(temporary);
   try {
@@ -101,16 +104,13 @@ export function openPhases(recording: string, env: Environment): string[] {
   const here = path.join(recording, folderHere(recording, env));
   const node = openRecording(recording).nodes.find(({ folder }) => path.resolve(folder) === path.resolve(here));
   if (node === undefined) return [];
-  const rows = readTable(node, 'marker');
-  const cell = (column: string, row: number): string => {
-    const texts = rows.texts.get(column);
-    return texts === undefined ? '' : texts.values[texts.codes[row]!]!;
-  };
+  const batch = readDefined(node, markerTable);
   const open: string[] = [];
-  for (let row = 0; row < rows.rows; row++) {
-    const name = cell('name', row);
-    if (cell('action', row) === 'begin') open.push(name);
-    if (cell('action', row) === 'end') {
+  for (let row = 0; row < batch.rows; row++) {
+    const name = textAt(batch, 'name', row);
+    const action = textAt(batch, 'action', row);
+    if (action === 'begin') open.push(name);
+    if (action === 'end') {
       const at = open.lastIndexOf(name);
       if (at >= 0) open.splice(at, 1);
     }

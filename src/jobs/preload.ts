@@ -7,6 +7,7 @@ import { code, reason } from '../base/fault.ts';
 import { ours } from '../base/ours.ts';
 import type { Note } from '../sources/host.ts';
 import { eventsNamed, eventsNotCounted, splitEvents } from '../sources/perf-events.ts';
+import { processEndTable } from '../sources/process-record-tables.ts';
 import type { Records } from '../sources/scope.ts';
 import { defined, type Environment } from './command.ts';
 import { agentRecord } from './launch.ts';
@@ -208,7 +209,7 @@ function wrongFile(library: string): Note | undefined {
 }
 
 function note(why: string, hint?: string): Note {
-  return { table: 'process_end', what: WHAT, why, ...(hint === undefined ? {} : { hint }) };
+  return { table: processEndTable.name, what: WHAT, why, ...(hint === undefined ? {} : { hint }) };
 }
 
 /** The variables that make processes record themselves. */

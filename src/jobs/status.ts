@@ -2,7 +2,8 @@ import * as path from 'node:path';
 import { isGone, newestWrite } from '../recording/alive.ts';
 import { type LostSamples, lostWords } from '../recording/lost-samples.ts';
 import { openRecording } from '../recording/open.ts';
-import { readTable } from '../recording/read.ts';
+import { readDefined } from '../recording/read.ts';
+import { agentTable } from '../sources/agent.ts';
 
 /** How recording goes on one node. */
 export interface NodeStatus {
@@ -58,10 +59,11 @@ export function recordingStatus(folder: string, now = Date.now() * 1000): Status
                 ? 'blocked'
                 : 'recording';
       // the agent's own table is newer than its record
-      const own = node?.tables.has('agent')
-        ? readTable(node, 'agent', { columns: ['late_ticks', 'missed_ticks'] })
+      const own = node?.tables.has(agentTable.name)
+        ? readDefined(node, agentTable, { columns: ['late_ticks', 'missed_ticks'] })
         : undefined;
-      const newest = (column: string): number | undefined => own?.numbers.get(column)?.[own.rows - 1];
+      const newest = (column: 'late_ticks' | 'missed_ticks'): number | undefined =>
+        own?.numbers.get(column)?.[own.rows - 1];
       return {
         node: name,
         state,

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { marker } from '../sources/marker.ts';
+import { markerTable } from '../sources/marker.ts';
 import type { SourceKind } from '../sources/source.ts';
 import { byName, type Column, type Table } from '../table/table.ts';
 import { type Unit, units } from '../table/unit.ts';
@@ -9,7 +9,7 @@ import type { NodeRecording } from './open.ts';
 /** A table as its node described it, or as Tacho knows it; undefined when nobody knows it. */
 export function tableOf(node: NodeRecording, name: string): Table | undefined {
   // no agent writes markers, so no agent describes them
-  if (name === 'marker') return marker.table;
+  if (name === markerTable.name) return markerTable;
   return (
     (node.agent?.tables ?? node.described)?.find((table) => table.name === name) ??
     allSources().find((source) => source.table.name === name)?.table
