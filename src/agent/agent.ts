@@ -64,8 +64,7 @@ export interface AgentOptions {
   gone?: () => void;
 }
 
-/** Where the agent's own table has the rows that wait for the disk. */
-const WAITING = 9;
+const { at: AT } = agentTable;
 /** One that is killed again and again does not fill its record with that. */
 const MOST_AWAY = 100;
 
@@ -294,7 +293,7 @@ export class Agent {
       this.nextSync = time + SYNC_SECONDS * 1e6;
       for (const writer of this.writers.values()) writer.sync();
     }
-    const inTrouble = this.own.numbers[WAITING]! > 0;
+    const inTrouble = this.own.numbers[AT.waiting_rows]! > 0;
     if (
       time >= this.nextRecord ||
       this.options.host.notes.length !== this.notesSaid ||
@@ -343,16 +342,16 @@ export class Agent {
     own.clear(time);
     own.row();
     const { numbers } = own;
-    numbers[0] = cpu;
-    numbers[1] = rss;
-    numbers[2] = bytes;
-    numbers[3] = rows;
-    numbers[4] = this.tickMicroseconds;
-    numbers[5] = late;
-    numbers[6] = record.late_ticks;
-    numbers[7] = record.missed_ticks;
-    numbers[8] = this.isolated?.skipped ?? 0;
-    numbers[WAITING] = waiting;
+    numbers[AT.cpu_us] = cpu;
+    numbers[AT.rss_bytes] = rss;
+    numbers[AT.written_bytes] = bytes;
+    numbers[AT.written_rows] = rows;
+    numbers[AT.tick_us] = this.tickMicroseconds;
+    numbers[AT.late_us] = late;
+    numbers[AT.late_ticks] = record.late_ticks;
+    numbers[AT.missed_ticks] = record.missed_ticks;
+    numbers[AT.skipped_reads] = this.isolated?.skipped ?? 0;
+    numbers[AT.waiting_rows] = waiting;
     this.ownWriter.append(own);
     record.last_sample = time;
     record.cost.cpu_seconds = (cpu - this.cpuBefore) / 1e6;
@@ -400,7 +399,7 @@ export class Agent {
       this.options.aside?.drop(this.options.folder);
     } catch (error) {
       if (!fs.existsSync(this.options.folder)) this.options.gone?.();
-      this.note({ table: 'agent', what: 'agent.json', why: reason(error) });
+      this.note({ table: agentTable.name, what: 'agent.json', why: reason(error) });
       this.options.aside?.keep(this.options.folder, record);
       this.notesSaid = record.unmeasured.length;
     }

@@ -21,6 +21,7 @@ import { RECORD_KINDS } from '../sources/process-records.ts';
 import { processTotal } from '../sources/process-total.ts';
 import type { Scope } from '../sources/scope.ts';
 import { type SourceKind, Unavailable } from '../sources/source.ts';
+import { cpuTable, markerTable, meminfoTable, processTable } from '../sources/tables.ts';
 import { Frame } from '../table/frame.ts';
 
 /** ok: works. absent: this machine has no such thing. limited: works in part, or could. failed: needed, and does not work. */
@@ -50,13 +51,13 @@ export interface CheckOptions {
 }
 
 /** Without these a recording says little about a job. */
-const NEEDED = ['meminfo', 'cpu', 'process'];
+const NEEDED: readonly string[] = [meminfoTable, cpuTable, processTable].map(({ name }) => name);
 const LITTLE_SPACE = 1024 ** 3;
 const SLOW_READ_MS = 5_000;
 
 /** Markers and records of processes are written by others, sums are made of them; what may hang is read elsewhere. */
 const isSampled = (kind: SourceKind): boolean =>
-  kind.table.name !== 'marker' &&
+  kind.table.name !== markerTable.name &&
   kind !== processTotal &&
   kind !== processMemory &&
   !RECORD_KINDS.includes(kind) &&

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import type { CustomSource } from '../sources/custom.ts';
 import type { NodeFacts } from '../sources/facts.ts';
+import { gpuTable } from '../sources/gpu.ts';
 import { Host, type Note } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
 import { isIsolated } from '../sources/isolated-kind.ts';
@@ -296,7 +297,7 @@ function about(device: string): { table: string; what: string } {
   const [vendor, rest] = [device.slice(0, device.indexOf(' ')), device.slice(device.indexOf(' ') + 1)];
   if (vendor === 'custom') return { table: rest, what: rest };
   const name = vendor === 'nvidia' ? 'NVML' : "AMD's library";
-  return { table: 'gpu', what: rest === 'init' ? `the start of ${name}` : `GPU ${rest}` };
+  return { table: gpuTable.name, what: rest === 'init' ? `the start of ${name}` : `GPU ${rest}` };
 }
 
 const moment = (milliseconds: number): string => new Date(milliseconds).toISOString();

@@ -2,12 +2,14 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type Mark, writeMarks } from '../jobs/mark.ts';
 import { OWN_USE, ownUse } from '../jobs/own-use.ts';
+import { textAt } from '../recording/batch.ts';
 import { splitLine } from '../recording/csv-read.ts';
 import type { Job } from '../recording/job.ts';
 import { nodeFolder } from '../recording/node-folder.ts';
 import { openRecording } from '../recording/open.ts';
-import { readTable } from '../recording/read.ts';
+import { readDefined } from '../recording/read.ts';
 import { replaceJson } from '../recording/replace.ts';
+import { markerTable } from '../sources/marker.ts';
 import { makePlace, placeOf, removePlace, shownName } from './marks-place.ts';
 import type { UserPlaces } from './user-places.ts';
 
@@ -249,15 +251,12 @@ const keyOf = ({ time, action, name, value }: Timed): string => JSON.stringify([
 /** What an agent before this one has taken over already. */
 function marksIn(recording: string, node: string): string[] {
   const found = openRecording(recording).nodes.find(({ name }) => name === node);
-  if (found === undefined || !found.tables.has('marker')) return [];
-  const { rows, time, texts, numbers } = readTable(found, 'marker');
-  const cell = (column: string, row: number): string => {
-    const cells = texts.get(column);
-    return cells === undefined ? '' : cells.values[cells.codes[row]!]!;
-  };
-  return Array.from({ length: rows }, (_, row) => {
-    const value = numbers.get('value')?.[row] ?? Number.NaN;
-    const mark = { time: time[row]!, action: cell('action', row) as Mark['action'], name: cell('name', row) };
+  if (found === undefined || !found.tables.has(markerTable.name)) return [];
+  const batch = readDefined(found, markerTable);
+  return Array.from({ length: batch.rows }, (_, row) => {
+    const value = batch.numbers.get('value')?.[row] ?? Number.NaN;
+    const action = textAt(batch, 'action', row) as Mark['action'];
+    const mark = { time: batch.time[row]!, action, name: textAt(batch, 'name', row) };
     return keyOf(Number.isNaN(value) ? mark : { ...mark, value });
   });
 }

@@ -26,6 +26,7 @@ import { sources } from '../sources/index.ts';
 import { RECORD_KINDS } from '../sources/process-records.ts';
 import type { SharedView } from '../sources/process-view.ts';
 import type { Records, Scope } from '../sources/scope.ts';
+import { cgroupTable, markerTable, processEndTable, processTable } from '../sources/tables.ts';
 import { TOO_MANY_MARKS } from '../sources/too-much.ts';
 import { userNames } from '../sources/user-names.ts';
 import { Agent } from './agent.ts';
@@ -134,7 +135,7 @@ export function recordJob(
     shared: true,
     ...(old === undefined ? {} : { before: old }),
   });
-  const processes = sources.find((kind) => kind.table.name === 'process')!;
+  const processes = sources.find((kind) => kind.table.name === processTable.name)!;
   const remembered = rememberProcesses(processes, host);
   const totals = processTotals(host, old === undefined ? undefined : (totalsBefore(nodePath) ?? 'unknown'));
   const own = sources
@@ -162,7 +163,7 @@ export function recordJob(
   if (cgroup !== undefined) lookAgain(cgroup);
   if (job.uid < 0 && cgroup === undefined) {
     const why = 'the job file does not say whose job it is (SLURM_JOB_UID)';
-    agent.note({ table: 'process', what: 'processes', why });
+    agent.note({ table: processTable.name, what: 'processes', why });
   }
   agent.start('saved later');
   let marks: JobMarks | undefined;
@@ -258,7 +259,7 @@ export function recordJob(
         job = { ...job, ...known({ own_use: marks?.ownUse() }) };
         await Promise.race([marks?.remove(), sleep(REMOVE_MS, undefined, { ref: false })]);
       } catch (error) {
-        agent.note({ table: 'marker', what: 'what the job left', why: reason(error) });
+        agent.note({ table: markerTable.name, what: 'what the job left', why: reason(error) });
       }
       agent.record.left_running = remembered.alive(common.redact);
       agent.save();
@@ -283,12 +284,12 @@ export function recordJob(
   };
 
   function lookAgain(found: CgroupJob): void {
-    const counting = own.filter(({ table }) => table.name === 'cgroup');
+    const counting = own.filter(({ table }) => table.name === cgroupTable.name);
     for (const wait of CGROUP_AGAIN_MS) {
       const look = (): void => {
         // a job has a cgroup only while a step of it runs here
         if (over || !host.exists(found.folder)) return;
-        agent.unnote('cgroup');
+        agent.unnote(cgroupTable.name);
         agent.reopen(counting, limited(found));
       };
       setTimeout(look, wait).unref();
@@ -315,7 +316,7 @@ export function recordJob(
       agent.open(kinds.map(totals.watch), { ...WHOLE_NODE, redact: common.redact, records: place });
       return place;
     } catch (error) {
-      agent.note({ table: 'process_end', what: 'processes that record themselves', why: reason(error) });
+      agent.note({ table: processEndTable.name, what: 'processes that record themselves', why: reason(error) });
       return undefined;
     }
   }
@@ -324,23 +325,23 @@ export function recordJob(
   function noteSilence(): void {
     const written = agent.record.written ?? [];
     const isSilent = records !== undefined && !RECORD_KINDS.some(({ table }) => written.includes(table.name));
-    if (!isSilent || !byHook || job.scheduler !== 'slurm' || !written.includes('process')) return;
+    if (!isSilent || !byHook || job.scheduler !== 'slurm' || !written.includes(processTable.name)) return;
     const what = 'processes that ended between two samples';
     const since = common.clock.now() - process.uptime() * 1e6;
     if (agent.record.first_sample! - job.start > LATE || (before === undefined && job.start < since)) {
       const why = 'no process of the job recorded itself: it had begun before the agent of the node was there';
-      agent.note({ table: 'process_end', what, why });
+      agent.note({ table: processEndTable.name, what, why });
       return;
     }
     const cannot = whyPrivate(libraryOf({}));
     if (cannot !== undefined) {
       const why = `no process of the job recorded itself: users cannot read Tacho's library, for ${cannot}`;
-      agent.note({ table: 'process_end', what, why, hint: READABLE });
+      agent.note({ table: processEndTable.name, what, why, hint: READABLE });
       return;
     }
     const why = 'no process of the job recorded itself: Slurm did not run the task prolog of Tacho for it';
     const hint = 'TaskProlog in slurm.conf: tacho slurm hooks --task-prolog (docs/cluster-agent.md)';
-    agent.note({ table: 'process_end', what, why, hint });
+    agent.note({ table: processEndTable.name, what, why, hint });
   }
 
   /** What the job's own programs say of it (`tacho mark`, `tacho annotate`). */
@@ -362,7 +363,7 @@ export function recordJob(
         ahead: () => clock.ahead(),
       });
     } catch (error) {
-      agent.note({ table: 'marker', what: 'marks and annotations by the job', why: reason(error) });
+      agent.note({ table: markerTable.name, what: 'marks and annotations by the job', why: reason(error) });
       return undefined;
     }
   }
@@ -372,14 +373,14 @@ export function recordJob(
     if (marks === undefined) return false;
     try {
       const more = marks.takeMarks();
-      if (marks.lost > 0) agent.lose({ table: 'marker', rows: marks.lost, why: TOO_MANY_MARKS });
+      if (marks.lost > 0) agent.lose({ table: markerTable.name, rows: marks.lost, why: TOO_MANY_MARKS });
       const said = marks.takeWords();
       if (said === undefined) return more;
       job = { ...job, ...said, tags: { ...job.tags, ...said.tags } };
       save();
       return more;
     } catch (error) {
-      agent.note({ table: 'marker', what: 'marks and annotations by the job', why: reason(error) });
+      agent.note({ table: markerTable.name, what: 'marks and annotations by the job', why: reason(error) });
       return false;
     }
   }

@@ -10,6 +10,7 @@ import { Host } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
 import { isIsolated } from '../sources/isolated-kind.ts';
 import { RECORD_KINDS } from '../sources/process-records.ts';
+import { processTable } from '../sources/process-table.ts';
 import type { Records, Scope } from '../sources/scope.ts';
 import { Agent } from './agent.ts';
 import type { IsolatedSources } from './isolated.ts';
@@ -83,7 +84,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
   }
   agent.attach(slow);
   agent.start();
-  const processes = shared.find((kind) => kind.table.name === 'process');
+  const processes = shared.find((kind) => kind.table.name === processTable.name);
   const remembered = processes && rememberProcesses(processes, host);
   agent.onEnd(watchMarks(options.recording, () => agent.glance()));
   return {

@@ -1,7 +1,8 @@
 import { bootMilliseconds } from '../sources/boot-time.ts';
 import type { Host } from '../sources/host.ts';
+import { processEndTable } from '../sources/process-record-tables.ts';
 import { TICK_MS } from '../sources/process-stat.ts';
-import { PEAK, SYSTEM, USER } from '../sources/process-table.ts';
+import { PEAK, PID, processTable, START, STATE, SYSTEM, USER } from '../sources/process-table.ts';
 import type { Totals } from '../sources/scope.ts';
 import type { Source, SourceKind } from '../sources/source.ts';
 import type { Frame } from '../table/frame.ts';
@@ -20,6 +21,7 @@ const SAME_MS = 100;
 const HIGHER = 1.1;
 
 const LIVES = Number.POSITIVE_INFINITY;
+const { at: END } = processEndTable;
 
 interface Seen {
   /** As the kernel has it: epoch milliseconds, in steps of ten. */
@@ -89,11 +91,9 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
   }
 
   function sampled(frame: Frame): void {
-    const { numbers, numberWidth, texts, textWidth, table } = frame;
-    const state =
-      table.keys.length + table.columns.filter(({ type }) => type === 'text').findIndex((c) => c.name === 'state');
+    const { numbers, numberWidth, texts, textWidth } = frame;
     for (let row = 0; row < frame.rows; row++) {
-      const one = seen(texts[row * textWidth]!, Number(texts[row * textWidth + 1]), frame.time);
+      const one = seen(texts[row * textWidth + PID]!, Number(texts[row * textWidth + START]), frame.time);
       const at = row * numberWidth;
       const used = (numbers[at + USER]! + numbers[at + SYSTEM]!) * 1000;
       // one that began when no agent was there is new
@@ -101,36 +101,28 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
       count(one, used, numbers[at + PEAK]!);
       one.shown = Math.max(one.shown, numbers[at + PEAK]! || 0);
       // it was alive a tick ago, when it was looked at last
-      if (texts[row * textWidth + state] === 'X' && one.end === LIVES) one.end = Math.max(looked, one.begin);
+      if (texts[row * textWidth + STATE] === 'X' && one.end === LIVES) one.end = Math.max(looked, one.begin);
     }
     first = false;
   }
 
   function recorded(frame: Frame): void {
-    const { numbers, numberWidth, texts, textWidth, table, place } = frame;
-    const at = (name: string): number => place[table.columns.findIndex((column) => column.name === name)]!;
-    const [user, system, peak, start, ended] = ['usertime', 'systemtime', 'rssmax', 'starttime', 'ended'].map(at) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
+    const { numbers, numberWidth, texts, textWidth } = frame;
     for (let row = 0; row < frame.rows; row++) {
       const from = row * numberWidth;
       const time = frame.times![row]!;
-      const one = seen(texts[row * textWidth]!, boot + numbers[from + start]! * TICK_MS, time);
+      const one = seen(texts[row * textWidth + END.pid]!, boot + numbers[from + END.starttime]! * TICK_MS, time);
       // the first of its images began with it
-      const begin = Number(texts[row * textWidth + 1]);
+      const begin = Number(texts[row * textWidth + END.start]);
       if (!one.exact && Math.abs(begin / 1000 - one.start) <= SAME_MS) {
         one.begin = begin;
         one.exact = true;
       }
-      const most = numbers[from + peak]! * 1024;
-      count(one, numbers[from + user]! + numbers[from + system]!, most);
+      const most = numbers[from + END.rssmax]! * 1024;
+      count(one, numbers[from + END.usertime]! + numbers[from + END.systemtime]!, most);
       if (most > told && most > one.shown * HIGHER) told = most;
       // another program goes on in its place
-      if (texts[row * textWidth - 1 - ended] !== 'exec') one.end = Math.min(one.end, time);
+      if (texts[row * textWidth + END.ended] !== 'exec') one.end = Math.min(one.end, time);
     }
   }
 
@@ -150,7 +142,12 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
 
   return {
     watch(kind) {
-      const add = kind.table.name === 'process' ? sampled : kind.table.name === 'process_end' ? recorded : undefined;
+      const add =
+        kind.table.name === processTable.name
+          ? sampled
+          : kind.table.name === processEndTable.name
+            ? recorded
+            : undefined;
       if (add === undefined) return kind;
       return {
         ...kind,

@@ -1,5 +1,6 @@
 import type { CustomSource } from '../sources/custom.ts';
 import type { NodeFacts } from '../sources/facts.ts';
+import { gpuTable } from '../sources/gpu.ts';
 import { mine } from '../sources/gpu-mine.ts';
 import type { Host, Note } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
@@ -188,13 +189,8 @@ function sharedIsolated({ host, isWanted, custom }: SharedOptions): Pick<SharedS
 
 /** Which of the node's GPUs are the job's: the reader sees them all and knows of no job. */
 function markMine(frame: Frame, environment: Readonly<Record<string, string>> | undefined): void {
-  if (frame.table.name !== 'gpu') return;
-  const [gpu, uuid, vendor, place] = ['gpu', 'uuid', 'vendor', 'mine'].map((name) => frame.text(name)) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+  if (frame.table.name !== gpuTable.name) return;
+  const { gpu, uuid, vendor, mine: place } = gpuTable.at;
   const text = (row: number, at: number): string => frame.texts[row * frame.textWidth + at]!;
   const cards = Array.from({ length: frame.rows }, (_, row) => ({
     gpu: text(row, gpu),
