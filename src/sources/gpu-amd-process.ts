@@ -1,4 +1,5 @@
 import { type Card, newProcess } from './gpu-card.ts';
+import { gpuProcessTable } from './gpu-process.ts';
 import type { Host } from './host.ts';
 
 const NODES = '/sys/class/kfd/kfd/topology/nodes';
@@ -12,7 +13,7 @@ export function amdProcesses(host: Host, address: string): Card['processes'] {
   return (add) => {
     if (node === undefined) {
       host.note({
-        table: 'gpu_process',
+        table: gpuProcessTable.name,
         what: 'processes',
         why: `/sys/class/kfd does not list the card at ${address}`,
       });

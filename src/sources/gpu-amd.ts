@@ -1,5 +1,6 @@
 import { enter } from './device-host.ts';
 import { cString, HANDLE, type Library, POINTER } from './ffi.ts';
+import { gpuTable } from './gpu.ts';
 import { addressOf, amdCard, energyQuestion, load, type Question, u32, u64 } from './gpu-amd-library.ts';
 import { openRocmSmi } from './gpu-amd-rocm.ts';
 import { openAmdSysfs } from './gpu-amd-sysfs.ts';
@@ -31,7 +32,7 @@ export function openAmd(host: Host): Cards {
       whys.push(error.message);
     }
   }
-  host.note({ table: 'gpu', what: "AMD's libraries", why: `${whys.join('; ')}; read from /sys instead` });
+  host.note({ table: gpuTable.name, what: "AMD's libraries", why: `${whys.join('; ')}; read from /sys instead` });
   return openAmdSysfs(host);
 }
 

@@ -1,4 +1,5 @@
 import type { NodeFacts } from './facts.ts';
+import { gpuTable } from './gpu.ts';
 import { openAmd } from './gpu-amd.ts';
 import { describeAmd } from './gpu-amd-sysfs.ts';
 import { type Card, type Cards, clearReading, newReading } from './gpu-card.ts';
@@ -48,7 +49,7 @@ function openAll(host: Host): Opened {
       if (error.why === 'absent') continue;
       denied ??= error;
       host.note({
-        table: 'gpu',
+        table: gpuTable.name,
         what: 'gpu',
         why: error.message,
         ...(error.hint !== undefined && { hint: error.hint }),

@@ -1,5 +1,6 @@
 import { code } from '../base/fault.ts';
 import type { Host, KeptFile } from './host.ts';
+import { processTable } from './process-table.ts';
 
 /** What a read returns instead of a length. */
 export const GONE = -1;
@@ -66,7 +67,7 @@ function failure(host: Host, error: unknown): number {
   if (what === 'ENOENT' || what === 'ESRCH') return GONE;
   if (what === 'EMFILE' || what === 'ENFILE') {
     host.note({
-      table: 'process',
+      table: processTable.name,
       what: 'some processes',
       why: 'too many open files',
       hint: 'raise the limit of open files (ulimit -n)',

@@ -5,7 +5,14 @@ import { insideChildren } from './process-record-inside.ts';
 import { type Known, keptOverExec, knownProcesses, NOTHING, type Written } from './process-record-known.ts';
 import { LONG_TEXTS, longTexts } from './process-record-long-texts.ts';
 import { isInside, recordNames, spaceOf } from './process-record-names.ts';
-import { END_FIELDS, type LineTrouble, type RecordFrames, recordRows, THREAD_FIELDS } from './process-record-rows.ts';
+import {
+  END_FIELDS,
+  endField,
+  type LineTrouble,
+  type RecordFrames,
+  recordRows,
+  THREAD_FIELDS,
+} from './process-record-rows.ts';
 
 export interface RecordLines {
   readonly frames: RecordFrames;
@@ -32,8 +39,9 @@ const START_FIELDS = 18;
 const WAITED_FIELDS = 15;
 const TAKEN_BACK_FIELDS = 5;
 const TEXT_FIELDS = 6;
-/** Where an end has its peak memory. */
-const PEAK = 25;
+const [PEAK, USER, SYSTEM, OTHERS_USER, OTHERS_SYSTEM] = (
+  ['rssmax', 'usertime', 'systemtime', 'cutime', 'cstime'] as const
+).map(endField) as [number, number, number, number, number];
 /** Of lines that wait for others no more than this is kept, in bytes: then the oldest wait no longer. */
 const MOST_WAITING = 4 << 20;
 /** What an entry costs besides its lines, about. */
@@ -307,7 +315,8 @@ export function recordLines(
     const { ppid, parent } = live !== undefined && live.start === number(3) ? live : parentOf(pid);
     known.end(pid, number(3));
     // with what its own children used that it waited for
-    const [user, system] = [number(21) + (number(23) || 0), number(22) + (number(24) || 0)];
+    const user = number(USER) + (number(OTHERS_USER) || 0);
+    const system = number(SYSTEM) + (number(OTHERS_SYSTEM) || 0);
     known.childUsed(parent, user, system);
     inside.end(parent, pid, user + system);
     if (!fields.isEmpty(17) || !is(16, 'exit'))

@@ -1,10 +1,17 @@
 import { Frame } from '../table/frame.ts';
-import type { Table } from '../table/table.ts';
+import type { NumberName, Table } from '../table/table.ts';
 import type { LineFields } from './process-record-fields.ts';
 import type { Known, Written } from './process-record-known.ts';
 import { NOTHING } from './process-record-known.ts';
 import type { LongTexts } from './process-record-long-texts.ts';
 import type { RecordNames } from './process-record-names.ts';
+import {
+  PROCESS_METRICS,
+  type ProcessMetric,
+  processEndTable,
+  processStartTable,
+  threadEndTable,
+} from './process-record-tables.ts';
 import { nameOf, placeOf } from './process-record-text.ts';
 
 /** The tables that the lines of native/record-*.c become, and the rows that are ready. */
@@ -36,30 +43,34 @@ export interface RecordRows {
   addWaited(pid: string, live: Known | undefined, like: Known, status: number): void;
 }
 
-const METRICS = 28;
+const [METRICS, [FIRST]] = [PROCESS_METRICS.length, PROCESS_METRICS];
 /** So many names of events that nobody asked for are told, and so much of each. */
 const MOST_EVENTS = 20;
 const LONGEST_EVENT = 80;
 /** So much text, in characters, that went ahead of its line is in the rows of one read: many rows may ask for the same. */
 const MOST_LONG_TEXT = 8 << 20;
-/** Fields of ends and threads, the point included; events follow the metrics. */
-export const END_FIELDS = 21 + METRICS + 1;
-export const THREAD_FIELDS = 7 + METRICS + 1;
+/** Where the lines of ends and threads have their metrics, which events follow; fields of them, the point included. */
+const END_LINE = 21;
+const THREAD_LINE = 7;
+export const END_FIELDS = END_LINE + METRICS + 1;
+export const THREAD_FIELDS = THREAD_LINE + METRICS + 1;
+/** Where an end has this metric. */
+export const endField = (metric: ProcessMetric): number => END_LINE + order(metric);
+const order = (metric: ProcessMetric): number => PROCESS_METRICS.findIndex(({ name }) => name === metric);
+const [START, END, THREAD] = [processStartTable.at, processEndTable.at, threadEndTable.at];
 /** Where metrics begin among the numbers of a row. */
-const END_METRICS = 8;
-const THREAD_METRICS = 1;
-/** cutime and cstime are of a whole process. */
-const OF_CHILDREN = [2, 3];
-/** delayacct_blkio_time: a kernel that does not count it says 0. */
-const BLOCK_DELAY = 21;
-const WCHAR = 12;
-const SYSCW = 14;
+const END_METRICS = END[FIRST!.name];
+const THREAD_METRICS = THREAD[FIRST!.name];
+/** These are of a whole process. */
+const OF_CHILDREN = [order('cutime'), order('cstime')];
+/** A kernel that does not count it says 0. */
+const BLOCK_DELAY = order('delayacct_blkio_time');
 
 /** What a program had grown by when the next one took its place, at most, after it had told its peak. */
 const HIGHER = 1.05;
 
 /** What a process that was waited for used, by the names of columns and where its line has them. */
-const WAITED_METRICS = ['minflt', 'majflt', 'inblock', 'outblock', 'vol_ctxsw', 'invol_ctxsw'].map(
+const WAITED_METRICS = (['minflt', 'majflt', 'inblock', 'outblock', 'vol_ctxsw', 'invol_ctxsw'] as const).map(
   (name, i) => [name, 8 + i] as const,
 );
 
@@ -81,9 +92,8 @@ export function recordRows(
 ): RecordRows {
   const frames = { start: new Frame(tables.start), end: new Frame(tables.end), thread: new Frame(tables.thread) };
   const eventPlaces = new Map<string, number>();
-  const firstEvent = tables.end.columns.findIndex((column) => column.name === 'PERF_COUNT_SW_CPU_CLOCK') + 1;
-  tables.end.columns.slice(firstEvent).forEach((column, i) => void eventPlaces.set(column.name, METRICS + i));
-  const stepAt = new Map([frames.start, frames.end].map((frame) => [frame, frame.text('step')]));
+  const events = tables.end.columns.slice(processEndTable.columns.length);
+  events.forEach((column, i) => void eventPlaces.set(column.name, METRICS + i));
   // a line that was damaged in a way that its form does not show leaves no row behind
   let bad = false;
   let longText = 0;
@@ -115,10 +125,13 @@ export function recordRows(
 
   function identity(frame: Frame, row: number, firstText: number, ppid?: number): void {
     const n = row * frame.numberWidth;
-    for (let i = 1; i < 4; i++) frame.numbers[n + i] = line.number(4 + i);
+    const at = frame === frames.start ? START : END;
+    frame.numbers[n + at.pgid] = line.number(5);
+    frame.numbers[n + at.sid] = line.number(6);
+    frame.numbers[n + at.uid] = line.number(7);
     const name = names.name(line.word(2));
     const parent = names.parent(line.word(4), name);
-    frame.numbers[n] = ppid ?? (parent === '' ? Number.NaN : Number(names.id(parent)));
+    frame.numbers[n + at.ppid] = ppid ?? (parent === '' ? Number.NaN : Number(names.id(parent)));
     const t = row * frame.textWidth;
     const into = frame.texts;
     const start = line.word(3);
@@ -127,17 +140,17 @@ export function recordRows(
     const directory = text(3, 'directory');
     const program = text(4, 'path').replace(/ \(deleted\)(?='?$)/, '');
     const named = text(6, 'exename');
-    into[t] = names.id(name, Number(start));
-    into[t + 1] = start;
-    into[t + 2] = text(0, 'rank');
-    into[t + 3] = text(2, 'tags');
-    into[t + 4] = directory;
+    into[t + at.pid] = names.id(name, Number(start));
+    into[t + at.start] = start;
+    into[t + at.rank] = text(0, 'rank');
+    into[t + at.tags] = text(2, 'tags');
+    into[t + at.directory] = directory;
     // whoever told of it may have named it by its place in the folder
-    into[t + 5] = placeOf(directory, program);
-    into[t + 6] = redact ? '' : text(7, 'args');
-    into[t + 7] = named === '' ? nameOf(program) : named;
-    into[t + stepAt.get(frame)!] = stepName(text(1, 'step'));
-    into[t + 9] = redact ? '' : text(5, 'argv0');
+    into[t + at.path] = placeOf(directory, program);
+    into[t + at.args] = redact ? '' : text(7, 'args');
+    into[t + at.exename] = named === '' ? nameOf(program) : named;
+    into[t + at.step] = stepName(text(1, 'step'));
+    into[t + at.argv0] = redact ? '' : text(5, 'argv0');
   }
 
   function metrics(frame: Frame, place: number, field: number): void {
@@ -162,12 +175,13 @@ export function recordRows(
     const r = thread.row();
     thread.times![r] = end.times![row]!;
     const t = r * thread.textWidth;
-    thread.texts[t] = thread.texts[t + 2] = end.texts[row * end.textWidth]!;
-    thread.texts[t + 1] = end.texts[row * end.textWidth + 1]!;
-    thread.texts[t + 3] = end.texts[row * end.textWidth + 8]!;
+    const own = row * end.textWidth;
+    thread.texts[t + THREAD.pid] = thread.texts[t + THREAD.tid] = end.texts[own + END.pid]!;
+    thread.texts[t + THREAD.start] = end.texts[own + END.start]!;
+    thread.texts[t + THREAD.ended] = end.texts[own + END.ended]!;
     const from = row * end.numberWidth + END_METRICS;
     const to = r * thread.numberWidth;
-    thread.numbers[to] = line.number(3);
+    thread.numbers[to + THREAD.thread_start] = line.number(3);
     for (let i = 0; i < METRICS + eventPlaces.size; i++) {
       if (!OF_CHILDREN.includes(i)) thread.numbers[to + THREAD_METRICS + i] = end.numbers[from + i]!;
     }
@@ -179,21 +193,23 @@ export function recordRows(
       const frame = frames.start;
       const row = begin(frame);
       identity(frame, row, 9, ppid);
-      frame.texts[row * frame.textWidth + 8] = line.is(8, 'spawn') ? 'told' : line.word(8);
+      frame.texts[row * frame.textWidth + START.began] = line.is(8, 'spawn') ? 'told' : line.word(8);
       finish(frame);
     },
     addEnd(ppid, wrote = NOTHING, exitcode) {
       const frame = frames.end;
       const row = begin(frame);
       identity(frame, row, 8, ppid);
-      frame.texts[row * frame.textWidth + 8] = line.word(16);
-      frame.texts[row * frame.textWidth + 10] = 'itself';
+      frame.texts[row * frame.textWidth + END.ended] = line.word(16);
+      frame.texts[row * frame.textWidth + END.told_by] = 'itself';
       const n = row * frame.numberWidth;
-      for (let i = 0; i < 4; i++) frame.numbers[n + 4 + i] = line.number(17 + i);
-      if (exitcode !== undefined) frame.numbers[n + 4] = exitcode;
-      metrics(frame, n + END_METRICS, 21);
-      frame.numbers[n + END_METRICS + WCHAR]! -= wrote.bytes;
-      frame.numbers[n + END_METRICS + SYSCW]! -= wrote.calls;
+      frame.numbers[n + END.exitcode] = exitcode ?? line.number(17);
+      frame.numbers[n + END.exitsignal] = line.number(18);
+      frame.numbers[n + END.numtids] = line.number(19);
+      frame.numbers[n + END.threads_counted] = line.number(20);
+      metrics(frame, n + END_METRICS, END_LINE);
+      frame.numbers[n + END.wchar]! -= wrote.bytes;
+      frame.numbers[n + END.syscw]! -= wrote.calls;
       if (finish(frame)) {
         trouble.ended++;
         if (line.number(19) === 1) addOnlyThread(row);
@@ -204,20 +220,21 @@ export function recordRows(
       const frame = frames.thread;
       const row = begin(frame);
       const t = row * frame.textWidth;
-      frame.texts[t] = names.id(names.name(line.word(2)), line.number(3));
-      for (let i = 1; i < 3; i++) frame.texts[t + i] = line.word(2 + i);
-      frame.texts[t + 3] = line.word(6);
+      frame.texts[t + THREAD.pid] = names.id(names.name(line.word(2)), line.number(3));
+      frame.texts[t + THREAD.start] = line.word(3);
+      frame.texts[t + THREAD.tid] = line.word(4);
+      frame.texts[t + THREAD.ended] = line.word(6);
       const n = row * frame.numberWidth;
-      frame.numbers[n] = line.number(5);
-      metrics(frame, n + THREAD_METRICS, 7);
+      frame.numbers[n + THREAD.thread_start] = line.number(5);
+      metrics(frame, n + THREAD_METRICS, THREAD_LINE);
       finish(frame);
     },
     addWaited(pid, live, like, status) {
       const frame = frames.end;
       const row = begin(frame);
       const n = row * frame.numberWidth;
-      const put = (name: string, value: number): void => {
-        frame.numbers[n + frame.number(name)] = value;
+      const put = (name: NumberName<typeof processEndTable>, value: number): void => {
+        frame.numbers[n + END[name]] = value;
       };
       const signal = status & 0x7f;
       const time = line.number(1);
@@ -228,10 +245,10 @@ export function recordRows(
         texts.forget(`${pid}:${line.word(3)}`);
       });
       const t = row * frame.textWidth;
-      frame.texts[t] = names.id(pid, time);
-      if (live === undefined) frame.texts[t + 1] = String(time);
-      frame.texts[t + 8] = signal === 0 ? 'exit' : 'signal';
-      frame.texts[t + 10] = 'parent';
+      frame.texts[t + END.pid] = names.id(pid, time);
+      if (live === undefined) frame.texts[t + END.start] = String(time);
+      frame.texts[t + END.ended] = signal === 0 ? 'exit' : 'signal';
+      frame.texts[t + END.told_by] = 'parent';
       if (signal === 0) put('exitcode', (status >> 8) & 0xff);
       put('exitsignal', signal);
       put('usertime', Math.max(0, line.number(5) - (live?.childrenUser ?? 0)));

@@ -8,6 +8,7 @@ import { eventsNamed, eventsNotCounted, PERF_EVENTS } from './perf-events.ts';
 import { pidNamespaces } from './pid-namespaces.ts';
 import { recordLines } from './process-record-lines.ts';
 import type { RecordFrames } from './process-record-rows.ts';
+import { processEndTable } from './process-record-tables.ts';
 import type { Records } from './scope.ts';
 import { TOO_MANY_RECORDS } from './too-much.ts';
 
@@ -122,7 +123,7 @@ function openTail(
     if (fs.existsSync(folder)) return;
     fs.mkdirSync(folder, { mode: 0o700 });
     host.note({
-      table: 'process_end',
+      table: processEndTable.name,
       what: 'records',
       why: `${folder} was removed while the job ran; processes that ended in between are missing`,
     });
@@ -236,7 +237,7 @@ function openTail(
   function tell(): void {
     const { torn, unknown, leftOut, events, ended, counted } = lines.trouble;
     const note = (what: string, why: string, hint?: string): void =>
-      host.note({ table: 'process_end', what, why, ...(hint === undefined ? {} : { hint }) });
+      host.note({ table: processEndTable.name, what, why, ...(hint === undefined ? {} : { hint }) });
     if (torn > 0)
       note(
         'lines',

@@ -303,7 +303,7 @@ export const process: SourceKind = {
 
     function noteDenied(): void {
       host.note({
-        table: 'process',
+        table: processTable.name,
         what: 'I/O of other users’ processes',
         why: '/proc/PID/io: permission denied',
         hint: 'record as the user who runs the job, or as root',

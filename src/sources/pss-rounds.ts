@@ -1,6 +1,7 @@
 import { code } from '../base/fault.ts';
 import { lineEnd, number, spells } from './digits.ts';
 import type { Host } from './host.ts';
+import { processTable } from './process-table.ts';
 
 /** What smaller processes share matters little. */
 const LARGE_BYTES = 16 << 20;
@@ -100,7 +101,7 @@ export function pssRounds<P extends { readonly pid: number }>(
   }
 
   function note(why: string, hint: string): void {
-    host.note({ table: 'process', what: 'memory that processes share', why, hint });
+    host.note({ table: processTable.name, what: 'memory that processes share', why, hint });
   }
 
   return {
