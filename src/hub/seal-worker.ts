@@ -1,9 +1,7 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { reason } from '../base/fault.ts';
-import { loadSources } from '../recording/describe.ts';
 import { openRecording } from '../recording/open.ts';
 import { sealRecording } from '../recording/seal.ts';
 import type { Owner } from './owner.ts';
@@ -49,7 +47,6 @@ export async function runSealWorker(): Promise<void> {
     process.chdir(path.dirname(order.folder));
     if (order.owner !== undefined) {
       process.setgroups!([]);
-      if (!canRead(order.owner)) loadSources();
       process.setgid!(order.owner.gid);
       process.setuid!(order.owner.uid);
     }
@@ -65,21 +62,6 @@ export async function runSealWorker(): Promise<void> {
     answer = { error: reason(error) };
   }
   fs.writeSync(1, JSON.stringify(answer));
-}
-
-/** Whether the owner can read Tacho itself: where it lies in a private folder, as /root is, what is loaded late must be loaded now. */
-function canRead({ uid, gid }: Owner): boolean {
-  process.setegid!(gid);
-  process.seteuid!(uid);
-  try {
-    fs.closeSync(fs.openSync(fileURLToPath(import.meta.url), 'r'));
-    return true;
-  } catch {
-    return false;
-  } finally {
-    process.seteuid!(0);
-    process.setegid!(0);
-  }
 }
 
 if (process.argv[1]?.endsWith('seal-worker.ts') === true && process.argv[2] === SEAL_MARK) void runSealWorker();

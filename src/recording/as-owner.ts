@@ -1,7 +1,6 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import { code, Fault, reason } from '../base/fault.ts';
-import { loadSources } from './describe.ts';
 import { nodeName } from './node-folder.ts';
 
 const ROOT = 0;
@@ -58,8 +57,6 @@ const foreign = (folder: string, uid: number): Fault =>
 /** Other threads take part, and real and saved numbers stay root's: the user can neither signal nor trace us meanwhile. */
 async function withRights<T>(uid: number, folder: string, work: () => T | Promise<T>): Promise<T> {
   const groups = process.getgroups!();
-  // a node that lost its agent.json asks for them, and Tacho may lie where the owner cannot read it
-  loadSources();
   try {
     const gid = groupOf(uid);
     process.setgroups!([]);

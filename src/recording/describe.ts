@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module';
-import { markerTable } from '../sources/marker.ts';
-import type { SourceKind } from '../sources/source.ts';
+import * as tables from '../sources/tables.ts';
 import { byName, type Column, type Table } from '../table/table.ts';
 import { type Unit, units } from '../table/unit.ts';
 import type { CellUse } from './csv-read.ts';
@@ -9,11 +7,8 @@ import type { NodeRecording } from './open.ts';
 /** A table as its node described it, or as Tacho knows it; undefined when nobody knows it. */
 export function tableOf(node: NodeRecording, name: string): Table | undefined {
   // no agent writes markers, so no agent describes them
-  if (name === markerTable.name) return markerTable;
-  return (
-    (node.agent?.tables ?? node.described)?.find((table) => table.name === name) ??
-    allSources().find((source) => source.table.name === name)?.table
-  );
+  if (name === tables.markerTable.name) return tables.markerTable;
+  return [...(node.agent?.tables ?? node.described ?? []), ...Object.values(tables)].find((one) => one.name === name);
 }
 
 /** The header of a table's live parts, if its node described it; undefined: only the file itself can tell. */
@@ -21,28 +16,6 @@ export function headerOf(node: NodeRecording, name: string): string[] | undefine
   const table = (node.agent?.tables ?? node.described)?.find((each) => each.name === name);
   if (table === undefined) return undefined;
   return ['time', ...table.keys.map((key) => key.name), ...table.columns.map((column) => column.name)];
-}
-
-declare const require: (path: string) => { sources: readonly SourceKind[] };
-
-let loaded: readonly SourceKind[] | undefined;
-
-/** Only for a node that lost its agent.json: nobody else pays for loading every source. */
-function allSources(): readonly SourceKind[] {
-  loadSources();
-  return loaded!;
-}
-
-/** For a process that will not be able to read Tacho's own files later. */
-export function loadSources(): void {
-  if (loaded !== undefined) return;
-  try {
-    // the bundler follows this call; run as it is, a module has no `require`
-    loaded = require('../sources/index.ts').sources;
-  } catch (error) {
-    if (!(error instanceof ReferenceError)) throw error;
-    loaded = createRequire(import.meta.url)('../sources/index.ts').sources as readonly SourceKind[];
-  }
 }
 
 /** A table that nobody described: texts right behind the time are keys, everything else is a gauge. */
