@@ -1,4 +1,5 @@
 import { PAPIEX_METRICS } from '../import/epmt/tables.ts';
+import { NUMBERS, TEXTS } from '../query/process-set.ts';
 import { PROCESS_METRICS } from '../sources/process-record-tables.ts';
 import type { CopyWriter } from './copy-write.ts';
 
@@ -11,44 +12,20 @@ export const METRICS: readonly string[] = [...PROCESS_METRICS, ...PAPIEX_METRICS
 /** SQL has no capital letters unless one quotes them: a metric's column. */
 export const metricColumn = (metric: string): string => metric.toLowerCase();
 
-/** Texts of a process: name in the set → column. */
-export const PROCESS_TEXTS = {
-  node: 'node',
-  user: 'user_name',
-  exename: 'exename',
-  argv0: 'argv0',
-  path: 'path',
-  args: 'args',
-  directory: 'directory',
-  tags: 'tags',
-  rank: 'rank',
-  step: 'step',
-  ended: 'ended',
-  source: 'source',
-} as const;
+/** Texts of a process: name in the set, and column. */
+export const PROCESS_TEXTS = TEXTS.map((name) => [name, name === 'user' ? 'user_name' : name] as const);
 
-/** Numbers of a process: name in the set → column and kind. */
-export const PROCESS_NUMBERS = {
-  pid: ['pid', 'bigint'],
-  ppid: ['ppid', 'bigint'],
-  pgid: ['pgid', 'bigint'],
-  sid: ['sid', 'bigint'],
-  uid: ['uid', 'bigint'],
-  start: ['start_time', 'time'],
-  end: ['end_time', 'time'],
-  birth: ['birth_time', 'time'],
-  exitcode: ['exitcode', 'bigint'],
-  exitsignal: ['exitsignal', 'bigint'],
-  threads: ['threads', 'bigint'],
-  cpu_time: ['cpu_time', 'double'],
-} as const satisfies Record<string, readonly [string, Kind]>;
+const MOMENTS: readonly string[] = ['start', 'end', 'birth'];
 
-export const THREAD_NUMBERS = {
-  tid: ['tid', 'bigint'],
-  start: ['start_time', 'time'],
-  end: ['end_time', 'time'],
-  cpu_time: ['cpu_time', 'double'],
-} as const satisfies Record<string, readonly [string, Kind]>;
+/** Name in the set, column, and kind. */
+function numberOf<N extends string>(name: N): readonly [name: N, column: string, kind: 'bigint' | 'double' | 'time'] {
+  if (MOMENTS.includes(name)) return [name, `${name}_time`, 'time'];
+  return [name, name, name === 'cpu_time' ? 'double' : 'bigint'];
+}
+
+/** Its numbers, without that of its job, and those of a thread. */
+export const PROCESS_NUMBERS = NUMBERS.filter((name) => name !== 'job').map(numberOf);
+export const THREAD_NUMBERS = (['tid', 'start', 'end', 'cpu_time'] as const).map(numberOf);
 
 /** One column of rows that are to be written, or several: their names, and how their values in a row are written. */
 export interface Written {

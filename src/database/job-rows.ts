@@ -27,8 +27,8 @@ export function processColumns(set: ProcessSet): Written[] {
     numberColumn('depth', 'integer', set.depth),
     numberColumn('descendants', 'integer', set.descendants),
     numberColumn('inclusive_cpu_time', 'double', set.inclusive_cpu_time),
-    ...entries(PROCESS_TEXTS).map(([name, column]) => textColumn(column, set[name])),
-    ...entries(PROCESS_NUMBERS).map(([name, [column, kind]]) => numberColumn(column, kind, set[name])),
+    ...PROCESS_TEXTS.map(([name, column]) => textColumn(column, set[name])),
+    ...PROCESS_NUMBERS.map(([name, column, kind]) => numberColumn(column, kind, set[name])),
     ...metricColumns(set.metrics),
   ];
 }
@@ -49,7 +49,7 @@ export function threadColumns(threads: AllThreads): Written[] {
         to.integer(count);
       },
     },
-    ...entries(THREAD_NUMBERS).map(([name, [column, kind]]) => numberColumn(column, kind, threads[name])),
+    ...THREAD_NUMBERS.map(([name, column, kind]) => numberColumn(column, kind, threads[name])),
     ...metricColumns(threads.metrics),
   ];
 }
@@ -74,8 +74,4 @@ export function operationColumns(found: readonly TaggedOperation[]): Written[] {
     number('start_time', 'time', (one) => one.start),
     number('end_time', 'time', (one) => one.end),
   ];
-}
-
-function entries<T extends object>(of: T): [keyof T, T[keyof T]][] {
-  return Object.entries(of) as [keyof T, T[keyof T]][];
 }

@@ -31,11 +31,6 @@ export function jobsSource(database: Database, jobs: readonly StoredJob[]): Proc
   };
 }
 
-type Keys<T> = (keyof T)[];
-const TEXT_NAMES = Object.keys(PROCESS_TEXTS) as Keys<typeof PROCESS_TEXTS>;
-const NUMBER_NAMES = Object.keys(PROCESS_NUMBERS) as Keys<typeof PROCESS_NUMBERS>;
-const THREAD_NAMES = Object.keys(THREAD_NUMBERS) as Keys<typeof THREAD_NUMBERS>;
-
 /** Texts that every question needs. */
 const ALWAYS: readonly string[] = ['node', 'user', 'ended', 'source'];
 
@@ -46,13 +41,9 @@ export async function readProcesses(
   wanted?: readonly string[],
 ): Promise<ProcessColumns> {
   const only = wanted === undefined ? undefined : new Set([...ALWAYS, ...recordColumns(wanted)]);
-  const texts = TEXT_NAMES.filter((name) => only?.has(name) ?? true);
+  const texts = PROCESS_TEXTS.filter(([name]) => only?.has(name) ?? true);
   const metrics = metricReaders(job.metrics.filter((name) => only?.has(name) ?? true));
-  const select = [
-    ...texts.map((name) => PROCESS_TEXTS[name]),
-    ...NUMBER_NAMES.map((name) => PROCESS_NUMBERS[name][0]),
-    ...metrics.columns,
-  ];
+  const select = [...[...texts, ...PROCESS_NUMBERS].map(([, column]) => column), ...metrics.columns];
   const bytes = await copyOut(
     database,
     `select ${select.join(', ')} from tacho.processes where job = ${job.job} order by process`,
@@ -62,8 +53,8 @@ export async function readProcesses(
   let i = 0;
   for (; i < job.processes && reader.next(); i++) {
     columns.job[i] = 0;
-    for (const name of texts) columns[name][i] = reader.text();
-    for (const name of NUMBER_NAMES) columns[name][i] = reader[PROCESS_NUMBERS[name][1]]();
+    for (const [name] of texts) columns[name][i] = reader.text();
+    for (const [name, , kind] of PROCESS_NUMBERS) columns[name][i] = reader[kind]();
     metrics.read(reader, columns.metrics, i);
   }
   columns.length = i;
@@ -87,7 +78,7 @@ export function readAllThreads(database: Database, job: StoredJob): Promise<AllT
 
 async function threadsOf(database: Database, job: StoredJob, only: string): Promise<AllThreads> {
   const metrics = metricReaders(job.thread_metrics);
-  const columns = ['process', ...THREAD_NAMES.map((name) => THREAD_NUMBERS[name][0]), ...metrics.columns];
+  const columns = ['process', ...THREAD_NUMBERS.map(([, column]) => column), ...metrics.columns];
   const bytes = await copyOut(
     database,
     `select ${columns.join(', ')} from tacho.threads where job = ${job.job} ${only} order by process, thread`,
@@ -106,7 +97,7 @@ async function threadsOf(database: Database, job: StoredJob, only: string): Prom
   const reader = copyReader(bytes);
   for (let i = 0; reader.next(); i++) {
     threads.process[i] = reader.integer();
-    for (const name of THREAD_NAMES) threads[name][i] = reader[THREAD_NUMBERS[name][1]]();
+    for (const [name, , kind] of THREAD_NUMBERS) threads[name][i] = reader[kind]();
     metrics.read(reader, threads.metrics, i);
   }
   return threads;
