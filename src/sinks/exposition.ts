@@ -6,7 +6,7 @@ import { infoName, labelName, labelTexts, type Metric, metricsOf } from '../tabl
 import type { Table } from '../table/table.ts';
 import { isFleet } from './fleet.ts';
 import { type Fact, jobFacts, nodeFactSeries, omnistatJobLabels } from './job-series.ts';
-import { hasOmnistatNames, omnistatMetrics, omnistatName } from './omnistat-names.ts';
+import { hasOmnistatNames, omnistatMetrics, omnistatName, omnistatValue } from './omnistat-names.ts';
 import { factLabels, type Labels, labelsBeside, recordingLabels } from './series-labels.ts';
 
 /** One recording that is being written, and the newest samples of its tables. */
@@ -138,12 +138,13 @@ const { gpu: GPU, vendor: VENDOR } = gpuTable.at;
 
 function addOmnistat(family: FamilyOf, frame: Frame, node: string): void {
   const { table, numbers, numberWidth, textWidth, texts, rows } = frame;
-  for (const { stem, help, columns, value, location } of omnistatMetrics) {
+  for (const metric of omnistatMetrics) {
+    const { stem, help, columns, location } = metric;
     if (!columns.every((name) => table.columns.some((column) => column.name === name))) continue;
     const [first, second] = columns.map((name) => frame.number(name));
     for (let row = 0; row < rows; row++) {
       const from = row * numberWidth;
-      const found = value(numbers[from + first!]!, numbers[from + (second ?? first)!]!);
+      const found = omnistatValue(metric, numbers[from + first!]!, numbers[from + (second ?? first)!]!);
       if (!Number.isFinite(found)) continue;
       const name = omnistatName(texts[row * textWidth + VENDOR]!, stem);
       const where = location === undefined ? '' : pair('location', location);

@@ -7,7 +7,7 @@ import { inBaseUnit, infoName, labelName, labelTexts, metricsOf } from '../table
 import { byName, type NameIn, type NumberName, type Table } from '../table/table.ts';
 import { columnNames, rowEnd } from './csv-lines.ts';
 import { type Group, type ImportBody, labelJson, lineHead, newGroup } from './import-body.ts';
-import { hasOmnistatNames, omnistatMetrics, omnistatName } from './omnistat-names.ts';
+import { hasOmnistatNames, omnistatMetrics, omnistatName, omnistatValue } from './omnistat-names.ts';
 import { type Labels, labelsBeside } from './series-labels.ts';
 
 export interface RowOptions {
@@ -169,8 +169,9 @@ export class VictoriaRows {
     const number = (name: NumberName<typeof gpuTable> | undefined): number =>
       name === undefined || cell(name) === '' ? Number.NaN : Number(cell(name));
     const node = this.common.find(([name]) => name === 'node')?.[1] ?? '';
-    for (const { stem, columns, value, location } of omnistatMetrics) {
-      const found = value(number(columns[0]), number(columns[1]));
+    for (const metric of omnistatMetrics) {
+      const { stem, columns, location } = metric;
+      const found = omnistatValue(metric, number(columns[0]), number(columns[1]));
       if (!Number.isFinite(found)) continue;
       const labels = labelJson([
         ['instance', node],

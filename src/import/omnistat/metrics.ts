@@ -1,3 +1,4 @@
+import { omnistatMetrics, omnistatName } from '../../sinks/omnistat-names.ts';
 import { diskTable, gpuTable, loadavgTable, meminfoTable, networkTable, powerTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 
@@ -30,21 +31,15 @@ const disks = (column: TableColumn<'disk', string, 'disk'>): Mapped => ({
 
 const MILLI = 1000;
 
+const GPU = Object.fromEntries(
+  omnistatMetrics
+    .filter(({ columns }) => columns.length === 1)
+    .map(({ stem, columns: [column], factor }) => [omnistatName('AMD', stem), card(gpuTable.col[column!], factor)]),
+);
+
 /** What has the same meaning in both; the rest is worked out (src/import/omnistat/tables.ts) or kept under its own name. */
 export const MAPPED: Readonly<Record<string, Mapped>> = {
-  rocm_utilization_percentage: card(gpuTable.col.utilization_percent),
-  rocm_vram_busy_percentage: card(gpuTable.col.memory_busy_percent),
-  rocm_vram_total_bytes: card(gpuTable.col.memory_total_bytes),
-  rocm_average_socket_power_watts: card(gpuTable.col.power_watts),
-  rocm_power_cap_watts: card(gpuTable.col.power_limit_watts),
-  rocm_energy_joules: card(gpuTable.col.energy_mj, MILLI),
-  rocm_temperature_celsius: card(gpuTable.col.temperature_celsius),
-  rocm_temperature_memory_celsius: card(gpuTable.col.temperature_memory_celsius),
-  rocm_sclk_clock_mhz: card(gpuTable.col.clock_mhz),
-  rocm_mclk_clock_mhz: card(gpuTable.col.memory_clock_mhz),
-  rocm_average_decoder_utilization_percentage: card(gpuTable.col.decoder_percent),
-  rocm_xgmi_total_read_kilobytes: card(gpuTable.col.link_rx_bytes, 1024),
-  rocm_xgmi_total_write_kilobytes: card(gpuTable.col.link_tx_bytes, 1024),
+  ...GPU,
   omnistat_network_rx_bytes: port(networkTable.col.received_bytes),
   omnistat_network_tx_bytes: port(networkTable.col.sent_bytes),
   omnistat_network_rx_packets: port(networkTable.col.received_packets),
