@@ -45,10 +45,11 @@ export function hostTables(machine: Machine, seed: number, node: number, interva
 }
 
 function cpuFiller(machine: Machine, n: Noise, interval: number): Filler {
-  const table = pick(cpuTable, [
-    ...(['user_ms', 'system_ms', 'idle_ms', 'iowait_ms', 'irq_ms', 'softirq_ms', 'busy_ms'] as const),
-    ...(['context_switches', 'interrupts', 'forks', 'procs_running', 'procs_blocked'] as const),
-  ]);
+  const table = pick(
+    cpuTable,
+    ['user_ms', 'system_ms', 'idle_ms', 'iowait_ms', 'irq_ms', 'softirq_ms', 'busy_ms'],
+    ['context_switches', 'interrupts', 'forks', 'procs_running', 'procs_blocked'],
+  );
   // the kernel counts in hundredths of a second
   const ticks = (seconds: number): number => Math.max(0, Math.round(seconds * 100 * interval)) * 10;
   const since = (boot: number): number => Math.floor(n.uniform() * boot) * 10;
@@ -116,20 +117,8 @@ function loadFiller(machine: Machine, n: Noise, interval: number): Filler {
 function memoryFiller(machine: Machine, n: Noise): Filler {
   const table = pick(
     meminfoTable,
-    (
-      [
-        'MemTotal',
-        'MemFree',
-        'MemAvailable',
-        'Buffers',
-        'Cached',
-        'Active',
-        'Inactive',
-        'Dirty',
-        'AnonPages',
-        'Slab',
-      ] as const
-    ).map((name) => `${name}_bytes` as const),
+    ['MemTotal_bytes', 'MemFree_bytes', 'MemAvailable_bytes', 'Buffers_bytes', 'Cached_bytes'],
+    ['Active_bytes', 'Inactive_bytes', 'Dirty_bytes', 'AnonPages_bytes', 'Slab_bytes'],
   );
   const page = 4096;
   let slab = 9_800_000 * 1024;
@@ -195,17 +184,15 @@ function networkFiller(machine: Machine, n: Noise, interval: number): Filler {
 
 function diskFiller(machine: Machine, n: Noise): Filler {
   const table = pick(diskTable, [
-    ...([
-      'class',
-      'label',
-      'reads',
-      'read_bytes',
-      'read_ms',
-      'writes',
-      'written_bytes',
-      'write_ms',
-      'in_flight',
-    ] as const),
+    'class',
+    'label',
+    'reads',
+    'read_bytes',
+    'read_ms',
+    'writes',
+    'written_bytes',
+    'write_ms',
+    'in_flight',
   ]);
   const reads = growing(n, 0.1);
   const readTime = growing(n, 0.2);

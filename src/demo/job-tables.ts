@@ -45,10 +45,11 @@ export function cgroupFiller(machine: Machine, seed: number, node: number, inter
   const n = noise(seed, 'cgroup', node);
   const total = { usage: 0, read: 0, written: 0 };
   return {
-    table: pick(cgroupTable, [
-      ...(['usage_us', 'memory_current_bytes', 'memory_anon_bytes', 'memory_file_bytes'] as const),
-      ...(['io_read_bytes', 'io_written_bytes', 'swap_current_bytes', 'oom_kills'] as const),
-    ]),
+    table: pick(
+      cgroupTable,
+      ['usage_us', 'memory_current_bytes', 'memory_anon_bytes', 'memory_file_bytes'],
+      ['io_read_bytes', 'io_written_bytes', 'swap_current_bytes', 'oom_kills'],
+    ),
     fill(frame) {
       total.usage += Math.round(machine.cores * 0.985 * interval * 1e6 * (1 + n.normal() * 0.01));
       total.read += machine.read;
