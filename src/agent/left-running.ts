@@ -1,6 +1,6 @@
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Host } from '../sources/host.ts';
-import { PID } from '../sources/process-table.ts';
+import { processTable } from '../sources/process-table.ts';
 import type { SourceKind } from '../sources/source.ts';
 import { userNames } from '../sources/user-names.ts';
 
@@ -42,7 +42,7 @@ export function rememberProcesses(kind: SourceKind, host: Host): Remembered {
             source.read(frame);
             if (frame.rows > first) lastSeen = frame.time;
             for (let row = first; row < frame.rows; row++) {
-              const pid = Number(frame.texts[row * frame.textWidth + PID]);
+              const pid = Number(frame.texts[row * frame.textWidth + processTable.at.pid]);
               if (known.has(pid)) continue;
               const started = startOf(host, pid);
               if (started !== undefined) known.set(pid, started);

@@ -2,7 +2,7 @@ import { bootMilliseconds } from '../sources/boot-time.ts';
 import type { Host } from '../sources/host.ts';
 import { processEndTable } from '../sources/process-record-tables.ts';
 import { TICK_MS } from '../sources/process-stat.ts';
-import { PEAK, PID, processTable, START, STATE, SYSTEM, USER } from '../sources/process-table.ts';
+import { processTable } from '../sources/process-table.ts';
 import type { Totals } from '../sources/scope.ts';
 import type { Source, SourceKind } from '../sources/source.ts';
 import type { Frame } from '../table/frame.ts';
@@ -22,6 +22,7 @@ const HIGHER = 1.1;
 
 const LIVES = Number.POSITIVE_INFINITY;
 const { at: END } = processEndTable;
+const { at: SAMPLE } = processTable;
 
 interface Seen {
   /** As the kernel has it: epoch milliseconds, in steps of ten. */
@@ -93,15 +94,15 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
   function sampled(frame: Frame): void {
     const { numbers, numberWidth, texts, textWidth } = frame;
     for (let row = 0; row < frame.rows; row++) {
-      const one = seen(texts[row * textWidth + PID]!, Number(texts[row * textWidth + START]), frame.time);
+      const one = seen(texts[row * textWidth + SAMPLE.pid]!, Number(texts[row * textWidth + SAMPLE.start]), frame.time);
       const at = row * numberWidth;
-      const used = (numbers[at + USER]! + numbers[at + SYSTEM]!) * 1000;
+      const used = (numbers[at + SAMPLE.user_ms]! + numbers[at + SAMPLE.system_ms]!) * 1000;
       // one that began when no agent was there is new
       if (first && one.counted === 0 && !(one.start * 1000 > (left?.time ?? LIVES))) one.counted = used;
-      count(one, used, numbers[at + PEAK]!);
-      one.shown = Math.max(one.shown, numbers[at + PEAK]! || 0);
+      count(one, used, numbers[at + SAMPLE.rss_peak_bytes]!);
+      one.shown = Math.max(one.shown, numbers[at + SAMPLE.rss_peak_bytes]! || 0);
       // it was alive a tick ago, when it was looked at last
-      if (texts[row * textWidth + STATE] === 'X' && one.end === LIVES) one.end = Math.max(looked, one.begin);
+      if (texts[row * textWidth + SAMPLE.state] === 'X' && one.end === LIVES) one.end = Math.max(looked, one.begin);
     }
     first = false;
   }

@@ -69,38 +69,3 @@ export const processTable = defineTable({
     ),
   ],
 });
-
-/** Places of texts, then of numbers. */
-export const {
-  pid: PID,
-  start: START,
-  name: NAME,
-  command: COMMAND,
-  user: OWNER,
-  state: STATE,
-  allowed_cpus: ALLOWED_CPUS,
-  ppid: PPID,
-  uid: UID,
-  threads: THREADS,
-  user_ms: USER,
-  system_ms: SYSTEM,
-  rss_bytes: RSS,
-  rss_anon_bytes: ANON,
-  rss_file_bytes: FILE,
-  rss_shmem_bytes: SHMEM,
-  rss_peak_bytes: PEAK,
-  virtual_bytes: VIRTUAL,
-  swap_bytes: SWAP,
-  minor_faults: MINOR,
-  major_faults: MAJOR,
-  read_bytes: READ,
-  written_bytes: WRITTEN,
-  read_chars: READ_CHARS,
-  written_chars: WRITTEN_CHARS,
-  voluntary_switches: VOLUNTARY,
-  involuntary_switches: INVOLUNTARY,
-  wait_ms: WAIT,
-  cpu: CPU,
-  pss_bytes: PSS,
-} = processTable.at;
-export const NUMBERS = processTable.columns.filter(({ type }) => type !== 'text').length;

@@ -10,13 +10,14 @@ import { pidNamespaces } from './pid-namespaces.ts';
 import { printable } from './printable.ts';
 import { DENIED, GONE, type ProcessFile, processFiles } from './process-files.ts';
 import { ENDED, emptyStat, readStat, TICK_MS } from './process-stat.ts';
-import * as at from './process-table.ts';
 import { processTable } from './process-table.ts';
 import { type PssRounds, pssRounds } from './pss-rounds.ts';
 import type { Scope } from './scope.ts';
 import type { SourceKind } from './source.ts';
 import { userNames } from './user-names.ts';
 
+const { at } = processTable;
+const NUMBERS = processTable.columns.filter(({ type }) => type !== 'text').length;
 /** A row is written at least so often, changed or not: also the longest that anything goes unread. */
 const ROW_MICROSECONDS = 60e6;
 /** status is half of the cost of a process; most of it changes slowly. */
@@ -81,7 +82,7 @@ export const process: SourceKind = {
     let changed = false;
     // the kernel counts the memory of a cgroup that is the job's own
     const isWanted = scope.memory !== undefined && !countsMemory(host, scope);
-    const rounds = isWanted ? pssRounds<Watched>(host, (w) => w.numbers[at.RSS]!) : undefined;
+    const rounds = isWanted ? pssRounds<Watched>(host, (w) => w.numbers[at.rss_bytes]!) : undefined;
 
     function watch({ pid, start }: Member): void {
       watched.set(pid, {
@@ -95,7 +96,7 @@ export const process: SourceKind = {
         io: files.open(pid, `task/${pid}/io`),
         ioOfOthers: undefined,
         status: files.open(pid, 'status'),
-        numbers: new Float64Array(at.NUMBERS).fill(Number.NaN),
+        numbers: new Float64Array(NUMBERS).fill(Number.NaN),
         name: '',
         nameHash: 0,
         command: '',
@@ -136,7 +137,7 @@ export const process: SourceKind = {
     function look(w: Watched, time: number): boolean {
       changed = false;
       const due = time >= w.rowDue || w.rowDue - time > ROW_MICROSECONDS;
-      const alone = w.numbers[at.THREADS] === 1;
+      const alone = w.numbers[at.threads] === 1;
       if (alone) {
         const ran = lookAtSchedule(w);
         if (ran === GONE) return false;
@@ -150,22 +151,22 @@ export const process: SourceKind = {
       // other threads than the main one show only here whether they ran; ticks are coarse, so I/O is read now and then anyway
       const quiet =
         !alone &&
-        numbers[at.USER] === stat.user * TICK_MS &&
-        numbers[at.SYSTEM] === stat.system * TICK_MS &&
-        numbers[at.MINOR] === stat.minorFaults &&
-        numbers[at.RSS] === rss;
+        numbers[at.user_ms] === stat.user * TICK_MS &&
+        numbers[at.system_ms] === stat.system * TICK_MS &&
+        numbers[at.minor_faults] === stat.minorFaults &&
+        numbers[at.rss_bytes] === rss;
       const statusDue = time >= w.statusDue || w.statusDue - time > STATUS_MICROSECONDS;
       // what has become Tacho's own keeps the numbers that it had as the job's
       if (lookAtName(w, due || w.looks < 2)) return false;
-      set(w, at.PPID, stat.parent);
-      set(w, at.THREADS, stat.threads);
-      set(w, at.USER, stat.user * TICK_MS);
-      set(w, at.SYSTEM, stat.system * TICK_MS);
-      set(w, at.RSS, rss);
-      set(w, at.VIRTUAL, stat.virtualBytes);
-      set(w, at.MINOR, stat.minorFaults);
-      set(w, at.MAJOR, stat.majorFaults);
-      set(w, at.CPU, stat.cpu);
+      set(w, at.ppid, stat.parent);
+      set(w, at.threads, stat.threads);
+      set(w, at.user_ms, stat.user * TICK_MS);
+      set(w, at.system_ms, stat.system * TICK_MS);
+      set(w, at.rss_bytes, rss);
+      set(w, at.virtual_bytes, stat.virtualBytes);
+      set(w, at.minor_faults, stat.minorFaults);
+      set(w, at.major_faults, stat.majorFaults);
+      set(w, at.cpu, stat.cpu);
       if (stat.state !== w.state) {
         w.state = stat.state;
         changed = true;
@@ -184,8 +185,8 @@ export const process: SourceKind = {
         w.statusDue = time + STATUS_MICROSECONDS - (w.looks === 1 ? (w.pid % 10) * 1e6 : 0);
       }
       // a process that has ended but was not collected yet has no memory, and its status says nothing about it
-      if (stat.virtualBytes === 0 && numbers[at.ANON]! > 0) for (const part of MEMORY) set(w, part, 0);
-      if (!(numbers[at.PEAK]! >= rss)) set(w, at.PEAK, rss);
+      if (stat.virtualBytes === 0 && numbers[at.rss_anon_bytes]! > 0) for (const part of MEMORY) set(w, part, 0);
+      if (!(numbers[at.rss_peak_bytes]! >= rss)) set(w, at.rss_peak_bytes, rss);
       return true;
     }
 
@@ -201,7 +202,7 @@ export const process: SourceKind = {
       if (ran === w.ranNanoseconds && slices === w.slices) return 0;
       w.ranNanoseconds = ran;
       w.slices = slices;
-      set(w, at.WAIT, Math.floor(waited / 1e6));
+      set(w, at.wait_ms, Math.floor(waited / 1e6));
       return 1;
     }
 
@@ -253,7 +254,7 @@ export const process: SourceKind = {
         const field = statusField(bytes, from);
         if (field !== undefined) {
           const value = number(bytes, from + field.word.length, stop);
-          if (field.place === at.UID) setUser(w, value);
+          if (field.place === at.uid) setUser(w, value);
           else set(w, field.place, value * field.factor);
         } else if (spells(bytes, from, ALLOWED)) setAllowed(w, from + ALLOWED.length, stop);
         else if (w.looks === 1 && spells(bytes, from, NAMESPACE_IDS)) lookAtNamespace(w, from, stop);
@@ -273,12 +274,12 @@ export const process: SourceKind = {
     /** Records of a process in a namespace of its own name it by its id there. */
     function lookAtNamespace(w: Watched, from: number, to: number): void {
       const ids = host.bytes.toString('latin1', from + NAMESPACE_IDS.length, to);
-      spaces.saw({ pid: w.pid, ppid: w.numbers[at.PPID]!, start: boot + w.start * TICK_MS }, ids);
+      spaces.saw({ pid: w.pid, ppid: w.numbers[at.ppid]!, start: boot + w.start * TICK_MS }, ids);
     }
 
     function setUser(w: Watched, uid: number): void {
-      if (w.numbers[at.UID] === uid || Number.isNaN(uid)) return;
-      set(w, at.UID, uid);
+      if (w.numbers[at.uid] === uid || Number.isNaN(uid)) return;
+      set(w, at.uid, uid);
       w.user = userName(uid);
     }
 
@@ -313,15 +314,15 @@ export const process: SourceKind = {
     function write(frame: Frame, w: Watched, full: boolean): void {
       const row = frame.row();
       w.row = row;
-      frame.numbers.set(w.numbers, row * at.NUMBERS);
+      frame.numbers.set(w.numbers, row * NUMBERS);
       const t = row * frame.textWidth;
-      frame.texts[t + at.PID] = w.pidText;
-      frame.texts[t + at.START] = w.startText;
-      frame.texts[t + at.NAME] = w.name;
-      if (full) frame.texts[t + at.COMMAND] = w.command;
-      frame.texts[t + at.OWNER] = w.user;
-      frame.texts[t + at.STATE] = LETTERS[w.state]!;
-      if (full || w.allowed !== w.allowedSaid) frame.texts[t + at.ALLOWED_CPUS] = w.allowedSaid = w.allowed;
+      frame.texts[t + at.pid] = w.pidText;
+      frame.texts[t + at.start] = w.startText;
+      frame.texts[t + at.name] = w.name;
+      if (full) frame.texts[t + at.command] = w.command;
+      frame.texts[t + at.user] = w.user;
+      frame.texts[t + at.state] = LETTERS[w.state]!;
+      if (full || w.allowed !== w.allowedSaid) frame.texts[t + at.allowed_cpus] = w.allowedSaid = w.allowed;
     }
 
     /** One row for each process that was read, and the sum of all. */
@@ -329,11 +330,11 @@ export const process: SourceKind = {
       let shared = Number.NaN;
       rounds.read(frame.time, (w, pss) => {
         if (w.row === NO_ROW) write(frame, w, false);
-        frame.numbers[w.row * at.NUMBERS + at.PSS] = pss;
-        shared = (shared || 0) + Math.max(0, w.numbers[at.RSS]! - pss);
+        frame.numbers[w.row * NUMBERS + at.pss_bytes] = pss;
+        shared = (shared || 0) + Math.max(0, w.numbers[at.rss_bytes]! - pss);
       });
       let sum = -shared;
-      for (const w of watched.values()) sum += w.numbers[at.RSS]! || 0;
+      for (const w of watched.values()) sum += w.numbers[at.rss_bytes]! || 0;
       scope.memory!.pss_bytes = sum;
       scope.memory!.shared_bytes = shared;
     }
@@ -392,8 +393,8 @@ function countsMemory(host: Host, { members, cgroup }: Scope): boolean {
 
 const MEMORY_FILES = ['memory.current', 'memory.usage_in_bytes'];
 
-const IO = [at.READ_CHARS, at.WRITTEN_CHARS, at.READ, at.WRITTEN];
-const MEMORY = [at.ANON, at.FILE, at.SHMEM, at.SWAP];
+const IO = [at.read_chars, at.written_chars, at.read_bytes, at.written_bytes];
+const MEMORY = [at.rss_anon_bytes, at.rss_file_bytes, at.rss_shmem_bytes, at.swap_bytes];
 /** X, the state of a process that has gone. */
 const GONE_STATE = 88;
 const LETTERS = Array.from({ length: 256 }, (_, c) => String.fromCharCode(c));
@@ -411,14 +412,14 @@ const NAMESPACE_IDS = Buffer.from('NSpid:');
 
 const STATUS_FIELDS = (
   [
-    ['Uid:', at.UID, 1],
-    ['VmHWM:', at.PEAK, 1024],
-    ['RssAnon:', at.ANON, 1024],
-    ['RssFile:', at.FILE, 1024],
-    ['RssShmem:', at.SHMEM, 1024],
-    ['VmSwap:', at.SWAP, 1024],
-    ['voluntary_ctxt_switches:', at.VOLUNTARY, 1],
-    ['nonvoluntary_ctxt_switches:', at.INVOLUNTARY, 1],
+    ['Uid:', at.uid, 1],
+    ['VmHWM:', at.rss_peak_bytes, 1024],
+    ['RssAnon:', at.rss_anon_bytes, 1024],
+    ['RssFile:', at.rss_file_bytes, 1024],
+    ['RssShmem:', at.rss_shmem_bytes, 1024],
+    ['VmSwap:', at.swap_bytes, 1024],
+    ['voluntary_ctxt_switches:', at.voluntary_switches, 1],
+    ['nonvoluntary_ctxt_switches:', at.involuntary_switches, 1],
   ] as const
 ).map(([word, place, factor]) => ({ word: Buffer.from(word), place, factor }));
 
