@@ -12,8 +12,26 @@ import { textAt } from '../recording/batch.ts';
 import { lostRecords } from '../recording/lost-records.ts';
 import type { NodeRecording, Recording } from '../recording/open.ts';
 import { readDefined } from '../recording/read.ts';
-import * as defined from '../sources/tables.ts';
-import type { Table } from '../table/table.ts';
+import {
+  agentTable,
+  cgroupTable,
+  cpuTable,
+  diskTable,
+  gpuProcessTable,
+  gpuTable,
+  loadavgTable,
+  lustreTable,
+  markerTable,
+  meminfoTable,
+  networkTable,
+  nfsTable,
+  powerTable,
+  pressureTable,
+  processMemoryTable,
+  processTable,
+  processTotalTable,
+  vmstatTable,
+} from '../sources/tables.ts';
 import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
 import { overrunOf } from './overrun.ts';
 import { phasesOf } from './phases.ts';
@@ -40,34 +58,13 @@ export interface GatherOptions {
 
 /** Tables that the report is made of; others, such as interrupts and users' own, need not be read. */
 const REPORT_TABLES = [
-  defined.agentTable,
-  defined.cgroupTable,
-  defined.cpuTable,
-  defined.diskTable,
-  defined.gpuTable,
-  defined.gpuProcessTable,
-  defined.loadavgTable,
-  defined.lustreTable,
-  defined.meminfoTable,
-  defined.networkTable,
-  defined.nfsTable,
-  defined.powerTable,
-  defined.pressureTable,
-  defined.processTable,
-  defined.processMemoryTable,
-  defined.processTotalTable,
-  defined.vmstatTable,
-];
+  ...[agentTable, cgroupTable, cpuTable, diskTable, gpuTable, gpuProcessTable, loadavgTable, lustreTable],
+  ...[meminfoTable, networkTable, nfsTable, powerTable, pressureTable, processTable, processMemoryTable],
+  ...[processTotalTable, vmstatTable],
+].map(({ name }) => name);
 
 /** Tables that say what a phase did. */
-const PHASE_TABLES = [
-  defined.cgroupTable,
-  defined.processTable,
-  defined.cpuTable,
-  defined.gpuTable,
-  defined.loadavgTable,
-  defined.powerTable,
-];
+const PHASE_TABLES = [cgroupTable, processTable, cpuTable, gpuTable, loadavgTable, powerTable].map(({ name }) => name);
 
 /** What somebody who has the samples is asked: statistics of some tables of some nodes. */
 interface Question {
@@ -114,8 +111,7 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
 }
 
 const hadProcesses = ({ tables, agent }: NodeRecording): boolean =>
-  tables.has(defined.processTable.name) ||
-  agent?.tables.some(({ name }) => name === defined.processTable.name) === true;
+  tables.has(processTable.name) || agent?.tables.some(({ name }) => name === processTable.name) === true;
 
 /** Yields what it must know, and is told; what it returns is the same wherever the samples lie. */
 function* collect(
@@ -182,7 +178,7 @@ function* collect(
   const wholes =
     range === undefined || served.length === 0
       ? nodes
-      : (yield question(served, undefined, [defined.cgroupTable])).map((found) => nodeMaterial(found, tell));
+      : (yield question(served, undefined, [cgroupTable.name])).map((found) => nodeMaterial(found, tell));
   const remade = wholes.filter(({ node }) => served.some(({ name }) => name === node)).filter(isMadeAnew);
   const sought = chosen.filter((n) => uncounted.includes(n) || remade.some(({ node }) => node === n.name));
   let sampled = hasParts && sought.length > 0 ? readSampled(sought, tell) : undefined;
@@ -212,16 +208,9 @@ const withoutTime = ({ from: _from, to: _to, ...options }: GatherOptions): Gathe
 
 type Tell = (node: NodeRecording, damage: TableDamage) => void;
 
-function question(nodes: readonly NodeRecording[], range: Range | undefined, tables: readonly Table[]): Question {
+function question(nodes: readonly NodeRecording[], range: Range | undefined, tables: readonly string[]): Question {
   const { from, to } = range?.around ?? range ?? {};
-  return {
-    nodes,
-    options: {
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
-      tables: tables.map(({ name }) => name),
-    },
-  };
+  return { nodes, options: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }), tables } };
 }
 
 function nodeMaterial({ node, tables, damage }: NodeSummary, tell: Tell): NodeMaterial {
@@ -237,25 +226,20 @@ const sampledInFiles = (nodes: readonly NodeRecording[], tell: Tell): ReadonlyMa
     nodes.map((node) => [
       node.name,
       sampledCpu(node, ({ damage }) => {
-        for (const each of damage) tell(node, { ...each, table: defined.processTable.name });
+        for (const each of damage) tell(node, { ...each, table: processTable.name });
       }),
     ]),
   );
 
 function markersOf(node: NodeRecording, tell: Tell): Marker[] {
-  if (!node.tables.has(defined.markerTable.name)) return [];
-  const batch = readDefined(node, defined.markerTable);
-  for (const damage of batch.damage) tell(node, { ...damage, table: defined.markerTable.name });
+  if (!node.tables.has(markerTable.name)) return [];
+  const batch = readDefined(node, markerTable);
+  for (const damage of batch.damage) tell(node, { ...damage, table: markerTable.name });
   const found: Marker[] = [];
   for (let row = 0; row < batch.rows; row++) {
     const action = textAt(batch, 'action', row);
     if (action !== 'begin' && action !== 'end' && action !== 'fom') continue;
-    const marker: Marker = {
-      time: batch.time[row]!,
-      node: node.name,
-      action,
-      name: textAt(batch, 'name', row),
-    };
+    const marker: Marker = { time: batch.time[row]!, node: node.name, action, name: textAt(batch, 'name', row) };
     const number = batch.numbers.get('value')?.[row];
     const value = number === undefined ? textAt(batch, 'value', row) : Number.isNaN(number) ? '' : String(number);
     if (value !== '') marker.value = value;

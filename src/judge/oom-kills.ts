@@ -60,11 +60,8 @@ function isToldOutOfMemory({ job, range }: Material, { node }: NodeMaterial): bo
 /** Whether a cgroup of the job had gone when a process in it could have died, before it was read again. */
 function isUnread(node: NodeMaterial, death: number, tick: number): boolean {
   // version 2, which tells pressure, counts kills also in the cgroups above
-  const counts = seriesOf(
-    node,
-    cgroupTable,
-    cgroupOf(node, cgroupTable.col.cpu_stalled_us) === undefined ? {} : { cgroup: '.' },
-  );
+  const isSecond = cgroupOf(node, cgroupTable.col.cpu_stalled_us) !== undefined;
+  const counts = seriesOf(node, cgroupTable, isSecond ? { cgroup: '.' } : {});
   return counts.some(({ end }) => end < death && death - end < 2 * tick);
 }
 

@@ -1,7 +1,6 @@
 import { unquoted, wordsOf } from '../base/shell-words.ts';
 import { type Batch, textAt } from '../recording/batch.ts';
-import type { ProcessMetric, processEndTable, threadEndTable } from '../sources/process-record-tables.ts';
-import type { NameIn } from '../table/table.ts';
+import type { ProcessMetric } from '../sources/process-record-tables.ts';
 import {
   birthOf,
   cumulative,
@@ -10,6 +9,7 @@ import {
   imagesOf,
   isCopy,
   isTold,
+  type RecordName,
   type StartBatch,
 } from './process-images.ts';
 import type { SampledProcess } from './process-samples.ts';
@@ -29,7 +29,7 @@ export interface NodeProcesses {
 }
 
 /** Columns that identify a process or describe its end: they are no metrics. */
-const IDENTITY: ReadonlySet<string> = new Set<NameIn<typeof processEndTable | typeof threadEndTable>>([
+const IDENTITY: ReadonlySet<string> = new Set<RecordName>([
   'ppid',
   'pgid',
   'sid',

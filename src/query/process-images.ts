@@ -1,7 +1,10 @@
 import { type Batch, type BatchOf, textAt } from '../recording/batch.ts';
-import type { processEndTable, processStartTable } from '../sources/process-record-tables.ts';
+import type { processEndTable, processStartTable, threadEndTable } from '../sources/process-record-tables.ts';
+import type { NameIn } from '../table/table.ts';
 
 export type EndBatch = BatchOf<typeof processEndTable>;
+/** A key or column of what processes record of themselves. */
+export type RecordName = NameIn<typeof processEndTable | typeof threadEndTable>;
 export type StartBatch = BatchOf<typeof processStartTable>;
 
 /**

@@ -6,15 +6,7 @@ import { parentsOf } from './process-tree.ts';
 const TICK = 1.5e6;
 
 /** What is then of nobody alone: the kernel adds it up, or keeps the largest. */
-const MIXED: readonly ProcessMetric[] = [
-  'rssmax',
-  'minflt',
-  'majflt',
-  'inblock',
-  'outblock',
-  'vol_ctxsw',
-  'invol_ctxsw',
-];
+const MIXED: ProcessMetric[] = ['rssmax', 'minflt', 'majflt', 'inblock', 'outblock', 'vol_ctxsw', 'invol_ctxsw'];
 
 /**
  * What is told of a process by who waited for it holds what its children used that it waited for itself. Those that left a

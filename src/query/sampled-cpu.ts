@@ -2,9 +2,7 @@ import { type BatchOf, textAt } from '../recording/batch.ts';
 import type { NodeRecording } from '../recording/open.ts';
 import { type ReadBatch, readDefined } from '../recording/read.ts';
 import { processTable } from '../sources/process-table.ts';
-import type { TextName } from '../table/table.ts';
-
-type ProcessBatch = BatchOf<typeof processTable>;
+import type { NameIn, TextName } from '../table/table.ts';
 
 /** The CPU time that a process was seen to have used. Times are epoch microseconds, `used` is in microseconds. */
 export interface SampledCpu {
@@ -28,27 +26,20 @@ export function sampledCpu(node: NodeRecording, damaged: (batch: ReadBatch) => v
   return Array.from({ length: Math.max(0, batch.series.length - 1) }, (_, s) => cpuOf(batch, s));
 }
 
-function cpuOf(batch: ProcessBatch, s: number): SampledCpu {
+function cpuOf(batch: BatchOf<typeof processTable>, s: number): SampledCpu {
   const [from, to] = [batch.series[s]!, batch.series[s + 1]!];
+  const text = (name: NameIn<typeof processTable>, row: number): string => textAt(batch, name, row);
   /** What was said last and is not empty. */
   const said = (name: TextName<typeof processTable>): string => {
-    for (let row = to - 1; row >= from; row--) {
-      const text = textAt(batch, name, row);
-      if (text !== '') return text;
-    }
+    for (let row = to - 1; row >= from; row--) if (text(name, row) !== '') return text(name, row);
     return '';
   };
   const columns = (['user_ms', 'system_ms'] as const).flatMap((name) => batch.numbers.get(name) ?? []);
-  const found: SampledCpu = {
-    pid: textAt(batch, 'pid', from),
-    start: textAt(batch, 'start', from),
-    times: [],
-    used: [],
-  };
+  const found: SampledCpu = { pid: text('pid', from), start: text('start', from), times: [], used: [] };
   const [command, user] = [said('command') || said('name'), said('user')];
   if (command !== '') found.command = command;
   if (user !== '') found.user = user;
-  if (textAt(batch, 'state', to - 1) === 'X') found.isGone = true;
+  if (text('state', to - 1) === 'X') found.isGone = true;
   const reached = columns.map(() => 0);
   for (let row = from; row < to; row++) {
     const seen = columns.map((column) => column[row]!);

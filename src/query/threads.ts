@@ -2,22 +2,15 @@ import { append } from '../base/extremes.ts';
 import type { BatchOf, TextColumn } from '../recording/batch.ts';
 import type { Recording } from '../recording/open.ts';
 import { readDefined } from '../recording/read.ts';
-import { type processEndTable, threadEndTable } from '../sources/process-record-tables.ts';
-import type { NameIn } from '../table/table.ts';
-import { cumulative } from './process-images.ts';
+import { threadEndTable } from '../sources/process-record-tables.ts';
+import { cumulative, type RecordName } from './process-images.ts';
 import { CPU_TIMES, type ProcessColumns, type ProcessId, type ThreadColumns } from './process-set.ts';
 import type { Damaged } from './processes.ts';
 import { threadNumber } from './thread-name.ts';
 
 type ThreadBatch = BatchOf<typeof threadEndTable>;
 
-const IDENTITY: ReadonlySet<string> = new Set<NameIn<typeof threadEndTable | typeof processEndTable>>([
-  'thread_start',
-  'ppid',
-  'pgid',
-  'sid',
-  'uid',
-]);
+const IDENTITY = new Set<string>(['thread_start', 'ppid', 'pgid', 'sid', 'uid'] satisfies RecordName[]);
 
 /** Threads of many processes: those of one come together, in the order of the processes. */
 export interface AllThreads extends ThreadColumns {

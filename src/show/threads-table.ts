@@ -18,15 +18,7 @@ export interface ThreadsOf {
   order: readonly number[];
 }
 
-const COLUMNS: readonly ProcessMetric[] = [
-  'usertime',
-  'systemtime',
-  'rchar',
-  'wchar',
-  'vol_ctxsw',
-  'invol_ctxsw',
-  'time_waiting',
-];
+const SHOWN: ProcessMetric[] = ['usertime', 'systemtime', 'rchar', 'wchar', 'vol_ctxsw', 'invol_ctxsw', 'time_waiting'];
 const HEADS = ['user', 'system', 'read', 'written', 'waits', 'preempted', 'queued'];
 
 /** The threads of one process. */
@@ -58,7 +50,7 @@ export function threadsTable(
         cellOf('microseconds', threads.start[k]! - set.start[i]!),
         cellOf('microseconds', threads.end[k]! - threads.start[k]!),
         cellOf('microseconds', threads.cpu_time[k]!),
-        ...COLUMNS.map((name) => cellOf(metricKind(name), threads.metrics.get(name)?.[k] ?? Number.NaN)),
+        ...SHOWN.map((name) => cellOf(metricKind(name), threads.metrics.get(name)?.[k] ?? Number.NaN)),
       ]),
       width,
     );

@@ -346,16 +346,7 @@ async function omnistatFile(
 ): Promise<Written | undefined> {
   const nodes = one.recording.nodes.filter((node) => node.tables.has(file.source));
   if (nodes.length === 0) return undefined;
-  const table = union(
-    nodes.flatMap(
-      (node) =>
-        columnsOf(
-          node,
-          file.source,
-          file.needs.map(({ name }) => name),
-        ) ?? [],
-    ),
-  );
+  const table = union(nodes.flatMap((node) => columnsOf(node, file.source, file.needs) ?? []));
   const memory = new Map(
     nodes.map((node) => [node.name, new Map(node.agent?.facts.gpus.map((g) => [g.gpu, g.memory_bytes ?? Number.NaN]))]),
   );

@@ -1,6 +1,6 @@
 import type { Batch, TextColumn } from '../../recording/batch.ts';
 import { gpuTable, networkTable } from '../../sources/tables.ts';
-import { type Column, gauge, type KeyName, type Table, type TableColumn } from '../../table/table.ts';
+import { type Column, gauge, type KeyName, type NameIn, type Table, type TableColumn } from '../../table/table.ts';
 import { filterRows, keysOf, type Piece } from './piece.ts';
 
 /**
@@ -11,7 +11,7 @@ export interface OmnistatFile {
   file: string;
   /** The table that it is made of, and the columns that are needed of it. */
   source: string;
-  needs: readonly TableColumn[];
+  needs: readonly string[];
   table: Table;
   /** Header rows below the metric's name. */
   levels: readonly string[];
@@ -54,8 +54,8 @@ export const omnistatFiles: readonly OmnistatFile[] = [
     file: 'omnistat-rocm.csv',
     source: gpuTable.name,
     needs: [
-      ...[GPU.utilization_percent, GPU.memory_used_bytes, GPU.memory_total_bytes],
-      ...[GPU.temperature_celsius, GPU.clock_mhz, GPU.power_watts],
+      ...(['utilization_percent', 'memory_used_bytes', 'memory_total_bytes'] satisfies NameIn<typeof gpuTable>[]),
+      ...(['temperature_celsius', 'clock_mhz', 'power_watts'] satisfies NameIn<typeof gpuTable>[]),
     ],
     table: rocm,
     levels: ['instance', 'card'],
@@ -76,7 +76,7 @@ export const omnistatFiles: readonly OmnistatFile[] = [
   {
     file: 'omnistat-network.csv',
     source: networkTable.name,
-    needs: [PORT.class, PORT.received_bytes, PORT.sent_bytes],
+    needs: ['class', 'received_bytes', 'sent_bytes'] satisfies NameIn<typeof networkTable>[],
     table: network,
     levels: ['instance', 'device_class', 'interface'],
     convert(piece) {
