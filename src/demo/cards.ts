@@ -13,23 +13,12 @@ export const CARD = {
   driver: '6.10.5',
 };
 
-export const cardTable = pick(gpuTable, [
-  'utilization_percent',
-  'memory_busy_percent',
-  'memory_used_bytes',
-  'power_watts',
-  'energy_mj',
-  'temperature_celsius',
-  'temperature_hotspot_celsius',
-  'temperature_memory_celsius',
-  'clock_mhz',
-  'memory_clock_mhz',
-  'throttled_thermal',
-  'throttled_power',
-  'pcie_rx_bytes',
-  'pcie_tx_bytes',
-  'link_tx_bytes',
-]);
+export const cardTable = pick(
+  gpuTable,
+  ['utilization_percent', 'memory_busy_percent', 'memory_used_bytes', 'power_watts', 'energy_mj'],
+  ['temperature_celsius', 'temperature_hotspot_celsius', 'temperature_memory_celsius', 'clock_mhz', 'memory_clock_mhz'],
+  ['throttled_thermal', 'throttled_power', 'pcie_rx_bytes', 'pcie_tx_bytes', 'link_tx_bytes'],
+);
 
 const BUSY: Record<Phase, number> = { load: 3, train: 96, checkpoint: 8, evaluate: 70 };
 const MEMORY: Record<Phase, number> = { load: 1.2e9, train: 174.3e9, checkpoint: 174.3e9, evaluate: 147.1e9 };

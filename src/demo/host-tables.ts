@@ -152,15 +152,11 @@ function memoryFiller(machine: Machine, n: Noise): Filler {
 }
 
 function networkFiller(machine: Machine, n: Noise, interval: number): Filler {
-  const table = pick(networkTable, [
-    'class',
-    'received_bytes',
-    'sent_bytes',
-    'received_packets',
-    'sent_packets',
-    'receive_errors',
-    'send_errors',
-  ]);
+  const table = pick(
+    networkTable,
+    ['class', 'received_bytes', 'sent_bytes', 'received_packets'],
+    ['sent_packets', 'receive_errors', 'send_errors'],
+  );
   const fabric = [growing(n, 0.06), growing(n, 0.06), growing(n, 0.06), growing(n, 0.06)];
   const service = [growing(n, 0.3), growing(n, 0.3), growing(n, 0.3), growing(n, 0.3)];
   return {
@@ -183,17 +179,11 @@ function networkFiller(machine: Machine, n: Noise, interval: number): Filler {
 }
 
 function diskFiller(machine: Machine, n: Noise): Filler {
-  const table = pick(diskTable, [
-    'class',
-    'label',
-    'reads',
-    'read_bytes',
-    'read_ms',
-    'writes',
-    'written_bytes',
-    'write_ms',
-    'in_flight',
-  ]);
+  const table = pick(
+    diskTable,
+    ['class', 'label', 'reads', 'read_bytes', 'read_ms'],
+    ['writes', 'written_bytes', 'write_ms', 'in_flight'],
+  );
   const reads = growing(n, 0.1);
   const readTime = growing(n, 0.2);
   const writes = growing(n, 0.1);

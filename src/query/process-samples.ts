@@ -106,19 +106,18 @@ export function samplesOfStatistics(
   began: number,
   intervalSeconds: number,
 ): SampledProcess[] {
-  return all.map((series) =>
-    sampled(
-      (column) => (isKey(column) ? series.keys[column] : series.texts[column]) ?? '',
-      (column) => series.columns[column],
-      series.start,
-      series.end,
+  return all.map(({ keys, texts, columns, start, end }) => {
+    const words = { ...texts, ...keys };
+    return sampled(
+      (column) => words[column] ?? '',
+      (column) => columns[column],
+      start,
+      end,
       began,
       intervalSeconds,
-    ),
-  );
+    );
+  });
 }
-
-const isKey = (column: SampledText): column is KeyName<typeof processTable> => column === 'pid' || column === 'start';
 
 function sampled(
   text: (column: SampledText) => string,

@@ -1,6 +1,6 @@
-import type { NumberName as ColumnName } from '../table/table.ts';
+import type { NumberName as ColumnName, Table } from '../table/table.ts';
 import { gpuTable } from './gpu.ts';
-import type { gpuProcessTable } from './gpu-process.ts';
+import { gpuProcessTable } from './gpu-process.ts';
 import type { Host } from './host.ts';
 
 export type NumberName = ColumnName<typeof gpuTable>;
@@ -8,11 +8,10 @@ export type NumberName = ColumnName<typeof gpuTable>;
 /** What one card, or one MIG instance, says at one moment, by columns of the table `gpu`; NaN = it does not say. */
 export type Reading = { [N in NumberName]: number } & { throttle_reasons: string };
 
-const numbers = gpuTable.columns.filter(({ type }) => type !== 'text');
-const NOTHING = {
-  ...Object.fromEntries(numbers.map(({ name }) => [name, Number.NaN])),
-  throttle_reasons: '',
-} as Reading;
+/** No number of a table's row. */
+const nothing = ({ columns }: Table) =>
+  Object.fromEntries(columns.filter(({ type }) => type !== 'text').map(({ name }) => [name, Number.NaN]));
+const NOTHING = { ...nothing(gpuTable), throttle_reasons: '' } as Reading;
 
 export const newReading = (): Reading => ({ ...NOTHING });
 
@@ -60,14 +59,5 @@ export function noteLack(host: Host, model: string, column: string, reason: stri
   host.note({ table: gpuTable.name, what: column, why: `${model}: ${reason}` });
 }
 
-export function newProcess(): ProcessReading {
-  return {
-    pid: 0,
-    memory_bytes: Number.NaN,
-    percent: Number.NaN,
-    memory_busy_percent: Number.NaN,
-    encoder_percent: Number.NaN,
-    decoder_percent: Number.NaN,
-    type: '',
-  };
-}
+export const newProcess = (): ProcessReading =>
+  ({ pid: 0, ...nothing(gpuProcessTable), type: '' }) as unknown as ProcessReading;

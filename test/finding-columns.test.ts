@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import * as tables from '../src/sources/tables.ts';
+
+const FINDINGS = path.join(import.meta.dirname, '../src/judge/findings');
+
+test('columns that findings name in words are columns', () => {
+  const named: string[] = [];
+  for (const file of fs.readdirSync(FINDINGS)) {
+    const text = fs.readFileSync(path.join(FINDINGS, file), 'utf8');
+    for (const [words] of text.matchAll(/'[^'\n]*'/g))
+      for (const table of Object.values(tables))
+        for (const [, column] of words.matchAll(new RegExp(`\\b${table.name}\\.(?!(?:json|ts)\\b)(\\w+)`, 'g'))) {
+          named.push(`${table.name}.${column}`);
+          assert.ok(Object.hasOwn(table.col, column!), `${file}: ${table.name} has no column ${column}`);
+        }
+  }
+  assert.ok(named.includes('gpu.utilization_percent') && named.includes('process.swap_bytes'));
+});
