@@ -1,6 +1,9 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { splitLine } from '../recording/csv-read.ts';
+import { processTable } from '../sources/process-table.ts';
+import { processTotalTable } from '../sources/process-total.ts';
+import type { NameIn, Table } from '../table/table.ts';
 
 /** What an agent that was here before had added up of a job's processes when it wrote its last row. */
 export interface TotalsBefore {
@@ -17,26 +20,26 @@ const TAIL = 8 << 20;
 
 /** Undefined: it has left no row of its sums, or they are not in the live part any more. */
 export function totalsBefore(folder: string): TotalsBefore | undefined {
-  const sums = [...rowsOf(path.join(folder, 'process_total.csv'))].at(-1);
+  const sums = [...rowsOf(folder, processTotalTable)].at(-1);
   if (sums === undefined) return undefined;
   const processes: TotalsBefore['processes'] = new Map();
-  for (const row of rowsOf(path.join(folder, 'process.csv'))) {
+  for (const row of rowsOf(folder, processTable)) {
     const used_us = (Number(row.get('user_ms')) + Number(row.get('system_ms'))) * 1000;
     processes.set(row.get('pid')!, { start: Number(row.get('start')), used_us });
   }
-  const number = (name: string): number => Number(sums.get(name) ?? 0);
+  const number = (name: 'time' | NameIn<typeof processTotalTable>): number => Number(sums.get(name) ?? 0);
   return { cpu_us: number('cpu_us'), peak_bytes: number('peak_bytes'), time: number('time'), processes };
 }
 
 /** The last rows of a live part that are whole. */
-function* rowsOf(file: string): Generator<Map<string, string>> {
+function* rowsOf<T extends Table>(folder: string, table: T): Generator<ReadonlyMap<'time' | NameIn<T>, string>> {
   let text: string;
   try {
-    text = fs.readFileSync(file, 'utf8');
+    text = fs.readFileSync(path.join(folder, `${table.name}.csv`), 'utf8');
   } catch {
     return;
   }
-  const names = splitLine(text.slice(0, text.indexOf('\n')));
+  const names = splitLine(text.slice(0, text.indexOf('\n'))) as ('time' | NameIn<T>)[];
   const lines = text.slice(Math.max(text.indexOf('\n') + 1, text.length - TAIL)).split('\n');
   // a line without its newline was being written
   lines.pop();

@@ -5,6 +5,7 @@ import {
   type ProcessColumns,
   type ProcessId,
   type ProcessSource,
+  type TEXTS,
   type ThreadColumns,
 } from '../query/process-set.ts';
 import { type AllThreads, withValues } from '../query/threads.ts';
@@ -32,7 +33,7 @@ export function jobsSource(database: Database, jobs: readonly StoredJob[]): Proc
 }
 
 /** Texts that every question needs. */
-const ALWAYS: readonly string[] = ['node', 'user', 'ended', 'source'];
+const ALWAYS: readonly (typeof TEXTS)[number][] = ['node', 'user', 'ended', 'source'];
 
 /** The processes of one job; with `wanted`, only those columns and what every process has. */
 export async function readProcesses(
@@ -40,7 +41,7 @@ export async function readProcesses(
   job: StoredJob,
   wanted?: readonly string[],
 ): Promise<ProcessColumns> {
-  const only = wanted === undefined ? undefined : new Set([...ALWAYS, ...recordColumns(wanted)]);
+  const only = wanted === undefined ? undefined : new Set<string>([...ALWAYS, ...recordColumns(wanted)]);
   const texts = PROCESS_TEXTS.filter(([name]) => only?.has(name) ?? true);
   const metrics = metricReaders(job.metrics.filter((name) => only?.has(name) ?? true));
   const select = [...[...texts, ...PROCESS_NUMBERS].map(([, column]) => column), ...metrics.columns];

@@ -46,7 +46,11 @@ export interface BatchOf<T extends Table> extends Batch {
 }
 
 /** A text of a row; '' where the column is missing, too. */
-export function textAt<N extends string>({ texts }: { texts: Named<N, TextColumn> }, name: N, row: number): string {
+export function textAt<N extends string>(
+  { texts }: { texts: Named<N, TextColumn> },
+  name: NoInfer<N>,
+  row: number,
+): string {
   const column = texts.get(name);
   return column?.values[column.codes[row]!] ?? '';
 }

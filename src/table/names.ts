@@ -49,7 +49,7 @@ export function labelName(name: string): string {
 }
 
 /** Texts that change all the time, or hold what only the job's user should read, are no labels. */
-const NO_LABELS: Readonly<Record<string, readonly string[]>> = { process: ['command', 'state', 'allowed_cpus'] };
+export const NO_LABELS: Readonly<Record<string, readonly string[]>> = { process: ['command', 'state', 'allowed_cpus'] };
 
 /** The text columns that are labels of the table's info metric. */
 export function labelTexts(table: Table): Column[] {

@@ -71,7 +71,7 @@ export type TextName<T extends Table> = Extract<T['columns'][number], { type: 't
 export type NumberName<T extends Table> = Exclude<T['columns'][number], { type: 'text' }>['name'];
 
 /** Defines a table; its columns are then at hand by name. */
-export function defineTable<const T extends string, C extends Column, const K extends string = never>(
+export function defineTable<const T extends string, const C extends Column, const K extends string = never>(
   table: Omit<Table, 'name' | 'keys' | 'columns'> & Pick<DefinedTable<T, C, K>, 'name' | 'keys' | 'columns'>,
 ): DefinedTable<T, C, K> {
   const { name, keys, columns } = table;

@@ -73,7 +73,14 @@ export const reconstruction: MultivariateMethod = {
 
 export const multivariateMethods: readonly MultivariateMethod[] = [robustDistance, isolation, reconstruction];
 
-type First = ProcessMetric | 'duration' | 'cpu_time' | 'memory_peak' | 'processes' | 'energy' | 'gpu_utilization';
+export type MainFeature =
+  | ProcessMetric
+  | 'duration'
+  | 'cpu_time'
+  | 'memory_peak'
+  | 'processes'
+  | 'energy'
+  | 'gpu_utilization';
 
 /** What tells most about a job or process comes first, where not all features can be taken. */
 const FIRST: readonly string[] = [
@@ -89,7 +96,7 @@ const FIRST: readonly string[] = [
   'time_waiting',
   'energy',
   'gpu_utilization',
-] satisfies First[];
+] satisfies MainFeature[];
 
 /** Features that move together as closely as this tell the same. */
 const SAME = 0.995;

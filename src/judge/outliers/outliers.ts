@@ -5,6 +5,7 @@ import { count, listed } from '../words.ts';
 import { type FeatureTable, takeFeatures } from './feature-table.ts';
 import { type Features, featureTable, isLevel, jobFeatures, processFeatures, threadFeatures } from './features.ts';
 import type { MeasuredJob } from './measured-job.ts';
+import type { MainFeature } from './multivariate.ts';
 import { type Ballot, castVotes, type Verdict, type VoteOptions } from './votes.ts';
 
 export const KINDS = ['jobs', 'operations', 'processes', 'threads'] as const;
@@ -65,7 +66,13 @@ export interface OutlierOptions extends Pick<VoteOptions, 'methods' | 'all'> {
 }
 
 /** Processes differ in most of their many counters; these are what matters about them. */
-export const MAIN_FEATURES: readonly string[] = ['duration', 'cpu_time', 'rssmax', 'rchar', 'wchar'];
+export const MAIN_FEATURES: readonly string[] = [
+  'duration',
+  'cpu_time',
+  'rssmax',
+  'rchar',
+  'wchar',
+] satisfies MainFeature[];
 
 /** A thousandth of what the jobs used in all: nobody would look for less. */
 export const FLOOR = 0.001;

@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import * as tables from '../src/sources/tables.ts';
+import { NO_LABELS } from '../src/table/names.ts';
 
 const FINDINGS = path.join(import.meta.dirname, '../src/judge/findings');
 
@@ -18,4 +19,15 @@ test('columns that findings name in words are columns', () => {
         }
   }
   assert.ok(named.includes('gpu.utilization_percent') && named.includes('process.swap_bytes'));
+});
+
+test('texts that are no labels are texts of their tables', () => {
+  for (const [name, texts] of Object.entries(NO_LABELS)) {
+    const table = Object.values(tables).find((one) => one.name === name);
+    const known = table?.columns.flatMap((column) => (column.type === 'text' ? column.name : []));
+    assert.deepEqual(
+      texts.filter((text) => !known?.some((one) => one === text)),
+      [],
+    );
+  }
 });
