@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { sources } from '../src/sources/index.ts';
 import * as tables from '../src/sources/tables.ts';
 import { NO_LABELS } from '../src/table/names.ts';
 
@@ -30,4 +31,10 @@ test('texts that are no labels are texts of their tables', () => {
       [],
     );
   }
+});
+
+test('the definitions of all sources are at hand without them', () => {
+  const names = Object.values(tables).map(({ name }) => name as string);
+  const known = sources.map(({ table }) => table.name);
+  assert.deepEqual(names.toSorted(), [...known, tables.agentTable.name].toSorted());
 });

@@ -114,7 +114,7 @@ export class Agent {
     this.lostBefore = options.before === undefined ? [] : lostWith(options.before);
     // before its live part is set aside
     const { before } = options;
-    const written = before && (lastTime(path.join(options.folder, 'agent.csv')) ?? before.end);
+    const written = before && (lastTime(path.join(options.folder, `${agentTable.name}.csv`)) ?? before.end);
     // what it took after that was not written
     this.lastBefore = before && Math.max(written ?? 0, before.last_sample ?? 0);
     if (options.prepare === undefined) makeFolder(options.folder, 0o700);

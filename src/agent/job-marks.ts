@@ -136,7 +136,7 @@ function follow(
     },
     takeMarks() {
       if (marked < 0 || closed) return false;
-      const file = readOwned(at(marked, 'marker.csv'), job.uid, TURN_BYTES, ({ ino, size }) => {
+      const file = readOwned(at(marked, `${markerTable.name}.csv`), job.uid, TURN_BYTES, ({ ino, size }) => {
         // another file, or a shorter one: it was written anew
         if (ino !== taken.inode || size < taken.bytes) taken = { inode: ino, bytes: 0 };
         return taken.bytes;

@@ -28,19 +28,12 @@ export interface NodeProcesses {
   users: ReadonlyMap<number, string>;
 }
 
+const ID_NUMBERS = ['ppid', 'pgid', 'sid', 'uid'] as const;
+
 /** Columns that identify a process or describe its end: they are no metrics. */
 const IDENTITY: ReadonlySet<string> = new Set<RecordName>([
-  'ppid',
-  'pgid',
-  'sid',
-  'uid',
-  'exitcode',
-  'exitsignal',
-  'numtids',
-  'threads_counted',
-  'rank',
-  'step',
-  'thread_start',
+  ...ID_NUMBERS,
+  ...(['exitcode', 'exitsignal', 'numtids', 'threads_counted', 'rank', 'step', 'thread_start'] as const),
 ]);
 
 /** When sampling and recording tell different times for one start, they differ by less. */
@@ -191,7 +184,6 @@ function firstNumber({ images, starts, ends }: Writer, k: number, name: (typeof 
   return endRow < 0 ? Number.NaN : (ends?.numbers.get(name)?.[endRow] ?? Number.NaN);
 }
 
-const ID_NUMBERS = ['ppid', 'pgid', 'sid', 'uid'] as const;
 const ID_TEXTS = ['exename', 'argv0', 'path', 'args', 'directory', 'tags'] as const;
 
 function addIdentity(into: Writer, i: number, k: number): void {

@@ -59,11 +59,8 @@ const TICKS: readonly string[] = ['delayacct_blkio_time', 'guest_time'] satisfie
 
 /** Of the metrics that are no mere counts. */
 const METRIC_KINDS: ReadonlyMap<string, ColumnKind> = new Map(
-  [
-    ...PROCESS_METRICS.map(({ name, unit }) => [name, unit] as const),
-    ...[...PERF_EVENTS].map(([name, { unit }]) => [name, unit] as const),
-  ]
-    .map(([name, unit]) => [name, TICKS.includes(name) ? 'ticks' : (unit as ColumnKind)] as const)
+  [...PROCESS_METRICS.map((one) => [one.name, one] as const), ...PERF_EVENTS]
+    .map(([name, { unit }]) => [name, TICKS.includes(name) ? 'ticks' : (unit as ColumnKind)] as const)
     .filter(([, kind]) => kind !== 'count'),
 );
 

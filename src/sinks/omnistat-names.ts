@@ -35,11 +35,7 @@ export const omnistatMetrics: readonly OmnistatMetric[] = [
     columns: ['temperature_memory_celsius'],
     location: 'hbm',
   },
-  {
-    stem: 'average_decoder_utilization_percentage',
-    help: 'Video decoder in use (%)',
-    columns: ['decoder_percent'],
-  },
+  { stem: 'average_decoder_utilization_percentage', help: 'Video decoder in use (%)', columns: ['decoder_percent'] },
   {
     stem: 'xgmi_total_read_kilobytes',
     help: 'Received over links between GPUs (kB)',

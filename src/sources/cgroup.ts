@@ -60,7 +60,7 @@ export const cgroup: SourceKind = {
         if (groups.has(below)) continue;
         if (groups.size >= MOST) {
           const why = `more than ${MOST} cgroups at once; the job as a whole is recorded`;
-          host.note({ table: 'cgroup', what: 'some steps', why });
+          host.note({ table: cgroupTable.name, what: 'some steps', why });
           break;
         }
         const group = openGroup(host, places, below);

@@ -1,5 +1,6 @@
 import { enter } from './device-host.ts';
 import { type Call, cString, POINTER } from './ffi.ts';
+import { gpuTable } from './gpu.ts';
 import { type Card, CardLost, type Cards, type NumberName, noteLack, type Reading } from './gpu-card.ts';
 import {
   bind,
@@ -13,6 +14,7 @@ import {
   type Nvml,
 } from './gpu-nvidia-calls.ts';
 import { processReader } from './gpu-nvidia-process.ts';
+import { gpuProcessTable } from './gpu-process.ts';
 import type { Host } from './host.ts';
 import { Unavailable } from './source.ts';
 
@@ -63,7 +65,7 @@ export function openNvidia(host: Host): Cards {
     const handle = Buffer.alloc(8);
     const found = nvml.handle(i, handle);
     if (found !== 0) {
-      host.note({ table: 'gpu', what: `GPU ${i}`, why: `NVML: ${words(found)}`, ...hintNote(found) });
+      host.note({ table: gpuTable.name, what: `GPU ${i}`, why: `NVML: ${words(found)}`, ...hintNote(found) });
       continue;
     }
     const physical = openCard(host, nvml, words, handle.readBigUInt64LE(0), {
@@ -214,7 +216,7 @@ function openCard(host: Host, nvml: Nvml, words: (status: number) => string, han
       }
     },
     processes: processReader(nvml, handle, words, (what, why) =>
-      host.note({ table: 'gpu_process', what, why: `${model}: ${why}` }),
+      host.note({ table: gpuProcessTable.name, what, why: `${model}: ${why}` }),
     ),
   };
 }

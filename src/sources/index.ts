@@ -19,7 +19,7 @@ import { processTotal } from './process-total.ts';
 import type { SourceKind } from './source.ts';
 import { vmstat } from './vmstat.ts';
 
-/** Every source there is, by the order of its table in the reference. A line here is all it takes to add one. */
+/** Every source there is, by the order of its table in the reference. A line here, and one for its table in tables.ts, is all it takes to add one. */
 export const sources: readonly SourceKind[] = [
   loadavg,
   meminfo,

@@ -201,7 +201,11 @@ function openAdapters(host: Host): Adapter[] {
       const counters = openCounters(host, folder, PORT);
       const name = `${device}:${port}`;
       if (counters.length === 0) {
-        host.note({ table: 'network', what: name, why: 'the adapter gives no port counters (a virtual function?)' });
+        host.note({
+          table: networkTable.name,
+          what: name,
+          why: 'the adapter gives no port counters (a virtual function?)',
+        });
         continue;
       }
       const roce = host.text(`${folder}/link_layer`) === 'Ethernet';
@@ -216,7 +220,7 @@ function openAdapters(host: Host): Adapter[] {
   for (const name of host.list('/sys/class/cxi')) {
     const counters = openCounters(host, `/sys/class/cxi/${name}/device/telemetry`, CXI);
     if (counters.length > 0) adapters.push({ name, class: 'cxi', link: Number.NaN, counters });
-    else host.note({ table: 'network', what: name, why: 'the Slingshot driver gives no telemetry in sysfs' });
+    else host.note({ table: networkTable.name, what: name, why: 'the Slingshot driver gives no telemetry in sysfs' });
   }
   return adapters;
 }

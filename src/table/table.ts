@@ -75,18 +75,10 @@ export function defineTable<const T extends string, const C extends Column, cons
   table: Omit<Table, 'name' | 'keys' | 'columns'> & Pick<DefinedTable<T, C, K>, 'name' | 'keys' | 'columns'>,
 ): DefinedTable<T, C, K> {
   const { name, keys, columns } = table;
-  let number = 0;
-  let word = keys.length;
-  const col = Object.fromEntries(
-    columns.map((column) => {
-      const place = column.type === 'text' ? word++ : number++;
-      return [column.name, { ...column, table: name, keys, place }];
-    }),
-  );
-  const at = Object.fromEntries([
-    ...keys.map((key, place) => [key.name, place] as const),
-    ...columns.map((column) => [column.name, col[column.name]!.place] as const),
-  ]);
+  const texts = [...keys, ...columns.filter(({ type }) => type === 'text')];
+  const numbers = columns.filter(({ type }) => type !== 'text');
+  const at = Object.fromEntries([texts, numbers].flatMap((all) => all.map((one, place) => [one.name, place] as const)));
+  const col = Object.fromEntries(columns.map((c) => [c.name, { ...c, table: name, keys, place: at[c.name] }]));
   // not listed: files and messages have the definition alone
   return Object.defineProperties({ ...table }, { col: { value: col }, at: { value: at } }) as DefinedTable<T, C, K>;
 }

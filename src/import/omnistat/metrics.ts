@@ -24,10 +24,8 @@ const meter = (domain: string, column: TableColumn<'power', string, 'domain'>, f
   key: { name: 'domain', value: domain },
   factor,
 });
-const disks = (column: TableColumn<'disk', string, 'disk'>): Mapped => ({
-  column,
-  key: { name: 'disk', value: 'all' },
-});
+const DISKS = { name: 'disk', value: 'all' } as const;
+const disks = (column: TableColumn<'disk', string, typeof DISKS.name>): Mapped => ({ column, key: DISKS });
 
 const MILLI = 1000;
 

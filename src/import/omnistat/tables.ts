@@ -44,10 +44,7 @@ export function omnistatTables(all: readonly StoredSeries[], job: string): Omnis
     const total = named('rocm_vram_total_bytes').find(({ labels }) => labels.card === card);
     const bytes = total?.values.find((value) => value > 0);
     if (bytes === undefined) others.push(used);
-    else {
-      const column = gpuTable.col.memory_used_bytes;
-      rowsOf(column).add({ gpu: card }, column.name, scaled(used, bytes / 100, true));
-    }
+    else rowsOf(USED).add({ gpu: card }, USED.name, scaled(used, bytes / 100, true));
   }
   addErrors(all, rowsOf);
   addCores(named(CORES), facts.cpus, rowsOf, notes);
@@ -60,6 +57,7 @@ export function omnistatTables(all: readonly StoredSeries[], job: string): Omnis
   return { batches, facts, notes };
 }
 
+const { memory_used_bytes: USED } = gpuTable.col;
 const CORES = 'omnistat_host_cpu_aggregate_core_utilization';
 
 /** omnistat_vendor_accel_…{accel}: one meter for each. */
