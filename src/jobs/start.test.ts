@@ -166,13 +166,19 @@ test('an agent that was killed is named by stop, and does not hold it up', async
   assert.deepEqual([silent, over], [job.nodes, true]);
 });
 
+/** A recording of a job like this. */
+function become(opened: Recording, job: Job): void {
+  opened.job = job;
+  fs.writeFileSync(path.join(opened.path, 'job.json'), JSON.stringify(job));
+}
+
 test('how a job ended that could not say so is asked of the scheduler, and kept', async (t) => {
   const { env, options } = machine(t);
   const { recording } = await startRecording(env, options);
   await stopRecording(env, undefined, silently);
   const opened = openRecording(recording);
   delete opened.job.end;
-  opened.job = { ...opened.job, id: '4', scheduler: 'slurm', state: 'running', start: 1794777907_000000 };
+  become(opened, { ...opened.job, id: '4', scheduler: 'slurm', state: 'running', start: 1794777907_000000 });
   const { run } = answers({ 'scontrol show job 4': 'slurm-scontrol-timeout.txt' });
   const job = await refreshJob(opened, { run });
   assert.deepEqual([job.state, job.end, job.reason], ['timeout', 1794777996000000, 'time limit of 1 min 00 s reached']);
@@ -225,7 +231,7 @@ test('a command that the scheduler killed: who did it, and the steps that ran me
     },
   });
   const refreshed = (more: Partial<Job>, steps = false) => {
-    opened.job = { ...job, id: '4', end: 1794777995_000000, ...more };
+    become(opened, { ...job, id: '4', end: 1794777995_000000, ...more });
     return refreshJob(opened, { run, steps });
   };
   const limit = await refreshed({ exit_code: 143 });
@@ -277,16 +283,16 @@ test('a command that ended well although a node of its job failed: the scheduler
     return refreshJob(opened, { run });
   };
   // every agent has said its end: nobody has lost anything, and nobody is asked
-  opened.job = { ...own, ...ran, id: '5', scheduler: 'slurm' };
+  become(opened, { ...own, ...ran, id: '5', scheduler: 'slurm' });
   assert.equal((await asked('')).state, 'completed');
 
   // its agent came back with the node and could not say how the job had ended
   const reason = 'it ended while no agent was running on this node';
-  opened.job = { ...own, ...ran, id: '5', scheduler: 'slurm', state: 'unknown', reason };
+  become(opened, { ...own, ...ran, id: '5', scheduler: 'slurm', state: 'unknown', reason });
   const found = await asked('');
   assert.deepEqual([found.state, found.reason, found.end], ['node_fail', 'a node of the job failed', ran.end]);
 
-  opened.job = { ...own, ...ran, id: '5', scheduler: 'slurm', nodes: [...own.nodes, 'c3'] };
+  become(opened, { ...own, ...ran, id: '5', scheduler: 'slurm', nodes: [...own.nodes, 'c3'] });
   const failed = await asked('5|crash|PENDING|0:0|Unknown|Unknown|None assigned|\n');
   const why = 'a node of the job failed';
   assert.deepEqual(
@@ -305,7 +311,7 @@ test('a command that ended well although a node of its job failed: the scheduler
   assert.equal((await refreshJob(opened, answers({}))).reason, again.reason);
 
   // a node that failed long after the command had ended is none of its business
-  opened.job = { ...own, ...ran, id: '5', scheduler: 'slurm', end: 1794777810_000000, nodes: [...own.nodes, 'c3'] };
+  become(opened, { ...own, ...ran, id: '5', scheduler: 'slurm', end: 1794777810_000000, nodes: [...own.nodes, 'c3'] });
   assert.equal((await asked('')).state, 'completed');
 });
 

@@ -65,6 +65,8 @@ function means(
   { decimals = 3, exact }: Column,
 ): Float64Array {
   const power = 10 ** decimals;
+  // a store has milliseconds: means are the same from there
+  const at = (row: number): number => Math.floor(time[row]! / 1000);
   return Float64Array.from({ length: starts.length - 1 }, (_, i) => {
     let [mean, held, count] = [Number.NaN, 0, 0];
     let first = Number.NaN;
@@ -75,13 +77,13 @@ function means(
     };
     for (let r = starts[i]!; r < starts[i + 1]!; r++) {
       if (Number.isNaN(values[r]!)) continue;
-      if (count++ > 0) hold(time[r]! - time[last]!);
-      else [first, mean] = [time[r]!, values[r]!];
+      if (count++ > 0) hold(at(r) - at(last));
+      else [first, mean] = [at(r), values[r]!];
       last = r;
     }
     if (count === 0) return Number.NaN;
-    if (table.sparse === true) hold(Math.max(0, endOf(last) - time[last]!));
-    else if (count > 1) hold((time[last]! - first) / (count - 1));
+    if (table.sparse === true) hold(Math.max(0, Math.floor(endOf(last) / 1000) - at(last)));
+    else if (count > 1) hold((at(last) - first) / (count - 1));
     return exact === true ? mean : Math.round(mean * power) / power;
   });
 }
