@@ -475,11 +475,36 @@ test('limits leave Node too little: the command runs below them', (t) => {
   };
   for (const limit of ['-v 300000', '-d 100000'])
     assertRan(below(limit), new RegExp(`^tacho: .* not recorded: Node does not start below ulimit ${limit}\n$`));
+  for (const few of ['16', '30', '40'])
+    assertRan(
+      below(`-n ${few}`),
+      new RegExp(`not recorded: recording takes 64 open files, and ulimit -n is ${few}\n$`),
+    );
   // processes are counted for each user: it is one that has no others, where that one can see this clone
   const who = ['--reuid', '61234', '--regid', '61234', '--clear-groups'];
   if (isRoot && spawnSync('setpriv', [...who, 'test', '-x', TACHO]).status === 0)
     assertRan(below('-u 7', ...who), /^tacho: .* not recorded: Node does not start below ulimit -u 7\n$/);
   assert.deepEqual(fs.readdirSync(cwd), []);
+});
+
+const PIDS = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup'].find((at) => fs.existsSync(path.join(at, 'cgroup.procs')));
+
+test('a cgroup allows few processes: the command runs below that', {
+  skip: (!isRoot || PIDS === undefined || !fs.existsSync('/proc/self/cgroup')) && 'needs root, and cgroups',
+}, (t) => {
+  const cwd = temporaryFolder(t);
+  const cgroup = path.join(PIDS!, `tacho-few-${process.pid}`);
+  fs.mkdirSync(cgroup);
+  t.after(() => fs.rmdirSync(cgroup));
+  if (!fs.existsSync(path.join(cgroup, 'pids.max'))) return t.skip('this machine counts no processes in cgroups');
+  for (const most of [6, 9, 12]) {
+    fs.writeFileSync(path.join(cgroup, 'pids.max'), String(most));
+    const script = 'echo $$ >"$0/cgroup.procs"; exec "$1" run -- sh -c "echo ran; exit 7"';
+    const words = ['-c', script, cgroup, TACHO];
+    const done = spawnSync('sh', words, { encoding: 'utf8', env: outside(), cwd, timeout: 60_000 });
+    const answer = { code: done.status, signal: null, out: done.stdout, err: done.stderr };
+    assertRan(answer, /not recorded: recording takes 24 processes and threads, and the cgroup allows \d+ more\n$/);
+  }
 });
 
 /** A release with a Node of one's own. */
