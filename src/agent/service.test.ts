@@ -354,16 +354,20 @@ test('a component of a heterogeneous job says which it is, though its prolog doe
   assert.deepEqual(recording('job-11').job.tags, { het_job: '10', het_component: '1' });
 });
 
-test('two agents do not share a spool', async (t) => {
+test('two agents share neither a spool nor the folder around their jobs', async (t) => {
   const { options, spool } = setUp(t);
-  fs.mkdirSync(spool);
   const stat = fs.readFileSync(`/proc/${process.ppid}/stat`, 'latin1');
   const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-  fs.writeFileSync(
-    path.join(spool, '.agent.json'),
-    JSON.stringify({ pid: process.ppid, started, host: os.hostname() }),
-  );
-  assert.throws(() => startService(options), /records in .* already/);
+  const around = path.dirname(path.resolve(options.jobs));
+  for (const folder of [spool, around]) {
+    fs.mkdirSync(folder, { recursive: true });
+    const file = path.join(folder, '.agent.json');
+    fs.writeFileSync(file, JSON.stringify({ pid: process.ppid, started, host: os.hostname() }));
+    const already = `an agent (process ${process.ppid}) records in ${folder} already`;
+    assert.throws(() => startService(options), { message: already });
+    fs.rmSync(file);
+  }
+  assert.deepEqual(fs.readdirSync(spool), []);
 });
 
 test('sinks are woken after ticks and closed last', async (t) => {

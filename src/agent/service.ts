@@ -96,7 +96,7 @@ export function startService(options: ServiceOptions): Service {
   const { spool, say } = options;
   const clock = options.clock ?? wallClock();
   const host = new Host(options.root ?? '');
-  const taken = takeSpool(spool);
+  const taken = takeFolders(options);
   keepBootTime(host, path.join(spool, '.boot.json'));
   const isWanted = (name: string): boolean =>
     !options.without.includes(name) && (options.only.length === 0 || options.only.includes(name));
@@ -112,8 +112,6 @@ export function startService(options: ServiceOptions): Service {
   const stopping = new AbortController();
   /** What can be done a moment later. */
   const waiting: (() => void)[] = [];
-  // users come through it to what is theirs, before anything in it is made that they must not see
-  makeFolder(path.dirname(path.resolve(options.jobs)), 0o711);
   const marks = {
     folder: path.join(path.dirname(path.resolve(options.jobs)), 'marks/jobs'),
     users: userPlaces(usersFolder(options.jobs)),
@@ -370,24 +368,48 @@ function watchFolder(folder: string, look: () => void): fs.FSWatcher | undefined
   }
 }
 
-/** Two agents in one spool would write to the same files. Returns how to leave it, and how to say so once a full disk has room. */
-function takeSpool(spool: string): { note(): void; release(): void } {
-  const file = path.join(spool, '.agent.json');
+interface Taken {
+  /** Says so once a full disk has room. */
+  note(): void;
+  release(): void;
+}
+
+/** Two agents in one spool would write to the same files; what lies beside the jobs folder each would tidy away as left over. */
+function takeFolders({ spool, jobs }: Pick<ServiceOptions, 'spool' | 'jobs'>): Taken {
+  const first = takeFolder(spool, 0o700, '--spool FOLDER (setting service.spool)');
   try {
-    makeFolder(spool, 0o700);
+    // users come through it to what is theirs, before anything in it is made that they must not see
+    const second = takeFolder(path.dirname(path.resolve(jobs)), 0o711, '--jobs FOLDER/jobs (setting service.jobs)');
+    return {
+      note() {
+        first.note();
+        second.note();
+      },
+      release() {
+        first.release();
+        second.release();
+      },
+    };
+  } catch (error) {
+    first.release();
+    throw error;
+  }
+}
+
+function takeFolder(folder: string, mode: number, choice: string): Taken {
+  const file = path.join(folder, '.agent.json');
+  try {
+    makeFolder(folder, mode);
     const other = JSON.parse(fs.readFileSync(file, 'utf8')) as ProcessId;
     if (other.pid !== process.pid && stillRuns(other)) {
-      throw new Fault(`an agent (process ${other.pid}) records in ${spool} already`, {
-        hint: 'one agent a node is enough; another one needs a spool and a jobs folder of its own (--spool, --jobs)',
+      throw new Fault(`an agent (process ${other.pid}) records in ${folder} already`, {
+        hint: `one agent a node is enough; another one needs folders of its own (--spool A/spool --jobs A/jobs)`,
       });
     }
   } catch (error) {
     if (error instanceof Fault) throw error;
-    if (!fs.existsSync(spool)) {
-      throw new Fault(`cannot make ${spool}: ${reason(error)}`, {
-        hint: '--spool FOLDER (setting service.spool) chooses another',
-      });
-    }
+    if (!fs.existsSync(folder))
+      throw new Fault(`cannot make ${folder}: ${reason(error)}`, { hint: `${choice} chooses another` });
   }
   let noted = false;
   const note = (): void => {
@@ -402,8 +424,8 @@ function takeSpool(spool: string): { note(): void; release(): void } {
   try {
     note();
   } catch (error) {
-    throw new Fault(`cannot write ${spool}: ${reason(error)}`, {
-      hint: 'the agent needs a spool that it may write to: --spool FOLDER (setting service.spool)',
+    throw new Fault(`cannot write ${folder}: ${reason(error)}`, {
+      hint: `the agent needs a folder that it may write to: ${choice}`,
     });
   }
   const release = (): void => {

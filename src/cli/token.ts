@@ -50,7 +50,7 @@ Example:
 
 const DESCRIPTIONS = {
   node: 'print the token with which the agent of a node writes to a hub',
-  user: 'print the token with which a user sees and writes their own jobs',
+  user: 'print the token with which a user sees their own jobs (and, with trust.users_write, sends some)',
   administrator: "print the token with which everybody's jobs can be seen",
 } as const;
 

@@ -121,7 +121,7 @@ class HubSink implements Sink {
     while (performance.now() < deadline) {
       await this.pump();
       if (this.trouble === undefined) break;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(200, deadline - performance.now())));
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(200, deadline - performance.now()))));
     }
     clearTimeout(cut);
     this.savePositions();

@@ -1,4 +1,6 @@
 import { append } from '../../base/extremes.ts';
+import { Fault } from '../../base/fault.ts';
+import { warn } from '../../base/warn.ts';
 import type { Listed } from '../../recording/list.ts';
 import { type Answer, EVER, type Labels, type Store } from './client.ts';
 import { jobsWithId } from './records.ts';
@@ -65,8 +67,18 @@ export async function listStored(store: Store, options: ListOptions = {}, now = 
   const again = new Set([...changed, ...spread].flatMap(({ labels }) => labels.job ?? []));
   const single = found.filter(({ job }) => !again.has(job));
   // what these series say of an id that was used again is the newest job's: its records tell of all
-  for (const id of again) append(single, await runsInStore(store, id, now));
+  for (const id of again) {
+    const newest = found.filter(({ job }) => job === id);
+    // a record that cannot be used hides no other job
+    append(single, await runsInStore(store, id, now).catch((error: unknown) => notWhole(error, newest)));
+  }
   return single.sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
+}
+
+function notWhole<T>(error: unknown, instead: T): T {
+  if (!(error instanceof Fault)) throw error;
+  warn(`${error.message}; the list has what is known without it`);
+  return instead;
 }
 
 /** Each job of an id. */
