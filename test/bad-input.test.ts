@@ -103,7 +103,7 @@ const cases: Case[] = [
     code: 2,
     says: [
       '"big=12345678901234567890" has more digits than can be kept: it would become 12345678901234567000',
-      '17 digits',
+      'whole numbers are exact up to 9007199254740992',
     ],
   },
   { args: 'fom --strict loss=low', code: 2, says: ['"loss=low" is not a figure of merit'] },

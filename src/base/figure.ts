@@ -15,7 +15,9 @@ export function figure(value: number | undefined): string {
 /** A number with all the digits it was given: 0.98765432, 4 100.5. What binary fractions add behind them is left out. */
 export function allDigits(value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return MISSING;
-  const [whole, ...rest] = String(Number(value.toPrecision(15))).split('.');
+  // rounding takes the largest numbers beyond the largest that there is
+  const short = Number(value.toPrecision(15));
+  const [whole, ...rest] = String(Number.isFinite(short) ? short : value).split('.');
   return [whole!.replace(/\B(?=(\d{3})+$)/g, ' '), ...rest].join('.');
 }
 

@@ -17,7 +17,7 @@ export async function openCommand(source: CustomSource, { begun, note }: CustomS
       return frame?.table;
     },
     async read(time) {
-      const samples = parse(await run(source.command!, source.timeout));
+      const samples = parse(await run(source.command!, source.timeout), note);
       frame ??= new Frame(tableOf(source.name, `What the command of the source ${source.name} prints.`, samples));
       frame.clear(time);
       const strange = fillFrame(frame, samples);

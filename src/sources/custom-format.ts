@@ -7,7 +7,7 @@ const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/y
 const NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 /** Prometheus' text format (and OpenMetrics): one `name{label="value"} number` a line; timestamps are not used. */
-export function parsePrometheus(text: string): LooseSample[] {
+export function parsePrometheus(text: string, note: (why: string) => void = () => {}): LooseSample[] {
   const types = new Map<string, string>();
   const helps = new Map<string, string>();
   const samples: LooseSample[] = [];
@@ -23,7 +23,6 @@ export function parsePrometheus(text: string): LooseSample[] {
     const value = found && numberOf(found[3]!);
     if (found === null || value === undefined)
       throw new CustomFailure(`line ${i + 1} is not Prometheus text: ${shown(line)}`);
-    if (!Number.isNaN(value)) needHeld(found[1]!, found[3]!, value!);
     const metric = found[1]!;
     const family = metric.replace(/_(total|sum|count|bucket)$/, '');
     const type = types.get(metric) ?? types.get(family);
@@ -31,7 +30,7 @@ export function parsePrometheus(text: string): LooseSample[] {
     samples.push({
       metric: metric.replaceAll(':', '_'),
       labels: labelsOf(found[2] ?? '', i),
-      value: value!,
+      value: Number.isNaN(value) ? value! : held(metric, found[3]!, value!, note),
       kind: counts || (type === undefined && metric.endsWith('_total')) ? 'counter' : 'gauge',
       help: helps.get(metric) ?? helps.get(family) ?? '',
     });
@@ -60,21 +59,29 @@ function numberOf(word: string): number | undefined {
   return Number.isNaN(value) ? undefined : value;
 }
 
-/** A value that was printed is kept as it is, or refused. */
-function needHeld(name: string, text: string, value: number): void {
-  if (!isHeld(text, value))
-    throw new CustomFailure(`printed ${shown(text)} for ${name}, which a number of 64 bits does not keep`);
+/** A value that was printed is kept as it is, or is missing, which is said. */
+function held(name: string, text: string, value: number, note: (why: string) => void): number {
+  if (isHeld(text, value)) return value;
+  note(notHeld(name));
+  return Number.NaN;
 }
+
+/** Without the value: a counter would be said anew at every read. */
+export const notHeld = (name: string): string =>
+  `${name} has a value that a number of 64 bits does not keep: it is missing`;
+
+type Reviver = (this: unknown, name: string, value: unknown, context?: { source?: string }) => unknown;
 
 /** Numbers in lists are not kept. */
-function reviver(this: unknown, name: string, value: unknown, { source }: { source?: string } = {}): unknown {
-  if (typeof value === 'number' && source !== undefined && !Array.isArray(this)) needHeld(name, source, value);
-  return value;
-}
+const reviverOf = (note: (why: string) => void): Reviver =>
+  function (name, value, { source } = {}) {
+    if (typeof value !== 'number' || source === undefined || Array.isArray(this)) return value;
+    return held(name, source, value, note);
+  };
 
 /** JSON: an object or a list of objects (a row each), or one object a line. Numbers are metrics, texts are labels. */
-export function parseJson(text: string): LooseSample[] {
-  return rowsOf(text).flatMap((row, i) => {
+export function parseJson(text: string, note: (why: string) => void = () => {}): LooseSample[] {
+  return rowsOf(text, reviverOf(note)).flatMap((row, i) => {
     if (typeof row !== 'object' || row === null || Array.isArray(row)) {
       throw new CustomFailure(`row ${i + 1} is not an object: ${shown(JSON.stringify(row))}`);
     }
@@ -91,19 +98,17 @@ export function parseJson(text: string): LooseSample[] {
   });
 }
 
-function rowsOf(text: string): unknown[] {
+function rowsOf(text: string, reviver: Reviver): unknown[] {
   try {
     const whole: unknown = JSON.parse(text, reviver);
     return Array.isArray(whole) ? whole : [whole];
   } catch (error) {
-    if (error instanceof CustomFailure) throw error;
     const lines = text.split('\n').filter((line) => line.trim() !== '');
     if (lines.length < 2) throw new CustomFailure(`printed no JSON: ${(error as Error).message}`);
     return lines.map((line, i) => {
       try {
         return JSON.parse(line, reviver) as unknown;
-      } catch (wrong) {
-        if (wrong instanceof CustomFailure) throw wrong;
+      } catch {
         throw new CustomFailure(`line ${i + 1} is not JSON: ${shown(line)}`);
       }
     });

@@ -11,6 +11,7 @@ import {
   type CustomSource,
   type CustomSurroundings,
 } from './custom.ts';
+import { notHeld } from './custom-format.ts';
 
 type Row = Record<string, unknown>;
 type Rows = Row | readonly Row[] | undefined | null;
@@ -58,7 +59,7 @@ export async function openModule(source: CustomSource, { devices, note }: Custom
         if (rows.length === 0 && all.length > 0) throw new CustomFailure('no device could be read');
       } else append(rows, listOf(await within(read(all), source.timeout, 'reading')));
       frame.clear(time);
-      for (const row of rows) put(frame, row);
+      for (const row of rows) put(frame, row, note);
       return frame;
     },
     close: () => module.close?.(),
@@ -88,7 +89,7 @@ function listOf(rows: Rows): readonly Row[] {
   return list;
 }
 
-function put(frame: Frame, row: Row): void {
+function put(frame: Frame, row: Row, note: (why: string) => void): void {
   const { table } = frame;
   const known = (name: string) => table.keys.some((k) => k.name === name) || table.columns.some((c) => c.name === name);
   const strange = Object.keys(row).find((name) => !known(name));
@@ -99,16 +100,17 @@ function put(frame: Frame, row: Row): void {
     const value = row[column.name];
     const at = frame.place[i]!;
     if (at < 0) frame.texts[r * frame.textWidth - 1 - at] = String(value ?? '');
-    else frame.numbers[r * frame.numberWidth + at] = numberFrom(column.name, value);
+    else frame.numbers[r * frame.numberWidth + at] = numberFrom(column.name, value, note);
   }
 }
 
-function numberFrom(column: string, value: unknown): number {
+function numberFrom(column: string, value: unknown, note: (why: string) => void): number {
   if (value === undefined || value === null) return Number.NaN;
   if (typeof value === 'boolean') return Number(value);
   if (typeof value === 'bigint') {
     if (BigInt(Number(value)) === value) return Number(value);
-    throw new CustomFailure(`read gave ${value} for ${column}, which has more digits than a number of 64 bits keeps`);
+    note(notHeld(column));
+    return Number.NaN;
   }
   if (typeof value === 'number') return Number.isFinite(value) ? value : Number.NaN;
   throw new CustomFailure(`read gave ${JSON.stringify(value)} for ${column}, which is a number`);
