@@ -112,6 +112,9 @@ test('the share of the CPU time that no record explains is told, why only when i
   // nobody has counted what it used, unless a cgroup did
   const waited = 'records explain all that wait4 counted; what nobody waited for is not in it';
   assert.equal(words(100, 0), `1 process killed or still running; ${waited}`);
+  const lost_samples = [{ node: 'n1', table: 'process_end', rows: 1, why: 'no space left on the device' }];
+  const full = { ...card, records: { ...records, unexplained: 0 }, quality: { ...card.quality, lost_samples } };
+  assert.equal(recordWords(full), `1 process whose end was not recorded; ${waited}`);
   const summary = { ...card.summary, cpu_seconds: 100, cpu_source: 'cgroup' as const };
   assert.match(
     recordWords({ ...card, records: { ...records, unexplained: 0 }, summary })!,

@@ -173,7 +173,7 @@ export function processRows(report: Report, most: number): Rows {
 }
 
 /** What was recorded of the job's processes, and what was not; undefined when they were not to record themselves. */
-export function recordWords({ job, records: r, summary }: Report): string | undefined {
+export function recordWords({ job, records: r, summary, quality }: Report): string | undefined {
   if (r === undefined) return undefined;
   const parts: string[] = [];
   const own = r.records - r.told;
@@ -184,7 +184,12 @@ export function recordWords({ job, records: r, summary }: Report): string | unde
       `${count(r.told, 'process', 'processes')} told by who waited for ${r.told === 1 ? 'it, with what it started' : 'them, with what they started'} in silence`,
     );
   if (r.failed > 0) parts.push(`${figure(r.failed)} failed`);
-  if (r.starts > 0) parts.push(`${count(r.starts, 'process', 'processes')} killed or still running`);
+  // they may have told of it, and nobody could write it down
+  const isEndLost = quality.lost_samples.some(({ table }) => table === 'process_end');
+  if (r.starts > 0)
+    parts.push(
+      `${count(r.starts, 'process', 'processes')} ${isEndLost ? 'whose end was not recorded' : 'killed or still running'}`,
+    );
   if (r.samples > 0) parts.push(`${count(r.samples, 'process', 'processes')} only sampled`);
   if (r.sampled_cpu_seconds >= WORTH_SECONDS)
     parts.push(
