@@ -212,12 +212,16 @@ export function memoryOf(material: Material, node: NodeMaterial): MemoryUse | un
 
 /** Less than this part is not worth a figure that is only sampled. */
 const SHARED_PART = 0.05;
+/** What is shared is read again when processes have a tenth more (pss-rounds.ts): a peak that was read has so much of all peaks. */
+const READ_PART = 0.9;
 
 function processMemoryOf(truth: MemoryTruth): MemoryUse | undefined {
   const { process_peaks_sum: added, process_peak_max: one, process_pss_max: pss, process_shared_max: shared } = truth;
   if (added === undefined || added <= (one ?? 0))
     return one === undefined ? undefined : { bytes: one, source: 'process' };
   if (pss === undefined || !(shared! > added * SHARED_PART)) return { bytes: added, source: 'processes' };
+  // what was read before most of it was there says nothing of the peak
+  if (pss + shared! < added * READ_PART) return { bytes: added, source: 'processes' };
   // what is not known to be shared counts for each: peaks between two readings are in it
   return { bytes: Math.max(pss, one ?? 0, added - shared!), source: 'pss' };
 }

@@ -74,8 +74,12 @@ function memoryMeter({ summary: s, job }: Report): Meter {
   }
   const where = s.nodes > 1 ? ` on ${s.memory_peak_node}` : '';
   const shm = s.memory_shm_bytes;
-  const how = `${MEMORY_WORDS[s.memory_source!]}${shm === undefined ? '' : `; perhaps ${formatBytes(shm)} more in /dev/shm`}`;
-  const isBound = s.memory_source === 'processes' && shm === undefined;
+  const isAdded = s.memory_source === 'processes';
+  const twice = isAdded && shm !== undefined ? ', shared memory counted for each' : '';
+  const more = shm === undefined ? '' : `; perhaps ${formatBytes(shm)} more in /dev/shm`;
+  const how = `${MEMORY_WORDS[s.memory_source!]}${twice}${more}`;
+  // files in memory may come on top
+  const isBound = isAdded && shm === undefined;
   const used = `${isBound ? 'at most ' : ''}${formatBytes(s.memory_peak_bytes)}`;
   if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${where} (${how})` };
   return {
