@@ -389,7 +389,10 @@ test('what may lie in files in memory is no upper bound, and nobody is told to a
     ]);
   assert.equal(memoryLine(forked([shmem(1)])), 'at most 24.0 GiB of 64.0 GiB (processes)', 'less than 5 %');
   const told = forked([shmem(10)]);
-  assert.equal(memoryLine(told), '24.0 GiB of 64.0 GiB (processes, shared memory counted for each; perhaps 10.0 GiB more in /dev/shm)');
+  assert.equal(
+    memoryLine(told),
+    '24.0 GiB of 64.0 GiB (processes, shared memory counted for each; perhaps 10.0 GiB more in /dev/shm)',
+  );
   assert.equal(told.nodes[0]!.memory_shm_bytes, 10 * GIB);
   const unused = (grown: number) => forked([shmem(grown)], 100).findings.find(({ id }) => id === 'memory-unused');
   assert.match(unused(10)!.text, /^34\.0 GiB of 100 GiB/);

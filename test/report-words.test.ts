@@ -264,3 +264,21 @@ test('of a phase that is not all in a part of the job the card tells when it beg
     ],
   );
 });
+
+test('what samples alone tell of CPU time is called so: at least, and of a phase or a part about', () => {
+  const phase = { name: 'run', start: 0, end: 1e6, seconds: 1, cpu_utilization: 0.5 };
+  const shown = (cpu_source: 'processes' | 'cgroup', most: number) => {
+    const { columns, rows } = phaseRows([{ ...phase, cpu_source }], 0, most);
+    return rows[0]![columns.findIndex(({ head }) => head === 'CPU %')];
+  };
+  assert.deepEqual([shown('processes', 8), shown('processes', 0), shown('cgroup', 8)], ['about 50', 'about 50', '50']);
+  const card = report(sleep());
+  const used = (cpu_seconds: number, cpu_source: 'processes' | 'cgroup', confined = {}) => {
+    const { cpu_utilization: _, ...summary } = { ...card.summary, cpu_seconds, cpu_source };
+    return meters({ ...card, ...confined, summary }).find(({ name }) => name === 'CPU')!.text;
+  };
+  assert.equal(used(1.4, 'processes'), 'at least 1.4 s (sampled)');
+  assert.equal(used(1.4, 'processes', { confined: { what: 'phase run' } }), 'about 1.4 s (sampled)');
+  assert.equal(used(0, 'processes'), '0 s (sampled)');
+  assert.equal(used(1.4, 'cgroup'), '1.4 s (cgroup)');
+});

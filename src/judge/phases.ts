@@ -1,4 +1,5 @@
 import { known, type Marker, type Material, type Range } from './material.ts';
+import type { CpuSource } from './usage.ts';
 
 /** A stretch of the job between `mark begin` and `mark end`. Times are epoch microseconds. */
 export interface PhaseReport {
@@ -14,6 +15,8 @@ export interface PhaseReport {
   whole_seconds?: number;
   /** Means while it lasted, when they were read (`--phases`). */
   cpu_utilization?: number;
+  /** By samples of processes alone it is approximate: what one used after its last sample is shared out. */
+  cpu_source?: CpuSource;
   gpu_utilization?: number;
   power_watts?: number;
 }

@@ -376,6 +376,7 @@ export const reportSchema = z
         began: optional(moment, 'When it began, if that was before the part of the job that is told of.'),
         whole_seconds: optional(seconds, 'How long it lasted in all, if not all of it is in that part.'),
         cpu_utilization: share.optional(),
+        cpu_source: optional(cpuSource, 'Where that comes from; processes: approximate.'),
         gpu_utilization: share.optional(),
         power_watts: z.number().optional(),
       }),

@@ -176,6 +176,7 @@ function measuredPhases(material: Material): PhaseReport[] {
     const seen = nodesOf(part, gpus);
     const used = summaryOf(part, seen, gpus);
     if (used.cpu_utilization !== undefined) phase.cpu_utilization = used.cpu_utilization;
+    if (used.cpu_utilization !== undefined && used.cpu_source !== undefined) phase.cpu_source = used.cpu_source;
     if (used.gpu_utilization !== undefined) phase.gpu_utilization = used.gpu_utilization;
     const watts = sum(seen.map((n) => n.energy_joules! / n.recorded_seconds!));
     if (watts !== undefined) phase.power_watts = watts;

@@ -33,9 +33,12 @@ export function meters(report: Report): Meter[] {
     found.push({ name: 'CPU', text: `not measured${only}` });
   } else {
     const hours = s.cpu_seconds / 3600;
+    const isSampled = s.cpu_source === 'processes';
     // the line has no room for more
-    const who = s.cpu_source === 'records and samples' ? 'mixed' : s.cpu_source;
-    const spent = `${hours >= 24 ? `${figure(hours)} CPU h` : formatDuration(s.cpu_seconds)} (${who})`;
+    const who = s.cpu_source === 'records and samples' ? 'mixed' : isSampled ? 'sampled' : s.cpu_source;
+    // what a process used after its last sample is missing; of a part, it is shared out
+    const least = !isSampled || s.cpu_seconds === 0 ? '' : report.confined === undefined ? 'at least ' : 'about ';
+    const spent = `${least}${hours >= 24 ? `${figure(hours)} CPU h` : formatDuration(s.cpu_seconds)} (${who})`;
     const busy =
       s.cpu_utilization === undefined
         ? ''

@@ -266,7 +266,7 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
         p.name,
         formatDuration(Math.max(0, (p.began ?? p.start) - start) / 1e6),
         formatDuration(p.seconds),
-        whole(p.cpu_utilization),
+        about([p]) + whole(p.cpu_utilization),
         whole(p.gpu_utilization),
         [
           p.whole_seconds === undefined ? [] : `of ${formatDuration(p.whole_seconds)} in all`,
@@ -299,13 +299,17 @@ export function phaseRows(phases: readonly PhaseReport[], start: number, most: n
         formatDuration(total),
         formatDuration(total / group.length),
         formatDuration(longest.seconds),
-        whole(meanOf(group, 'cpu_utilization')),
+        about(group) + whole(meanOf(group, 'cpu_utilization')),
         whole(meanOf(group, 'gpu_utilization')),
         longest.name === name ? '' : longest.name,
       ];
     }),
   };
 }
+
+/** Sampling alone does not see what a process uses last. */
+const about = (phases: readonly PhaseReport[]): string =>
+  phases.some(({ cpu_source }) => cpu_source === 'processes') ? 'about ' : '';
 
 /** Mean of the phases, each weighing as much as it lasted. */
 function meanOf(phases: readonly PhaseReport[], what: 'cpu_utilization' | 'gpu_utilization'): number | undefined {
