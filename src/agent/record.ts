@@ -210,7 +210,7 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
   });
   if (launched !== first) before = process.cpuUsage();
   if (direct !== undefined) say(withoutScheduler(direct.node, job), direct.words.join(' / '));
-  const missing = silent.map((node) => ({ node, words: whyMissing(folder, node, launched, limit) }));
+  const missing = whyMissing(folder, silent, launched, limit);
   if (isTooFew(job, missing.length, options.allowMissing)) {
     await stopAgents(agents, launched, schedulerRunner(), 5);
     const reason = 'recording could not be started on every node';

@@ -7,10 +7,10 @@ import { schedulerNamed, schedulerRunner } from './job-facts.ts';
 import {
   type AgentsOptions,
   complain,
-  complaints,
   firstSamples,
   type Launched,
-  launcherWords,
+  launchLog,
+  nodesHeard,
   startAgents,
   startHere,
   stopAgents,
@@ -56,15 +56,16 @@ export async function beginEverywhere(
   const node = begun.missing.find((each) => isThisNode(each, env));
   if (node === undefined || job.scheduler === 'none' || job.scheduler === 'file') return begun;
   const waiting = begun.launched.filter((each) => each.nodes.includes(node) && stillRuns(each));
-  if (waiting.some((each) => each.nodes.some((other) => !begun.missing.includes(other)))) return begun;
-  const words = whyMissing(recording, node, begun.launched, patience.limitSeconds);
+  const lacking = new Set(begun.missing);
+  if (waiting.some((each) => each.nodes.some((other) => !lacking.has(other)))) return begun;
+  const [why] = whyMissing(recording, [node], begun.launched, patience.limitSeconds);
   // two agents must not write to one folder
   if (!(await ended(waiting))) return begun;
   const direct = startHere(options, node);
   const silent = await firstSamples(recording, [node], [direct], patience.limitSeconds);
   const missing = begun.missing.filter((each) => each !== node || silent.includes(each));
   const all = [...begun.launched.filter((each) => !waiting.includes(each)), direct];
-  return { launched: all, missing, ...(silent.length > 0 ? {} : { direct: { node, words } }) };
+  return { launched: all, missing, ...(silent.length > 0 ? {} : { direct: why! }) };
 }
 
 /** Ends launchers that wait in vain; false: one does not end. */
@@ -90,7 +91,7 @@ async function beginByScheduler(
   let running = launched;
   for (let limit = limitSeconds - waitedSeconds; ; limit = limitSeconds) {
     const wanted = nodes.filter((node) => !lost.has(node));
-    const silent = await firstSamples(recording, wanted, running, limit);
+    const silent = new Set(await firstSamples(recording, wanted, running, limit));
     const ended = running.filter((each) => !stillRuns(each));
     const stuck = running.filter((each) => !ended.includes(each) && waitsInVain(recording, each, silent));
     for (const each of ended) for (const node of givenUp(options, each)) lost.add(node);
@@ -102,14 +103,16 @@ async function beginByScheduler(
     }
     const broken = [...ended, ...stuck];
     const others = (): string[] => broken.flatMap((each) => each.nodes).filter((node) => !lost.has(node));
-    const missing = (): string[] =>
-      nodes.filter((node) => lost.has(node) || (silent.includes(node) && !others().includes(node)));
+    const missing = (): string[] => {
+      const tried = new Set(others());
+      return nodes.filter((node) => lost.has(node) || (silent.has(node) && !tried.has(node)));
+    };
     const over = (): boolean => others().length === 0 || missing().length > allowMissing;
     if (over()) return { launched: running, missing: missing() };
     if (stuck.length > 0) {
       const stopping = {
         ...options,
-        nodes: others().filter((node) => stuck.some((each) => each.nodes.includes(node))),
+        nodes: stuck.flatMap((each) => each.nodes).filter((node) => !lost.has(node)),
       };
       // two agents must not write to one folder
       for (const node of await stopAgents(stopping, stuck, schedulerRunner(), STOP_SECONDS)) lost.add(node);
@@ -122,22 +125,26 @@ async function beginByScheduler(
 
 /** The nodes without which a launcher that has ended is worth another try; all of them: it is not. */
 function givenUp({ recording, job }: AgentsOptions, ended: Launched): string[] {
-  const named = schedulerNamed(job.scheduler).unreached?.(launcherWords(recording)) ?? [];
-  const unreached = ended.nodes.filter((node) => named.includes(node));
+  const { all, complaints } = launchLog(recording);
+  const named = new Set(schedulerNamed(job.scheduler).unreached?.(all.join('\n')));
+  const unreached = ended.nodes.filter((node) => named.has(node));
   const without = unreached.length > 0 ? unreached : unheard(recording, ended);
   if (without.length === 0) return ended.nodes;
-  return [...without, ...ended.nodes.filter((node) => complaints(recording, node).length > 0)];
+  return [...without, ...ended.nodes.filter((node) => complaints.has(node))];
 }
 
 /** It has reached some of its nodes and not others: nobody knows whether it will end all for these. */
-function waitsInVain(recording: string, launcher: Launched, silent: readonly string[]): boolean {
+function waitsInVain(recording: string, launcher: Launched, silent: ReadonlySet<string>): boolean {
   const left = unheard(recording, launcher);
-  return left.length < launcher.nodes.length && left.some((node) => silent.includes(node));
+  return left.length < launcher.nodes.length && left.some((node) => silent.has(node));
 }
 
 /** Nodes where nothing of what was launched has run yet. */
-const unheard = (recording: string, { nodes }: Launched): string[] =>
-  nodes.filter((node) => !hasLog(recording, node) && complaints(recording, node).length === 0);
+function unheard(recording: string, { nodes }: Launched): string[] {
+  const folders = nodesHeard(recording);
+  const { complaints } = launchLog(recording);
+  return nodes.filter((node) => !(folders.has(node) && hasLog(recording, node)) && !complaints.has(node));
+}
 
 /** The folder is opened, because a network file system then looks anew. */
 const hasLog = (recording: string, node: string): boolean =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { expandHostlist } from './hostlist.ts';
+import { compressHostlist, expandHostlist, nodesText } from './hostlist.ts';
 
 test('ranges, leading zeros, suffixes and several brackets', () => {
   assert.deepEqual(expandHostlist('c[1-3,07-10],gpu[001-002]-ib'), [
@@ -65,4 +65,22 @@ test('no text makes it fail or hang', () => {
 test('a list of very many names, in one bracket or in many', () => {
   const names = expandHostlist('c[1-300000],d1');
   assert.deepEqual([names.length, names[299_999], names.at(-1)], [300_001, 'c300000', 'd1']);
+});
+
+test('names become a short list of the same names in the same order', () => {
+  const names = expandHostlist('c[1-200000],login,n[098-101],c1,c2');
+  assert.equal(compressHostlist(names), 'c[1-200000],login,n[098-101],c1,c2');
+  const name = fc.stringMatching(/^[a-c.-]{1,2}[019]{1,2}$/);
+  fc.assert(
+    fc.property(fc.array(fc.oneof(name, fc.constantFrom('c8', 'c9', 'c10', 'c09', 'c11', 'c3x'))), (all) => {
+      assert.deepEqual(expandHostlist(compressHostlist(all)), all);
+    }),
+  );
+});
+
+test('of many nodes only the first are named', () => {
+  assert.equal(nodesText(['c1', 'c2']), 'c1, c2');
+  assert.equal(nodesText(expandHostlist('c[1-2000]')), 'c[1-2000]');
+  const odd = Array.from({ length: 2000 }, (_, i) => `c${2 * i + 1}`);
+  assert.equal(nodesText(odd), 'c1, c3, c5, c7, c9, c11, c13, c15 and 1 992 more');
 });

@@ -1,4 +1,5 @@
 import { append } from '../base/extremes.ts';
+import { figure } from '../base/figure.ts';
 
 /** More names than any cluster has: a list beyond it is a mistake, and must not fill the memory. */
 const LIMIT = 1_000_000;
@@ -11,6 +12,36 @@ export function expandHostlist(list: string): string[] {
   const names: string[] = [];
   for (const part of splitList(list)) append(names, expand(part, LIMIT - names.length));
   return names;
+}
+
+/** A short list that `expandHostlist` makes the same names of, in the same order; only ends of names are ranges. */
+export const compressHostlist = (names: readonly string[]): string =>
+  runs(names)
+    .map(({ text }) => text)
+    .join(',');
+
+/** Nodes for people: all of them in short, or the first few of many. */
+export function nodesText(names: readonly string[], most = 8): string {
+  const all = runs(names);
+  const shown = all.slice(0, most);
+  const rest = shown.reduce((left, { size }) => left - size, names.length);
+  const text = shown.map((run) => run.text).join(', ');
+  return rest > 0 ? `${text} and ${figure(rest)} more` : text;
+}
+
+/** Three names or more that follow each other are one range; two are as short as they stand. */
+function runs(names: readonly string[]): { text: string; size: number }[] {
+  const found: { text: string; size: number }[] = [];
+  for (let i = 0; i < names.length; ) {
+    const [, prefix, first = ''] = /^([^[\],\s]*?)(\d{1,15})$/.exec(names[i]!) ?? [];
+    const nth = (n: number): string => String(Number(first) + n).padStart(first.length, '0');
+    let size = 1;
+    while (prefix !== undefined && names[i + size] === prefix + nth(size)) size++;
+    if (size < 3) size = 1;
+    found.push({ text: size === 1 ? names[i]! : `${prefix}[${first}-${nth(size - 1)}]`, size });
+    i += size;
+  }
+  return found;
 }
 
 /** The list's parts: commas inside brackets do not separate. */

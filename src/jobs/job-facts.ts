@@ -107,11 +107,12 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
   }
   // the id of a task says already of which array it is; all components of a heterogeneous job are one here
   const { array: _, het: __, ...plainFacts } = found;
+  const own = new Set(found.nodes);
   const facts: JobFacts = {
     ...plainFacts,
     id: found.id === '' ? localId(name) : found.id,
     scheduler:
-      fromFile !== undefined ? 'file' : nodes.every((node) => found.nodes.includes(node)) ? scheduler.name : 'none',
+      fromFile !== undefined ? 'file' : nodes.every((node) => own.has(node)) ? scheduler.name : 'none',
     name,
     user: found.user ?? userNames(new Host())(uid),
     uid,

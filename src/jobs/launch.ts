@@ -8,7 +8,7 @@ import { makeFolder } from '../base/folder.ts';
 import { ours } from '../base/ours.ts';
 import type { AgentRecord } from '../recording/agent-record.ts';
 import type { Job } from '../recording/job.ts';
-import { nodeFolder } from '../recording/node-folder.ts';
+import { nodeFolder, nodeName } from '../recording/node-folder.ts';
 import { MOST_BYTES, readJson } from '../recording/record-file.ts';
 import { defined, type Environment, type Run } from './command.ts';
 import { schedulerNamed } from './job-facts.ts';
@@ -59,12 +59,7 @@ export interface Launched extends ProcessId {
 /** Starts one agent on each node, and leaves them running when this process ends. */
 export function startAgents(options: AgentsOptions): Launched[] {
   const { recording, job, nodes } = options;
-  for (const node of nodes) {
-    const folder = path.join(recording, nodeFolder(node));
-    makeFolder(folder, 0o700);
-    if (options.again)
-      for (const name of ['agent.json', 'agent.log']) fs.rmSync(path.join(folder, name), { force: true });
-  }
+  if (options.again) for (const node of nodes) clearAgent(recording, node);
   const launchers = schedulerOf(options).launch(plan(options, agentCommand(options)), job.id);
   return launchers.map((launcher) => launchDetached(launcher, logOf(recording, launcher)));
 }
@@ -72,14 +67,18 @@ export function startAgents(options: AgentsOptions): Launched[] {
 /** Starts the agent of the node that this process is on, without the scheduler; it leaves that running, too. */
 export function startHere(options: AgentsOptions, node: string): Launched {
   const { recording, env, endWith } = options;
-  for (const name of ['agent.json', 'agent.log'])
-    fs.rmSync(path.join(recording, nodeFolder(node), name), { force: true });
+  clearAgent(recording, node);
   const command = [...agentCommand(options), ...(endWith === undefined ? [] : ['--watch-pid', String(endWith)])];
   const [program, ...args] = plan({ ...options, again: true }, command).on(node);
   // it is not in a step of its own: one that it named would be signalled in its place
   const { SLURM_STEP_ID: _, SLURM_STEPID: __, ...rest } = defined(env);
   const launcher = { command: program!, args, nodes: [node], env: rest };
   return { ...launchDetached(launcher, logOf(recording, launcher)), direct: true };
+}
+
+function clearAgent(recording: string, node: string): void {
+  for (const name of ['agent.json', 'agent.log'])
+    fs.rmSync(path.join(recording, nodeFolder(node), name), { force: true });
 }
 
 /** Hosts that the user named are reached by ssh, also inside a job. */
@@ -106,7 +105,8 @@ function onNode(name: string, recording: string, command: readonly string[], aga
   const script = `cd "$0" || cd /
 recording=$1 node=${name}
 shift
-if [ -e "$recording/job.json" ]; then${clear}
+if [ -e "$recording/job.json" ]; then
+  mkdir -p -m 700 "$recording/node=$node"${clear}
   exec "$@" --node "$node" >>"$recording/node=$node/agent.log" 2>&1
 fi
 echo "tacho: $node: there is no $recording here; a recording must be in a folder that all nodes share" >&2
@@ -133,6 +133,8 @@ const logOf = (recording: string, { nodes }: Launcher): string =>
   nodes.length === 1 ? path.join(recording, nodeFolder(nodes[0]!), 'agent.log') : path.join(recording, 'launch.log');
 
 function launchDetached(launcher: Launcher, log: string): Launched {
+  // of many nodes each makes its own folder
+  makeFolder(path.dirname(log), 0o700);
   const output = fs.openSync(log, 'a', 0o600);
   const input = launcher.lifeline ? endlessInput(path.dirname(log)) : undefined;
   try {
@@ -175,6 +177,21 @@ export function agentRecord(recording: string, node: string): AgentRecord | unde
   }
 }
 
+/** The records of those nodes that have written one. Nodes without a folder, of many that never came, cost nothing. */
+export function agentRecords(recording: string, nodes: readonly string[]): Map<string, AgentRecord> {
+  const folders = nodesHeard(recording);
+  return new Map(
+    nodes.flatMap((node) => {
+      const record = folders.has(node) ? agentRecord(recording, node) : undefined;
+      return record === undefined ? [] : [[node, record]];
+    }),
+  );
+}
+
+/** Nodes that have a folder. */
+export const nodesHeard = (recording: string): Set<string> =>
+  new Set(fs.readdirSync(recording).map((name) => nodeName(name) ?? ''));
+
 /** Waits until every node has written its first sample; returns the nodes that did not. */
 export async function firstSamples(
   recording: string,
@@ -185,40 +202,46 @@ export async function firstSamples(
   const limit = performance.now() + limitSeconds * 1000;
   let missing = [...nodes];
   for (let last = false; ; ) {
-    missing = missing.filter((node) => agentRecord(recording, node)?.first_sample === undefined);
+    const records = agentRecords(recording, missing);
+    missing = missing.filter((node) => records.get(node)?.first_sample === undefined);
     if (missing.length === 0 || last || performance.now() > limit) return missing;
+    const awaited = new Set(launched.filter(stillRuns).flatMap((each) => each.nodes));
+    const { complaints } = launchLog(recording);
     // nobody is left who could still bring it: look once more, in case it has just ended
-    const hopeless = (node: string): boolean =>
-      launched.every((each) => !each.nodes.includes(node) || !stillRuns(each)) ||
-      complaints(recording, node).length > 0;
-    last = missing.every(hopeless);
+    last = missing.every((node) => !awaited.has(node) || complaints.has(node));
     await sleep(last ? 200 : LOOK_MS);
   }
 }
 
-/** The last lines that a node's agent, or what started it, has written. */
-export function lastWords(recording: string, node: string, lines = 3): string[] {
-  const own = linesOf(path.join(recording, nodeFolder(node), 'agent.log'));
-  if (own.length > 0) return own.slice(-lines);
-  const all = linesOf(path.join(recording, 'launch.log'));
-  const about = all.filter((line) => line.split(/[\s:,]+/).includes(node));
-  // what the node says itself, else what is said of it, else what is said
-  return ([complaints(recording, node), about].find((found) => found.length > 0) ?? all).slice(-lines);
+/** The last lines that each node's agent, or what started it, has written. */
+export function lastWords(recording: string, nodes: readonly string[], lines = 3): string[][] {
+  const folders = nodesHeard(recording);
+  const { all, about, complaints } = launchLog(recording);
+  return nodes.map((node) => {
+    const own = folders.has(node) ? linesOf(path.join(recording, nodeFolder(node), 'agent.log')) : [];
+    if (own.length > 0) return own.slice(-lines);
+    // what the node says itself, else what is said of it, else what is said
+    return (complaints.get(node) ?? about.get(node) ?? all).slice(-lines);
+  });
 }
 
-/** Why a node has not begun to record: its last words, or that what was to start its agent gives no answer. */
+/** Why nodes have not begun to record: their last words, or that what was to start the agent gives no answer. */
 export function whyMissing(
   recording: string,
-  node: string,
+  nodes: readonly string[],
   launched: readonly Launched[],
   limitSeconds: number,
-): string[] {
-  const words = lastWords(recording, node);
-  const waits = launched.find((each) => each.nodes.includes(node) && stillRuns(each));
-  if (words.length > 0 || waits?.command === undefined) return words;
-  return [
-    `${waits.command} gave no answer within ${formatDuration(limitSeconds)}: try it by hand, or wait longer (--timeout)`,
-  ];
+): { node: string; words: string[] }[] {
+  const waits = new Map(
+    launched.filter(stillRuns).flatMap(({ nodes: awaited, command }) => awaited.map((node) => [node, command])),
+  );
+  return lastWords(recording, nodes).map((words, i) => {
+    const node = nodes[i]!;
+    const command = waits.get(node);
+    if (words.length > 0 || command === undefined) return { node, words };
+    const silence = `${command} gave no answer within ${formatDuration(limitSeconds)}`;
+    return { node, words: [`${silence}: try it by hand, or wait longer (--timeout)`] };
+  });
 }
 
 /** The same as a text to keep, without who says it: that is Tacho, of that node. */
@@ -233,12 +256,26 @@ export const keptWords = (missing: readonly { node: string; words: readonly stri
 const unsigned = (line: string, node: string): string =>
   [`tacho: ${node}: `, 'tacho: '].reduce((text, by) => (text.startsWith(by) ? text.slice(by.length) : text), line);
 
-/** What a launcher that several nodes share has said. */
-export const launcherWords = (recording: string): string => linesOf(path.join(recording, 'launch.log')).join('\n');
-
-/** What a node itself has said through the launcher that it shares with others. */
-export const complaints = (recording: string, node: string): string[] =>
-  linesOf(path.join(recording, 'launch.log')).filter((line) => line.includes(`tacho: ${node}: `));
+/** What a launcher that several nodes share has said, what of it is about a node, and what a node itself has said. */
+export function launchLog(recording: string) {
+  const all = linesOf(path.join(recording, 'launch.log'));
+  const by = (names: (line: string) => string[]): Map<string, string[]> => {
+    const lines = new Map<string, string[]>();
+    for (const line of all) {
+      for (const name of new Set(names(line))) {
+        const same = lines.get(name);
+        if (same === undefined) lines.set(name, [line]);
+        else same.push(line);
+      }
+    }
+    return lines;
+  };
+  return {
+    all,
+    about: by((line) => line.split(/[\s:,]+/)),
+    complaints: by((line) => Array.from(line.matchAll(/tacho: (\S+): /g), ([, node]) => node!)),
+  };
+}
 
 /** Says it for a node that cannot. */
 export const complain = (recording: string, node: string, what: string): void =>
@@ -262,11 +299,11 @@ export async function stopAgents(
 ): Promise<string[]> {
   const { recording, job } = options;
   const scheduler = schedulerOf(options);
-  const silent = (): string[] => options.nodes.filter((node) => agentRecord(recording, node)?.end === undefined);
+  const records = (): Map<string, AgentRecord> => agentRecords(recording, options.nodes);
   // one that never wrote its record is not there to be waited for
-  const lives = (): string[] => silent().filter((node) => agentRecord(recording, node) !== undefined);
+  const lives = (): string[] => [...records()].flatMap(([node, { end }]) => (end === undefined ? [node] : []));
   const begun = performance.now();
-  const step = options.nodes.map((node) => agentRecord(recording, node)?.step).find((found) => found !== undefined);
+  const step = [...records().values()].find((record) => record.step !== undefined)?.step;
   const over = (): boolean => lives().length === 0 || gone(launched);
   const direct = launched.filter((each) => each.direct);
   const far = (): string[] => lives().filter((node) => !direct.some((each) => each.nodes.includes(node)));
@@ -284,7 +321,8 @@ export async function stopAgents(
     if (await until(() => !launched.some(stillRuns), GRACE_SECONDS)) break;
     for (const each of launched) signalProcess(each, signal, 'group');
   }
-  return silent();
+  const last = records();
+  return options.nodes.filter((node) => last.get(node)?.end === undefined);
 }
 
 /** Nothing that was started can still run. The far end of a connection may outlive it for a moment. */

@@ -10,7 +10,7 @@ import { eventsNamed, eventsNotCounted, splitEvents } from '../sources/perf-even
 import { processEndTable } from '../sources/process-record-tables.ts';
 import type { Records } from '../sources/scope.ts';
 import { defined, type Environment } from './command.ts';
-import { agentRecord } from './launch.ts';
+import { agentRecords } from './launch.ts';
 import { processId, stillRuns } from './process-id.ts';
 import { RECORD_PLACES } from './record-places.ts';
 
@@ -156,8 +156,8 @@ export function tryLibraryHere(env: Environment): string | undefined {
 
 /** The first node whose agent found that the library cannot be used there, and why. */
 export function refusal(recording: string, nodes: readonly string[]): string | undefined {
-  for (const node of nodes) {
-    const found = agentRecord(recording, node)?.unmeasured.find(({ what }) => what === WHAT);
+  for (const [node, { unmeasured }] of agentRecords(recording, nodes)) {
+    const found = unmeasured.find(({ what }) => what === WHAT);
     if (found !== undefined) return `node ${node}: ${found.why}`;
   }
   return undefined;

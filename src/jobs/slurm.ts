@@ -1,6 +1,6 @@
 import type { Job } from '../recording/job.ts';
 import type { Environment } from './command.ts';
-import { expandHostlist } from './hostlist.ts';
+import { compressHostlist, expandHostlist } from './hostlist.ts';
 import {
   type Ending,
   jobId,
@@ -114,7 +114,7 @@ function srunAgents(plan: LaunchPlan, jobId: string, nodes: readonly string[], m
     `--nodes=${nodes.length}`,
     `--ntasks=${nodes.length}`,
     '--ntasks-per-node=1',
-    `--nodelist=${nodes.join(',')}`,
+    `--nodelist=${compressHostlist(nodes)}`,
     `--job-name=${AGENT_STEP}`,
     '--mpi=none',
     '--input=none',

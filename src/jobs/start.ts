@@ -88,8 +88,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
   });
   updateActive(env, { ...note, launched, begun: true });
   if (direct !== undefined) options.tell?.(withoutScheduler(direct.node, job), direct.words.join(' / '));
-  const why = (node: string): string[] => whyMissing(recording, node, launched, options.limitSeconds);
-  const started = { recording, job, missing: missing.map((node) => ({ node, words: why(node) })) };
+  const started = { recording, job, missing: whyMissing(recording, missing, launched, options.limitSeconds) };
   if (isTooFew(job, missing.length, options.allowMissing)) {
     // a recording that the user did not accept must not go on behind his back
     await stopAgents(agents, launched, schedulerRunner(), 5);

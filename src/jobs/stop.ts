@@ -7,7 +7,7 @@ import { openRecording } from '../recording/open.ts';
 import { type Active, findActive, forgetActive, needActive } from './active.ts';
 import type { Environment, Run } from './command.ts';
 import { schedulerNamed, schedulerRunner } from './job-facts.ts';
-import { agentRecord, lastWords, stopAgents } from './launch.ts';
+import { agentRecords, lastWords, stopAgents } from './launch.ts';
 import { countMemoryKills, isMemoryKill } from './memory-kills.ts';
 import { noteOwnUse, takeOwnUse } from './own-use.ts';
 import { stillRuns } from './process-id.ts';
@@ -46,7 +46,8 @@ export async function stopRecording(
   saveJob(recording, ended);
   forgetActive(env, recording);
   const over = silent.length === 0 || (launched.length > 0 && !launched.some(stillRuns));
-  const never = silent.filter((node) => agentRecord(recording, node) === undefined);
+  const records = agentRecords(recording, silent);
+  const never = silent.filter((node) => !records.has(node));
   return { recording, job: ended, silent, never, over, noted: (user + system) / 1e6 };
 }
 
@@ -55,12 +56,9 @@ function memoryKills({ recording, begun, kills_before }: Active, silent: readonl
   const now = countMemoryKills();
   // one who stops it from elsewhere sees another cgroup
   const counted = now !== undefined && now.cgroup === kills_before?.cgroup ? now.kills - kills_before.kills : 0;
-  const gone = silent.filter((node) => {
-    const agent = agentRecord(recording, node);
-    return agent !== undefined && isGone(agent);
-  });
+  const gone = [...agentRecords(recording, silent).values()].filter((agent) => isGone(agent));
   // the counter of a launcher's own cgroup has gone with it, its words have not
-  const told = silent.filter((node) => lastWords(recording, node).some(isMemoryKill));
+  const told = lastWords(recording, silent).filter((words) => words.some(isMemoryKill));
   const own = Math.max(told.length, Math.min(counted, gone.length + (begun === false ? 1 : 0)));
   return own === 0 ? undefined : { kills: Math.max(counted, own), own };
 }
