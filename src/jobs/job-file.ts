@@ -81,6 +81,7 @@ export interface NodeJobEnd {
 }
 
 const LARGEST = 64 << 10;
+const TOO_LARGE = `more than the ${LARGEST} that a job file may have`;
 const ID = /^[A-Za-z0-9\u0192][\w.+@[\]-]{0,99}$/;
 const SCHEDULERS: readonly string[] = ['slurm', 'flux', 'pbs', 'none'];
 
@@ -188,7 +189,7 @@ export function readJobText(file: string): string | undefined {
   try {
     const { uid, size } = fs.fstatSync(fd);
     if (uid !== 0 && uid !== process.getuid!()) throw new Error(`it belongs to somebody else (uid ${uid})`);
-    if (size > LARGEST) throw new Error(`it has ${size} bytes, more than any job file`);
+    if (size > LARGEST) throw new Error(`it has ${size} bytes, ${TOO_LARGE}`);
     return fs.readFileSync(fd, 'utf8');
   } finally {
     fs.closeSync(fd);
@@ -212,6 +213,12 @@ export function writeJobFile(folder: string, env: Environment, keys: readonly st
     return value === undefined || value === '' || /[\n\r]/.test(value) ? [] : [`${key}=${value}\n`];
   });
   const file = path.join(folder, name);
+  const size = Buffer.byteLength(lines.join(''));
+  if (size > LARGEST) {
+    throw new Fault(`cannot write ${file}: it would have ${size} bytes, ${TOO_LARGE}`, {
+      hint: 'name the nodes as a list with ranges, such as c[1-4]',
+    });
+  }
   const temporary = path.join(folder, `.${name}.${process.pid}`);
   try {
     // users come through the folder around it

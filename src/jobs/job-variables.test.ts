@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { JOB_KEYS, parseJobFile, writeJobFile } from './job-file.ts';
+import { JOB_KEYS, parseJobFile, readJobText, writeJobFile } from './job-file.ts';
 import { beginVariables, endVariables } from './job-variables.ts';
 
 test('flags go over a file, and a file over the environment of a prolog', (t) => {
@@ -32,6 +32,25 @@ test('flags go over a file, and a file over the environment of a prolog', (t) =>
     intervalSeconds: 10,
     tags: {},
   });
+});
+
+test('a job file of very many nodes can be read, or is not written', (t) => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-variables-'));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  const begin = (nodes: readonly string[]): string => {
+    const jobFile = path.join(folder, 'job.json');
+    fs.writeFileSync(jobFile, JSON.stringify({ RMS_JOB_ID: '77', RMS_JOB_NODELIST: nodes.join(',') }));
+    return writeJobFile(path.join(folder, 'jobs'), beginVariables({}, { jobFile }), JOB_KEYS);
+  };
+  const nodes = Array.from({ length: 200_000 }, (_, i) => `node${String(i).padStart(6, '0')}`);
+  assert.deepEqual(parseJobFile(readJobText(begin(nodes))!).nodes, nodes);
+  fs.rmSync(path.join(folder, 'jobs'), { recursive: true });
+  const scattered = nodes.filter((_, i) => i % 2 === 0);
+  assert.throws(
+    () => begin(scattered),
+    /jobs\/77: it would have \d{7} bytes, more than the 65536 that a job file may have/,
+  );
+  assert.equal(fs.existsSync(path.join(folder, 'jobs', '77')), false);
 });
 
 test('the number of a user who is named is that user’s, not the one in the environment', () => {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import type { Environment } from './command.ts';
 import { factsFromFile } from './file.ts';
+import { compressHostlist } from './hostlist.ts';
 
 /** What flags say of a job that begins, over what the environment says. */
 export interface BeginFlags {
@@ -31,7 +32,7 @@ export function beginVariables(env: Environment, flags: BeginFlags): Environment
       // a prolog has another name for it than the job itself
       SLURM_RESTART_COUNT: flags.restart ?? env.SLURM_JOB_RESTART_COUNT,
       SLURM_JOB_USER: user,
-      SLURM_NODELIST: flags.nodes ?? facts?.nodes.join(','),
+      SLURM_NODELIST: flags.nodes ?? (facts && compressHostlist(facts.nodes)),
       SLURM_JOB_NAME: flags.name ?? facts?.name,
       SLURM_JOB_PARTITION: facts?.partition,
       SLURM_JOB_ACCOUNT: facts?.account,
