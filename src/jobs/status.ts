@@ -37,13 +37,14 @@ const tooLong = (interval: number): number => 3 * interval + 2;
 
 export function recordingStatus(folder: string, now = Date.now() * 1000): Status {
   const { job, nodes } = openRecording(folder);
-  const names = [...new Set([...job.nodes, ...nodes.map(({ name }) => name)])];
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  const names = new Set([...job.nodes, ...byName.keys()]);
   return {
     recording: path.resolve(folder),
     job: job.id,
     interval_seconds: job.interval_seconds,
-    nodes: names.map((name) => {
-      const node = nodes.find((each) => each.name === name);
+    nodes: [...names].map((name) => {
+      const node = byName.get(name);
       const agent = node?.agent;
       const last = agent?.end ?? (node === undefined ? undefined : newestWrite(node));
       const age = last === undefined ? undefined : Math.max(0, (now - last) / 1e6);
