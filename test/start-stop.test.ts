@@ -386,6 +386,23 @@ test('start without the permission to use srun: this node is recorded, others ar
   assert.match(none.stderr, /start: 2 of 2 nodes did not begin to record: c8, c9/);
 });
 
+test('of very many nodes without an agent one line is said, and the command runs', (t) => {
+  const { sh, job } = deniedSlurm(t);
+  const many = `${job(`${short},c[1-2000]`)}; unset SLURM_STEP_ID; set -e`;
+  const begun = sh(`${many}; tacho start --interval 0.2s -o s; tacho stop --no-report`);
+  assert.equal(begun.status, 0, begun.stderr.slice(0, 2000));
+  assert.match(begun.stderr, /^tacho: c\[1-2000\] do not record\n.*denied$/m);
+  assert.match(begun.stderr, /^tacho: c\[1-2000\] were not recorded: srun: error/m);
+  const run = sh(`${many}; tacho run --no-report --interval 0.2s -o r -- sh -c 'echo ran; exit 7'`);
+  assert.deepEqual([run.status, run.stdout], [7, 'ran\n'], run.stderr.slice(0, 2000));
+  assert.match(run.stderr, /^tacho: nodes c\[1-2000\] are not recorded: srun: error/m);
+  const none = sh(`${job('c[1-200000]')}; unset SLURM_STEP_ID
+    timeout 60 tacho run -o none -- sh -c 'echo ran; exit 7'`);
+  assert.deepEqual([none.status, none.stdout], [7, 'ran\n'], none.stderr.slice(0, 2000));
+  assert.match(none.stderr, /: 200 000 of 200 000 nodes did not begin to record: c\[1-200000\]/);
+  for (const { stderr } of [begun, run, none]) assert.ok(stderr.length < 2000, stderr.slice(0, 2000));
+});
+
 test('run without the permission to use srun: this node is recorded, others are named', (t) => {
   const { folder, sh, job, agentOf } = deniedSlurm(t);
   const command = `sh -c 'sleep 0.5; echo ran; exit 7'`;

@@ -2,8 +2,17 @@ import { reason } from '../base/fault.ts';
 import { VERSION } from '../base/version.ts';
 import { warn } from '../base/warn.ts';
 import { beginEverywhere } from '../jobs/begin-everywhere.ts';
+import { nodesText } from '../jobs/hostlist.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../jobs/job-facts.ts';
-import { agentRecord, firstSamples, keptWords, startAgents, stopAgents, whyMissing } from '../jobs/launch.ts';
+import {
+  agentRecords,
+  firstSamples,
+  keptWords,
+  sameWords,
+  startAgents,
+  stopAgents,
+  whyMissing,
+} from '../jobs/launch.ts';
 import { isThisNode } from '../jobs/local.ts';
 import { takeOwnUse } from '../jobs/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../jobs/preload.ts';
@@ -221,17 +230,21 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
     job.not_recorded = keptWords(missing);
     saveJob(folder, job);
   }
-  for (const { node, words } of missing) {
-    say(`node ${node} is not recorded`, words.join(' / ') || 'its agent has not written a sample');
+  for (const { nodes, many, words } of sameWords(missing)) {
+    say(
+      many ? `nodes ${nodes} are not recorded` : `node ${nodes} is not recorded`,
+      words.join(' / ') || 'its agent has not written a sample',
+    );
   }
   return {
     records: agreedRecords(folder, job),
     follow() {},
     async stop() {
-      for (const node of await stopAgents(agents, launched, schedulerRunner())) {
-        // of one that never began it was said already
-        if (agentRecord(folder, node) !== undefined) say(`node ${node}`, 'its agent did not say its end');
-      }
+      const silent = await stopAgents(agents, launched, schedulerRunner());
+      // of one that never began it was said already
+      const lost = [...agentRecords(folder, silent).keys()];
+      if (lost.length === 1) say(`node ${lost[0]}`, 'its agent did not say its end');
+      else if (lost.length > 1) say(`nodes ${nodesText(lost)}`, 'their agents did not say their end');
       const { user, system } = process.cpuUsage(before);
       const max_rss_bytes = process.resourceUsage().maxRSS * 1024;
       for (const node of ownNode) job.run_use = { node, cpu_seconds: (user + system) / 1e6, max_rss_bytes };

@@ -77,8 +77,9 @@ Examples:
         process.stdout.write(`${JSON.stringify({ recording, job: job.id, nodes: job.nodes, missing })}\n`);
         return;
       }
-      for (const { node, words } of missing) {
-        warn([`${node} does not record`, ...words].join('\n'));
+      const { sameWords } = await import('../jobs/launch.ts');
+      for (const { nodes, many, words } of sameWords(missing)) {
+        warn([`${nodes} ${many ? 'do' : 'does'} not record`, ...words].join('\n'));
       }
       const nodes = job.nodes.length - missing.length;
       const seconds = ((performance.now() - begun) / 1000).toFixed(1);

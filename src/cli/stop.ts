@@ -31,11 +31,16 @@ Examples:
       const { recording, job, silent, never, over, noted } = await stopRecording(process.env, folder, (what, why) => {
         warn(`${what}: ${why}`);
       });
-      for (const node of never)
-        warn(`${node} was not recorded: ${job.not_recorded?.[node] ?? 'its agent wrote nothing'}`);
-      const lost = silent.filter((node) => !never.includes(node));
+      const { nodesText } = await import('../jobs/hostlist.ts');
+      const { sameWords } = await import('../jobs/launch.ts');
+      const why = (node: string): string => job.not_recorded?.[node] ?? 'its agent wrote nothing';
+      for (const { nodes, many, words } of sameWords(never.map((node) => ({ node, words: [why(node)] })))) {
+        warn(`${nodes} ${many ? 'were' : 'was'} not recorded: ${words[0]}`);
+      }
+      const unrecorded = new Set(never);
+      const lost = silent.filter((node) => !unrecorded.has(node));
       if (lost.length > 0) {
-        warn(`no word from the end of recording on ${lost.join(', ')}: what was written there is kept`);
+        warn(`no word from the end of recording on ${nodesText(lost)}: what was written there is kept`);
       }
       const spent = (): number => Math.max(0, ownSeconds() - noted);
       if (options.seal) {

@@ -111,8 +111,7 @@ export async function jobFacts(env: Environment, options: JobOptions = {}): Prom
   const facts: JobFacts = {
     ...plainFacts,
     id: found.id === '' ? localId(name) : found.id,
-    scheduler:
-      fromFile !== undefined ? 'file' : nodes.every((node) => own.has(node)) ? scheduler.name : 'none',
+    scheduler: fromFile !== undefined ? 'file' : nodes.every((node) => own.has(node)) ? scheduler.name : 'none',
     name,
     user: found.user ?? userNames(new Host())(uid),
     uid,

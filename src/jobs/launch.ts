@@ -11,6 +11,7 @@ import type { Job } from '../recording/job.ts';
 import { nodeFolder, nodeName } from '../recording/node-folder.ts';
 import { MOST_BYTES, readJson } from '../recording/record-file.ts';
 import { defined, type Environment, type Run } from './command.ts';
+import { nodesText } from './hostlist.ts';
 import { schedulerNamed } from './job-facts.ts';
 import { isThisNode } from './local.ts';
 import { type ProcessId, processId, signalProcess, stillRuns } from './process-id.ts';
@@ -242,6 +243,25 @@ export function whyMissing(
     const silence = `${command} gave no answer within ${formatDuration(limitSeconds)}`;
     return { node, words: [`${silence}: try it by hand, or wait longer (--timeout)`] };
   });
+}
+
+/** So many different reasons are told. */
+const MOST_REASONS = 8;
+
+/** Nodes of which the same is said, together, in short; of many reasons only the first. */
+export function sameWords(missing: readonly { node: string; words: readonly string[] }[]) {
+  const own = missing.map(({ node, words }) => ({ node, words: words.map((line) => unsigned(line, node)) }));
+  const groups = [...Map.groupBy(own, ({ words }) => words.join('\n')).values()].map((same) => ({
+    nodes: same.map(({ node }) => node),
+    words: same[0]!.words,
+  }));
+  const rest = groups.slice(MOST_REASONS).flatMap(({ nodes }) => nodes);
+  const others = rest.length === 0 ? [] : [{ nodes: rest, words: ['the logs in the recording say why'] }];
+  return [...groups.slice(0, MOST_REASONS), ...others].map(({ nodes, words }) => ({
+    nodes: nodesText(nodes),
+    many: nodes.length > 1,
+    words,
+  }));
 }
 
 /** The same as a text to keep, without who says it: that is Tacho, of that node. */

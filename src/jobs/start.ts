@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { collectGarbage } from '../base/collect-garbage.ts';
 import { Fault } from '../base/fault.ts';
-import { count } from '../base/figure.ts';
+import { count, figure } from '../base/figure.ts';
 import { VERSION } from '../base/version.ts';
 import { newRecording, saveJob } from '../recording/create.ts';
 import { FORMAT, type Job } from '../recording/job.ts';
@@ -10,8 +10,17 @@ import { nodeFolder } from '../recording/node-folder.ts';
 import { forgetActive, noteActive, refuseSecond, updateActive } from './active.ts';
 import { beginEverywhere } from './begin-everywhere.ts';
 import type { Environment } from './command.ts';
+import { nodesText } from './hostlist.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from './job-facts.ts';
-import { type AgentsOptions, keptWords, type Launched, startAgents, stopAgents, whyMissing } from './launch.ts';
+import {
+  type AgentsOptions,
+  keptWords,
+  type Launched,
+  nodesHeard,
+  startAgents,
+  stopAgents,
+  whyMissing,
+} from './launch.ts';
 import { isHere } from './local.ts';
 import { countMemoryKills } from './memory-kills.ts';
 import { planRecords } from './preload.ts';
@@ -120,19 +129,25 @@ export function notEverywhere({ recording, job, missing }: Started, allowed: num
   const all = missing.flatMap(({ node, words }) => words.map((line) => ({ node, line })));
   // one launcher for several nodes says the same of each
   const words = [...Map.groupBy(all, ({ line }) => line)].map(([line, said]) =>
-    said.some(({ node }) => line.includes(node)) ? line : `${said.map(({ node }) => node).join(', ')}: ${line}`,
+    said.some(({ node }) => line.includes(node)) ? line : `${nodesText(said.map(({ node }) => node))}: ${line}`,
   );
   const log = (node: string): string => path.join(recording, nodeFolder(node), 'agent.log');
-  const hasLog = missing.some(({ node }) => (fs.statSync(log(node), { throwIfNoEntry: false })?.size ?? 0) > 0);
+  const folders = nodesHeard(recording);
+  const hasLog = missing.some(
+    ({ node }) => folders.has(node) && (fs.statSync(log(node), { throwIfNoEntry: false })?.size ?? 0) > 0,
+  );
   const allow = `--allow-missing ${missing.length} records the others`;
   const more = [
     ...(hasLog ? [`logs are in ${recording}/node=*/agent.log`] : []),
     ...(missing.length < job.nodes.length ? [allow] : []),
   ];
-  const nodes = missing.map(({ node }) => node).join(', ');
-  return new Fault(`${missing.length} of ${count(job.nodes.length, 'node')} did not begin to record: ${nodes}`, {
-    hint: [...words.slice(0, 12), ...(more.length > 0 ? [more.join('; ')] : [])].join('\n'),
-    // it was asked for
-    final: allowed !== undefined,
-  });
+  const nodes = nodesText(missing.map(({ node }) => node));
+  return new Fault(
+    `${figure(missing.length)} of ${count(job.nodes.length, 'node')} did not begin to record: ${nodes}`,
+    {
+      hint: [...words.slice(0, 12), ...(more.length > 0 ? [more.join('; ')] : [])].join('\n'),
+      // it was asked for
+      final: allowed !== undefined,
+    },
+  );
 }
