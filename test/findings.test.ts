@@ -259,23 +259,44 @@ test('a kill that what Tacho took explains is told so', () => {
   assert.equal(severity, 'critical');
   assert.match(advice, /^Tacho itself took up to 28\.0 MiB of 100 MiB there: without it the job may have had enough\./);
   assert.deepEqual([evidence.at(-1)!.from, evidence.at(-1)!.value], ['agent.rss_bytes', 28 * MIB]);
+  // resident memory of its processes, which share pages, is more than they are charged
+  assert.match(killed(75, 65).advice, /^Tacho itself took up to 50\.0 MiB/);
   // it would have been too much by itself, or nobody saw what filled the rest
-  for (const rss of [95, 20]) assert.match(killed(rss, 28).advice, /^Ask for more than 100 MiB/);
+  for (const rss of [95, 81, 20]) assert.match(killed(rss, 28).advice, /^Ask for more than 100 MiB/);
 });
 
-test('a kill of Tacho itself is no reason to blame the job', () => {
-  const killed = (memory_kills: { kills: number; own: number }, more: Parameters<typeof cgroup>[3] = {}): Finding[] =>
-    report(single({ more }, { state: 'out_of_memory', memory_kills })).findings.filter(
-      ({ id }) => id === 'out-of-memory',
-    );
-  const [tacho, ...others] = killed({ kills: 1, own: 1 });
+test('a kill of Tacho itself is no reason to blame the job, nor one of the job’s to hide', () => {
+  type About = Parameters<typeof job>[1];
+  const killed = (about: About, more: Parameters<typeof cgroup>[3] = {}): Finding[] =>
+    report(single({ more }, about)).findings.filter(({ id }) => id === 'out-of-memory');
+  const texts = (about: About, more?: Parameters<typeof cgroup>[3]) => killed(about, more).map(({ text }) => text);
+  const one = { memory_kills: { kills: 1, own: 1 } };
+  const [tacho, ...others] = killed(one);
   assert.deepEqual(others, []);
   assert.equal(tacho!.text, 'Memory ran out, and the kernel killed Tacho itself; the job went on');
   assert.equal(tacho!.severity, 'warning');
+  // its samples end with its agent
+  assert.doesNotMatch(JSON.stringify(tacho), /at most/);
+  const unknown = 'Memory ran out, and the kernel killed Tacho itself; whether also a process of the job is not known';
+  const step = (id: string): About => ({ state: 'out_of_memory', steps: [{ id, state: 'out_of_memory' }] });
+  assert.deepEqual(texts({ ...one, state: 'out_of_memory' }), [unknown]);
+  assert.deepEqual(texts({ ...one, ...step('batch') }), [unknown]);
+  const too = 'Memory ran out, and the kernel killed Tacho, too';
+  assert.deepEqual(texts({ ...one, ...step('1') }), ['Memory ran out: step 1 was killed', too]);
+  const two = { memory_kills: { kills: 2, own: 1 } };
+  assert.deepEqual(texts(two), ['Memory ran out: 1 process killed', too]);
+  assert.equal(killed(two)[1]!.evidence[0]!.text, '1 kill of Tacho’s own processes, of 2 in the job’s cgroup');
+  assert.equal(tacho!.evidence[0]!.text, '1 kill of Tacho’s own processes');
+  const seen = { oom_kills: count(span(3600), 1) };
+  assert.deepEqual(texts(two, seen), ['Memory ran out: 1 process killed on c1', too]);
+  // a process of the job got signal 9 when the node counted a kill
+  const shell = { pid: 5, from: 0, to: 49.4, cpu: 1, exitcode: 0, exitsignal: 9, ended: 'signal' };
+  const recorded = report(onBusyNode([shell], one)).findings.filter(({ id }) => id === 'out-of-memory');
   assert.deepEqual(
-    killed({ kills: 2, own: 1 }, { oom_kills: count(span(3600), 1) }).map(({ text }) => text),
-    ['Memory ran out: 1 process killed on c1', 'Memory ran out, and the kernel killed Tacho, too'],
+    recorded.map(({ text }) => text),
+    ['Memory ran out: 1 process killed on c1', too],
   );
+  assert.equal(report(single({}, one)).nodes[0]!.oom_kills, undefined, 'its samples ended before the kill');
 });
 
 /** A job without a cgroup of its own, on a node that counted kills at its second 50; the node swapped a GiB. */

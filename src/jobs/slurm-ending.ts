@@ -41,10 +41,14 @@ const STATES: Record<string, JobState> = {
 
 const stateOf = (text: string): JobState => STATES[text.split(/[ +]/)[0]!] ?? 'unknown';
 
+/** Higher ones are none: by 125 Slurm says that memory ran out. */
+const LAST_SIGNAL = 64;
+
 /** "3:0" is an exit code, "0:15" a signal; what Slurm itself ended has no exit code of its own. */
 function exitOf(state: JobState, text: string | undefined): { exit_code?: number; signal?: string } {
   const found = /^(\d+):(\d+)$/.exec(text ?? '');
   if (found === null) return {};
+  if (Number(found[2]) > LAST_SIGNAL) return {};
   if (found[2] !== '0') return { signal: signalName(Number(found[2])) };
   return state === 'completed' || found[1] !== '0' ? { exit_code: Number(found[1]) } : {};
 }
@@ -53,7 +57,7 @@ function reasonOf(state: JobState, limit?: number): string | undefined {
   if (state === 'timeout')
     return limit === undefined ? 'time limit reached' : `time limit of ${formatDuration(limit)} reached`;
   if (state === 'node_fail') return 'a node of the job failed';
-  if (state === 'out_of_memory') return 'it used more memory than it was given, and was killed';
+  if (state === 'out_of_memory') return 'memory ran out, and the kernel killed a process in it';
   if (state === 'preempted') return 'another job took its place';
   return undefined;
 }

@@ -181,6 +181,18 @@ test('a job that lost a node and went on (--no-kill) ended as its last line says
   );
 });
 
+test('that memory ran out is no signal, though Slurm writes it as one', async () => {
+  const sacct = {
+    stdout: `22|fill|OUT_OF_MEMORY|0:125|1794777907|1794777950|c1|
+22.1|fill|OUT_OF_MEMORY|0:125|1794777908|1794777940|c1|1
+`,
+  };
+  const { run } = answers({ [`sacct -j 22 -D -P -n -o ${FIELDS}`]: sacct });
+  const ending = await slurm.state(run, { id: '22', start: 1794777908_000000 }, () => {});
+  assert.deepEqual([ending?.state, ending?.signal, ending?.exit_code], ['out_of_memory', undefined, undefined]);
+  assert.equal(ending?.reason, 'memory ran out, and the kernel killed a process in it');
+});
+
 test('a job that Slurm has forgotten, and a Slurm without accounting', async () => {
   const told: string[] = [];
   const tell = (what: string, why: string): void => void told.push(`${what}: ${why}`);

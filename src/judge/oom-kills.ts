@@ -40,8 +40,8 @@ export function oomKillsOf(material: Material, node: NodeMaterial): OomKills | u
     }
     if (perhaps && isUnread(node, last, everybody > 1 ? Number.POSITIVE_INFINITY : tick)) return undefined;
   }
-  // the scheduler knows of a kill that no counter had: it was gone before the next tick
-  if (isToldOutOfMemory(material, node)) return undefined;
+  // there was a kill that no counter had: it, or the agent, was gone before the next tick
+  if (isToldOutOfMemory(material, node) || material.job.memory_kills !== undefined) return undefined;
   if (own !== undefined) return { kills: own, scope: 'job', source: 'cgroup' };
   return everybody === undefined ? undefined : { kills: everybody, scope: 'node', source: 'vmstat' };
 }

@@ -2,7 +2,7 @@ import { formatDuration } from '../../base/duration.ts';
 import { formatBytes } from '../../base/size.ts';
 import { nodeList } from '../node-list.ts';
 import type { NodeReport } from '../nodes.ts';
-import type { Facts } from '../report.ts';
+import type { Facts, FailedStep } from '../report.ts';
 import { count, listed, percent } from '../words.ts';
 import { stepWords } from './ended.ts';
 import { type Answer, type Check, type Evidence, type Finding, sampled } from './finding.ts';
@@ -152,7 +152,7 @@ export const memoryNearLimit: Check = {
     const cache = anon !== undefined && anon < fullest.memory_limit_bytes! * NEAR_LIMIT && used - anon > used * MUCH;
     // programs need what is left without Tacho: with a small limit that matters
     const own = Math.min(used, fullest.memory_own_bytes ?? 0);
-    const peaks = facts.summary.memory_peak_node === fullest.node ? facts.summary.memory?.process_peaks_sum : undefined;
+    const peaks = facts.summary.memory_peak_node === fullest.node ? ownPeaks(facts) : undefined;
     const theirs = peaks ?? Math.min(used, anon ?? used) - own;
     const byTacho = !cache && own > 0 && theirs < fullest.memory_limit_bytes! * NEAR_LIMIT;
     const more = roundedUp(fullest.memory_peak_bytes! * MARGIN);
@@ -195,6 +195,10 @@ export const memoryNearLimit: Check = {
     ];
   },
 };
+
+/** What the job's own processes took at most; an agent that was killed has not seen all of it. */
+const ownPeaks = ({ job, summary }: Facts): number | undefined =>
+  job.memory_kills === undefined ? summary.memory?.process_peaks_sum : undefined;
 
 const ownEvidence = (node: string, value: number): Evidence => ({
   text: 'Tacho’s own is in it: its agent and its commands in the job',
@@ -257,7 +261,7 @@ function killAdvice(facts: Facts, killed: readonly NodeReport[], byTacho: NodeRe
   if (limit === undefined) return 'Ask for more memory, or use more nodes.';
   if (byTacho !== undefined) {
     const enough = memoryRequest(facts, roundedUp(limit + TACHO_BYTES));
-    return `Tacho itself took up to ${formatBytes(byTacho.memory_own_bytes!)} of ${formatBytes(byTacho.memory_limit_bytes!)} there: without it the job may have had enough. Ask for as much more as Tacho needs (${formatBytes(TACHO_BYTES)}), e.g. ${enough}, before anything else.`;
+    return `Tacho itself took up to ${formatBytes(chargedOwn(byTacho))} of ${formatBytes(byTacho.memory_limit_bytes!)} there: without it the job may have had enough. Ask for as much more as Tacho needs (${formatBytes(TACHO_BYTES)}), e.g. ${enough}, before anything else.`;
   }
   const more = `sk for more than ${formatBytes(limit)}, e.g. ${memoryRequest(facts, roundedUp(limit * 1.5))}`;
   const unknown = 'how much is needed is not known, because the job did not get that far.';
@@ -267,7 +271,10 @@ function killAdvice(facts: Facts, killed: readonly NodeReport[], byTacho: NodeRe
   const peak = `${formatBytes(fullest.memory_peak_bytes!)} of ${formatBytes(fullest.memory_limit_bytes!)}`;
   const isMachine = fullest.memory_limit_source === 'machine';
   // counter and mark are read at the same tick: what was killed is in the peak
-  const exact = killed.length > 0 && killed.every((n) => n.oom_source === 'cgroup' && n.memory_source === 'cgroup');
+  const exact =
+    killed.length > 0 &&
+    facts.job.memory_kills === undefined &&
+    killed.every((n) => n.oom_source === 'cgroup' && n.memory_source === 'cgroup');
   if (!exact) {
     const others = isMachine ? 'if others had filled the node, run where they do not; ' : '';
     return `At most ${peak} were seen. If a step or task was given less than the job (srun --mem), give it more; ${others}if memory filled up between two samples, a${more}: ${unknown}`;
@@ -276,14 +283,18 @@ function killAdvice(facts: Facts, killed: readonly NodeReport[], byTacho: NodeRe
   return `The job took at most ${peak}: a lower limit did it${others}. Look for that of a step or task, of a container or of a cgroup within the job, and raise it; more memory for the job would not help.`;
 }
 
-/** The node on which the job's own processes stayed below its limit, and only with what Tacho took came near it. */
-function filledByTacho({ summary, nodes }: Facts, killed: readonly NodeReport[]): NodeReport | undefined {
-  const { memory, memory_peak_node } = summary;
-  const fullest = (killed.length > 0 ? killed : nodes).find(({ node }) => node === memory_peak_node);
-  const theirs = Math.max(memory?.process_peaks_sum ?? Number.NaN, memory?.process_peak_max ?? 0);
-  const { memory_own_bytes: own = 0, memory_limit_bytes: limit = Number.NaN } = fullest ?? {};
-  return theirs < limit * NEAR_LIMIT && theirs + own > limit * NEAR_LIMIT ? fullest : undefined;
+/** The node on which the job's own processes stayed well below its limit, and only with what Tacho took came near it. */
+function filledByTacho(facts: Facts, killed: readonly NodeReport[]): NodeReport | undefined {
+  const { memory, memory_peak_node } = facts.summary;
+  const fullest = (killed.length > 0 ? killed : facts.nodes).find(({ node }) => node === memory_peak_node);
+  if (fullest === undefined) return undefined;
+  const theirs = Math.max(ownPeaks(facts) ?? Number.NaN, memory?.process_peak_max ?? 0);
+  const { memory_limit_bytes: limit = Number.NaN } = fullest;
+  return theirs < limit * FAR_BELOW && theirs + chargedOwn(fullest) > limit * NEAR_LIMIT ? fullest : undefined;
 }
+
+/** Resident memory has pages of programs that are in no process' own account. */
+const chargedOwn = (n: NodeReport): number => Math.min(n.memory_own_bytes ?? 0, TACHO_BYTES);
 
 const KILLS_FROM = {
   cgroup: 'cgroup.oom_kills',
@@ -294,17 +305,20 @@ const KILLS_FROM = {
 export const outOfMemory: Check = {
   id: 'out-of-memory',
   title: 'processes killed because memory ran out',
-  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise. A job whose peak, as the kernel counted it, stayed below 80 % of its limit was ended by a lower one, of a step, a container or a cgroup within it, and is not told to ask for more. Where its own processes stayed below the limit and only with what Tacho took came near it, that is said. A kill of Tacho itself, which the kernel kills first, is reported as that.',
+  help: 'The kernel killed processes of the job because memory ran out, or the scheduler says so of the job or of a step. Where only the node’s counter tells, a kill is the job’s if one of its processes got signal 9 in that second; it is not the job’s if all of them are known to have ended otherwise. A job whose peak, as the kernel counted it, stayed below 80 % of its limit was ended by a lower one, of a step, a container or a cgroup within it, and is not told to ask for more. Where its own processes stayed below 80 % of the limit and only with what Tacho took came near it, that is said. A kill of Tacho itself, which the kernel kills first, is reported as that, after a kill of the job’s own.',
   needs: 'cgroup.oom_kills, vmstat.oom_kill and how the processes ended, or the states of the job and its steps',
   kind: 'trouble',
   look(facts) {
     const killed = facts.nodes.filter((n) => (n.oom_kills ?? 0) > 0);
-    const steps = (facts.job.failed_steps ?? []).filter(({ state }) => state === 'out_of_memory');
+    const steps = endedSteps(facts);
     const told = facts.job.state === 'out_of_memory' || steps.length > 0;
-    const tacho = tachoKilled(facts, killed);
-    if (tacho !== undefined && isTachoAlone(facts, killed)) return [tacho];
-    if (killed.length === 0 && !told) {
-      if (tacho !== undefined) return [tacho];
+    const { memory_kills: counted } = facts.job;
+    // what the kernel killed when no agent was left to see it
+    const unseen = killed.length > 0 || counted === undefined ? 0 : counted.kills - counted.own;
+    const none = killed.length === 0 && unseen === 0 && !told;
+    const alone = counted !== undefined && (none || isTachoAlone(facts, killed));
+    if (alone) return [tachoKilled(facts, alone)];
+    if (none) {
       if (facts.nodes.some((n) => n.oom_kills !== undefined)) return [];
       if (facts.nodes.some((n) => n.swapped_in_bytes !== undefined))
         return {
@@ -313,7 +327,7 @@ export const outOfMemory: Check = {
       return { unmeasurable: 'neither the job’s cgroup nor the node’s vmstat was recorded' };
     }
     const own = told || killed.every((n) => n.oom_scope === 'job');
-    const kills = killed.reduce((a, n) => a + n.oom_kills!, 0);
+    const kills = killed.reduce((a, n) => a + n.oom_kills!, unseen);
     const byTacho = own ? filledByTacho(facts, killed) : undefined;
     const advice = killAdvice(facts, killed, byTacho);
     return [
@@ -322,7 +336,7 @@ export const outOfMemory: Check = {
         severity: own ? 'critical' : 'warning',
         text:
           kills > 0
-            ? `Memory ran out: ${count(kills, 'process', 'processes')} killed on ${listed(killed.map((n) => n.node))}${own ? '' : ', perhaps not of the job'}`
+            ? `Memory ran out: ${count(kills, 'process', 'processes')} killed${unseen > 0 ? '' : ` on ${listed(killed.map((n) => n.node))}`}${own ? '' : ', perhaps not of the job'}`
             : steps.length === 0
               ? 'Memory ran out: the scheduler ended the job for it'
               : `Memory ran out: ${stepWords(steps)} ${steps.length === 1 ? 'was' : 'were'} killed`,
@@ -333,11 +347,12 @@ export const outOfMemory: Check = {
             node: n.node,
             value: n.oom_kills!,
           })),
+          ...(unseen > 0 ? [killsEvidence(counted!)] : []),
           ...(facts.job.state === 'out_of_memory' ? [{ text: 'state OUT_OF_MEMORY', from: 'scheduler' }] : []),
           ...steps
             .slice(0, 8)
             .map((step) => ({ text: `${stepWords([step])}: state OUT_OF_MEMORY`, from: 'scheduler' })),
-          ...(byTacho === undefined ? [] : [ownEvidence(byTacho.node, byTacho.memory_own_bytes!)]),
+          ...(byTacho === undefined ? [] : [ownEvidence(byTacho.node, chargedOwn(byTacho))]),
         ],
         advice: own ? advice : `If it was the job’s: ${advice[0]!.toLowerCase()}${advice.slice(1)}`,
         confidence: own ? 'high' : 'medium',
@@ -349,7 +364,7 @@ export const outOfMemory: Check = {
               : 'counted by the kernel'
             : 'counted for the whole node: the process may be another’s',
       },
-      ...(tacho === undefined ? [] : [tacho]),
+      ...(counted === undefined ? [] : [tachoKilled(facts, alone)]),
     ];
   },
 };
@@ -357,39 +372,41 @@ export const outOfMemory: Check = {
 /** What Tacho takes of a job's memory at most, with what the kernel needs for it (docs/decisions/memory-inside-a-job.md). */
 const TACHO_BYTES = 50 * 2 ** 20;
 
-/** Whether all that the kernel killed was Tacho's: of other nodes only the scheduler knows. */
-function isTachoAlone({ job }: Facts, killed: readonly NodeReport[]): boolean {
-  const { kills, own } = job.memory_kills!;
-  return kills === own && job.nodes.length === 1 && killed.every((n) => n.oom_kills! <= own);
+/** The steps that the scheduler says memory ended. */
+const endedSteps = ({ job }: Facts): FailedStep[] =>
+  (job.failed_steps ?? []).filter(({ state }) => state === 'out_of_memory');
+
+/**
+ * Whether Tacho's own were all that the kernel is known to have killed: of other nodes only the scheduler knows, and what
+ * steps other than the script's own had counted has gone with them.
+ */
+function isTachoAlone(facts: Facts, killed: readonly NodeReport[]): boolean {
+  const { kills, own } = facts.job.memory_kills!;
+  const others = endedSteps(facts).some(({ id }) => id !== 'batch');
+  const isOwn = (n: NodeReport): boolean => n.oom_source !== 'records' && n.oom_kills! <= own;
+  return kills === own && !others && facts.job.nodes.length === 1 && killed.every(isOwn);
 }
 
-/** Of a job in which Tacho itself was too much. */
-function tachoKilled(facts: Facts, killed: readonly NodeReport[]): Finding | undefined {
-  const { memory_kills: counted, state } = facts.job;
-  if (counted === undefined) return undefined;
-  const alone = isTachoAlone(facts, killed);
-  const { memory_limit_bytes: limit, memory } = facts.summary;
-  const theirs = memory?.process_peaks_sum ?? memory?.process_peak_max;
+const killsEvidence = ({ kills, own }: NonNullable<Facts['job']['memory_kills']>): Evidence => ({
+  // what steps had counted that are over is not in it
+  text: `${count(own, 'kill')} of Tacho’s own processes${kills > own ? `, of ${kills} in the job’s cgroup` : ''}`,
+  from: 'cgroup.oom_kills',
+  value: own,
+});
+
+/** Of a job in which Tacho itself was too much. `alone`: no other kill is told of. */
+function tachoKilled(facts: Facts, alone: boolean): Finding {
+  const { memory_kills, state } = facts.job;
+  // to the scheduler a kill of Tacho's in the script's own step is the job's
+  const told = state === 'out_of_memory' || endedSteps(facts).length > 0;
+  const { memory_limit_bytes: limit } = facts.summary;
   const enough = limit === undefined ? undefined : memoryRequest(facts, roundedUp(limit + TACHO_BYTES));
   return {
     id: 'out-of-memory',
     severity: 'warning',
-    text: `Memory ran out, and the kernel killed ${alone ? 'Tacho itself; the job went on' : 'Tacho, too'}`,
+    text: `Memory ran out, and the kernel killed ${!alone ? 'Tacho, too' : told ? 'Tacho itself; whether also a process of the job is not known' : 'Tacho itself; the job went on'}`,
     evidence: [
-      {
-        text: `${count(counted.kills, 'kill')} in the job’s cgroup, ${counted.own} of Tacho’s own processes`,
-        from: 'cgroup.oom_kills',
-        value: counted.own,
-      },
-      ...(theirs === undefined
-        ? []
-        : [
-            {
-              text: `${memory?.process_peaks_sum === undefined ? 'the largest process of the job took' : 'the job’s own processes took at most'} ${formatBytes(theirs)} while they were recorded`,
-              from: WHERE.processes,
-              value: theirs,
-            },
-          ]),
+      killsEvidence(memory_kills!),
       ...(state === 'out_of_memory' ? [{ text: 'state OUT_OF_MEMORY', from: 'scheduler' }] : []),
     ],
     advice: `Tacho needs up to ${formatBytes(TACHO_BYTES)} in the job’s cgroup: ask for that much more than the job needs${enough === undefined ? '' : `, e.g. ${enough}`}. What the job did afterwards is not recorded.`,
