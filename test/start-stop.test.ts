@@ -189,6 +189,15 @@ test('what commands of Tacho used in a command is not the command’s, and a she
   assert.ok(!fs.existsSync(path.join(folder, 'r/own.log')));
 });
 
+test('a shell that becomes Tacho’s last command has used what it did before as the job', (t) => {
+  const { folder, sh } = shell(t);
+  const spin = 'timeout 2 sh -c "while :; do :; done"';
+  const { stderr } = sh(`bash -c 'tacho start -o r; ${spin}; tacho stop --no-report'`);
+  const [own] = Object.values(openRecording(path.join(folder, 'r')).job.own_use ?? {});
+  assert.equal(own?.commands, 1, stderr);
+  assert.ok(own.cpu_seconds < 1, `${own.cpu_seconds}`);
+});
+
 test('a recording that has ended takes no marks', (t) => {
   const { folder, sh } = shell(t);
   const { stderr } = sh(`tacho start -o r --interval 0.2s && tacho stop --no-report

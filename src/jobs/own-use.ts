@@ -14,8 +14,8 @@ const MOST_NOTES = 8 << 20;
 /** Linux tells user space about 100 clock ticks a second on every machine. */
 const TICKS = 100;
 
-/** What this process had used before the launcher began, as that says; main.ts takes the variable away. */
-const BEFORE = usedBy(process.env.TACHO_OWN ?? '');
+/** What this process had used before the launcher began, as that says; main.ts has taken the variable away, the kernel keeps it. */
+const BEFORE = usedBy(/(?:^|\0)TACHO_OWN=([^\0]*)/.exec(readEnvironment())?.[1] ?? '');
 
 const noted = new Set<string>();
 
@@ -49,6 +49,15 @@ export function noteOwnUse(recording: string, env: Environment, children = true)
     }
   } catch {
     // a command does its work, whether or not it can say what that cost
+  }
+}
+
+function readEnvironment(): string {
+  try {
+    return fs.readFileSync('/proc/self/environ', 'latin1');
+  } catch {
+    // a file system without /proc, or one that hides it
+    return '';
   }
 }
 
