@@ -624,6 +624,8 @@ test('a quota of the unit or container around the job holds it up', () => {
   const own = { ...held, job: { ...held.job, asked: {} } };
   const { cpus, cpus_source } = report(own).nodes[0]!;
   assert.deepEqual([cpus, cpus_source], [0.4, 'limit']);
+  // fewer threads would wait, too
+  assert.deepEqual(ids(own), ['cpu-throttled']);
 });
 
 test('a node that waits for files and crowds its CPUs is not the job’s doing where its processes did neither', () => {

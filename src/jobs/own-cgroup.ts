@@ -71,18 +71,29 @@ export function cgroupOfJob(host: Host, scheduler: string, id: string): OwnCgrou
   return undefined;
 }
 
+/** Version 1: this process' path in the hierarchy that has CPU quotas, where it is below the root. */
+export function ownCpuPath(host: Host): string | undefined {
+  const path = ownLines(host).find(({ controllers }) => controllers.includes('cpu'))?.path;
+  return path === '/' ? undefined : path;
+}
+
 /** This process' paths in the hierarchies, the one of memory first, then version 2, then systemd's. */
 function ownPaths(host: Host): string[] {
-  const lines = (host.text('/proc/self/cgroup') ?? '').split('\n').flatMap((line) => {
-    const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
-    return controllers === undefined || path === undefined ? [] : [{ controllers: controllers.split(','), path }];
-  });
   const rank = (controllers: string[]): number => {
     const at = ['memory', '', 'name=systemd'].findIndex((c) => controllers.includes(c));
     return at < 0 ? 3 : at;
   };
-  const ordered = lines.sort((a, b) => rank(a.controllers) - rank(b.controllers)).map((l) => l.path);
+  const ordered = ownLines(host)
+    .sort((a, b) => rank(a.controllers) - rank(b.controllers))
+    .map((l) => l.path);
   return [...new Set(ordered)];
+}
+
+function ownLines(host: Host): { controllers: string[]; path: string }[] {
+  return (host.text('/proc/self/cgroup') ?? '').split('\n').flatMap((line) => {
+    const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
+    return controllers === undefined || path === undefined ? [] : [{ controllers: controllers.split(','), path }];
+  });
 }
 
 /** In a cgroup namespace a container sees its own cgroup as '/'. The true root has neither limits nor events. */

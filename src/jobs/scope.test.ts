@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { fixture, frozen } from '../../test/frozen.ts';
+import { cgroup } from '../sources/cgroup.ts';
+import { cgroupTable } from '../sources/cgroup-table.ts';
 import type { Host } from '../sources/host.ts';
+import { Frame } from '../table/frame.ts';
 import { allowance, findScope, type ScopeRequest } from './scope.ts';
 
 const REQUEST: ScopeRequest = { uid: 1000, exclude: [], redact: false, environment: {} };
@@ -124,6 +127,31 @@ test('the allowance: cpuset, quota and memory of the job or anything above it', 
   const old = fixture('cgroup-v1');
   const oldScope = findScope(old, { ...REQUEST, jobId: '17', scheduler: 'slurm' });
   assert.deepEqual(allowance(old, oldScope), { cpus: 4, memory_bytes: 4294967296 });
+});
+
+test('version 1: the CPU quota around a command is its cpu controller’s, wherever its memory is counted', (t) => {
+  const mounts = ['memory', 'cpu'].map(
+    (c, i) => `${40 + i} 30 0:4${i} / /sys/fs/cgroup/${c} rw - cgroup cgroup rw,${c}\n`,
+  );
+  const host = frozen(t, {
+    '/proc/self/mountinfo': mounts.join(''),
+    '/proc/self/cgroup': '4:memory:/session\n1:cpu:/accq\n',
+    '/sys/fs/cgroup/memory/session/memory.limit_in_bytes': '1073741824\n',
+    '/sys/fs/cgroup/cpu/accq/cpu.cfs_quota_us': '20000\n',
+    '/sys/fs/cgroup/cpu/accq/cpu.cfs_period_us': '100000\n',
+    '/sys/fs/cgroup/cpu/accq/cpu.stat': 'nr_periods 343\nnr_throttled 311\nthrottled_time 5000\n',
+  }).host;
+  const scope = findScope(host, { ...REQUEST, rootPid: 30 });
+  assert.deepEqual(allowance(host, scope), { cpus: 0.2, memory_bytes: 1073741824 });
+  const source = cgroup.open(host, scope);
+  const frame = new Frame(source.table);
+  frame.clear(1);
+  source.read(frame);
+  const { cpu_limit, periods, throttled_periods, memory_limit_bytes } = cgroupTable.col;
+  assert.deepEqual(
+    [cpu_limit, periods, throttled_periods, memory_limit_bytes].map(({ place }) => frame.numbers[place]),
+    [0.2, 343, 311, 1073741824],
+  );
 });
 
 test('the allowance: an agent’s own binding is not the job’s, a command’s is; limits above the node are none', (t) => {

@@ -1,9 +1,9 @@
-import { folderOf, hierarchies } from '../sources/cgroup-mounts.ts';
+import { folderOf, hierarchies, pathIn } from '../sources/cgroup-mounts.ts';
 import { countList } from '../sources/facts.ts';
 import type { Host } from '../sources/host.ts';
 import type { Members, Scope } from '../sources/scope.ts';
 import type { Environment } from './command.ts';
-import { cgroupOfJob, type OwnCgroup, ownCgroup } from './own-cgroup.ts';
+import { cgroupOfJob, type OwnCgroup, ownCgroup, ownCpuPath } from './own-cgroup.ts';
 
 export interface ScopeRequest {
   /** The job as the scheduler names it; without it the command of `rootPid` is the job. */
@@ -45,6 +45,8 @@ export function findScope(host: Host, request: ScopeRequest): Scope {
   else if (cgroup !== undefined && cgroup.of !== 'other') members = { by: 'cgroup', path: cgroup.path };
   else members = { by: 'node' };
 
+  // what counts for the job alone must not count for a cgroup of others
+  const cpu = members.by === 'cgroup' ? undefined : ownCpuPath(host);
   const inside = members.by === 'cgroup' && members.path === ownCgroup(host)?.path;
   return {
     members,
@@ -53,6 +55,7 @@ export function findScope(host: Host, request: ScopeRequest): Scope {
       : {
           cgroup: {
             path: cgroup.path,
+            ...(cpu === undefined || cpu === cgroup.path ? {} : { cpu }),
             shared: isShared(host, cgroup, members, request),
             ...(inside ? { agent: true } : {}),
           },
@@ -131,7 +134,7 @@ export function allowance(host: Host, scope: Scope): { cpus?: number; memory_byt
     if (value > 0 && value < limits[what]) limits[what] = value;
   };
   let cpuset = false;
-  for (const folder of foldersUpwards(host, scope.cgroup?.path)) {
+  for (const folder of foldersUpwards(host, scope.cgroup)) {
     const whole = (name: string): number => Number.parseInt(host.text(`${folder}/${name}`) ?? '', 10);
     lower('memory', whole('memory.max'));
     lower('memory', whole('memory.limit_in_bytes'));
@@ -158,10 +161,14 @@ export function allowance(host: Host, scope: Scope): { cpus?: number; memory_byt
 }
 
 /** The cgroup's folder in every hierarchy, and those above it: a limit holds for all that is below. */
-function foldersUpwards(host: Host, path: string | undefined): string[] {
+function foldersUpwards(host: Host, cgroup: Scope['cgroup']): string[] {
   const found: string[] = [];
   for (const hierarchy of hierarchies(host)) {
-    for (let at = path ?? '/'; ; at = at.slice(0, at.lastIndexOf('/')) || '/') {
+    for (
+      let at = cgroup === undefined ? '/' : pathIn(hierarchy, cgroup);
+      ;
+      at = at.slice(0, at.lastIndexOf('/')) || '/'
+    ) {
       const folder = folderOf(host, hierarchy, at);
       if (folder !== undefined) found.push(folder);
       if (at === '/') break;

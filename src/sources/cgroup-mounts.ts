@@ -1,4 +1,5 @@
 import type { Host } from './host.ts';
+import type { Scope } from './scope.ts';
 import { Unavailable } from './source.ts';
 
 /** One cgroup hierarchy as it is mounted here: the one of version 2, or one for each controller of version 1. */
@@ -40,6 +41,10 @@ export function folderOf(host: Host, hierarchy: Hierarchy, path: string): string
   const folder = inside === '/' || inside === '' ? hierarchy.mount : hierarchy.mount + inside;
   return host.exists(folder) ? folder : undefined;
 }
+
+/** The path of a job's cgroup in a hierarchy. */
+export const pathIn = ({ controllers }: Hierarchy, { path, cpu }: NonNullable<Scope['cgroup']>): string =>
+  controllers.includes('cpu') ? (cpu ?? path) : path;
 
 /** Where a cgroup lies below what the mount shows; undefined when it lies elsewhere. */
 function insideOf({ root }: Hierarchy, path: string): string | undefined {

@@ -1,6 +1,6 @@
 import { type CgroupAbove, lastRow, watchAbove } from './cgroup-above.ts';
 import { CGROUP_FILES, type CgroupFile, quotaOfVersion1 } from './cgroup-files.ts';
-import { folderOf, type Hierarchy, hierarchies, unreadable } from './cgroup-mounts.ts';
+import { folderOf, type Hierarchy, hierarchies, pathIn, unreadable } from './cgroup-mounts.ts';
 import { cgroupTable } from './cgroup-table.ts';
 import { type CgroupTree, watchTree } from './cgroup-tree.ts';
 import type { Host, KeptFile } from './host.ts';
@@ -41,7 +41,7 @@ export const cgroup: SourceKind = {
     if (scope.cgroup === undefined) throw new Unavailable('absent', 'the job has no cgroup of its own');
     const { path, shared } = scope.cgroup;
     const places: Place[] = hierarchies(host).flatMap((hierarchy) => {
-      const folder = folderOf(host, hierarchy, path);
+      const folder = folderOf(host, hierarchy, pathIn(hierarchy, scope.cgroup!));
       // what lies below a shared cgroup is not the job's
       return folder === undefined ? [] : [{ hierarchy, folder, tree: watchTree(host, folder, shared ? 0 : DEPTH) }];
     });

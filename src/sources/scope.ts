@@ -43,6 +43,8 @@ export interface Scope {
   /** The job's cgroup, and whether other things run in it too. Undefined: there is none to speak of. */
   readonly cgroup?: {
     readonly path: string;
+    /** Version 1: where it is not the job's own, the one of the CPU quota may have another path. */
+    readonly cpu?: string;
     readonly shared: boolean;
     /** The agent is in it: what recording costs is counted there too. */
     readonly agent?: boolean;

@@ -61,7 +61,7 @@ const isBound = (n: NodeReport): boolean =>
 const busyOn = (n: NodeReport): number => n.cpu_utilization! * n.cpus!;
 
 /** The quota of the cgroup, which is said apart. */
-const isThrottled = (n: NodeReport): boolean => (n.cpu_throttled ?? 0) > THROTTLED;
+export const isThrottled = (n: NodeReport): boolean => (n.cpu_throttled ?? 0) > THROTTLED;
 
 /** CPUs of the node that others kept busy. */
 function othersOn(n: NodeReport): number | undefined {

@@ -9,6 +9,7 @@ import {
   hasWaited,
   isHeldUp,
   isMaybeStarved,
+  isThrottled,
   MAYBE_STARVED,
   PRESSURE_CPU,
   THROTTLED,
@@ -185,7 +186,7 @@ export const cpuOversubscribed: Check = {
     if (nodes.every((n) => n.cpu_utilization === undefined)) {
       return { unmeasurable: 'the job’s CPU time could not be told from that of others' };
     }
-    const crowded = nodes.filter((n) => (n.cpu_utilization ?? 0) >= FULL && isCrowded(n));
+    const crowded = nodes.filter((n) => (n.cpu_utilization ?? 0) >= FULL && !isThrottled(n) && isCrowded(n));
     if (crowded.length === 0) return [];
     const own = crowded.every((n) => n.pressure_scope === 'job');
     return [
