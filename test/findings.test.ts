@@ -299,6 +299,27 @@ test('a kill of Tacho itself is no reason to blame the job, nor one of the job�
   assert.equal(report(single({}, one)).nodes[0]!.oom_kills, undefined, 'its samples ended before the kill');
 });
 
+test('what a node did in a small part of the job’s time is not the job’s CPU time, nor is nothing', () => {
+  const told = (seconds: number, busy: number, members: 'node' | 'cgroup') => {
+    const lived = span(seconds);
+    const tables = [
+      table('cpu', [series(lived, { cpu: 'all' }, { busy_ms: count(lived, busy * 1e3) })]),
+      cgroup(lived, busy / seconds, GIB),
+    ];
+    const { end: _, ...killed } = agent('c1', lived, { scope: { members } });
+    return report(material(job(100), [node('c1', killed, tables)]));
+  };
+  const cpu = ({ summary, unmeasured }: ReturnType<typeof told>) => [
+    summary.cpu_seconds,
+    unmeasured.find(({ what }) => what === 'CPU time of the job')?.why.split(':')[0],
+  ];
+  const why = 'only 40.0 s of 1 min 40 s were sampled';
+  assert.deepEqual(cpu(told(40, 10, 'node')), [undefined, why]);
+  assert.deepEqual(cpu(told(60, 10, 'node')), [10, undefined]);
+  assert.deepEqual(cpu(told(40, 0, 'cgroup')), [undefined, why]);
+  assert.deepEqual(cpu(told(40, 10, 'cgroup')), [10, undefined]);
+});
+
 /** A job without a cgroup of its own, on a node that counted kills at its second 50; the node swapped a GiB. */
 function onBusyNode(told: readonly Told[] | undefined, about: Parameters<typeof job>[1] = {}, kills = 1): Material {
   const lived = span(100);

@@ -12,6 +12,7 @@ import { type MemorySource, memoryOf, ownMemory } from './memory-use.ts';
 import { type OomKills, oomKillsOf } from './oom-kills.ts';
 import { allowedCpusOf, processWorkOf } from './process-work.ts';
 import { gpuMean } from './seen.ts';
+import { unlessBrief } from './seen-briefly.ts';
 import { type CpuSource, cgroupAround, cgroupOf, cpuOf } from './usage.ts';
 
 /** silent: nothing comes from it while the job runs; whether it still records is not known. */
@@ -144,7 +145,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   const cpus = cpusOn(material, node);
   set('cpus', cpus?.value);
   set('cpus_source', cpus?.source);
-  const cpu = cpuOf(material, node);
+  const cpu = unlessBrief(material, found, cpuOf(material, node));
   set('cpu_seconds', cpu?.seconds);
   set('cpu_source', cpu?.source);
   if (cpu !== undefined && cpus !== undefined && cpus.value > 0) {

@@ -20,6 +20,7 @@ import type { ProcessReport } from './processes.ts';
 import { processesOf } from './processes.ts';
 import type { QualityReport } from './quality.ts';
 import { qualityOf } from './quality.ts';
+import { brieflySeenOf } from './seen-briefly.ts';
 import { seenOnceOf } from './seen-once.ts';
 import { markStragglers } from './stragglers.ts';
 import type { SummaryReport } from './summary.ts';
@@ -143,6 +144,7 @@ export function report(material: Material): Report {
     checks,
     unmeasured: [
       ...unseenOf(material, nodes, summary.wall_seconds),
+      ...brieflySeenOf(material, nodes, summary.wall_seconds),
       ...unmeasuredOf(material, checks),
       ...seenOnceOf(material, nodes),
       ...unexplained(records),
