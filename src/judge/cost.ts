@@ -20,7 +20,7 @@ export interface CostReport {
 }
 
 export function costOf(material: Material, cpus?: number): CostReport {
-  const recorded = material.nodes.flatMap((n) => (n.agent === undefined ? [] : [[n, n.agent] as const]));
+  const recorded = material.nodes.flatMap((n) => (n.agent === undefined || isBlank(n) ? [] : [[n, n.agent] as const]));
   const agents = recorded.map(([, agent]) => agent);
   const cost: CostReport = {};
   const sampled = sum(recorded.map(([node, a]) => largest([a.cost.cpu_seconds, spentSoFar(node)])));
@@ -45,6 +45,10 @@ export function costOf(material: Material, cpus?: number): CostReport {
   if (inside && agents.some(({ scope }) => scope.members === 'cgroup')) cost.in_memory_peak = true;
   return cost;
 }
+
+/** Whether no agent sampled there: zeros in its record were not measured. */
+const isBlank = ({ agent, tables }: NodeMaterial): boolean =>
+  agent!.ticks === 0 && tables.size === 0 && agent!.cost.cpu_seconds === 0;
 
 /** The record of an agent that runs is older than what it has written. One of a node's service counts for all jobs there. */
 const goesOn = ({ agent }: NodeMaterial): boolean => agent?.end === undefined && agent?.service !== true;

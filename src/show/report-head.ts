@@ -19,7 +19,8 @@ export function title(report: Report): string {
   // an id that Tacho made itself says nothing
   const known = job.scheduler !== 'none' || isStepId(job.id) || isSchedulersId(job.id);
   const again = job.restart === undefined ? '' : ` (restart ${job.restart})`;
-  return known && job.id !== '' ? `${job.id}${again} ${name}` : name;
+  if (!known || job.id === '') return name;
+  return name === job.id ? `${name}${again}` : `${job.id}${again} ${name}`;
 }
 
 /** "COMPLETED", "FAILED, exit code 3", "ended by SIGKILL". */
@@ -122,8 +123,10 @@ export function footer(report: Report): string[] {
       : `${figure(quality.ticks)} of ${figure(Math.max(quality.ticks, quality.expected_ticks))} ticks`;
   const late = quality.late_ticks > 0 ? `, ${figure(quality.late_ticks)} late` : '';
   const reasons = quality.reasons.length > 0 ? ` (${quality.reasons.join(', ')})` : '';
+  const spent = parts.length === 0 ? 'is not known' : parts.join(', ');
+  const words = parts.length === 0 && quality.ticks === 0 ? '' : `Recording cost ${spent}.`;
   return [
-    `Recording cost ${parts.length === 0 ? 'is not known' : parts.join(', ')}.${commandWords(cost)}`,
+    ...[`${words}${commandWords(cost)}`.trim()].filter(Boolean),
     `Quality ${quality.grade}: ${ticks}${late}${reasons}.`,
   ];
 }
