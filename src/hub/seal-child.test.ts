@@ -7,7 +7,7 @@ test('what a process that cannot go on says is told by its error, not by its las
     throw new ERR_MODULE_NOT_FOUND(
           ^
 
-Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/root/tacho/src/base/fault.ts' imported from /root/tacho/src/a.ts
+Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/opt/tacho/src/base/fault.ts' imported from /opt/tacho/src/a.ts
     at finalizeResolution (node:internal/modules/esm/resolve:275:11)
     at process.processTicksAndRejections (node:internal/process/task_queues:105:5) {
   code: 'ERR_MODULE_NOT_FOUND'
@@ -17,7 +17,7 @@ Node.js v24.21.0
 `;
   assert.equal(
     thrownIn(said),
-    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/root/tacho/src/base/fault.ts' imported from /root/tacho/src/a.ts",
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/opt/tacho/src/base/fault.ts' imported from /opt/tacho/src/a.ts",
   );
   assert.equal(
     thrownIn('TypeError: x is not a function\n    at y\n\nNode.js v24.21.0\n'),
