@@ -6,8 +6,8 @@ import * as path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { freePort } from '../src/base/free-port.ts';
 import { writeDemo } from '../src/demo/demo.ts';
-import { openRecording } from '../src/recording/open.ts';
-import { readTable } from '../src/recording/read.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
+import { readTable } from '../src/recording/read/read.ts';
 import { keysOf } from '../src/show/export/piece.ts';
 import type { Row } from './row.ts';
 

@@ -12,7 +12,7 @@ import {
   PickledMoment,
   pickle3,
   tgzOf,
-} from '../src/import/epmt/test-archive.ts';
+} from '../test/made/epmt-archive.ts';
 import type { Row } from './row.ts';
 
 export interface ImportBenchOptions {

@@ -4,12 +4,12 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { random } from '../src/base/random.ts';
 import { VERSION } from '../src/base/version.ts';
-import { TableWriter } from '../src/recording/append.ts';
-import { FORMAT, type Job } from '../src/recording/job.ts';
-import { nodeFolder } from '../src/recording/node-folder.ts';
-import { openRecording } from '../src/recording/open.ts';
-import { sealRecording } from '../src/recording/seal.ts';
-import { processEndTable } from '../src/sources/process-record-tables.ts';
+import { FORMAT, type Job } from '../src/recording/folder/job.ts';
+import { nodeFolder } from '../src/recording/folder/node-folder.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
+import { TableWriter } from '../src/recording/live/append.ts';
+import { sealRecording } from '../src/recording/sealed/seal.ts';
+import { processEndTable } from '../src/sources/records/tables.ts';
 import { Frame } from '../src/table/frame.ts';
 import type { Row } from './row.ts';
 

@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import type { AgentRecord } from '../src/recording/agent-record.ts';
-import { TableWriter } from '../src/recording/append.ts';
-import type { Job } from '../src/recording/job.ts';
-import { openRecording } from '../src/recording/open.ts';
-import { sealRecording } from '../src/recording/seal.ts';
-import { processEndTable, threadEndTable } from '../src/sources/process-record-tables.ts';
+import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
+import type { Job } from '../src/recording/folder/job.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
+import { TableWriter } from '../src/recording/live/append.ts';
+import { sealRecording } from '../src/recording/sealed/seal.ts';
+import { processEndTable, threadEndTable } from '../src/sources/records/tables.ts';
 import { Frame } from '../src/table/frame.ts';
 import type { Row } from './row.ts';
 

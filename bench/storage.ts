@@ -3,9 +3,9 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { writeDemo } from '../src/demo/demo.ts';
 import { summarise } from '../src/query/summarise.ts';
-import { openRecording, type Recording } from '../src/recording/open.ts';
-import { readTable } from '../src/recording/read.ts';
-import { sealRecording } from '../src/recording/seal.ts';
+import { openRecording, type Recording } from '../src/recording/folder/open.ts';
+import { readTable } from '../src/recording/read/read.ts';
+import { sealRecording } from '../src/recording/sealed/seal.ts';
 import type { Row } from './row.ts';
 import { findVictoriaMetrics, measureVictoriaMetrics } from './victoria-metrics.ts';
 

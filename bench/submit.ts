@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { importEpmt } from '../src/import/epmt/import.ts';
-import { openRecording } from '../src/recording/open.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
 import { type Server, startPostgres, whyNoPostgres } from '../test/postgres/server.ts';
 import { madeUp, ofSize } from './import.ts';
 import type { Row } from './row.ts';

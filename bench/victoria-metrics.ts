@@ -3,8 +3,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../src/base/free-port.ts';
-import type { Recording } from '../src/recording/open.ts';
-import { readTable } from '../src/recording/read.ts';
+import type { Recording } from '../src/recording/folder/open.ts';
+import { readTable } from '../src/recording/read/read.ts';
 
 export interface PeerFigures {
   values: number;

@@ -85,7 +85,7 @@ const withoutOthers: Plugin = {
         ? elsewhere()
         : undefined,
     );
-    bundler.onResolve({ filter: /\/hub\/seal-worker\.ts$/ }, elsewhere);
+    bundler.onResolve({ filter: /\/seal-worker\.ts$/ }, elsewhere);
     bundler.onLoad({ filter: /.*/, namespace: 'elsewhere' }, () => ({
       contents: 'throw new Error("this part of the program does not have it");',
     }));

@@ -1,10 +1,10 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { configReference } from '../src/config/reference.ts';
-import { findingsReference } from '../src/judge/findings/reference.ts';
 import { reportJsonSchema } from '../src/judge/report-schema.ts';
-import { agentTable } from '../src/sources/agent.ts';
+import { findingsReference } from '../src/judge/rules/reference.ts';
 import { sources } from '../src/sources/index.ts';
+import { agentTable } from '../src/sources/own/agent.ts';
 import { metricReference, type ReferenceEntry } from '../src/table/reference.ts';
 import { dashboards } from './grafana/dashboards.ts';
 

@@ -5,7 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
 import { verbs } from '../src/cli/verbs.ts';
-import { FORMAT } from '../src/recording/job.ts';
+import { FORMAT } from '../src/recording/folder/job.ts';
 import { TACHO, tacho } from './tacho.ts';
 
 /** Wrong use and bad surroundings: what the user reads, and what the shell sees. The folder below is made for it. */

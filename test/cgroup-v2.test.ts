@@ -4,8 +4,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type NodeRecording, openRecording } from '../src/recording/open.ts';
-import { readTable } from '../src/recording/read.ts';
+import { type NodeRecording, openRecording } from '../src/recording/folder/open.ts';
+import { readTable } from '../src/recording/read/read.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 /** Where this machine has version 2, be it alone or beside version 1. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import type { Job } from '../src/recording/job.ts';
+import type { Job } from '../src/recording/folder/job.ts';
 import { tacho, temporaryFolder } from './tacho.ts';
 
 function recorded(folder: string): { job: Job; tables: string[] } {

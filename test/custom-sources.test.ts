@@ -5,8 +5,8 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'smol-toml';
-import { openIsolated } from '../src/agent/isolated.ts';
-import type { CustomSource } from '../src/sources/custom.ts';
+import { openIsolated } from '../src/agent/isolated/isolated.ts';
+import type { CustomSource } from '../src/sources/custom/custom.ts';
 import { fakeGpu, hasCompiler } from './fake-gpu/build.ts';
 import { rowsOf } from './fake-gpu/table-of.ts';
 

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { NODE_VARIABLES } from '../src/base/own-node.ts';
 import { APPLICATION_SIGNALS, PAUSE_SIGNALS } from '../src/base/signals.ts';
-import { openRecording } from '../src/recording/open.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
 import { issue, makeAuthority, whyNoCertificates } from './hub/certificates.ts';
 import { IS_RELEASE, TACHO, tacho, temporaryFolder } from './tacho.ts';
 

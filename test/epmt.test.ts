@@ -4,19 +4,11 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
-import {
-  CSV_COLUMNS,
-  csvText,
-  madeProcess,
-  metadataOf,
-  pickle3,
-  tgzOf,
-  threadedTsv,
-} from '../src/import/epmt/test-archive.ts';
-import { recordedProcesses } from '../src/query/processes.ts';
-import type { Batch } from '../src/recording/batch.ts';
-import { openRecording, type Recording } from '../src/recording/open.ts';
-import { readTable } from '../src/recording/read.ts';
+import { recordedProcesses } from '../src/query/processes/processes.ts';
+import { openRecording, type Recording } from '../src/recording/folder/open.ts';
+import type { Batch } from '../src/recording/read/batch.ts';
+import { readTable } from '../src/recording/read/read.ts';
+import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf, threadedTsv } from './made/epmt-archive.ts';
 import { tacho } from './tacho.ts';
 
 /** Real jobs that EPMT recorded, beside the checkout, with the results that EPMT's own tests expect. */

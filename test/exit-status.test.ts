@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openRecording } from '../src/recording/open.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
 import { TACHO, temporaryFolder } from './tacho.ts';
 
 /** A job's script has the exit status that it has without Tacho. */

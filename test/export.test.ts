@@ -4,11 +4,11 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { writeDemo } from '../src/demo/demo.ts';
-import { findRecordings, openRecording } from '../src/recording/open.ts';
-import { sealRecording } from '../src/recording/seal.ts';
+import { findRecordings, openRecording } from '../src/recording/folder/open.ts';
+import { sealRecording } from '../src/recording/sealed/seal.ts';
 import { type ExportOptions, exportRecordings } from '../src/show/export/export.ts';
-import { parseCsv } from '../src/show/export/fixture.ts';
-import { marker } from '../src/sources/marker.ts';
+import { marker } from '../src/sources/own/marker.ts';
+import { parseCsv } from './made/export-recording.ts';
 import { appendRows, diskRows, makeRecording, START, temporary } from './make-recording.ts';
 import { TACHO, tacho } from './tacho.ts';
 

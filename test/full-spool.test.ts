@@ -3,9 +3,9 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startService } from '../src/agent/service.ts';
-import { openRecording } from '../src/recording/open.ts';
-import { readTable } from '../src/recording/read.ts';
+import { startService } from '../src/agent/service/service.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
+import { readTable } from '../src/recording/read/read.ts';
 import { temporaryFolder } from './tacho.ts';
 
 /** The disk takes nothing that belongs to a table until the function it returns is called. */

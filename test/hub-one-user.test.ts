@@ -5,11 +5,11 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { TableWriter } from '../src/recording/append.ts';
-import { openHubSink } from '../src/sinks/hub.ts';
-import { spoolStreams } from '../src/sinks/streams.ts';
-import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../src/sinks/test-spool.ts';
+import { TableWriter } from '../src/recording/live/append.ts';
+import { openHubSink } from '../src/sinks/hub/hub.ts';
+import { spoolStreams } from '../src/sinks/spool/streams.ts';
 import { type HubProcess, startHubProcess } from './hub/hub-process.ts';
+import { COUNTED, countedRows, testAgent, testJob, testRecording } from './made/spool.ts';
 import { temporaryFolder } from './tacho.ts';
 
 // what a user does to their own folder in the archive concerns nobody else on the nodes where they have jobs

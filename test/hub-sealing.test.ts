@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type HubOptions, startHub } from '../src/hub/hub.ts';
-import type * as SealChild from '../src/hub/seal-child.ts';
+import type * as SealChild from '../src/hub/keep/seal-child.ts';
 import { agentOf, BEGAN, Client, HEADER, jobOf, rows } from './hub/hub-process.ts';
 
 // whatever a user does to the sealing of their own recordings, those of others are sealed
@@ -151,7 +151,7 @@ test('a recording is sealed where its owner cannot read Tacho itself', { skip: R
   fs.cpSync(path.join(project, 'src'), path.join(home, 'src'), { recursive: true });
   fs.copyFileSync(path.join(project, 'package.json'), path.join(home, 'package.json'));
   fs.symlinkSync(path.join(project, 'node_modules'), path.join(home, 'node_modules'));
-  const { startSealing } = (await import(path.join(home, 'src/hub/seal-child.ts'))) as typeof SealChild;
+  const { startSealing } = (await import(path.join(home, 'src/hub/keep/seal-child.ts'))) as typeof SealChild;
   const owner = { uid: UIDS.ada, gid: UIDS.ada };
   // its agent does not describe the table: it is looked up in what Tacho knows
   const sealing = startSealing(path.join(archive, 'user=ada/job=1'), ['c1'], owner);

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { HubLink } from '../src/sinks/hub-link.ts';
+import { HubLink } from '../src/sinks/hub/link.ts';
 import { NO_CREDENTIALS } from '../src/trust/identity.ts';
 import { type Certificate, issue, makeAuthority, whyNoCertificates } from './hub/certificates.ts';
 import { startHubProcess } from './hub/hub-process.ts';

@@ -8,9 +8,9 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startHub } from '../src/hub/hub.ts';
-import { readReceived } from '../src/hub/received.ts';
-import { readJob } from '../src/recording/open.ts';
-import { loadavg } from '../src/sources/loadavg.ts';
+import { readReceived } from '../src/hub/receive/received.ts';
+import { readJob } from '../src/recording/folder/open.ts';
+import { loadavg } from '../src/sources/host/loadavg.ts';
 import { agentOf, BEGAN, Client, HEADER, type HubProcess, jobOf, rows, startHubProcess } from './hub/hub-process.ts';
 import { tacho, temporaryFolder } from './tacho.ts';
 

@@ -18,10 +18,10 @@ test('isolated sources are read when all of Tacho is one file', {
   fs.symlinkSync(path.join(home, 'node_modules'), path.join(folder, 'node_modules'));
   const main = `
     if (process.argv[2] === '--isolated-sources') {
-      const { runWorker } = await import('${home}/src/agent/isolated-worker.ts');
+      const { runWorker } = await import('${home}/src/agent/isolated/worker.ts');
       runWorker();
     } else {
-      const { openIsolated } = await import('${home}/src/agent/isolated.ts');
+      const { openIsolated } = await import('${home}/src/agent/isolated/isolated.ts');
       const isolated = openIsolated(['gpu'], {
         root: '/nonexistent',
         scope: { members: { by: 'node' }, exclude: [], redact: false },

@@ -7,7 +7,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { commandOfRun } from '../src/cli/command-of-run.ts';
 import { wholeProgram } from '../src/cli/program.ts';
-import { openRecording } from '../src/recording/open.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
 import { type Answer, TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 /** The job comes first: whatever is wrong with its recording, the command runs, once, and its exit code is its own. */
@@ -358,17 +358,17 @@ const append = (folder: string, file: string, text: string): void => fs.appendFi
 test('Tacho is damaged: the command runs all the same, and scripts go on', (t) => {
   const damages: [what: string, without: string[], damage: (folder: string) => void][] = [
     ['a package is missing', ['commander'], () => {}],
-    ['a file is missing', [], (folder) => fs.rmSync(path.join(folder, 'src/agent/record.ts'))],
+    ['a file is missing', [], (folder) => fs.rmSync(path.join(folder, 'src/agent/run/record.ts'))],
     ['a file is damaged', [], (folder) => append(folder, 'src/cli/run.ts', '\nconst = ;\n')],
     [
       'its own way of running commands, too',
       ['commander'],
-      (folder) => fs.rmSync(path.join(folder, 'src/agent/command-first.ts')),
+      (folder) => fs.rmSync(path.join(folder, 'src/agent/run/command-first.ts')),
     ],
     [
       'an error where nobody expects one',
       [],
-      (folder) => append(folder, 'src/jobs/job-facts.ts', '\nthrow new Error("damaged");\n'),
+      (folder) => append(folder, 'src/jobs/schedulers/job-facts.ts', '\nthrow new Error("damaged");\n'),
     ],
   ];
   for (const [what, without, damage] of damages) {
@@ -393,7 +393,7 @@ test('Tacho is damaged: the command runs all the same, and scripts go on', (t) =
 test('Tacho fails while the command runs: it goes on, and its exit code counts', (t) => {
   const { folder, run } = copy(t);
   // once the recorder has been told of the command
-  append(folder, 'src/agent/record.ts', '\nsetInterval(() => { throw new Error("damaged"); }, 500);\n');
+  append(folder, 'src/agent/run/record.ts', '\nsetInterval(() => { throw new Error("damaged"); }, 500);\n');
   const answer = run(['run', '--no-report', '-i', '0.1s', '-o', 'r', '--', 'sh', '-c', 'sleep 2; echo ran; exit 7']);
   assertRan(answer, /^tacho: recording has failed, the command goes on: internal error: damaged[^\n]*\n/);
   assert.equal(answer.err.match(/damaged/g)!.length, 1);
@@ -407,7 +407,7 @@ const broken = (wait: string): string =>
 
 test('Tacho fails before the command is started: it runs, once', (t) => {
   const { folder, run } = copy(t);
-  const file = path.join(folder, 'src/agent/record.ts');
+  const file = path.join(folder, 'src/agent/run/record.ts');
   const text = fs.readFileSync(file, 'utf8');
   const start = 'const node = await startNodeAgent({';
   assert.ok(text.includes(start));

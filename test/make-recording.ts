@@ -2,10 +2,10 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after } from 'node:test';
-import type { AgentRecord } from '../src/recording/agent-record.ts';
-import { TableWriter, type WriterOptions } from '../src/recording/append.ts';
-import type { Job } from '../src/recording/job.ts';
-import { nodeFolder } from '../src/recording/node-folder.ts';
+import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
+import type { Job } from '../src/recording/folder/job.ts';
+import { nodeFolder } from '../src/recording/folder/node-folder.ts';
+import { TableWriter, type WriterOptions } from '../src/recording/live/append.ts';
 import { Frame } from '../src/table/frame.ts';
 import { counter, gauge, type Table, text } from '../src/table/table.ts';
 

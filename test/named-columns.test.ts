@@ -6,7 +6,7 @@ import { sources } from '../src/sources/index.ts';
 import * as tables from '../src/sources/tables.ts';
 import { NO_LABELS } from '../src/table/names.ts';
 
-const FINDINGS = path.join(import.meta.dirname, '../src/judge/findings');
+const FINDINGS = path.join(import.meta.dirname, '../src/judge/rules');
 
 test('columns that findings name in words are columns', () => {
   const named: string[] = [];

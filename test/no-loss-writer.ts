@@ -1,11 +1,11 @@
 import * as path from 'node:path';
-import { TableWriter } from '../src/recording/append.ts';
-import { replaceJson } from '../src/recording/replace.ts';
-import { openHubSink } from '../src/sinks/hub.ts';
-import { parseHubAddress } from '../src/sinks/hub-address.ts';
-import { openSpool } from '../src/sinks/spool.ts';
-import { spoolStreams } from '../src/sinks/streams.ts';
-import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../src/sinks/test-spool.ts';
+import { replaceJson } from '../src/recording/folder/replace.ts';
+import { TableWriter } from '../src/recording/live/append.ts';
+import { parseHubAddress } from '../src/sinks/hub/address.ts';
+import { openHubSink } from '../src/sinks/hub/hub.ts';
+import { openSpool } from '../src/sinks/spool/spool.ts';
+import { spoolStreams } from '../src/sinks/spool/streams.ts';
+import { COUNTED, countedRows, testAgent, testJob, testRecording } from './made/spool.ts';
 
 /** An agent that writes known rows as fast as it is told to; it may be killed at any moment, and goes on where it was. */
 export interface WriterOrders {

@@ -7,9 +7,9 @@ import * as path from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, test } from 'node:test';
 import { freePort } from '../src/base/free-port.ts';
-import type { AgentRecord } from '../src/recording/agent-record.ts';
-import { BEGINNING, type Position } from '../src/sinks/position.ts';
-import { Tail } from '../src/sinks/tail.ts';
+import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
+import { BEGINNING, type Position } from '../src/recording/live/position.ts';
+import { Tail } from '../src/recording/live/tail.ts';
 import type { WriterOrders } from './no-loss-writer.ts';
 import { TACHO, temporaryFolder } from './tacho.ts';
 

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { needOwn } from '../src/recording/as-owner.ts';
+import { needOwn } from '../src/recording/folder/as-owner.ts';
 import { agentOf, jobOf, loadTable, makeRecording, START, temporary } from './make-recording.ts';
 import { tacho } from './tacho.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { takeOwnUse } from '../src/jobs/own-use.ts';
+import { takeOwnUse } from '../src/control/own-use.ts';
 import { tacho, temporaryFolder } from './tacho.ts';
 
 test('in a job that its user records, each command of Tacho’s notes what it used, but those that are accounted for', (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { readJob } from '../src/recording/open.ts';
+import { readJob } from '../src/recording/folder/open.ts';
 import { BEGAN, jobOf } from './hub/hub-process.ts';
 import { DAEMON, hubFor, NOBODY, record, senderTo } from './hub/senders.ts';
 import { temporaryFolder } from './tacho.ts';

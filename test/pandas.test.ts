@@ -4,10 +4,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { writeDemo } from '../src/demo/demo.ts';
-import { openRecording } from '../src/recording/open.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
 import { type ExportOptions, exportRecordings } from '../src/show/export/export.ts';
-import { gpu } from '../src/sources/gpu.ts';
-import { network } from '../src/sources/network.ts';
+import { gpu } from '../src/sources/gpu/gpu.ts';
+import { network } from '../src/sources/host/network.ts';
 import { agentOf, appendRows, jobOf, loadTable, type Row, temporary } from './make-recording.ts';
 
 /** Debian's Python has python3-pandas; another one first in the path may not. */

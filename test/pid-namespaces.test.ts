@@ -4,8 +4,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ours } from '../src/base/ours.ts';
-import { readProcesses } from '../src/query/processes.ts';
-import { openRecording } from '../src/recording/open.ts';
+import { readProcesses } from '../src/query/processes/processes.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
 import { tacho, temporaryFolder } from './tacho.ts';
 
 const built = fs.existsSync(ours('native/build/libtacho-record.so'));

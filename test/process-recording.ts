@@ -1,8 +1,8 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import type { Job } from '../src/recording/job.ts';
-import { nodeFolder } from '../src/recording/node-folder.ts';
-import { processEndTable, processStartTable, threadEndTable } from '../src/sources/process-record-tables.ts';
+import type { Job } from '../src/recording/folder/job.ts';
+import { nodeFolder } from '../src/recording/folder/node-folder.ts';
+import { processEndTable, processStartTable, threadEndTable } from '../src/sources/records/tables.ts';
 import type { Table } from '../src/table/table.ts';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from './make-recording.ts';
 

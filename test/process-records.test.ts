@@ -4,8 +4,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ours } from '../src/base/ours.ts';
-import { openRecording } from '../src/recording/open.ts';
-import { readTable } from '../src/recording/read.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
+import { readTable } from '../src/recording/read/read.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 const built = fs.existsSync(ours('native/build/libtacho-record.so'));

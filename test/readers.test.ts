@@ -5,9 +5,9 @@ import { before, test } from 'node:test';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parquetReadObjects } from 'hyparquet';
-import { openRecording } from '../src/recording/open.ts';
-import { readTable } from '../src/recording/read.ts';
-import { sealRecording } from '../src/recording/seal.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
+import { readTable } from '../src/recording/read/read.ts';
+import { sealRecording } from '../src/recording/sealed/seal.ts';
 import { makeRecording, START } from './make-recording.ts';
 
 // What people read recordings with, and Tacho not at hand. (pandas and Polars: the export tests.)

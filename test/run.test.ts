@@ -6,9 +6,9 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentRecord } from '../src/recording/agent-record.ts';
-import type { Job } from '../src/recording/job.ts';
-import { openRecording } from '../src/recording/open.ts';
+import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
+import type { Job } from '../src/recording/folder/job.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 function only(folder: string): string {

@@ -5,12 +5,12 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { Fault } from '../src/base/fault.ts';
 import { summarise } from '../src/query/summarise.ts';
-import { measure } from '../src/recording/measure.ts';
-import { openRecording } from '../src/recording/open.ts';
-import { readTable } from '../src/recording/read.ts';
-import { Stopped, sealRecording } from '../src/recording/seal.ts';
-import { readStatistics } from '../src/recording/statistics-file.ts';
-import { verifyRecording } from '../src/recording/verify.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
+import { readTable } from '../src/recording/read/read.ts';
+import { verifyRecording } from '../src/recording/repair/verify.ts';
+import { measure } from '../src/recording/sealed/measure.ts';
+import { Stopped, sealRecording } from '../src/recording/sealed/seal.ts';
+import { readStatistics } from '../src/recording/sealed/statistics-file.ts';
 import { pieceOf } from '../src/show/export/select.ts';
 import { agentOf, appendRows, diskRows, diskTable, makeRecording, START } from './make-recording.ts';
 

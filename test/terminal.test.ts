@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { textWidth } from '../src/show/text-table.ts';
+import { textWidth } from '../src/show/terminal/text-table.ts';
 import { makeRecording, START } from './make-recording.ts';
 import { makeProcessRecording } from './process-recording.ts';
 import { onTerminal, tacho, temporaryFolder, whyNoTerminal } from './tacho.ts';

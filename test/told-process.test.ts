@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { readProcesses } from '../src/query/processes.ts';
-import { nodeFolder } from '../src/recording/node-folder.ts';
-import { openRecording } from '../src/recording/open.ts';
-import { processEndTable, processStartTable } from '../src/sources/process-record-tables.ts';
+import { readProcesses } from '../src/query/processes/processes.ts';
+import { nodeFolder } from '../src/recording/folder/node-folder.ts';
+import { openRecording } from '../src/recording/folder/open.ts';
+import { processEndTable, processStartTable } from '../src/sources/records/tables.ts';
 import { agentOf, appendRows, jobOf, START, temporary } from './make-recording.ts';
 
 /** Seconds after the job's start, as epoch microseconds. */

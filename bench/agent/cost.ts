@@ -5,8 +5,8 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { createInterface } from 'node:readline';
 import { VERSION } from '../../src/base/version.ts';
-import { createRecording } from '../../src/recording/create.ts';
-import { FORMAT, type Job } from '../../src/recording/job.ts';
+import { createRecording } from '../../src/recording/folder/create.ts';
+import { FORMAT, type Job } from '../../src/recording/folder/job.ts';
 import type { Row } from '../row.ts';
 
 export interface CostOptions {

@@ -2,9 +2,9 @@ import * as fs from 'node:fs';
 import * as net from 'node:net';
 import * as os from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AgentRecord } from '../../src/recording/agent-record.ts';
-import { packAppend } from '../../src/sinks/append-body.ts';
-import type { AppendReply, OpenReply, Piece } from '../../src/sinks/hub-protocol.ts';
+import type { AgentRecord } from '../../src/recording/folder/agent-record.ts';
+import { packAppend } from '../../src/sinks/hub/append-body.ts';
+import type { AppendReply, OpenReply, Piece } from '../../src/sinks/hub/protocol.ts';
 import type { Recorded, RecordedTable } from './ticks.ts';
 
 /** Simulated agents: each has a connection of its own and sends what one tick of a real one has. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AgentRecord } from '../../src/recording/agent-record.ts';
+import type { AgentRecord } from '../../src/recording/folder/agent-record.ts';
 
 /** The tables that were measured with LDMS: about 290 values on a small machine. */
 const TABLES = ['cpu', 'meminfo', 'vmstat', 'loadavg'];

@@ -1,5 +1,5 @@
-import { agentTable } from '../../src/sources/agent.ts';
 import { sources } from '../../src/sources/index.ts';
+import { agentTable } from '../../src/sources/own/agent.ts';
 import { metricsOf } from '../../src/table/names.ts';
 import type { Column, Table } from '../../src/table/table.ts';
 

@@ -3,9 +3,9 @@ import * as os from 'node:os';
 import { isatty } from 'node:tty';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { SINK_SETTINGS } from '../agent/make-sinks.ts';
-import type { Service } from '../agent/service.ts';
-import { METRICS_SETTINGS, openServiceMetrics } from '../agent/service-metrics.ts';
+import { SINK_SETTINGS } from '../agent/service/make-sinks.ts';
+import type { Service } from '../agent/service/service.ts';
+import { METRICS_SETTINGS, openServiceMetrics } from '../agent/service/service-metrics.ts';
 import { usage } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
@@ -62,7 +62,7 @@ Examples:
       // a job's agent records what it can
       const config = await (options.recording === undefined ? configOf : forgivenConfig)(options, SETTINGS);
       const node = config['service.node'] ?? process.env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
-      const { giveBackStart } = await import('../agent/give-back.ts');
+      const { giveBackStart } = await import('../agent/loop/give-back.ts');
       giveBackStart();
       collectEarly();
       let end: (why: string) => void = () => {};
@@ -107,8 +107,8 @@ type Recorder = ReturnType<typeof recorderOptions> & { node: string };
 
 /** The node's own agent, until it is asked to end. */
 async function serve(config: Config, recorder: Recorder, over: Promise<string>): Promise<void> {
-  const { startService } = await import('../agent/service.ts');
-  const { makeOutlet } = await import('../agent/make-sinks.ts');
+  const { startService } = await import('../agent/service/service.ts');
+  const { makeOutlet } = await import('../agent/service/make-sinks.ts');
   const spool = config['service.spool'];
   let service: Service | undefined;
   const metrics = await openServiceMetrics(config, () => service);
@@ -140,13 +140,13 @@ async function record(
   end: (why: string) => void,
 ): Promise<void> {
   const recording = options.recording!;
-  const { startNodeAgent } = await import('../agent/node-agent.ts');
-  const { findScope } = await import('../jobs/scope.ts');
-  const { readJob } = await import('../recording/open.ts');
+  const { startNodeAgent } = await import('../agent/loop/node-agent.ts');
+  const { findScope } = await import('../jobs/found/scope.ts');
+  const { readJob } = await import('../recording/folder/open.ts');
   // thousands of agents begin at once: none of them looks at the others' folders
   const records = readJob(recording)?.process_records;
   const step = process.env.SLURM_STEP_ID;
-  const { noteAgent } = await import('../jobs/active.ts');
+  const { noteAgent } = await import('../control/active.ts');
   const forget = noteAgent(process.env, recording, (what, why) => {
     warn(`${what}: ${why}`);
   });

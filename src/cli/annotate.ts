@@ -5,8 +5,8 @@ import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { configFlags } from '../config/flags.ts';
 import type { Words } from '../database/annotate.ts';
-import type { Job } from '../recording/job.ts';
-import { printable } from '../show/text-table.ts';
+import type { Job } from '../recording/folder/job.ts';
+import { printable } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { parseTags } from './tags.ts';
 
@@ -65,9 +65,9 @@ async function annotate(named: string | undefined, words: Words, options: Option
   const { annotated } = await import('../database/annotate.ts');
   const here = named === undefined ? await activeRecording() : named;
   if (options.db === undefined && fs.existsSync(here)) {
-    const { openRecording } = await import('../recording/open.ts');
-    const { updateJob } = await import('../recording/update-job.ts');
-    const { asOwner } = await import('../recording/as-owner.ts');
+    const { openRecording } = await import('../recording/folder/open.ts');
+    const { updateJob } = await import('../recording/folder/update-job.ts');
+    const { asOwner } = await import('../recording/folder/as-owner.ts');
     const { path } = openRecording(here);
     return asOwner(path, (folder) => updateJob(folder, (job) => annotated(job, words)));
   }
@@ -81,7 +81,7 @@ async function annotate(named: string | undefined, words: Words, options: Option
 }
 
 async function activeRecording(): Promise<string> {
-  const { needSpeakable } = await import('../jobs/active.ts');
+  const { needSpeakable } = await import('../control/active.ts');
   return needSpeakable(process.env, 'name the recording or the job that is meant');
 }
 

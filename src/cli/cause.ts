@@ -46,11 +46,11 @@ Examples:
         return;
       }
       if (options.format === 'csv') {
-        const { causeCsv } = await import('../show/judged-csv.ts');
+        const { causeCsv } = await import('../show/judged/judged-csv.ts');
         process.stdout.write(causeCsv(cause));
         return;
       }
-      const { causeText } = await import('../show/cause-text.ts');
+      const { causeText } = await import('../show/judged/cause-text.ts');
       const { limit } = options;
       const page = { stream: process.stdout, width: tableWidth(), ...(limit === undefined ? {} : { limit }) };
       process.stdout.write(causeText(cause, page));

@@ -18,7 +18,7 @@ Examples:
     )
     .action(async (options: { format: 'text' | 'json'; config?: string }) => {
       const [{ checkMachine }, { Host }] = await Promise.all([
-        import('../agent/check.ts'),
+        import('../check/check.ts'),
         import('../sources/host.ts'),
       ]);
       const config = await configOf(options, SETTINGS);

@@ -2,14 +2,14 @@ import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { warn } from '../base/warn.ts';
-import { type CompareBy, compare } from '../judge/compare.ts';
-import { gather, gatherStored } from '../judge/gather.ts';
-import { seriesOf } from '../judge/material.ts';
+import { type CompareBy, compare } from '../judge/compare/compare.ts';
+import { gather, gatherStored } from '../judge/facts/gather.ts';
+import { seriesOf } from '../judge/facts/material.ts';
 import { type Report, report } from '../judge/report.ts';
-import { joinColumns, type ProcessSet } from '../query/process-set.ts';
-import { linkProcesses } from '../query/process-tree.ts';
-import { readColumns, sampledProcesses } from '../query/processes.ts';
-import { processTable } from '../sources/process-table.ts';
+import { readColumns, sampledProcesses } from '../query/processes/processes.ts';
+import { joinColumns, type ProcessSet } from '../query/processes/set.ts';
+import { linkProcesses } from '../query/processes/tree.ts';
+import { processTable } from '../sources/process/table.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { findRecordings } from './find-recordings.ts';
 import { whole } from './processes.ts';
@@ -50,7 +50,7 @@ Examples:
       const { set, reports } = await jobsOf(paths, options);
       for (const trouble of set.troubles) warn(trouble);
       const found = compare(reports, set, options.by);
-      const { compareCsv, compareJson, compareText } = await import('../show/compare-text.ts');
+      const { compareCsv, compareJson, compareText } = await import('../show/judged/compare-text.ts');
       const page = {
         width: tableWidth(),
         stream: process.stdout,

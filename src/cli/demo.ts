@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { formatDuration, parseDuration } from '../base/duration.ts';
 import { Fault, usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
-import { progress } from '../show/progress.ts';
+import { progress } from '../show/terminal/progress.ts';
 
 interface Options {
   output: string;

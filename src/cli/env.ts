@@ -25,7 +25,7 @@ Examples:
 `,
     )
     .action(async (name: string | undefined, options: Options) => {
-      const { SHELLS, shellNamed, shellCode, offCode } = await import('../jobs/shell-code.ts');
+      const { SHELLS, shellNamed, shellCode, offCode } = await import('../control/shell-code.ts');
       const shell = name === undefined ? shellNamed(callingShell()) : shellNamed(name);
       if (shell === undefined && name !== undefined) {
         throw usage(`"${name}" is not a shell that Tacho knows`, `one of ${SHELLS.join(', ')}`);
@@ -35,7 +35,7 @@ Examples:
         process.stdout.write(offCode(known));
         return;
       }
-      const { activeRecords } = await import('../jobs/active-records.ts');
+      const { activeRecords } = await import('../control/active-records.ts');
       try {
         process.stdout.write(shellCode(known, process.env, activeRecords(process.env)));
       } catch (error) {

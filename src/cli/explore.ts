@@ -57,11 +57,11 @@ Examples:
       const { format, limit } = options;
       if (format !== 'text') {
         const chosen = { ...found, components: found.components.slice(0, limit || undefined) };
-        const { exploreCsv } = await import('../show/judged-csv.ts');
+        const { exploreCsv } = await import('../show/judged/judged-csv.ts');
         process.stdout.write(format === 'csv' ? exploreCsv(chosen) : `${JSON.stringify(chosen, null, 1)}\n`);
         return;
       }
-      const { exploreText } = await import('../show/explore-text.ts');
+      const { exploreText } = await import('../show/judged/explore-text.ts');
       const page = { stream: process.stdout, width: tableWidth(), ...(limit === undefined ? {} : { limit }) };
       process.stdout.write(exploreText(found, page));
     });

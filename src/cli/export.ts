@@ -9,8 +9,8 @@ import { parseMoment } from '../base/moment.ts';
 import { printable } from '../base/printable.ts';
 import { formatBytes } from '../base/size.ts';
 import { warn } from '../base/warn.ts';
-import { idsText, isOfJob } from '../jobs/of-job.ts';
-import type { Recording } from '../recording/open.ts';
+import { idsText, isOfJob } from '../jobs/found/of-job.ts';
+import type { Recording } from '../recording/folder/open.ts';
 import type { ExportOptions } from '../show/export/export.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
@@ -144,7 +144,7 @@ async function downloaded(
 ): Promise<{ recordings: Recording[]; forget: () => void }> {
   const [{ importStored }, { openRecording }] = await Promise.all([
     import('../import/victoria/own.ts'),
-    import('../recording/open.ts'),
+    import('../recording/folder/open.ts'),
   ]);
   const jobs = await storedJobs(address, ids);
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-export-'));

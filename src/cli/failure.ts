@@ -1,8 +1,8 @@
 import { code } from '../base/fault.ts';
 import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
-import { paint } from '../show/paint.ts';
-import { ascii, printable } from '../show/text-table.ts';
+import { paint } from '../show/terminal/paint.ts';
+import { ascii, printable } from '../show/terminal/text-table.ts';
 import { words } from './in-words.ts';
 
 /** Exit code of a closed pipe (`tacho list | head -1`): the reader has what it wanted. */

@@ -1,6 +1,6 @@
 import type { Fault } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
-import * as open from '../recording/open.ts';
+import * as open from '../recording/folder/open.ts';
 
 /** What was said already: some commands look again and again. */
 const said = new Set<string>();

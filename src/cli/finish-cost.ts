@@ -1,4 +1,4 @@
-import { updateJob } from '../recording/update-job.ts';
+import { updateJob } from '../recording/folder/update-job.ts';
 
 /** CPU time of this process so far, in seconds. */
 export function ownSeconds(): number {

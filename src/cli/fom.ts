@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import { isHeld } from '../base/held-number.ts';
 import { warn } from '../base/warn.ts';
-import type { Mark } from '../jobs/mark.ts';
+import type { Mark } from '../control/mark.ts';
 import { inWords } from './in-words.ts';
 
 export function define(command: Command): void {
@@ -12,8 +12,8 @@ export function define(command: Command): void {
     .action(async (given: string[]) => {
       const { figures, refused } = figuresOf(given);
       if (figures.length > 0) {
-        const { needMarkable } = await import('../jobs/active.ts');
-        const { writeMarks } = await import('../jobs/mark.ts');
+        const { needMarkable } = await import('../control/active.ts');
+        const { writeMarks } = await import('../control/mark.ts');
         const recording = needMarkable(process.env, 'there is nowhere to put a figure');
         writeMarks(recording, process.env, figures);
       }

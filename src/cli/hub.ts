@@ -4,8 +4,8 @@ import { warn } from '../base/warn.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { HUB_TRUST, tlsOptions, trustOptions, userName } from '../config/trust.ts';
-import { ARCHIVE_SINK_SETTINGS, type ArchiveSinks, openArchiveSinks } from '../hub/archive-sinks.ts';
-import { kafkaOptions } from '../sinks/kafka-settings.ts';
+import { ARCHIVE_SINK_SETTINGS, type ArchiveSinks, openArchiveSinks } from '../hub/keep/archive-sinks.ts';
+import { kafkaOptions } from '../sinks/kafka/settings.ts';
 
 const KEYS = [
   'hub.listen',
@@ -47,7 +47,7 @@ Examples:
       const archive = config['hub.archive'];
       if (archive === undefined) throw usage('a hub needs a folder for its archive', 'give --archive FOLDER');
       const { startHub } = await import('../hub/hub.ts');
-      const { parseListen } = await import('../hub/listen-address.ts');
+      const { parseListen } = await import('../hub/receive/listen-address.ts');
       const { openGatekeeper } = await import('../trust/gatekeeper.ts');
       const tls = tlsOptions(config);
       const method = config['trust.method'];
@@ -66,7 +66,7 @@ Examples:
         ...(config['hub.keep_size'] === undefined ? {} : { keepSize: config['hub.keep_size'] }),
         tell: warn,
       });
-      const { startFromKafka } = await import('../hub/from-kafka.ts');
+      const { startFromKafka } = await import('../hub/kafka/from-kafka.ts');
       const { archive: root, filing } = hub;
       const reading =
         options.from === 'kafka' ? startFromKafka({ ...kafka, archive: root, filing, tell: warn }) : undefined;

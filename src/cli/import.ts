@@ -2,11 +2,11 @@ import { type Command, Option } from 'commander';
 import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { parseMoment } from '../base/moment.ts';
+import { nodeList } from '../base/node-list.ts';
 import type { Imported, Refused } from '../import/epmt/import.ts';
 import type { Imported as ImportedSeries } from '../import/victoria/own.ts';
-import { nodeList } from '../judge/node-list.ts';
-import { progress } from '../show/progress.ts';
-import { printable } from '../show/text-table.ts';
+import { progress } from '../show/terminal/progress.ts';
+import { printable } from '../show/terminal/text-table.ts';
 import { tell } from './failure.ts';
 
 /** Names of nodes that would fill more than this are counted. */

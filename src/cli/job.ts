@@ -3,7 +3,7 @@ import { parseDuration } from '../base/duration.ts';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf } from '../config/flags.ts';
-import type { BeginFlags } from '../jobs/job-variables.ts';
+import type { BeginFlags } from '../jobs/found/job-variables.ts';
 
 const SETTINGS = ['service.jobs'] as const;
 
@@ -39,16 +39,16 @@ Examples:
     .option('--job-file <file>', 'take the facts of the job from a JSON file with RMS_* keys')
     .addHelpText('after', '\nExample:\n  tacho job begin --job-id 4711 --user ada --uid 1001\n')
     .action(async (options: Options) => {
-      const { beginVariables } = await import('../jobs/job-variables.ts');
-      const { JOB_KEYS, writeJobFile } = await import('../jobs/job-file.ts');
+      const { beginVariables } = await import('../jobs/found/job-variables.ts');
+      const { JOB_KEYS, writeJobFile } = await import('../jobs/found/job-file.ts');
       await tell(options, (folder) => writeJobFile(folder, beginVariables(process.env, options), JOB_KEYS));
     });
   common(command.command('end').description('A job has ended on this node.'))
     .option('--exit-code <number>', 'how it ended (default: SLURM_JOB_EXIT_CODE2)', number)
     .addHelpText('after', '\nExample:\n  tacho job end --job-id 4711 --exit-code 0\n')
     .action(async (options: Options) => {
-      const { endVariables } = await import('../jobs/job-variables.ts');
-      const { END_KEYS, writeJobFile } = await import('../jobs/job-file.ts');
+      const { endVariables } = await import('../jobs/found/job-variables.ts');
+      const { END_KEYS, writeJobFile } = await import('../jobs/found/job-file.ts');
       await tell(options, (folder) => writeJobFile(folder, endVariables(process.env, options), END_KEYS));
     });
 }

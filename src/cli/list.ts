@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Fault } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { tableWidth } from '../base/page-width.ts';
-import { type Listed, listRecordings } from '../recording/list.ts';
+import { type Listed, listRecordings } from '../recording/folder/list.ts';
 import { listText } from '../show/list-text.ts';
 import { tell } from './failure.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
@@ -41,7 +41,7 @@ Examples:
     .action(async (folders: string[], options: Options) => {
       const { store } = options;
       const places = folders.length === 0 && store === undefined ? ['.'] : folders;
-      if (store === undefined) await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
+      if (store === undefined) await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();
       if (options.tables === true) return void process.stdout.write(await tablesOf(places, options));
       let unseen = 0;
       const failed = (why: Fault): void => {
@@ -64,7 +64,7 @@ Examples:
 async function here(places: readonly string[], failed: (why: Fault) => void): Promise<Listed[]> {
   const found = listRecordings(places, { failed });
   if (found.every(({ job_state }) => job_state !== 'running' && job_state !== 'unknown')) return found;
-  return (await import('../jobs/refresh-listed.ts')).refreshListed(found);
+  return (await import('../jobs/schedulers/refresh-listed.ts')).refreshListed(found);
 }
 
 async function inStore(address: string, ids: readonly string[], options: Options): Promise<Listed[]> {

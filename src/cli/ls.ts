@@ -7,7 +7,7 @@ import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { authorities, CLIENT_TRUST, trustOptions } from '../config/trust.ts';
 import type { Wanted } from '../hub/ask-nodes.ts';
-import type { NodesReply } from '../sinks/hub-protocol.ts';
+import type { NodesReply } from '../sinks/hub/protocol.ts';
 import { tell } from './failure.ts';
 
 const KEYS = ['hub.addresses', ...CLIENT_TRUST] as const satisfies readonly SettingKey[];
@@ -84,13 +84,13 @@ async function asker(
     ...(job === undefined ? {} : { job }),
   };
   if (hub !== undefined && fs.existsSync(hub)) {
-    const { archiveLines } = await import('../hub/archive-lines.ts');
+    const { archiveLines } = await import('../hub/keep/archive-lines.ts');
     const { findRecordings } = await import('./find-recordings.ts');
     return async () => ({ now: Date.now() * 1000, lines: archiveLines(findRecordings([hub]), wanted) });
   }
   const config = await configOf(options, KEYS);
   const { askNodes } = await import('../hub/ask-nodes.ts');
-  const { parseHubAddress } = await import('../sinks/hub-address.ts');
+  const { parseHubAddress } = await import('../sinks/hub/address.ts');
   const { openCredentials } = await import('../trust/gatekeeper.ts');
   const ca = authorities(config);
   const address = parseHubAddress(hub ?? config['hub.addresses'][0] ?? DEFAULT_HUB, ca !== undefined);

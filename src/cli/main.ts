@@ -23,10 +23,10 @@ if (process.argv[2] === 'hub') ignoreApplicationSignals();
 
 if (process.argv[2] === '--isolated-sources') {
   // a release is one file: the process that reads what may hang starts here too
-  void import('../agent/isolated-worker.ts').then(({ runWorker }) => runWorker());
+  void import('../agent/isolated/worker.ts').then(({ runWorker }) => runWorker());
 } else if (process.argv[2] === '--seal-as') {
   // and so does the one that seals for a hub
-  void import('../hub/seal-worker.ts').then(({ runSealWorker }) => runSealWorker());
+  void import('../hub/keep/seal-worker.ts').then(({ runSealWorker }) => runSealWorker());
 } else void main(process.argv.slice(2));
 
 /** What works for the node, not in the job, though it may be told of one: prolog, epilog, services. */
@@ -67,9 +67,9 @@ async function noteCost(args: readonly string[], recording: string | undefined):
   try {
     // an agent tells by itself what it costs
     if (recording && args[0] !== 'agent')
-      (await import('../jobs/own-use.ts')).noteAtExit(recording, process.env, children);
+      (await import('../control/own-use.ts')).noteAtExit(recording, process.env, children);
     if (JOBS.some((name) => process.env[name]) && !isService(args))
-      (await import('../jobs/active.ts')).noteInJob(process.env, args[0] ?? '', children);
+      (await import('../control/active.ts')).noteInJob(process.env, args[0] ?? '', children);
   } catch {
     // a command does its work, whether or not it can say what that cost
   }

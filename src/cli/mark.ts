@@ -11,8 +11,8 @@ export function define(command: Command): void {
     )
     .action(async (action: 'begin' | 'end', name: string | undefined) => {
       if (action === 'begin' && !name) throw usage('a phase needs a name', 'tacho mark begin "epoch 3"');
-      const { needMarkable } = await import('../jobs/active.ts');
-      const { endPhase, writeMarks } = await import('../jobs/mark.ts');
+      const { needMarkable } = await import('../control/active.ts');
+      const { endPhase, writeMarks } = await import('../control/mark.ts');
       const recording = needMarkable(process.env, 'there is nothing to mark');
       if (action === 'begin') writeMarks(recording, process.env, [{ action, name: name! }]);
       else endPhase(recording, process.env, name);

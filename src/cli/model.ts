@@ -150,10 +150,10 @@ async function tell(
     return;
   }
   if (options.format === 'csv') {
-    const { modelCsv, modelListCsv } = await import('../show/judged-csv.ts');
+    const { modelCsv, modelListCsv } = await import('../show/judged/judged-csv.ts');
     process.stdout.write(how === 'modelList' ? modelListCsv(models) : modelCsv(models[0]!));
     return;
   }
-  const show = await import('../show/model-text.ts');
+  const show = await import('../show/judged/model-text.ts');
   process.stdout.write(show[how](models, { stream: process.stdout, width: tableWidth() }));
 }

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
-import { type Operation, operationsOf, tagKey, tagKeys } from '../query/operations.ts';
-import { filterProcesses } from '../query/process-filter.ts';
+import { filterProcesses } from '../query/processes/filter.ts';
+import { type Operation, operationsOf, tagKey, tagKeys } from '../query/processes/operations.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
@@ -66,7 +66,7 @@ Examples:
       }
       const by = SORTS[options.sort];
       found.sort((a, b) => Number(a.name === '') - Number(b.name === '') || by(a) - by(b) || a.job - b.job);
-      const { operationsCsv, operationsJson, operationsTable } = await import('../show/operations-table.ts');
+      const { operationsCsv, operationsJson, operationsTable } = await import('../show/process/operations-table.ts');
       const limit = options.limit ?? (options.format === 'text' ? MOST : 0);
       const rows = limit === 0 ? found : found.slice(0, limit);
       if (options.format === 'json') process.stdout.write(operationsJson(set, rows));

@@ -97,16 +97,16 @@ Examples:
       bar.done();
       checkVoted(found, options);
       if (options.format === 'json') {
-        const { outliersJson } = await import('../show/outliers-json.ts');
+        const { outliersJson } = await import('../show/judged/outliers-json.ts');
         process.stdout.write(outliersJson(found));
         return;
       }
       if (options.format === 'csv') {
-        const { outliersCsv } = await import('../show/judged-csv.ts');
+        const { outliersCsv } = await import('../show/judged/judged-csv.ts');
         process.stdout.write(outliersCsv(found));
         return;
       }
-      const { outliersText } = await import('../show/outliers-text.ts');
+      const { outliersText } = await import('../show/judged/outliers-text.ts');
       const { limit, votes } = options;
       process.stdout.write(
         outliersText(found, {

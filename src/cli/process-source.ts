@@ -1,8 +1,8 @@
 import { Fault } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
-import type { ProcessSet, ProcessSource } from '../query/process-set.ts';
-import { linkProcesses } from '../query/process-tree.ts';
-import { recordingsSource } from '../query/processes.ts';
+import { recordingsSource } from '../query/processes/processes.ts';
+import type { ProcessSet, ProcessSource } from '../query/processes/set.ts';
+import { linkProcesses } from '../query/processes/tree.ts';
 import { type DatabaseOptions, databaseFor } from './database-option.ts';
 import { findRecordings } from './find-recordings.ts';
 

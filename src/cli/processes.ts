@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
-import { filterProcesses } from '../query/process-filter.ts';
-import { sortProcesses } from '../query/process-sort.ts';
+import { filterProcesses } from '../query/processes/filter.ts';
+import { sortProcesses } from '../query/processes/sort.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 
@@ -71,17 +71,17 @@ Examples:
       const compare = sortProcesses(set, options.sort ?? (options.tree ? 'start' : 'cpu'));
       const page = { width: tableWidth(), stream: process.stdout };
       if (options.tree && text) {
-        const { processTree } = await import('../show/process-tree.ts');
+        const { processTree } = await import('../show/process/tree.ts');
         if (found.length > 0) process.stdout.write(processTree(set, found, most, compare, page));
         return;
       }
       const rows = found.sort(compare).slice(0, most);
       if (!text) {
-        const { processCsv, processJson } = await import('../show/process-rows.ts');
+        const { processCsv, processJson } = await import('../show/process/rows.ts');
         process.stdout.write((options.format === 'csv' ? processCsv : processJson)(set, rows, options.columns));
         return;
       }
-      const { processTable } = await import('../show/process-table.ts');
+      const { processTable } = await import('../show/process/table.ts');
       const hidden = found.length - rows.length;
       if (rows.length > 0) process.stdout.write(processTable(set, rows, options.columns, hidden, page));
     });

@@ -3,8 +3,8 @@ import { Fault, usage } from '../base/fault.ts';
 import { suggest } from '../base/suggest.ts';
 import { VERSION } from '../base/version.ts';
 import { warn } from '../base/warn.ts';
-import { foldHelp } from '../show/fold-help.ts';
-import { ascii } from '../show/text-table.ts';
+import { foldHelp } from '../show/terminal/fold-help.ts';
+import { ascii } from '../show/terminal/text-table.ts';
 import { inWords } from './in-words.ts';
 import { type Verb, verbs } from './verbs.ts';
 

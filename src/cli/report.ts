@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { warn } from '../base/warn.ts';
-import { isSettled } from '../jobs/is-settled.ts';
-import { idsText, isOfJob } from '../jobs/of-job.ts';
-import { type GatherOptions, gather, gatherStored } from '../judge/gather.ts';
+import { idsText, isOfJob } from '../jobs/found/of-job.ts';
+import { isSettled } from '../jobs/schedulers/is-settled.ts';
+import { type GatherOptions, gather, gatherStored } from '../judge/facts/gather.ts';
 import { type Report, report } from '../judge/report.ts';
-import type { Recording } from '../recording/open.ts';
-import { reportText } from '../show/report-text.ts';
+import type { Recording } from '../recording/folder/open.ts';
+import { reportText } from '../show/report/text.ts';
 import { findRecordings } from './find-recordings.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
@@ -70,9 +70,9 @@ export async function reportCard(recordingPaths: readonly string[], options: Rep
   const [only] = reports;
   if (options.spent !== undefined && only?.cost.cpu_seconds !== undefined) only.cost.cpu_seconds += options.spent();
   if (format === 'text') return reportText(reports, options);
-  if (format === 'json') return (await import('../show/report-json.ts')).reportJson(reports);
-  if (format === 'markdown') return (await import('../show/report-markdown.ts')).reportMarkdown(reports);
-  return (await import('../show/report-html.ts')).reportHtml(reports);
+  if (format === 'json') return (await import('../show/report/json.ts')).reportJson(reports);
+  if (format === 'markdown') return (await import('../show/report/markdown.ts')).reportMarkdown(reports);
+  return (await import('../show/report/html.ts')).reportHtml(reports);
 }
 
 const WRONG_USE = 2;
@@ -88,7 +88,7 @@ async function reportsOf(paths: readonly string[], options: ReportOptions): Prom
     for (const job of then.length > 0 ? then : jobs) reports.push(report(await gatherStored(job, wanted)));
     return reports;
   }
-  await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
+  await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();
   const all = findRecordings(paths);
   const found = options.job === undefined ? all : all.filter((r) => isOfJob(r.job.id, options.job!));
   if (found.length === 0) {
@@ -134,6 +134,6 @@ function wantedOf(options: ReportOptions): GatherOptions {
 /** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */
 async function askHowItEnded(recording: Recording, steps: boolean): Promise<void> {
   if (isSettled(recording, steps)) return;
-  const { refreshJob } = await import('../jobs/refresh.ts');
+  const { refreshJob } = await import('../jobs/schedulers/refresh.ts');
   recording.job = await refreshJob(recording, { steps });
 }

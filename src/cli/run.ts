@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
-import type { Recorded, StartCommand } from '../agent/command-first.ts';
+import type { Recorded, StartCommand } from '../agent/run/command-first.ts';
 import { usage } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { rescueWith } from '../base/rescue.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
-import { known } from '../jobs/scheduler.ts';
+import { known } from '../jobs/schedulers/scheduler.ts';
 import { keepFinish, ownSeconds } from './finish-cost.ts';
 import { inWords, NOT_RECORDED } from './in-words.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
@@ -57,8 +57,8 @@ Examples:
     )
     .action(async (words: string[], options: Options) => {
       if (words.length === 0) throw usage('no command given', 'tacho run -- COMMAND [ARGUMENT…]');
-      const { commandFirst } = await import('../agent/command-first.ts');
-      const { endAs } = await import('../agent/end-as.ts');
+      const { commandFirst } = await import('../agent/run/command-first.ts');
+      const { endAs } = await import('../agent/run/end-as.ts');
       const { folder, ending } = await commandFirst(
         words,
         (start) => record(words, options, start),
@@ -81,7 +81,7 @@ Examples:
 async function record(words: readonly string[], options: Options, start: StartCommand): Promise<Recorded> {
   const { strict = false } = options;
   const config = await (strict ? configOf : forgivenConfig)(options, RECORDER_SETTINGS);
-  const { recordCommand } = await import('../agent/record.ts');
+  const { recordCommand } = await import('../agent/run/record.ts');
   return recordCommand(
     {
       command: words,
@@ -108,8 +108,8 @@ async function record(words: readonly string[], options: Options, start: StartCo
 async function finish(folder: string, format: Options['format'] | undefined): Promise<void> {
   const shown = near(folder);
   try {
-    const { openRecording } = await import('../recording/open.ts');
-    const { isWorthSealing, sealRecording } = await import('../recording/seal.ts');
+    const { openRecording } = await import('../recording/folder/open.ts');
+    const { isWorthSealing, sealRecording } = await import('../recording/sealed/seal.ts');
     const recording = openRecording(folder);
     const here = recording.nodes.find(({ agent }) => agent?.pid === process.pid)?.agent;
     const counted = here?.cost.cpu_seconds ?? recording.job.run_use?.cpu_seconds ?? 0;
@@ -120,7 +120,7 @@ async function finish(folder: string, format: Options['format'] | undefined): Pr
       const { reportCard } = await import('./report.ts');
       const card = await reportCard([folder], { stream: process.stderr, format, spent });
       process.stderr.write(format === 'json' ? card : `${card}\nRecording ${printable(shown)}\n`);
-    } else await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
+    } else await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();
     keepFinish(folder, spent());
   } catch (error) {
     const { tell } = await import('./failure.ts');

@@ -27,9 +27,9 @@ export async function scriptGoesOn(error: unknown, args: readonly string[]): Pro
 
 /** False: what Tacho has for it cannot be loaded either. */
 async function isRun(command: readonly string[], error: unknown): Promise<boolean> {
-  let parts: [typeof import('../agent/command-first.ts'), typeof import('../agent/end-as.ts')];
+  let parts: [typeof import('../agent/run/command-first.ts'), typeof import('../agent/run/end-as.ts')];
   try {
-    parts = await Promise.all([import('../agent/command-first.ts'), import('../agent/end-as.ts')]);
+    parts = await Promise.all([import('../agent/run/command-first.ts'), import('../agent/run/end-as.ts')]);
   } catch {
     return false;
   }

@@ -2,11 +2,11 @@ import { type Command, Option } from 'commander';
 import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
-import { asOwner } from '../recording/as-owner.ts';
-import { openRecording, type Recording } from '../recording/open.ts';
-import { liveBytes, type SealedNode, sealRecording } from '../recording/seal.ts';
-import { progress } from '../show/progress.ts';
-import { ascii, printable } from '../show/text-table.ts';
+import { asOwner } from '../recording/folder/as-owner.ts';
+import { openRecording, type Recording } from '../recording/folder/open.ts';
+import { liveBytes, type SealedNode, sealRecording } from '../recording/sealed/seal.ts';
+import { progress } from '../show/terminal/progress.ts';
+import { ascii, printable } from '../show/terminal/text-table.ts';
 import { tell } from './failure.ts';
 import { findRecordings } from './find-recordings.ts';
 

@@ -30,7 +30,7 @@ Example:
 `,
     )
     .action(async (options: Options) => {
-      const { hooks, WHERE, whyTasksCannot } = await import('../jobs/slurm-hooks.ts');
+      const { hooks, WHERE, whyTasksCannot } = await import('../control/slurm-hooks.ts');
       const { prolog, epilog, 'task-prolog': taskProlog, conf } = hooks();
       const asked = [
         ...(options.prolog ? [prolog] : []),

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { count } from '../base/figure.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
-import { known } from '../jobs/scheduler.ts';
+import { known } from '../jobs/schedulers/scheduler.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
 import { near } from './near.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
@@ -48,8 +48,8 @@ Examples:
 `,
     )
     .action(async (options: Options) => {
-      const { startRecording } = await import('../jobs/start.ts');
-      const { callingShell } = await import('../jobs/calling-shell.ts');
+      const { startRecording } = await import('../control/start.ts');
+      const { callingShell } = await import('../control/calling-shell.ts');
       const { strict = false } = options;
       const config = await (strict ? configOf : forgivenConfig)(options, RECORDER_SETTINGS);
       const begun = performance.now();
@@ -72,12 +72,12 @@ Examples:
           config: options.config,
         }),
       });
-      await (await import('../agent/adopt-abandoned.ts')).adoptAbandoned();
+      await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();
       if (options.format === 'json') {
         process.stdout.write(`${JSON.stringify({ recording, job: job.id, nodes: job.nodes, missing })}\n`);
         return;
       }
-      const { sameWords } = await import('../jobs/launch.ts');
+      const { sameWords } = await import('../control/launch.ts');
       for (const { nodes, many, words } of sameWords(missing)) {
         warn([`${nodes} ${many ? 'do' : 'does'} not record`, ...words].join('\n'));
       }

@@ -2,8 +2,8 @@ import { type Command, Option } from 'commander';
 import { formatDuration } from '../base/duration.ts';
 import { figure } from '../base/figure.ts';
 import { tableWidth } from '../base/page-width.ts';
-import type { NodeStatus } from '../jobs/status.ts';
-import { printable, textTable, wrap } from '../show/text-table.ts';
+import type { NodeStatus } from '../control/status.ts';
+import { printable, textTable, wrap } from '../show/terminal/text-table.ts';
 
 // biome-ignore format: as in the table
 const COLUMNS = [
@@ -16,8 +16,8 @@ export function define(command: Command): void {
     .addOption(new Option('--format <format>', 'how it looks').choices(['text', 'json', 'csv']).default('text'))
     .addHelpText('after', '\nExamples:\n  tacho status\n  tacho status tacho-4711 --format json\n')
     .action(async (folder: string | undefined, options: { format: string }) => {
-      const { needActive } = await import('../jobs/active.ts');
-      const { recordingStatus } = await import('../jobs/status.ts');
+      const { needActive } = await import('../control/active.ts');
+      const { recordingStatus } = await import('../control/status.ts');
       const status = recordingStatus(folder ?? needActive(process.env, 'there is nothing to show').recording);
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(status, null, 1)}\n`);
       else if (options.format === 'csv') {

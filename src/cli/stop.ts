@@ -27,12 +27,12 @@ Examples:
 `,
     )
     .action(async (folder: string | undefined, options: Options) => {
-      const { stopRecording } = await import('../jobs/stop.ts');
+      const { stopRecording } = await import('../control/stop.ts');
       const { recording, job, silent, never, over, noted } = await stopRecording(process.env, folder, (what, why) => {
         warn(`${what}: ${why}`);
       });
-      const { nodesText } = await import('../jobs/hostlist.ts');
-      const { sameWords } = await import('../jobs/launch.ts');
+      const { nodesText } = await import('../jobs/schedulers/hostlist.ts');
+      const { sameWords } = await import('../control/launch.ts');
       const why = (node: string): string => job.not_recorded?.[node] ?? 'its agent wrote nothing';
       for (const { nodes, many, words } of sameWords(never.map((node) => ({ node, words: [why(node)] })))) {
         warn(`${nodes} ${many ? 'were' : 'was'} not recorded: ${words[0]}`);
@@ -66,10 +66,10 @@ Examples:
 
 /** Completes the files: what processes still said to agents that had died, and a form that is small and quick to read. */
 async function takeIn(folder: string, over: boolean): Promise<void> {
-  const { openRecording } = await import('../recording/open.ts');
-  const { adoptRecords } = await import('../agent/adopt-records.ts');
+  const { openRecording } = await import('../recording/folder/open.ts');
+  const { adoptRecords } = await import('../agent/run/adopt-records.ts');
   if (over) await adoptRecords(openRecording(folder), false);
-  const { sealRecording } = await import('../recording/seal.ts');
+  const { sealRecording } = await import('../recording/sealed/seal.ts');
   for (const { node, skipped } of sealRecording(openRecording(folder), { force: over })) {
     if (skipped !== undefined) warn(`${node} is not sealed: ${skipped}`);
   }

@@ -9,9 +9,9 @@ import { configFlags } from '../config/flags.ts';
 import type { Submitted } from '../database/submit.ts';
 import type { SubmitResult } from '../database/submit-folder.ts';
 import { isArchive } from '../import/epmt/archive.ts';
-import { recordingFolders } from '../recording/open.ts';
-import { progress } from '../show/progress.ts';
-import { printable } from '../show/text-table.ts';
+import { recordingFolders } from '../recording/folder/open.ts';
+import { progress } from '../show/terminal/progress.ts';
+import { printable } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { tell } from './failure.ts';
 

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
-import { filterProcesses } from '../query/process-filter.ts';
-import type { ProcessSet } from '../query/process-set.ts';
-import type { ThreadsOf } from '../show/threads-table.ts';
+import { filterProcesses } from '../query/processes/filter.ts';
+import type { ProcessSet } from '../query/processes/set.ts';
+import type { ThreadsOf } from '../show/process/threads-table.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
@@ -54,7 +54,7 @@ Examples:
           limit === 0 ? places : places.sort((a, b) => threads.cpu_time[b]! - threads.cpu_time[a]!).slice(0, limit);
         all.push({ process: i, threads, order: kept.sort((a, b) => a - b) });
       }
-      const { threadsCsv, threadsJson, threadsTable } = await import('../show/threads-table.ts');
+      const { threadsCsv, threadsJson, threadsTable } = await import('../show/process/threads-table.ts');
       if (options.format === 'json') process.stdout.write(threadsJson(set, all));
       else if (options.format === 'csv') process.stdout.write(threadsCsv(set, all));
       else {

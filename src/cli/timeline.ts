@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { pageWidth } from '../base/page-width.ts';
-import { filterProcesses } from '../query/process-filter.ts';
-import { type TimelineBy, timelineOf } from '../query/timeline.ts';
+import { filterProcesses } from '../query/processes/filter.ts';
+import { type TimelineBy, timelineOf } from '../query/processes/timeline.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
@@ -55,7 +55,7 @@ Examples:
       }
       const limit = options.limit ?? (options.format === 'text' ? MOST : 0);
       const shown = limit === 0 ? rows : rows.slice(0, limit);
-      const { timelineCsv, timelineJson, timelineText } = await import('../show/timeline.ts');
+      const { timelineCsv, timelineJson, timelineText } = await import('../show/process/timeline.ts');
       if (options.format === 'json') process.stdout.write(timelineJson(set, shown, by));
       else if (options.format === 'csv') process.stdout.write(timelineCsv(set, shown, by));
       else {

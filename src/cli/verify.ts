@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
-import { adoptRecords } from '../agent/adopt-records.ts';
+import { adoptRecords } from '../agent/run/adopt-records.ts';
 import { Fault } from '../base/fault.ts';
 import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
-import { asOwner } from '../recording/as-owner.ts';
-import { openRecording } from '../recording/open.ts';
-import { type Check, verifyRecording } from '../recording/verify.ts';
-import { paint } from '../show/paint.ts';
-import { printable } from '../show/text-table.ts';
+import { asOwner } from '../recording/folder/as-owner.ts';
+import { openRecording } from '../recording/folder/open.ts';
+import { type Check, verifyRecording } from '../recording/repair/verify.ts';
+import { paint } from '../show/terminal/paint.ts';
+import { printable } from '../show/terminal/text-table.ts';
 import { findRecordings } from './find-recordings.ts';
 
 export function define(command: Command): void {

@@ -4,7 +4,7 @@ import { formatDuration, parseDuration } from '../base/duration.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags } from '../config/flags.ts';
 import type { WatchEvent } from '../database/watch.ts';
-import { printable } from '../show/text-table.ts';
+import { printable } from '../show/terminal/text-table.ts';
 import { needAddress } from './database-address.ts';
 import { mendedWords, printJob } from './submit.ts';
 

@@ -1,6 +1,6 @@
 import * as path from 'node:path';
 import { Fault, reason, usage } from '../base/fault.ts';
-import type { CustomSource } from '../sources/custom.ts';
+import type { CustomSource } from '../sources/custom/custom.ts';
 import { type FileContent, ForeignFile, type Forgive, readConfigFile } from './file.ts';
 import { kinds } from './kinds.ts';
 import { type Setting, settings, type Values, variableOf } from './settings.ts';

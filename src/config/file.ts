@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { code, Fault, reason, usage } from '../base/fault.ts';
 import { openPlain } from '../base/plain-file.ts';
 import { suggest } from '../base/suggest.ts';
-import type { CustomSource } from '../sources/custom.ts';
+import type { CustomSource } from '../sources/custom/custom.ts';
 import { kinds } from './kinds.ts';
 import { type Setting, settings } from './settings.ts';
 import { sourceKeys } from './source-keys.ts';

@@ -1,5 +1,5 @@
 import type { Report } from '../judge/report.ts';
-import type { Job } from '../recording/job.ts';
+import type { Job } from '../recording/folder/job.ts';
 import type { Database } from './connect.ts';
 import { storableJson } from './copy-write.ts';
 import { namedJobs } from './find-jobs.ts';

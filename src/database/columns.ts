@@ -1,6 +1,6 @@
 import { PAPIEX_METRICS } from '../import/epmt/tables.ts';
-import { NUMBERS, TEXTS } from '../query/process-set.ts';
-import { PROCESS_METRICS } from '../sources/process-record-tables.ts';
+import { NUMBERS, TEXTS } from '../query/processes/set.ts';
+import { PROCESS_METRICS } from '../sources/records/tables.ts';
 import type { CopyWriter } from './copy-write.ts';
 
 /** How a column's values are kept: whole numbers, any numbers, epoch microseconds as a time, text, JSON. */

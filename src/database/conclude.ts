@@ -1,12 +1,12 @@
 import * as path from 'node:path';
-import { gather } from '../judge/gather.ts';
+import { gather } from '../judge/facts/gather.ts';
 import { measuredRecordings } from '../judge/outliers/measured-job.ts';
 import { type Report, report } from '../judge/report.ts';
-import { operationsOf, tagKeys } from '../query/operations.ts';
-import type { ProcessSet } from '../query/process-set.ts';
-import { nodeFolder } from '../recording/node-folder.ts';
-import type { Recording } from '../recording/open.ts';
-import { processTable } from '../sources/process-table.ts';
+import { operationsOf, tagKeys } from '../query/processes/operations.ts';
+import type { ProcessSet } from '../query/processes/set.ts';
+import { nodeFolder } from '../recording/folder/node-folder.ts';
+import type { Recording } from '../recording/folder/open.ts';
+import { processTable } from '../sources/process/table.ts';
 import type { TaggedOperation } from './job-rows.ts';
 
 /** Told what cannot be read: it was there, and what follows without it would be stored as the truth. */

@@ -1,8 +1,8 @@
 import { shownAddress } from '../base/address.ts';
 import { Fault, usage } from '../base/fault.ts';
 import { formatMoment } from '../base/moment.ts';
-import type { ProcessJob } from '../query/process-set.ts';
-import type { JobState } from '../recording/job.ts';
+import type { ProcessJob } from '../query/processes/set.ts';
+import type { JobState } from '../recording/folder/job.ts';
 import type { Database } from './connect.ts';
 
 /** A job in the database. */

@@ -1,6 +1,6 @@
-import type { Operation } from '../query/operations.ts';
-import type { ProcessSet } from '../query/process-set.ts';
-import type { AllThreads } from '../query/threads.ts';
+import type { Operation } from '../query/processes/operations.ts';
+import type { ProcessSet } from '../query/processes/set.ts';
+import type { AllThreads } from '../query/processes/threads.ts';
 import {
   metricColumns,
   numberColumn,

@@ -1,4 +1,4 @@
-import { recordColumns } from '../query/process-columns.ts';
+import { recordColumns } from '../query/processes/columns.ts';
 import {
   joinColumns,
   makeColumns,
@@ -7,8 +7,8 @@ import {
   type ProcessSource,
   type TEXTS,
   type ThreadColumns,
-} from '../query/process-set.ts';
-import { type AllThreads, withValues } from '../query/threads.ts';
+} from '../query/processes/set.ts';
+import { type AllThreads, withValues } from '../query/processes/threads.ts';
 import { METRICS, metricColumn, PROCESS_NUMBERS, PROCESS_TEXTS, THREAD_NUMBERS } from './columns.ts';
 import type { Database } from './connect.ts';
 import { copyOut } from './copy.ts';

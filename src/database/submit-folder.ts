@@ -1,6 +1,6 @@
 import { Fault } from '../base/fault.ts';
-import { refreshJob } from '../jobs/refresh.ts';
-import { openRecording } from '../recording/open.ts';
+import { refreshJob } from '../jobs/schedulers/refresh.ts';
+import { openRecording } from '../recording/folder/open.ts';
 import type { Database } from './connect.ts';
 import { needJob, type SubmitOptions, type Submitted, submitRecording } from './submit.ts';
 import { isDatabaseTrouble } from './trouble.ts';

@@ -1,4 +1,4 @@
-import { gpuTable } from '../sources/gpu.ts';
+import { gpuTable } from '../sources/gpu/gpu.ts';
 import type { Filler } from './host-tables.ts';
 import { type Noise, noise } from './noise.ts';
 import { pick } from './pick.ts';

@@ -1,6 +1,6 @@
 import { VERSION } from '../base/version.ts';
-import type { AgentRecord } from '../recording/agent-record.ts';
-import { FORMAT, type Job } from '../recording/job.ts';
+import type { AgentRecord } from '../recording/folder/agent-record.ts';
+import { FORMAT, type Job } from '../recording/folder/job.ts';
 import type { Table } from '../table/table.ts';
 import { CARD } from './cards.ts';
 import { COMMAND, USER } from './job-tables.ts';

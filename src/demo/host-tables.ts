@@ -1,9 +1,9 @@
-import { cpuTable } from '../sources/cpu.ts';
-import { diskTable } from '../sources/disk.ts';
-import { loadavgTable } from '../sources/loadavg.ts';
-import { meminfoTable } from '../sources/meminfo.ts';
-import { networkTable } from '../sources/network.ts';
-import { vmstatTable } from '../sources/vmstat.ts';
+import { cpuTable } from '../sources/host/cpu.ts';
+import { diskTable } from '../sources/host/disk.ts';
+import { loadavgTable } from '../sources/host/loadavg.ts';
+import { meminfoTable } from '../sources/host/meminfo.ts';
+import { networkTable } from '../sources/host/network.ts';
+import { vmstatTable } from '../sources/host/vmstat.ts';
 import type { Frame } from '../table/frame.ts';
 import type { Table } from '../table/table.ts';
 import { type Machine, NODE } from './machine.ts';

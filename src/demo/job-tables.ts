@@ -1,7 +1,7 @@
-import { cgroupTable } from '../sources/cgroup-table.ts';
-import { gpuProcessTable } from '../sources/gpu-process.ts';
-import { powerTable } from '../sources/power.ts';
-import { processTable } from '../sources/process-table.ts';
+import { cgroupTable } from '../sources/cgroup/table.ts';
+import { gpuProcessTable } from '../sources/gpu/process.ts';
+import { powerTable } from '../sources/host/power.ts';
+import { processTable } from '../sources/process/table.ts';
 import type { Card } from './cards.ts';
 import { add, type Filler, growing } from './host-tables.ts';
 import { type Machine, NODE } from './machine.ts';

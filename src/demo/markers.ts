@@ -1,4 +1,4 @@
-import { marker } from '../sources/marker.ts';
+import { marker } from '../sources/own/marker.ts';
 import { Frame } from '../table/frame.ts';
 import { add } from './host-tables.ts';
 import { noise } from './noise.ts';

@@ -1,7 +1,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { code, Fault, reason } from '../base/fault.ts';
-import { type NodesReply, PROTOCOL, type SessionReply } from '../sinks/hub-protocol.ts';
+import { type NodesReply, PROTOCOL, type SessionReply } from '../sinks/hub/protocol.ts';
 import { connectionWords } from '../trust/certificate-words.ts';
 import { type Credentials, NO_CREDENTIALS } from '../trust/identity.ts';
 

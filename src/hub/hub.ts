@@ -6,22 +6,22 @@ import * as path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { code, Fault, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
-import { readJob } from '../recording/open.ts';
+import { readJob } from '../recording/folder/open.ts';
 import { type Gatekeeper, OPEN_DOOR } from '../trust/identity.ts';
-import { Caretaker, sweepEvery } from './caretaker.ts';
-import { Compressor } from './compress.ts';
-import { Descriptors } from './descriptors.ts';
-import { Filing } from './filing.ts';
-import { Finisher } from './finish.ts';
-import { lineServer } from './lines.ts';
-import { parseListen, shownHost } from './listen-address.ts';
-import { takeLock } from './lock.ts';
-import { ONE_OWNER, separateOwners } from './owner.ts';
-import { Places } from './place.ts';
-import type { SealMemory } from './seal-child.ts';
-import { createServer } from './server.ts';
-import { Sessions } from './sessions.ts';
-import { Syncer } from './sync.ts';
+import { Caretaker, sweepEvery } from './keep/caretaker.ts';
+import { Compressor } from './keep/compress.ts';
+import { Finisher } from './keep/finish.ts';
+import type { SealMemory } from './keep/seal-child.ts';
+import { Descriptors } from './receive/descriptors.ts';
+import { Filing } from './receive/filing.ts';
+import { lineServer } from './receive/lines.ts';
+import { parseListen, shownHost } from './receive/listen-address.ts';
+import { takeLock } from './receive/lock.ts';
+import { ONE_OWNER, separateOwners } from './receive/owner.ts';
+import { Places } from './receive/place.ts';
+import { createServer } from './receive/server.ts';
+import { Sessions } from './receive/sessions.ts';
+import { Syncer } from './receive/sync.ts';
 
 export interface HubOptions {
   /** HOST:PORT; anything but loopback needs a gatekeeper. */
@@ -53,7 +53,7 @@ export interface Hub {
   /** `http://127.0.0.1:8471` */
   readonly address: string;
   readonly archive: string;
-  /** Where other ways than the network bring samples to (src/hub/from-kafka.ts). */
+  /** Where other ways than the network bring samples to (src/hub/kafka/from-kafka.ts). */
   readonly filing: Filing;
   /** Each user's recordings are the user's own; else all are those of the hub's user. */
   readonly separate: boolean;

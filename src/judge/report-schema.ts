@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PROCESS_ORIGINS } from '../query/process-set.ts';
+import { PROCESS_ORIGINS } from '../query/processes/set.ts';
 
 /**
  * The report object for other programs. Only documentation and tests load this: writing a report needs no check.

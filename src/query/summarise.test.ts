@@ -3,8 +3,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { makeRecording, START } from '../../test/make-recording.ts';
-import { findRecordings, openRecording } from '../recording/open.ts';
-import { sealRecording } from '../recording/seal.ts';
+import { findRecordings, openRecording } from '../recording/folder/open.ts';
+import { sealRecording } from '../recording/sealed/seal.ts';
 import { summarise } from './summarise.ts';
 
 test('a sealed recording is summarised from what seal left, without reading a Parquet file', async () => {

@@ -1,13 +1,13 @@
 import * as path from 'node:path';
 import { append } from '../base/extremes.ts';
-import type { Damage } from '../recording/csv-read.ts';
-import type { TableFiles } from '../recording/files.ts';
-import { measure } from '../recording/measure.ts';
-import type { NodeRecording, Recording } from '../recording/open.ts';
-import { quickCheck } from '../recording/parquet/read.ts';
-import { readTable } from '../recording/read.ts';
-import type { TableStatistics } from '../recording/statistics.ts';
-import { isAsSealed, readStatistics } from '../recording/statistics-file.ts';
+import type { TableFiles } from '../recording/folder/files.ts';
+import type { NodeRecording, Recording } from '../recording/folder/open.ts';
+import type { Damage } from '../recording/read/csv-read.ts';
+import { readTable } from '../recording/read/read.ts';
+import { measure } from '../recording/sealed/measure.ts';
+import { quickCheck } from '../recording/sealed/parquet/read.ts';
+import type { TableStatistics } from '../recording/sealed/statistics.ts';
+import { isAsSealed, readStatistics } from '../recording/sealed/statistics-file.ts';
 
 export interface SummariseOptions {
   /** Epoch microseconds, both included. */

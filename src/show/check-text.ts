@@ -1,6 +1,6 @@
-import type { CheckItem, CheckState, MachineCheck } from '../agent/check.ts';
-import { type Paint, paint } from './paint.ts';
-import { ascii, printable, wrap } from './text-table.ts';
+import type { CheckItem, CheckState, MachineCheck } from '../check/check.ts';
+import { type Paint, paint } from './terminal/paint.ts';
+import { ascii, printable, wrap } from './terminal/text-table.ts';
 
 const AREAS: Record<CheckItem['area'], string> = {
   program: 'Tacho',

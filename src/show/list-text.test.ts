@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Listed } from '../recording/list.ts';
+import type { Listed } from '../recording/folder/list.ts';
 import { listText } from './list-text.ts';
 
 // noon where the reader is: the same day in every time zone

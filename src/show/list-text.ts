@@ -2,8 +2,8 @@ import * as path from 'node:path';
 import { formatDuration } from '../base/duration.ts';
 import { formatMoment } from '../base/moment.ts';
 import { formatBytes } from '../base/size.ts';
-import type { Listed } from '../recording/list.ts';
-import { printable, type TextColumn, textTable, textWidth } from './text-table.ts';
+import type { Listed } from '../recording/folder/list.ts';
+import { printable, type TextColumn, textTable, textWidth } from './terminal/text-table.ts';
 
 /** What may be told in fewer places. */
 interface Brief {

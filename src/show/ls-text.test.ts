@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodeLine } from '../sinks/hub-protocol.ts';
+import type { NodeLine } from '../sinks/hub/protocol.ts';
 import { lsText } from './ls-text.ts';
 
 const NOW = 1_800_000_000_000_000;

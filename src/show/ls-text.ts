@@ -1,8 +1,8 @@
 import { formatDuration } from '../base/duration.ts';
 import { formatBytes } from '../base/size.ts';
-import { byName } from '../recording/open.ts';
-import type { NodeLine } from '../sinks/hub-protocol.ts';
-import { type TextColumn, textTable } from './text-table.ts';
+import { byName } from '../recording/folder/open.ts';
+import type { NodeLine } from '../sinks/hub/protocol.ts';
+import { type TextColumn, textTable } from './terminal/text-table.ts';
 
 /** A user who is everybody's says the least. */
 const columnsOf = (lines: readonly NodeLine[]): TextColumn[] => [

@@ -1,4 +1,4 @@
-import { listCsv } from './process-rows.ts';
+import { listCsv } from './process/rows.ts';
 
 /**
  * Objects as CSV: one a row, under these heads. What is missing is empty, and so is a number that is none; lists and

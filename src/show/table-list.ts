@@ -1,8 +1,8 @@
-import type { Recording } from '../recording/open.ts';
+import type { Recording } from '../recording/folder/open.ts';
 import type { Table } from '../table/table.ts';
 import { union } from './export/piece.ts';
 import { columnsOf } from './export/select.ts';
-import { textTable } from './text-table.ts';
+import { textTable } from './terminal/text-table.ts';
 
 /** A table that was recorded, with the columns of all nodes, and on how many nodes. */
 export interface RecordedTable extends Table {

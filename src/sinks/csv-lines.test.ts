@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { rowEnd } from './csv-lines.ts';
-import { ImportBody } from './import-body.ts';
-import { KafkaRows } from './kafka-rows.ts';
-import { testJob } from './test-spool.ts';
-import { VictoriaRows } from './victoria-rows.ts';
+import { testJob } from '../../test/made/spool.ts';
+import { rowEnd } from '../recording/live/csv-lines.ts';
+import { KafkaRows } from './kafka/rows.ts';
+import { ImportBody } from './victoria/import-body.ts';
+import { VictoriaRows } from './victoria/rows.ts';
 
 test('a row ends at the first newline that is not inside of quotes', () => {
   const text = '1,a\n2,"b\n""c"\n3,d\n4,"e\n';

@@ -1,9 +1,9 @@
-import type { Position } from './position.ts';
-import type { Stream } from './stream.ts';
-import type { StreamState } from './streams.ts';
+import type { Position } from '../recording/live/position.ts';
+import type { Stream } from '../recording/live/stream.ts';
+import type { StreamState } from './spool/streams.ts';
 
 /**
- * Where samples go besides the files: a hub, Kafka, VictoriaMetrics. A sink reads what was written (src/sinks/tail.ts),
+ * Where samples go besides the files: a hub, Kafka, VictoriaMetrics. A sink reads what was written (src/recording/live/tail.ts),
  * sends it in its own time, and says how far everything is surely stored over there. Until then the files stay.
  */
 export interface Sink {

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import test from 'node:test';
 import { frozen } from '../../test/frozen.ts';
+import { numberFile } from './host/number-file.ts';
 import { Host, type KeptFile } from './host.ts';
-import { numberFile } from './number-file.ts';
 
 function contents(file: KeptFile): string {
   const end = file.read();

@@ -1,23 +1,23 @@
-import { cgroup } from './cgroup.ts';
-import { cpu } from './cpu.ts';
-import { disk } from './disk.ts';
-import { gpu } from './gpu.ts';
-import { gpuProcess } from './gpu-process.ts';
-import { interrupts } from './interrupts.ts';
-import { loadavg } from './loadavg.ts';
-import { lustre } from './lustre.ts';
-import { marker } from './marker.ts';
-import { meminfo } from './meminfo.ts';
-import { network } from './network.ts';
-import { nfs } from './nfs.ts';
-import { power } from './power.ts';
-import { pressure } from './pressure.ts';
-import { process } from './process.ts';
-import { processMemory } from './process-memory.ts';
-import { processEnd, processStart, threadEnd } from './process-records.ts';
-import { processTotal } from './process-total.ts';
+import { cgroup } from './cgroup/cgroup.ts';
+import { gpu } from './gpu/gpu.ts';
+import { gpuProcess } from './gpu/process.ts';
+import { cpu } from './host/cpu.ts';
+import { disk } from './host/disk.ts';
+import { interrupts } from './host/interrupts.ts';
+import { loadavg } from './host/loadavg.ts';
+import { lustre } from './host/lustre.ts';
+import { meminfo } from './host/meminfo.ts';
+import { network } from './host/network.ts';
+import { nfs } from './host/nfs.ts';
+import { power } from './host/power.ts';
+import { pressure } from './host/pressure.ts';
+import { vmstat } from './host/vmstat.ts';
+import { marker } from './own/marker.ts';
+import { processTotal } from './own/process-total.ts';
+import { processMemory } from './process/memory.ts';
+import { process } from './process/process.ts';
+import { processEnd, processStart, threadEnd } from './records/records.ts';
 import type { SourceKind } from './source.ts';
-import { vmstat } from './vmstat.ts';
 
 /** Every source there is, by the order of its table in the reference. A line here, and one for its table in tables.ts, is all it takes to add one. */
 export const sources: readonly SourceKind[] = [

@@ -1,4 +1,4 @@
-import type { ProcessView } from './process-view.ts';
+import type { ProcessView } from './process/view.ts';
 
 /** How to tell which processes on this node belong to the job. */
 export type Members =

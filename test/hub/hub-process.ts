@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as http from 'node:http';
 import type { TestContext } from 'node:test';
-import type { AgentRecord } from '../../src/recording/agent-record.ts';
-import type { Job } from '../../src/recording/job.ts';
-import { packAppend } from '../../src/sinks/append-body.ts';
+import type { AgentRecord } from '../../src/recording/folder/agent-record.ts';
+import type { Job } from '../../src/recording/folder/job.ts';
+import { packAppend } from '../../src/sinks/hub/append-body.ts';
 import {
   type AppendReply,
   type OpenReply,
@@ -13,7 +13,7 @@ import {
   type RecordReply,
   type RecordRequest,
   type SessionReply,
-} from '../../src/sinks/hub-protocol.ts';
+} from '../../src/sinks/hub/protocol.ts';
 import { TACHO } from '../tacho.ts';
 
 /** A hub in a process of its own, on a free port of loopback. */

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import { type Hub, type HubOptions, startHub } from '../../src/hub/hub.ts';
-import type { Job } from '../../src/recording/job.ts';
-import type { OpenReply } from '../../src/sinks/hub-protocol.ts';
+import type { Job } from '../../src/recording/folder/job.ts';
+import type { OpenReply } from '../../src/sinks/hub/protocol.ts';
 import type { Gatekeeper, Identity } from '../../src/trust/identity.ts';
 import { loadTable } from '../make-recording.ts';
 import { type Answer, agentOf, Client, jobOf } from './hub-process.ts';

@@ -1,12 +1,12 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { TableWriter } from '../../src/recording/append.ts';
-import { nodeFolder } from '../../src/recording/node-folder.ts';
-import { openRecording } from '../../src/recording/open.ts';
-import { readTable } from '../../src/recording/read.ts';
-import { openKafkaSink } from '../../src/sinks/kafka.ts';
-import { spoolStreams } from '../../src/sinks/streams.ts';
-import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../../src/sinks/test-spool.ts';
+import { nodeFolder } from '../../src/recording/folder/node-folder.ts';
+import { openRecording } from '../../src/recording/folder/open.ts';
+import { TableWriter } from '../../src/recording/live/append.ts';
+import { readTable } from '../../src/recording/read/read.ts';
+import { openKafkaSink } from '../../src/sinks/kafka/kafka.ts';
+import { spoolStreams } from '../../src/sinks/spool/streams.ts';
+import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../made/spool.ts';
 
 /**
  * Stands for an agent: writes numbered rows to a spool, goes on with the number after the newest one, and sends them to

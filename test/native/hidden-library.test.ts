@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openRecording } from '../../src/recording/open.ts';
+import { openRecording } from '../../src/recording/folder/open.ts';
 import { tacho, temporaryFolder } from '../tacho.ts';
 import { has, skip } from './recorded.ts';
 

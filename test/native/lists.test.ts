@@ -4,8 +4,8 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { METRICS, metricColumn } from '../../src/database/columns.ts';
 import { migrations } from '../../src/database/migrations/index.ts';
-import { PERF_EVENTS } from '../../src/sources/perf-events.ts';
-import { PROCESS_METRICS } from '../../src/sources/process-record-tables.ts';
+import { PERF_EVENTS } from '../../src/sources/records/perf-events.ts';
+import { PROCESS_METRICS } from '../../src/sources/records/tables.ts';
 
 const native = (file: string): string => fs.readFileSync(path.join(import.meta.dirname, '../../native', file), 'utf8');
 

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
-import { hooks } from '../../src/jobs/slurm-hooks.ts';
+import { hooks } from '../../src/control/slurm-hooks.ts';
 import { build, type Recorded, recorded, rowsOf, skip, workshop } from './recorded.ts';
 
 let folder: string;

@@ -3,8 +3,8 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { ours } from '../../src/base/ours.ts';
-import { recordLines } from '../../src/sources/process-record-lines.ts';
-import { recordTables } from '../../src/sources/process-record-tables.ts';
+import { recordLines } from '../../src/sources/records/lines.ts';
+import { recordTables } from '../../src/sources/records/tables.ts';
 import type { Frame } from '../../src/table/frame.ts';
 
 export const LIBRARY = ours('native/build/libtacho-record.so');

@@ -3,10 +3,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { agentRecord } from '../../src/jobs/launch.ts';
-import { openRecording } from '../../src/recording/open.ts';
-import { readTable } from '../../src/recording/read.ts';
-import type { NodeLine } from '../../src/sinks/hub-protocol.ts';
+import { agentRecord } from '../../src/control/launch.ts';
+import { openRecording } from '../../src/recording/folder/open.ts';
+import { readTable } from '../../src/recording/read/read.ts';
+import type { NodeLine } from '../../src/sinks/hub/protocol.ts';
 import { eventually, Lab, read, readJob, type User, whyNot } from './lab.ts';
 
 const skip = whyNot();

@@ -4,7 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Job } from '../../src/recording/job.ts';
+import type { Job } from '../../src/recording/folder/job.ts';
 
 const CLUSTER = path.join(import.meta.dirname, 'cluster');
 const execute = promisify(execFile);

@@ -3,10 +3,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ours } from '../../src/base/ours.ts';
-import { gather } from '../../src/judge/gather.ts';
+import { gather } from '../../src/judge/facts/gather.ts';
 import { report } from '../../src/judge/report.ts';
-import { openRecording } from '../../src/recording/open.ts';
-import { readTable } from '../../src/recording/read.ts';
+import { openRecording } from '../../src/recording/folder/open.ts';
+import { readTable } from '../../src/recording/read/read.ts';
 import { Lab, read, whyNot } from './lab.ts';
 
 const built = fs.existsSync(ours('native/build/libtacho-record.so'));

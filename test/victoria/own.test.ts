@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../src/config/config.ts';
-import { openArchiveSinks } from '../../src/hub/archive-sinks.ts';
+import { openArchiveSinks } from '../../src/hub/keep/archive-sinks.ts';
 import { openStore } from '../../src/query/store/client.ts';
 import { listStored } from '../../src/query/store/list.ts';
 import { findJobs, runsOf } from '../../src/query/store/records.ts';

@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ours } from '../../src/base/ours.ts';
-import { readJob } from '../../src/recording/open.ts';
+import { readJob } from '../../src/recording/folder/open.ts';
 import { TACHO, tacho, temporaryFolder } from '../tacho.ts';
 import { startVictoria, whyNoVictoria } from './server.ts';
 

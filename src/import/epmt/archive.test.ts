@@ -3,10 +3,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { type TarEntry, tarOf, tgzOf } from '../../../test/made/epmt-archive.ts';
 import { temporaryFolder } from '../../../test/tacho.ts';
 import type { Fault } from '../../base/fault.ts';
 import { listInputs, readJobFiles } from './archive.ts';
-import { type TarEntry, tarOf, tgzOf } from './test-archive.ts';
 
 const JOB: TarEntry[] = [
   { name: './', type: '5' },

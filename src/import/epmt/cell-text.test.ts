@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { bytesOf } from '../../base/byte-text.ts';
-import { TextPool } from '../../recording/text-pool.ts';
+import { TextPool } from '../../recording/read/text-pool.ts';
 import { cellMeaning, cellMeanings, repaired } from './cell-text.ts';
 
 test('a backslash escapes a comma, a backslash and control characters; before anything else it is only that', () => {

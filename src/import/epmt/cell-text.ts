@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { textOf } from '../../base/byte-text.ts';
-import type { TextBytes } from '../../recording/batch.ts';
+import type { TextBytes } from '../../recording/read/batch.ts';
 
 const DOLLAR = 36;
 const APOSTROPHE = 39;

@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import {
+  CSV_COLUMNS,
+  csvText,
+  type MadeProcess,
+  METRICS,
+  madeProcess,
+  tsvTexts,
+} from '../../../test/made/epmt-archive.ts';
 import { textOf } from '../../base/byte-text.ts';
 import { cellMeaning, repaired } from './cell-text.ts';
 import { readCsv } from './csv.ts';
 import { ProcessRows, TEXTS } from './rows.ts';
-import { CSV_COLUMNS, csvText, type MadeProcess, METRICS, madeProcess, tsvTexts } from './test-archive.ts';
 import { readTsv, readTsvHeader } from './tsv.ts';
 
 const file = (name: string, text: string | Buffer) => ({ name, bytes: Buffer.from(text) });

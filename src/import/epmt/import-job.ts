@@ -1,8 +1,8 @@
 import { Fault } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
-import { nodeFolder } from '../../recording/node-folder.ts';
+import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import type { Note } from '../../sources/host.ts';
-import { processEndTable, threadEndTable } from '../../sources/process-record-tables.ts';
+import { processEndTable, threadEndTable } from '../../sources/records/tables.ts';
 import { type JobFiles, METADATA } from './archive.ts';
 import { checkRows } from './check-rows.ts';
 import { readCsv } from './csv.ts';

@@ -3,14 +3,6 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
-import { temporaryFolder } from '../../../test/tacho.ts';
-import { readProcesses } from '../../query/processes.ts';
-import { readAllThreads } from '../../query/threads.ts';
-import { type NodeRecording, openRecording } from '../../recording/open.ts';
-import { readTable } from '../../recording/read.ts';
-import { verifyRecording } from '../../recording/verify.ts';
-import { type Imported, importEpmt } from './import.ts';
-import { virtualSize } from './tables.ts';
 import {
   CSV_COLUMNS,
   csvText,
@@ -25,7 +17,15 @@ import {
   tarOf,
   tgzOf,
   tsvTexts,
-} from './test-archive.ts';
+} from '../../../test/made/epmt-archive.ts';
+import { temporaryFolder } from '../../../test/tacho.ts';
+import { readProcesses } from '../../query/processes/processes.ts';
+import { readAllThreads } from '../../query/processes/threads.ts';
+import { type NodeRecording, openRecording } from '../../recording/folder/open.ts';
+import { readTable } from '../../recording/read/read.ts';
+import { verifyRecording } from '../../recording/repair/verify.ts';
+import { type Imported, importEpmt } from './import.ts';
+import { virtualSize } from './tables.ts';
 import { timeInZone, zoneNamed } from './zone.ts';
 
 const csv = (

@@ -1,8 +1,8 @@
 import { VERSION } from '../../base/version.ts';
-import { keptEnvironment } from '../../jobs/environment.ts';
-import { schedulerOf } from '../../jobs/job-facts.ts';
-import { known, whole } from '../../jobs/scheduler.ts';
-import { FORMAT, type Job } from '../../recording/job.ts';
+import { keptEnvironment } from '../../jobs/schedulers/environment.ts';
+import { schedulerOf } from '../../jobs/schedulers/job-facts.ts';
+import { known, whole } from '../../jobs/schedulers/scheduler.ts';
+import { FORMAT, type Job } from '../../recording/folder/job.ts';
 import type { JobTimes } from './job-times.ts';
 import type { Metadata } from './metadata.ts';
 import type { ProcessRows } from './rows.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { metadataOf, PickledMoment, pickle0, pickle3 } from '../../../test/made/epmt-archive.ts';
 import { type Plain, readPickle, textOf } from './pickle.ts';
-import { metadataOf, PickledMoment, pickle0, pickle3 } from './test-archive.ts';
 
 const python = spawnSync('python3', ['-c', '1']).status === 0;
 

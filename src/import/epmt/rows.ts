@@ -1,5 +1,5 @@
-import type { TextBytes } from '../../recording/batch.ts';
-import { TextPool } from '../../recording/text-pool.ts';
+import type { TextBytes } from '../../recording/read/batch.ts';
+import { TextPool } from '../../recording/read/text-pool.ts';
 import { cellMeanings } from './cell-text.ts';
 
 /** Columns of a file that hold text, and those that describe the process, not its threads. */

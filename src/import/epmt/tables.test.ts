@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { CSV_COLUMNS, csvText, JOB_START, madeProcess } from '../../../test/made/epmt-archive.ts';
 import { readCsv } from './csv.ts';
 import { ProcessRows } from './rows.ts';
 import { metricsOf, tablesOf } from './tables.ts';
-import { CSV_COLUMNS, csvText, JOB_START, madeProcess } from './test-archive.ts';
 
 test('processes come by pid, start and end, each once, and no two with one identity', () => {
   const pid = fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constantFrom(2 ** 22, 2 ** 31, 2 ** 32));

@@ -1,6 +1,6 @@
-import type { Batch, TextBytes, TextColumn } from '../../recording/batch.ts';
-import { PERF_EVENTS } from '../../sources/perf-events.ts';
-import { type ProcessMetric, processEndTable, threadEndTable } from '../../sources/process-record-tables.ts';
+import type { Batch, TextBytes, TextColumn } from '../../recording/read/batch.ts';
+import { PERF_EVENTS } from '../../sources/records/perf-events.ts';
+import { type ProcessMetric, processEndTable, threadEndTable } from '../../sources/records/tables.ts';
 import { type Column, counter, gauge, type NameIn, type Table } from '../../table/table.ts';
 import { PROCESS_NUMBERS, type ProcessRows, TEXTS } from './rows.ts';
 

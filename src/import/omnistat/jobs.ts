@@ -1,4 +1,4 @@
-import type { Step } from '../../recording/job.ts';
+import type { Step } from '../../recording/folder/job.ts';
 import { intervalOf } from '../series/agent.ts';
 import type { OmnistatSource } from './source.ts';
 

@@ -1,4 +1,4 @@
-import { omnistatMetrics, omnistatName } from '../../sinks/omnistat-names.ts';
+import { omnistatMetrics, omnistatName } from '../../prometheus/omnistat-names.ts';
 import { diskTable, gpuTable, loadavgTable, meminfoTable, networkTable, powerTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 

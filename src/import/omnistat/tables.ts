@@ -1,6 +1,6 @@
 import type { StoredSeries } from '../../query/store/export-lines.ts';
-import type { Batch } from '../../recording/batch.ts';
-import type { NodeFacts } from '../../sources/facts.ts';
+import type { Batch } from '../../recording/read/batch.ts';
+import type { NodeFacts } from '../../sources/host/facts.ts';
 import type { Note } from '../../sources/host.ts';
 import { sources } from '../../sources/index.ts';
 import { cpuTable, diskTable, gpuTable, networkTable, powerTable } from '../../sources/tables.ts';

@@ -1,7 +1,7 @@
 import { VERSION } from '../../base/version.ts';
-import type { AgentRecord } from '../../recording/agent-record.ts';
-import { FORMAT } from '../../recording/job.ts';
-import type { NodeFacts } from '../../sources/facts.ts';
+import type { AgentRecord } from '../../recording/folder/agent-record.ts';
+import { FORMAT } from '../../recording/folder/job.ts';
+import type { NodeFacts } from '../../sources/host/facts.ts';
 import type { Note } from '../../sources/host.ts';
 import type { Table } from '../../table/table.ts';
 

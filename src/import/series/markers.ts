@@ -1,7 +1,7 @@
-import { arrange } from '../../recording/arrange.ts';
-import type { Batch } from '../../recording/batch.ts';
-import { Rows } from '../../recording/rows.ts';
-import { markerTable } from '../../sources/marker.ts';
+import { arrange } from '../../recording/read/arrange.ts';
+import type { Batch } from '../../recording/read/batch.ts';
+import { Rows } from '../../recording/read/rows.ts';
+import { markerTable } from '../../sources/own/marker.ts';
 
 export interface MarkerRow {
   /** Epoch microseconds. */

@@ -1,6 +1,6 @@
-import { arrange } from '../../recording/arrange.ts';
-import type { Batch } from '../../recording/batch.ts';
-import { Rows } from '../../recording/rows.ts';
+import { arrange } from '../../recording/read/arrange.ts';
+import type { Batch } from '../../recording/read/batch.ts';
+import { Rows } from '../../recording/read/rows.ts';
 import type { Table } from '../../table/table.ts';
 
 /** Samples of one column of one series: epoch milliseconds, in the column's own unit. */

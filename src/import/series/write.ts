@@ -2,16 +2,16 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
-import type { AgentRecord } from '../../recording/agent-record.ts';
-import type { Batch } from '../../recording/batch.ts';
-import { statisticsName } from '../../recording/files.ts';
-import type { Job } from '../../recording/job.ts';
-import { measure } from '../../recording/measure.ts';
-import { nodeFolder } from '../../recording/node-folder.ts';
-import { writeParquet } from '../../recording/parquet/write.ts';
-import { replaceJson } from '../../recording/replace.ts';
-import { writeStatistics } from '../../recording/statistics-file.ts';
-import { syncFolder } from '../../recording/synced.ts';
+import type { AgentRecord } from '../../recording/folder/agent-record.ts';
+import { statisticsName } from '../../recording/folder/files.ts';
+import type { Job } from '../../recording/folder/job.ts';
+import { nodeFolder } from '../../recording/folder/node-folder.ts';
+import { replaceJson } from '../../recording/folder/replace.ts';
+import { syncFolder } from '../../recording/folder/synced.ts';
+import type { Batch } from '../../recording/read/batch.ts';
+import { measure } from '../../recording/sealed/measure.ts';
+import { writeParquet } from '../../recording/sealed/parquet/write.ts';
+import { writeStatistics } from '../../recording/sealed/statistics-file.ts';
 
 /** A recording in the making: under a name that nobody looks at, until it is whole. */
 export class SealedRecording {

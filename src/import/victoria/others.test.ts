@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { StoredSeries } from '../../query/store/export-lines.ts';
-import type { Batch } from '../../recording/batch.ts';
+import type { Batch } from '../../recording/read/batch.ts';
 import { nodeOf, tablesOf } from './others.ts';
 
 const series = (labels: Record<string, string>, values: number[]): StoredSeries => ({

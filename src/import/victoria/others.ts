@@ -1,5 +1,5 @@
 import type { StoredSeries } from '../../query/store/export-lines.ts';
-import type { Batch } from '../../recording/batch.ts';
+import type { Batch } from '../../recording/read/batch.ts';
 import { sources } from '../../sources/index.ts';
 import type { Column, Table } from '../../table/table.ts';
 import { type Unit, units } from '../../table/unit.ts';

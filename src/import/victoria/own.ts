@@ -1,11 +1,11 @@
-import { defaultFolder } from '../../jobs/job-facts.ts';
+import { defaultFolder } from '../../jobs/schedulers/job-facts.ts';
 import type { Store } from '../../query/store/client.ts';
 import { columnsByMetric, keysOf, sampleOf, textsOf } from '../../query/store/columns.ts';
 import type { StoredJob } from '../../query/store/records.ts';
 import { selector } from '../../query/store/selector.ts';
 import { storedMarkers } from '../../query/store/stored.ts';
-import type { Batch } from '../../recording/batch.ts';
-import type { NodeRecording } from '../../recording/open.ts';
+import type { NodeRecording } from '../../recording/folder/open.ts';
+import type { Batch } from '../../recording/read/batch.ts';
 import { infoName } from '../../table/names.ts';
 import type { Table } from '../../table/table.ts';
 import { markerBatch } from '../series/markers.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { madeJob } from '../../../test/made/outlier-jobs.ts';
 import type { Fault } from '../../base/fault.ts';
-import { madeJob } from '../outliers/made-jobs.ts';
 import { explore } from './explore.ts';
 import { spacingOf } from './segments.ts';
 

@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 import { suggest } from '../../base/suggest.ts';
-import { byName } from '../../recording/open.ts';
+import { byName } from '../../recording/folder/open.ts';
 import { jobFeatures } from '../outliers/features.ts';
 import type { MeasuredJob } from '../outliers/measured-job.ts';
 import { spreadOf } from '../outliers/spread.ts';

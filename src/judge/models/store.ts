@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { code, Fault, reason, usage } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
 import { suggest } from '../../base/suggest.ts';
-import { replaceJson } from '../../recording/replace.ts';
+import { replaceJson } from '../../recording/folder/replace.ts';
 import { checkModelName, MODEL_FORMAT, type Model } from './model.ts';
 
 /** Where models are kept. */

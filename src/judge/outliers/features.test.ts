@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { madeJob } from '../../../test/made/outlier-jobs.ts';
 import { jobFeatures } from './features.ts';
-import { madeJob } from './made-jobs.ts';
 
 test('a job is the sum of its processes; memory is that of the largest', async () => {
   const job = madeJob('1', [

@@ -1,7 +1,7 @@
-import { type Operation, operationsOf } from '../../query/operations.ts';
-import { type ColumnKind, metricKind } from '../../query/process-columns.ts';
-import { durationOf, type ProcessColumns } from '../../query/process-set.ts';
-import type { AllThreads } from '../../query/threads.ts';
+import { type ColumnKind, metricKind } from '../../query/processes/columns.ts';
+import { type Operation, operationsOf } from '../../query/processes/operations.ts';
+import { durationOf, type ProcessColumns } from '../../query/processes/set.ts';
+import type { AllThreads } from '../../query/processes/threads.ts';
 import { processEndTable } from '../../sources/tables.ts';
 import type { FeatureTable } from './feature-table.ts';
 import type { MeasuredJob } from './measured-job.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { HAWKINS_BRADU_KASS } from './hawkins-bradu-kass.ts';
+import { HAWKINS_BRADU_KASS } from '../../../test/made/hawkins-bradu-kass.ts';
 import { isolationForest, usualDepth } from './isolation-forest.ts';
 import { matrixOf } from './matrix.ts';
 

@@ -1,7 +1,7 @@
-import type { ProcessColumns, ProcessJob } from '../../query/process-set.ts';
-import { processJob, readColumns } from '../../query/processes.ts';
-import { type AllThreads, readAllThreads } from '../../query/threads.ts';
-import type { Recording } from '../../recording/open.ts';
+import { processJob, readColumns } from '../../query/processes/processes.ts';
+import type { ProcessColumns, ProcessJob } from '../../query/processes/set.ts';
+import { type AllThreads, readAllThreads } from '../../query/processes/threads.ts';
+import type { Recording } from '../../recording/folder/open.ts';
 
 /** One of several jobs that are compared. What it holds is read when it is asked for, so that many jobs fit. */
 export interface MeasuredJob {

@@ -1,4 +1,4 @@
-import type { ProcessMetric } from '../../sources/process-record-tables.ts';
+import type { ProcessMetric } from '../../sources/records/tables.ts';
 import { chiSquareQuantile } from './chi-square.ts';
 import { type FeatureTable, takeFeatures } from './feature-table.ts';
 import { isolationForest } from './isolation-forest.ts';

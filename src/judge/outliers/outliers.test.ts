@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { madeJob } from './made-jobs.ts';
+import { madeJob } from '../../../test/made/outlier-jobs.ts';
 import { findOutliers } from './outliers.ts';
 
 const job = (id: string, slow = 1) =>

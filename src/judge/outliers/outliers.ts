@@ -1,7 +1,7 @@
-import { commandOf } from '../../query/process-columns.ts';
-import { joinColumns, type ProcessColumns, type ProcessJob } from '../../query/process-set.ts';
-import { largest, sum } from '../material.ts';
-import { count, listed } from '../words.ts';
+import { count, listed } from '../../base/words.ts';
+import { commandOf } from '../../query/processes/columns.ts';
+import { joinColumns, type ProcessColumns, type ProcessJob } from '../../query/processes/set.ts';
+import { largest, sum } from '../facts/material.ts';
 import { type FeatureTable, takeFeatures } from './feature-table.ts';
 import { type Features, featureTable, isLevel, jobFeatures, processFeatures, threadFeatures } from './features.ts';
 import type { MeasuredJob } from './measured-job.ts';

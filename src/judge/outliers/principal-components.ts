@@ -1,5 +1,5 @@
 import { Matrix as DenseMatrix, EigenvalueDecomposition } from 'ml-matrix';
-import { quantiles } from '../../recording/quantiles.ts';
+import { quantiles } from '../../recording/sealed/quantiles.ts';
 import { covarianceOf } from './mahalanobis.ts';
 import type { Matrix } from './matrix.ts';
 import { spreadOf } from './spread.ts';

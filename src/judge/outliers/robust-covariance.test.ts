@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { HAWKINS_BRADU_KASS } from '../../../test/made/hawkins-bradu-kass.ts';
 import { random } from '../../base/random.ts';
 import { chiSquareQuantile } from './chi-square.ts';
-import { HAWKINS_BRADU_KASS } from './hawkins-bradu-kass.ts';
 import { cloudOf, covarianceOf, squaredDistances } from './mahalanobis.ts';
 import { matrixOf } from './matrix.ts';
 import { robustCovariance } from './robust-covariance.ts';

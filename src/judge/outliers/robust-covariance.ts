@@ -1,5 +1,5 @@
 import { random } from '../../base/random.ts';
-import { quantiles } from '../../recording/quantiles.ts';
+import { quantiles } from '../../recording/sealed/quantiles.ts';
 import { chiSquareQuantile, chiSquareShare } from './chi-square.ts';
 import { type Cloud, cloudOf, covarianceOf, squaredDistances } from './mahalanobis.ts';
 import { inOrder, type Matrix, takeRows } from './matrix.ts';

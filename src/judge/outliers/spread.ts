@@ -1,4 +1,4 @@
-import { quantiles } from '../../recording/quantiles.ts';
+import { quantiles } from '../../recording/sealed/quantiles.ts';
 
 /** How the values of one feature lie: all that the univariate methods and a reference model need of them. */
 export interface Spread {

@@ -1,4 +1,4 @@
-import { farthest, grown, shareBefore } from '../../recording/edges.ts';
+import { farthest, grown, shareBefore } from '../../recording/read/edges.ts';
 import type { Column } from '../../table/table.ts';
 import type { Asked } from './questions.ts';
 

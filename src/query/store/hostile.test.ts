@@ -3,7 +3,7 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Fault } from '../../base/fault.ts';
-import { packRecord } from '../../sinks/record-labels.ts';
+import { packRecord } from '../../prometheus/record-labels.ts';
 import { type Answer, openStore, type Store } from './client.ts';
 import { listStored } from './list.ts';
 import { findJobs } from './records.ts';

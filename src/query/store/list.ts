@@ -1,7 +1,7 @@
 import { append } from '../../base/extremes.ts';
 import { Fault } from '../../base/fault.ts';
 import { warn } from '../../base/warn.ts';
-import type { Listed } from '../../recording/list.ts';
+import type { Listed } from '../../recording/folder/list.ts';
 import { type Answer, EVER, type Labels, type Store } from './client.ts';
 import { jobsWithId } from './records.ts';
 import { duration } from './selector.ts';

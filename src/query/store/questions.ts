@@ -1,5 +1,5 @@
 import { greatest, smallest } from '../../base/extremes.ts';
-import { cellEnd } from '../../recording/rate-cells.ts';
+import { cellEnd } from '../../recording/read/rate-cells.ts';
 import type { Table } from '../../table/table.ts';
 import { cellRates, firstRate, lastRate, NAME } from './cell-rates.ts';
 import type { Labels, Store } from './client.ts';

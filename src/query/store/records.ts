@@ -1,12 +1,12 @@
 import { Fault } from '../../base/fault.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { suggest } from '../../base/suggest.ts';
-import { mergeJobs } from '../../hub/merge-job.ts';
-import { AGENT_NEEDS, type AgentRecord } from '../../recording/agent-record.ts';
-import { JOB_NEEDS, type Job } from '../../recording/job.ts';
-import { byName, type NodeRecording, type Recording } from '../../recording/open.ts';
-import { shaped } from '../../recording/shape.ts';
-import { unpackRecord } from '../../sinks/record-labels.ts';
+import { mergeJobs } from '../../hub/receive/merge-job.ts';
+import { unpackRecord } from '../../prometheus/record-labels.ts';
+import { AGENT_NEEDS, type AgentRecord } from '../../recording/folder/agent-record.ts';
+import { JOB_NEEDS, type Job } from '../../recording/folder/job.ts';
+import { byName, type NodeRecording, type Recording } from '../../recording/folder/open.ts';
+import { shaped } from '../../recording/folder/shape.ts';
 import type { Table } from '../../table/table.ts';
 import { units } from '../../table/unit.ts';
 import { type Answer, EVER, type Store } from './client.ts';

@@ -1,4 +1,4 @@
-import type { Job } from '../../recording/job.ts';
+import type { Job } from '../../recording/folder/job.ts';
 
 /** A value between quotes in MetricsQL. */
 export const quoted = (text: string): string => JSON.stringify(text);

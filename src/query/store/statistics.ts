@@ -1,8 +1,8 @@
 import { greatest, smallest } from '../../base/extremes.ts';
-import { compareKeys } from '../../recording/arrange.ts';
-import { cpuColumns, MOST_PROCESSES, meanLevel } from '../../recording/measure.ts';
-import { counted, isOlder } from '../../recording/process-part.ts';
-import type { SeriesStatistics, Statistics, TableStatistics } from '../../recording/statistics.ts';
+import { compareKeys } from '../../recording/read/arrange.ts';
+import { counted, isOlder } from '../../recording/read/process-part.ts';
+import { cpuColumns, MOST_PROCESSES, meanLevel } from '../../recording/sealed/measure.ts';
+import type { SeriesStatistics, Statistics, TableStatistics } from '../../recording/sealed/statistics.ts';
 import type { Column, Table } from '../../table/table.ts';
 import { columnsByMetric, keysOf, sampleOf, unstored } from './columns.ts';
 import type { Asked, Told } from './questions.ts';

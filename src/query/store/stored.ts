@@ -1,5 +1,5 @@
-import type { NodeRecording } from '../../recording/open.ts';
-import type { TableStatistics } from '../../recording/statistics.ts';
+import type { NodeRecording } from '../../recording/folder/open.ts';
+import type { TableStatistics } from '../../recording/sealed/statistics.ts';
 import { infoName } from '../../table/names.ts';
 import type { Table } from '../../table/table.ts';
 import type { NodeSummary, SummariseOptions } from '../summarise.ts';

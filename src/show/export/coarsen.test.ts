@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { batchOf } from '../../../test/made/export-recording.ts';
 import { counter, gauge, type Table, text } from '../../table/table.ts';
 import { coarsen } from './coarsen.ts';
-import { batchOf } from './fixture.ts';
 
 const table: Table = {
   name: 'gpu',

@@ -1,4 +1,4 @@
-import type { Batch } from '../../recording/batch.ts';
+import type { Batch } from '../../recording/read/batch.ts';
 import type { Column } from '../../table/table.ts';
 import { tickOf } from './wide.ts';
 

@@ -1,8 +1,8 @@
 import * as path from 'node:path';
 import { smallest } from '../../base/extremes.ts';
 import { Fault, usage } from '../../base/fault.ts';
-import { isNumber } from '../../recording/batch.ts';
-import type { Recording } from '../../recording/open.ts';
+import type { Recording } from '../../recording/folder/open.ts';
+import { isNumber } from '../../recording/read/batch.ts';
 import type { Table } from '../../table/table.ts';
 import { writeLong } from './long.ts';
 import { writeNdjson } from './ndjson.ts';

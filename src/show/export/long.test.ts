@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { batchOf, memoryOutput, parseCsv, type Row, stream } from '../../../test/made/export-recording.ts';
 import { gauge, type Table, text } from '../../table/table.ts';
-import { batchOf, memoryOutput, parseCsv, type Row, stream } from './fixture.ts';
 import { writeLong } from './long.ts';
 import { writeNdjson } from './ndjson.ts';
 

@@ -1,5 +1,5 @@
 import { putIso, putNumber, putWhole, WIDEST } from '../../base/number-text.ts';
-import { isNumber } from '../../recording/batch.ts';
+import { isNumber } from '../../recording/read/batch.ts';
 import type { Table } from '../../table/table.ts';
 import { cell, line } from './csv.ts';
 import type { Output } from './output.ts';

@@ -1,4 +1,4 @@
-import type { Batch, TextColumn } from '../../recording/batch.ts';
+import type { Batch, TextColumn } from '../../recording/read/batch.ts';
 import { gpuTable, networkTable } from '../../sources/tables.ts';
 import { type Column, gauge, type KeyName, type NameIn, type Table, type TableColumn } from '../../table/table.ts';
 import { filterRows, keysOf, type Piece } from './piece.ts';

@@ -1,4 +1,4 @@
-import type { Batch } from '../../recording/batch.ts';
+import type { Batch } from '../../recording/read/batch.ts';
 import type { Column, Table } from '../../table/table.ts';
 
 /** What one node of one job recorded of a table: what every layout is made of. */

@@ -1,5 +1,5 @@
 import { putFloat, putNumber, putTime, putWhole, WIDEST } from '../../base/number-text.ts';
-import { byName } from '../../recording/open.ts';
+import { byName } from '../../recording/folder/open.ts';
 import type { Column, Table } from '../../table/table.ts';
 import { line } from './csv.ts';
 import type { Output } from './output.ts';

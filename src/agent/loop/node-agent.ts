@@ -1,0 +1,156 @@
+import * as path from 'node:path';
+import { Fault, isFull, reason } from '../../base/fault.ts';
+import { discardRecords, prepareRecords } from '../../control/preload.ts';
+import { allowance } from '../../jobs/found/scope.ts';
+import { nodeFolder } from '../../recording/folder/node-folder.ts';
+import type { WriterOptions } from '../../recording/live/append.ts';
+import type { CustomSource } from '../../sources/custom/custom.ts';
+import { nodeFacts } from '../../sources/host/facts.ts';
+import { Host } from '../../sources/host.ts';
+import { sources } from '../../sources/index.ts';
+import { isIsolated } from '../../sources/isolated-kind.ts';
+import { processTable } from '../../sources/process/table.ts';
+import { RECORD_KINDS } from '../../sources/records/records.ts';
+import type { Records, Scope } from '../../sources/scope.ts';
+import type { IsolatedSources } from '../isolated/isolated.ts';
+import { rememberProcesses } from '../service/left-running.ts';
+import { watchMarks } from '../service/watch-marks.ts';
+import { Agent } from './agent.ts';
+
+export interface NodeAgentOptions {
+  /** The recording's folder. */
+  recording: string;
+  node: string;
+  intervalSeconds: number;
+  step?: string;
+  /** Names of tables that are not wanted; with `only`, of those that are. */
+  without: readonly string[];
+  only: readonly string[];
+  /** The user's own sources. */
+  custom: readonly CustomSource[];
+  writer: WriterOptions;
+  /** Where the job's processes are to record themselves on this node. */
+  records?: Records;
+  redact?: boolean;
+  /** Called when the recording's folder has gone: there is nothing left to do. */
+  gone?: () => void;
+}
+
+export interface NodeAgent {
+  readonly agent: Agent;
+  readonly host: Host;
+  /** Processes of the job can record themselves here; not so when this node's own trial failed, which is noted. */
+  readonly records: Records | undefined;
+  /** Says which processes are the job's; from now on its own tables are read too. */
+  follow(scope: Scope): void;
+  /** Ends the agent, and says which of the job's processes go on. */
+  stop(why: string): Promise<void>;
+}
+
+const WHOLE_NODE: Scope = { members: { by: 'node' }, exclude: [], redact: false };
+
+/** Starts the agent of this node: opens every source there is, takes the first sample, goes on at every tick. */
+export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAgent> {
+  const host = new Host();
+  const { without, only } = options;
+  const isWanted = (name: string): boolean => !without.includes(name) && (only.length === 0 || only.includes(name));
+  const wanted = sources.filter((kind) => isWanted(kind.table.name));
+  const facts = nodeFacts(host);
+  const agent = new Agent({
+    folder: path.join(options.recording, nodeFolder(options.node)),
+    node: options.node,
+    host,
+    facts,
+    intervalSeconds: options.intervalSeconds,
+    writer: options.writer,
+    ...(options.step === undefined ? {} : { step: options.step }),
+    ...(options.gone === undefined ? {} : { gone: options.gone }),
+  });
+  // a process of its own needs a moment to begin: the cards are to be seen from the job's first moments on
+  const slow = await openSlow(agent, host, options, isWanted);
+  const shared = wanted.filter((kind) => kind.isolated !== true);
+  agent.open(
+    shared.filter((kind) => kind.table.scope === 'node'),
+    WHOLE_NODE,
+  );
+  const records = openRecords(agent, host, options, isWanted);
+  try {
+    agent.reserve();
+  } catch (error) {
+    if (records !== undefined) discardRecords(records);
+    await slow?.close();
+    const hint = isFull(error) ? { hint: 'free some space, or choose another place with -o' } : {};
+    throw new Fault(`cannot record in ${options.recording}: ${reason(error)}`, hint);
+  }
+  agent.attach(slow);
+  agent.start();
+  const processes = shared.find((kind) => kind.table.name === processTable.name);
+  const remembered = processes && rememberProcesses(processes, host);
+  agent.onEnd(watchMarks(options.recording, () => agent.glance()));
+  return {
+    agent,
+    host,
+    records,
+    follow(scope) {
+      const share = allowance(host, scope);
+      if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;
+      if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
+      const own = shared.filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind));
+      agent.open(
+        own.map((kind) => (kind === processes ? remembered!.kind : kind)),
+        { ...scope, memory: { pss_bytes: Number.NaN, shared_bytes: Number.NaN } },
+      );
+      agent.glance();
+    },
+    async stop(why) {
+      await agent.stop(why);
+      if (remembered?.lastSeen === undefined || agent.record.scope.members === 'node') return;
+      // what was there before is whoever waits for the job: its script, a shell, the scheduler's daemon
+      agent.record.left_running = remembered.alive(options.redact === true, process.pid);
+      agent.save();
+    },
+  };
+}
+
+/** What processes say themselves is read from before the first of them starts. */
+function openRecords(
+  agent: Agent,
+  host: Host,
+  { records, redact, recording }: NodeAgentOptions,
+  isWanted: (name: string) => boolean,
+): Records | undefined {
+  const kinds = RECORD_KINDS.filter((kind) => isWanted(kind.table.name));
+  if (records === undefined || kinds.length === 0) return undefined;
+  const trouble = prepareRecords(records, process.env, recording);
+  if (trouble !== undefined) {
+    host.note(trouble);
+    return undefined;
+  }
+  agent.open(kinds, { ...WHOLE_NODE, redact: redact === true, records });
+  return records;
+}
+
+/** Sources that may hang, where there are any: only then is their code loaded. */
+async function openSlow(
+  agent: Agent,
+  host: Host,
+  options: NodeAgentOptions,
+  isWanted: (name: string) => boolean,
+): Promise<IsolatedSources | undefined> {
+  const slow = sources.filter((kind) => isIsolated(kind) && isWanted(kind.table.name) && kind.present(host));
+  const custom = options.custom.filter((source) => isWanted(source.name));
+  if (slow.length === 0 && custom.length === 0) return undefined;
+  const { openIsolated } = await import('../isolated/isolated.ts');
+  return openIsolated(
+    slow.map((kind) => kind.table.name),
+    {
+      root: host.root,
+      scope: WHOLE_NODE,
+      intervalSeconds: options.intervalSeconds,
+      custom,
+      deliver: (frame) => agent.deliver(frame),
+      note: (note) => host.note(note),
+      facts: (gpus) => agent.foundGpus(gpus),
+    },
+  );
+}

@@ -1,0 +1,63 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { RECORD_PLACES } from '../../control/record-places.ts';
+import { type ProcessId, stillRuns } from '../../jobs/found/process-id.ts';
+
+/**
+ * What processes of this user's jobs have recorded of themselves lies in memory until their agent has read it. Of agents
+ * that were killed it goes into their recordings, as soon as nobody writes there any more. Whoever asks next does it.
+ */
+export async function adoptAbandoned(): Promise<void> {
+  for (const { folder, recording } of RECORD_PLACES.flatMap(abandonedIn)) {
+    if (isWrittenTo(path.join(folder, 'events'))) continue;
+    try {
+      const { adoptRecords } = await import('./adopt-records.ts');
+      const { openRecording } = await import('../../recording/folder/open.ts');
+      const { asOwner } = await import('../../recording/folder/as-owner.ts');
+      await asOwner(recording, (at) => adoptRecords(openRecording(at), false));
+    } catch {
+      // a recording that cannot be opened or written now: it waits there for `tacho verify`, which says why
+    }
+  }
+}
+
+/** Folders that `tacho run` or `start` of this user have made, and whose agent no longer runs. */
+function abandonedIn(place: string): { folder: string; recording: string }[] {
+  const mine = `tacho-${process.getuid!()}-`;
+  return namesIn(place).flatMap((name) => {
+    if (!name.startsWith(mine)) return [];
+    const folder = path.join(place, name);
+    try {
+      const { uid, mode } = fs.lstatSync(folder);
+      // those of a service are for its next agent
+      if (uid !== process.getuid!() || (mode & 0o077) !== 0) return [];
+      const agent = JSON.parse(fs.readFileSync(path.join(folder, 'agent'), 'utf8')) as ProcessId & {
+        recording: string;
+      };
+      return stillRuns(agent) ? [] : [{ folder, recording: agent.recording }];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Has a process been started that records itself there? */
+function isWrittenTo(file: string): boolean {
+  const variable = `TACHO_RECORD=${file}\0`;
+  return namesIn('/proc').some((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      return fs.readFileSync(`/proc/${pid}/environ`, 'latin1').includes(variable);
+    } catch {
+      return false;
+    }
+  });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,113 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { RECORD_PLACES } from '../../control/record-places.ts';
+import { type ProcessId, stillRuns } from '../../jobs/found/process-id.ts';
+import { newestWrite } from '../../recording/folder/alive.ts';
+import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
+import { readJson } from '../../recording/folder/record-file.ts';
+import { TableWriter } from '../../recording/live/append.ts';
+import type { Check } from '../../recording/repair/verify.ts';
+import { Host } from '../../sources/host.ts';
+import { RECORD_KINDS } from '../../sources/records/records.ts';
+import type { Records } from '../../sources/scope.ts';
+import { Frame } from '../../table/frame.ts';
+
+/** Who reads it, and for which recording. */
+const MOST_NOTE = 64 << 10;
+const STALE_MS = 60_000;
+const NODE = { members: { by: 'node' }, exclude: [] } as const;
+
+/**
+ * Takes in what processes have recorded of themselves on this machine after their agent had died: the file of the job is
+ * still there. Undefined: there is none, or it is being read.
+ */
+export async function adoptRecords(recording: Recording, dryRun: boolean): Promise<Check | undefined> {
+  const { process_records: records, redacted } = recording.job;
+  if (records === undefined) return undefined;
+  const node = isOwnPlace(records.file) ? nodeOf(recording, records) : undefined;
+  if (node === undefined) return undefined;
+  const found = {
+    file: records.file,
+    what: 'processes have recorded themselves there after the agent of their node had died',
+  };
+  const action = `taken over into ${path.basename(node.folder)}`;
+  if (dryRun) return { ...found, outcome: 'would heal', action };
+  const release = claim(path.dirname(records.file));
+  if (release === undefined) return undefined;
+  try {
+    await takeOver(records, node, redacted === true);
+  } finally {
+    release();
+  }
+  return { ...found, outcome: 'healed', action };
+}
+
+/** Two who come at once must not both take it over; one that was killed has not. Undefined: somebody else does. */
+function claim(folder: string): (() => void) | undefined {
+  const lock = path.join(folder, 'taken');
+  const since = fs.statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+  if (since !== undefined && Math.abs(Date.now() - since) > STALE_MS) fs.rmSync(lock, { force: true });
+  try {
+    fs.closeSync(fs.openSync(lock, 'wx', 0o600));
+    return () => fs.rmSync(lock, { force: true });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether it is one of the places that Tacho makes, and this user's alone: what a recording names may be anything. */
+function isOwnPlace(file: string): boolean {
+  const uid = process.geteuid!();
+  const folder = path.dirname(file);
+  const isNamed = path.basename(folder).startsWith(`tacho-${uid}-`) && path.basename(file) === 'events';
+  if (!isNamed || !RECORD_PLACES.includes(path.dirname(folder))) return false;
+  const found = fs.lstatSync(folder, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === uid && (found.mode & 0o077) === 0;
+}
+
+/** The node whose agent has made the file here, for this recording, and no longer runs. */
+function nodeOf({ path: recording, nodes }: Recording, records: Records): NodeRecording | undefined {
+  try {
+    const agent = readJson(path.join(path.dirname(records.file), 'agent'), MOST_NOTE) as ProcessId & {
+      recording: string;
+    };
+    if (stillRuns(agent) || isForAnother(agent.recording, recording)) return undefined;
+    return nodes.find((node) => node.agent?.pid === agent.pid);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A recording that was moved since is still this one. */
+function isForAnother(named: string, recording: string): boolean {
+  const [a, b] = [named, recording].map((each) => fs.statSync(each, { throwIfNoEntry: false }));
+  return a !== undefined && (a.dev !== b?.dev || a.ino !== b.ino);
+}
+
+/** Reads what processes have recorded to its end, into the recording; then the place goes. */
+export async function takeOver(records: Records, node: NodeRecording, redact: boolean): Promise<void> {
+  const host = new Host();
+  const lastSign = newestWrite(node);
+  const readers = RECORD_KINDS.map((kind) => {
+    const source = kind.open(host, { ...NODE, redact, records });
+    return { source, frame: new Frame(source.table), writer: new TableWriter(node.folder, source.table) };
+  });
+  for (const { source } of readers) source.last?.();
+  do {
+    for (const { source, frame, writer } of readers) {
+      frame.clear(Date.now() * 1000);
+      source.read(frame);
+      writer.append(frame);
+    }
+  } while (readers.some(({ source }) => source.behind?.() === true));
+  await Promise.all(readers.map(({ writer }) => writer.close()));
+  // that it was written down now says nothing about how long the agent lived
+  for (const name of fs.readdirSync(node.folder)) {
+    const file = path.join(node.folder, name);
+    if (/\.csv(\.zst)?$/.test(name) && fs.statSync(file).mtimeMs > (lastSign ?? Infinity) / 1e3) {
+      fs.utimesSync(file, lastSign! / 1e6, lastSign! / 1e6);
+    }
+  }
+  // only what is safely in the recording may go
+  if (readers.every(({ writer }) => writer.trouble === undefined)) for (const { source } of readers) source.close();
+}

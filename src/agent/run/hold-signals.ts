@@ -1,0 +1,36 @@
+import { ignoreApplicationSignals } from '../../base/signals.ts';
+import { hearUsr1 } from './hear-usr1.ts';
+
+/** Signals that would end us and are the command's. */
+const PASSED = [
+  'SIGTERM',
+  'SIGHUP',
+  'SIGUSR1',
+  'SIGUSR2',
+  'SIGXCPU',
+  'SIGALRM',
+  'SIGVTALRM',
+  'SIGPROF',
+  'SIGIO',
+  'SIGPWR',
+  'SIGSTKFLT',
+] as const;
+
+/**
+ * While the command runs its signals are its own. What a terminal sends reaches the whole group, the command included;
+ * what is sent to us alone is passed on. Returns how to take that back.
+ */
+export function holdSignals(pass: (signal: NodeJS.Signals) => void): () => void {
+  const fromTerminal = process.stdin.isTTY === true;
+  const handlers = new Map<NodeJS.Signals, () => void>();
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) handlers.set(signal, () => fromTerminal || pass(signal));
+  for (const signal of PASSED) handlers.set(signal, () => pass(signal));
+  for (const [signal, handler] of handlers) process.on(signal, handler);
+  // without it the command misses a signal, and nothing else
+  hearUsr1().catch(() => {});
+  return () => {
+    // what was meant for the command, and comes after its end, does not end the report about it
+    ignoreApplicationSignals();
+    for (const [signal, handler] of handlers) process.off(signal, handler);
+  };
+}

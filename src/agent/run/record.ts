@@ -1,0 +1,278 @@
+import { reason } from '../../base/fault.ts';
+import { VERSION } from '../../base/version.ts';
+import { warn } from '../../base/warn.ts';
+import { beginEverywhere } from '../../control/begin-everywhere.ts';
+import {
+  agentRecords,
+  firstSamples,
+  keptWords,
+  sameWords,
+  startAgents,
+  stopAgents,
+  whyMissing,
+} from '../../control/launch.ts';
+import { takeOwnUse } from '../../control/own-use.ts';
+import { injected, planRecords, refusal, tryLibraryHere } from '../../control/preload.ts';
+import { isTooFew, notEverywhere, withoutScheduler } from '../../control/start.ts';
+import { findScope } from '../../jobs/found/scope.ts';
+import { nodesText } from '../../jobs/schedulers/hostlist.ts';
+import { defaultFolder, jobFacts, schedulerRunner } from '../../jobs/schedulers/job-facts.ts';
+import { isThisNode } from '../../jobs/schedulers/local.ts';
+import { known } from '../../jobs/schedulers/scheduler.ts';
+import { taskOf } from '../../jobs/schedulers/slurm-task.ts';
+import { discardRecording, newRecording, saveJob } from '../../recording/folder/create.ts';
+import { FORMAT, type Job } from '../../recording/folder/job.ts';
+import { lostWords } from '../../recording/folder/lost-samples.ts';
+import type { WriterOptions } from '../../recording/live/append.ts';
+import type { CustomSource } from '../../sources/custom/custom.ts';
+import type { Records } from '../../sources/scope.ts';
+import { giveBackStart } from '../loop/give-back.ts';
+import { startNodeAgent } from '../loop/node-agent.ts';
+import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
+import type { StartCommand } from './command-first.ts';
+import { commandTexts, tellEnd, tellStart } from './told-command.ts';
+
+export interface RecordOptions {
+  command: readonly string[];
+  intervalSeconds: number;
+  name?: string;
+  tags: Record<string, string>;
+  /** The recording's folder; without it one is named after the job, in `parent`. */
+  folder?: string;
+  parent: string;
+  /** Record these machines instead of the job's nodes. */
+  hosts?: readonly string[];
+  /** So many nodes may fail to record; undefined: all of them, each with a warning. */
+  allowMissing?: number;
+  /** How long the command waits for the first samples of other nodes. */
+  limitSeconds?: number;
+  /** Facts of the job from this file instead of a scheduler. */
+  jobFile?: string;
+  redact: boolean;
+  keepEnvironment: readonly string[];
+  without: readonly string[];
+  only: readonly string[];
+  custom: readonly CustomSource[];
+  /** A configuration that was named, for agents on other nodes. */
+  config?: string;
+  writer: WriterOptions;
+  /** Have the job's processes record themselves. */
+  processes: boolean;
+  /** Refuse a folder that is taken, instead of choosing another beside it. */
+  strict?: boolean;
+}
+
+/** Looks taken between ticks right after the command has started, so that even a short one shows its processes. */
+const EARLY_LOOKS_MS = [30, 120, 400];
+/** The command does not wait longer than this for the agents of a job's nodes. */
+const FIRST_SAMPLE_SECONDS = 15;
+
+/**
+ * Records one command from before its first instruction until after its last, on every node of the job it runs in. Throws
+ * only what keeps it from starting the command.
+ */
+export async function recordCommand(
+  options: RecordOptions,
+  start: StartCommand = runCommand,
+): Promise<{ folder: string; job: Job; ending: CommandEnding }> {
+  const task = options.jobFile === undefined && options.hosts === undefined ? ownTask() : undefined;
+  // the command waits for this: a scheduler that is slow to answer gets little time
+  const facts = await jobFacts(process.env, {
+    ...options,
+    command: commandTexts(options.command),
+    tell: say,
+    run: schedulerRunner(2),
+    ...(task === undefined ? {} : { given: task.facts, tags: { ...task.tags, ...options.tags } }),
+  });
+  const job: Job = {
+    format: FORMAT,
+    tacho: VERSION,
+    ...facts,
+    interval_seconds: options.intervalSeconds,
+    start: Date.now() * 1000,
+    state: 'running',
+    ...(options.processes ? { process_records: planRecords(process.env) } : {}),
+  };
+  const folder = newRecording(job, {
+    ...options,
+    name: task?.folder ?? defaultFolder(facts),
+    ...(options.folder === undefined ? {} : { folder: `${options.folder}${task?.suffix ?? ''}` }),
+    say: warn,
+  });
+  const here = job.nodes.length === 1 && isThisNode(job.nodes[0]!, process.env);
+  const recorder = await (here ? recordHere : recordAll)(folder, job, options).catch((error: unknown) => {
+    // on other nodes agents may have begun
+    if (here) discardRecording(folder);
+    throw error;
+  });
+  let command: RunningCommand;
+  try {
+    const env: NodeJS.ProcessEnv = { ...process.env, TACHO_RECORDING: folder };
+    // a pause of the job around this one is not for this one
+    if (recorder.records !== undefined) delete env.TACHO_RECORD_OFF;
+    command = await start(options.command, env, recorder.records && injected(env, recorder.records));
+    job.start = command.start;
+  } catch (error) {
+    await recorder.stop('the command could not be started');
+    discardRecording(folder);
+    throw error;
+  }
+  try {
+    recorder.follow(command.pid);
+    if (recorder.records !== undefined) {
+      tellStart(recorder.records, { pid: command.pid, start: job.start, command: options.command, env: process.env });
+    }
+  } catch (error) {
+    say('what the command itself does is not recorded', reason(error));
+  }
+  const ending = await command.ended;
+  finish(job, ending);
+  if (recorder.records !== undefined) tellEnd(recorder.records, { pid: command.pid, end: job.end!, ...ending });
+  if (job.usage !== undefined && job.nodes.length === 1 && !here) job.usage.elsewhere = true;
+  // whatever the disk says now, the command's own end is what counts
+  try {
+    await recorder.stop('the command has ended');
+    saveJob(folder, { ...job, ...known({ own_use: takeOwnUse(folder, job.nodes) }) });
+  } catch (error) {
+    say(`the end of the recording ${folder}`, reason(error));
+  }
+  return { folder, job, ending };
+}
+
+/** In a task of a step: each would record the whole job, with agents on all of its nodes. It records itself. */
+function ownTask() {
+  const task = taskOf(process.env, process.stdin.isTTY === true);
+  if (task === undefined) return undefined;
+  const { rank, tasks, step, job, facts } = task;
+  const alone = tasks === 1 ? `this step (${facts.id}) records` : `each of these ${tasks} tasks records`;
+  if (rank === 0) warn(`${alone} itself alone; tacho run -- srun ... records the whole job, once`);
+  const folder = `${defaultFolder({ ...facts, id: job })}-${tasks === 1 ? `step${step}` : `task${rank}`}`;
+  const tags: Record<string, string> = tasks === 1 ? { step } : { step, task: String(rank) };
+  return { facts, tags, folder, suffix: tasks === 1 ? '' : `-task${rank}` };
+}
+
+const say = (what: string, why: string): void => warn(`${what}: ${why}`);
+
+interface Recorder {
+  /** Where the command's processes record themselves. */
+  readonly records: Records | undefined;
+  follow(pid: number): void;
+  stop(why: string): Promise<void>;
+}
+
+/** The agent is this process itself. */
+async function recordHere(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
+  const { process_records: records } = job;
+  const node = await startNodeAgent({
+    ...options,
+    ...(records === undefined ? {} : { records }),
+    recording: folder,
+    node: job.nodes[0]!,
+  });
+  giveBackStart();
+  let looks: NodeJS.Timeout[] = [];
+  return {
+    records: node.records,
+    follow(pid) {
+      const inJob =
+        job.scheduler === 'none' || job.scheduler === 'file' ? {} : { jobId: job.id, scheduler: job.scheduler };
+      node.follow(
+        findScope(node.host, {
+          ...inJob,
+          rootPid: pid,
+          uid: job.uid,
+          exclude: [process.pid],
+          redact: options.redact,
+          mark: { variable: 'TACHO_RECORDING', value: folder },
+        }),
+      );
+      looks = EARLY_LOOKS_MS.map((ms) => setTimeout(() => node.agent.glance(), ms));
+    },
+    async stop(why) {
+      for (const look of looks) clearTimeout(look);
+      await node.stop(why);
+      for (const line of lostWords(node.agent.record.lost_samples ?? [])) warn(line);
+    },
+  };
+}
+
+/** One agent on every node of the allocation, as `tacho start` and `tacho stop` have them. */
+async function recordAll(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
+  const { without, only, config } = options;
+  const asked = { without, only, endWith: process.pid, ...known({ config }) };
+  const agents = { recording: folder, job, nodes: job.nodes, env: process.env, ...asked };
+  const first = startAgents(agents);
+  const limit = options.limitSeconds ?? FIRST_SAMPLE_SECONDS;
+  const began = performance.now();
+  const ownNode = job.nodes.filter((node) => isThisNode(node, process.env)).slice(0, 1);
+  await firstSamples(folder, ownNode, first, limit);
+  // from here on, what this process uses is in the samples of its node
+  let before = process.cpuUsage();
+  const {
+    launched,
+    missing: silent,
+    direct,
+  } = await beginEverywhere(agents, first, {
+    limitSeconds: limit,
+    waitedSeconds: (performance.now() - began) / 1000,
+    allowMissing: options.allowMissing ?? Number.POSITIVE_INFINITY,
+  });
+  if (launched !== first) before = process.cpuUsage();
+  if (direct !== undefined) say(withoutScheduler(direct.node, job), direct.words.join(' / '));
+  const missing = whyMissing(folder, silent, launched, limit);
+  if (isTooFew(job, missing.length, options.allowMissing)) {
+    await stopAgents(agents, launched, schedulerRunner(), 5);
+    const reason = 'recording could not be started on every node';
+    saveJob(folder, { ...job, state: 'failed', end: Date.now() * 1000, reason });
+    throw notEverywhere({ recording: folder, job, missing }, options.allowMissing);
+  }
+  if (missing.length > 0) {
+    job.not_recorded = keptWords(missing);
+    saveJob(folder, job);
+  }
+  for (const { nodes, many, words } of sameWords(missing)) {
+    say(
+      many ? `nodes ${nodes} are not recorded` : `node ${nodes} is not recorded`,
+      words.join(' / ') || 'its agent has not written a sample',
+    );
+  }
+  return {
+    records: agreedRecords(folder, job),
+    follow() {},
+    async stop() {
+      const silent = await stopAgents(agents, launched, schedulerRunner());
+      // of one that never began it was said already
+      const lost = [...agentRecords(folder, silent).keys()];
+      if (lost.length === 1) say(`node ${lost[0]}`, 'its agent did not say its end');
+      else if (lost.length > 1) say(`nodes ${nodesText(lost)}`, 'their agents did not say their end');
+      const { user, system } = process.cpuUsage(before);
+      const max_rss_bytes = process.resourceUsage().maxRSS * 1024;
+      for (const node of ownNode) job.run_use = { node, cpu_seconds: (user + system) / 1e6, max_rss_bytes };
+    },
+  };
+}
+
+/** The command's environment goes to all nodes: one where the library cannot be used keeps it from all. */
+function agreedRecords(folder: string, job: Job): Records | undefined {
+  const { process_records: records } = job;
+  if (records === undefined) return undefined;
+  const trouble = refusal(folder, job.nodes) ?? tryLibraryHere(process.env);
+  if (trouble !== undefined) say('processes do not record themselves', trouble);
+  return trouble === undefined ? records : undefined;
+}
+
+function finish(job: Job, ending: CommandEnding): void {
+  job.end = Date.now() * 1000;
+  if (ending.usage !== undefined) {
+    job.usage = { ...ending.usage };
+    job.end = job.start + Math.round(ending.usage.wall_seconds * 1e6);
+  }
+  if (ending.signal !== undefined) {
+    job.state = 'failed';
+    job.signal = ending.signal;
+    job.reason = `ended by ${ending.signal}`;
+  } else {
+    job.exit_code = ending.exitCode ?? 0;
+    job.state = job.exit_code === 0 ? 'completed' : 'failed';
+  }
+}

@@ -1,0 +1,60 @@
+import * as fs from 'node:fs';
+import { replaceJson } from '../../recording/folder/replace.ts';
+
+/** The jobs that have ended although their cgroup is still there, by id. */
+export interface EndedCgroups {
+  add(id: string): void;
+  delete(id: string): void;
+  has(id: string): boolean;
+  clear(): void;
+  /** Forgets jobs whose cgroup has gone or is another one by now (`identity`), and writes down what has changed. */
+  keep(identity: (id: string) => string | undefined): void;
+}
+
+/**
+ * Remembers them in `file`, so that the next agent on the node does not take them for jobs that begin. What cannot be
+ * written is known to this agent alone.
+ */
+export function endedCgroups(file?: string): EndedCgroups {
+  /** '': its cgroup was not looked at yet. */
+  const known = new Map<string, string>(read(file));
+  let written = JSON.stringify([...known]);
+
+  function write(): void {
+    const now = JSON.stringify([...known]);
+    if (file === undefined || now === written) return;
+    try {
+      replaceJson(file, Object.fromEntries(known));
+      written = now;
+    } catch {
+      // tried again with the next change
+    }
+  }
+
+  return {
+    add: (id) => void known.set(id, known.get(id) ?? ''),
+    delete: (id) => void known.delete(id),
+    has: (id) => known.has(id),
+    clear: () => known.clear(),
+    keep(identity) {
+      for (const [id, before] of known) {
+        const now = identity(id);
+        // version 1 has several folders for a job, which do not go at the same time
+        if (now === undefined || (placeOf(now) === placeOf(before) && now !== before)) known.delete(id);
+        else known.set(id, now);
+      }
+      write();
+    },
+  };
+}
+
+const placeOf = (identity: string): string => identity.slice(0, identity.lastIndexOf(' '));
+
+function read(file: string | undefined): [string, string][] {
+  try {
+    const found: unknown = file === undefined ? {} : JSON.parse(fs.readFileSync(file, 'utf8'));
+    return Object.entries(found as object).filter(([, value]) => typeof value === 'string');
+  } catch {
+    return [];
+  }
+}

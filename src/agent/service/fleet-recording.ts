@@ -1,0 +1,82 @@
+import * as path from 'node:path';
+import { VERSION } from '../../base/version.ts';
+import { saveJob } from '../../recording/folder/create.ts';
+import { FORMAT, type Job } from '../../recording/folder/job.ts';
+import { nodeFolder } from '../../recording/folder/node-folder.ts';
+import { readJob } from '../../recording/folder/open.ts';
+import { Host } from '../../sources/host.ts';
+import { Agent } from '../loop/agent.ts';
+import { prepared } from '../loop/prepared.ts';
+import { type Common, readAgent } from './job-recording.ts';
+import { WHOLE_NODE } from './shared-sources.ts';
+
+export interface FleetRecording {
+  readonly folder: string;
+  /** As in the folder's name: 2026-11-15. */
+  readonly day: string;
+  readonly agent: Agent;
+  readonly job: Job;
+  /** The day is over: there will be no more in this recording. */
+  end(): Promise<void>;
+  pause(why: string): Promise<void>;
+}
+
+/** The UTC day of a moment in epoch microseconds. */
+export const dayOf = (time: number): string => new Date(time / 1000).toISOString().slice(0, 10);
+
+/** Records the node itself, whoever runs on it: a recording a day. */
+export function recordFleet(spool: string, intervalSeconds: number, common: Common): FleetRecording {
+  const now = common.clock.now();
+  const day = dayOf(now);
+  const id = `fleet-${day}`;
+  const folder = path.join(spool, id);
+  const before = readJob(folder);
+  const job: Job = before ?? {
+    format: FORMAT,
+    tacho: VERSION,
+    id,
+    scheduler: 'none',
+    name: id,
+    user: '',
+    uid: -1,
+    asked: {},
+    nodes: [common.node],
+    interval_seconds: intervalSeconds,
+    start: now,
+    state: 'running',
+    tags: {},
+    environment: {},
+  };
+  const nodePath = path.join(folder, nodeFolder(common.node));
+  const prepare = prepared(folder, nodePath, () => job, before === undefined);
+  const old = common.aside.complete(nodePath, readAgent(nodePath));
+  const agent = new Agent({
+    folder: nodePath,
+    prepare,
+    aside: common.aside,
+    node: common.node,
+    host: new Host(common.root),
+    facts: { ...common.facts, gpus: [...common.facts.gpus] },
+    intervalSeconds,
+    writer: common.writer,
+    clock: common.clock,
+    ticker: common.ticker,
+    turns: common.turns,
+    shared: true,
+    ...(old === undefined ? {} : { before: old }),
+  });
+  agent.open(common.shared.kinds, WHOLE_NODE);
+  common.shared.attach(agent);
+  agent.start();
+  return {
+    folder,
+    day,
+    agent,
+    job,
+    async end() {
+      await agent.stop('the day has ended');
+      saveJob(folder, { ...job, state: 'completed', end: Math.max(common.clock.now(), job.start) });
+    },
+    pause: (why) => agent.stop(why),
+  };
+}

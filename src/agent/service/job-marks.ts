@@ -1,0 +1,272 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type Mark, writeMarks } from '../../control/mark.ts';
+import { OWN_USE, ownUse } from '../../control/own-use.ts';
+import type { Job } from '../../recording/folder/job.ts';
+import { nodeFolder } from '../../recording/folder/node-folder.ts';
+import { openRecording } from '../../recording/folder/open.ts';
+import { replaceJson } from '../../recording/folder/replace.ts';
+import { textAt } from '../../recording/read/batch.ts';
+import { splitLine } from '../../recording/read/csv-read.ts';
+import { readDefined } from '../../recording/read/read.ts';
+import { markerTable } from '../../sources/own/marker.ts';
+import { makePlace, placeOf, removePlace, shownName } from './marks-place.ts';
+import type { UserPlaces } from './user-places.ts';
+
+/**
+ * Where the programs of a job leave what they say of it. A user cannot write to the recording in a node's spool; this folder
+ * is the user's own and looks like a recording, so that `tacho mark`, `fom`, `annotate` and `env` use it as any other
+ * (src/control/active.ts finds it by the job's id). The agent takes over what is in it, a little at a time.
+ */
+export interface JobMarks {
+  /** Brings some marks that are new into the recording; true: there are more. */
+  takeMarks(): boolean;
+  /** Lines that were too many, or too long. */
+  readonly lost: number;
+  /** Annotations and tags, when they have changed. */
+  takeWords(): Pick<Job, 'annotations' | 'tags'> | undefined;
+  /** What Tacho's own commands have used in the job, on this node. */
+  ownUse(): Job['own_use'];
+  /** Nothing is taken any more; the place stays for the next agent. */
+  close(): void;
+  /** The job has ended: there is nothing to say any more. */
+  remove(): Promise<void>;
+}
+
+/** So much is read at a time: one second's worth for any job that has phases. */
+const TURN_BYTES = 64 << 10;
+/** Whoever writes more than this has no phases, but a log. */
+const MOST_MARKS = 10_000;
+const MOST_NOTES = 1 << 20;
+const LARGEST_JOB = 256 << 10;
+const MOST_WORDS = 1000;
+const LONGEST_WORD = 4096;
+/** A mark from another time than the job's would stretch it. */
+const SLACK_US = 60e6;
+
+export interface MarksOptions {
+  /** The name of the place, in a folder of ours; and where its user finds it. */
+  name: string;
+  users: UserPlaces;
+  job: Job;
+  recording: string;
+  node: string;
+  /** Epoch microseconds. */
+  now(): number;
+  /** A phase has begun or ended. */
+  phase?(): void;
+  /** By how much the clock of those who mark is ahead of this one. */
+  ahead?(): number;
+}
+
+/** Makes the place, or goes on with the one that is there. Throws when it cannot be made. */
+export function jobMarks(options: MarksOptions): JobMarks {
+  const { job, name, users } = options;
+  const there = placeOf(name);
+  // an agent that was killed has left it, for this run of the id or for another one
+  const left = there !== undefined && isOf(there, job) ? there : undefined;
+  const place = left ?? makePlace(name, job.uid, (folder) => fill(folder, options));
+  users.show(job.uid, shownName(name), (link) => fs.symlinkSync(place, link));
+  return follow(place, options);
+}
+
+/** What a job left for an agent that was killed; undefined: nothing, or it is another run's. */
+export function leftMarks(options: MarksOptions): JobMarks | undefined {
+  const there = placeOf(options.name);
+  return there !== undefined && isOf(there, options.job) ? follow(there, options) : undefined;
+}
+
+function isOf(folder: string, job: Job): boolean {
+  return fs.lstatSync(folder).uid === job.uid && startOf(path.join(folder, 'job.json'), job.uid) === job.start;
+}
+
+/** Everything is in it before its user can come in: what commands ask for, and no more. */
+function fill(folder: string, { job, node }: MarksOptions): void {
+  const { per_node: _, steps: __, ...rest } = job;
+  const nodePath = path.join(folder, nodeFolder(node));
+  fs.mkdirSync(nodePath, { mode: 0o700 });
+  replaceJson(path.join(folder, 'job.json'), { ...rest, nodes: [node], environment: {} });
+  if (job.uid === process.getuid!()) return;
+  for (const each of [path.join(folder, 'job.json'), nodePath]) fs.lchownSync(each, job.uid, -1);
+}
+
+function follow(
+  folder: string,
+  { name, users, job, recording, node, now, phase, ahead = () => 0 }: MarksOptions,
+): JobMarks {
+  // folders are kept open: whatever the user puts in their place leads nowhere, and nowhere that would block
+  const own = openFolder(folder);
+  const marked = own < 0 ? -1 : openFolder(`/proc/self/fd/${own}/${nodeFolder(node)}`);
+  const at = (fd: number, file: string): string => `/proc/self/fd/${fd}/${file}`;
+  let known: Set<string> | undefined;
+  let taken = { inode: 0, bytes: 0 };
+  let lost = 0;
+  let seen = '';
+  let read = false;
+  let closed = false;
+
+  /** Those of the lines that can be used, and are new. */
+  function marksOf(lines: string[]): Timed[] {
+    const found: Timed[] = [];
+    for (const line of lines) {
+      const mark = parseMark(line);
+      if (mark === undefined) continue;
+      mark.time -= ahead();
+      if (known!.has(keyOf(mark))) continue;
+      if (mark.time < job.start - SLACK_US || mark.time > now() + SLACK_US) continue;
+      if (known!.size >= MOST_MARKS) {
+        lost++;
+        continue;
+      }
+      known!.add(keyOf(mark));
+      found.push(mark);
+    }
+    return found;
+  }
+
+  function close(): void {
+    if (closed) return;
+    closed = true;
+    for (const fd of [own, marked]) if (fd >= 0) fs.closeSync(fd);
+  }
+
+  return {
+    get lost() {
+      return lost;
+    },
+    takeMarks() {
+      if (marked < 0 || closed) return false;
+      const file = readOwned(at(marked, `${markerTable.name}.csv`), job.uid, TURN_BYTES, ({ ino, size }) => {
+        // another file, or a shorter one: it was written anew
+        if (ino !== taken.inode || size < taken.bytes) taken = { inode: ino, bytes: 0 };
+        return taken.bytes;
+      });
+      if (file === undefined || file.length === 0) return false;
+      // what has no end yet is being written
+      const end = file.lastIndexOf(10) + 1;
+      const full = file.length === TURN_BYTES;
+      if (end === 0 && full) lost++;
+      taken.bytes += end === 0 && full ? file.length : end;
+      if (end > 0) {
+        known ??= new Set(marksIn(recording, node));
+        const marks = marksOf(file.toString('utf8', 0, end).split('\n'));
+        if (marks.length > 0) writeMarks(recording, { SLURMD_NODENAME: node }, marks);
+        if (marks.some(({ action }) => action !== 'fom')) phase?.();
+      }
+      return full;
+    },
+    takeWords() {
+      if (own < 0 || closed) return undefined;
+      let changed = false;
+      const bytes = readOwned(at(own, 'job.json'), job.uid, LARGEST_JOB, ({ ino, size, mtimeMs }) => {
+        const face = `${ino} ${size} ${mtimeMs}`;
+        changed = face !== seen && size <= LARGEST_JOB;
+        seen = face;
+        return 0;
+      });
+      if (bytes === undefined || !changed) return undefined;
+      const first = !read;
+      read = true;
+      try {
+        const { annotations, tags } = JSON.parse(bytes.toString('utf8')) as Partial<Job>;
+        const said = words(annotations);
+        if (first && Object.keys(said).length === 0) return undefined;
+        return { ...(Object.keys(said).length === 0 ? {} : { annotations: said }), tags: words(tags) };
+      } catch {
+        return undefined;
+      }
+    },
+    ownUse() {
+      const notes = own < 0 || closed ? undefined : readOwned(at(own, OWN_USE), job.uid, MOST_NOTES);
+      return notes === undefined ? undefined : ownUse(notes.toString('utf8'), [node]);
+    },
+    close,
+    remove() {
+      close();
+      users.hide(shownName(name));
+      return removePlace(name);
+    },
+  };
+}
+
+/** -1: it is not there, or no folder. */
+function openFolder(folder: string): number {
+  try {
+    return fs.openSync(folder, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW);
+  } catch {
+    return -1;
+  }
+}
+
+function startOf(file: string, uid: number): number | undefined {
+  try {
+    return (JSON.parse(readOwned(file, uid, LARGEST_JOB)!.toString('utf8')) as Job).start;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * An ordinary file of this user: through links nobody gets at what belongs to somebody else. Undefined: there is none.
+ * `from` says where to begin.
+ */
+function readOwned(
+  file: string,
+  uid: number,
+  most: number,
+  from: (stat: fs.Stats) => number = () => 0,
+): Buffer | undefined {
+  let fd: number;
+  try {
+    fd = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+  try {
+    const stat = fs.fstatSync(fd);
+    if (!stat.isFile() || stat.uid !== uid) return undefined;
+    const begin = from(stat);
+    const bytes = Buffer.alloc(Math.max(0, Math.min(stat.size - begin, most)));
+    return bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, begin));
+  } catch {
+    return undefined;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+type Timed = Mark & { time: number };
+
+function parseMark(line: string): Timed | undefined {
+  const [time, action, name = '', value = ''] = splitLine(line);
+  if (!/^\d{15,17}$/.test(time ?? '') || (action !== 'begin' && action !== 'end' && action !== 'fom')) return undefined;
+  if (name === '' || name.length > LONGEST_WORD) return undefined;
+  const mark: Timed = { time: Number(time), action, name };
+  if (value === '') return mark;
+  return Number.isFinite(Number(value)) ? { ...mark, value: Number(value) } : undefined;
+}
+
+const keyOf = ({ time, action, name, value }: Timed): string => JSON.stringify([time, action, name, value ?? null]);
+
+/** What an agent before this one has taken over already. */
+function marksIn(recording: string, node: string): string[] {
+  const found = openRecording(recording).nodes.find(({ name }) => name === node);
+  if (found === undefined || !found.tables.has(markerTable.name)) return [];
+  const batch = readDefined(found, markerTable);
+  return Array.from({ length: batch.rows }, (_, row) => {
+    const value = batch.numbers.get('value')?.[row] ?? Number.NaN;
+    const action = textAt(batch, 'action', row) as Mark['action'];
+    const mark = { time: batch.time[row]!, action, name: textAt(batch, 'name', row) };
+    return keyOf(Number.isNaN(value) ? mark : { ...mark, value });
+  });
+}
+
+function words(given: unknown): Record<string, string> {
+  if (typeof given !== 'object' || given === null) return {};
+  const short = (text: unknown): boolean => typeof text === 'string' && text.length <= LONGEST_WORD;
+  return Object.fromEntries(
+    Object.entries(given)
+      .filter(([key, value]) => short(key) && short(value))
+      .slice(0, MOST_WORDS),
+  );
+}

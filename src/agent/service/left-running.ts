@@ -1,0 +1,90 @@
+import type { AgentRecord } from '../../recording/folder/agent-record.ts';
+import { userNames } from '../../sources/host/user-names.ts';
+import type { Host } from '../../sources/host.ts';
+import { processTable } from '../../sources/process/table.ts';
+import type { SourceKind } from '../../sources/source.ts';
+
+/** Of very many processes those that have gone are forgotten now and then. */
+const MANY = 4096;
+const LONGEST = 200;
+const MOST = 20;
+
+export interface Remembered {
+  /** The kind that tells the job's processes, which are remembered as they are read. */
+  kind: SourceKind;
+  /** Whether any of them is still there. */
+  isAny(): boolean;
+  /** When the job was last seen to have a process, in epoch microseconds. */
+  readonly lastSeen: number | undefined;
+  /** Processes of the job that are still there; of them those that began after process `pid` did. */
+  alive(redact: boolean, pid?: number): NonNullable<AgentRecord['left_running']>;
+}
+
+/** Remembers which processes a job had, so that those that outlive it can be named, whoever their parent is by then. */
+export function rememberProcesses(kind: SourceKind, host: Host): Remembered {
+  /** By pid: when it started, as the kernel has it. */
+  const known = new Map<number, string>();
+  let lastSeen: number | undefined;
+  const forgetGone = (): void => {
+    for (const [pid, started] of known) if (startOf(host, pid) !== started) known.delete(pid);
+  };
+  return {
+    kind: {
+      ...kind,
+      open(own, scope) {
+        const source = kind.open(own, scope);
+        let threshold = MANY;
+        return {
+          ...source,
+          table: source.table,
+          read(frame) {
+            const first = frame.rows;
+            source.read(frame);
+            if (frame.rows > first) lastSeen = frame.time;
+            for (let row = first; row < frame.rows; row++) {
+              const pid = Number(frame.texts[row * frame.textWidth + processTable.at.pid]);
+              if (known.has(pid)) continue;
+              const started = startOf(host, pid);
+              if (started !== undefined) known.set(pid, started);
+            }
+            if (known.size < threshold) return;
+            forgetGone();
+            threshold = Math.max(MANY, known.size * 2);
+          },
+          close: () => source.close(),
+        };
+      },
+    },
+    get lastSeen() {
+      return lastSeen;
+    },
+    isAny: () => [...known].some(([pid, started]) => startOf(host, pid) === started),
+    alive(redact, pid) {
+      forgetGone();
+      const since = Number((pid !== undefined && startOf(host, pid)) || -1);
+      const left = [...known].flatMap(([pid, started]) => (Number(started) > since ? pid : []));
+      if (left.length === 0) return [];
+      const userName = userNames(host);
+      return left.slice(0, MOST).map((pid) => {
+        const status = host.text(`/proc/${pid}/status`) ?? '';
+        const name = /^Name:\s*(.*)$/m.exec(status)?.[1] ?? '';
+        const line = redact ? '' : (host.text(`/proc/${pid}/cmdline`) ?? '').replaceAll('\0', ' ').trim();
+        return {
+          pid,
+          command: Buffer.from(line || name, 'latin1')
+            .toString('utf8')
+            .slice(0, LONGEST),
+          user: userName(Number(/^Uid:\s*(\d+)/m.exec(status)?.[1] ?? Number.NaN)),
+        };
+      });
+    },
+  };
+}
+
+/** Undefined: it has gone; one that has ended and was not collected yet counts as gone. */
+function startOf(host: Host, pid: number): string | undefined {
+  const stat = host.text(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+}

@@ -1,0 +1,136 @@
+import * as fs from 'node:fs';
+import { Fault, reason } from '../../base/fault.ts';
+import type { Config } from '../../config/config.ts';
+import type { SettingKey } from '../../config/settings.ts';
+import { KAFKA_SETTINGS, kafkaOptions } from '../../sinks/kafka/settings.ts';
+import type { Sink } from '../../sinks/sink.ts';
+import type { Streams } from '../../sinks/spool/streams.ts';
+import { VICTORIA_SETTINGS, victoriaOptions } from '../../sinks/victoria/settings.ts';
+import type { Outlet } from './service.ts';
+
+/** The settings that say where samples go besides the spool. */
+export const SINK_SETTINGS = [
+  'spool.size',
+  'hub.addresses',
+  'trust.method',
+  'trust.token_file',
+  'trust.ca',
+  'trust.munge_socket',
+  ...KAFKA_SETTINGS,
+  ...VICTORIA_SETTINGS,
+] as const satisfies readonly SettingKey[];
+
+export interface SinkPlace {
+  config: Config;
+  spool: string;
+  node: string;
+  streams: Streams;
+  say(line: string): void;
+}
+
+/** Makes a sink when the configuration asks for one; only then is its code loaded. */
+type MakeSink = (place: SinkPlace) => Promise<Sink | undefined>;
+
+const SINKS: readonly MakeSink[] = [hub, kafka, victoria];
+
+/** What takes samples out of the spool, as the configuration has it; undefined: nothing does, and recordings stay. */
+export async function makeOutlet(
+  place: Omit<SinkPlace, 'streams'>,
+  roll: () => void,
+): Promise<(Outlet & { readonly sinks: readonly Sink[] }) | undefined> {
+  const { config, spool, say } = place;
+  const { spoolStreams } = await import('../../sinks/spool/streams.ts');
+  const streams = spoolStreams(spool);
+  const made = await Promise.all(SINKS.map((make) => make({ ...place, streams })));
+  const sinks = made.filter((sink) => sink !== undefined);
+  if (sinks.length === 0) return undefined;
+  const { openSpool } = await import('../../sinks/spool/spool.ts');
+  const outlet = openSpool(spool, { limitBytes: config['spool.size'], sinks, streams, roll, tell: say });
+  const watch = setInterval(troubles(sinks, say), TROUBLES_MS);
+  watch.unref();
+  return {
+    sinks,
+    wake: () => outlet.wake(),
+    close(seconds) {
+      clearInterval(watch);
+      return outlet.close(seconds);
+    },
+  };
+}
+
+/** An idle node ticks once a minute: an administrator who waits for the first sample should not have to. */
+const TROUBLES_MS = 1000;
+
+/** Says what keeps a sink from sending, each thing once until all is well again. */
+export function troubles(
+  sinks: readonly Pick<Sink, 'name' | 'trouble' | 'instead'>[],
+  say: (line: string) => void,
+): () => void {
+  const said = sinks.map(() => new Set<string>());
+  return () => {
+    for (const [i, { name, trouble, instead }] of sinks.entries()) {
+      const words = trouble ?? (instead === undefined ? undefined : `samples go to ${instead} meanwhile`);
+      if (words === undefined && said[i]!.size > 0) {
+        said[i]!.clear();
+        say(`${name}: all is well again`);
+      }
+      for (const line of words?.split('\n') ?? []) {
+        if (said[i]!.has(line)) continue;
+        said[i]!.add(line);
+        say(`${name}: ${line}`);
+      }
+    }
+  };
+}
+
+async function hub({ config, spool, node, streams, say }: SinkPlace): Promise<Sink | undefined> {
+  const addresses = config['hub.addresses'];
+  if (addresses.length === 0) return undefined;
+  const { parseHubAddress } = await import('../../sinks/hub/address.ts');
+  const { openHubSink } = await import('../../sinks/hub/hub.ts');
+  const { openCredentials } = await import('../../trust/gatekeeper.ts');
+  const { isLoopback } = await import('../../trust/same-host.ts');
+  const token = config['trust.token_file'];
+  const socket = config['trust.munge_socket'];
+  const ca = config['trust.ca'];
+  const urls = addresses.map((address) => parseHubAddress(address, ca !== undefined));
+  for (const { protocol, hostname, host } of urls) {
+    if (config['trust.method'] !== 'token' || protocol === 'https:' || isLoopback(hostname)) continue;
+    say(
+      `hub ${host}: the token travels without TLS, and whoever reads it on the way can use it; write https://${host}`,
+    );
+  }
+  return openHubSink({
+    addresses: urls,
+    spool,
+    streams,
+    node,
+    credentials: await openCredentials({
+      method: config['trust.method'],
+      ...(token === undefined ? {} : { tokenFile: token }),
+      ...(socket === undefined ? {} : { mungeSocket: socket }),
+    }),
+    ...(ca === undefined ? {} : { ca: read(ca) }),
+  });
+}
+
+async function kafka({ config, spool, streams }: SinkPlace): Promise<Sink | undefined> {
+  if (config['kafka.brokers'].length === 0) return undefined;
+  const { openKafkaSink } = await import('../../sinks/kafka/kafka.ts');
+  return openKafkaSink({ ...kafkaOptions(config), folder: spool, streams });
+}
+
+async function victoria({ config, spool, streams }: SinkPlace): Promise<Sink | undefined> {
+  const options = victoriaOptions(config);
+  if (options === undefined) return undefined;
+  const { openVictoriaSink } = await import('../../sinks/victoria/victoria.ts');
+  return openVictoriaSink({ ...options, spool, streams });
+}
+
+function read(file: string): Buffer {
+  try {
+    return fs.readFileSync(file);
+  } catch (error) {
+    throw new Fault(`cannot read ${file}: ${reason(error)}`, { hint: 'trust.ca names a file of certificates (PEM)' });
+  }
+}

@@ -1,0 +1,132 @@
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { code, Fault, reason } from '../base/fault.ts';
+import { openNew, openPlain } from '../base/plain-file.ts';
+import type { Environment } from '../jobs/schedulers/command.ts';
+import { needOwn } from '../recording/folder/as-owner.ts';
+import { nodeFolder, nodeName } from '../recording/folder/node-folder.ts';
+import { openRecording } from '../recording/folder/open.ts';
+import { CsvText } from '../recording/live/csv-write.ts';
+import { textAt } from '../recording/read/batch.ts';
+import { readDefined } from '../recording/read/read.ts';
+import { markerTable } from '../sources/own/marker.ts';
+import { Frame } from '../table/frame.ts';
+import { header } from '../table/table.ts';
+
+export interface Mark {
+  action: 'begin' | 'end' | 'fom';
+  name: string;
+  value?: number;
+}
+
+const { action: ACTION, name: NAME, value: VALUE } = markerTable.at;
+
+/** Appends marks to the recording's folder of this node: one write each, so that several programs may mark at once. */
+export function writeMarks(
+  recording: string,
+  env: Environment,
+  marks: readonly (Mark & { time?: number })[],
+  time = Date.now() * 1000,
+): void {
+  needOwn(recording);
+  const file = path.join(recording, folderHere(recording, env), `${markerTable.name}.csv`);
+  const frame = new Frame(markerTable);
+  const lines = new CsvText();
+  marks.forEach((mark, i) => {
+    // rows of one moment would be taken for one row
+    frame.clear(mark.time ?? time + i);
+    const r = frame.row();
+    frame.texts[r * frame.textWidth + ACTION] = mark.action;
+    frame.texts[r * frame.textWidth + NAME] = mark.name;
+    if (mark.value !== undefined) frame.numbers[r * frame.numberWidth + VALUE] = mark.value;
+    lines.frame(frame);
+  });
+  try {
+    withHeader(file);
+    const fd = openPlain(file, fs.constants.O_WRONLY | fs.constants.O_APPEND);
+    try {
+      fs.writeFileSync(fd, lines.bytes.subarray(0, lines.length));
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch (error) {
+    throw new Fault(`cannot write ${file}: ${reason(error)}`, { cause: error });
+  }
+  wakeAgent(recording);
+}
+
+/** The agent on this node sees that, and takes a sample of the job: the edges of a phase are then exact. */
+function wakeAgent(recording: string): void {
+  try {
+    const now = new Date();
+    fs.utimesSync(recording, now, now);
+  } catch {
+    // somebody else's folder, or one that is only read: the next tick is near
+  }
+}
+
+/** The file appears with its header at once, whoever is first. */
+function withHeader(file: string): void {
+  if (fs.existsSync(file)) return;
+  const head = new CsvText();
+  head.line(header(markerTable));
+  const temporary = `${file}.${process.pid}.new`;
+  const fd = openNew(temporary);
+  try {
+    fs.writeFileSync(fd, head.bytes.subarray(0, head.length));
+  } finally {
+    fs.closeSync(fd);
+  }
+  try {
+    fs.linkSync(temporary, file);
+  } catch (error) {
+    if (code(error) !== 'EEXIST') throw error;
+  } finally {
+    fs.rmSync(temporary, { force: true });
+  }
+}
+
+/** This node's folder; on a machine that is not recorded (a login node), the first node's. */
+function folderHere(recording: string, env: Environment): string {
+  const here = nodeFolder(env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!);
+  if (fs.existsSync(path.join(recording, here))) return here;
+  const first = fs
+    .readdirSync(recording)
+    .filter((name) => nodeName(name) !== undefined)
+    .sort()[0];
+  if (first === undefined) throw new Fault(`${recording} has no node yet: nothing is recorded there`);
+  return first;
+}
+
+/** The phases that were begun on this node and have not ended, innermost last. */
+export function openPhases(recording: string, env: Environment): string[] {
+  const here = path.join(recording, folderHere(recording, env));
+  const node = openRecording(recording).nodes.find(({ folder }) => path.resolve(folder) === path.resolve(here));
+  if (node === undefined) return [];
+  const batch = readDefined(node, markerTable);
+  const open: string[] = [];
+  for (let row = 0; row < batch.rows; row++) {
+    const name = textAt(batch, 'name', row);
+    const action = textAt(batch, 'action', row);
+    if (action === 'begin') open.push(name);
+    if (action === 'end') {
+      const at = open.lastIndexOf(name);
+      if (at >= 0) open.splice(at, 1);
+    }
+  }
+  return open;
+}
+
+/** Ends a phase: the one that is named, else the innermost. Returns its name. */
+export function endPhase(recording: string, env: Environment, name: string | undefined): string {
+  const open = openPhases(recording, env);
+  const ended = name ?? open.at(-1);
+  if (ended === undefined) throw new Fault('no phase has begun here', { hint: 'tacho mark begin NAME begins one' });
+  if (!open.includes(ended)) {
+    const hint = open.length === 0 ? 'tacho mark begin NAME begins one' : `open are: ${open.join(', ')}`;
+    throw new Fault(`phase "${ended}" has not begun here`, { hint });
+  }
+  writeMarks(recording, env, [{ action: 'end', name: ended }]);
+  return ended;
+}

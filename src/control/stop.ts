@@ -1,0 +1,80 @@
+import * as path from 'node:path';
+import { countMemoryKills, isMemoryKill } from '../jobs/found/memory-kills.ts';
+import { stillRuns } from '../jobs/found/process-id.ts';
+import type { Environment, Run } from '../jobs/schedulers/command.ts';
+import { schedulerNamed, schedulerRunner } from '../jobs/schedulers/job-facts.ts';
+import { known, type Tell } from '../jobs/schedulers/scheduler.ts';
+import { isGone } from '../recording/folder/alive.ts';
+import { needOwn } from '../recording/folder/as-owner.ts';
+import { saveJob } from '../recording/folder/create.ts';
+import type { Job } from '../recording/folder/job.ts';
+import { openRecording } from '../recording/folder/open.ts';
+import { type Active, findActive, forgetActive, needActive } from './active.ts';
+import { agentRecords, lastWords, stopAgents } from './launch.ts';
+import { noteOwnUse, takeOwnUse } from './own-use.ts';
+
+export interface Stopped {
+  recording: string;
+  job: Job;
+  /** Nodes whose agent did not say its end: it was killed, or its node has gone. */
+  silent: string[];
+  /** Those of them that never began to record. */
+  never: string[];
+  /** No agent can be writing any more. */
+  over: boolean;
+  /** CPU seconds of this process that are counted among Tacho's commands in the job. */
+  noted: number;
+}
+
+/** Ends the agents of a recording and completes job.json. */
+export async function stopRecording(
+  env: Environment,
+  folder: string | undefined,
+  tell: Tell,
+  run: Run = schedulerRunner(),
+): Promise<Stopped> {
+  const active = folder === undefined ? needActive(env, 'there is nothing to stop') : named(env, folder);
+  const { recording, launched } = active;
+  needOwn(recording);
+  const { job } = openRecording(recording);
+  noteOwnUse(recording, env);
+  const { user, system } = process.cpuUsage();
+  const silent = await stopAgents({ recording, job, nodes: job.nodes, env }, launched, run);
+  const own_use = takeOwnUse(recording, job.nodes);
+  const memory_kills = memoryKills(active, silent);
+  const ended = { ...job, ...(await howItStands(job, run, tell)), ...known({ own_use, memory_kills }) };
+  saveJob(recording, ended);
+  forgetActive(env, recording);
+  const over = silent.length === 0 || (launched.length > 0 && !launched.some(stillRuns));
+  const records = agentRecords(recording, silent);
+  const never = silent.filter((node) => !records.has(node));
+  return { recording, job: ended, silent, never, over, noted: (user + system) / 1e6 };
+}
+
+/** Of Tacho's own processes that are gone without a word, those that the kernel killed because memory ran out. */
+function memoryKills({ recording, begun, kills_before }: Active, silent: readonly string[]): Job['memory_kills'] {
+  const now = countMemoryKills();
+  // one who stops it from elsewhere sees another cgroup
+  const counted = now !== undefined && now.cgroup === kills_before?.cgroup ? now.kills - kills_before.kills : 0;
+  const gone = [...agentRecords(recording, silent).values()].filter((agent) => isGone(agent));
+  // the counter of a launcher's own cgroup has gone with it, its words have not
+  const told = lastWords(recording, silent).filter((words) => words.some(isMemoryKill));
+  const own = Math.max(told.length, Math.min(counted, gone.length + (begun === false ? 1 : 0)));
+  return own === 0 ? undefined : { kills: Math.max(counted, own), own };
+}
+
+function named(env: Environment, folder: string): Active {
+  const recording = path.resolve(folder);
+  const active = findActive(env);
+  return active?.recording === recording ? active : { recording, launched: [] };
+}
+
+/** `tacho stop` is a part of the job, which therefore still runs: how it ended is asked for later (refresh.ts). */
+async function howItStands(job: Job, run: Run, tell: Tell): Promise<Partial<Job>> {
+  const end = job.end ?? Date.now() * 1000;
+  if (job.scheduler === 'none' || job.scheduler === 'file')
+    return { end, state: job.end === undefined ? 'completed' : job.state };
+  const found = await schedulerNamed(job.scheduler).state(run, job, tell);
+  if (found === undefined) return { end, state: 'running' };
+  return { ...found, end: found.end ?? end };
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { temporaryFolder } from '../../../test/tacho.ts';
+import { contentSize, unpackWhole } from '../../recording/sealed/unpack.ts';
+import { ONE_OWNER } from '../receive/owner.ts';
+import { type Place, Places, placeKey } from '../receive/place.ts';
+import { Compressor } from './compress.ts';
+
+function compressing(t: TestContext) {
+  const root = temporaryFolder(t);
+  const places = new Places(root, ONE_OWNER);
+  const entered: string[] = [];
+  t.mock.method(places, 'in', ((place, made, work) => {
+    entered.push(placeKey(place));
+    return Places.prototype.in.call(places, place, made, work);
+  }) as Places['in']);
+  const compressor = new Compressor(places);
+  t.after(async () => {
+    await compressor.close();
+    places.close();
+  });
+  const add = (user: string, job: string, text: string): string => {
+    const node: Place = { way: [`user=${user}`, `job=${job}`, 'node=c1'], owner: undefined };
+    const file = path.join(root, placeKey(node), 'a.0001.csv');
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+    compressor.add(node, 'a.0001.csv');
+    return file;
+  };
+  const until = async (file: string): Promise<void> => {
+    for (let i = 0; i < 6_000 && fs.existsSync(file); i++) await pause(10);
+    assert.equal(fs.existsSync(file), false);
+  };
+  return { entered, add, until };
+}
+
+test('each user has a turn, however much another has', async (t) => {
+  const { entered, add, until } = compressing(t);
+  const files = [...[1, 2, 3, 4].map((job) => add('eve', `${job}`, 'x')), add('ada', '1', 'x'), add('bob', '1', '')];
+  for (const file of files) await until(file);
+  const order = [...new Set(entered)].map((key) => key.split('/', 2).join(' '));
+  const eve = ['user=eve job=2', 'user=eve job=3', 'user=eve job=4'];
+  assert.deepEqual(order, ['user=eve job=1', 'user=ada job=1', 'user=bob job=1', ...eve]);
+});
+
+test('a large part is compressed a little at a time', async (t) => {
+  const { add, until } = compressing(t);
+  const text = 'time,load1\n1,2\n'.repeat(1000);
+  const file = add('eve', '1', text);
+  fs.truncateSync(file, 250 << 20);
+  const before = process.resourceUsage().maxRSS;
+  await until(file);
+  const megabytes = (process.resourceUsage().maxRSS - before) / 1024;
+  assert.ok(megabytes < 100, `${megabytes} MB more`);
+  const packed = fs.readFileSync(`${file}.zst`);
+  assert.equal(contentSize(packed), 250 << 20);
+  assert.equal(unpackWhole(packed).toString('utf8', 0, text.length), text);
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { testAgent, testJob } from '../../../test/made/spool.ts';
+import { bytesRead } from '../../recording/folder/record-file.ts';
+import { Unwritable } from '../keep/archive-trouble.ts';
+import { Descriptors } from './descriptors.ts';
+import { Filing } from './filing.ts';
+import { ONE_OWNER } from './owner.ts';
+import { Places } from './place.ts';
+import { writeReceived } from './received.ts';
+
+function filingIn(t: TestContext): { archive: string; filing: Filing } {
+  const archive = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-filing-'));
+  t.after(() => fs.rmSync(archive, { recursive: true, force: true }));
+  const places = new Places(archive, ONE_OWNER);
+  t.after(() => places.close());
+  return { archive, filing: new Filing({ places, descriptors: new Descriptors(16), rolled: () => {} }) };
+}
+
+test('whether a node is waited for is read from its own folder, and from nowhere a link leads to', (t) => {
+  const { archive, filing } = filingIn(t);
+  const job = testJob('1');
+  const isWaiting = (): boolean => filing.isWaiting('job', job, 'c1');
+  assert.equal(isWaiting(), false);
+  const node = path.join(archive, 'user=ada/job=1/node=c1');
+  fs.mkdirSync(node, { recursive: true });
+  assert.equal(isWaiting(), true);
+  writeReceived(node, { format: 1, tables: {}, done: true });
+  assert.equal(isWaiting(), false);
+  fs.renameSync(node, path.join(archive, 'elsewhere'));
+  fs.symlinkSync(path.join(archive, 'elsewhere'), node);
+  assert.throws(isWaiting, Unwritable);
+});
+
+test('jobs of the same number that somebody made by hand cost a bounded part of a request, and of those that follow', (t) => {
+  const { archive, filing } = filingIn(t);
+  const namesakes = (id: string, count: number, bytes: number): void => {
+    for (let n = 1; n <= count; n++) {
+      const folder = path.join(archive, `user=ada/job=${id}${n === 1 ? '' : `.${n}`}`);
+      fs.mkdirSync(folder, { recursive: true });
+      fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify({ end: 1, reason: 'x'.repeat(bytes) }));
+    }
+  };
+  let before = 0;
+  const open = (id: string, node: string, user = 'ada'): void => {
+    before = bytesRead();
+    const job = testJob(id, { user, nodes: ['c1', 'c2'] });
+    filing.open({ protocol: 1, node, kind: 'job', job, agent: testAgent(node) }, { kind: 'anyone' });
+  };
+  const read = (): number => (bytesRead() - before) / 2 ** 20;
+  // a number that was used before: once one node has found its place, the others need not look for it
+  namesakes('7', 5, 100_000);
+  open('7', 'c1');
+  assert.ok(read() > 0.4);
+  open('7', 'c2');
+  assert.ok(read() < 0.1, `${read()} MiB`);
+  assert.equal(fs.existsSync(path.join(archive, 'user=ada/job=7.6/node=c2')), true);
+  namesakes('8', 99, 3 << 20);
+  assert.throws(() => open('8', 'c1'), /^Error: cannot write user=ada\/job=8: .* too long to be read for one request/);
+  assert.ok(read() < 16, `${read()} MiB`);
+  let said = '';
+  for (let i = 0; i < 20 && !said.includes('so many'); i++) {
+    try {
+      open('8', 'c2');
+    } catch (error) {
+      said = (error as Error).message;
+    }
+  }
+  assert.match(said, /too long to be read for so many requests/);
+  assert.equal(read(), 0);
+  open('8', 'c1', 'bob');
+});

@@ -1,0 +1,116 @@
+import * as fs from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { lastSign } from '../../recording/folder/alive.ts';
+import { saveJob } from '../../recording/folder/create.ts';
+import type { Job, Step } from '../../recording/folder/job.ts';
+import { type Recording, readJob } from '../../recording/folder/open.ts';
+import { silentEnd } from '../../recording/folder/silent-end.ts';
+import type { Run } from './command.ts';
+import { isSettled, lostNode, wasKilled } from './is-settled.ts';
+import { schedulerNamed, schedulerRunner } from './job-facts.ts';
+import type { Ending } from './scheduler.ts';
+
+/** A scheduler that ends a job signals its command first, and waits so long at most until all of it has gone. */
+const KILL_SECONDS = 120;
+
+/**
+ * How a job ended that could not say so itself: it was cancelled, hit its limit, lost a node, or ended after `tacho stop`.
+ * Asks the scheduler, a short time; what it learns is kept in job.json when the recording is this user's own.
+ * `steps`: ask also when nothing but the job's steps is unknown.
+ */
+export async function refreshJob(
+  recording: Pick<Recording, 'path' | 'job' | 'nodes'>,
+  { run = schedulerRunner(2), steps = false }: { run?: Run; steps?: boolean } = {},
+): Promise<Job> {
+  const { job } = recording;
+  if (isSettled(recording, steps)) return job;
+  const ended = job.end !== undefined && job.state !== 'running' && job.state !== 'unknown';
+  const found = await schedulerNamed(job.scheduler).state(run, job, () => {});
+  if (!ended && found?.state === 'running') {
+    const { taken_nodes: taken = job.taken_nodes } = found;
+    return { ...job, running_at: Date.now() * 1000, ...(taken === undefined ? {} : { taken_nodes: taken }) };
+  }
+  let known: Job = job;
+  if (ended) {
+    if (found === undefined) return job;
+    const { waits, ...said } = job;
+    const killed = wasKilled(job) || (found.state === 'node_fail' && lostNode(recording));
+    const news = waits === true ? nextRun(found) : killed ? whoKilled(job, found) : {};
+    const taken = found.taken_nodes === undefined ? {} : { taken_nodes: found.taken_nodes };
+    known = { ...said, ...news, ...taken, steps: stepsMeanwhile(job, found) };
+    // what still runs has no end yet: it is asked for again
+    if (found.state === 'running') return known;
+  } else if (found !== undefined) {
+    // the recording's own end, where there is one, is what its figures refer to
+    const { waits: _, reason: __, ...said } = job;
+    known = { ...said, ...found, ...(job.end === undefined ? {} : { end: job.end }) };
+    const last = lastSign(recording);
+    if (known.end === undefined) known.end = last ?? job.start;
+    // Slurm calls a job ended when it begins to end it; a node's agent records until the last process has gone
+    else if (job.end === undefined && isClosing(recording, known)) known.end = Math.max(known.end, last ?? 0);
+  } else if (job.end === undefined) known = silentEnd(recording) ?? job;
+  // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
+  const guessed = (job.user === '' && job.uid < 0) || (found === undefined && isWaitedFor(recording));
+  if (known !== job && !guessed && !isClosing(recording, known)) {
+    try {
+      saveOwn(recording.path, job, known);
+    } catch {
+      // a read-only archive: the answer is still good for this report
+    }
+  }
+  return known;
+}
+
+/** The agent of a node has its word still to say, and a hub keeps it. */
+const isWaitedFor = ({ nodes }: Pick<Recording, 'nodes'>): boolean =>
+  nodes.some(({ agent }) => agent?.service === true && agent.end === undefined);
+
+/** The agent of a node, which knows the end more exactly, has its word still to say. */
+const isClosing = ({ nodes }: Pick<Recording, 'nodes'>, { end }: Job): boolean =>
+  isWaitedFor({ nodes }) && Date.now() * 1000 - (end ?? 0) < KILL_SECONDS * 1e6;
+
+/** The scheduler's word on a command that was killed or lost a node, when the job, or a step of it, ended with it. */
+function whoKilled(job: Job, found: Ending): Partial<Job> {
+  const { state, end } = found;
+  if (state === 'running' || state === 'completed' || state === 'failed' || state === 'unknown') {
+    const step = (found.steps ?? []).findLast((each) => ENDED_STEP.has(each.state!) && endedWith(job, each.end));
+    return step === undefined ? {} : { reason: `step ${step.id} ${ENDED_STEP.get(step.state!)}` };
+  }
+  if (!endedWith(job, end ?? job.end!)) return {};
+  return { state, ...nextRun(found) };
+}
+
+const nextRun = ({ reason, waits }: Ending): Partial<Job> => ({
+  ...(reason === undefined ? {} : { reason }),
+  ...(waits === true ? { waits } : {}),
+});
+
+/** How a scheduler may end a step of a job that goes on. */
+const ENDED_STEP = new Map([
+  ['timeout', 'reached its time limit'],
+  ['out_of_memory', 'used more memory than it was given'],
+  ['node_fail', 'lost a node'],
+  ['cancelled', 'was cancelled'],
+]);
+
+function endedWith(job: Job, end: number | undefined): boolean {
+  const later = ((end ?? Number.NaN) - job.end!) / 1e6;
+  // schedulers' moments are whole seconds
+  return later >= -2 && later <= KILL_SECONDS;
+}
+
+/** A job may run several commands, each with its own recording. Schedulers' moments are cut to whole seconds. */
+const stepsMeanwhile = (job: Job, { steps = [] }: Ending): Step[] =>
+  steps.filter(({ start, end }) => (start ?? 0) <= job.end! && (end ?? Infinity) + 1e6 > job.start);
+
+/** Keeps it in a recording of our own. The folder is held open: by its name another one may be found by now. */
+function saveOwn(folder: string, before: Job, job: Job): void {
+  const fd = fs.openSync(folder, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
+  try {
+    const held = `/proc/self/fd/${fd}`;
+    const isOurs = fs.fstatSync(fd).uid === process.getuid!();
+    if (isOurs && isDeepStrictEqual(readJob(held), before)) saveJob(held, job);
+  } finally {
+    fs.closeSync(fd);
+  }
+}

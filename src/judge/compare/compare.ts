@@ -1,0 +1,227 @@
+import { smallest } from '../../base/extremes.ts';
+import { commandOf } from '../../query/processes/columns.ts';
+import { operationOf, operationsOf } from '../../query/processes/operations.ts';
+import type { ProcessSet } from '../../query/processes/set.ts';
+import { timeOfProcesses } from '../../query/processes/time.ts';
+import type { Report } from '../report.ts';
+import { type MetricRow, metricRows } from './metrics.ts';
+import { programOf, shapeOf } from './shape.ts';
+
+/** What an operation or command did in one job. Times here are whole microseconds, as everywhere of processes. */
+export interface PartUse {
+  processes: number;
+  cpu: number;
+  /** In which at least one of its processes ran. */
+  duration: number;
+  /** Its part of the job's duration: all parts of a job add up to it. */
+  time: number;
+}
+
+/** An operation or command, with what it did in every job. */
+export interface PartRow {
+  name: string;
+  /** undefined where it did not occur. */
+  jobs: (PartUse | undefined)[];
+  /** Against the first job, in the job where that is largest: microseconds that it took more (or less). */
+  difference: number;
+  /** The part of that job's whole difference that it explains; undefined when there is none. */
+  explains?: number;
+}
+
+/** Processes that one job has and another has not, or has fewer of: the same command, counted. */
+export interface OnlyRow {
+  command: string;
+  counts: number[];
+  /** CPU time and lives added up, of those beyond what the other jobs have, in microseconds. */
+  cpu: number;
+  duration: number;
+}
+
+/** Something about the jobs themselves that is not the same. */
+export interface FactRow {
+  name: string;
+  values: (string | undefined)[];
+}
+
+export interface ComparedJob {
+  id: string;
+  name: string;
+  recording: string;
+  state: string;
+  start: number;
+  /** Microseconds. */
+  duration: number;
+}
+
+export type CompareBy = 'operation' | 'process' | 'metric';
+
+export interface Comparison {
+  jobs: ComparedJob[];
+  /** Microseconds that each job took more than the first. */
+  differences: number[];
+  facts: FactRow[];
+  metrics: MetricRow[];
+  /** What `parts` are. */
+  by: CompareBy;
+  parts: PartRow[];
+  only: OnlyRow[];
+  /** What could not be compared, and why. */
+  notes: string[];
+}
+
+/**
+ * Two or more jobs side by side. `set` holds the processes of all of them, in the order of the reports; without it only
+ * the figures of the report cards are compared.
+ */
+export function compare(reports: readonly Report[], set: ProcessSet | undefined, by?: CompareBy): Comparison {
+  const jobs = reports.map(
+    ({ job, recording, summary }): ComparedJob => ({
+      id: job.id,
+      name: job.name,
+      recording,
+      state: job.state,
+      start: job.start,
+      duration: Math.round(summary.wall_seconds * 1e6),
+    }),
+  );
+  const differences = jobs.map(({ duration }) => duration - jobs[0]!.duration);
+  const notes: string[] = [];
+  const usable = set !== undefined && set.length > 0 ? set : undefined;
+  const wanted = by ?? (usable === undefined ? 'metric' : tagged(usable) ? 'operation' : 'process');
+  const without = jobs.filter((_, j) => usable === undefined || !usable.job.includes(j));
+  if (without.length > 0) notes.push(`no processes were recorded of ${without.map(({ id }) => id).join(', ')}`);
+  const comparable = usable !== undefined && without.length === 0 ? usable : undefined;
+  const parts = comparable === undefined || wanted === 'metric' ? [] : partsOf(comparable, wanted, jobs, differences);
+  if (wanted === 'operation' && parts.length === 0 && comparable !== undefined) notes.push('no process bears a tag');
+  return {
+    jobs,
+    differences,
+    facts: factRows(reports),
+    metrics: metricRows(reports, usable),
+    by: wanted,
+    parts,
+    only: comparable === undefined || wanted === 'metric' ? [] : onlyRows(comparable, jobs.length),
+    notes,
+  };
+}
+
+const tagged = (set: ProcessSet): boolean => set.tags.some((tags) => tags !== '');
+
+function partsOf(
+  set: ProcessSet,
+  by: CompareBy,
+  jobs: readonly ComparedJob[],
+  differences: readonly number[],
+): PartRow[] {
+  const groups = by === 'operation' ? byOperation(set) : byCommand(set);
+  if (groups.size === 0) return [];
+  const time = jobs.map((_, j) => timeOfProcesses(set, j));
+  const rows = [...groups].map(([name, members]): PartRow => {
+    const uses = jobs.map((_, j): PartUse | undefined => {
+      const own = members.filter((i) => set.job[i] === j);
+      if (own.length === 0) return undefined;
+      const { cpu_time, duration } = operationOf(set, new Map(), own);
+      const taken = own.reduce((sum, i) => sum + time[j]![i]!, 0);
+      return {
+        processes: own.length,
+        cpu: Math.round(cpu_time),
+        duration: Math.round(duration),
+        time: Math.round(taken),
+      };
+    });
+    return ranked(name, uses, differences);
+  });
+  const rest = jobs.map((job, j): PartUse => {
+    const ran = rows.reduce((sum, row) => sum + (row.jobs[j]?.time ?? 0), 0);
+    const idle = Math.max(0, job.duration - ran);
+    return { processes: 0, cpu: 0, duration: idle, time: idle };
+  });
+  rows.push(ranked('(no recorded process ran)', rest, differences));
+  return rows.sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference));
+}
+
+function ranked(name: string, uses: (PartUse | undefined)[], differences: readonly number[]): PartRow {
+  const first = uses[0]?.time ?? 0;
+  let most = 1;
+  const away = (j: number): number => (uses[j]?.time ?? 0) - first;
+  for (let j = 1; j < uses.length; j++) if (Math.abs(away(j)) > Math.abs(away(most))) most = j;
+  const row: PartRow = { name, jobs: uses, difference: away(most) };
+  if (differences[most] !== 0) row.explains = row.difference / differences[most]!;
+  return row;
+}
+
+function byOperation(set: ProcessSet): Map<string, number[]> {
+  const groups = new Map<string, number[]>();
+  for (const one of operationsOf(set)) {
+    const name = one.name === '' ? '(without the tag)' : one.name;
+    groups.set(name, [...(groups.get(name) ?? []), ...one.members]);
+  }
+  return groups;
+}
+
+function byCommand(set: ProcessSet): Map<string, number[]> {
+  const groups = new Map<string, number[]>();
+  for (let i = 0; i < set.length; i++) {
+    const name = programOf(set.exename[i]!, set.args[i]!);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [i]);
+    else group.push(i);
+  }
+  return groups;
+}
+
+/** Processes by the shape of their command, in the order of the set. */
+function shapesOf(set: ProcessSet): Map<string, number[]> {
+  const known = new Map<string, string>();
+  const shapes = new Map<string, number[]>();
+  for (let i = 0; i < set.length; i++) {
+    const command = commandOf(set, i);
+    let shape = known.get(command);
+    if (shape === undefined) {
+      shape = shapeOf(set.exename[i]!, set.args[i]!);
+      known.set(command, shape);
+    }
+    const group = shapes.get(shape);
+    if (group === undefined) shapes.set(shape, [i]);
+    else group.push(i);
+  }
+  return shapes;
+}
+
+/** The n-th process with a command is the n-th one in every job; those that have no partner somewhere are told. */
+function onlyRows(set: ProcessSet, jobs: number): OnlyRow[] {
+  const rows: OnlyRow[] = [];
+  for (const members of shapesOf(set).values()) {
+    const own = Array.from({ length: jobs }, (_, j) =>
+      members.filter((i) => set.job[i] === j).sort((a, b) => set.start[a]! - set.start[b]!),
+    );
+    const least = smallest(own.map((group) => group.length));
+    const alone = own.flatMap((group) => group.slice(least));
+    if (alone.length === 0) continue;
+    const add = (of: (i: number) => number): number =>
+      Math.round(alone.reduce((sum, i) => sum + (Number.isNaN(of(i)) ? 0 : of(i)), 0));
+    rows.push({
+      command: commandOf(set, alone[0]!),
+      counts: own.map((group) => group.length),
+      cpu: add((i) => set.cpu_time[i]!),
+      duration: add((i) => set.end[i]! - set.start[i]!),
+    });
+  }
+  return rows.sort((a, b) => b.cpu - a.cpu || b.duration - a.duration);
+}
+
+/** What the jobs were and asked for, as far as it differs. */
+function factRows(reports: readonly Report[]): FactRow[] {
+  const keys = new Set(reports.flatMap(({ job }) => Object.keys(job.tags)));
+  const rows: FactRow[] = [
+    { name: 'name', values: reports.map(({ job }) => job.name || undefined) },
+    { name: 'user', values: reports.map(({ job }) => job.user || undefined) },
+    { name: 'state', values: reports.map(({ job }) => job.state) },
+    { name: 'exit code', values: reports.map(({ job }) => job.exit_code?.toString()) },
+    { name: 'nodes', values: reports.map(({ job }) => job.nodes.join(',')) },
+    { name: 'command', values: reports.map(({ job }) => job.command?.join(' ')) },
+    { name: 'partition', values: reports.map(({ job }) => job.partition) },
+    ...[...keys].map((key) => ({ name: `tag ${key}`, values: reports.map(({ job }) => job.tags[key]) })),
+  ];
+  return rows.filter(({ values }) => values.some((value) => value !== values[0]));
+}

@@ -1,0 +1,127 @@
+import type { SeriesOf } from '../../recording/sealed/statistics.ts';
+import { gpuProcessTable, gpuTable, processTable } from '../../sources/tables.ts';
+import { meteredBy } from './energy.ts';
+import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
+
+/** One GPU (or MIG instance) on one node. Shares are 0 to 1. */
+export interface GpuReport {
+  node: string;
+  gpu: string;
+  vendor?: string;
+  model?: string;
+  /** Whether the job's own processes were seen on it; not there when that could not be told. */
+  own?: boolean;
+  samples: number;
+  /** From its first to its last sample. */
+  recorded_seconds: number;
+  utilization_mean?: number;
+  utilization_p50?: number;
+  utilization_p95?: number;
+  utilization_max?: number;
+  memory_mean_bytes?: number;
+  memory_max_bytes?: number;
+  memory_total_bytes?: number;
+  power_mean_watts?: number;
+  power_max_watts?: number;
+  temperature_mean_celsius?: number;
+  temperature_max_celsius?: number;
+  clock_mean_mhz?: number;
+  clock_p05_mhz?: number;
+  clock_max_mhz?: number;
+  energy_joules?: number;
+  energy_source?: 'counter' | 'integrated power';
+  /** Share of the samples in which the card slowed itself down for this reason. */
+  throttled_thermal?: number;
+  throttled_power?: number;
+  /** Errors that could not be corrected, counted while the job ran. */
+  uncorrected_errors?: number;
+  /** When the card stopped answering before the job ended, epoch microseconds. */
+  lost?: number;
+  /** In words, why this card is unlike the others. */
+  straggler?: string[];
+}
+
+type GpuSeries = SeriesOf<typeof gpuTable>;
+
+/** The GPUs of the job; those that only share its nodes come last. */
+export function gpusOf(material: Material): GpuReport[] {
+  const all: GpuReport[] = [];
+  for (const node of material.nodes) {
+    for (const series of seriesOf(node, gpuTable)) all.push(gpuOf(material, node, series));
+  }
+  return all.sort((a, b) => Number(a.own === false) - Number(b.own === false));
+}
+
+function gpuOf(material: Material, node: NodeMaterial, series: GpuSeries): GpuReport {
+  const gpu = series.keys.gpu ?? Object.values(series.keys).join(' ');
+  const facts = node.agent?.facts.gpus.find((g) => g.gpu === gpu);
+  const { columns } = series;
+  const metered = meteredBy(series);
+  const found: Record<keyof GpuReport, unknown> = {
+    node: node.node,
+    gpu,
+    vendor: facts?.vendor ?? series.texts.vendor,
+    model: facts?.model ?? series.texts.model,
+    own: ownership(node, series),
+    samples: series.samples,
+    recorded_seconds: (series.end - series.start) / 1e6,
+    utilization_mean: share(columns.utilization_percent?.mean),
+    utilization_p50: share(columns.utilization_percent?.p50),
+    utilization_p95: share(columns.utilization_percent?.p95),
+    utilization_max: share(columns.utilization_percent?.max),
+    memory_mean_bytes: known(columns.memory_used_bytes?.mean),
+    memory_max_bytes: known(columns.memory_used_bytes?.max),
+    memory_total_bytes: known(columns.memory_total_bytes?.max) ?? facts?.memory_bytes,
+    power_mean_watts: known(columns.power_watts?.mean),
+    power_max_watts: known(columns.power_watts?.max),
+    temperature_mean_celsius: known(columns.temperature_celsius?.mean),
+    temperature_max_celsius: known(columns.temperature_celsius?.max),
+    clock_mean_mhz: known(columns.clock_mhz?.mean),
+    clock_p05_mhz: known(columns.clock_mhz?.p05),
+    clock_max_mhz: known(columns.clock_mhz?.max),
+    energy_joules: metered?.joules,
+    energy_source: metered && (metered.counted ? 'counter' : 'integrated power'),
+    throttled_thermal: known(columns.throttled_thermal?.mean),
+    throttled_power: known(columns.throttled_power?.mean),
+    uncorrected_errors: known(columns.ecc_uncorrected?.increase),
+    lost: lostAt(material, node, series),
+    straggler: undefined,
+  };
+  for (const key of Object.keys(found) as (keyof GpuReport)[]) if (found[key] === undefined) delete found[key];
+  return found as unknown as GpuReport;
+}
+
+const share = (percentage: number | undefined): number | undefined =>
+  known(percentage) === undefined ? undefined : percentage! / 100;
+
+/** What the job's environment says; else whether its own processes, or only those of others, were on the card. */
+function ownership(node: NodeMaterial, series: GpuSeries): boolean | undefined {
+  if (series.texts.mine === 'yes') return true;
+  if (series.texts.mine === 'no') return false;
+  const users = seriesOf(node, gpuProcessTable, { gpu: series.keys.gpu ?? '' });
+  if (users.length === 0) return undefined;
+  const own = new Set(seriesOf(node, processTable).map((s) => s.keys.pid));
+  if (own.size === 0) return undefined;
+  return users.some((s) => own.has(s.keys.pid ?? ''));
+}
+
+/** A card whose values end well before those of its node has stopped answering. */
+function lostAt(material: Material, node: NodeMaterial, series: GpuSeries): number | undefined {
+  const newest = largest([...node.tables.values()].map((t) => t.end));
+  const patience = Math.max(LOST_SECONDS, LOST_INTERVALS * material.job.interval_seconds) * 1e6;
+  return newest !== undefined && newest - series.end > patience ? series.end : undefined;
+}
+
+/** A slow library may skip some ticks; a hung one comes back after half a minute or not at all. */
+const LOST_SECONDS = 60;
+const LOST_INTERVALS = 5;
+
+/** Cards that stand for themselves: not a card that is divided into MIG instances, which are listed apart. */
+export function undivided(gpus: readonly GpuReport[]): GpuReport[] {
+  const divided = new Set<string>();
+  for (const { node, gpu } of gpus) {
+    const colon = gpu.indexOf(':');
+    if (colon >= 0) divided.add(`${node} ${gpu.slice(0, colon)}`);
+  }
+  return divided.size === 0 ? [...gpus] : gpus.filter((g) => !divided.has(`${g.node} ${g.gpu}`));
+}

@@ -1,0 +1,143 @@
+import type { SampledCpu } from '../../query/processes/sampled-cpu.ts';
+import type { ProcessSet } from '../../query/processes/set.ts';
+import type { AgentRecord } from '../../recording/folder/agent-record.ts';
+import type { Job } from '../../recording/folder/job.ts';
+import { quantiles } from '../../recording/sealed/quantiles.ts';
+import type { SeriesOf, SeriesStatistics, Statistics, TableStatistics } from '../../recording/sealed/statistics.ts';
+import type { processTable } from '../../sources/process/table.ts';
+import type { KeyName, KeyValues, Table, TableColumn } from '../../table/table.ts';
+
+/** One row of the table `marker`. */
+export interface Marker {
+  /** Epoch microseconds. */
+  time: number;
+  node: string;
+  action: 'begin' | 'end' | 'fom';
+  name: string;
+  /** Figures of merit only. */
+  value?: string;
+}
+
+export interface NodeMaterial {
+  node: string;
+  /** Missing when the agent's record was lost or never written. */
+  agent?: AgentRecord;
+  tables: ReadonlyMap<string, TableStatistics>;
+}
+
+/** What sampling saw of one process. */
+export type ProcessSeries = SeriesOf<typeof processTable>;
+
+/** A part of the job that the report is confined to, in epoch microseconds. */
+export interface Range {
+  from?: number;
+  to?: number;
+  /** In words: "step 3", "marker epoch 3". */
+  what: string;
+  /** Only these nodes took part. */
+  nodes?: readonly string[];
+  /** The time whose samples stand for a part that is too short to have its own. */
+  around?: { from: number; to: number };
+  /** The step that is asked for, where records tell which processes are its own; whole: all of it is. */
+  step?: { id: string; whole: boolean };
+}
+
+/** A file that could not be read, or not all of it. */
+export interface Unread {
+  node: string;
+  table: string;
+  /** Its name in the node's folder. */
+  file: string;
+  why: string;
+  /** Whether all of it is lost. */
+  whole: boolean;
+  /** How many lines of it are no rows. */
+  lines: number;
+}
+
+/** All that the judge knows of one recording. */
+export interface Material {
+  path: string;
+  job: Job;
+  nodes: readonly NodeMaterial[];
+  /** Of all of the job, by time. */
+  markers: readonly Marker[];
+  range?: Range;
+  /** Of a part of the job: what processes recorded in all of it. */
+  lives?: ProcessSet;
+  /** Of parts of the job, by node: how the CPU time of its processes grew in all of it, where no cgroup counts it. */
+  sampledCpu?: ReadonlyMap<string, readonly SampledCpu[]>;
+  /** The same where a cgroup has counted all of it: which processes used it. */
+  sampledInCgroup?: ReadonlyMap<string, readonly SampledCpu[]>;
+  /** What could not be read of the recording's files, in words. */
+  damage?: readonly string[];
+  /** Those among them that say who, what and when: job.json and agent.json. */
+  troubles?: readonly string[];
+  /** The files among them whose loss may be felt: more than a torn last line. */
+  unread?: readonly Unread[];
+  /** Means of each phase, by the phase's place in the list, when somebody read them. */
+  phaseTables?: readonly (readonly NodeMaterial[] | undefined)[];
+  /** All processes, when they recorded themselves and the whole job is looked at. */
+  processes?: ProcessSet;
+  /** Folders of the recording that are no node's of this job. */
+  strays?: readonly string[];
+  /** What was left out where this comes from. */
+  leftOut?: readonly { what: string; why: string; hint?: string }[];
+  /** Now, in epoch microseconds: how old the newest sample of a running job is. */
+  now: number;
+}
+
+/** The series of a table, all of them or those whose keys match; none when the table was not recorded. */
+export function seriesOf<T extends Table>(node: NodeMaterial, table: T, keys?: KeyValues<KeyName<T>>): SeriesOf<T>[] {
+  return matching(node, table.name, keys) as SeriesOf<T>[];
+}
+
+function matching(node: NodeMaterial, table: string, keys: KeyValues<string> = {}): SeriesStatistics[] {
+  const wanted = Object.entries(keys);
+  return (node.tables.get(table)?.series ?? []).filter((s) => wanted.every(([key, value]) => s.keys[key] === value));
+}
+
+/** The statistics of a table; undefined when it was not recorded. */
+export const tableOf = <T extends Table>({ tables }: NodeMaterial, table: T) =>
+  tables.get(table.name) as (Omit<TableStatistics, 'series'> & { series: SeriesOf<T>[] }) | undefined;
+
+/** A column's statistics in the one series that matches; undefined when there is no value at all. */
+export function columnOf<K extends string>(
+  node: NodeMaterial,
+  { table, name }: TableColumn<string, string, K>,
+  keys?: KeyValues<K>,
+): Statistics | undefined {
+  const found = matching(node, table, keys)[0]?.columns[name];
+  return found !== undefined && found.count > 0 ? found : undefined;
+}
+
+/** A finite number or nothing: NaN means that there was no value. */
+export function known(value: number | undefined): number | undefined {
+  return value !== undefined && Number.isFinite(value) ? value : undefined;
+}
+
+/** The sum of what is known; undefined when nothing is. */
+export function sum(values: Iterable<number | undefined>): number | undefined {
+  let total: number | undefined;
+  for (const value of values) if (known(value) !== undefined) total = (total ?? 0) + value!;
+  return total;
+}
+
+/** The largest of what is known; undefined when nothing is. */
+export function largest(values: Iterable<number | undefined>): number | undefined {
+  let found: number | undefined;
+  for (const value of values) if (known(value) !== undefined && (found === undefined || value! > found)) found = value!;
+  return found;
+}
+
+/** The mean of what is known; undefined when nothing is. */
+export function mean(values: readonly (number | undefined)[]): number | undefined {
+  const all = values.filter((v) => known(v) !== undefined) as number[];
+  return all.length === 0 ? undefined : all.reduce((a, b) => a + b, 0) / all.length;
+}
+
+/** The middle value of what is known; undefined when nothing is. */
+export function median(values: readonly (number | undefined)[]): number | undefined {
+  const all = Float64Array.from(values.filter((v) => known(v) !== undefined) as number[]);
+  return all.length === 0 ? undefined : quantiles(all, all.length, [0.5])[0];
+}

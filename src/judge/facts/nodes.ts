@@ -1,0 +1,369 @@
+import { smallest } from '../../base/extremes.ts';
+import { formatMoment } from '../../base/moment.ts';
+import { type AgentRecord, KILLED } from '../../recording/folder/agent-record.ts';
+import type { JobState } from '../../recording/folder/job.ts';
+import { cgroupTable, cpuTable, loadavgTable, pressureTable, processTable, vmstatTable } from '../../sources/tables.ts';
+import { knownSince, lateSeconds } from '../use/late-agent.ts';
+import { type MemorySource, memoryOf, ownMemory } from '../use/memory-use.ts';
+import { type OomKills, oomKillsOf } from '../use/oom-kills.ts';
+import { allowedCpusOf, processWorkOf } from '../use/process-work.ts';
+import { gpuMean } from '../use/seen.ts';
+import { unlessBrief } from '../use/seen-briefly.ts';
+import { type CpuSource, cgroupAround, cgroupOf, cpuOf } from '../use/usage.ts';
+import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
+import { type EnergySource, energyOf } from './energy.ts';
+import type { GpuReport } from './gpus.ts';
+import { columnOf, known, largest, type Material, type NodeMaterial, sum, tableOf } from './material.ts';
+
+/** silent: nothing comes from it while the job runs; whether it still records is not known. */
+export type NodeStatus = 'recorded' | 'recording' | 'silent' | 'stopped early' | 'never recorded';
+
+/** What one node did. Shares are 0 to 1, times epoch microseconds. A value that was not measured is not there. */
+export interface NodeReport {
+  node: string;
+  status: NodeStatus;
+  /** Why and when it stopped, as far as that is known. */
+  reason?: string;
+  /** When the scheduler took it out of the job, which went on. */
+  taken?: number;
+  /** How long after the job's start the node's own agent was there, where it came late. */
+  late_seconds?: number;
+  first_sample?: number;
+  last_sample?: number;
+  recorded_seconds?: number;
+  samples?: number;
+  /** The job's CPUs here, and who says so. */
+  cpus?: number;
+  cpus_source?: AllocationSource;
+  cpu_seconds?: number;
+  cpu_source?: CpuSource;
+  /** The time that `cpu_seconds` was gathered in. */
+  cpu_window_seconds?: number;
+  /** Of the job's CPUs, in that time. */
+  cpu_utilization?: number;
+  cpu_utilization_max?: number;
+  /** Time in which its threads were ready to run and had no CPU, all of them added up. */
+  cpu_wait_seconds?: number;
+  /** CPUs that those of its processes may run on that do the work, where these are fewer than it has. */
+  allowed_cpus?: number;
+  /** Of all CPUs of the node, everybody's work. */
+  node_cpu_utilization?: number;
+  /** Time that the node's CPUs stood idle while something waited for a disk. */
+  iowait?: number;
+  /** What its own processes fetched from storage and sent there, and their page faults that waited for a disk. */
+  io_bytes?: number;
+  major_faults?: number;
+  /** CPUs of the whole node. */
+  node_cpus?: number;
+  load_mean?: number;
+  load_max?: number;
+  memory_peak_bytes?: number;
+  memory_source?: MemorySource;
+  /** So much more may be the job's, in files in memory (/dev/shm). */
+  memory_shm_bytes?: number;
+  /** Of that peak, at most so much was Tacho's own: its agent, and its commands in the job. */
+  memory_own_bytes?: number;
+  memory_limit_bytes?: number;
+  memory_limit_source?: AllocationSource;
+  /** Memory of the job in swap, at most: all of it, or that of its largest process there. */
+  swap_peak_bytes?: number;
+  swap_source?: 'cgroup' | 'process';
+  /** Read back from swap on the whole node. */
+  swapped_in_bytes?: number;
+  /** Processes killed because memory ran out: the job's, or anybody's on the node, and who says so. */
+  oom_kills?: number;
+  oom_scope?: OomKills['scope'];
+  oom_source?: OomKills['source'];
+  /** Share of the scheduling periods in which the CPU quota of the cgroup that the job runs in ran out. */
+  cpu_throttled?: number;
+  /** Share of the time in which some task waited for this; the job's own tasks, or any on the node. */
+  pressure_scope?: 'job' | 'node';
+  pressure_cpu?: number;
+  pressure_memory?: number;
+  pressure_io?: number;
+  gpus?: number;
+  gpu_utilization?: number;
+  /** GPUs here that did nothing. */
+  idle_gpus?: number;
+  /** GPUs here that are unlike the job's others. */
+  unlike_gpus?: number;
+  gpu_power_watts?: number;
+  energy_joules?: number;
+  energy_source?: EnergySource;
+  energy_covers?: string[];
+  /** The time that was metered: a card may be seen for less than its node. */
+  energy_seconds?: number;
+  /** In words, why this node is unlike the others. */
+  straggler?: string[];
+  /** Other jobs that ran here meanwhile. */
+  shared_with?: string[];
+  /** Processes that were still there when its recording ended. */
+  left_running?: { pid: number; command: string; user: string }[];
+}
+
+/** A node is late, and taken for lost, after so many intervals without a sample, but not before five seconds. */
+const SILENT_INTERVALS = 3;
+const SILENT_SECONDS = 5;
+/** So long after a job's end the farewell of a node's own agent may still be on its way. */
+const FAREWELL_SECONDS = 30;
+/** The scheduler ends all that runs in such a job: of its agents nobody may be left to say farewell. */
+const ENDED_BY_SCHEDULER: readonly JobState[] = ['timeout', 'cancelled', 'preempted', 'out_of_memory'];
+
+/** vmstat counts in pages of the machine, which have one size on x86; elsewhere the node says which. */
+const pageBytesOf = ({ agent }: NodeMaterial): number | undefined =>
+  agent?.facts.page_bytes ?? (agent?.facts.architecture === 'x86_64' ? 4096 : undefined);
+
+/** Every node of the job, also those that were never recorded. */
+export function nodesOf(material: Material, gpus: readonly GpuReport[]): NodeReport[] {
+  const wanted = material.range?.nodes ?? material.job.nodes;
+  const recorded = new Map(material.nodes.map((n) => [n.node, n]));
+  const names = [...new Set([...wanted, ...recorded.keys()])];
+  return names.map((name) => {
+    const node = recorded.get(name);
+    if (node === undefined || (isUnknown(node) && !ranOn(material, name))) {
+      const reason = material.job.not_recorded?.[name] ?? 'no agent wrote anything on this node';
+      return { node: name, status: 'never recorded', reason };
+    }
+    return nodeOf(material, node, gpus);
+  });
+}
+
+const isUnknown = ({ agent, tables }: NodeMaterial): boolean => agent === undefined && tables.size === 0;
+
+const ranOn = ({ processes, lives }: Material, node: string): boolean =>
+  (processes ?? lives)?.node.includes(node) === true;
+
+function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport[]): NodeReport {
+  const { job } = material;
+  const found: NodeReport = { node: node.node, ...statusOf(material, node) };
+  const set = <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined): void => {
+    if (value !== undefined) found[key] = value;
+  };
+  const seconds = found.recorded_seconds ?? 0;
+  set('late_seconds', lateSeconds(material, node.agent, found.first_sample));
+
+  const cpus = cpusOn(material, node);
+  set('cpus', cpus?.value);
+  set('cpus_source', cpus?.source);
+  const cpu = unlessBrief(material, found, cpuOf(material, node));
+  set('cpu_seconds', cpu?.seconds);
+  set('cpu_source', cpu?.source);
+  if (cpu !== undefined && cpus !== undefined && cpus.value > 0) {
+    // an agent may be there before the command and after it
+    const ran = cpu.source === 'node' || material.range !== undefined ? Number.NaN : (job.end! - job.start) / 1e6;
+    // a node's own agent may come late: what the job's cgroup and its processes have used is from their beginning on
+    const isOfJob = cpu.source !== 'node' && cpu.sampled_only !== true;
+    const isWhole = node.agent?.service === true && material.range === undefined && isOfJob;
+    const late = isWhole ? Math.max(0, (found.first_sample! - job.start) / 1e6 || 0) : 0;
+    const unseen = isWhole ? (knownSince(material, node, found.first_sample) - job.start) / 1e6 : 0;
+    const window = (cpu.window_seconds ?? Math.min(seconds + late, ran || Number.POSITIVE_INFINITY)) - unseen;
+    if (window > 0) {
+      set('cpu_window_seconds', window);
+      set('cpu_utilization', cpu.seconds / window / cpus.value);
+    }
+    // the mean of less than an interval is higher than what two samples make of it
+    const most = largest([cpu.rate_max && cpu.rate_max / cpus.value, found.cpu_utilization]);
+    if (cpu.rate_max !== undefined) set('cpu_utilization_max', most);
+  }
+  const work = processWorkOf(material, node);
+  set('cpu_wait_seconds', work.waited);
+  set('io_bytes', work.io_bytes);
+  set('major_faults', work.major_faults);
+  const allowed = allowedCpusOf(material, node);
+  if (cpus !== undefined && allowed! < cpus.value) set('allowed_cpus', allowed);
+  set('node_cpus', node.agent?.facts.cpus);
+  setCpuShares(node, set);
+  setPressure(node, seconds, set);
+  set('load_mean', known(columnOf(node, loadavgTable.col.load1)?.mean));
+  set('load_max', known(columnOf(node, loadavgTable.col.load1)?.max));
+
+  const memory = memoryOf(material, node);
+  set('memory_peak_bytes', memory?.bytes);
+  set('memory_source', memory?.source);
+  set('memory_shm_bytes', memory?.shm_bytes);
+  if (memory?.source === 'cgroup') set('memory_own_bytes', ownMemory(material, node));
+  const limit = memoryOn(material, node);
+  set('memory_limit_bytes', limit?.value);
+  set('memory_limit_source', limit?.source);
+  const swap = swapOf(node);
+  set('swap_peak_bytes', swap?.bytes);
+  set('swap_source', swap?.source);
+  set('swapped_in_bytes', known((columnOf(node, vmstatTable.col.pswpin)?.increase ?? Number.NaN) * pageBytesOf(node)!));
+  const killed = oomKillsOf(material, node);
+  set('oom_kills', killed?.kills);
+  set('oom_scope', killed?.scope);
+  set('oom_source', killed?.source);
+  const periods = known(cgroupAround(node, cgroupTable.col.periods)?.increase);
+  const throttled = known(cgroupAround(node, cgroupTable.col.throttled_periods)?.increase);
+  if (periods !== undefined && periods > 0 && throttled !== undefined) set('cpu_throttled', throttled / periods);
+
+  const own = gpus.filter((g) => g.node === node.node && g.own !== false);
+  if (own.length > 0) set('gpus', own.length);
+  set('gpu_utilization', gpuMean(own, 'utilization_mean'));
+  set('gpu_power_watts', sum(own.map((g) => g.power_mean_watts)));
+  const energy = energyOf(node, gpus);
+  set('energy_joules', energy?.joules);
+  set('energy_source', energy?.source);
+  set('energy_covers', energy?.covers);
+  set('energy_seconds', energy?.seconds);
+  set('shared_with', node.agent?.shared_with);
+  set('left_running', node.agent?.left_running);
+  return found;
+}
+
+/** What the job had in swap; undefined where neither its cgroup nor all of its processes tell. */
+function swapOf(node: NodeMaterial): { bytes: number; source: 'cgroup' | 'process' } | undefined {
+  const counted = known(cgroupOf(node, cgroupTable.col.swap_current_bytes)?.max);
+  if (counted !== undefined) return { bytes: counted, source: 'cgroup' };
+  const { series = [], series_total: total = 0 } = tableOf(node, processTable) ?? {};
+  const each = series.map(({ columns }) => known(columns.swap_bytes?.max));
+  const most = largest(each);
+  // where one of them is not known it may have been that one
+  if (most === undefined || (most === 0 && (series.length < total || each.includes(undefined)))) return undefined;
+  return { bytes: most, source: 'process' };
+}
+
+function setCpuShares(
+  node: NodeMaterial,
+  set: <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined) => void,
+): void {
+  const { busy_ms, idle_ms, iowait_ms } = cpuTable.col;
+  const grown = [busy_ms, idle_ms, iowait_ms].map((each) => known(columnOf(node, each, { cpu: 'all' })?.increase));
+  const [busy, idle, wait] = grown;
+  const all = sum(grown);
+  if (all !== undefined && all > 0 && busy !== undefined && idle !== undefined) set('node_cpu_utilization', busy / all);
+  if (all !== undefined && all > 0 && wait !== undefined && idle !== undefined) set('iowait', wait / all);
+}
+
+function setPressure(
+  node: NodeMaterial,
+  seconds: number,
+  set: <K extends keyof NodeReport>(key: K, value: NodeReport[K] | undefined) => void,
+): void {
+  if (seconds <= 0) return;
+  const own = cgroupOf(node, cgroupTable.col.cpu_stalled_us) !== undefined;
+  for (const resource of ['cpu', 'memory', 'io'] as const) {
+    const held = own
+      ? cgroupOf(node, cgroupTable.col[`${resource}_stalled_us`])
+      : columnOf(node, pressureTable.col.some_total_us, { resource });
+    const grown = known(held?.increase);
+    if (grown === undefined) continue;
+    set(`pressure_${resource}`, Math.min(1, grown / 1e6 / seconds));
+    set('pressure_scope', own ? 'job' : 'node');
+  }
+}
+
+/** When the node was heard of, and whether it fell silent before its time. */
+function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'node'> {
+  const { agent } = node;
+  const { job, range } = material;
+  // of records of processes alone, whose agent.json is lost
+  if (isUnknown(node)) return { status: 'recorded' };
+  if (agent?.end !== undefined && !sampled(agent)) {
+    // made of what others recorded: it is as whole as it ever was
+    const found: Omit<NodeReport, 'node'> = { status: 'recorded', first_sample: agent.start, last_sample: agent.end };
+    found.recorded_seconds = (agent.end - agent.start) / 1e6;
+    if (agent.end_reason !== undefined) found.reason = agent.end_reason;
+    return found;
+  }
+  const tables = [...node.tables.values()].filter((t) => t.rows > 0);
+  if (agent?.end !== undefined && agent.ticks === 0 && tables.length === 0 && agent.service === true) {
+    // its hooks told of the job when it was over
+    return { status: 'never recorded', ...(agent.end_reason === undefined ? {} : { reason: agent.end_reason }) };
+  }
+  // what the agent says is of all the job
+  const told = range === undefined ? agent : undefined;
+  const first = tables.length > 0 ? smallest(tables.map((t) => t.start)) : told?.first_sample;
+  const last = tables.length > 0 ? largest(tables.map((t) => t.end)) : told?.last_sample;
+  const found: Omit<NodeReport, 'node'> = { status: 'recorded' };
+  const samples = largest(tables.filter((t) => t.series_total === 1).map((t) => t.rows));
+  if (samples !== undefined) found.samples = samples;
+  if (first !== undefined) found.first_sample = first;
+  if (last !== undefined) found.last_sample = last;
+  if (first !== undefined && last !== undefined) found.recorded_seconds = (last - first) / 1e6;
+
+  // of one that is known to have been killed there is nothing to wait for
+  const least = agent?.end_reason === KILLED ? 0 : SILENT_SECONDS;
+  const patience = Math.max(least, SILENT_INTERVALS * job.interval_seconds) * 1e6;
+  const silentAt = (until: number | undefined): boolean => {
+    // the newest sample of the whole recording, not only of the part that is looked at
+    const newest = range === undefined ? last : (agent?.last_sample ?? last);
+    return newest === undefined || (until !== undefined && until - newest > patience);
+  };
+  if (agent?.end !== undefined && agent.end_reason !== KILLED) {
+    // it said farewell: stopped by the user with all others, or before them
+    if (silentAt(newestOf(material))) found.status = 'stopped early';
+    const full = found.status === 'stopped early' ? refusedWords(agent) : undefined;
+    if ((full ?? agent.end_reason) !== undefined) found.reason = full ?? agent.end_reason!;
+  } else if (agent !== undefined && agent.end === undefined && wentWithJob(material, last)) {
+    found.reason = 'it was ended with the job';
+  } else if (job.end !== undefined && isSeenThrough(material, last, patience)) {
+    // it fell silent later
+  } else if (
+    (agent !== undefined && agent.end === undefined && job.end !== undefined && !isClosing(material, agent)) ||
+    // the job's end is not known better than by its last sample
+    (agent?.end_reason === KILLED && job.state === 'node_fail') ||
+    silentAt(job.end ?? material.now)
+  ) {
+    found.status = 'stopped early';
+    const taken = job.taken_nodes?.[node.node];
+    if (taken !== undefined) found.taken = taken;
+    const lost =
+      agent?.end_reason !== KILLED
+        ? silenceOf(agent)
+        : job.state === 'node_fail'
+          ? 'its agent was killed, and the scheduler says that a node failed'
+          : 'its agent was killed, and the next one came after the job';
+    const words = taken === undefined ? lost : `the scheduler took it out of the job at ${formatMoment(taken)}`;
+    found.reason = refusedWords(agent) ?? words;
+    if (job.state === 'running' && agent?.service === true && agent.end === undefined && found.reason === lost) {
+      found.status = 'silent';
+      found.reason = WAITING;
+    }
+  } else if (agent?.end === undefined && (job.end === undefined || agent !== undefined)) found.status = 'recording';
+  return found;
+}
+
+/** A node's service moves on to another hub when its own is away; what it had sent stays where it is. */
+export const UNHEARD =
+  'nothing more came from it: it could not reach this hub, its agent was killed, the node was lost, or another hub has the rest';
+
+const silenceOf = (agent: AgentRecord | undefined): string =>
+  agent?.service === true ? UNHEARD : 'its agent was killed or the node was lost: it wrote no farewell';
+
+/** Of a node's service while the job runs: what it cannot send is kept on the node. */
+const WAITING =
+  'what it samples may wait there until the hub can be reached; or its agent was killed, the node was lost, or another hub has it';
+
+/** The scheduler knows of the job's end before the agent of the node has said its own. */
+const isClosing = ({ job, now }: Material, agent: AgentRecord): boolean =>
+  agent.service === true && now - job.end! < FAREWELL_SECONDS * 1e6;
+
+/** Whether the agent sampled up to the end that the scheduler made of the job, which it tells in whole seconds. */
+const wentWithJob = ({ job }: Material, last: number | undefined): boolean =>
+  ENDED_BY_SCHEDULER.includes(job.state) && job.end! - last! <= (2 * job.interval_seconds + 1) * 1e6;
+
+/** Whether a part of the job was sampled to its end. */
+const isSeenThrough = ({ job, range }: Material, last: number | undefined, patience: number): boolean =>
+  range !== undefined && Math.min(range.to ?? Number.POSITIVE_INFINITY, job.end!) - last! <= patience;
+
+/** Why a node is silent whose disk was full. */
+function refusedWords(agent: AgentRecord | undefined): string | undefined {
+  const first = agent?.lost_samples?.toSorted((a, b) => (a.since ?? Infinity) - (b.since ?? Infinity))[0];
+  if (first === undefined) return undefined;
+  const since = first.since === undefined ? '' : ` since ${formatMoment(first.since)}`;
+  return `its samples could not be written${since}: ${first.why}`;
+}
+
+/** A recording that was imported has records and no samples. */
+export function sampled(agent: AgentRecord): boolean {
+  return Number.isFinite(agent.interval_seconds);
+}
+
+/** The newest sample of any node. */
+function newestOf(material: Material): number | undefined {
+  const { nodes, range } = material;
+  return largest(
+    nodes.map((n) => (range === undefined ? largest([...n.tables.values()].map((t) => t.end)) : n.agent?.last_sample)),
+  );
+}

@@ -1,0 +1,104 @@
+import { operationsOf } from '../../query/processes/operations.ts';
+import { hasFailed } from '../../query/processes/set.ts';
+import type { Material } from './material.ts';
+import type { NodeReport } from './nodes.ts';
+
+/** What processes recorded of themselves, and how much of the job that is. */
+export interface RecordsReport {
+  /** Those that told of their end, those that only told of their start, those that only sampling saw. */
+  records: number;
+  starts: number;
+  samples: number;
+  /** Of the first, those that who waited for them told of: killed, or unable to record themselves. */
+  told: number;
+  /** Of those that told of them. */
+  threads: number;
+  /** Ended with a code other than 0, or by a signal. */
+  failed: number;
+  /** CPU time in the first, and in the other two. */
+  cpu_seconds: number;
+  sampled_cpu_seconds: number;
+  /** The part (0 to 1) of the job's CPU time, by cgroup or wait4, that is in no record; not there when nobody counted it. */
+  unexplained?: number;
+}
+
+/** All processes with one tag. */
+export interface OperationReport {
+  name: string;
+  processes: number;
+  /** Of those whose threads are known. */
+  threads?: number;
+  cpu_seconds: number;
+  /** Of the CPU time of all processes. */
+  cpu_share?: number;
+  /** In which at least one of them ran, in so many runs. */
+  seconds: number;
+  runs: number;
+  /** All of them added up. */
+  seconds_sum: number;
+  /** From the first start to the last end. */
+  seconds_span: number;
+  /** `seconds` of the job's duration. */
+  time_share?: number;
+}
+
+/** undefined when processes were not to record themselves. */
+export function recordsOf({ processes }: Material, nodes: readonly NodeReport[]): RecordsReport | undefined {
+  if (processes === undefined) return undefined;
+  const found: RecordsReport = {
+    records: 0,
+    starts: 0,
+    samples: 0,
+    told: 0,
+    threads: 0,
+    failed: 0,
+    cpu_seconds: 0,
+    sampled_cpu_seconds: 0,
+  };
+  for (let i = 0; i < processes.length; i++) {
+    const source = processes.source[i];
+    const spent = (processes.cpu_time[i]! || 0) / 1e6;
+    if (source === 'record') found.threads += processes.threads[i]! || 0;
+    if (source === 'parent') found.told++;
+    if (source === 'record' || source === 'parent') {
+      found.records++;
+      found.cpu_seconds += spent;
+      if (hasFailed(processes, i)) found.failed++;
+    } else {
+      found[source === 'start' ? 'starts' : 'samples']++;
+      found.sampled_cpu_seconds += spent;
+    }
+  }
+  const counted = nodes.filter((node) => node.status !== 'never recorded');
+  const known = counted.every((node) => node.cpu_source === 'cgroup' || node.cpu_source === 'wait4');
+  const whole = counted.reduce((sum, node) => sum + (node.cpu_seconds ?? 0), 0);
+  // sums in another order differ in their last digits
+  const lost = Math.round((whole - found.cpu_seconds) * 1e6) / 1e6;
+  if (known && whole > 0) found.unexplained = Math.max(0, lost / whole);
+  return found;
+}
+
+/** So many operations are told. */
+const MOST = 20;
+
+/** The operations that took longest; those without the tag are none. */
+export function operationReports({ processes }: Material): OperationReport[] | undefined {
+  if (processes === undefined) return undefined;
+  const found = operationsOf(processes)
+    .filter(({ name }) => name !== '')
+    .sort((a, b) => b.duration - a.duration)
+    .slice(0, MOST);
+  if (found.length === 0) return undefined;
+  return found.map((one) => ({
+    name: one.name,
+    processes: one.processes,
+    ...(Number.isNaN(one.threads) ? {} : { threads: one.threads }),
+    cpu_seconds: one.cpu_time / 1e6,
+    ...(Number.isFinite(one.cpu_share) ? { cpu_share: one.cpu_share } : {}),
+    seconds: one.duration / 1e6,
+    runs: one.runs.length,
+    seconds_sum: one.duration_sum / 1e6,
+    seconds_span: one.duration_span / 1e6,
+    ...(Number.isFinite(one.time_share) ? { time_share: one.time_share } : {}),
+  }));
+}

@@ -1,0 +1,330 @@
+import { commandOf } from '../../query/processes/columns.ts';
+import type { ProcessOrigin, ProcessSet } from '../../query/processes/set.ts';
+import {
+  counted,
+  isOlder,
+  isSeenOnce,
+  lastAlive,
+  peakMemory,
+  recordingBegan,
+} from '../../recording/read/process-part.ts';
+import type { Statistics } from '../../recording/sealed/statistics.ts';
+import { processEndTable, processTable } from '../../sources/tables.ts';
+import type { TableColumn } from '../../table/table.ts';
+import { type PartCpu, partProcessesOf, sampleKey } from '../use/part-cpu.ts';
+import { KERNEL_CLOCK, livesInPart, toldInPart } from '../use/part-lives.ts';
+import {
+  known,
+  largest,
+  type Material,
+  type NodeMaterial,
+  type ProcessSeries,
+  seriesOf,
+  sum,
+  tableOf,
+} from './material.ts';
+
+/** One process of the job, among those with most CPU time or most memory. */
+export interface ProcessReport {
+  node: string;
+  pid: string;
+  command?: string;
+  user?: string;
+  /** How long it was seen. */
+  seconds: number;
+  cpu_seconds?: number;
+  /** CPUs that it kept busy while it was seen, mean. */
+  cpus_busy?: number;
+  rss_max_bytes?: number;
+  /** Set when its memory grew steadily to the end: bytes a second. */
+  rss_growth?: number;
+  threads_max?: number;
+  read_bytes?: number;
+  written_bytes?: number;
+  exit_code?: number;
+  signal?: number;
+  /** Who tells of it; not there when only sampling was at work. */
+  source?: ProcessOrigin;
+}
+
+/** What sampling saw of the processes of a node, each to when it was alive last. */
+export function processSeries(node: NodeMaterial): ProcessSeries[] {
+  const tick = largest([...node.tables.values()].map(({ end }) => end));
+  return seriesOf(node, processTable).map((series) => {
+    const end = lastAlive(series.texts.state, series.end, () => tick);
+    return end === series.end ? series : { ...series, end };
+  });
+}
+
+/** The last row of a sampled process is of the tick at which it had gone: when it was seen alive, one tick earlier at least. */
+export const seenAlive = ({ job }: Material, start: number, lastRow: number): number =>
+  Math.max(start, lastRow - (job.interval_seconds || 0) * 1e6);
+
+/** So many by CPU time, and as many again by memory, are kept. */
+const MOST = 10;
+
+/** The processes with most CPU time first, then those that only have much memory. */
+export function processesOf(material: Material): ProcessReport[] {
+  const all = isTimed(material) ? material.nodes.flatMap((node) => timedOf(material, node)) : untimedOf(material);
+  const byCpu = [...all].sort((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, MOST);
+  const byMemory = [...all].sort((a, b) => (b.rss_max_bytes ?? -1) - (a.rss_max_bytes ?? -1)).slice(0, MOST);
+  return [...new Set([...byCpu, ...byMemory])];
+}
+
+/** Whether a part is looked at whose processes are known to have used so much in it, up to its edges. */
+export const isTimed = ({ range, lives, sampledCpu }: Material): boolean =>
+  range !== undefined && range.step === undefined && (lives ?? sampledCpu) !== undefined;
+
+/** How many processes lived in a part, as far as records and samples tell; undefined when they do not. */
+export function livedInPart(material: Material): number | undefined {
+  if (!isTimed(material)) return undefined;
+  return sum(
+    material.nodes.map((node) => {
+      const part = partProcessesOf(material, node)!;
+      const sampled = node.tables.get(processTable.name)?.series_total;
+      if (sampled === undefined && part.lived === 0) return undefined;
+      const beside = processSeries(node).length - seenInPart(material, node, part).length;
+      return (sampled ?? 0) - beside + part.byRecord.size + seenLater(material, node, part).length;
+    }),
+  );
+}
+
+/** What samples tell of in a part: not of those that records tell more of, nor of those that had ended before. */
+export function seenInPart({ range }: Material, node: NodeMaterial, part: PartCpu): ProcessSeries[] {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range ?? {};
+  return processSeries(node).filter(({ keys: { pid, start }, end }) => {
+    if (part.notSampled.has(sampleKey(pid, start))) return false;
+    return !(end < from || Number(start) * 1000 > to + KERNEL_CLOCK);
+  });
+}
+
+/** What began in a part, and was sampled only after it. */
+function seenLater(material: Material, node: NodeMaterial, part: PartCpu): ProcessReport[] {
+  const { range, sampledCpu, sampledInCgroup } = material;
+  const sampled = sampledCpu?.get(node.node) ?? sampledInCgroup?.get(node.node) ?? [];
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range!;
+  const { series = [], series_total: total = 0 } = tableOf(node, processTable) ?? {};
+  // the table of so many leaves small ones out that were sampled in the part
+  if (series.length < total) return [];
+  const here = new Set(series.map(({ keys }) => sampleKey(keys.pid, keys.start)));
+  return sampled.flatMap(({ pid, start, command, user, times }): ProcessReport[] => {
+    const key = sampleKey(pid, start);
+    const used = part.bySample.get(key);
+    const began = Math.max(from, Number(start) * 1000);
+    if (used === undefined || here.has(key) || part.notSampled.has(key) || !(times[0]! > to && began <= to)) return [];
+    const seconds = (to - began) / 1e6;
+    const busy = busyCpus(used, seconds);
+    return [
+      {
+        node: node.node,
+        pid,
+        ...(command === undefined ? {} : { command }),
+        ...(user === undefined ? {} : { user }),
+        seconds,
+        cpu_seconds: used,
+        ...(busy === undefined ? {} : { cpus_busy: busy }),
+      },
+    ];
+  });
+}
+
+/** Of a part: what those used in it that lived in it, by their records where samples do not tell. */
+function timedOf(material: Material, node: NodeMaterial): ProcessReport[] {
+  const { lives } = material;
+  const part = partProcessesOf(material, node)!;
+  const sampled = processSeries(node).map((series) => processOf(material, node, series));
+  const places = [...part.byRecord.keys()];
+  const inside = seenInPart(material, node, part).map((series): ProcessReport => {
+    const { pid, start } = series.keys;
+    return processOf(material, node, series, part.bySample.get(sampleKey(pid, start)));
+  });
+  const seen = [...inside, ...seenLater(material, node, part)].map(
+    (found): ProcessReport => (places.length === 0 ? found : { ...found, source: 'sample' }),
+  );
+  if (lives === undefined || places.length === 0) return seen;
+  return [...recordedOf(material, lives, sampled, places, part.byRecord), ...seen];
+}
+
+/** Of the whole job, or of one of its steps. */
+function untimedOf(material: Material): ProcessReport[] {
+  const { processes } = material;
+  const seen = material.nodes.flatMap((node) =>
+    processSeries(node).map((series) => ({ node, series, found: processOf(material, node, series) })),
+  );
+  const sampled = seen.map(({ found }) => found);
+  if (processes !== undefined) return recordedOf(material, processes, sampled);
+  const places = livesInPart(material);
+  if (places.length === 0 && material.range?.step === undefined) return sampled;
+  const told = toldInPart(material, places);
+  const others = seen.flatMap(({ node, series, found }): ProcessReport[] =>
+    told(node, series) ? [] : [{ ...found, source: 'sample' }],
+  );
+  return [...recordedOf(material, material.lives!, sampled, places), ...others];
+}
+
+/** Kernels count CPU time in ticks of up to 10 ms: a shorter life has no meaningful mean. */
+const SHORTEST_LIFE = 0.02;
+
+function busyCpus(cpu: number | undefined, life: number): number | undefined {
+  return cpu !== undefined && life >= SHORTEST_LIFE ? cpu / life : undefined;
+}
+
+/** From records; how memory grew, only sampling can tell. */
+function recordedOf(
+  material: Material,
+  set: ProcessSet,
+  sampled: readonly ProcessReport[],
+  places: readonly number[] = Array.from({ length: set.length }, (_, i) => i),
+  inPart?: ReadonlyMap<number, number>,
+): ProcessReport[] {
+  const growing = new Map(
+    sampled.filter((p) => p.rss_growth !== undefined).map((p) => [`${p.node} ${p.pid}`, p.rss_growth!]),
+  );
+  const memory = set.metrics.get(processEndTable.col.rssmax.name);
+  const first = (of: (i: number) => number): number[] =>
+    places.toSorted((a, b) => (of(b) || -1) - (of(a) || -1) || a - b).slice(0, MOST);
+  // a program that leaks is told even if others have more
+  const leaking = places.filter((i) => growing.has(`${set.node[i]} ${set.pid[i]}`) && set.ended[i] !== 'exec');
+  const used = (i: number): number => inPart?.get(i) ?? set.cpu_time[i]!;
+  const kept = new Set([...first(used), ...first((i) => memory?.[i] ?? -1), ...leaking]);
+  const agents = new Map(material.nodes.map((node) => [node.node, node.agent]));
+  const began = (node: string): number => recordingBegan(agents.get(node), material.job);
+  return [...kept].map((i) => {
+    const found = recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`), began(set.node[i]!));
+    return inPart === undefined ? found : cut(material, set, i, found, inPart.get(i)!);
+  });
+}
+
+/** Of a program that began before a part or ended after it, only what it used in it is told, and what is true all of its life. */
+function cut({ range }: Material, set: ProcessSet, i: number, found: ProcessReport, used: number): ProcessReport {
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range!;
+  const [start, end] = [set.start[i]!, set.end[i]!];
+  if (start >= from && end <= to) return found;
+  if (start >= from - KERNEL_CLOCK && end <= to) return { ...found, cpu_seconds: used };
+  const { read_bytes: _read, written_bytes: _written, exit_code, signal, cpus_busy: _busy, ...rest } = found;
+  const seconds = Math.max(0, Math.min(end, to) - Math.max(start, from)) / 1e6;
+  const busy = busyCpus(used, seconds);
+  return {
+    ...rest,
+    seconds,
+    cpu_seconds: used,
+    ...(busy === undefined ? {} : { cpus_busy: busy }),
+    ...(end <= to && exit_code !== undefined ? { exit_code } : {}),
+    ...(end <= to && signal !== undefined ? { signal } : {}),
+  };
+}
+
+function recordOf(set: ProcessSet, i: number, growth: number | undefined, began: number): ProcessReport {
+  const start = set.start[i]!;
+  const seconds = (set.end[i]! - (isOlder(start, began) ? began : start)) / 1e6;
+  const metric = ({ name }: TableColumn<'process_end'>, factor = 1): number | undefined =>
+    known((set.metrics.get(name)?.[i] ?? Number.NaN) * factor);
+  const found: ProcessReport = {
+    node: set.node[i]!,
+    pid: String(set.pid[i]),
+    seconds: known(seconds) ?? 0,
+    source: set.source[i] as ProcessOrigin,
+  };
+  const put = <K extends keyof ProcessReport>(key: K, value: ProcessReport[K] | undefined): void => {
+    if (value !== undefined && value !== '') found[key] = value;
+  };
+  put('command', commandOf(set, i));
+  put('user', set.user[i]);
+  const cpu = known(set.cpu_time[i]! / 1e6);
+  put('cpu_seconds', cpu);
+  put('cpus_busy', busyCpus(cpu, seconds));
+  put('rss_max_bytes', metric(processEndTable.col.rssmax, 1024));
+  put('rss_growth', growth);
+  put('threads_max', known(set.threads[i]));
+  put('read_bytes', metric(processEndTable.col.read_bytes));
+  put('written_bytes', metric(processEndTable.col.write_bytes));
+  put('exit_code', known(set.exitcode[i]));
+  if (set.exitsignal[i]! > 0) put('signal', set.exitsignal[i]!);
+  return found;
+}
+
+function processOf(
+  material: Material,
+  node: NodeMaterial,
+  series: ProcessSeries,
+  used?: number | undefined,
+): ProcessReport {
+  const { columns } = series;
+  const older = isEarlier(material, node, series);
+  // CPU time from before it was seen counts from its beginning
+  const started = Number(series.keys.start) * 1000;
+  const began = older || Number.isNaN(started) ? series.start : started;
+  const gone = used === undefined && series.texts.state === 'X';
+  const last = gone ? seenAlive(material, series.start, series.end) : series.end;
+  const seconds = (last - began) / 1e6;
+  const found: ProcessReport = { node: node.node, pid: series.keys.pid ?? '', seconds };
+  const { command, name, user } = series.texts;
+  if (command || name) found.command = command || name!;
+  if (user) found.user = user;
+  const cpu = used ?? processCpuSeconds(material, node, series);
+  if (cpu !== undefined) {
+    found.cpu_seconds = cpu;
+    const busy = busyCpus(cpu, seconds);
+    if (busy !== undefined) found.cpus_busy = busy;
+  }
+  const rss = processPeak(material, node, series);
+  if (rss !== undefined) found.rss_max_bytes = rss;
+  const growth = steadyGrowth(columns.rss_bytes, series);
+  if (growth !== undefined) found.rss_growth = growth;
+  const threads = known(columns.threads?.max);
+  if (threads !== undefined) found.threads_max = threads;
+  const once = isOnce(material, node, series);
+  const grown = (column: Statistics | undefined) => column && known(counted(column, older, once));
+  const read = grown(columns.read_bytes);
+  if (read !== undefined) found.read_bytes = read;
+  const written = grown(columns.written_bytes);
+  if (written !== undefined) found.written_bytes = written;
+  return found;
+}
+
+/** A process that began while the job ran has used all its CPU time in the job, also what it used before it was seen. */
+export function processCpuSeconds(material: Material, node: NodeMaterial, series: ProcessSeries): number | undefined {
+  const older = isEarlier(material, node, series);
+  const once = isOnce(material, node, series);
+  const { user_ms, system_ms } = series.columns;
+  const spent = sum([user_ms, system_ms].map((each) => each && counted(each, older, once)));
+  return spent === undefined ? undefined : spent / 1000;
+}
+
+const isOnce = ({ job }: Material, { agent }: NodeMaterial, { texts, start, end }: ProcessSeries): boolean =>
+  isSeenOnce(texts.state, start, end, agent?.interval_seconds ?? job.interval_seconds);
+
+/** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
+export function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: ProcessSeries): boolean {
+  const start = Number(keys.start) * 1000;
+  if (range?.from !== undefined) return !(start > range.from - KERNEL_CLOCK);
+  return isOlder(start, recordingBegan(agent, job));
+}
+
+/** Its highest resident set. */
+export function processPeak(material: Material, node: NodeMaterial, series: ProcessSeries): number | undefined {
+  const { rss_peak_bytes: mark, rss_bytes: seen } = series.columns;
+  return peakMemory(mark, seen, isEarlier(material, node, series));
+}
+
+/** The last part of a life. */
+const AT_END = 0.05;
+
+/** The middle half of a steady growth spans at least this part of the peak. */
+const GROWN = 0.2;
+
+/**
+ * Bytes a second when the memory grew like a straight line: its quartiles are evenly apart, and the highest value is
+ * the last. A program that fills its memory at the start and keeps it has quartiles that hardly differ.
+ */
+export function steadyGrowth(rss: Statistics | undefined, series: ProcessSeries): number | undefined {
+  if (rss === undefined || rss.count < 20) return undefined;
+  const seconds = (series.end - series.start) / 1e6;
+  const [first, second] = [rss.p50 - rss.p25, rss.p75 - rss.p50];
+  const even = first > 0 && second / first > 0.5 && second / first < 2;
+  // one that was sampled while it ended has no memory any more
+  const atEnd =
+    rss.last > 0 ? rss.last >= 0.97 * rss.max : rss.max_time >= series.end - AT_END * (series.end - series.start);
+  if (!even || !atEnd || seconds <= 0 || rss.p75 - rss.p25 < GROWN * rss.max) return undefined;
+  return (rss.p75 - rss.p25) / (seconds / 2);
+}

@@ -1,0 +1,216 @@
+import { gpuTable, processTable } from '../../sources/tables.ts';
+import { type MemorySource, type MemoryTruth, memoryTruthOf } from '../use/memory-use.ts';
+import { livesInPart, toldInPart } from '../use/part-lives.ts';
+import { gpuMean, weightedMean } from '../use/seen.ts';
+import type { CpuSource } from '../use/usage.ts';
+import type { AllocationSource } from './allocation.ts';
+import { cpusOfJob } from './allocation.ts';
+import type { EnergySource } from './energy.ts';
+import { type GpuReport, undivided } from './gpus.ts';
+import { largest, type Material, seriesOf, sum } from './material.ts';
+import type { NodeReport } from './nodes.ts';
+import { livedInPart } from './processes.ts';
+
+/** The job in a few numbers. Shares are 0 to 1. A value that was not measured is not there. */
+export interface SummaryReport {
+  /** How long the job (or the part of it that is looked at) ran, and who says so. */
+  wall_seconds: number;
+  wall_source: 'wait4' | 'scheduler' | 'recording';
+  nodes: number;
+  nodes_recorded: number;
+  cpus?: number;
+  cpus_source?: AllocationSource;
+  cpu_seconds?: number;
+  cpu_source?: CpuSource;
+  /** Of the CPUs that the job had, while they were seen. */
+  cpu_utilization?: number;
+  /** CPUs that were busy, mean, and how many were looked at: not all when nodes are missing. */
+  cpus_busy?: number;
+  cpus_measured?: number;
+  /** Highest use on any one node, and which. */
+  memory_peak_bytes?: number;
+  memory_peak_node?: string;
+  memory_source?: MemorySource;
+  memory_shm_bytes?: number;
+  /** What the job may use on that node. */
+  memory_limit_bytes?: number;
+  memory_limit_source?: AllocationSource;
+  /** The nodes' peaks added up. */
+  memory_peaks_sum_bytes?: number;
+  /** The same node's memory, measured in every way that was possible. */
+  memory?: MemoryTruth;
+  gpus?: number;
+  /** Of those that were looked at, and how many these were: not all when nodes or files are missing. */
+  gpu_utilization?: number;
+  gpus_measured?: number;
+  gpu_utilization_max?: number;
+  gpu_memory_peak_bytes?: number;
+  gpu_memory_total_bytes?: number;
+  gpu_power_mean_watts?: number;
+  gpu_temperature_max_celsius?: number;
+  energy_joules?: number;
+  energy_source?: EnergySource;
+  /** What the energy includes: "node", or "CPUs", "memory", "GPUs". */
+  energy_covers?: string[];
+  /** The part of the job's time on its nodes whose energy is in it. */
+  energy_coverage?: number;
+  node_hours: number;
+  core_hours?: number;
+  gpu_hours?: number;
+  time_limit_seconds?: number;
+  time_used?: number;
+  processes?: number;
+}
+
+export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus: readonly GpuReport[]): SummaryReport {
+  const { job } = material;
+  const { wall_seconds, wall_source } = wallOf(material, nodes);
+  const recorded = nodes.filter((n) => n.status !== 'never recorded');
+  const hours = wall_seconds / 3600;
+  const found: SummaryReport = {
+    wall_seconds,
+    wall_source,
+    nodes: nodes.length,
+    nodes_recorded: recorded.length,
+    node_hours: hours * nodes.length,
+  };
+  const set = <K extends keyof SummaryReport>(key: K, value: SummaryReport[K] | undefined): void => {
+    if (value !== undefined) found[key] = value;
+  };
+  const cpus = cpusOfJob(material);
+  set('cpus', cpus?.value);
+  set('cpus_source', cpus?.source);
+  if (cpus !== undefined) found.core_hours = hours * cpus.value;
+  setCpu(set, recorded);
+  setMemory(set, material, recorded);
+  setGpus(set, material, gpus, hours);
+  setEnergy(set, nodes, wall_seconds);
+  const limit = job.asked.time_limit_seconds;
+  if (limit !== undefined && limit > 0) {
+    found.time_limit_seconds = limit;
+    if (material.range === undefined) found.time_used = wall_seconds / limit;
+  }
+  set('processes', material.processes?.length ?? processCount(material));
+  return found;
+}
+
+/** Of those that sampling saw, and of a part those that began and ended in it unseen, too. */
+function processCount(material: Material): number | undefined {
+  const lived = livedInPart(material);
+  if (lived !== undefined) return lived;
+  const sampled = sum(material.nodes.map((n) => n.tables.get(processTable.name)?.series_total));
+  const places = livesInPart(material);
+  if (places.length === 0 && material.range?.step === undefined) return sampled;
+  const told = toldInPart(material, places);
+  const both =
+    sum(material.nodes.map((n) => seriesOf(n, processTable).filter((series) => told(n, series)).length)) ?? 0;
+  return (sampled ?? 0) - both + places.length;
+}
+
+type Set = <K extends keyof SummaryReport>(key: K, value: SummaryReport[K] | undefined) => void;
+
+function wallOf(material: Material, nodes: readonly NodeReport[]): Pick<SummaryReport, 'wall_seconds' | 'wall_source'> {
+  const { job, range } = material;
+  // nothing may have been sampled in a part
+  const newest = largest(nodes.map((n) => n.last_sample)) ?? largest(material.nodes.map((n) => n.agent?.last_sample));
+  // nothing comes from any node: how long it has run the scheduler knows
+  const isMute = nodes.length > 0 && nodes.every((n) => n.status === 'silent' || n.status === 'never recorded');
+  const end = job.end ?? (isMute ? job.running_at : undefined) ?? newest ?? job.start;
+  if (range !== undefined) {
+    const from = Math.max(range.from ?? job.start, job.start);
+    const to = Math.min(range.to ?? end, end);
+    return { wall_seconds: Math.max(0, to - from) / 1e6, wall_source: 'recording' };
+  }
+  if (job.usage !== undefined) return { wall_seconds: job.usage.wall_seconds, wall_source: 'wait4' };
+  const told = job.scheduler !== 'none' && end === (job.end ?? job.running_at);
+  return { wall_seconds: Math.max(0, end - job.start) / 1e6, wall_source: told ? 'scheduler' : 'recording' };
+}
+
+/** From the most exact to the least. */
+const CPU_SOURCES: readonly CpuSource[] = ['wait4', 'cgroup', 'records', 'records and samples', 'processes', 'node'];
+
+/** What may be said of the sum: no more than of its least exact part; a node where nothing was used does not count. */
+function sourceOfAll(nodes: readonly NodeReport[]): CpuSource | undefined {
+  const known = nodes.filter((n) => n.cpu_source !== undefined);
+  const used = known.filter((n) => n.cpu_seconds! > 0);
+  const sources = new Set((used.length > 0 ? used : known).map((n) => n.cpu_source!));
+  if (sources.has('records') && sources.has('processes') && !sources.has('node')) return 'records and samples';
+  return CPU_SOURCES.findLast((source) => sources.has(source));
+}
+
+function setCpu(set: Set, nodes: readonly NodeReport[]): void {
+  set('cpu_seconds', sum(nodes.map((n) => n.cpu_seconds)));
+  set('cpu_source', sourceOfAll(nodes));
+  const measured = nodes.filter((n) => n.cpu_utilization !== undefined && n.cpus !== undefined);
+  const used = weightedMean(measured.map((n) => [n.cpu_utilization, n.cpus! * n.cpu_window_seconds!]));
+  const had = sum(measured.map((n) => n.cpus));
+  if (used === undefined || had === undefined || had === 0) return;
+  set('cpus_busy', used * had);
+  set('cpus_measured', had);
+  set('cpu_utilization', used);
+}
+
+function setMemory(set: Set, material: Material, nodes: readonly NodeReport[]): void {
+  set('memory_peaks_sum_bytes', sum(nodes.map((n) => n.memory_peak_bytes)));
+  // the node that came nearest to what it may use
+  const fill = (n: NodeReport): number =>
+    (n.memory_peak_bytes ?? -1) / (n.memory_limit_bytes ?? Number.POSITIVE_INFINITY);
+  const fullest = nodes
+    .filter((n) => n.memory_peak_bytes !== undefined)
+    .reduce<NodeReport | undefined>((a, b) => (a === undefined || fill(b) > fill(a) ? b : a), undefined);
+  if (fullest === undefined) return;
+  set('memory_peak_bytes', fullest.memory_peak_bytes);
+  set('memory_peak_node', fullest.node);
+  set('memory_source', fullest.memory_source);
+  set('memory_shm_bytes', fullest.memory_shm_bytes);
+  set('memory_limit_bytes', fullest.memory_limit_bytes);
+  set('memory_limit_source', fullest.memory_limit_source);
+  const node = material.nodes.find((n) => n.node === fullest.node);
+  if (node !== undefined) set('memory', memoryTruthOf(material, node));
+}
+
+/** Cards of nodes whose table of them is lost. */
+function lostCards({ nodes, unread = [] }: Material): number {
+  const lost = nodes.filter(
+    (n) => !n.tables.has(gpuTable.name) && unread.some((u) => u.node === n.node && u.table === gpuTable.name),
+  );
+  return sum(lost.map((n) => n.agent?.facts.gpus.length)) ?? 0;
+}
+
+function setGpus(set: Set, material: Material, gpus: readonly GpuReport[], hours: number): void {
+  const own = undivided(gpus).filter((g) => g.own !== false);
+  const number = material.job.asked.gpus ?? (own.length > 0 ? own.length + lostCards(material) : undefined);
+  if (number !== undefined && number > 0) {
+    set('gpus', number);
+    set('gpu_hours', number * hours);
+  }
+  const measured = own.filter((g) => g.utilization_mean !== undefined).length;
+  if (measured > 0) {
+    set('gpu_utilization', gpuMean(own, 'utilization_mean'));
+    // a node may show more cards than the job was given
+    set('gpus_measured', Math.min(measured, number || measured));
+  }
+  set('gpu_utilization_max', largest(own.map((g) => g.utilization_max)));
+  const fullest = own
+    .filter((g) => g.memory_max_bytes !== undefined)
+    .sort(
+      (a, b) => b.memory_max_bytes! / (b.memory_total_bytes ?? 1) - a.memory_max_bytes! / (a.memory_total_bytes ?? 1),
+    )[0];
+  set('gpu_memory_peak_bytes', fullest?.memory_max_bytes);
+  set('gpu_memory_total_bytes', fullest?.memory_total_bytes);
+  const watts = gpuMean(own, 'power_mean_watts');
+  const metered = own.filter((g) => g.power_mean_watts !== undefined).length;
+  set('gpu_power_mean_watts', watts === undefined ? undefined : watts * metered);
+  set('gpu_temperature_max_celsius', largest(own.map((g) => g.temperature_max_celsius)));
+}
+
+function setEnergy(set: Set, nodes: readonly NodeReport[], wall: number): void {
+  const measured = nodes.filter((n) => n.energy_joules !== undefined);
+  if (measured.length === 0) return;
+  set('energy_joules', sum(measured.map((n) => n.energy_joules)));
+  const sources = new Set(measured.map((n) => n.energy_source!));
+  set('energy_source', sources.size === 1 ? [...sources][0] : 'both');
+  set('energy_covers', [...new Set(measured.flatMap((n) => n.energy_covers ?? []))]);
+  const part = ({ energy_seconds: seconds }: NodeReport): number => (wall > 0 ? Math.min(1, seconds! / wall) : 1);
+  set('energy_coverage', measured.reduce((parts, n) => parts + part(n), 0) / nodes.length);
+}

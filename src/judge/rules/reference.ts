@@ -1,0 +1,36 @@
+import { SHORT_JOB_SECONDS } from './finding.ts';
+import { checks } from './index.ts';
+
+/** The text of docs/findings.md. */
+export function findingsReference(): string {
+  const parts = checks.map((check) =>
+    [
+      `## ${check.id}`,
+      `Looks for ${check.title}.`,
+      check.help,
+      `Needs: ${check.needs}.`,
+      check.kind === 'waste' ? `A verdict on waste: not given for jobs shorter than ${SHORT_JOB_SECONDS} s.` : '',
+    ]
+      .filter((part) => part !== '')
+      .join('\n\n'),
+  );
+  return `# Findings
+
+What the report card looks for, when it speaks, and what it must know for that. This page is made from the definitions
+in \`src/judge/rules\` (\`npm run docs\`).
+
+Every finding has evidence (what was measured, and where it comes from), advice, and a confidence: *high* for counters
+of the kernel and well-sampled values, *medium* when few samples, a whole node's values or an assumption stand behind
+it, *low* when large parts of the recording are missing. A check whose data are missing is listed as not measurable,
+with the reason; one that does not apply is left out, also with the reason (\`checks\` in the JSON).
+
+| severity | means |
+| --- | --- |
+| critical | something failed |
+| warning | it costs much, or may fail the next time |
+| advice | a change would save something |
+| info | worth knowing |
+
+${parts.join('\n\n')}
+`;
+}

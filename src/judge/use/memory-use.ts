@@ -1,0 +1,246 @@
+import {
+  cgroupTable,
+  meminfoTable,
+  processEndTable,
+  processMemoryTable,
+  processTotalTable,
+} from '../../sources/tables.ts';
+import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from '../facts/material.ts';
+import { processPeak, processSeries, seenAlive } from '../facts/processes.ts';
+import { HIGHER, type Life, partMemoryOf } from './part-memory.ts';
+import { cgroupOf } from './usage.ts';
+
+/**
+ * Where a memory figure comes from. cgroup: peak of the job's cgroup, page cache included. processes: the peaks
+ * of processes that lived at the same time added up, so an upper bound. pss: the same less what they were seen to share, which
+ * is sampled. process: the largest single process, so a lower bound. node: all that is used on the node.
+ */
+export type MemorySource = 'cgroup' | 'processes' | 'pss' | 'process' | 'node';
+
+export interface MemoryUse {
+  bytes: number;
+  source: MemorySource;
+  /** By processes only: files in memory (/dev/shm) belong to none; so much more may be the job's. */
+  shm_bytes?: number;
+}
+
+/** All that is known of the job's memory on one node, named apart. Bytes. */
+export interface MemoryTruth {
+  /** Highest use of the job's cgroup, page cache included: what its limit is held against. */
+  cgroup_peak?: number;
+  /** The part of it that is the programs' own (anonymous) memory, at most. */
+  cgroup_anon_max?: number;
+  /** The part of it that is page cache, at most. */
+  cgroup_file_max?: number;
+  /** The peaks of processes that lived at the same time, added up: an upper bound. */
+  process_peaks_sum?: number;
+  /** The most that all processes had in RAM when it was read, what they share counted once. */
+  process_pss_max?: number;
+  /** The most that their resident sets added up counted more than once. */
+  process_shared_max?: number;
+  /** The largest resident set of one process, by wait4 or sampled. */
+  process_peak_max?: number;
+  /** All that is used on the node, by everybody. */
+  node_used_max?: number;
+}
+
+export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTruth {
+  const truth: MemoryTruth = {};
+  const set = (key: keyof MemoryTruth, value: number | undefined): void => {
+    if (known(value) !== undefined) truth[key] = value!;
+  };
+  set('cgroup_peak', largest([cgroupOf(node, cgroupTable.col.memory_current_bytes)?.max, cgroupMark(material, node)]));
+  set('cgroup_anon_max', cgroupOf(node, cgroupTable.col.memory_anon_bytes)?.max);
+  set('cgroup_file_max', cgroupOf(node, cgroupTable.col.memory_file_bytes)?.max);
+  const part = partMemoryOf(material, node);
+  const lives = part?.lives ?? sampledLives(material, node);
+  // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
+  const total = material.range === undefined ? known(columnOf(node, processTotalTable.col.peak_bytes)?.max) : undefined;
+  // each may lack processes: sampling those that come and go, records those that were killed
+  const added = (): number | undefined => largest([peakTogether(recordedLives(material, node)), peakTogether(lives)]);
+  set('process_peaks_sum', total ?? added());
+  const sure = part === undefined ? lives.map(({ peak }) => peak) : [part.largest];
+  set('process_peak_max', largest([exactPeak(material), recordedPeak(material, node), ...sure]));
+  set('process_pss_max', columnOf(node, processMemoryTable.col.pss_bytes)?.max);
+  set('process_shared_max', columnOf(node, processMemoryTable.col.shared_bytes)?.max);
+  const all = columnOf(node, meminfoTable.col.MemTotal_bytes);
+  const free = columnOf(node, meminfoTable.col.MemAvailable_bytes);
+  if (all !== undefined && free !== undefined) set('node_used_max', all.max - free.min);
+  return truth;
+}
+
+/** The kernel's mark counts from the beginning of the cgroup: not of a part, nor of what a job did before this recording. */
+function cgroupMark({ job, range }: Material, node: NodeMaterial): number | undefined {
+  const mark = cgroupOf(node, cgroupTable.col.memory_peak_bytes);
+  if (mark === undefined || range !== undefined) return undefined;
+  const { service, scope } = node.agent ?? {};
+  const madeWithJob = service === true && !job.restart && scope?.cgroup_older !== true;
+  return madeWithJob || !(mark.max <= mark.first) ? mark.max : undefined;
+}
+
+/** A command of Tacho's grows a little after it has noted what it used. */
+const NOTED = 1.1;
+
+/** The largest process of the command by wait4, unless that was a command of Tacho's. */
+function exactPeak({ job, range }: Material): number | undefined {
+  const { usage, nodes, own_use } = job;
+  if (nodes.length !== 1 || range !== undefined || usage?.max_rss_bytes === undefined || usage.elsewhere)
+    return undefined;
+  const own = own_use?.[nodes[0]!]?.max_rss_bytes ?? 0;
+  return usage.max_rss_bytes > own * NOTED ? usage.max_rss_bytes : undefined;
+}
+
+/** The largest process by its own record. */
+function recordedPeak({ processes }: Material, { node }: NodeMaterial): number | undefined {
+  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
+  let most: number | undefined;
+  for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
+    if (processes!.node[i] === node && peaks[i]! * 1024 > (most ?? 0)) most = peaks[i]! * 1024;
+  }
+  return most;
+}
+
+/** Until when the memory of the job's cgroup was sampled: of what is about to go, CPU time may be there a tick longer. */
+function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
+  const [series] = seriesOf(node, cgroupTable, { cgroup: '.' });
+  if (series === undefined) return undefined;
+  const lacking = (series.columns.memory_current_bytes?.missing ?? 0) > 0;
+  return series.end - (lacking ? (job.interval_seconds || 0) * 1e6 : 0);
+}
+
+/**
+ * The largest process by records that no sample saw as large: one that went on after the last sample of the cgroup, or
+ * any between two of them where the kernel's mark does not tell.
+ */
+function unseenPeak(material: Material, node: NodeMaterial): number | undefined {
+  const { processes } = material;
+  const last = memorySeen(material, node);
+  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
+  const isStore = material.leftOut !== undefined && material.range === undefined;
+  const told = isStore ? columnOf(node, processTotalTable.col.told_peak_bytes) : undefined;
+  if (last !== undefined && told !== undefined && told.max_time > last) return told.max;
+  if (last === undefined || peaks === undefined) return undefined;
+  const sampled = Map.groupBy(processSeries(node), ({ keys }) => Number(keys.pid));
+  const isMarked = material.range !== undefined || cgroupMark(material, node) !== undefined;
+  let most: number | undefined;
+  for (let i = 0; i < peaks.length; i++) {
+    const [start, peak] = [processes!.start[i]!, peaks[i]! * 1024];
+    const isHidden = processes!.end[i]! > last || !isMarked;
+    if (processes!.node[i] !== node.node || !(isHidden && peak > (most ?? 0))) continue;
+    const same = (sampled.get(processes!.pid[i]!) ?? []).filter(
+      ({ keys, end }) => start > Number(keys.start) * 1000 - 1e6 && start < end + 1e6,
+    );
+    const seen = largest(same.map((series) => processPeak(material, node, series)));
+    if (seen === undefined || peak > seen * HIGHER) most = peak;
+  }
+  return most;
+}
+
+/** What is known of processes by their records, and by samples of those that left none. */
+function recordedLives(material: Material, { node }: NodeMaterial): Life[] {
+  const { processes } = material;
+  const lives: Life[] = [];
+  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
+  for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
+    const [start, last, peak] = [processes!.start[i]!, processes!.end[i]!, peaks[i]! * 1024];
+    const exact = processes!.source[i] === 'record' || processes!.source[i] === 'parent';
+    const end = exact ? last : seenAlive(material, start, last);
+    if (processes!.node[i] === node && end >= start && peak > 0) lives.push({ start, end, peak });
+  }
+  return lives;
+}
+
+/** What is known of processes by samples; of one that was several programs in turn, each by its record. */
+function sampledLives(material: Material, node: NodeMaterial): Life[] {
+  const { processes } = material;
+  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
+  const own = Array.from({ length: peaks?.length ?? 0 }, (_, i) => i).filter((i) => processes!.node[i] === node.node);
+  const byPid = Map.groupBy(own, (i) => processes!.pid[i]!);
+  return processSeries(node).flatMap((series): Life[] => {
+    const { start, end, keys } = series;
+    const same = (byPid.get(Number(keys.pid)) ?? []).filter(
+      (i) => Math.abs(processes!.birth[i]! - Number(keys.start) * 1000) < SAME_BIRTH,
+    );
+    const programs = same.map((i) => ({
+      start: processes!.start[i]!,
+      end: processes!.end[i]!,
+      peak: peaks![i]! * 1024,
+    }));
+    if (programs.length > 1 && programs.every(({ start, end, peak }) => end >= start && peak > 0)) return programs;
+    return [{ start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) }];
+  });
+}
+
+/** The kernel's start of a process and what records make of it differ less. Microseconds. */
+const SAME_BIRTH = 0.5e6;
+
+/** The most that the peaks of processes which lived at the same time add up to. */
+export function peakTogether(lives: readonly Life[]): number | undefined {
+  const begun = lives.filter(({ peak }) => peak !== undefined).sort((a, b) => a.start - b.start);
+  const ended = begun.toSorted((a, b) => a.end - b.end);
+  let now = 0;
+  let gone = 0;
+  let most: number | undefined;
+  for (const { start, peak } of begun) {
+    // what ends at that very moment counts: they were both seen
+    while (gone < ended.length && ended[gone]!.end < start) now -= ended[gone++]!.peak!;
+    now += peak!;
+    if (most === undefined || now > most) most = now;
+  }
+  return most;
+}
+
+/** The one figure to hold against the limit. */
+export function memoryOf(material: Material, node: NodeMaterial): MemoryUse | undefined {
+  const truth = memoryTruthOf(material, node);
+  if (truth.cgroup_peak !== undefined) {
+    // a cgroup is gone with its last process: what that took since the last tick, only its record tells
+    const unseen = unseenPeak(material, node);
+    if (unseen !== undefined && unseen > truth.cgroup_peak) return { bytes: unseen, source: 'process' };
+    return { bytes: truth.cgroup_peak, source: 'cgroup' };
+  }
+  const processes = processMemoryOf(truth);
+  if (processes !== undefined) {
+    const shm = shmGrowth(node);
+    return shm > Math.max(SHM_BYTES, processes.bytes * SHM_PART) ? { ...processes, shm_bytes: shm } : processes;
+  }
+  if (node.agent?.scope.members === 'node' && truth.node_used_max !== undefined) {
+    return { bytes: truth.node_used_max, source: 'node' };
+  }
+  return undefined;
+}
+
+/** Less than this part is not worth a figure that is only sampled. */
+const SHARED_PART = 0.05;
+/** What is shared is read again when processes have a tenth more (pss-rounds.ts): a peak that was read has so much of all peaks. */
+const READ_PART = 0.9;
+
+function processMemoryOf(truth: MemoryTruth): MemoryUse | undefined {
+  const { process_peaks_sum: added, process_peak_max: one, process_pss_max: pss, process_shared_max: shared } = truth;
+  if (added === undefined || added <= (one ?? 0))
+    return one === undefined ? undefined : { bytes: one, source: 'process' };
+  if (pss === undefined || !(shared! > added * SHARED_PART)) return { bytes: added, source: 'processes' };
+  // what was read before most of it was there says nothing of the peak
+  if (pss + shared! < added * READ_PART) return { bytes: added, source: 'processes' };
+  // what is not known to be shared counts for each: peaks between two readings are in it
+  return { bytes: Math.max(pss, one ?? 0, added - shared!), source: 'pss' };
+}
+
+/** Growth of less is noise of the node. */
+const SHM_BYTES = 16 << 20;
+const SHM_PART = 0.05;
+
+/** What came to the node's shared memory and files in memory (tmpfs), less what a process of the job has mapped of it. */
+function shmGrowth(node: NodeMaterial): number {
+  const all = columnOf(node, meminfoTable.col.Shmem_bytes);
+  if (all === undefined) return 0;
+  const mapped = largest(processSeries(node).map(({ columns }) => known(columns.rss_shmem_bytes?.max))) ?? 0;
+  return all.max - all.first - mapped;
+}
+
+/** What Tacho itself took at most in the cgroup of the job. Undefined: nothing is known to have been there. */
+export function ownMemory({ job }: Material, { node, agent }: NodeMaterial): number | undefined {
+  const inside = agent?.scope.cgroup_with_agent === true ? agent.cost.max_rss_bytes : undefined;
+  const run = job.run_use?.node === node ? job.run_use.max_rss_bytes : undefined;
+  return sum([inside, run, job.own_use?.[node]?.max_rss_bytes]);
+}

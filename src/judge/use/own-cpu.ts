@@ -1,0 +1,64 @@
+import type { OwnUse } from '../../recording/folder/job.ts';
+import { agentTable } from '../../sources/tables.ts';
+import { columnOf, known, type Material, type NodeMaterial } from '../facts/material.ts';
+
+/** What commands of Tacho's used that ran inside the job; of a part as much as lies in it, where they noted their times. */
+function ownUse({ job, range }: Material, { node }: NodeMaterial): OwnUse | undefined {
+  const own = job.own_use?.[node];
+  if (own === undefined || range === undefined) return own;
+  if (own.spans === undefined) return undefined;
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range;
+  const each = own.commands / own.spans.length;
+  const found = { commands: 0, cpu_seconds: 0, max_rss_bytes: own.max_rss_bytes };
+  for (const [begin, end, seconds] of own.spans) {
+    const inside = Math.min(end, to) - Math.max(begin, from);
+    if (inside < 0) continue;
+    const share = end > begin ? inside / (end - begin) : 1;
+    found.commands += share * each;
+    found.cpu_seconds += share * seconds;
+  }
+  return found;
+}
+
+export function ownSeconds(material: Material, node: NodeMaterial): number {
+  const own = ownUse(material, node);
+  return own === undefined ? 0 : own.cpu_seconds + usualEnds(own);
+}
+
+/** What `tacho run` used in the job where it only started agents and the command. When it did is not known: not of a part. */
+export function runSeconds({ job, range }: Material, { node }: NodeMaterial): number {
+  return range === undefined && job.run_use?.node === node ? job.run_use.cpu_seconds : 0;
+}
+
+/** What the agent used in the cgroup of the job. */
+export function agentSeconds(node: NodeMaterial): number {
+  if (node.agent?.scope.cgroup_with_agent !== true) return 0;
+  return (known(columnOf(node, agentTable.col.cpu_us)?.increase) ?? 0) / 1e6;
+}
+
+/** A command of Tacho's in the job uses a part of what it has used, at most so many seconds, to end after it has noted that. */
+const OWN_END_SHARE = 0.06;
+const OWN_END_SECONDS = 0.01;
+/** A large one may use so much more for each byte: the kernel takes its memory back at its cost. */
+const OWN_END_SECONDS_PER_BYTE = 1.5e-4 / 2 ** 20;
+
+const usualEnds = ({ cpu_seconds, commands }: OwnUse): number =>
+  Math.min(cpu_seconds * OWN_END_SHARE, commands * OWN_END_SECONDS);
+
+/** What the scheduler's command and its daemon use to start and to end the agent beside the command, and nobody notes. */
+export const RUN_REST_SECONDS = 0.02;
+
+/** What ends of Tacho's own commands may have used beyond the usual: as much again, and more for a large one. */
+export function ownEnds(material: Material, node: NodeMaterial): number {
+  const own = ownUse(material, node);
+  return own === undefined || own.commands === 0 ? 0 : usualEnds(own) + own.max_rss_bytes * OWN_END_SECONDS_PER_BYTE;
+}
+
+/**
+ * A count of everything without what was Tacho's own, which is known to some hundredths of a second: not less than the
+ * job's processes say, and not more where the ends of Tacho's commands explain the rest.
+ */
+export function without(own: number, all: number, least: number, ends: number): number {
+  const rest = Math.min(all, Math.max(all - own, least));
+  return rest - least <= ends ? Math.min(rest, least) : rest;
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { BEGAN, type Told, testSet } from '../../../test/made/processes.ts';
+import { agent, job, material, node, START, span } from '../../../test/made/report-jobs.ts';
+import type { SampledCpu } from '../../query/processes/sampled-cpu.ts';
+import { partCpuOf } from './part-cpu.ts';
+
+const LASTS = 100;
+const lived = span(LASTS);
+const c1 = node('c1', agent('c1', lived, { scope: { members: 'tree' } }), []);
+
+/** Seconds that these processes used from second `from` to second `to` of a job of 100. */
+function used(told: readonly Told[], sampled: readonly SampledCpu[], from: number, to: number) {
+  const later = (seconds: number): number => seconds + (START - BEGAN) / 1e6;
+  const lives = testSet(
+    told.map((one) => ({ ...one, from: later(one.from!), birth: later(one.birth ?? one.from!), to: later(one.to!) })),
+  );
+  const range = { what: 'the time asked for', from: START + from * 1e6, to: START + to * 1e6 };
+  return partCpuOf(material(job(LASTS), [c1], { range, lives, sampledCpu: new Map([['c1', sampled]]) }), c1);
+}
+
+function sample(pid: number, start: number, seen: readonly [when: number, used: number][]): SampledCpu {
+  return {
+    pid: String(pid),
+    start: String(START / 1000 + start * 1000),
+    times: seen.map(([when]) => START + when * 1e6),
+    used: seen.map(([, seconds]) => seconds * 1e6),
+  };
+}
+
+test('what a process used on both sides of an edge lies between its start, its samples and its end', () => {
+  const burn = { pid: 2, from: 10.5, to: 13.5, cpu: 2.4 };
+  const near = (told: readonly Told[], sampled: readonly SampledCpu[], from: number, to: number): number =>
+    Number(used(told, sampled, from, to)?.seconds.toFixed(6));
+  // nobody sampled it
+  assert.deepEqual([near([burn], [], 0, 12), near([burn], [], 12, LASTS)], [1.2, 1.2]);
+  const seen = sample(2, 10.5, [
+    [11, 0.1],
+    [12, 1.1],
+  ]);
+  const cuts = [0, 10.75, 11.5, 13, LASTS];
+  const parts = cuts.slice(1).map((to, i) => near([burn], [seen], cuts[i]!, to));
+  assert.deepEqual(parts, [0.05, 0.55, 1.15, 0.65]);
+  // one that left no record counts as far as it was seen, and from its start
+  const killed = cuts.slice(1).map((to, i) => near([], [seen], cuts[i]!, to));
+  assert.deepEqual(killed, [0.05, 0.55, 0.5, Number.NaN]);
+  // of one that is older than the recording only what it was seen to use is the job's
+  assert.equal(near([], [{ ...seen, start: String(START / 1000 - 60_000) }], 0, LASTS), 1);
+});
+
+test('a process that changed nothing has no row: what it used since was in the last interval before the next one', () => {
+  const late = sample(3, 10, [
+    [11, 0.5],
+    [31, 1.5],
+  ]);
+  assert.equal(used([], [late], 11, 30)?.seconds, 0);
+  const told = { pid: 3, from: 10, to: 31, cpu: 1.5 };
+  assert.equal(used([told], [{ ...late, times: late.times.slice(0, 1) }], 11, 30)?.seconds, 0);
+});
+
+test('a part in which no process lived has nothing to tell', () => {
+  assert.equal(used([{ pid: 2, from: 1, to: 2, cpu: 1 }], [], 10, 20), undefined);
+});
+
+/** A process of up to three programs, with records or only sampled, every second or not. */
+const life = (pid: number) =>
+  fc
+    .record({
+      from: fc.double({ min: 0, max: 60, noNaN: true }),
+      programs: fc.array(
+        fc.record({
+          lasts: fc.double({ min: 0.001, max: 12, noNaN: true }),
+          busy: fc.double({ min: 0, max: 2, noNaN: true }),
+        }),
+        { minLength: 1, maxLength: 3 },
+      ),
+      isRecorded: fc.boolean(),
+      isSampled: fc.boolean(),
+      late: fc.double({ min: 0, max: 0.02, noNaN: true }),
+    })
+    .map(({ from, programs, isRecorded, isSampled, late }) => {
+      const told: Told[] = [];
+      let end = from;
+      for (const { lasts, busy } of programs) {
+        told.push({ pid, birth: from, from: end, to: end + lasts, cpu: lasts * busy, ended: 'exec' });
+        end += lasts;
+      }
+      told.at(-1)!.ended = 'exit';
+      const seen: [number, number][] = [];
+      for (let tick = Math.ceil(from); tick < end; tick++) {
+        const sofar = told.map(
+          (one) => one.cpu! * Math.min(1, Math.max(0, (tick - one.from!) / (one.to! - one.from!))),
+        );
+        // the kernel's clock of processes has steps of 10 ms
+        seen.push([tick + late, Math.ceil(sofar.reduce((a, b) => a + b, 0) * 100) / 100]);
+      }
+      const whole = isRecorded ? told.reduce((sum, { cpu }) => sum + cpu!, 0) : isSampled ? (seen.at(-1)?.[1] ?? 0) : 0;
+      return {
+        told: isRecorded ? told : [],
+        sampled: isSampled && seen.length > 0 ? [sample(pid, from, seen)] : [],
+        whole,
+      };
+    });
+
+test('adjacent parts add up to the whole, wherever a job is cut', () => {
+  const jobs = fc
+    .integer({ min: 1, max: 5 })
+    .chain((n) => fc.tuple(...Array.from({ length: n }, (_, i) => life(i + 1))));
+  const cuts = fc.array(fc.double({ min: 0, max: LASTS, noNaN: true }), { maxLength: 8 });
+  fc.assert(
+    fc.property(jobs, cuts, (lives, between) => {
+      const told = lives.flatMap((one) => one.told);
+      const sampled = lives.flatMap((one) => one.sampled);
+      const edges = [0, ...between.toSorted((a, b) => a - b), LASTS];
+      const parts = edges.slice(1).map((to, i) => used(told, sampled, edges[i]!, to)?.seconds ?? 0);
+      const whole = lives.reduce((sum, one) => sum + one.whole, 0);
+      assert.ok(parts.every((seconds) => seconds > -1e-9));
+      const total = parts.reduce((sum, seconds) => sum + seconds, 0);
+      assert.ok(Math.abs(total - whole) < 1e-5, `${parts.join(' + ')} = ${total}, not ${whole}`);
+    }),
+  );
+});

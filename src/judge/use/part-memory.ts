@@ -1,0 +1,62 @@
+import { processEndTable } from '../../sources/tables.ts';
+import { largest, type Material, type NodeMaterial, type ProcessSeries } from '../facts/material.ts';
+import { isTimed, processPeak, processSeries, seenAlive, seenInPart } from '../facts/processes.ts';
+import { partProcessesOf, sampleKey } from './part-cpu.ts';
+import { KERNEL_CLOCK, livesInPart, toldInPart } from './part-lives.ts';
+
+/** When a process lived, and its highest resident set. */
+export interface Life {
+  start: number;
+  end: number;
+  peak: number | undefined;
+}
+
+/** Of a part of the job: its processes, each either by its record or as it was sampled. */
+export interface PartMemory {
+  lives: Life[];
+  /** The largest of those that are known to have been so large in the part: not of one that may have been so beside it. */
+  largest: number | undefined;
+}
+
+/** undefined when the whole job is looked at, or nobody knows more than samples tell. */
+export function partMemoryOf(material: Material, node: NodeMaterial): PartMemory | undefined {
+  const { range, lives: set } = material;
+  if (range === undefined || (range.step === undefined ? !isTimed(material) : set === undefined)) return undefined;
+  const part = range.step === undefined ? partProcessesOf(material, node) : undefined;
+  const places = part === undefined ? livesInPart(material) : [...part.byRecord.keys()];
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = part === undefined ? {} : range;
+  const told = part === undefined ? toldInPart(material, places) : undefined;
+  const seen =
+    part === undefined ? processSeries(node).filter((one) => !told!(node, one)) : seenInPart(material, node, part);
+  const found: PartMemory = { lives: [], largest: undefined };
+  for (const series of seen) {
+    const { keys, start, end } = series;
+    const record = part?.told.get(sampleKey(keys.pid, keys.start));
+    const later = record !== undefined && record.end <= to ? laterPeak(material, record.place, series) : undefined;
+    const peak = largest([processPeak(material, node, series), later]);
+    // rows beside the part stand for what lies in it
+    const begin = Math.max(from, record?.begin ?? start);
+    const last = Math.min(to, record?.end ?? seenAlive(material, start, end));
+    found.lives.push({ start: begin, end: Math.max(begin, last), peak });
+    found.largest = largest([found.largest, peak]);
+  }
+  const peaks = set?.metrics.get(processEndTable.col.rssmax.name);
+  for (const i of places) {
+    const peak = peaks === undefined ? Number.NaN : peaks[i]! * 1024;
+    if (set!.node[i] !== node.node || !(peak > 0)) continue;
+    const [start, end] = [set!.start[i]!, set!.end[i]!];
+    found.lives.push({ start: Math.max(start, from), end: Math.min(end, to), peak });
+    if (start >= from - KERNEL_CLOCK && end <= to) found.largest = largest([found.largest, peak]);
+  }
+  return found;
+}
+
+/** A peak is another one than what was sampled when it is so much higher. */
+export const HIGHER = 1.1;
+
+/** What a process that ended in a part came to after its last sample, by its record. */
+function laterPeak({ lives }: Material, place: number, { columns }: ProcessSeries): number | undefined {
+  const peak = (lives!.metrics.get(processEndTable.col.rssmax.name)?.[place] ?? Number.NaN) * 1024;
+  const seen = largest([columns.rss_peak_bytes?.max, columns.rss_bytes?.max]);
+  return seen !== undefined && peak > seen * HIGHER ? peak : undefined;
+}

@@ -1,0 +1,117 @@
+import { SAMPLED_METRICS } from '../../query/processes/samples.ts';
+import { counted } from '../../recording/read/process-part.ts';
+import { countList } from '../../sources/host/facts.ts';
+import type { ProcessMetric } from '../../sources/records/tables.ts';
+import { known, type Material, type NodeMaterial, type ProcessSeries } from '../facts/material.ts';
+import { isEarlier, processCpuSeconds, processSeries } from '../facts/processes.ts';
+
+/** What the job's processes on a node tell of their waiting for CPUs, and of their files. */
+export interface ProcessWork {
+  /** Seconds in which threads were ready to run and had no CPU; not there when most of the CPU time is that of processes that do not tell. */
+  waited?: number;
+  /** Bytes that went from and to storage for all of them, and page faults that waited for a disk; not there when one does not tell. */
+  io_bytes?: number;
+  major_faults?: number;
+}
+
+/** So much of the CPU time must be that of processes which tell how long they waited. */
+const MOST_OF_TIME = 0.5;
+
+/** Of one process, by the names of records. */
+type Metric = (name: ProcessMetric) => number | undefined;
+
+/** The sampled columns that tell the same as records, and the factor between them. */
+const SAMPLED = new Map(SAMPLED_METRICS.map(([column, metric, factor]) => [metric, [column, factor] as const]));
+
+export function processWorkOf(material: Material, node: NodeMaterial): ProcessWork {
+  let [ran, ranOfAll, waited] = [0, 0, 0];
+  let [bytes, faults, silent, seen]: [number, number | undefined, number, number] = [0, 0, 0, 0];
+  for (const [cpu, metric] of processesOn(material, node)) {
+    seen++;
+    ranOfAll += cpu;
+    const wait = metric('time_waiting');
+    if (wait !== undefined) {
+      ran += cpu;
+      waited += wait / 1e9;
+    }
+    // system calls also tell of pipes, sockets and what lay in memory: nobody waits for a disk there
+    const moved = sumOf(metric, 'read_bytes', 'write_bytes') ?? sumOf(metric, 'rchar', 'wchar');
+    if (moved === undefined) silent++;
+    else bytes += moved;
+    const waitedFor = metric('majflt');
+    faults = faults === undefined || waitedFor === undefined ? undefined : faults + waitedFor;
+  }
+  const found: ProcessWork = {};
+  if (waited + ran > 0 && ran >= MOST_OF_TIME * ranOfAll) found.waited = waited;
+  if (seen > 0 && silent === 0) found.io_bytes = bytes;
+  if (seen > 0 && faults !== undefined) found.major_faults = faults;
+  return found;
+}
+
+/** Bytes that the job's processes on a node sent to storage, as far as they tell. */
+export function storedBytes(material: Material, node: NodeMaterial): number {
+  let bytes = 0;
+  for (const [, metric] of processesOn(material, node)) bytes += metric('write_bytes') ?? 0;
+  return bytes;
+}
+
+function sumOf(metric: Metric, ...names: ProcessMetric[]): number | undefined {
+  const values = names.map(metric);
+  return values.includes(undefined) ? undefined : values.reduce<number>((sum, value) => sum + value!, 0);
+}
+
+/** Of the whole job as its processes tell it themselves, else as they were sampled. */
+function* processesOn(material: Material, node: NodeMaterial): Generator<[cpu: number, metric: Metric]> {
+  const { processes } = material;
+  if (processes !== undefined) {
+    for (let i = 0; i < processes.length; i++) {
+      if (processes.node[i] !== node.node) continue;
+      yield [(processes.cpu_time[i]! || 0) / 1e6, (name) => known(processes.metrics.get(name)?.[i])];
+    }
+    return;
+  }
+  for (const series of processSeries(node)) {
+    const older = isEarlier(material, node, series);
+    yield [
+      processCpuSeconds(material, node, series) ?? 0,
+      (name) => {
+        const [column, factor] = SAMPLED.get(name)!;
+        const values = series.columns[column];
+        return values && known((counted(values, older) ?? Number.NaN) * factor);
+      },
+    ];
+  }
+}
+
+/** Processes with this share of the work decide where the work may run: a script that only waits does not. */
+const DECIDING = 0.9;
+
+/** On how many CPUs the main threads of the processes that work may run; undefined where they were not all asked. */
+export function allowedCpusOf(material: Material, node: NodeMaterial): number | undefined {
+  const each = processSeries(node).map((series) => ({ work: workOf(material, node, series), series }));
+  const all = each.reduce((sum, { work }) => sum + work, 0);
+  if (all === 0) return undefined;
+  const cpus = new Set<number>();
+  let part = 0;
+  for (const { work, series } of each.toSorted((a, b) => b.work - a.work)) {
+    const list = series.texts.allowed_cpus;
+    if (list === undefined || countList(list) === 0) return undefined;
+    for (const cpu of cpusIn(list)) cpus.add(cpu);
+    part += work;
+    if (part >= DECIDING * all) break;
+  }
+  return cpus.size;
+}
+
+const workOf = (material: Material, node: NodeMaterial, series: ProcessSeries): number =>
+  (processCpuSeconds(material, node, series) ?? 0) + (series.columns.wait_ms?.last ?? 0) / 1000;
+
+/** More CPUs than this no machine has: a list that names them is none. */
+const MOST_CPUS = 65_536;
+
+function* cpusIn(list: string): Generator<number> {
+  for (const [, from, to] of list.matchAll(/(\d+)(?:-(\d+))?/g)) {
+    const last = Math.min(Number(to ?? from), MOST_CPUS);
+    for (let cpu = Number(from); cpu <= last; cpu++) yield cpu;
+  }
+}

@@ -1,0 +1,340 @@
+import { unquoted, wordsOf } from '../../base/shell-words.ts';
+import { type Batch, textAt } from '../../recording/read/batch.ts';
+import type { ProcessMetric } from '../../sources/records/tables.ts';
+import {
+  birthOf,
+  cumulative,
+  type EndBatch,
+  type Images,
+  imagesOf,
+  isCopy,
+  isTold,
+  type RecordName,
+  type StartBatch,
+} from './images.ts';
+import type { SampledProcess } from './samples.ts';
+import { CPU_TIMES, makeColumns, type ProcessColumns, type ProcessJob } from './set.ts';
+import { takeSampledOut } from './told.ts';
+import { findEarlierBirths } from './tree.ts';
+
+/** Everything that is known of the processes of one job on one node. */
+export interface NodeProcesses {
+  job: ProcessJob;
+  node: string;
+  ends?: EndBatch;
+  starts?: StartBatch;
+  samples: readonly SampledProcess[];
+  /** User id → name, where it is known. */
+  users: ReadonlyMap<number, string>;
+}
+
+const ID_NUMBERS = ['ppid', 'pgid', 'sid', 'uid'] as const;
+
+/** Columns that identify a process or describe its end: they are no metrics. */
+const IDENTITY: ReadonlySet<string> = new Set<RecordName>([
+  ...ID_NUMBERS,
+  ...(['exitcode', 'exitsignal', 'numtids', 'threads_counted', 'rank', 'step', 'thread_start'] as const),
+]);
+
+/** When sampling and recording tell different times for one start, they differ by less. */
+const APART = 1.5e6;
+/** A process that was seen so long after its last record is another program that leaves no records. */
+const LATER = 2.5e6;
+/** A process that is so much older than its first record was another program before; starting one takes less. */
+const BEFORE = 0.1e6;
+/** A program may have grown by so much after it had told its peak: a higher one is of the program that it executed. */
+const HIGHER = 1.05;
+
+/**
+ * One row a process: those that told of their end, those that only told of their start (filled with what sampling saw
+ * last), and those that only sampling saw. Counters that go on counting across exec become each image's own part.
+ */
+export function mergeProcesses(given: NodeProcesses): ProcessColumns {
+  const { ends, starts, samples } = given;
+  const images = imagesOf(ends, starts);
+  const names = new Set([...metricsOf(ends), ...samples.flatMap((one) => [...one.metrics.keys()])]);
+  // at most every image, a program without records after it, and every sampled process
+  const most = images.length + 2 * samples.length;
+  const columns = makeColumns(most, names, [given.job]);
+  const rows = new Int32Array(most).fill(-1);
+  const before = new Int32Array(most);
+  const into: Writer = { ...given, images, columns, at: 0, rows, before, sampled: new Map(), older: new Map() };
+  const sampled = sampleFinder(samples);
+  const seen = new Set<SampledProcess>();
+  for (let p = 0; p + 1 < images.processes.length; p++) {
+    const [first, end] = [images.processes[p]!, images.processes[p + 1]!];
+    const sample = sampled(images.pid[first]!, images.start[first]!, () => birthOf(images, ends, first, end));
+    if (sample !== undefined) seen.add(sample);
+    addProcess(into, first, end, sample);
+  }
+  for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.start, sample.start, -1);
+  columns.length = into.at;
+  addRecorded(into);
+  if (starts === undefined && ends !== undefined) findEarlierBirths(columns);
+  takeSampledOut(columns);
+  for (const [i, seen] of into.sampled) fillFrom(into, i, seen);
+  addCpuTime(columns);
+  return trim(columns);
+}
+
+interface Writer extends NodeProcesses {
+  images: Images;
+  columns: ProcessColumns;
+  /** Where the next process goes. */
+  at: number;
+  /** For each process, its row among the end records and that of the image before it; −1: none. */
+  rows: Int32Array;
+  before: Int32Array;
+  /** What sampling saw of processes that only their parents told of. */
+  sampled: Map<number, Seen>;
+  /** What sampling saw of processes that are older than the recording, and became what recorded itself. */
+  older: Map<number, SampledProcess>;
+}
+
+interface Seen {
+  sample: SampledProcess;
+  /** The highest memory of what the process was before this program, in KiB; 0: it was nothing else, Infinity: not known. */
+  peak: number;
+}
+
+function metricsOf(ends: Batch | undefined): string[] {
+  return [...(ends?.numbers.keys() ?? [])].filter((name) => !IDENTITY.has(name));
+}
+
+/** Finds what sampling saw of a process: the same pid, and started at the same time or seen alive when it began. */
+function sampleFinder(
+  samples: readonly SampledProcess[],
+): (pid: number, start: number, birth: () => number) => SampledProcess | undefined {
+  if (samples.length === 0) return () => undefined;
+  const byPid = Map.groupBy(samples, (sample) => sample.pid);
+  return (pid, start, birth) => {
+    const candidates = byPid.get(pid);
+    if (candidates === undefined) return undefined;
+    const born = birth();
+    const away = (sample: SampledProcess): number => Math.abs(sample.start - born);
+    return candidates
+      .filter((sample) => away(sample) < APART || (sample.start < born && sample.last > start - APART))
+      .sort((a, b) => away(a) - away(b))[0];
+  };
+}
+
+/** The images from `first` to before `end` are one process; the first tells when it began and who its parent was. */
+function addProcess(into: Writer, first: number, end: number, sample: SampledProcess | undefined): void {
+  const { columns, images } = into;
+  const ppid = firstNumber(into, first, 'ppid');
+  const born = bornOf(into, first, end);
+  let before = -1;
+  let peak = 0;
+  for (let k = first; k < end; k++) {
+    // what was a copy, or told of, and then spoke as another image, was never anything else
+    const passed = k === first ? isCopy(images, k, into.starts) : false;
+    if (k + 1 < end && (passed || isTold(images, k, into.starts))) {
+      peak = Number.POSITIVE_INFINITY;
+      continue;
+    }
+    const i = into.at++;
+    const row = images.endRow[k]!;
+    addIdentity(into, i, k);
+    columns.birth[i] = born;
+    if (!Number.isNaN(ppid)) columns.ppid[i] = ppid;
+    if (row >= 0) {
+      into.rows[i] = row;
+      into.before[i] = before;
+      if (sample !== undefined && textAt(into.ends!, 'told_by', row) === 'parent')
+        into.sampled.set(i, { sample, peak });
+      if (sample !== undefined && before < 0 && sample.earlier.size > 0) into.older.set(i, sample);
+      before = row;
+      peak = Math.max(peak, recordedPeak(into.ends!, row));
+      continue;
+    }
+    columns.source[i] = 'start';
+    peak = Number.POSITIVE_INFINITY;
+    // what it used is in the numbers of the image that it became
+    if (k + 1 < end) columns.end[i] = images.start[k + 1]!;
+    else if (sample !== undefined && sample.last >= images.start[k]!) {
+      columns.end[i] = sample.last;
+      addSampled(into, i, sample, before);
+      if (isCopy(images, k, into.starts)) addProgram(columns, i, sample);
+    }
+  }
+  const last = images.endRow[end - 1]!;
+  if (sample === undefined || last < 0 || textAt(into.ends!, 'ended', last) !== 'exec') return;
+  // records may end before the process does: the program that it executed leaves none
+  const left = into.ends!.time[last]!;
+  if (sample.last > left + LATER) addSample(into, sample, left, born, before);
+}
+
+/** When a process began: with its first image, unless the kernel says that it was something else long before. */
+function bornOf({ images, ends }: Writer, first: number, end: number): number {
+  const start = images.start[first]!;
+  const kernel = birthOf(images, ends, first, end);
+  return kernel < start - BEFORE ? kernel : start;
+}
+
+function recordedPeak(ends: EndBatch, row: number): number {
+  const peak = ends.numbers.get('rssmax')?.[row] ?? Number.NaN;
+  return Number.isNaN(peak) ? Number.POSITIVE_INFINITY : peak;
+}
+
+/** As the process began: an orphan has another parent at its end. */
+function firstNumber({ images, starts, ends }: Writer, k: number, name: (typeof ID_NUMBERS)[number]): number {
+  const [startRow, endRow] = [images.startRow[k]!, images.endRow[k]!];
+  const said = startRow < 0 ? undefined : starts?.numbers.get(name)?.[startRow];
+  if (said !== undefined && !Number.isNaN(said)) return said;
+  return endRow < 0 ? Number.NaN : (ends?.numbers.get(name)?.[endRow] ?? Number.NaN);
+}
+
+const ID_TEXTS = ['exename', 'argv0', 'path', 'args', 'directory', 'tags'] as const;
+
+function addIdentity(into: Writer, i: number, k: number): void {
+  const { columns, images } = into;
+  const endRow = images.endRow[k]!;
+  const [batch, row] = endRow >= 0 ? [into.ends!, endRow] : [into.starts!, images.startRow[k]!];
+  columns.job[i] = 0;
+  columns.node[i] = into.node;
+  columns.pid[i] = images.pid[k]!;
+  columns.start[i] = images.start[k]!;
+  for (const name of ID_NUMBERS) columns[name][i] = batch.numbers.get(name)?.[row] ?? Number.NaN;
+  for (const name of ID_TEXTS) columns[name][i] = textAt(batch, name, row);
+  for (const name of ['rank', 'step'] as const) {
+    const number = batch.numbers.get(name)?.[row];
+    columns[name][i] = number === undefined ? textAt(batch, name, row) : Number.isNaN(number) ? '' : String(number);
+  }
+  if (columns.exename[i] === '') columns.exename[i] = columns.path[i]!.slice(columns.path[i]!.lastIndexOf('/') + 1);
+  const uid = columns.uid[i]!;
+  columns.user[i] = into.users.get(uid) ?? (Number.isNaN(uid) ? into.job.user : String(uid));
+}
+
+/** What the end records say, column by column. */
+function addRecorded({ columns, ends, rows, before, older }: Writer): void {
+  if (ends === undefined) return;
+  const { length } = columns;
+  for (let i = 0; i < length; i++) {
+    const row = rows[i]!;
+    if (row < 0) continue;
+    columns.source[i] = textAt(ends, 'told_by', row) === 'parent' ? 'parent' : 'record';
+    columns.end[i] = ends.time[row]!;
+    columns.ended[i] = textAt(ends, 'ended', row);
+  }
+  copy(columns.exitcode, ends.numbers.get('exitcode'), rows, length);
+  copy(columns.exitsignal, ends.numbers.get('exitsignal'), rows, length);
+  copy(columns.threads, ends.numbers.get('numtids'), rows, length);
+  const counters = cumulative(ends);
+  const { numbers }: Batch = ends;
+  for (const [name, values] of columns.metrics) {
+    const recorded = numbers.get(name);
+    copy(values, recorded, rows, length);
+    if (recorded === undefined || !counters.has(name)) continue;
+    for (let i = 0; i < length; i++) {
+      if (rows[i]! >= 0 && before[i]! >= 0) values[i] = ownPart(values[i]!, recorded[before[i]!]!);
+    }
+    for (const [i, { earlier }] of older) values[i] = ownPart(values[i]!, earlier.get(name) ?? 0);
+  }
+}
+
+function copy(into: Float64Array, from: Float64Array | undefined, rows: Int32Array, length: number): void {
+  if (from === undefined) return;
+  for (let i = 0; i < length; i++) if (rows[i]! >= 0) into[i] = from[rows[i]!]!;
+}
+
+/** What a counter counted since the image before. */
+function ownPart(value: number, before: number): number {
+  return value >= before ? value - before : value;
+}
+
+/** Fills a process with what sampling saw last, less what the end record in the row `before` has counted already. */
+function addSampled(into: Writer, i: number, sample: SampledProcess, before: number): void {
+  const { columns, ends } = into;
+  columns.threads[i] = sample.threads;
+  if (columns.user[i] === '') columns.user[i] = sample.user;
+  for (const [name, value] of ownSampled(sample, ends, before)) columns.metrics.get(name)![i] = value;
+}
+
+function ownSampled(sample: SampledProcess, ends: Batch | undefined, before: number): Map<string, number> {
+  const counters = cumulative(before < 0 ? undefined : ends);
+  const own = new Map<string, number>();
+  for (const [name, value] of sample.metrics) {
+    const counted = counters.has(name) ? (ends!.numbers.get(name)?.[before] ?? Number.NaN) : Number.NaN;
+    const whole = value + (sample.earlier.get(name) ?? 0);
+    // sampling is coarser than records: it may know less than they have said
+    own.set(name, Number.isNaN(counted) ? value : Math.max(0, whole - counted));
+  }
+  return own;
+}
+
+const PEAK: ProcessMetric = 'rssmax';
+
+/** What a parent cannot know of its child; how many threads it had in all, samples do not know either. */
+function fillFrom({ columns, ends, before }: Writer, i: number, { sample, peak }: Seen): void {
+  const own = ownSampled(sample, ends, before[i]!);
+  const cpuTime = (of: (name: string) => number | undefined): number =>
+    CPU_TIMES.reduce((sum, name) => sum + (of(name) ?? Number.NaN), 0);
+  // it may not have waited for a child that was taken out
+  const more = cpuTime((name) => own.get(name)) > cpuTime((name) => columns.metrics.get(name)?.[i]);
+  // seen as what it was before, too: what may be that one's alone is not known of this one
+  const wasOther = peak > 0 && sample.first < columns.start[i]!;
+  const counters = cumulative(ends);
+  const isOwn = (name: string, value: number): boolean =>
+    name === PEAK ? value > peak * HIGHER : counters.has(name) && value > 0;
+  for (const [name, value] of own) {
+    const values = columns.metrics.get(name)!;
+    if (Number.isNaN(values[i]!)) {
+      if (!wasOther || isOwn(name, value)) values[i] = value;
+    } else if (more && CPU_TIMES.some((time) => time === name)) values[i] = value;
+  }
+}
+
+function addSample(into: Writer, sample: SampledProcess, start: number, birth: number, before: number): void {
+  const { columns } = into;
+  const i = into.at++;
+  columns.job[i] = 0;
+  columns.node[i] = into.node;
+  columns.pid[i] = sample.pid;
+  columns.ppid[i] = sample.ppid;
+  columns.uid[i] = sample.uid;
+  columns.user[i] = sample.user;
+  columns.start[i] = start;
+  columns.birth[i] = birth;
+  columns.end[i] = Math.max(sample.last, start);
+  columns.source[i] = 'sample';
+  addCommand(columns, i, sample);
+  addSampled(into, i, sample, before);
+}
+
+/** A copy of its parent that was seen as another program had executed that, and it leaves no records. */
+function addProgram(columns: ProcessColumns, i: number, sample: SampledProcess): void {
+  if (sample.name === '' || columns.exename[i]!.startsWith(sample.name)) return;
+  addCommand(columns, i, sample);
+  columns.path[i] = '';
+  columns.source[i] = 'sample';
+}
+
+function addCommand(columns: ProcessColumns, i: number, { name, command }: SampledProcess): void {
+  const [first = '', ...others] = wordsOf(command);
+  const program = unquoted(first);
+  columns.argv0[i] = program;
+  columns.exename[i] = name === '' ? program.slice(program.lastIndexOf('/') + 1) : name;
+  columns.args[i] = others.join(' ');
+}
+
+function addCpuTime(columns: ProcessColumns): void {
+  const [user, system] = CPU_TIMES.map((name) => columns.metrics.get(name));
+  for (let i = 0; i < columns.length; i++) {
+    const [u, s] = [user?.[i] ?? Number.NaN, system?.[i] ?? Number.NaN];
+    columns.cpu_time[i] = Number.isNaN(u) ? s : Number.isNaN(s) ? u : u + s;
+  }
+}
+
+/** Rows were counted before they were merged: what is not used goes. */
+function trim(columns: ProcessColumns): ProcessColumns {
+  const { length } = columns;
+  const trimmed: Record<string, unknown> = { ...columns };
+  for (const [name, values] of Object.entries(columns)) {
+    if (values instanceof Float64Array) trimmed[name] = values.subarray(0, length);
+  }
+  for (const values of Object.values(trimmed)) {
+    if (Array.isArray(values) && values.length > length && typeof values[0] === 'string') values.length = length;
+  }
+  const metrics = new Map([...columns.metrics].map(([name, values]) => [name, values.subarray(0, length)]));
+  return { ...(trimmed as unknown as ProcessColumns), metrics };
+}

@@ -1,0 +1,170 @@
+import { usage } from '../../base/fault.ts';
+import { type Intervals, lengthOf, union, within } from '../intervals.ts';
+import type { ProcessColumns } from './set.ts';
+import { parseTags, type Tags, tagReader, tagWords } from './tags.ts';
+
+/** The processes of one job that bear the same tag. Times are microseconds. */
+export interface Operation {
+  /** A place in the set's `jobs`. */
+  job: number;
+  /** "op:timavg"; '' for processes without the tag. */
+  name: string;
+  tags: Tags;
+  /** Places in the set, in its order. */
+  members: number[];
+  processes: number;
+  threads: number;
+  cpu_time: number;
+  /** Durations of its processes added up. */
+  duration_sum: number;
+  /** Time in which at least one of them ran. */
+  duration: number;
+  /** From the first start to the last end. */
+  duration_span: number;
+  /** Times that it went on without a break. */
+  runs: Intervals;
+  start: number;
+  end: number;
+  /** Parts (0 to 1) of the CPU time of all the job's processes, and of the job's duration; NaN when not known. */
+  cpu_share: number;
+  time_share: number;
+  /** Processes whose end nobody knows: they are in no duration. */
+  endless: number;
+}
+
+export interface OperationsOptions {
+  /** KEY: an operation for each of its values. KEY:VALUE (or several, joined by ;): that operation. Default: see tagKey. */
+  tags?: readonly string[];
+  /** Only these processes; shares are still of the whole job. */
+  members?: Iterable<number>;
+}
+
+/** How often tags occur: key → values → processes. */
+export function tagKeys(set: ProcessColumns): Map<string, Map<string, number>> {
+  const read = tagReader();
+  const keys = new Map<string, Map<string, number>>();
+  for (let i = 0; i < set.length; i++) {
+    for (const [key, value] of read(set.tags[i]!)) {
+      let values = keys.get(key);
+      if (values === undefined) {
+        values = new Map();
+        keys.set(key, values);
+      }
+      values.set(value, (values.get(value) ?? 0) + 1);
+    }
+  }
+  return keys;
+}
+
+/** The tag that operations go by when nobody says: `op` if there is one, else the one that most processes bear. */
+export function tagKey(keys: ReadonlyMap<string, ReadonlyMap<string, number>>): string | undefined {
+  if (keys.has('op')) return 'op';
+  const total = (values: ReadonlyMap<string, number>): number => [...values.values()].reduce((a, b) => a + b, 0);
+  return [...keys].sort((a, b) => total(b[1]) - total(a[1]) || a[1].size - b[1].size)[0]?.[0];
+}
+
+/** Processes grouped by tag, job by job, in the order of their first start; those without the tag come last. */
+export function operationsOf(set: ProcessColumns, options: OperationsOptions = {}): Operation[] {
+  const wanted = options.tags ?? [];
+  const members = options.members ?? Array.from({ length: set.length }, (_, i) => i);
+  if (wanted.length === 0) {
+    const key = tagKey(tagKeys(set));
+    return key === undefined ? [] : byKey(set, key, members);
+  }
+  const all = Array.from(members);
+  return wanted.flatMap((word) => {
+    if (parseTags(word).size === 0) throw usage(`"${word}" is not a tag`, 'write it like op or op:build');
+    return word.includes(':') || word.includes(';') ? byTags(set, parseTags(word), all) : byKey(set, word, all);
+  });
+}
+
+function byKey(set: ProcessColumns, key: string, members: Iterable<number>): Operation[] {
+  const read = tagReader();
+  const groups = new Map<number, Map<string | undefined, number[]>>();
+  for (const i of members) {
+    let values = groups.get(set.job[i]!);
+    if (values === undefined) {
+      values = new Map();
+      groups.set(set.job[i]!, values);
+    }
+    const value = read(set.tags[i]!).get(key);
+    const group = values.get(value);
+    if (group === undefined) values.set(value, [i]);
+    else group.push(i);
+  }
+  // without any process that bears the tag, the rest is whole jobs and no operation; beside jobs that bear it, it is one
+  if (![...groups.values()].some((values) => [...values.keys()].some((value) => value !== undefined))) return [];
+  return [...groups]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([, values]) =>
+      [...values]
+        .map(([value, group]) => operationOf(set, new Map(value === undefined ? [] : [[key, value]]), group))
+        .sort((a, b) => Number(a.name === '') - Number(b.name === '') || a.start - b.start),
+    );
+}
+
+function byTags(set: ProcessColumns, tags: Tags, members: readonly number[]): Operation[] {
+  const read = tagReader();
+  const bears = (i: number): boolean => {
+    const own = read(set.tags[i]!);
+    for (const [key, value] of tags) if (own.get(key) !== value) return false;
+    return true;
+  };
+  const groups = Map.groupBy(members.filter(bears), (i) => set.job[i]!);
+  return [...groups].sort(([a], [b]) => a - b).map(([, group]) => operationOf(set, tags, group));
+}
+
+/** What a group of processes of one job did. */
+export function operationOf(set: ProcessColumns, tags: Tags, members: number[]): Operation {
+  const job = set.job[members[0]!]!;
+  const starts = members.map((i) => set.start[i]!);
+  const ends = members.map((i) => set.end[i]!);
+  const runs = union(starts, ends);
+  const duration = lengthOf(runs);
+  const known = ends.flatMap((end, k) => (end >= starts[k]! ? [end - starts[k]!] : []));
+  const total = (values: Float64Array, nothing = 0): number => {
+    let sum = nothing;
+    for (const i of members) if (!Number.isNaN(values[i])) sum = (sum || 0) + values[i]!;
+    return sum;
+  };
+  const start = starts.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+  const end = runs.reduce((latest, [, to]) => Math.max(latest, to), start);
+  const cpu = total(set.cpu_time);
+  const facts = set.jobs[job]!;
+  // the shell of a script is older than a job that begins with `tacho start`
+  const inside = within(runs, facts.start, facts.end);
+  return {
+    job,
+    name: tagWords(tags),
+    tags,
+    members,
+    processes: members.length,
+    threads: total(set.threads, Number.NaN),
+    cpu_time: cpu,
+    duration_sum: known.reduce((a, b) => a + b, 0),
+    duration,
+    duration_span: end - start,
+    runs,
+    start,
+    end,
+    cpu_share: cpu / jobCpuTime(set, job),
+    time_share: lengthOf(inside) / (facts.end - facts.start),
+    endless: members.length - known.length,
+  };
+}
+
+const cpuTimes = new WeakMap<ProcessColumns, Map<number, number>>();
+
+/** CPU time of all processes of a job, microseconds. */
+export function jobCpuTime(set: ProcessColumns, job: number): number {
+  let known = cpuTimes.get(set);
+  if (known === undefined) {
+    known = new Map();
+    for (let i = 0; i < set.length; i++) {
+      const spent = set.cpu_time[i]!;
+      if (!Number.isNaN(spent)) known.set(set.job[i]!, (known.get(set.job[i]!) ?? 0) + spent);
+    }
+    cpuTimes.set(set, known);
+  }
+  return known.get(job) ?? Number.NaN;
+}

@@ -1,0 +1,184 @@
+import { count } from '../../base/figure.ts';
+import type { Job } from '../../recording/folder/job.ts';
+import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
+import type { BatchOf } from '../../recording/read/batch.ts';
+import type { Damage } from '../../recording/read/csv-read.ts';
+import { recordingBegan } from '../../recording/read/process-part.ts';
+import { readDefined } from '../../recording/read/read.ts';
+import type { SeriesOf } from '../../recording/sealed/statistics.ts';
+import { agentTable } from '../../sources/own/agent.ts';
+import { processTable } from '../../sources/process/table.ts';
+import { processEndTable, processStartTable } from '../../sources/records/tables.ts';
+import type { NameIn, Table } from '../../table/table.ts';
+import { summariseNode } from '../summarise.ts';
+import { recordColumns } from './columns.ts';
+import { mergeProcesses, type NodeProcesses } from './node-processes.ts';
+import { SAMPLE_COLUMNS, type SampledProcess, samplesOfBatch, samplesOfStatistics } from './samples.ts';
+import {
+  joinColumns,
+  makeColumns,
+  type ProcessColumns,
+  type ProcessJob,
+  type ProcessSet,
+  type ProcessSource,
+} from './set.ts';
+import { readThreads } from './threads.ts';
+import { linkProcesses } from './tree.ts';
+
+/** All processes of the recordings, with their tree. */
+export function readProcesses(recordings: readonly Recording[], damaged?: Damaged): ProcessSet {
+  return linkProcesses(readColumns(recordings, undefined, damaged));
+}
+
+/** Told of what could not be read. */
+export type Damaged = (node: NodeRecording, damage: Damage & { table: string }) => void;
+
+/** Recordings as a place where processes come from. */
+export function recordingsSource(recordings: readonly Recording[]): ProcessSource {
+  return {
+    processes: async (wanted) => readColumns(recordings, wanted),
+    threads: async (process) => readThreads(recordings[process.job]!, process),
+  };
+}
+
+/** All processes of the recordings as columns; with `wanted`, only those and what every process has. */
+export function readColumns(
+  recordings: readonly Recording[],
+  wanted?: readonly string[],
+  damaged?: Damaged,
+): ProcessColumns {
+  const parts = recordings.flatMap((recording) => {
+    const job = processJob(recording.job, recording.path);
+    // a job without nodes is still one of the jobs
+    const found = [{ ...makeColumns(0, [], [job]), troubles: [...recording.troubles] }];
+    for (const node of recording.nodes) {
+      const troubles: string[] = [];
+      const columns = mergeProcesses(
+        nodeProcesses(node, job, recording.job, troubles, { wanted, ...(damaged === undefined ? {} : { damaged }) }),
+      );
+      found.push({ ...columns, troubles });
+    }
+    return found.length === 2 ? [{ ...found[1]!, troubles: [...found[0]!.troubles, ...found[1]!.troubles] }] : found;
+  });
+  return joinColumns(parts);
+}
+
+const RECORDS = [processEndTable.name, processStartTable.name];
+
+/**
+ * The processes of a recording whose processes recorded themselves, or were to, else undefined. What sampling saw comes from
+ * statistics, which are there already or were left by `seal`.
+ */
+export function recordedProcesses(
+  recording: Recording,
+  sampled: (node: string) => readonly SeriesOf<typeof processTable>[],
+  damaged: Damaged,
+): ProcessSet | undefined {
+  const found = recording.nodes.some((node) => RECORDS.some((table) => node.tables.has(table)));
+  // a job of programs that cannot record themselves was to be recorded all the same
+  if (!found && (recording.job.process_records === undefined || recording.nodes.length === 0)) return undefined;
+  const job = processJob(recording.job, recording.path);
+  const parts = recording.nodes.map((node) => {
+    const troubles: string[] = [];
+    const samples = samplesOfNode(node, recording.job, sampled(node.name));
+    return { ...mergeProcesses(nodeProcesses(node, job, recording.job, troubles, { samples, damaged })), troubles };
+  });
+  return linkProcesses(joinColumns(parts));
+}
+
+/** The processes that sampling saw, from statistics alone: all that is known of a job in a store. */
+export function sampledProcesses(
+  recording: Recording,
+  sampled: (node: string) => readonly SeriesOf<typeof processTable>[],
+): ProcessColumns {
+  const job = processJob(recording.job, recording.path);
+  const parts = recording.nodes.map((node) => {
+    const samples = samplesOfNode(node, recording.job, sampled(node.name));
+    return mergeProcesses(nodeProcesses({ ...node, tables: new Map() }, job, recording.job, [], { samples }));
+  });
+  return joinColumns(parts.length === 0 ? [makeColumns(0, [], [job])] : parts);
+}
+
+const samplesOfNode = (
+  { agent }: NodeRecording,
+  job: Job,
+  sampled: readonly SeriesOf<typeof processTable>[],
+): SampledProcess[] =>
+  samplesOfStatistics(sampled, recordingBegan(agent, job), agent?.interval_seconds ?? job.interval_seconds);
+
+export function processJob(job: Job, origin: string): ProcessJob {
+  return {
+    id: job.id,
+    name: job.name,
+    user: job.user,
+    nodes: job.nodes,
+    start: job.start,
+    end: job.end ?? Number.NaN,
+    state: job.state,
+    ...(job.exit_code === undefined ? {} : { exit_code: job.exit_code }),
+    tags: job.tags,
+    origin,
+  };
+}
+
+function nodeProcesses(
+  node: NodeRecording,
+  job: ProcessJob,
+  facts: Job,
+  troubles: string[],
+  options: {
+    samples?: readonly SampledProcess[];
+    wanted?: readonly string[] | undefined;
+    damaged?: Damaged;
+  } = {},
+): NodeProcesses {
+  const read = <T extends Table>(table: T, columns?: readonly NameIn<T>[]): BatchOf<T> | undefined => {
+    if (!node.tables.has(table.name)) return undefined;
+    const batch = readDefined(node, table, columns === undefined ? {} : { columns });
+    for (const damage of batch.damage) {
+      troubles.push(damageWords(damage));
+      options.damaged?.(node, { ...damage, table: table.name });
+    }
+    return batch;
+  };
+  const sampled = options.samples === undefined ? read(processTable, SAMPLE_COLUMNS) : undefined;
+  let ticked: { end: number | undefined } | undefined;
+  const lastTick = (): number | undefined => {
+    ticked ??= { end: summariseNode(node, { tables: [agentTable.name] }).tables.get(agentTable.name)?.end };
+    return ticked.end;
+  };
+  const samples =
+    options.samples ??
+    (sampled === undefined ? [] : samplesOfBatch(sampled, recordingBegan(node.agent, job), lastTick));
+  const ends = read(processEndTable, options.wanted === undefined ? undefined : recordColumns(options.wanted));
+  const starts = read(processStartTable);
+  return {
+    job,
+    node: node.name,
+    samples,
+    users: usersOf(facts, samples),
+    ...(ends === undefined ? {} : { ends }),
+    ...(starts === undefined ? {} : { starts }),
+  };
+}
+
+/** Records have user ids; names are known from the job and from sampling. */
+export function usersOf(job: Job, samples: readonly SampledProcess[]): Map<number, string> {
+  const users = new Map<number, string>();
+  for (const { uid, user } of samples) if (user !== '' && !Number.isNaN(uid)) users.set(uid, user);
+  if (job.uid >= 0 && job.user !== '') users.set(job.uid, job.user);
+  return users;
+}
+
+export function damageWords(damage: Damage): string {
+  if (damage.unreadable !== undefined) return `${damage.file}: ${damage.unreadable}`;
+  if (damage.lost_columns !== undefined)
+    return `${damage.file}: ${damage.lost_columns.join(', ')} cannot be read, the other columns can`;
+  if (damage.bad_lines > 0) {
+    const [first] = damage.first_bad;
+    const where = first === undefined ? '' : `, the first is line ${first.line}: ${first.why}`;
+    return `${damage.file}: ${count(damage.bad_lines, 'line')} could not be read${where}`;
+  }
+  if (damage.lost_header) return `${damage.file}: its header is lost; read with the columns that agent.json has`;
+  return `${damage.file}: the last line is torn and was left out`;
+}

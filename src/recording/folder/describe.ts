@@ -1,0 +1,60 @@
+import * as tables from '../../sources/tables.ts';
+import { byName, type Column, type Table } from '../../table/table.ts';
+import { type Unit, units } from '../../table/unit.ts';
+import type { CellUse } from '../read/csv-read.ts';
+import type { NodeRecording } from './open.ts';
+
+/** A table as its node described it, or as Tacho knows it; undefined when nobody knows it. */
+export function tableOf(node: NodeRecording, name: string): Table | undefined {
+  // no agent writes markers, so no agent describes them
+  if (name === tables.markerTable.name) return tables.markerTable;
+  return [...(node.agent?.tables ?? node.described ?? []), ...Object.values(tables)].find((one) => one.name === name);
+}
+
+/** The header of a table's live parts, if its node described it; undefined: only the file itself can tell. */
+export function headerOf(node: NodeRecording, name: string): string[] | undefined {
+  const table = (node.agent?.tables ?? node.described)?.find((each) => each.name === name);
+  if (table === undefined) return undefined;
+  return ['time', ...table.keys.map((key) => key.name), ...table.columns.map((column) => column.name)];
+}
+
+/** A table that nobody described: texts right behind the time are keys, everything else is a gauge. */
+export function guessTable(name: string, header: readonly string[], uses: readonly CellUse[]): Table {
+  let keys = 1;
+  while (keys < uses.length && uses[keys] === 'text') keys++;
+  return {
+    name,
+    help: 'Not described in the recording.',
+    scope: 'node',
+    keys: header.slice(1, keys).map((key) => ({ name: key, help: '' })),
+    columns: header.slice(keys).map((column, i) => guessColumn(column, uses[keys + i]!)),
+  };
+}
+
+/** A column that is in a file but not in its table's description. */
+export function guessColumn(name: string, use: CellUse): Column {
+  if (use === 'text') return { name, type: 'text', unit: 'none', kind: 'info', help: '' };
+  const word = name.slice(name.lastIndexOf('_') + 1);
+  const unit = (Object.keys(units) as Unit[]).find((u) => units[u].suffix === word) ?? 'count';
+  return { name, type: 'float', unit, kind: 'gauge', help: '' };
+}
+
+/** What the cells of a file are: by the table's description, else by how the first rows look. */
+export function layoutOf(
+  table: Table | undefined,
+  header: readonly string[],
+  sample: readonly string[][],
+): CellUse[] | undefined {
+  if (header[0] !== 'time') return undefined;
+  const keys = byName(table?.keys ?? []);
+  const columns = byName(table?.columns ?? []);
+  const names = new Set(header);
+  for (const key of keys.keys()) if (!names.has(key)) return undefined;
+  return header.map((name, i) => {
+    if (i === 0) return 'time';
+    if (keys.has(name)) return 'text';
+    const column = columns.get(name);
+    if (column !== undefined) return column.type === 'text' ? 'text' : 'number';
+    return sample.some((cells) => cells.length === header.length && Number.isNaN(Number(cells[i]))) ? 'text' : 'number';
+  });
+}

@@ -1,0 +1,132 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault, reason } from '../../base/fault.ts';
+import { isAlive, STILL_WRITTEN_MS } from './alive.ts';
+import { openRecording, type Recording, recordingFolders } from './open.ts';
+import { silentEnd } from './silent-end.ts';
+
+/**
+ * running: an agent writes. ended: nobody writes any more. sealed: ended, and small. damaged: something cannot be
+ * opened, or was left by something that was interrupted; `tacho verify` says more. newer version: sound, but not for us.
+ */
+export type RecordingState = 'running' | 'ended' | 'sealed' | 'damaged' | 'newer version';
+
+export interface Listed {
+  path: string;
+  job: string;
+  /** How often the scheduler had started it before. */
+  restart?: number;
+  name: string;
+  user: string;
+  /** Epoch microseconds; missing when nobody knows. */
+  start?: number;
+  end?: number;
+  nodes: number;
+  /** Missing when it is no folder but a job in a store. */
+  bytes?: number;
+  state: RecordingState;
+  /** How the job ended, as its report says. */
+  job_state: string;
+  /** Why it is damaged. */
+  trouble?: string;
+}
+
+export interface ListOptions {
+  now?: number;
+  /** Told of a folder that cannot be looked into; the others are listed all the same. */
+  failed?: (why: Fault) => void;
+}
+
+/** The recordings in some folders, oldest first, without reading their data. */
+export function listRecordings(folders: readonly string[], options: ListOptions = {}): Listed[] {
+  const { now = Date.now() * 1000, failed } = options;
+  const seen = new Map<string, Listed>();
+  const below = (folder: string): string[] => {
+    try {
+      return recordingFolders(folder);
+    } catch (error) {
+      if (failed === undefined || !(error instanceof Fault)) throw error;
+      failed(error);
+      return [];
+    }
+  };
+  for (const folder of folders) {
+    for (const each of below(folder)) {
+      const key = path.resolve(each);
+      if (!seen.has(key)) seen.set(key, describe(each, now));
+    }
+  }
+  return [...seen.values()].sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
+}
+
+function describe(folder: string, now: number): Listed {
+  let recording: Recording;
+  try {
+    recording = openRecording(folder);
+  } catch (error) {
+    const why = error instanceof Fault ? error.message : `cannot open ${folder}: ${reason(error)}`;
+    const name = path.basename(path.resolve(folder));
+    const bytes = folderBytes(folder).bytes;
+    return {
+      path: folder,
+      job: name,
+      name: '',
+      user: '',
+      nodes: 0,
+      bytes,
+      state: why.includes('written by a newer Tacho') ? 'newer version' : 'damaged',
+      job_state: 'unknown',
+      trouble: why,
+    };
+  }
+  const { nodes } = recording;
+  // as the report says it, unless a scheduler has more to say
+  const job = (recording.job.end === undefined ? silentEnd(recording, now) : undefined) ?? recording.job;
+  const { bytes, temporary } = folderBytes(folder);
+  const alive = nodes.some((node) => isAlive(node, now));
+  const interrupted = temporary > 0 && now / 1e3 - temporary > STILL_WRITTEN_MS && !alive;
+  const trouble = recording.troubles[0] ?? (interrupted ? 'something was interrupted here' : undefined);
+  const tables = nodes.flatMap((node) => [...node.tables.values()]);
+  const sealed = tables.length > 0 && tables.every(({ parts }) => parts.length === 0);
+  const state = alive ? 'running' : trouble !== undefined ? 'damaged' : sealed ? 'sealed' : 'ended';
+  const { end } = job;
+  return {
+    path: folder,
+    job: job.id,
+    ...(job.restart ? { restart: job.restart } : {}),
+    name: job.name,
+    user: job.user,
+    ...(Number.isFinite(job.start) ? { start: job.start } : {}),
+    ...(end === undefined ? {} : { end }),
+    nodes: nodes.length,
+    bytes,
+    state,
+    job_state: job.state,
+    ...(trouble === undefined ? {} : { trouble }),
+  };
+}
+
+/** `temporary`: when something under a temporary name was last written, in epoch milliseconds; 0: there is nothing. */
+function folderBytes(folder: string): { bytes: number; temporary: number } {
+  let bytes = 0;
+  let temporary = 0;
+  let entries: fs.Dirent[];
+  try {
+    entries = fs.readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    throw new Fault(`cannot open ${folder}: ${reason(error)}`, { cause: error });
+  }
+  for (const entry of entries) {
+    const file = path.join(folder, entry.name);
+    if (entry.isDirectory()) {
+      const below = folderBytes(file);
+      bytes += below.bytes;
+      temporary = Math.max(temporary, below.temporary);
+    } else {
+      const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+      bytes += stat?.size ?? 0;
+      if (entry.name.endsWith('.tmp')) temporary = Math.max(temporary, stat?.mtimeMs ?? 0);
+    }
+  }
+  return { bytes, temporary };
+}

@@ -1,0 +1,25 @@
+import * as fs from 'node:fs';
+import { openNew } from '../../base/plain-file.ts';
+
+/** Writes a file and waits until it is on the disk. */
+export function writeSynced(file: string, content: string | Uint8Array): void {
+  const fd = openNew(file);
+  try {
+    fs.writeFileSync(fd, content);
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** Brings renames to the disk where the file system can do that. */
+export function syncFolder(folder: string): void {
+  const fd = fs.openSync(folder, 'r');
+  try {
+    fs.fsyncSync(fd);
+  } catch {
+    // some network file systems refuse this for folders
+  } finally {
+    fs.closeSync(fd);
+  }
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { agentOf, diskTable, loadTable, makeRecording } from '../../../test/make-recording.ts';
+import { readTable } from '../read/read.ts';
+import { verifyRecording } from '../repair/verify.ts';
+import { packText } from '../sealed/pack-text.ts';
+import { sealRecording } from '../sealed/seal.ts';
+import { openRecording } from './open.ts';
+import { withTables } from './tables-file.ts';
+
+const gauges = { ...loadTable, help: 'Another help.' };
+
+/** Three nodes, of which the last describes a table in another way. */
+async function three(): Promise<string> {
+  const folder = await makeRecording({ seconds: 3, nodes: ['c1', 'c2', 'c3'] });
+  fs.writeFileSync(path.join(folder, 'node=c3/agent.json'), JSON.stringify(agentOf('c3', [diskTable, gauges])));
+  return folder;
+}
+
+const places = (folder: string): string[] =>
+  ['', 'node=c1', 'node=c2', 'node=c3'].filter((place) => fs.existsSync(path.join(folder, place, 'tables.json.zst')));
+
+const tablesIn = (folder: string) =>
+  openRecording(folder).nodes.map(({ agent, described }) => agent?.tables ?? described);
+
+test('nodes that describe their tables alike have it once, the others beside their own', async () => {
+  const folder = await three();
+  sealRecording(openRecording(folder));
+  assert.deepEqual(places(folder), ['', 'node=c3']);
+  const alike = [diskTable, loadTable];
+  assert.deepEqual(tablesIn(folder), [alike, alike, [diskTable, gauges]]);
+  for (const [node, tables] of [
+    ['c1', alike],
+    ['c3', [diskTable, gauges]],
+  ] as const) {
+    const place = path.join(folder, `node=${node}`);
+    const record = JSON.parse(fs.readFileSync(path.join(place, 'agent.json'), 'utf8'));
+    assert.deepEqual([record.tables, withTables(record, place)?.tables], [[], tables]);
+  }
+  assert.deepEqual(verifyRecording(folder), []);
+  // what has lost its agent.json is described all the same
+  fs.rmSync(path.join(folder, 'node=c2/agent.json'));
+  assert.deepEqual(tablesIn(folder)[1], alike);
+  assert.equal(readTable(openRecording(folder).nodes[1]!, 'disk').rows, 6);
+});
+
+test('a node that says something else the next time gets what it says', async () => {
+  const folder = await three();
+  sealRecording(openRecording(folder));
+  fs.writeFileSync(path.join(folder, 'node=c1/agent.json'), JSON.stringify(agentOf('c1', [diskTable, gauges])));
+  fs.writeFileSync(path.join(folder, 'node=c3/agent.json'), JSON.stringify(agentOf('c3', [diskTable, loadTable])));
+  sealRecording(openRecording(folder));
+  assert.deepEqual(places(folder), ['', 'node=c1']);
+  const alike = [diskTable, loadTable];
+  assert.deepEqual(tablesIn(folder), [[diskTable, gauges], alike, alike]);
+});
+
+test('what is damaged is told once, and no other node relies on it', async () => {
+  const folder = await three();
+  sealRecording(openRecording(folder));
+  const file = path.join(folder, 'tables.json.zst');
+  fs.writeFileSync(file, packText('{"tables": 1}'));
+  assert.deepEqual(openRecording(folder).troubles, [`cannot read ${file}: it is damaged`]);
+  fs.writeFileSync(path.join(folder, 'node=c2/agent.json'), JSON.stringify(agentOf('c2', [diskTable, loadTable])));
+  sealRecording(openRecording(folder));
+  assert.deepEqual(places(folder), ['', 'node=c2', 'node=c3']);
+  const [one] = verifyRecording(folder);
+  assert.deepEqual([one?.file, one?.outcome], ['tables.json.zst', 'healed']);
+  assert.deepEqual(places(folder), ['node=c2', 'node=c3']);
+});
+
+test('a recording of one node has it in the folder of the node', async () => {
+  const folder = await makeRecording({ seconds: 3 });
+  sealRecording(openRecording(folder));
+  assert.deepEqual(places(folder), ['node=c1']);
+});

@@ -1,0 +1,103 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { code, Fault, reason } from '../../base/fault.ts';
+import { packText } from '../sealed/pack-text.ts';
+import { AGENT_NEEDS, type AgentRecord, TABLES } from './agent-record.ts';
+import { MOST_BYTES, readJson } from './record-file.ts';
+import { replaceLast } from './replace.ts';
+import { shaped, wrongWords } from './shape.ts';
+import { syncFolder, writeSynced } from './synced.ts';
+
+/**
+ * Where seal puts what agent.json says of its tables, which is most of it: in the recording, for all of its nodes that say the
+ * same, else in the node's folder.
+ */
+export const TABLES_FILE = 'tables.json.zst';
+
+type Tables = AgentRecord['tables'];
+
+/** What seal left; undefined (and a word in `troubles`) when it is damaged. */
+export function readTables(folder: string, troubles: string[]): Tables | undefined {
+  const file = path.join(folder, TABLES_FILE);
+  try {
+    const { tables } = readJson(file, MOST_BYTES.tables) as { tables: unknown };
+    if (!Array.isArray(tables)) throw new SyntaxError('no list');
+    const wrong: string[] = [];
+    const usable = TABLES(tables, wrong) as Tables;
+    if (wrong.length > 0) troubles.push(`${file}: of its tables ${wrongWords(wrong)} cannot be used`);
+    return usable;
+  } catch (error) {
+    troubles.push(
+      `cannot read ${file}: ${error instanceof SyntaxError || error instanceof TypeError ? 'it is damaged' : reason(error)}`,
+    );
+    return undefined;
+  }
+}
+
+/** The record of an agent with its tables, which are elsewhere once it is sealed. */
+export function withTables(agent: AgentRecord | undefined, folder: string): AgentRecord | undefined {
+  if (agent?.tables.length !== 0) return agent;
+  const place = [folder, path.dirname(folder)].find((each) => fs.existsSync(path.join(each, TABLES_FILE)));
+  return place === undefined ? agent : { ...agent, tables: readTables(place, []) ?? [] };
+}
+
+/**
+ * Takes the tables out of agent.json, once nobody writes it any more, and puts them beside it, or where `several` nodes have
+ * them in common. `more`: those of them that no agent describes; `written`: those that have rows.
+ */
+export function moveTables(folder: string, more: Tables, written: readonly string[], several: boolean): void {
+  const file = path.join(folder, 'agent.json');
+  const before = versionOf(file);
+  let record: AgentRecord;
+  const wrong: string[] = [];
+  try {
+    record = shaped<AgentRecord>(readJson(file, MOST_BYTES.agent) as object, AGENT_NEEDS, wrong);
+  } catch {
+    // it is lost or damaged: there is nothing to move
+    return;
+  }
+  // what cannot be used of it is for `verify` to tell, as long as it is there
+  if (wrong.length > 0 || record.tables.length === 0) return;
+  const known = new Set(record.tables.map(({ name }) => name));
+  const tables = [...record.tables, ...more.filter(({ name }) => !known.has(name))];
+  const own = path.join(folder, TABLES_FILE);
+  const text = JSON.stringify({ tables });
+  if (several && isInCommon(path.dirname(folder), text)) fs.rmSync(own, { force: true });
+  else write(own, text, fs.renameSync);
+  syncFolder(folder);
+  // a hub may have heard from the node meanwhile: then it says them once more
+  if (versionOf(file) !== before) return;
+  replaceLast(file, { ...record, tables: [], written: [...new Set([...(record.written ?? []), ...written])] });
+}
+
+/** Whether the nodes of a recording have this in common; the first one's is what they have. */
+function isInCommon(recording: string, text: string): boolean {
+  const file = path.join(recording, TABLES_FILE);
+  try {
+    // another one may be sealed at this moment: a link takes nobody's place
+    if (!fs.existsSync(file)) write(file, text, fs.linkSync);
+  } catch (error) {
+    if (code((error as Fault).cause) !== 'EEXIST') return false;
+  }
+  const found = readTables(recording, []);
+  return found !== undefined && JSON.stringify({ tables: found }) === text;
+}
+
+function write(target: string, text: string, place: (from: string, to: string) => void): void {
+  const temporary = `${target}.${process.pid}.tmp`;
+  try {
+    writeSynced(temporary, packText(text));
+    place(temporary, target);
+  } catch (error) {
+    throw new Fault(`cannot write ${target}: ${reason(error)}; the tables themselves are sealed`, { cause: error });
+  } finally {
+    fs.rmSync(temporary, { force: true });
+  }
+  syncFolder(path.dirname(target));
+}
+
+/** Differs when the file was replaced. */
+export function versionOf(file: string): string {
+  const stat = fs.statSync(file, { throwIfNoEntry: false });
+  return stat === undefined ? '' : `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
+}

@@ -1,0 +1,182 @@
+import type { Table } from '../../table/table.ts';
+import type { Batch, TextColumn } from './batch.ts';
+import type { Rows } from './rows.ts';
+
+/**
+ * Rows in any order become a batch: sorted by keys and time, rows with the same keys and time once.
+ * Two events may happen at the same moment: of those, only rows that are equal in everything count once,
+ * and none when they are known to be distinct.
+ */
+export function arrange(rows: Rows, table: Table, distinct = false): Batch {
+  const count = rows.length;
+  const words = new Map([...rows.texts].map(([name, { codes, pool }]) => [name, { codes, values: pool.values() }]));
+  const keys = table.keys.map((key) => words.get(key.name)!);
+  const { series, total } = seriesOf(keys, count);
+  const columns = [...rows.numbers.values(), ...[...rows.texts.values()].map(({ codes }) => codes)];
+  const equal = (a: number, b: number): boolean =>
+    !distinct && columns.every((column) => Object.is(column[a], column[b]));
+  const { order, starts } = sortByTime(series, total, rows.time, count, table.events === true ? equal : () => true);
+  const kept = order?.length ?? count;
+  const pick = <T extends Float64Array | Uint32Array>(values: T, into: T): T => {
+    for (let i = 0; i < kept; i++) into[i] = values[order![i]!]!;
+    return into;
+  };
+  const numbers = new Map<string, Float64Array>();
+  for (const [name, values] of rows.numbers) {
+    numbers.set(name, order === undefined ? values.subarray(0, count) : pick(values, new Float64Array(kept)));
+  }
+  const texts = new Map<string, TextColumn>();
+  for (const [name, { codes, values }] of words) {
+    const sorted = order === undefined ? codes.subarray(0, count) : pick(codes, new Uint32Array(kept));
+    texts.set(name, { codes: sorted, values });
+  }
+  const time = order === undefined ? rows.time.subarray(0, count) : pick(rows.time, new Float64Array(kept));
+  return { table, rows: kept, time, numbers, texts, series: starts };
+}
+
+const NUMBER = /^\d{1,15}$/;
+
+/** Keys that are numbers come first, by value ("gpu 2" before "gpu 10"), then texts. */
+export function compareKeys(a: string, b: string): number {
+  const left = NUMBER.test(a);
+  const right = NUMBER.test(b);
+  if (left !== right) return left ? -1 : 1;
+  if (left) {
+    const difference = Number(a) - Number(b);
+    if (difference !== 0) return difference;
+  }
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+interface Numbered {
+  /** For each row, the number of its series. */
+  series: Uint32Array | undefined;
+  total: number;
+}
+
+/** Series are numbered in the order of their keys. */
+function seriesOf(keys: readonly TextColumn[], count: number): Numbered {
+  if (keys.length === 0) return { series: undefined, total: count > 0 ? 1 : 0 };
+  const numbers = keys.map(({ values }) => numbersOf(values));
+  const inOrder = alreadyInOrder(keys, numbers, count);
+  if (inOrder !== undefined) return inOrder;
+  let series = new Uint32Array(count);
+  let total = 1;
+  for (const [k, { codes, values }] of keys.entries()) {
+    const rank = ranksOf(values, numbers[k]!);
+    const width = values.length;
+    if (total * width <= 1 << 22) {
+      for (let i = 0; i < count; i++) series[i] = series[i]! * width + rank[codes[i]!]!;
+      total *= width;
+    } else ({ series, total } = compact(series, rank, codes, width, count));
+  }
+  return { series, total };
+}
+
+/** What a key counts for among numbers; all texts are behind them. */
+const numbersOf = (values: readonly string[]): Float64Array =>
+  Float64Array.from(values, (value) => (NUMBER.test(value) ? Number(value) : Number.POSITIVE_INFINITY));
+
+/** The rows of a sealed file come by their keys: each one need only be compared with the one before it. */
+function alreadyInOrder(
+  keys: readonly TextColumn[],
+  numbers: readonly Float64Array[],
+  count: number,
+): Numbered | undefined {
+  const series = new Uint32Array(count);
+  let last = 0;
+  for (let i = 1; i < count; i++) {
+    for (let k = 0; k < keys.length; k++) {
+      const { codes, values } = keys[k]!;
+      const [code, before] = [codes[i]!, codes[i - 1]!];
+      if (code === before) continue;
+      const difference = numbers[k]![code]! - numbers[k]![before]!;
+      if (difference < 0 || (!(difference > 0) && values[code]! < values[before]!)) return undefined;
+      last++;
+      break;
+    }
+    series[i] = last;
+  }
+  return { series, total: count > 0 ? last + 1 : 0 };
+}
+
+/** The place of each text among all of them, as `compareKeys` has it. */
+function ranksOf(values: readonly string[], numbers: Float64Array): Uint32Array {
+  const rank = new Uint32Array(values.length);
+  values
+    .map((_, code) => code)
+    .sort((a, b) => {
+      const difference = numbers[a]! - numbers[b]!;
+      // two texts are infinitely far away, and so not apart
+      if (difference < 0 || difference > 0) return difference;
+      return values[a]! < values[b]! ? -1 : values[a]! > values[b]! ? 1 : 0;
+    })
+    .forEach((code, place) => {
+      rank[code] = place;
+    });
+  return rank;
+}
+
+/** The same when most combinations do not occur: only those that do get a number. */
+function compact(
+  before: Uint32Array,
+  rank: Uint32Array,
+  codes: Uint32Array,
+  width: number,
+  count: number,
+): { series: Uint32Array<ArrayBuffer>; total: number } {
+  const seen = new Map<number, number>();
+  for (let i = 0; i < count; i++) seen.set(before[i]! * width + rank[codes[i]!]!, 0);
+  const sorted = Float64Array.from(seen.keys()).sort();
+  sorted.forEach((combined, place) => {
+    seen.set(combined, place);
+  });
+  const series = new Uint32Array(count);
+  for (let i = 0; i < count; i++) series[i] = seen.get(before[i]! * width + rank[codes[i]!]!)!;
+  return { series, total: sorted.length };
+}
+
+/** Where each row goes (undefined: all stay where they are), and where each series that has rows begins. */
+function sortByTime(
+  series: Uint32Array | undefined,
+  total: number,
+  time: Float64Array,
+  count: number,
+  equal: (a: number, b: number) => boolean,
+): { order: Uint32Array | undefined; starts: Uint32Array } {
+  const ends = new Uint32Array(total + 1);
+  for (let i = 0; i < count; i++) ends[(series?.[i] ?? 0) + 1]!++;
+  for (let s = 0; s < total; s++) ends[s + 1]! += ends[s]!;
+  const begins = ends.slice(0, total);
+  const order = new Uint32Array(count);
+  const next = begins.slice();
+  if (series === undefined) for (let i = 0; i < count; i++) order[i] = i;
+  else for (let i = 0; i < count; i++) order[next[series[i]!]!++] = i;
+  const starts: number[] = [];
+  let kept = 0;
+  for (let s = 0; s < total; s++) {
+    const from = begins[s]!;
+    const to = ends[s + 1]!;
+    if (from === to) continue;
+    starts.push(kept);
+    let ascending = true;
+    for (let i = from + 1; i < to && ascending; i++) ascending = time[order[i]!]! > time[order[i - 1]!]!;
+    if (ascending) {
+      if (kept !== from) order.copyWithin(kept, from, to);
+      kept += to - from;
+      continue;
+    }
+    // ties stay in the order of the files: the first one counts
+    const rows = order.slice(from, to).sort((a, b) => time[a]! - time[b]! || a - b);
+    const begin = kept;
+    for (const row of rows) {
+      let twice = false;
+      for (let i = kept - 1; i >= begin && time[order[i]!] === time[row] && !twice; i--) twice = equal(order[i]!, row);
+      if (!twice) order[kept++] = row;
+    }
+  }
+  starts.push(kept);
+  let same = kept === count;
+  for (let i = 0; i < kept && same; i++) same = order[i] === i;
+  return { order: same ? undefined : order.subarray(0, kept), starts: Uint32Array.from(starts) };
+}

@@ -1,0 +1,379 @@
+import * as fs from 'node:fs';
+import { NotPlain, openPlain, readPlain, tooLarge } from '../../base/plain-file.ts';
+import { MOST_PART_BYTES, unpackFile } from '../sealed/unpack.ts';
+import type { Rows } from './rows.ts';
+import type { TextPool } from './text-pool.ts';
+
+/** What of a file could not be read. */
+export interface Damage {
+  file: string;
+  /** Bytes of an unfinished last line. */
+  torn_bytes: number;
+  /** Lines that are no rows of this table, and where the first few are. */
+  bad_lines: number;
+  first_bad: { line: number; why: string }[];
+  /** Why nothing at all, or nothing more, could be read from the file. */
+  unreadable?: string;
+  /** It is no ordinary file, or too large to be a part: it is left alone. */
+  not_plain?: true;
+  /** The header is lost, and the columns were taken from agent.json. */
+  lost_header?: true;
+  /** Columns of a sealed file that could not be read; the others were. */
+  lost_columns?: string[];
+}
+
+/** What becomes of the cells under a header's name. */
+export type CellUse = 'time' | 'number' | 'text';
+
+export interface CsvOptions {
+  /** Called with the header and the first lines' cells: how to take each cell. Undefined: not a file of this table. */
+  layout(header: string[], sample: string[][]): CellUse[] | undefined;
+  /** The header as it should be: for a file that lost it, if its rows have as many cells. */
+  header?: readonly string[];
+  /** Whether the cells of a column are stored; they are checked in any case, so that the same rows come out. */
+  wanted(name: string): boolean;
+  /** Receives the bytes of every line that was not taken, and where in the (decompressed) part they are. */
+  reject?(bytes: Uint8Array, offset: number): void;
+}
+
+const CHUNK = 8 << 20;
+/** An open quote that runs on for longer than any row is damage, not a torn row. */
+const LONGEST_ROW = 1 << 20;
+const POWERS = Array.from({ length: 23 }, (_, i) => 10 ** i);
+const EXACT = 2 ** 53;
+const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+const COMMA = 44;
+const NEWLINE = 10;
+const QUOTE = 34;
+
+/** Appends the rows of a live part (`.csv` or `.csv.zst`) to `rows`. Damage is described, never thrown. */
+export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
+  const damage: Damage = { file, torn_bytes: 0, bad_lines: 0, first_bad: [] };
+  const parser = new Parser(rows, options, damage);
+  try {
+    if (file.endsWith('.zst')) {
+      const { bytes, unreadable } = unpackFile(readPlain(file, MOST_PART_BYTES));
+      parser.take(bytes, bytes.length, true);
+      if (unreadable !== undefined) damage.unreadable = unreadable;
+    } else readText(file, parser);
+  } catch (error) {
+    if (!(error instanceof NotPlain)) throw error;
+    damage.unreadable = error.message;
+    damage.not_plain = true;
+  }
+  return damage;
+}
+
+function readText(file: string, parser: Parser): void {
+  const fd = openPlain(file, fs.constants.O_RDONLY, true);
+  try {
+    const { size } = fs.fstatSync(fd);
+    if (size > MOST_PART_BYTES) throw tooLarge(size, MOST_PART_BYTES);
+    let buffer = Buffer.allocUnsafe(Math.min(CHUNK, size + 1));
+    let filled = 0;
+    for (;;) {
+      const got = fs.readSync(fd, buffer, filled, buffer.length - filled, null);
+      filled += got;
+      if (got > 0 && filled < buffer.length) continue;
+      const last = got === 0;
+      const used = parser.take(buffer, filled, last);
+      if (last) return;
+      buffer.copyWithin(0, used, filled);
+      filled -= used;
+      if (filled > buffer.length / 2) {
+        const grown = Buffer.allocUnsafe(buffer.length * 2);
+        buffer.copy(grown, 0, 0, filled);
+        buffer = grown;
+      }
+    }
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** No header has control characters, or bytes that are no UTF-8. */
+const NO_TEXT = /[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]/;
+
+/** The cells of one line as texts; only for headers and samples of unknown files. */
+export function splitLine(line: string): string[] {
+  const cells: string[] = [];
+  let at = 0;
+  for (;;) {
+    if (line[at] === '"') {
+      let cell = '';
+      at++;
+      for (;;) {
+        const quote = line.indexOf('"', at);
+        if (quote < 0) return [...cells, cell + line.slice(at)];
+        cell += line.slice(at, quote);
+        at = quote + 1;
+        if (line[at] !== '"') break;
+        cell += '"';
+        at++;
+      }
+      cells.push(cell);
+    } else {
+      const comma = line.indexOf(',', at);
+      cells.push(comma < 0 ? line.slice(at) : line.slice(at, comma));
+      at = comma < 0 ? line.length : comma;
+    }
+    if (at >= line.length) return cells;
+    at++;
+  }
+}
+
+class Parser {
+  private readonly rows: Rows;
+  private readonly options: CsvOptions;
+  private readonly damage: Damage;
+  private line = 0;
+  /** Where in the part the current chunk begins. */
+  private base = 0;
+  private begun = false;
+  private foreign = false;
+  private names: string[] = [];
+  private uses: CellUse[] = [];
+  private scratch = Buffer.alloc(0);
+
+  constructor(rows: Rows, options: CsvOptions, damage: Damage) {
+    this.rows = rows;
+    this.options = options;
+    this.damage = damage;
+  }
+
+  /** Parses the whole records among the first `filled` bytes; returns how many bytes are done with. */
+  take(bytes: Buffer, filled: number, last: boolean): number {
+    const used = this.chunk(bytes, filled, last);
+    this.base += used;
+    return used;
+  }
+
+  private chunk(bytes: Buffer, filled: number, last: boolean): number {
+    let at = 0;
+    if (!this.begun) {
+      const end = bytes.subarray(0, filled).indexOf(NEWLINE);
+      if (end < 0) {
+        if (last && filled === 0) this.damage.unreadable = 'it is empty';
+        if (last) this.torn(bytes, 0, filled);
+        return last ? filled : 0;
+      }
+      at = this.begin(bytes, end, filled);
+    }
+    const end = filled === 0 ? 0 : bytes.lastIndexOf(NEWLINE, filled - 1) + 1;
+    if (this.foreign) {
+      this.options.reject?.(bytes.subarray(0, filled), this.base);
+      return filled;
+    }
+    if (end > at) at = this.records(bytes, at, end, last);
+    if (last) {
+      this.torn(bytes, at, filled);
+      return filled;
+    }
+    return at;
+  }
+
+  private torn(bytes: Buffer, from: number, to: number): void {
+    if (to <= from) return;
+    this.damage.torn_bytes += to - from;
+    this.options.reject?.(bytes.subarray(from, to), this.base + from);
+  }
+
+  /** Takes the header; returns where the rows begin. */
+  private begin(bytes: Buffer, end: number, filled: number): number {
+    this.begun = true;
+    this.names = splitLine(bytes.toString('utf8', 0, end));
+    const { header } = this.options;
+    const lost = header !== undefined && header.length === this.names.length && /^\d+$/.test(this.names[0]!);
+    if (lost) {
+      this.damage.lost_header = true;
+      this.names = [...header];
+    } else this.line = 1;
+    const next = bytes.toString('utf8', end + 1, Math.min(filled, end + 1 + 16384)).split('\n');
+    const uses = this.options.layout(this.names, next.slice(0, 20).map(splitLine));
+    if (uses === undefined) {
+      this.foreign = true;
+      const line = this.names.join(',').slice(0, 80);
+      this.damage.unreadable = `its first line is not the header of this table: ${NO_TEXT.test(line) ? 'it is binary data' : line}`;
+      return end + 1;
+    }
+    this.uses = uses;
+    for (let i = 0; i < uses.length; i++) {
+      if (!this.options.wanted(this.names[i]!)) continue;
+      if (uses[i] === 'number') this.rows.addNumber(this.names[i]!);
+      else if (uses[i] === 'text') this.rows.addText(this.names[i]!);
+    }
+    return lost ? 0 : end + 1;
+  }
+
+  /** The records in bytes[from, end), which ends with a newline; returns where the first unfinished record begins. */
+  private records(bytes: Buffer, from: number, end: number, last: boolean): number {
+    const { rows } = this;
+    const cells = this.uses.length;
+    const isText = Uint8Array.from(this.uses, (use) => (use === 'text' ? 1 : 0));
+    let time = rows.time;
+    let numbers: (Float64Array | undefined)[] = [];
+    let codes: (Uint32Array | undefined)[] = [];
+    const pools: (TextPool | undefined)[] = [];
+    const bind = (): void => {
+      time = rows.time;
+      numbers = this.names.map((name, i) => (i === 0 || isText[i] ? undefined : rows.numbers.get(name)));
+      codes = this.names.map((name, i) => (isText[i] ? rows.texts.get(name)?.codes : undefined));
+    };
+    for (let i = 0; i < cells; i++) pools[i] = isText[i] ? rows.texts.get(this.names[i]!)?.pool : undefined;
+    let lines = 0;
+    for (let at = bytes.indexOf(NEWLINE, from); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) lines++;
+    rows.reserve(lines);
+    bind();
+    let p = from;
+    let row = rows.length;
+    while (p < end) {
+      const start = p;
+      let embedded = 0;
+      let why = '';
+      if (row >= rows.capacity) {
+        rows.length = row;
+        rows.reserve(1);
+        bind();
+      }
+      for (let c = 0; c < cells; c++) {
+        let ch = bytes[p]!;
+        if (isText[c] === 1) {
+          const pool = pools[c];
+          if (ch !== QUOTE) {
+            const word = p;
+            while (ch !== COMMA && ch !== NEWLINE) ch = bytes[++p]!;
+            if (pool !== undefined) codes[c]![row] = p === word ? 0 : pool.code(bytes, word, p);
+          } else {
+            const close = this.unquote(bytes, p + 1, end);
+            if (close < 0) {
+              // it goes on in the next chunk, or the part ends in the middle of it
+              if (!last || end - start <= LONGEST_ROW) {
+                rows.length = row;
+                rows.clearRow();
+                return start;
+              }
+              why = 'a quoted text without an end';
+              break;
+            }
+            embedded += this.quotedLines;
+            if (pool !== undefined) codes[c]![row] = pool.code(this.scratch, 0, this.quotedLength);
+            p = close;
+            ch = bytes[p]!;
+            if (ch !== COMMA && ch !== NEWLINE) {
+              why = 'text behind a closing quote';
+              break;
+            }
+          }
+        } else {
+          let value = Number.NaN;
+          if (ch !== COMMA && ch !== NEWLINE) {
+            const word = p;
+            const negative = ch === 45;
+            if (negative) ch = bytes[++p]!;
+            const digits = p;
+            value = 0;
+            while (ch >= 48 && ch <= 57) {
+              value = value * 10 + (ch - 48);
+              ch = bytes[++p]!;
+            }
+            let count = p - digits;
+            let places = 0;
+            if (ch === 46) {
+              const point = p;
+              ch = bytes[++p]!;
+              while (ch >= 48 && ch <= 57) {
+                value = value * 10 + (ch - 48);
+                ch = bytes[++p]!;
+              }
+              places = p - point - 1;
+              count += places;
+            }
+            if ((ch === COMMA || ch === NEWLINE) && count > 0 && count < 17 && value < EXACT) {
+              // both exact in a double: the quotient is the nearest double, as strtod would give
+              if (places > 0) value /= POWERS[places]!;
+              if (negative) value = -value;
+            } else {
+              while (ch !== COMMA && ch !== NEWLINE) ch = bytes[++p]!;
+              const cell = bytes.toString('latin1', word, p);
+              value = NUMBER.test(cell) ? Number(cell) : Number.NaN;
+              if (!Number.isFinite(value)) {
+                why = `"${cell.slice(0, 20)}" is no number`;
+                break;
+              }
+            }
+          }
+          if (c === 0) {
+            if (!(value >= 0)) {
+              why = 'no time';
+              break;
+            }
+            time[row] = value;
+          } else {
+            const column = numbers[c];
+            if (column !== undefined) column[row] = value;
+          }
+        }
+        if (c < cells - 1) {
+          if (ch !== COMMA) {
+            why = `${c + 1} cells instead of ${cells}`;
+            break;
+          }
+          p++;
+        } else if (ch !== NEWLINE) why = `more than ${cells} cells`;
+      }
+      if (why === '') {
+        p++;
+        row++;
+        this.line += 1 + embedded;
+        continue;
+      }
+      rows.length = row;
+      rows.clearRow();
+      p = bytes.indexOf(NEWLINE, start) + 1;
+      // a crash can leave zero bytes where data should be: they are not part of the line behind them
+      let zeros = start;
+      while (bytes[zeros] === 0) zeros++;
+      if (zeros > start) {
+        p = zeros;
+        why = 'zero bytes';
+      } else this.line++;
+      this.bad(why, bytes, start, p);
+    }
+    rows.length = row;
+    return p;
+  }
+
+  private quotedLength = 0;
+  private quotedLines = 0;
+
+  /** Copies a quoted text to `scratch`; returns where its cell ends, or −1 when it does not. */
+  private unquote(bytes: Buffer, from: number, end: number): number {
+    let length = 0;
+    let lines = 0;
+    for (let p = from; p < end; p++) {
+      const ch = bytes[p]!;
+      if (ch === QUOTE) {
+        if (bytes[p + 1] !== QUOTE || p + 1 >= end) {
+          if (p + 1 >= end) return -1;
+          this.quotedLength = length;
+          this.quotedLines = lines;
+          return p + 1;
+        }
+        p++;
+      } else if (ch === NEWLINE) lines++;
+      if (length === this.scratch.length) {
+        const grown = Buffer.alloc(Math.max(256, length * 2));
+        this.scratch.copy(grown, 0, 0, length);
+        this.scratch = grown;
+      }
+      this.scratch[length++] = ch;
+    }
+    return -1;
+  }
+
+  private bad(why: string, bytes: Buffer, from: number, to: number): void {
+    this.damage.bad_lines++;
+    if (this.damage.first_bad.length < 5) this.damage.first_bad.push({ line: this.line, why });
+    this.options.reject?.(bytes.subarray(from, to), this.base + from);
+  }
+}

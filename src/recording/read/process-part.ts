@@ -1,0 +1,67 @@
+import { greatest } from '../../base/extremes.ts';
+import type { AgentRecord } from '../folder/agent-record.ts';
+import type { Statistics } from '../sealed/statistics.ts';
+
+/** The kernel's start of a process and the clock of an agent differ a little: a process so much older counts as new. */
+const SLACK = 1e6;
+
+/**
+ * From when on what a process used counts, in epoch microseconds: from when its node was recorded, as a user may start that in
+ * the middle of a job. From the job's start where the node's own agent records it, however late, or left no record.
+ */
+export function recordingBegan(
+  agent: Pick<AgentRecord, 'start' | 'service'> | undefined,
+  job: { start: number },
+): number {
+  const { start = Number.NaN, service } = agent ?? {};
+  return Number.isNaN(start) || (service === true && job.start < start) ? job.start : start;
+}
+
+/** Whether a process ran before its node was recorded: what it had used by then is not the job's. */
+export function isOlder(start: number, began: number): boolean {
+  return start < began - SLACK;
+}
+
+/**
+ * Whether a process was seen alive at one moment alone: it had gone at the next tick, or there was none. `end` is when it was
+ * alive last, as far as its rows tell.
+ */
+export function isSeenOnce(state: string | undefined, start: number, end: number, intervalSeconds: number): boolean {
+  return state === 'X' ? end - start < 1.5e6 * intervalSeconds : end <= start;
+}
+
+/**
+ * What of a process' counter belongs to the recording: all of it, or only what it grew by while it was seen. Of an older one that
+ * was seen once nobody knows that.
+ */
+export function counted(
+  { first, last, increase }: Pick<Statistics, 'first' | 'last' | 'increase'>,
+  older: boolean,
+  once = false,
+): number | undefined {
+  if (!older) return last;
+  const grown = increase ?? last - first;
+  return once && !(grown > 0) ? undefined : grown;
+}
+
+type Extent = Pick<Statistics, 'first' | 'max'>;
+
+/** The kernel's own mark of the highest resident set, else the highest sample. An old mark says nothing of the recording. */
+export function peakMemory(mark: Extent | undefined, seen: Extent | undefined, older: boolean): number | undefined {
+  const known = [older && mark !== undefined && !(mark.max > mark.first) ? undefined : mark?.max, seen?.max];
+  const found = known.filter((value) => value !== undefined && !Number.isNaN(value)) as number[];
+  return found.length === 0 ? undefined : greatest(found);
+}
+
+/** A process that lives has a row once a minute at least, here with some patience. */
+const ROW_AT_LEAST = 90e6;
+
+/**
+ * When a process was alive last: a row is written only when something changed, so it lived on until the last tick of its node,
+ * unless its last row says that it had ended or none came for too long: nobody looked when it ended. Epoch microseconds.
+ */
+export function lastAlive(state: string | undefined, lastRow: number, lastTick: () => number | undefined): number {
+  if (state === undefined || state === '' || state === 'X' || state === 'Z') return lastRow;
+  const tick = lastTick() ?? lastRow;
+  return tick - lastRow > ROW_AT_LEAST ? lastRow : Math.max(lastRow, tick);
+}

@@ -1,0 +1,163 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { code, Fault, reason } from '../../base/fault.ts';
+import type { Column, NameIn, Table } from '../../table/table.ts';
+import { guessColumn, guessTable, headerOf, layoutOf, tableOf } from '../folder/describe.ts';
+import { fileNames } from '../folder/file-names.ts';
+import { isParquet, NUMBERED, type TableFiles, tableFiles } from '../folder/files.ts';
+import type { NodeRecording } from '../folder/open.ts';
+import { readParquet } from '../sealed/parquet/read.ts';
+import { arrange } from './arrange.ts';
+import type { Batch, BatchOf, ReadOptions } from './batch.ts';
+import { clip } from './clip.ts';
+import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
+import { Rows } from './rows.ts';
+
+/** A batch, and what could not be read of its files. */
+export interface ReadBatch extends Batch {
+  damage: Damage[];
+}
+
+export interface ReadAllOptions<N extends string = string> extends ReadOptions<N> {
+  /** In sparse tables a row holds until the next one: keep the row that held at `from`, and what holds at `to`. */
+  hold?: boolean;
+  /** Say what was reached at `from` and at `to` when these lie between two samples. */
+  edges?: boolean;
+  /** Receives, by the name of the part, the bytes of lines that were not taken. */
+  reject?: (part: string, bytes: Uint8Array) => void;
+}
+
+/**
+ * The rows of a table of a node, from live parts, rolled parts and sealed file alike, sorted by keys and time.
+ * A row that is in two files (a crash while rolling or sealing leaves that) comes once.
+ *
+ *     const gpu = readDefined(node, gpuTable, { columns: ['power_watts'], from, to });
+ */
+export function readDefined<T extends Table>(
+  node: NodeRecording,
+  { name }: T,
+  options: ReadAllOptions<NameIn<T>> = {},
+): ReadBatch & BatchOf<T> {
+  return readTable(node, name, options);
+}
+
+/** The same of a table that only its name tells. */
+export function readTable(node: NodeRecording, table: string, options: ReadAllOptions = {}): ReadBatch {
+  let files = node.tables.get(table) ?? { parts: [] };
+  // an agent that is still running may roll a part while it is read: then once more
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const batch = readFiles(node, table, files, options);
+      const now = filesOf(node, table);
+      if (attempt === 3 || sameFiles(files, now)) return batch;
+      files = now;
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      const again = attempt < 3 && code(error) === 'ENOENT' && fs.existsSync(node.folder);
+      if (again) files = filesOf(node, table);
+      else throw new Fault(`cannot read table ${table} of node ${node.name}: ${reason(error)}`, { cause: error });
+    }
+  }
+}
+
+const NO_DAMAGE = { torn_bytes: 0, bad_lines: 0, first_bad: [] };
+
+function filesOf(node: NodeRecording, table: string): TableFiles {
+  return tableFiles(fileNames(node.folder).files).get(table) ?? { parts: [] };
+}
+
+const sameFiles = (a: TableFiles, b: TableFiles): boolean =>
+  a.sealed === b.sealed && a.parts.length === b.parts.length && a.parts.every((part, i) => part === b.parts[i]);
+
+function readFiles(node: NodeRecording, name: string, files: TableFiles, options: ReadAllOptions): ReadBatch {
+  const described = tableOf(node, name);
+  const rows = new Rows();
+  const damage: Damage[] = [];
+  // events are told apart by everything they say; a sealed file has done that already
+  const distinct = files.parts.length === 0;
+  const whole = options.columns === undefined || (described?.events === true && !distinct);
+  const wanted = whole ? undefined : new Set(options.columns);
+  let table: Table | undefined;
+  const seen = new Map<string, Column>();
+
+  if (isParquet(files.sealed)) {
+    const file = path.join(node.folder, files.sealed!);
+    try {
+      const lost: string[] = [];
+      const sealed = readParquet(file, rows, {
+        name,
+        ...(wanted === undefined ? {} : { wanted }),
+        ...(described === undefined ? {} : { described }),
+        lost: (column) => lost.push(column),
+      });
+      if (lost.length > 0) damage.push({ ...NO_DAMAGE, file, lost_columns: lost });
+      table = { ...sealed, ...(described === undefined ? {} : { help: described.help }), columns: [] };
+      for (const column of sealed.columns) seen.set(column.name, column);
+    } catch (error) {
+      if (code(error) === 'ENOENT') throw error;
+      damage.push({ ...NO_DAMAGE, file, unreadable: reason(error) });
+    }
+  }
+
+  const header = headerOf(node, name);
+  const csv: CsvOptions = {
+    ...(header === undefined ? {} : { header }),
+    layout(header, sample) {
+      const uses = layoutOf(described ?? table, header, sample);
+      if (uses === undefined) return undefined;
+      table ??= described ?? guessTable(name, header, uses);
+      const keys = table.keys;
+      header.forEach((column, i) => {
+        if (i === 0 || seen.has(column) || keys.some((key) => key.name === column)) return;
+        const known = described?.columns.find((c) => c.name === column);
+        seen.set(column, known ?? guessColumn(column, uses[i]!));
+      });
+      for (const key of keys) rows.addText(key.name);
+      return uses;
+    },
+    wanted: (column) =>
+      wanted === undefined || wanted.has(column) || (table?.keys.some((k) => k.name === column) ?? false),
+  };
+  const parts = files.sealed === undefined || isParquet(files.sealed) ? files.parts : [files.sealed, ...files.parts];
+  const sizes = parts.map((part) => fs.statSync(path.join(node.folder, part)).size);
+  for (const [i, part] of parts.entries()) {
+    if (i === 1) reserveLike(rows, sizes);
+    // the compressed form is there and whole: the plain one was about to be removed
+    const packed = path.join(node.folder, `${part}.zst`);
+    if (NUMBERED.test(part) && parts[i - 1] === `${part}.zst` && damage.at(-1)?.file !== packed) continue;
+    const { reject } = options;
+    if (reject !== undefined) csv.reject = (bytes) => reject(part, bytes);
+    const found = readCsv(path.join(node.folder, part), rows, csv);
+    if (found.torn_bytes > 0 || found.bad_lines > 0 || found.unreadable !== undefined || found.lost_header)
+      damage.push(found);
+  }
+
+  table ??= described ?? guessTable(name, ['time'], ['time']);
+  const columns = orderColumns(seen, described);
+  for (const key of table.keys) rows.addText(key.name);
+  const batch = arrange(rows, { ...table, columns }, distinct);
+  const seldom = node.agent?.tables.find((each) => each.name === name)?.every ?? 0;
+  const every = Math.max(seldom, node.agent?.interval_seconds ?? Number.NaN);
+  const began = node.agent?.start ?? Number.NaN;
+  const interval = every > 0 ? { interval_seconds: every } : {};
+  return {
+    ...clip({ ...batch, ...interval }, options),
+    damage,
+    ...interval,
+    ...(began > 0 ? { began } : {}),
+  };
+}
+
+/** Room for all parts at once, going by what the first one held. */
+function reserveLike(rows: Rows, sizes: readonly number[]): void {
+  const total = sizes.reduce((a, b) => a + b, 0);
+  const estimate = Math.ceil((rows.length / Math.max(1, sizes[0]!)) * total * 1.05);
+  rows.reserve(Math.min(estimate, 1 << 24) - rows.length);
+}
+
+/** The columns that the files have, in the order of the description. */
+function orderColumns(seen: ReadonlyMap<string, Column>, described: Table | undefined): Column[] {
+  const known = described?.columns.filter((c) => seen.has(c.name)) ?? [];
+  const names = new Set(known.map((c) => c.name));
+  return [...known, ...[...seen.values()].filter((c) => !names.has(c.name))];
+}

@@ -1,0 +1,340 @@
+import * as fs from 'node:fs';
+import { crc32, zstdDecompressSync } from 'node:zlib';
+import { reason } from '../../../base/fault.ts';
+import { openPlain, readPlain } from '../../../base/plain-file.ts';
+import type { Column, Table } from '../../../table/table.ts';
+import { TABLES } from '../../folder/agent-record.ts';
+import { guessColumn } from '../../folder/describe.ts';
+import { MOST_BYTES } from '../../folder/record-file.ts';
+import { wrongWords } from '../../folder/shape.ts';
+import { Rows } from '../../read/rows.ts';
+import { SMALL_BYTES } from '../statistics-file.ts';
+import { MOST_PART_BYTES, unpackFile } from '../unpack.ts';
+import { deltaInt64, plainDouble, plainInt64, plainTexts, runsAndBits, splitDouble } from './decode.ts';
+import { Codec, Encoding, MAGIC, PACKED_TABLE_KEY, PageType, Repetition, TABLE_KEY, Type } from './format.ts';
+import { type ReadStruct, ThriftReader } from './thrift.ts';
+
+export interface ParquetChunk {
+  offset: number;
+  bytes: number;
+  rows: number;
+  codec: number;
+}
+
+export interface ParquetColumnFacts {
+  name: string;
+  type: number;
+  optional: boolean;
+  /** One for each row group. */
+  chunks: ParquetChunk[];
+}
+
+export interface ParquetFooter {
+  rows: number;
+  columns: ParquetColumnFacts[];
+  /** The description that Tacho left. */
+  table?: Table;
+}
+
+const text = (bytes: unknown): string => (bytes as Buffer).toString('utf8');
+
+/** A few bytes can claim any number of rows: so many values take some. */
+const FEW_VALUES = 1 << 25;
+const VALUES_PER_BYTE = 256;
+
+const damaged = (): Error => new Error('what it says of itself at its end is damaged');
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+
+function listIn(struct: ReadStruct, id: number): ReadStruct[] {
+  const found = struct[id];
+  if (!Array.isArray(found) || found.some((each) => typeof each !== 'object' || Array.isArray(each))) throw damaged();
+  return found as ReadStruct[];
+}
+
+function structIn(struct: ReadStruct, id: number): ReadStruct {
+  const found = struct[id];
+  if (typeof found !== 'object' || Array.isArray(found) || Buffer.isBuffer(found)) throw damaged();
+  return found;
+}
+
+/** What a Parquet file says of itself at its end. Throws with the reason when it is damaged or cut off. */
+export function readFooter(fd: number, size: number): ParquetFooter {
+  const tail = Buffer.alloc(8);
+  if (size < 12 || fs.readSync(fd, tail, 0, 8, size - 8) < 8 || tail.toString('latin1', 4) !== MAGIC) {
+    throw new Error('it is not a whole Parquet file');
+  }
+  const length = tail.readUInt32LE(0);
+  if (length > size - 12) throw new Error('it is not a whole Parquet file');
+  const bytes = Buffer.alloc(length);
+  fs.readSync(fd, bytes, 0, length, size - 8 - length);
+  const footer = new ThriftReader(bytes).struct();
+  const [, ...elements] = listIn(footer, 2);
+  const groups = listIn(footer, 4);
+  const columns = elements.map((element, i): ParquetColumnFacts => {
+    const chunks = groups.map((group): ParquetChunk => {
+      const facts = structIn(listIn(group, 1)[i] ?? {}, 3);
+      const offset = Math.min(facts[9] as number, (facts[11] as number | undefined) ?? Number.POSITIVE_INFINITY);
+      const chunk = { offset, bytes: facts[7] as number, rows: group[3] as number, codec: facts[4] as number };
+      if (![chunk.offset, chunk.bytes, chunk.rows].every(isCount) || chunk.offset + chunk.bytes > size) throw damaged();
+      return chunk;
+    });
+    const optional = element[3] === Repetition.OPTIONAL;
+    if (!Buffer.isBuffer(element[4])) throw damaged();
+    return { name: text(element[4]), type: element[1] as number, optional, chunks };
+  });
+  const rows = groups.reduce((sum, group) => sum + (group[3] as number), 0);
+  if (footer[3] !== rows || rows * columns.length > Math.max(FEW_VALUES, size * VALUES_PER_BYTE)) throw damaged();
+  const described = description(footer[5] === undefined ? [] : listIn(footer, 5));
+  const facts: ParquetFooter = { rows, columns };
+  return described === undefined ? facts : { ...facts, table: tableIn(described) };
+}
+
+function tableIn(described: string): Table {
+  const wrong: string[] = [];
+  const [table] = TABLES([JSON.parse(described)], wrong) as Table[];
+  if (table === undefined || wrong.length > 0)
+    throw new Error(`its description of the table is damaged (${wrongWords(wrong)})`);
+  return table;
+}
+
+function description(pairs: readonly ReadStruct[]): string | undefined {
+  for (const pair of pairs) {
+    if (!Buffer.isBuffer(pair[1]) || !Buffer.isBuffer(pair[2])) continue;
+    const key = text(pair[1]);
+    if (key === TABLE_KEY) return text(pair[2]);
+    if (key === PACKED_TABLE_KEY)
+      return zstdDecompressSync(Buffer.from(text(pair[2]), 'base64'), {
+        maxOutputLength: MOST_BYTES.tables,
+      }).toString();
+  }
+  return undefined;
+}
+
+export interface ParquetOptions {
+  /** Of the table: a file that describes itself as another one is not read. */
+  name?: string;
+  /** Only these columns, and all keys. */
+  wanted?: ReadonlySet<string>;
+  /** For a file that does not describe itself. */
+  described?: Table;
+  /** Told of a column that cannot be read, and is missing then; without it that is thrown. */
+  lost?: (column: string, why: string) => void;
+}
+
+/**
+ * Puts the rows of a sealed file behind those that `rows` has. Returns the table as the file describes it, with the
+ * columns that are in the file.
+ */
+export function readParquet(file: string, rows: Rows, options: ParquetOptions = {}): Table {
+  const { wanted, described } = options;
+  const fd = openPlain(file, fs.constants.O_RDONLY, true);
+  try {
+    const footer = readFooter(fd, fs.fstatSync(fd).size);
+    refuseOther(footer, options.name);
+    const table = footer.table ?? described ?? guess(footer);
+    const keys = new Set(table.keys.map((key) => key.name));
+    const start = rows.length;
+    rows.reserve(footer.rows);
+    for (const column of footer.columns) {
+      const { name } = column;
+      if (name !== 'time' && !keys.has(name) && wanted !== undefined && !wanted.has(name)) continue;
+      const text = column.type === Type.BYTE_ARRAY;
+      if (text) rows.addText(name);
+      else if (name !== 'time') rows.addNumber(name);
+      try {
+        if (text) readTexts(fd, column, rows.texts.get(name)!, start);
+        else readNumbers(fd, column, name === 'time' ? rows.time : rows.numbers.get(name)!, start);
+      } catch (error) {
+        // without times and keys nobody knows what the rest is about
+        if (options.lost === undefined || name === 'time' || keys.has(name)) throw error;
+        options.lost(name, reason(error));
+        rows.numbers.get(name)?.fill(Number.NaN, start);
+        rows.texts.get(name)?.codes.fill(0, start);
+      }
+    }
+    rows.length = start + footer.rows;
+    const columns = footer.columns.filter(({ name }) => name !== 'time' && !keys.has(name));
+    return { ...table, columns: columns.map((column) => describe(column, table)) };
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** Reads a file to its end, a column at a time; throws when something in it is damaged, or it is of another table. */
+export function checkParquet(file: string, table?: string): void {
+  const fd = openPlain(file, fs.constants.O_RDONLY, true);
+  try {
+    const footer = readFooter(fd, fs.fstatSync(fd).size);
+    refuseOther(footer, table);
+    for (const { name } of footer.columns) readParquet(file, new Rows(), { wanted: new Set([name]) });
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** What is wrong with a sealed file, as far as a quick look tells: its end, and every checksum if it is small. */
+export function quickCheck(file: string, table: string): string | undefined {
+  try {
+    if (!file.endsWith('.parquet')) return unpackFile(readPlain(file, MOST_PART_BYTES)).unreadable;
+    const fd = openPlain(file, fs.constants.O_RDONLY, true);
+    try {
+      const { size } = fs.fstatSync(fd);
+      const footer = readFooter(fd, size);
+      refuseOther(footer, table);
+      if (size <= SMALL_BYTES)
+        for (const column of footer.columns)
+          for (const chunk of column.chunks) for (const _ of bodies(fd, column, chunk));
+      return undefined;
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch (error) {
+    return reason(error);
+  }
+}
+
+function refuseOther(footer: ParquetFooter, name: string | undefined): void {
+  if (name === undefined || footer.table === undefined || footer.table.name === name) return;
+  throw new Error(`it holds the table ${footer.table.name}`);
+}
+
+const useOf = (column: ParquetColumnFacts) => (column.type === Type.BYTE_ARRAY ? 'text' : 'number');
+
+const describe = (column: ParquetColumnFacts, table: Table): Column =>
+  table.columns.find((c) => c.name === column.name) ?? guessColumn(column.name, useOf(column));
+
+function guess(footer: ParquetFooter): Table {
+  const keys = footer.columns.filter((column) => column.type === Type.BYTE_ARRAY && !column.optional);
+  return { name: '', help: '', scope: 'node', keys: keys.map(({ name }) => ({ name, help: '' })), columns: [] };
+}
+
+interface Page {
+  encoding: number;
+  count: number;
+  rows: number;
+  values: Buffer;
+  present: Uint32Array | undefined;
+}
+
+function readNumbers(fd: number, column: ParquetColumnFacts, into: Float64Array, start: number): void {
+  const integer = column.type === Type.INT64;
+  if (!integer && column.type !== Type.DOUBLE) throw new Error(`column ${column.name} has a type Tacho does not write`);
+  let row = start;
+  for (const chunk of column.chunks) {
+    let dictionary: Float64Array = new Float64Array(0);
+    const takeDictionary = (page: Buffer, count: number): void => {
+      dictionary = integer ? plainInt64(page, count) : plainDouble(page, count);
+    };
+    for (const page of pages(fd, column, chunk, takeDictionary)) {
+      const values = decodeNumbers(page, integer, dictionary);
+      if (page.present === undefined) into.set(values, row);
+      else {
+        for (let i = 0, at = 0; i < page.rows; i++) {
+          into[row + i] = page.present[i] === 1 ? values[at++]! : Number.NaN;
+        }
+      }
+      row += page.rows;
+    }
+  }
+}
+
+function decodeNumbers(page: Page, integer: boolean, dictionary: Float64Array): Float64Array {
+  const { values: bytes, count } = page;
+  if (page.encoding === Encoding.PLAIN) return integer ? plainInt64(bytes, count) : plainDouble(bytes, count);
+  if (page.encoding === Encoding.DELTA_BINARY_PACKED) return deltaInt64(bytes, count);
+  if (page.encoding === Encoding.BYTE_STREAM_SPLIT) return splitDouble(bytes, count);
+  const indexes = dictionaryIndexes(page);
+  const values = new Float64Array(count);
+  for (let i = 0; i < count; i++) values[i] = dictionary[indexes[i]!]!;
+  return values;
+}
+
+function dictionaryIndexes({ encoding, values, count }: Page): Uint32Array {
+  if (encoding !== Encoding.RLE_DICTIONARY)
+    throw new Error(`a page has an encoding Tacho does not write (${encoding})`);
+  return count === 0 ? new Uint32Array(0) : runsAndBits(values, 1, values.length, values[0]!, count);
+}
+
+function readTexts(
+  fd: number,
+  column: ParquetColumnFacts,
+  into: Rows['texts'] extends Map<string, infer T> ? T : never,
+  start: number,
+): void {
+  let row = start;
+  for (const chunk of column.chunks) {
+    let codes = new Uint32Array(0);
+    const takeDictionary = (page: Buffer, count: number): void => {
+      codes = plainTexts(page, count, into.pool);
+    };
+    for (const page of pages(fd, column, chunk, takeDictionary)) {
+      const indexes = dictionaryIndexes(page);
+      for (let i = 0, at = 0; i < page.rows; i++) {
+        into.codes[row + i] = page.present === undefined || page.present[i] === 1 ? codes[indexes[at++]!]! : 0;
+      }
+      row += page.rows;
+    }
+  }
+}
+
+/** One output buffer of the right size: zlib would collect small ones. */
+function unpack(bytes: Buffer, size: number): Buffer {
+  if (!isCount(size) || size > MOST_PART_BYTES) throw new Error('a page is not what its header says');
+  return zstdDecompressSync(bytes, { chunkSize: Math.max(64, size), maxOutputLength: Math.max(64, size) });
+}
+
+function pageRows(facts: ReadStruct, chunk: ParquetChunk): number {
+  const rows = facts[3];
+  if (!isCount(rows) || (rows as number) > chunk.rows) throw damaged();
+  return rows as number;
+}
+
+/** The pages of a chunk as they are stored, with their checksums looked at. */
+function* bodies(
+  fd: number,
+  column: ParquetColumnFacts,
+  chunk: ParquetChunk,
+): Generator<{ head: ReadStruct; body: Buffer }> {
+  if (chunk.codec !== Codec.ZSTD) throw new Error('it is compressed in a way Tacho does not write');
+  const bytes = Buffer.allocUnsafe(chunk.bytes);
+  if (fs.readSync(fd, bytes, 0, chunk.bytes, chunk.offset) < chunk.bytes) throw new Error('it is cut off');
+  const reader = new ThriftReader(bytes);
+  let rows = 0;
+  while (rows < chunk.rows) {
+    const head = reader.struct();
+    if (!isCount(head[3])) throw new Error(`column ${column.name} is damaged`);
+    const body = bytes.subarray(reader.at, reader.at + (head[3] as number));
+    reader.at += head[3] as number;
+    if (head[4] !== undefined && crc32(body) !== (head[4] as number) >>> 0) {
+      throw new Error(`column ${column.name} is damaged (checksum)`);
+    }
+    if (head[1] === PageType.DATA_V2) rows += pageRows(structIn(head, 8), chunk);
+    else if (head[1] !== PageType.DICTIONARY) throw new Error('it has pages of a kind Tacho does not write');
+    yield { head, body };
+  }
+}
+
+/** The data pages of a chunk; its dictionary goes to `takeDictionary` first. */
+function* pages(
+  fd: number,
+  column: ParquetColumnFacts,
+  chunk: ParquetChunk,
+  takeDictionary: (page: Buffer, count: number) => void,
+): Generator<Page> {
+  for (const { head, body } of bodies(fd, column, chunk)) {
+    if (head[1] === PageType.DICTIONARY) {
+      const count = structIn(head, 7)[1];
+      if (!isCount(count)) throw damaged();
+      takeDictionary(unpack(body, head[2] as number), count as number);
+      continue;
+    }
+    const facts = head[8] as ReadStruct;
+    const levels = facts[5] as number;
+    const rows = facts[3] as number;
+    const nulls = facts[2] as number;
+    if (!isCount(levels) || !isCount(nulls) || nulls > rows) throw damaged();
+    const present = nulls === 0 ? undefined : runsAndBits(body, 0, levels, 1, rows);
+    const values = unpack(body.subarray(levels), (head[2] as number) - levels);
+    yield { encoding: facts[4] as number, count: rows - nulls, rows, values, present };
+  }
+}

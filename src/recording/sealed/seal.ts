@@ -1,0 +1,331 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { Fault, reason } from '../../base/fault.ts';
+import type { Table } from '../../table/table.ts';
+import { isAlive, ownMark } from '../folder/alive.ts';
+import { tableOf } from '../folder/describe.ts';
+import { fileNames } from '../folder/file-names.ts';
+import { isParquet, packedName, parquetName, statisticsName, type TableFiles, tableFiles } from '../folder/files.ts';
+import type { NodeRecording, Recording } from '../folder/open.ts';
+import { syncFolder, writeSynced } from '../folder/synced.ts';
+import { moveTables, versionOf } from '../folder/tables-file.ts';
+import type { Damage } from '../read/csv-read.ts';
+import { type ReadBatch, readTable } from '../read/read.ts';
+import { keepRejected, Rejected, rememberDamaged } from '../repair/torn.ts';
+import { cpuColumns, measure, measureColumn, measureSeries } from './measure.ts';
+import { packCsv } from './packed-csv.ts';
+import { ParquetWriter, packedMetadata, parquetColumns } from './parquet/write.ts';
+import { type StatisticsFile, writeStatistics } from './statistics-file.ts';
+
+export interface SealOptions {
+  /** Seal nodes whose agent seems to be running, too: by who knows that it is not, or keeping the parts that it writes to. */
+  force?: boolean | 'keep open parts';
+  /** Small tables become Parquet files, too. */
+  parquet?: boolean;
+  /** Called with the bytes of live parts that are done with. */
+  progress?: (bytes: number) => void;
+  /** How many values may be in memory at once (default 8 million). */
+  valuesAtOnce?: number;
+  /** Called after each step that reached the disk: tests stop there. */
+  step?: (what: string) => void;
+  /** Epoch microseconds. */
+  now?: number;
+}
+
+export interface SealedTable {
+  table: string;
+  rows: number;
+  bytes_before: number;
+  bytes_after: number;
+}
+
+export interface SealedNode {
+  node: string;
+  tables: SealedTable[];
+  /** Why the node was left as it is. */
+  skipped?: string;
+}
+
+/** What live parts and an earlier sealed file stand for, in bytes of CSV. */
+const CSV_BYTES_PER_VALUE = 5;
+const ZSTD_FACTOR = 4;
+
+/**
+ * Turns live parts into one Parquet file a table, with its statistics beside it, or into one compressed CSV file while
+ * that is smaller. Whatever happens on the way, the recording stays readable and every sample counts once: live parts go
+ * only when their sealed file is on the disk.
+ */
+export function sealRecording(recording: Recording, options: SealOptions = {}): SealedNode[] {
+  return recording.nodes.map((node): SealedNode => {
+    const alive = isAlive(node, options.now);
+    if (!options.force && alive) {
+      return { node: node.name, tables: [], skipped: 'its agent is still recording' };
+    }
+    const tables = sealTables(node, options, alive && options.force !== true);
+    node.tables = tableFiles(fileNames(node.folder).files);
+    if (!alive) {
+      const names = [...node.tables.keys()];
+      const more = names.flatMap((name) => tableOf(node, name) ?? []);
+      moveTables(node.folder, more, names, recording.job.nodes.length > 1);
+    }
+    return { node: node.name, tables };
+  });
+}
+
+/** Smaller ones are as quick to read as they are, and whoever waits for the end of a command gains nothing. */
+const WORTH_SEALING = 1 << 18;
+
+export const isWorthSealing = (recording: Recording): boolean => liveBytes(recording) >= WORTH_SEALING;
+
+/** Bytes of live parts that sealing would go through. */
+export function liveBytes(recording: Recording): number {
+  let bytes = 0;
+  for (const node of recording.nodes) {
+    for (const files of node.tables.values())
+      for (const part of files.parts) bytes += sizeOf(path.join(node.folder, part));
+  }
+  return bytes;
+}
+
+/** All tables of a node or none: a disk that is too full for one of them leaves the node as it was. */
+function sealTables(node: NodeRecording, options: SealOptions, open: boolean): SealedTable[] {
+  const ready: ReadyTable[] = [];
+  try {
+    for (const [name, files] of node.tables) {
+      const lacking = isParquet(files.sealed) ? files.statistics === undefined : options.parquet === true;
+      if (files.parts.length > 0 || lacking) ready.push(prepareTable(node, name, options, open));
+    }
+  } catch (error) {
+    if (!(error instanceof Stopped)) for (const each of ready) each.abandon();
+    throw error;
+  }
+  return ready.map((each) => each.finish());
+}
+
+/** A table whose sealed form is written, under names that nobody reads. */
+interface ReadyTable {
+  /** Puts it in the place of the live parts. */
+  finish(): SealedTable;
+  abandon(): void;
+}
+
+function prepareTable(node: NodeRecording, name: string, options: SealOptions, open: boolean): ReadyTable {
+  const { folder } = node;
+  const step = options.step ?? (() => {});
+  const files = tableFiles(fileNames(folder).files).get(name) ?? { parts: [] };
+  node.tables.set(name, files);
+  const sizes = new Map(files.parts.map((part) => [part, sizeOf(path.join(folder, part))]));
+  const parquet = path.join(folder, parquetName(name));
+  const packed = path.join(folder, packedName(name));
+  const statistics = path.join(folder, statisticsName(name));
+  // somebody else, perhaps on another node, may be sealing the same table
+  const unique = `${ownMark()}.tmp`;
+  const newParquet = `${parquet}.${unique}`;
+  const newPacked = `${packed}.${unique}`;
+  const newStatistics = `${statistics}.${unique}`;
+  const version = (): string => versionOf(parquet) + versionOf(packed);
+  const known = version();
+  const rejected = new Rejected();
+  const former = [files.sealed, files.statistics].flatMap((each) => each ?? []);
+  const before = [...sizes.values(), ...former.map((each) => sizeOf(path.join(folder, each)))].reduce(
+    (a, b) => a + b,
+    0,
+  );
+  const abandon = (): void => {
+    for (const each of [newParquet, newPacked, newStatistics]) fs.rmSync(each, { force: true });
+  };
+  const orFault = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      abandon();
+      if (error instanceof Fault) throw error;
+      const what = `cannot seal table ${name} of node ${node.name}: ${reason(error)}; the node stays as it was`;
+      throw new Fault(what, { cause: error });
+    }
+  };
+  const { written, kept } = orFault(() => {
+    const targets = { parquet: newParquet, packed: newPacked, statistics: newStatistics };
+    const written = writeTable(node, name, files, targets, rejected, options);
+    step('written');
+    return { written, kept: keepRejected(folder, rejected, written.damage, step) };
+  });
+  for (const size of sizes.values()) options.progress?.(size);
+  const after = sizeOf(newParquet) + sizeOf(newPacked) + sizeOf(newStatistics);
+  const finish = (): SealedTable =>
+    orFault(() => {
+      if (version() !== known) {
+        // somebody else sealed it meanwhile, perhaps with newer rows: begin again with theirs
+        abandon();
+        return prepareTable(node, name, { ...options, progress: () => {} }, open).finish();
+      }
+      const [sealed, newSealed] = written.packed ? [packed, newPacked] : [parquet, newParquet];
+      if (!fs.existsSync(sealed)) rememberDamaged(folder, name, path.basename(sealed));
+      fs.renameSync(newSealed, sealed);
+      step('sealed renamed');
+      if (written.measured) fs.renameSync(newStatistics, statistics);
+      step('statistics renamed');
+      syncFolder(folder);
+      for (const each of former) {
+        const file = path.join(folder, each);
+        if (file === sealed || (file === statistics && written.measured)) continue;
+        fs.rmSync(file, { force: true });
+        step(`${each} removed`);
+      }
+      for (const [part, size] of sizes) {
+        const file = path.join(folder, part);
+        // what grew meanwhile has rows that are not sealed, and what an agent has open it goes on with
+        if (sizeOf(file) !== size || (open && part === `${name}.csv`)) continue;
+        if (kept.has(part) && size > 0) fs.renameSync(file, kept.get(part)!);
+        else fs.rmSync(file, { force: true });
+        step(`${part} removed`);
+      }
+      return { table: name, rows: written.rows, bytes_before: before, bytes_after: after };
+    });
+  return { finish, abandon };
+}
+
+/** Thrown by tests in place of a crash: nothing is tidied up. */
+export class Stopped extends Error {}
+
+interface Written {
+  rows: number;
+  damage: Damage[];
+  /** As compressed CSV. */
+  packed: boolean;
+  /** There are statistics. */
+  measured: boolean;
+}
+
+interface Targets {
+  parquet: string;
+  packed: string;
+  statistics: string;
+}
+
+/** Longer tables are smaller as Parquet files: what these take for a column weighs less than what they save on it. */
+const MOST_PACKED_ROWS = 1500;
+/** Larger ones are quicker to read in part. */
+const MOST_PACKED_VALUES = 1 << 18;
+/** So many are read in the time in which their statistics would be. */
+const MOST_UNMEASURED_VALUES = 1 << 15;
+/** What a column takes in a Parquet file at least: its names, where it is, its bounds, the head of its page. */
+const PARQUET_COLUMN_BYTES = 180;
+
+/** Writes the table as what is smaller, and its statistics. */
+function writeTable(
+  node: NodeRecording,
+  name: string,
+  files: TableFiles,
+  targets: Targets,
+  rejected: Rejected,
+  options: SealOptions,
+): Written {
+  const valuesAtOnce = options.valuesAtOnce ?? 8e6;
+  const whole = estimateValues(node.folder, files) <= valuesAtOnce;
+  const reject = (part: string, bytes: Uint8Array): void => rejected.add(part, bytes);
+  // keys, times and what decides which processes are described come first; the rest follows in groups
+  const first = readTable(node, name, whole ? { reject } : { columns: [], reject });
+  refuseBroken(files, first);
+  const { table, rows, damage } = first;
+  const values = rows * table.columns.length;
+  const few = whole && rows <= MOST_PACKED_ROWS && values <= MOST_PACKED_VALUES && options.parquet !== true;
+  const csv = few && isDescribed(node, table) && !isParquet(files.sealed) ? packCsv(first) : undefined;
+  const short = damage.map((d) => ({ ...d, file: path.basename(d.file) }));
+  const known = (statistics: StatisticsFile): StatisticsFile =>
+    short.length === 0 ? statistics : { ...statistics, damage: short };
+  // what is wrong with a table is told in its statistics
+  const measured = values > MOST_UNMEASURED_VALUES || damage.length > 0;
+  if (csv === undefined || csv.length > PARQUET_COLUMN_BYTES * table.columns.length) {
+    const statistics = known(writeParquet(node, name, first, whole, targets.parquet, valuesAtOnce));
+    writeStatistics(targets.statistics, statistics, targets.parquet);
+    if (csv === undefined || csv.length >= sizeOf(targets.parquet) + (measured ? 0 : sizeOf(targets.statistics)))
+      return { rows, damage, packed: false, measured: true };
+    fs.rmSync(targets.parquet);
+    fs.rmSync(targets.statistics);
+  }
+  writeSynced(targets.packed, csv);
+  if (measured) writeStatistics(targets.statistics, known(measure(first)), targets.packed);
+  return { rows, damage, packed: true, measured };
+}
+
+/** Text alone does not say which of its columns are texts: what does goes to the tables of the node. */
+function isDescribed(node: NodeRecording, table: Table): boolean {
+  const described = (node.agent?.tables.length ?? 0) === 0 ? undefined : tableOf(node, table.name);
+  return described !== undefined && table.columns.every(({ name }) => described.columns.some((c) => c.name === name));
+}
+
+/** Writes the Parquet file, a few columns at a time when the table is large, and measures them on the way. */
+function writeParquet(
+  node: NodeRecording,
+  name: string,
+  first: ReadBatch,
+  whole: boolean,
+  target: string,
+  valuesAtOnce: number,
+): StatisticsFile {
+  const { table, rows } = first;
+  const numbers = table.columns.filter((column) => column.type !== 'text');
+  const describing = [...table.columns.filter((c) => c.type === 'text').map((c) => c.name), ...cpuColumns(table)];
+  const head = whole ? first : readAgain(node, name, describing, rows);
+  const measured = measureSeries(head);
+
+  const writer = new ParquetWriter(target, parquetColumns(table), rows, { metadata: packedMetadata(table) });
+  try {
+    writer.column('time', head.time);
+    for (const [column, texts] of head.texts) writer.column(column, texts);
+    const atOnce = whole ? numbers.length : Math.max(1, Math.floor(valuesAtOnce / Math.max(1, rows)));
+    for (let i = 0; i < numbers.length; i += atOnce) {
+      const group = numbers.slice(i, i + atOnce);
+      const batch = whole
+        ? first
+        : readAgain(
+            node,
+            name,
+            group.map((c) => c.name),
+            rows,
+          );
+      for (const column of group) {
+        const values = batch.numbers.get(column.name)!;
+        writer.column(column.name, values);
+        measureColumn(measured, head, column, values);
+      }
+    }
+    writer.finish();
+  } catch (error) {
+    writer.abandon();
+    throw error;
+  }
+  return measured.table;
+}
+
+/** What is left of a damaged sealed file must not replace it. */
+function refuseBroken({ sealed }: TableFiles, { damage }: ReadBatch): void {
+  const other = damage.find((d) => d.not_plain);
+  if (other !== undefined) throw new Error(`${path.basename(other.file)}: ${other.unreadable}`);
+  const broken = damage.find((d) => path.basename(d.file) === sealed);
+  if (broken === undefined) return;
+  const why = broken.unreadable ?? `is damaged (${broken.lost_columns?.join(', ') ?? 'lines'})`;
+  throw new Error(`${sealed} ${why}; tacho verify heals what can be healed`);
+}
+
+function readAgain(node: NodeRecording, name: string, columns: readonly string[], rows: number): ReadBatch {
+  const batch = readTable(node, name, { columns });
+  refuseBroken(node.tables.get(name) ?? { parts: [] }, batch);
+  if (batch.rows !== rows) throw new Error('it grew while it was sealed; stop the agent first');
+  return batch;
+}
+
+function estimateValues(folder: string, files: TableFiles): number {
+  let values = 0;
+  for (const part of files.parts) {
+    values += (sizeOf(path.join(folder, part)) * (part.endsWith('.zst') ? ZSTD_FACTOR : 1)) / CSV_BYTES_PER_VALUE;
+  }
+  // a sealed value takes about a byte
+  return values + (files.sealed === undefined ? 0 : sizeOf(path.join(folder, files.sealed)));
+}
+
+function sizeOf(file: string): number {
+  return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

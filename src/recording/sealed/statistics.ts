@@ -1,0 +1,62 @@
+import type { KeyName, NumberName, Table, TextName } from '../../table/table.ts';
+
+/**
+ * What is kept of one column of one series (one GPU, one disk, one process). Times are epoch microseconds.
+ * Values are in the column's own unit; rates are per second.
+ */
+export interface Statistics {
+  /** Samples with a value, and samples without one. */
+  count: number;
+  missing: number;
+  first: number;
+  last: number;
+  min: number;
+  max: number;
+  /** When the maximum was reached first. */
+  max_time: number;
+  mean: number;
+  deviation: number;
+  p05: number;
+  p25: number;
+  p50: number;
+  p75: number;
+  p95: number;
+  /** Gauges: area under the curve (unit × seconds), trapezoids between neighbouring samples (held value in sparse tables). */
+  integral?: number;
+  /** Counters: how much it grew, resets taken into account. */
+  increase?: number;
+  /** Counters: growth per second between neighbouring samples. */
+  rate?: { min: number; max: number; max_time: number; mean: number; p05: number; p50: number; p95: number };
+}
+
+/** One series: what it is about, when it was seen, what it showed. */
+export interface SeriesStatistics {
+  keys: Record<string, string>;
+  /** First and last sample. */
+  start: number;
+  end: number;
+  samples: number;
+  /** Text columns: the last value that was not empty. */
+  texts: Record<string, string>;
+  /** Number columns; one without any value in this series is left out. */
+  columns: Record<string, Statistics>;
+}
+
+/** A series of a table whose definition is known. */
+export interface SeriesOf<T extends Table> extends Omit<SeriesStatistics, 'keys' | 'texts' | 'columns'> {
+  keys: { [N in KeyName<T>]?: string };
+  texts: { [N in TextName<T>]?: string };
+  columns: { [N in NumberName<T>]?: Statistics };
+}
+
+/** node=<n>/<table>.stats.json, left by `seal`; the same is computed on the fly for what is not sealed. */
+export interface TableStatistics {
+  table: string;
+  rows: number;
+  start: number;
+  end: number;
+  /** All series, by keys; of processes, those with the most CPU time. */
+  series: SeriesStatistics[];
+  /** How many series there were before any were left out. */
+  series_total: number;
+}

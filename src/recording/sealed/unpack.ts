@@ -1,0 +1,46 @@
+import { constants, zstdDecompressSync } from 'node:zlib';
+import { code, reason } from '../../base/fault.ts';
+
+const MOST_GUESSED = 8 << 20;
+
+/** Agents begin a new part at 64 MiB: what is, or unpacks to, much more than that is none of theirs. */
+export const MOST_PART_BYTES = 256 << 20;
+
+/** How long a compressed part will be, as its first frame says; else a guess. One buffer of that size is enough. */
+export function contentSize(packed: Buffer): number {
+  const guess = Math.min(MOST_GUESSED, Math.max(1024, packed.length * 4));
+  if (packed.length < 14) return guess;
+  const head = packed[4]!;
+  const single = (head >> 5) & 1;
+  const at = 6 - single + [0, 1, 2, 4][head & 3]!;
+  const size = [single === 1 ? packed[at]! : guess, packed.readUInt16LE(at) + 256, packed.readUInt32LE(at), guess];
+  return Math.min(MOST_PART_BYTES, Math.max(64, size[head >> 6]!));
+}
+
+/** What a compressed file holds that may be relied on, if it is at most `most` bytes, and why that is not all of it. */
+export function unpackFile(packed: Buffer, most = MOST_PART_BYTES): { bytes: Buffer; unreadable?: string } {
+  try {
+    return { bytes: unpackWhole(packed, most) };
+  } catch (error) {
+    const why = (words: string): string => `cannot be decompressed: ${words}`;
+    if (code(error) === TOO_LARGE)
+      return { bytes: Buffer.alloc(0), unreadable: why(`it unpacks to more than ${most} bytes`) };
+    if (code(error) === CUT_OFF) return { bytes: decompressStart(packed, most), unreadable: why('it is cut off') };
+    // what fails its checksum may be wrong anywhere, also where it can be decompressed
+    const damaged = code(error)?.includes('checksum') ? 'its checksum is wrong' : reason(error);
+    return { bytes: Buffer.alloc(0), unreadable: why(`${damaged}; nothing of it is used`) };
+  }
+}
+
+/** All of a compressed part; throws when it is damaged, or too large to be one. */
+export const unpackWhole = (packed: Buffer, most = MOST_PART_BYTES): Buffer =>
+  zstdDecompressSync(packed, { chunkSize: Math.min(most, contentSize(packed)), maxOutputLength: most });
+
+const TOO_LARGE = 'ERR_BUFFER_TOO_LARGE';
+
+/** How zlib says that the input ended too early: what came before is as it was written. */
+const CUT_OFF = 'Z_BUF_ERROR';
+
+/** What can be had of a compressed file whose end is missing: all of its whole blocks. */
+const decompressStart = (packed: Buffer, most: number): Buffer =>
+  zstdDecompressSync(packed, { finishFlush: constants.ZSTD_e_continue, maxOutputLength: most });

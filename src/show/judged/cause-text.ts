@@ -1,0 +1,97 @@
+import { count, listed } from '../../base/words.ts';
+import type { Cause, FeatureCause, PartCause } from '../../judge/models/cause.ts';
+import { paint } from '../terminal/paint.ts';
+import { printable, textTable, wrap } from '../terminal/text-table.ts';
+import { featureCell, scoreCell, timesCell } from './feature-cell.ts';
+
+export interface CauseTextOptions {
+  stream?: { readonly isTTY?: boolean | undefined };
+  width?: number;
+  /** Features and operations that are shown at most; 0 is all. */
+  limit?: number;
+}
+
+/** Why a job differs from the reference, for people. */
+export function causeText(cause: Cause, options: CauseTextOptions = {}): string {
+  const { width = 80, limit = 10 } = options;
+  const pen = paint(options.stream ?? {});
+  const lines = wrap(
+    `job ${printable(cause.job)} against the model ${cause.model} (${count(cause.whole.reference, 'job')})`,
+    width,
+  );
+  lines.push('', ...part(cause.whole, width, limit, pen.dim));
+  const shown = limit === 0 ? cause.operations : cause.operations.slice(0, limit);
+  for (const operation of shown) {
+    lines.push('', pen.bold(printable(operation.name)), ...part(operation, width, limit === 0 ? 0 : 5, pen.dim));
+  }
+  const notes: string[] = [];
+  if (shown.length < cause.operations.length)
+    notes.push(`${count(cause.operations.length - shown.length, 'more operation')}; --limit 0 shows all`);
+  const named = (names: readonly string[], words: string): void => {
+    if (names.length > 0) notes.push(`${words}: ${listed(names.map(printable), 12)}`);
+  };
+  named(cause.added, 'operations that no job of the reference has');
+  named(cause.missing, 'operations that every job of the reference has, and this one has not');
+  named(cause.rare, 'operations that too few jobs of the reference have');
+  if (notes.length > 0) lines.push('', ...notes.flatMap((note) => wrap(note, width)).map(pen.dim));
+  return `${lines.join('\n')}\n`;
+}
+
+function part(found: PartCause, width: number, limit: number, dim: (text: string) => string): string[] {
+  const varied = found.features.filter(({ reference }) => reference.largest_distance > 0);
+  const fixed = found.features.filter(({ reference, distance }) => reference.largest_distance === 0 && distance > 0);
+  const outside = varied.filter(({ ratio }) => ratio > 1);
+  const shown = limit === 0 ? varied : outside.slice(0, limit);
+  const lines: string[] = [];
+  if (shown.length === 0) lines.push('nothing lies outside the reference');
+  else {
+    const [heads, ...rows] = textTable(
+      [
+        { head: 'feature', most: 30, shrinks: true },
+        { head: 'outside', align: 'right' },
+        { head: 'value', align: 'right' },
+        { head: 'usual', align: 'right' },
+        { head: 'times', align: 'right', spare: 1 },
+        { head: 'furthest usual', align: 'right', spare: 2 },
+      ],
+      shown.map(row),
+      width,
+    );
+    lines.push(dim(heads!), ...rows);
+  }
+  if (shown.length < outside.length) {
+    const rest = outside.slice(shown.length).map(({ feature }) => printable(feature));
+    lines.push(...wrap(`also outside: ${rest.join(', ')}`, width).map(dim));
+  }
+  if (fixed.length > 0) {
+    const words = fixed.map(
+      ({ feature, value, reference }) =>
+        `${printable(feature)} ${apartCell(feature, value, reference.median)}, always ${featureCell(feature, reference.median)}`,
+    );
+    lines.push(...wrap(`never varied in the reference: ${words.join('; ')}`, width));
+  }
+  return lines;
+}
+
+function row({ feature, value, reference, ratio }: FeatureCause): string[] {
+  const { median, max, min } = reference;
+  // the value of the reference that lies furthest from its median: how far is what the value is measured by
+  const furthest = max - median >= median - min ? max : min;
+  return [
+    printable(feature),
+    `${scoreCell(ratio)} x`,
+    apartCell(feature, value, median),
+    featureCell(feature, median),
+    timesCell(value, median),
+    awayCell(feature, furthest, median),
+  ];
+}
+
+/** A value; how far it lies from the usual where its digits would not show that they differ. */
+function apartCell(feature: string, value: number, usual: number): string {
+  const cell = featureCell(feature, value);
+  return value !== usual && cell === featureCell(feature, usual) ? awayCell(feature, value, usual) : cell;
+}
+
+const awayCell = (feature: string, value: number, usual: number): string =>
+  `${value < usual ? '-' : '+'}${featureCell(feature, Math.abs(value - usual))}`;

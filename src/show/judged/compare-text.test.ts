@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Comparison } from '../../judge/compare/compare.ts';
+import { compareCsv, compareText } from './compare-text.ts';
+
+const job = (id: string, duration: number) => ({
+  id,
+  name: 'model',
+  recording: `tacho-${id}`,
+  state: 'completed',
+  start: 1_794_775_752_000_000,
+  duration,
+});
+const use = (time: number) => ({ processes: 1, cpu: 2_000, duration: time, time });
+
+test('times are microseconds; what differs by next to nothing has no direction, what does not differ no row', () => {
+  const found: Comparison = {
+    jobs: [job('17', 100e6), job('18', 110e6)],
+    differences: [0, 10e6],
+    facts: [],
+    metrics: [
+      { name: 'user time', kind: 'microseconds', values: [61e6, 65e6] },
+      { name: 'switches', kind: 'count', values: [25012, 24995] },
+    ],
+    by: 'process',
+    parts: [
+      { name: 'sim', jobs: [use(90e6), use(100e6 + 5)], difference: 10e6 + 5, explains: 1.0000005 },
+      { name: 'cp', jobs: [use(10e6), use(10e6 - 5)], difference: -5, explains: -5e-7 },
+      { name: 'sh', jobs: [use(1), use(1)], difference: 0, explains: 0 },
+    ],
+    only: [],
+    notes: [],
+  };
+  const text = compareText(found);
+  assert.match(text, /B took 10\.0 s more than A\./);
+  assert.match(text, /user time +1 min 01 s +1 min 05 s +\+6\.6 %/);
+  assert.match(text, /switches +25 ?012 +24 ?995 +< 0\.1 %/);
+  assert.match(text, /\n +\+10\.0 s +100 % .* sim\n/);
+  assert.match(text, /\n +-0\.005 ms +< 0\.1 % .* cp\n/);
+  assert.doesNotMatch(text, / sh\n|-</);
+});
+
+test('jobs that took equally long have no table of differences, and two runs of one id columns of their own', () => {
+  const same: Comparison = {
+    jobs: [job('17', 100e6), { ...job('17', 100e6), recording: 'tacho-17-2' }, job('18', 100e6)],
+    differences: [0, 0, 0],
+    facts: [],
+    metrics: [{ name: 'user time', kind: 'microseconds', values: [1, 2, 3] }],
+    by: 'process',
+    parts: [{ name: 'sim', jobs: [use(90e6), use(90e6), use(90e6)], difference: 0 }],
+    only: [],
+    notes: [],
+  };
+  assert.match(compareText(same), /\n\nNo command took more or less time\.\n$/);
+  const two = { ...same, jobs: same.jobs.slice(0, 2), by: 'operation' as const };
+  assert.match(compareText(two), /\n\nB took as long as A\. No operation took more or less time\.\n$/);
+  assert.match(compareCsv(same), /^process,difference,explains,time 17 \(A\),time 17 \(B\),time 18,/);
+  assert.equal(compareCsv({ ...same, by: 'metric' }), 'figure,unit,17 (A),17 (B),18\nuser time,microseconds,1,2,3\n');
+});

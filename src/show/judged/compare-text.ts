@@ -1,0 +1,239 @@
+import { formatDuration } from '../../base/duration.ts';
+import { formatMoment } from '../../base/moment.ts';
+import { formatBytes } from '../../base/size.ts';
+import { count, energy, figure, percent } from '../../base/words.ts';
+import type { Comparison, PartRow } from '../../judge/compare/compare.ts';
+import type { MetricKind } from '../../judge/compare/metrics.ts';
+import { exactJson } from '../exact-json.ts';
+import { listCsv } from '../process/rows.ts';
+import { type ProcessTextOptions, withTail } from '../process/table.ts';
+import { type Paint, paint } from '../terminal/paint.ts';
+import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+
+export interface CompareTextOptions extends ProcessTextOptions {
+  /** Rows of each table; 0: all. */
+  limit?: number;
+}
+
+/** A, B, C… stand for the jobs. */
+const letter = (j: number): string => (j < 26 ? String.fromCharCode(65 + j) : `J${j + 1}`);
+const right = (head: string, spare?: number): TextColumn => ({
+  head,
+  align: 'right',
+  ...(spare === undefined ? {} : { spare }),
+});
+
+function metricCell(kind: MetricKind, value: number | undefined): string {
+  if (value === undefined || Number.isNaN(value)) return '-';
+  switch (kind) {
+    case 'microseconds':
+      return lasting(value);
+    case 'bytes':
+      return formatBytes(value);
+    case 'share':
+      return percent(value);
+    case 'joules':
+      return energy(value);
+    case 'watts':
+      return `${figure(value)} W`;
+    case 'celsius':
+      return `${figure(value)} °C`;
+    default:
+      return figure(value);
+  }
+}
+
+/** "+12 %", "-3.0 %", "x 40", "same". */
+function change(before: number | undefined, after: number | undefined): string {
+  if (before === undefined || after === undefined) return '';
+  if (before === after) return 'same';
+  if (before === 0) return 'new';
+  const ratio = after / before;
+  if (ratio >= 10) return `x ${figure(Math.round(ratio))}`;
+  const share = ratio - 1;
+  if (Math.abs(share) < 0.0005) return 'same';
+  return `${share >= 0.001 ? '+' : share <= -0.001 ? '-' : ''}${percent(Math.abs(share))}`;
+}
+
+const lasting = (microseconds: number): string => formatDuration(microseconds / 1e6);
+
+const signed = (microseconds: number): string =>
+  microseconds === 0 ? '0 s' : `${microseconds > 0 ? '+' : '-'}${lasting(Math.abs(microseconds))}`;
+
+/** Jobs side by side: what they were, their figures, and what explains the difference in duration. */
+export function compareText(comparison: Comparison, options: CompareTextOptions = {}): string {
+  const pen = paint(options.stream ?? {});
+  const width = options.width ?? 80;
+  const limit = options.limit ?? 12;
+  const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
+  const parts = [
+    jobLines(comparison, pen, width),
+    factLines(comparison, pen, width),
+    metricLines(comparison, pen, width),
+    partLines(comparison, pen, width, most),
+    onlyLines(comparison, pen, width, most),
+    comparison.notes.flatMap((note) => wrap(note, width)).map(pen.dim),
+  ];
+  return `${parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+function jobLines({ jobs, differences }: Comparison, pen: Paint, width: number): string[] {
+  return withTail(
+    [
+      { head: '' },
+      { head: 'job', most: 24, shrinks: true, middle: true },
+      right('lasted'),
+      right('difference'),
+      { head: 'state' },
+      { head: 'began', spare: 1 },
+    ],
+    jobs.map((job, j) => [
+      letter(j),
+      printable(job.id),
+      lasting(job.duration),
+      j === 0 ? '' : `${signed(differences[j]!)}`,
+      job.state,
+      formatMoment(job.start),
+    ]),
+    'recording',
+    jobs.map((job) => printable(job.recording)),
+    width,
+    pen,
+  );
+}
+
+function factLines({ facts, jobs }: Comparison, pen: Paint, width: number): string[] {
+  if (facts.length === 0) return [];
+  const room = Math.max(12, Math.floor((width - 18) / jobs.length) - 2);
+  return table(
+    [{ head: 'what differs', most: 20, shrinks: true }, ...jobs.map((_, j) => ({ head: letter(j), most: room }))],
+    facts.map(({ name, values }) => [name, ...values.map((value) => printable(value ?? '-'))]),
+    width,
+    pen,
+  );
+}
+
+function metricLines({ metrics, jobs }: Comparison, pen: Paint, width: number): string[] {
+  return table(
+    [
+      { head: 'figure', most: 24, shrinks: true },
+      ...jobs.flatMap((_, j) =>
+        j === 0 ? [right(letter(j))] : [right(letter(j)), right(jobs.length === 2 ? 'change' : '', j)],
+      ),
+    ],
+    metrics.map(({ name, kind, values }) => [
+      name,
+      ...values.flatMap((value, j) =>
+        j === 0 ? [metricCell(kind, value)] : [metricCell(kind, value), change(values[0], value)],
+      ),
+    ]),
+    width,
+    pen,
+  );
+}
+
+function partLines(comparison: Comparison, pen: Paint, width: number, most: number): string[] {
+  const { parts, jobs, by, differences } = comparison;
+  if (parts.length === 0) return [];
+  const wide = width >= 60 + 30 * jobs.length;
+  const differing = parts.filter((row) => row.difference !== 0);
+  const shown = differing.slice(0, most);
+  const what = by === 'operation' ? 'operation' : 'command';
+  const about = jobs.length === 2 ? `B took ${longer(differences[1]!)} A. ` : '';
+  if (differing.length === 0) return wrap(`${about}No ${what} took more or less time.`, width).map(pen.bold);
+  const head = `${about}Where the time went, by ${what}: each moment is divided among the processes that ran and did not wait for children.`;
+  const lines = withTail(
+    [
+      right('difference'),
+      right('of all', 2),
+      ...jobs.map((_, j) => right(letter(j))),
+      // CPU times only where there is room for all of them
+      ...(wide ? jobs.map((_, j) => right(`CPU ${letter(j)}`)) : []),
+    ],
+    shown.map((row) => [
+      signed(row.difference),
+      jobs.length === 2 && row.explains !== undefined ? share(row.explains) : '',
+      ...row.jobs.map((use) => (use === undefined ? '-' : lasting(use.time))),
+      ...(wide ? row.jobs.map((use) => (use === undefined ? '-' : lasting(use.cpu))) : []),
+    ]),
+    what,
+    shown.map((row) => printable(row.name)),
+    width,
+    pen,
+  );
+  const hidden = differing.length - shown.length;
+  if (hidden > 0) lines.push(pen.dim(`${count(hidden, 'more row')} with less of a difference; --limit 0 shows all`));
+  return [...wrap(head, width).map(pen.bold), ...lines];
+}
+
+const longer = (microseconds: number): string =>
+  microseconds === 0 ? 'as long as' : `${lasting(Math.abs(microseconds))} ${microseconds < 0 ? 'less' : 'more'} than`;
+
+/** Too little to be told has no direction either. */
+const share = (value: number): string => `${value <= -0.001 ? '-' : ''}${percent(Math.abs(value))}`;
+
+function onlyLines({ only, jobs }: Comparison, pen: Paint, width: number, most: number): string[] {
+  if (only.length === 0) return [];
+  const shown = only.slice(0, most);
+  const lines = withTail(
+    [...jobs.map((_, j) => right(letter(j))), right('CPU'), right('lasted')],
+    shown.map((row) => [...row.counts.map(figure), lasting(row.cpu), lasting(row.duration)]),
+    'command',
+    shown.map((row) => printable(row.command)),
+    width,
+    pen,
+  );
+  if (only.length > shown.length)
+    lines.push(pen.dim(`${count(only.length - shown.length, 'more command')}; --limit 0 shows all`));
+  return [
+    ...wrap('Processes without a partner in every job (how often, then those alone added up)', width).map(pen.bold),
+    ...lines,
+  ];
+}
+
+function table(
+  columns: readonly TextColumn[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  pen: Paint,
+): string[] {
+  if (rows.length === 0) return [];
+  const [heads, ...lines] = textTable(columns, rows, width);
+  return [pen.dim(heads!), ...lines];
+}
+
+/** The whole comparison; what was not measured is left out. */
+export function compareJson(comparison: Comparison): string {
+  return exactJson(comparison);
+}
+
+/** One table: the parts, or the figures where there are none. */
+export function compareCsv({ by, parts, metrics, jobs }: Comparison): string {
+  const ids = jobs.map(({ id }) => id);
+  // two runs of one id are told apart by their letters, as in the text
+  const names = ids.map((id, j) => (ids.indexOf(id) === ids.lastIndexOf(id) ? id : `${id} (${letter(j)})`));
+  if (by === 'metric') {
+    return listCsv(
+      ['figure', 'unit', ...names],
+      metrics.map(({ name, kind, values }) => [name, kind, ...values.map((value) => value ?? '')]),
+    );
+  }
+  const each = (name: string): string[] => names.map((job) => `${name} ${job}`);
+  const cells = (row: PartRow, of: 'processes' | 'cpu' | 'duration' | 'time'): (number | string)[] =>
+    row.jobs.map((use) => use?.[of] ?? '');
+  return listCsv(
+    [by, 'difference', 'explains', ...each('time'), ...each('duration'), ...each('cpu'), ...each('processes')],
+    parts.map((row) => [
+      row.name,
+      row.difference,
+      row.explains ?? '',
+      ...cells(row, 'time'),
+      ...cells(row, 'duration'),
+      ...cells(row, 'cpu'),
+      ...cells(row, 'processes'),
+    ]),
+  );
+}

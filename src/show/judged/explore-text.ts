@@ -1,0 +1,105 @@
+import { append } from '../../base/extremes.ts';
+import { count, figure, listed, percent } from '../../base/words.ts';
+import type { Component, Entry, Exploration } from '../../judge/explore/explore.ts';
+import { paint } from '../terminal/paint.ts';
+import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+import { featureCell } from './feature-cell.ts';
+
+export interface ExploreTextOptions {
+  stream?: { readonly isTTY?: boolean | undefined };
+  width?: number;
+  /** Components that are shown at most; 0 is all. */
+  limit?: number;
+}
+
+const right = (head: string, spare?: number): TextColumn => ({
+  head,
+  align: 'right',
+  ...(spare === undefined ? {} : { spare }),
+});
+
+/** An experiment for people: components, then their segments, then all segments together. */
+export function exploreText(found: Exploration, options: ExploreTextOptions = {}): string {
+  const { width = 80, limit = 10 } = options;
+  const pen = paint(options.stream ?? {});
+  const { metric } = found;
+  const shown = limit === 0 ? found.components : found.components.slice(0, limit);
+  const cell = (value: number): string => featureCell(metric, value);
+  const lines = wrap(
+    `${printable(found.experiment)}: ${count(found.jobs, 'job')}, ${count(found.components.length, 'component')}, ` +
+      `${count(found.segments.length, 'time segment')}, ${metric} ${cell(found.sum)} in all`,
+    width,
+  );
+  lines[0] = pen.bold(lines[0]!);
+  const [heads, ...rows] = textTable(
+    [
+      { head: 'component', most: 36, shrinks: true },
+      right('jobs'),
+      right('sum'),
+      right('share'),
+      right('least', 2),
+      right('most', 1),
+      right('variation', 3),
+      right('missing'),
+    ],
+    shown.map((one) => [
+      named(one.component),
+      figure(one.jobs),
+      cell(one.sum),
+      percent(one.share),
+      cell(one.min),
+      cell(one.max),
+      percent(one.variation),
+      one.missing.length === 0 ? '' : figure(one.missing.length),
+    ]),
+    width,
+  );
+  lines.push('', pen.dim(heads!), ...rows);
+  if (shown.length < found.components.length)
+    lines.push(pen.dim(`${count(found.components.length - shown.length, 'more component')}; --limit 0 shows all`));
+  for (const one of shown) lines.push('', ...componentLines(one, metric, width, pen));
+  if (found.segments.length > 0) {
+    lines.push('', pen.bold('all components together'), ...entryLines(found.segments, metric, width, pen.dim));
+  }
+  const notes: string[] = [];
+  if (found.missing.length > 0) notes.push(`missing everywhere: ${listed(found.missing, 12)}`);
+  if (found.spacing !== undefined) notes.push(`segments follow every ${found.spacing.step}`);
+  else if (found.segments.length > 1)
+    notes.push('segments follow at no regular distance: nobody can say which are missing');
+  if (found.unknown.length > 0)
+    notes.push(
+      `${metric} is not known of ${count(found.unknown.length, 'job')}: ${listed(found.unknown.map(printable), 8)}`,
+    );
+  notes.push('* for each method that says a value is out of line');
+  lines.push('', ...notes.flatMap((note) => wrap(note, width)).map(pen.dim));
+  return `${lines.join('\n')}\n`;
+}
+
+const named = (text: string): string => (text === '' ? '(none)' : printable(text));
+
+function componentLines(one: Component, metric: string, width: number, pen: ReturnType<typeof paint>): string[] {
+  const lines = [pen.bold(named(one.component)), ...entryLines(one.entries, metric, width, pen.dim)];
+  if (one.missing.length > 0) append(lines, wrap(`missing: ${listed(one.missing, 12)}`, width));
+  return lines;
+}
+
+function entryLines(entries: readonly Entry[], metric: string, width: number, dim: (text: string) => string): string[] {
+  const [heads, ...rows] = textTable(
+    [
+      { head: 'segment' },
+      { head: 'job', most: 44, shrinks: true, middle: true },
+      right(metric),
+      right('share'),
+      { head: '' },
+    ],
+    entries.map(({ segment, jobs, value, share, stars }) => [
+      named(segment),
+      jobs.length === 1 ? printable(jobs[0]!) : count(jobs.length, 'job'),
+      featureCell(metric, value),
+      percent(share),
+      '*'.repeat(stars),
+    ]),
+    width,
+  );
+  return [dim(heads!), ...rows];
+}

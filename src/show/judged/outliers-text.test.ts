@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { madeJob } from '../../../test/made/outlier-jobs.ts';
+import { causeOf } from '../../judge/models/cause.ts';
+import { createModel } from '../../judge/models/model.ts';
+import { jobFeatures } from '../../judge/outliers/features.ts';
+import { findOutliers } from '../../judge/outliers/outliers.ts';
+import { causeText } from './cause-text.ts';
+import { featureCell, scoreCell, timesCell } from './feature-cell.ts';
+import { outliersText } from './outliers-text.ts';
+
+const job = (id: string, cpu: number, duration = 6e7) => madeJob(id, [{ cpu_time: cpu, tags: 'op:a' }], { duration });
+
+test('values in the unit of their feature', () => {
+  assert.equal(featureCell('cpu_time', 6.28e8), '10 min 28 s');
+  assert.equal(featureCell('rssmax', 2048), '2.0 MiB');
+  assert.equal(featureCell('rchar', 2048), '2.0 KiB');
+  assert.equal(featureCell('gpu_utilization', 0.42), '42 %');
+  assert.equal(featureCell('energy', 7.2e6), '2 kWh');
+  assert.equal(featureCell('rdtsc_duration', 14_442_126_159_968), '1.444e13');
+  assert.equal(featureCell('processes', 10600), '10 600');
+  assert.deepEqual([scoreCell(269.63), scoreCell(Number.POSITIVE_INFINITY)], ['270', 'any']);
+  assert.deepEqual([timesCell(3, 2), timesCell(3, 0)], ['1.5 x', '']);
+});
+
+test('an outlier with its votes; those left out by name', async () => {
+  const jobs = [job('1', 1.0e6), job('2', 1.1e6), job('3', 1.2e6), job('4', 9e6)];
+  assert.equal(
+    outliersText(await findOutliers('jobs', jobs)),
+    `4 jobs, by 4 features
+
+method                needs  a vote is  looks at
+modified z-score          4  above 3.5  each feature
+z-score                  11             left out: needs 11, there are 4
+interquartile range       4  above 1.5  each feature
+robust covariance        20             left out: needs 20, there are 4
+isolation forest         10             left out: needs 10, there are 4
+principal components     10             left out: needs 10, there are 4
+
+1 of 4 jobs is an outlier
+
+job 4: 1 of 4 features apart
+  feature   value  usual   times  mod. z    IQR
+  cpu_time  9.0 s  1.1 s  7.83 x   52.9*  2.82*
+  * a vote
+`,
+  );
+});
+
+test('nobody is apart', async () => {
+  const text = outliersText(
+    await findOutliers(
+      'jobs',
+      ['1', '2', '3', '4'].map((id) => job(id, 5)),
+    ),
+  );
+  assert.match(text, /\nno outlier among 4 jobs\n$/);
+});
+
+test('a cause: what lies outside, and what never varied', async () => {
+  const model = await createModel('usual', [job('1', 1.0e6), job('2', 1.1e6), job('3', 1.3e6)], { now: 0 });
+  const text = causeText(causeOf('9', await jobFeatures(job('9', 3.1e6, 9e7)), model));
+  assert.match(text, /^job 9 against the model usual \(3 jobs\)\n/);
+  assert.match(text, /\ncpu_time {5}10 x {2}3\.1 s {2}1\.1 s {2}2\.82 x {9}\+200 ms\n/);
+  assert.match(text, /\nnever varied in the reference: duration 1 min 30 s, always 1 min 00 s\n/);
+});
+
+test('a cause shows the digits that matter, however little the reference varies', async () => {
+  const reference = [job('1', 450e6), job('2', 450.001e6), job('3', 450.003e6)];
+  const model = await createModel('usual', reference, { now: 0 });
+  const text = causeText(causeOf('9', await jobFeatures(job('9', 450.4e6, 60.2e6)), model));
+  assert.match(text, /\ncpu_time {4}200 x {2}\+399 ms {2}7 min 30 s {4}1 x {11}\+2 ms\n/);
+  assert.match(text, /\nnever varied in the reference: duration \+200 ms, always 1 min 00 s\n/);
+});

@@ -1,0 +1,144 @@
+import { formatDuration } from '../../base/duration.ts';
+import { count, figure, percent } from '../../base/words.ts';
+import type { Operation } from '../../query/processes/operations.ts';
+import type { ProcessSet } from '../../query/processes/set.ts';
+import { paint } from '../terminal/paint.ts';
+import { printable, type TextColumn, textTable, wrap } from '../terminal/text-table.ts';
+import { listCsv, listJson } from './rows.ts';
+import { notesOf, type ProcessTextOptions } from './table.ts';
+
+const time = (microseconds: number): string => formatDuration(microseconds / 1e6);
+
+export interface OperationsTextOptions extends ProcessTextOptions {
+  /** Tags that were not asked for: key and number of values. */
+  otherKeys?: readonly (readonly [key: string, values: number])[];
+  hidden?: number;
+}
+
+/** Operations as a table: how often, how long, and which part of the job. */
+export function operationsTable(
+  set: ProcessSet,
+  operations: readonly Operation[],
+  options: OperationsTextOptions = {},
+): string {
+  const pen = paint(options.stream ?? {});
+  const right = (head: string, spare?: number): TextColumn => ({
+    head,
+    align: 'right',
+    ...(spare === undefined ? {} : { spare }),
+  });
+  const several = set.jobs.length > 1;
+  const key = onlyKey(operations);
+  const width = options.width ?? 80;
+  const leftOut: string[] = [];
+  const [heads, ...lines] = textTable(
+    [
+      { head: key ?? 'operation', most: 40, shrinks: true },
+      { head: 'job', most: 14, middle: true },
+      right('processes'),
+      right('threads', 4),
+      right('CPU'),
+      right('share'),
+      right('time'),
+      right('of job', 3),
+      right('runs'),
+      right('sum', 2),
+      right('first to last', 1),
+    ],
+    operations.map((one) => [
+      one.name === '' ? '(none)' : printable(key === undefined ? one.name : one.tags.get(key)!),
+      several ? printable(set.jobs[one.job]!.id) : '',
+      figure(one.processes),
+      figure(one.threads),
+      time(one.cpu_time),
+      percent(one.cpu_share),
+      time(one.duration),
+      percent(one.time_share),
+      figure(one.runs.length),
+      time(one.duration_sum),
+      time(one.duration_span),
+    ]),
+    width,
+    leftOut,
+  );
+  const notes: string[] = [];
+  if ((options.hidden ?? 0) > 0) notes.push(`${count(options.hidden!, 'more operation')}; --limit 0 shows all`);
+  const sum = leftOut.includes('sum') ? '' : '; sum: all added up';
+  notes.push(`time: while at least one process ran, in so many runs${sum}`);
+  if (leftOut.length > 0)
+    notes.push(
+      `no room for ${leftOut.map((head) => `"${head}"`).join(', ')}; a wider page, a pipe and --format have it`,
+    );
+  const others = options.otherKeys ?? [];
+  if (others.length > 0) {
+    notes.push(
+      `--tag KEY groups by another tag: ${others.map(([key, n]) => `${printable(key)} (${figure(n)})`).join(', ')}`,
+    );
+  }
+  const endless = operations.reduce((sum, one) => sum + one.endless, 0);
+  if (endless > 0) notes.push(`${count(endless, 'process', 'processes')} without a known end in no duration`);
+  notes.push(...notesOf(set));
+  return `${[pen.dim(heads!), ...lines, ...notes.flatMap((note) => wrap(note, width)).map(pen.dim)].join('\n')}\n`;
+}
+
+/** The tag that all operations differ by: it need not be said in every row. */
+function onlyKey(operations: readonly Operation[]): string | undefined {
+  const keys = new Set(operations.flatMap((one) => [...one.tags.keys()].join(';') || []));
+  const [key] = keys;
+  return keys.size === 1 && !key!.includes(';') ? key : undefined;
+}
+
+/** What is known of an operation, for programs; times in microseconds. */
+function facts(set: ProcessSet, one: Operation): Record<string, string | number> {
+  const all: Record<string, string | number> = {
+    job: set.jobs[one.job]!.id,
+    operation: one.name,
+    processes: one.processes,
+    threads: one.threads,
+    cpu_time: one.cpu_time,
+    cpu_share: Number(one.cpu_share.toPrecision(6)),
+    duration: one.duration,
+    duration_sum: one.duration_sum,
+    duration_span: one.duration_span,
+    time_share: Number(one.time_share.toPrecision(6)),
+    runs: one.runs.length,
+    start: one.start,
+    end: one.end,
+    endless: one.endless,
+  };
+  return Object.fromEntries(
+    Object.entries(all).filter(([, value]) => typeof value === 'string' || Number.isFinite(value)),
+  );
+}
+
+export function operationsJson(set: ProcessSet, operations: readonly Operation[]): string {
+  return listJson(
+    operations.map((one) => ({ ...facts(set, one), tags: Object.fromEntries(one.tags), intervals: one.runs })),
+  );
+}
+
+export function operationsCsv(set: ProcessSet, operations: readonly Operation[]): string {
+  const heads = [
+    'job',
+    'operation',
+    'processes',
+    'threads',
+    'cpu_time',
+    'cpu_share',
+    'duration',
+    'duration_sum',
+    'duration_span',
+    'time_share',
+    'runs',
+    'start',
+    'end',
+    'endless',
+  ];
+  return listCsv(
+    heads,
+    operations.map((one) => {
+      const known = facts(set, one);
+      return heads.map((head) => known[head] ?? '');
+    }),
+  );
+}

@@ -1,0 +1,47 @@
+import { greatest } from '../../base/extremes.ts';
+import { figure, percent } from '../../base/words.ts';
+import type { GpuReport } from '../../judge/facts/gpus.ts';
+import { isIdle } from '../../judge/facts/stragglers.ts';
+import { safe } from './html.ts';
+
+/** A share as a bar, 160 wide. */
+export function meterBar(share: number): string {
+  const width = Math.min(1, Math.max(0, share)) * 160;
+  return `<svg class="meter" width="160" height="12" role="img" aria-label="${percent(share)}"><rect class="track" width="160" height="12" rx="3"/><rect class="fill" width="${width.toFixed(1)}" height="12" rx="3"/></svg>`;
+}
+
+const CELL = 26;
+const GAP = 3;
+
+/** Every GPU as a tile, nodes below each other: dark is busy. Those with a finding are framed. */
+export function gpuMap(gpus: readonly GpuReport[]): string {
+  const nodes = [...new Set(gpus.map((g) => g.node))];
+  const names = [...new Set(gpus.map((g) => g.gpu))];
+  const left = greatest(nodes.map((node) => node.length)) * 7 + 12;
+  const width = left + names.length * (CELL + GAP);
+  const height = (nodes.length + 1) * (CELL + GAP);
+  const parts: string[] = [];
+  names.forEach((name, x) => {
+    parts.push(`<text x="${left + x * (CELL + GAP) + CELL / 2}" y="16" text-anchor="middle">${safe(name)}</text>`);
+  });
+  nodes.forEach((node, y) => {
+    parts.push(`<text x="${left - 8}" y="${(y + 1) * (CELL + GAP) + 17}" text-anchor="end">${safe(node)}</text>`);
+  });
+  for (const gpu of gpus) {
+    const x = left + names.indexOf(gpu.gpu) * (CELL + GAP);
+    const y = (nodes.indexOf(gpu.node) + 1) * (CELL + GAP);
+    const used = gpu.utilization_mean;
+    const odd = gpu.straggler !== undefined || isIdle(gpu) || gpu.lost !== undefined;
+    const words = [
+      `${gpu.node} GPU ${gpu.gpu}: ${used === undefined ? 'not measured' : `${percent(used)} busy`}`,
+      gpu.power_mean_watts === undefined ? '' : `${figure(gpu.power_mean_watts)} W`,
+      gpu.temperature_max_celsius === undefined ? '' : `up to ${figure(gpu.temperature_max_celsius)} °C`,
+      ...(gpu.straggler ?? []),
+    ].filter((word) => word !== '');
+    const fill = used === undefined ? ' class="none"' : ` style="fill-opacity:${(0.08 + 0.92 * used).toFixed(2)}"`;
+    parts.push(
+      `<g${odd ? ' class="odd"' : ''}><title>${safe(words.join(', '))}</title><rect x="${x}" y="${y}" width="${CELL}" height="${CELL}" rx="3"${fill}/><text class="${(used ?? 0) > 0.5 ? 'on' : ''}" x="${x + CELL / 2}" y="${y + 17}" text-anchor="middle">${used === undefined ? '-' : (used * 100).toFixed(0)}</text></g>`,
+    );
+  }
+  return `<svg class="map" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="Utilisation of each GPU in per cent">${parts.join('')}</svg><p class="note">Mean utilisation of each GPU in per cent; framed: something is the matter.</p>`;
+}

@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { agent, job, material, node, span } from '../../../test/made/report-jobs.ts';
+import { report } from '../../judge/report.ts';
+import { footer, title } from './head.ts';
+
+test('a job of which nothing was sampled has its id once, and no cost', () => {
+  const nothing = { ticks: 0, cost: { cpu_seconds: 0, max_rss_bytes: 0, bytes_written: 0 } };
+  const { end: _, ...record } = agent('c1', span(100), nothing);
+  const made = report(material(job(100, { id: '4', name: '4' }), [node('c1', record, [])]));
+  assert.equal(title(made), '4');
+  assert.deepEqual(made.cost, {});
+  assert.doesNotMatch(footer(made).join(), /cost/);
+});

@@ -1,0 +1,170 @@
+import { formatDuration } from '../../base/duration.ts';
+import { formatMoment } from '../../base/moment.ts';
+import { nodeList } from '../../base/node-list.ts';
+import { formatBytes } from '../../base/size.ts';
+import { count, figure, percent } from '../../base/words.ts';
+import { isSchedulersId, isStepId } from '../../jobs/found/of-job.ts';
+import type { Report } from '../../judge/report.ts';
+import { SHORT_JOB_SECONDS } from '../../judge/rules/finding.ts';
+import { isSeenInPart } from '../../judge/use/seen.ts';
+
+/** What stands above and below the tables in every form of the report. */
+
+export function title(report: Report): string {
+  const { job } = report;
+  const command = job.command?.join(' ');
+  // a name that was only taken from the command says less than the command
+  const plain = job.name === '' || job.name === job.command?.[0]?.split('/').at(-1);
+  const name = plain && command !== undefined ? command : job.name || 'job';
+  // an id that Tacho made itself says nothing
+  const known = job.scheduler !== 'none' || isStepId(job.id) || isSchedulersId(job.id);
+  const again = job.restart === undefined ? '' : ` (restart ${job.restart})`;
+  if (!known || job.id === '') return name;
+  return name === job.id ? `${name}${again}` : `${job.id}${again} ${name}`;
+}
+
+/** "COMPLETED", "FAILED, exit code 3", "ended by SIGKILL". */
+export function ending(report: Report): string {
+  const { job } = report;
+  const state = job.state.replaceAll('_', ' ').toUpperCase();
+  if (job.signal !== undefined) return `${state}, ${job.signal}`;
+  if ((job.exit_code ?? 0) !== 0) return `${state}, exit code ${job.exit_code}`;
+  return state;
+}
+
+/** Who, where and when: one line each. */
+export function about(report: Report): string[] {
+  const { job, summary: s, confined } = report;
+  const lines: string[] = [];
+  const command = job.command?.join(' ');
+  if (command !== undefined && !title(report).endsWith(command)) lines.push(command);
+  const where = [
+    job.user === '' ? undefined : job.user,
+    job.cluster === undefined ? undefined : `cluster ${job.cluster}`,
+    job.partition === undefined ? undefined : `partition ${job.partition}`,
+    job.account === undefined ? undefined : `account ${job.account}`,
+    s.nodes === 1
+      ? `node ${report.nodes[0]?.node}`
+      : s.nodes === 0
+        ? 'no nodes known'
+        : `${count(s.nodes, 'node')} (${nodeList(report.nodes.map((n) => n.node))})`,
+    s.cpus === undefined ? undefined : count(s.cpus, 'CPU'),
+    s.gpus === undefined ? undefined : gpuWords(report),
+  ];
+  lines.push(where.filter((w) => w !== undefined).join(', '));
+  const end = job.end === undefined ? '' : ` to ${until(job.start, job.end)}`;
+  const { interval_seconds: interval } = job;
+  const often = interval < 60 ? `${figure(interval)} s` : formatDuration(interval);
+  const every = Number.isFinite(interval) ? `, sampled every ${often}` : '';
+  lines.push(`${Number.isFinite(job.start) ? formatMoment(job.start) : 'start unknown'}${end}${every}`);
+  // that a signal ended it stands in the title already
+  if (job.reason !== undefined && !job.reason.startsWith('ended by ')) lines.push(`How it ended: ${job.reason}`);
+  const tags = Object.entries(job.tags).map(([key, value]) => `${key}:${value}`);
+  if (tags.length > 0) lines.push(`tags ${tags.join(' ')}`);
+  if (confined !== undefined) lines.push(`Only ${confined.what}: ${formatDuration(s.wall_seconds)} of the job.`);
+  return lines;
+}
+
+function gpuWords(report: Report): string {
+  const models = [...new Set(report.gpus.flatMap((g) => (g.own === false || g.model === undefined ? [] : [g.model])))];
+  return models.length === 1
+    ? `${count(report.summary.gpus!, 'GPU')} (${models[0]})`
+    : count(report.summary.gpus!, 'GPU');
+}
+
+/** The day is said again only when it is another one. */
+function until(start: number, end: number): string {
+  const [from, to] = [formatMoment(start), formatMoment(end)];
+  return from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to;
+}
+
+/** The verdict in one line. */
+export function verdict(report: Report): string {
+  const ended = report.job.state === 'cancelled' ? report.findings.find((f) => f.id === 'job-failed') : undefined;
+  return ended === undefined ? judged(report) : `${ended.text}. ${judged(report, ' else')}`;
+}
+
+function judged(report: Report, else_ = ''): string {
+  const { findings, checks, summary } = report;
+  const told = findings.filter((f) => f.severity !== 'info');
+  const unmeasurable = checks.filter((c) => c.outcome === 'unmeasurable').length;
+  const worst = told[0];
+  if (worst !== undefined) {
+    const more = told.length - 1;
+    return `${worst.text}${more === 0 ? '' : `, and ${more === 1 ? 'one more finding' : `${more} more findings`}`}.`;
+  }
+  const fine = checks.filter((c) => c.outcome === 'fine').length;
+  const waste = summary.wall_seconds < SHORT_JOB_SECONDS ? '; too short to judge waste' : '';
+  const blind = (checks: string): string => (unmeasurable === 0 ? '' : `; ${checks} could not be made`);
+  if (isSeenInPart(report))
+    return `Judged only what was seen: ${count(fine, 'check')} found nothing${else_} wrong${waste}${blind(figure(unmeasurable))}.`;
+  return `Nothing${else_} wrong found by ${count(fine, 'check')}${waste}${blind(count(unmeasurable, 'check'))}.`;
+}
+
+/** What recording cost and how complete it is. */
+export function footer(report: Report): string[] {
+  const { cost, quality } = report;
+  if (quality.expected_ticks === 0 && report.nodes.length > 0)
+    return ['Nothing was sampled: all figures are from records.'];
+  const parts: string[] = [];
+  if (cost.cpu_seconds !== undefined) {
+    const share =
+      cost.core_share === undefined
+        ? ''
+        : ` (${percent(cost.core_share)} of a core${report.nodes.length > 1 ? ' on each node' : ''})`;
+    parts.push(`${formatDuration(cost.cpu_seconds)} CPU time${share}`);
+  }
+  const inside = cost.in_memory_peak === true ? ' (counted in the job’s by its cgroup)' : '';
+  if (cost.max_rss_bytes !== undefined) parts.push(`${formatBytes(cost.max_rss_bytes)} memory at its peak${inside}`);
+  if (cost.bytes_written !== undefined) parts.push(`${formatBytes(cost.bytes_written)} written`);
+  const ticks =
+    report.nodes.length === 0
+      ? 'nothing was sampled'
+      : `${figure(quality.ticks)} of ${figure(Math.max(quality.ticks, quality.expected_ticks))} ticks`;
+  const late = quality.late_ticks > 0 ? `, ${figure(quality.late_ticks)} late` : '';
+  const reasons = quality.reasons.length > 0 ? ` (${quality.reasons.join(', ')})` : '';
+  const spent = parts.length === 0 ? 'is not known' : parts.join(', ');
+  const words = parts.length === 0 && quality.ticks === 0 ? '' : `Recording cost ${spent}.`;
+  return [
+    ...[`${words}${commandWords(cost)}`.trim()].filter(Boolean),
+    `Quality ${quality.grade}: ${ticks}${late}${reasons}.`,
+  ];
+}
+
+function commandWords({ commands = 0, commands_cpu_seconds = 0 }: Report['cost']): string {
+  if (commands === 0) return '';
+  const used = formatDuration(commands_cpu_seconds);
+  return ` ${count(commands, 'command')} of Tacho in the job used ${used} CPU time, not counted as the job’s.`;
+}
+
+/** What was not measured, one line each. */
+export function unmeasuredLines(report: Report): string[] {
+  return report.unmeasured.map((u) => {
+    const where = u.nodes === undefined || report.nodes.length === 1 ? '' : ` (${nodeList(u.nodes)})`;
+    return `${u.what}${where}: ${u.why}${u.hint === undefined ? '' : `; ${u.hint}`}`;
+  });
+}
+
+/** Memory measured in every way, for the one node that was fullest. */
+export function memoryLines({ summary: s }: Report): [string, number][] {
+  const m = s.memory;
+  if (m === undefined) return [];
+  // sampling alone may miss the largest, which wait4 knows of
+  const partly = (m.process_peaks_sum ?? 0) < (m.process_peak_max ?? 0);
+  const all: [string, number | undefined][] = [
+    ['cgroup peak, file cache included', m.cgroup_peak],
+    ['of it programs’ own, at most', m.cgroup_anon_max],
+    ['of it file cache, at most', m.cgroup_file_max],
+    [partly ? 'peaks of processes seen, added' : 'peaks of all processes added', m.process_peaks_sum],
+    ['all processes, shared memory once', m.process_pss_max],
+    ['largest process', m.process_peak_max],
+    ['perhaps in files in memory (/dev/shm)', s.memory_shm_bytes],
+    ['used on the node by everybody', m.node_used_max],
+  ];
+  return all.filter((line): line is [string, number] => line[1] !== undefined);
+}
+
+/** Without anything that was asked for there is only what was used. */
+export function askedWords(report: Report): string {
+  return Object.keys(report.job.asked).length > 0 ? 'Asked for and used' : 'Used';
+}

@@ -1,0 +1,153 @@
+import { nodeList } from '../../base/node-list.ts';
+import { formatBytes } from '../../base/size.ts';
+import { percent } from '../../base/words.ts';
+import type { Report } from '../../judge/report.ts';
+import { printable } from '../terminal/text-table.ts';
+import { gpuMap, meterBar } from './drawings.ts';
+import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
+import { energyWords, hoursWords, meters } from './meters.ts';
+import {
+  figureRows,
+  flowRows,
+  gpuRows,
+  nodeRows,
+  operationRows,
+  phaseRows,
+  processRows,
+  type Rows,
+  recordWords,
+} from './rows.ts';
+import { severalRows } from './several.ts';
+import { STYLE } from './style.ts';
+
+/** The report as one file: no scripts, nothing from elsewhere, light and dark, fit for printing. */
+export function reportHtml(reports: readonly Report[]): string {
+  const name = reports.length === 1 ? title(reports[0]!) : `${reports.length} jobs`;
+  const several = reports.length > 1 ? `<section><h2>Jobs</h2>${table(severalRows(reports))}</section>` : '';
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${safe(name)} · Tacho report</title>
+<style>${STYLE}</style>
+</head>
+<body>
+${several}${reports.map(card).join('\n')}
+</body>
+</html>
+`;
+}
+
+function card(report: Report): string {
+  const worst = report.findings[0]?.severity ?? 'fine';
+  return `<article>
+<header>
+<h1>${safe(title(report))} <span class="state ${report.job.state}">${safe(ending(report).toLowerCase())}</span></h1>
+${about(report)
+  .map((line) => `<p>${safe(line)}</p>`)
+  .join('\n')}
+<p class="verdict ${worst}">${safe(verdict(report))}</p>
+</header>
+${section(askedWords(report), used(report))}
+${section('Findings', findings(report))}
+${section('GPUs', gpus(report))}
+${section('Nodes', table(nodeRows(report.nodes)))}
+${section('I/O and network', table(flowRows(report.flows)))}
+${section('Top processes', table(processRows(report, 10)) + records(report))}
+${section('Operations', table(operationRows(report, 20)))}
+${section('Phases', table(phaseRows(report.phases, report.job.start, 40)))}
+${section('Figures of merit', table(figureRows(report.figures)))}
+${section('Memory, by who counts', memory(report))}
+${section('Not measured', list(unmeasuredLines(report)))}
+${section('Checks', checks(report))}
+<footer>${footer(report)
+    .map((line) => `<p>${safe(line)}</p>`)
+    .join('')}</footer>
+</article>`;
+}
+
+function records(report: Report): string {
+  const words = recordWords(report);
+  return words === undefined ? '' : `<p>${safe(words)}</p>`;
+}
+
+const section = (name: string, body: string): string =>
+  body === '' ? '' : `<section><h2>${name}</h2>\n${body}\n</section>`;
+
+const list = (lines: readonly string[]): string =>
+  lines.length === 0 ? '' : `<ul>${lines.map((line) => `<li>${safe(line)}</li>`).join('')}</ul>`;
+
+function used(report: Report): string {
+  const rows = meters(report).map(
+    ({ name, share, text }) =>
+      `<tr><th>${name}</th><td class="bar">${share === undefined ? '' : meterBar(share)}</td><td class="n">${
+        share === undefined ? '' : percent(share)
+      }</td><td>${safe(text)}</td></tr>`,
+  );
+  const plain = (name: string, text: string): string =>
+    `<tr><th>${name}</th><td></td><td></td><td>${safe(text)}</td></tr>`;
+  rows.push(plain('energy', energyWords(report) ?? 'not measurable here'), plain('hours', hoursWords(report)));
+  return `<table class="used">${rows.join('\n')}</table>`;
+}
+
+function findings(report: Report): string {
+  return report.findings
+    .map((f) => {
+      const evidence = f.evidence.map((e) => `<li>${safe(e.text)} <code>${safe(e.from)}</code></li>`).join('');
+      return `<div class="finding ${f.severity}"><h3><span>${f.severity}</span> ${safe(f.text)}</h3>
+<p>${safe(f.advice)}</p>
+<details><summary>Evidence, ${f.confidence} confidence (${safe(f.confidence_reason)})</summary><ul>${evidence}</ul></details></div>`;
+    })
+    .join('\n');
+}
+
+function gpus(report: Report): string {
+  if (report.gpus.length === 0) return '';
+  const map = report.gpus.length > 1 ? gpuMap(report.gpus) : '';
+  const rows = table(gpuRows(report.gpus));
+  if (report.gpus.length <= 16) return map + rows;
+  const nodes = nodeList([...new Set(report.gpus.map((g) => g.node))]);
+  return `${map}<details><summary>All ${report.gpus.length} GPUs of ${safe(nodes)}</summary>${rows}</details>`;
+}
+
+function memory(report: Report): string {
+  return table({
+    columns: [{ head: 'what' }, { head: 'at most', align: 'right' }],
+    rows: memoryLines(report).map(([what, bytes]) => [what, formatBytes(bytes)]),
+  });
+}
+
+function checks(report: Report): string {
+  const word = { found: 'found', fine: 'nothing wrong', skipped: 'left out', unmeasurable: 'not measurable' };
+  const rows = report.checks.map((c) => [c.title, word[c.outcome], c.why ?? '']);
+  return `<details><summary>What was looked for</summary>${table({ columns: [{ head: 'what' }, { head: 'result' }, { head: '' }], rows })}</details>`;
+}
+
+function table({ columns, rows }: Rows): string {
+  if (rows.length === 0) return '';
+  const shown = columns.map((_, i) => i).filter((i) => rows.some((row) => row[i] !== '' && row[i] !== '-'));
+  const kind = (i: number): string =>
+    columns[i]!.align === 'right' ? ' class="n"' : columns[i]!.mark ? ' class="marks"' : '';
+  const mark = (cell: string, i: number): string => (columns[i]!.mark ? `<mark>${safe(cell)}</mark>` : safe(cell));
+  const head = shown.map((i) => `<th${kind(i)}>${safe(columns[i]!.head)}</th>`).join('');
+  // on a narrow page the marks' own column is out of sight: they stand below their rows, and stay where one can see them
+  const under = (word: string): string =>
+    `<tr class="under"><td colspan="${shown.length}"><mark>${safe(word)}</mark></td></tr>`;
+  const body = rows.map((row) => {
+    const cells = shown.map((i) => `<td${kind(i)}>${mark(row[i]!, i)}</td>`).join('');
+    return `<tr>${cells}</tr>${shown
+      .filter((i) => columns[i]!.mark && row[i] !== '')
+      .map((i) => under(row[i]!))
+      .join('')}`;
+  });
+  return `<div class="wide"><table><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>`;
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** Names and commands come from anybody: nothing in them may become markup. */
+export function safe(text: string): string {
+  return printable(text).replace(/[&<>"']/g, (c) => ENTITIES[c]!);
+}

@@ -1,0 +1,127 @@
+import { formatBytes } from '../../base/size.ts';
+import { percent } from '../../base/words.ts';
+import type { Report } from '../../judge/report.ts';
+import { foldRows } from '../terminal/fold-rows.ts';
+import { pad, printable, textWidth } from '../terminal/text-table.ts';
+import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
+import { energyWords, hoursWords, meters } from './meters.ts';
+import {
+  figureRows,
+  flowRows,
+  gpuMark,
+  gpuRows,
+  nodeRows,
+  operationRows,
+  phaseRows,
+  processRows,
+  type Rows,
+  recordWords,
+} from './rows.ts';
+import { severalRows } from './several.ts';
+
+/** The report for an issue, a wiki or a notebook. */
+export function reportMarkdown(reports: readonly Report[]): string {
+  if (reports.length === 1) return card(reports[0]!);
+  return ['# Jobs', table(severalRows(reports)), ...reports.map(card)].join('\n\n');
+}
+
+function card(report: Report): string {
+  const parts = [
+    `# ${safe(title(report))}: ${ending(report).toLowerCase()}`,
+    about(report).map(safe).join('  \n'),
+    `**${safe(verdict(report))}**`,
+    section(askedWords(report), used(report)),
+    section('Findings', findings(report)),
+    section('GPUs', gpus(report)),
+    section('Nodes', table(nodeRows(report.nodes))),
+    section('I/O and network', table(flowRows(report.flows))),
+    section('Top processes', table(processRows(report, 10))),
+    safe(recordWords(report) ?? ''),
+    section('Operations', table(operationRows(report, 20))),
+    section('Phases', table(phaseRows(report.phases, report.job.start, 20))),
+    section('Figures of merit', table(figureRows(report.figures))),
+    section(
+      'Memory, by who counts',
+      table({
+        columns: [{ head: 'what' }, { head: 'at most', align: 'right' }],
+        rows: memoryLines(report).map(([what, bytes]) => [what, formatBytes(bytes)]),
+      }),
+    ),
+    section(
+      'Not measured',
+      unmeasuredLines(report)
+        .map((line) => `- ${safe(line)}`)
+        .join('\n'),
+    ),
+    section('Checks', checks(report)),
+    footer(report).map(safe).join('  \n'),
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+const section = (name: string, body: string): string => (body === '' ? '' : `## ${name}\n\n${body}`);
+
+function gpus(report: Report): string {
+  const { rows, hidden } = foldRows(
+    report.gpus,
+    (g) => gpuMark(g) !== '',
+    (g) => g.utilization_mean,
+  );
+  return `${table(gpuRows(rows))}${hidden > 0 ? `\n\n${hidden} more GPUs are like the others.` : ''}`;
+}
+
+function used(report: Report): string {
+  const rows = meters(report).map(({ name, share, text }) => [name, percent(share), text]);
+  const energy = energyWords(report);
+  rows.push(['energy', '', energy ?? 'not measurable here'], ['hours', '', hoursWords(report)]);
+  return table({ columns: [{ head: 'what' }, { head: 'used', align: 'right' }, { head: '' }], rows }, true);
+}
+
+function findings(report: Report): string {
+  return report.findings
+    .map((f) => {
+      const evidence = f.evidence.map((e) => `${safe(e.text)} (\`${e.from}\`)`).join('; ');
+      return [
+        `- **${f.severity}**: ${safe(f.text)}`,
+        `  - evidence: ${evidence}`,
+        `  - advice: ${safe(f.advice)}`,
+        `  - confidence: ${f.confidence} (${safe(f.confidence_reason)})`,
+      ].join('\n');
+    })
+    .join('\n');
+}
+
+/** What became of the checks that found nothing. */
+function checks(report: Report): string {
+  const fine = report.checks.filter((c) => c.outcome === 'fine').map((c) => c.title);
+  const skipped = report.checks.filter((c) => c.outcome === 'skipped');
+  const lines: string[] = [];
+  if (fine.length > 0) lines.push(`- Nothing wrong: ${fine.join(', ')}.`);
+  for (const check of skipped) lines.push(`- Left out: ${check.title} (${safe(check.why ?? '')}).`);
+  return lines.join('\n');
+}
+
+function table({ columns, rows }: Rows, keepEmpty = false): string {
+  if (rows.length === 0) return '';
+  const shown = columns
+    .map((_, i) => i)
+    .filter((i) => keepEmpty || rows.some((row) => row[i] !== '' && row[i] !== '-'));
+  const cells = [
+    shown.map((i) => columns[i]!.head),
+    ...rows.map((row) =>
+      shown.map((i) => (columns[i]!.mark && row[i] !== '' ? `**${safe(row[i]!)}**` : safe(row[i]!))),
+    ),
+  ];
+  // padded, so that it can be read as it is
+  const widths = shown.map((_, at) => Math.max(3, ...cells.map((row) => textWidth(row[at]!))));
+  const align = (at: number): 'left' | 'right' => columns[shown[at]!]!.align ?? 'left';
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, at) => pad(cell, widths[at]!, align(at))).join(' | ')} |`;
+  const rule = widths.map((width, at) => (align(at) === 'right' ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)));
+  return [line(cells[0]!), line(rule), ...cells.slice(1).map(line)].join('\n');
+}
+
+/** Names and commands come from anybody: nothing in them may become markup. */
+function safe(text: string): string {
+  return printable(text).replace(/[\\`*_[\]<>|]|^#|^[+-](?= )/g, (c) => `\\${c}`);
+}

@@ -1,0 +1,113 @@
+import { formatDuration } from '../../base/duration.ts';
+import { formatBytes } from '../../base/size.ts';
+import { count, energy, figure, percent } from '../../base/words.ts';
+import type { Report } from '../../judge/report.ts';
+
+/** A meter of the part "asked for and used". */
+export interface Meter {
+  name: string;
+  /** 0 to 1; undefined: nothing to hold it against. */
+  share?: number;
+  text: string;
+}
+
+const MEMORY_WORDS = {
+  cgroup: 'cgroup',
+  processes: 'processes',
+  pss: 'processes, shared memory once',
+  process: 'largest process',
+  node: 'whole node',
+};
+
+/** Asked for against used, in the order that people care about. */
+export function meters(report: Report): Meter[] {
+  const { summary: s, job, nodes } = report;
+  const found: Meter[] = [];
+  const wall = `${formatDuration(s.wall_seconds)}${job.state === 'running' ? ' so far' : ''}`;
+  if (s.time_used !== undefined)
+    found.push({ name: 'time', share: s.time_used, text: `${wall} of ${formatDuration(s.time_limit_seconds!)}` });
+  else found.push({ name: 'time', text: wall });
+  const own = job.command_use;
+  if (s.cpu_seconds === undefined) {
+    const only = own === undefined ? '' : `; the command itself used ${formatDuration(own.cpu_seconds)} (wait4)`;
+    found.push({ name: 'CPU', text: `not measured${only}` });
+  } else {
+    const hours = s.cpu_seconds / 3600;
+    const isSampled = s.cpu_source === 'processes';
+    // the line has no room for more
+    const who = s.cpu_source === 'records and samples' ? 'mixed' : isSampled ? 'sampled' : s.cpu_source;
+    // what a process used after its last sample is missing; of a part, it is shared out
+    const least = !isSampled || s.cpu_seconds === 0 ? '' : report.confined === undefined ? 'at least ' : 'about ';
+    const spent = `${least}${hours >= 24 ? `${figure(hours)} CPU h` : formatDuration(s.cpu_seconds)} (${who})`;
+    const busy =
+      s.cpu_utilization === undefined
+        ? ''
+        : `${s.cpus_busy!.toFixed(s.cpus_busy! < 10 ? 1 : 0)} of ${count(s.cpus_measured!, 'CPU')}, `;
+    const seen = nodes.filter((n) => n.cpu_seconds !== undefined).length;
+    const part = seen < nodes.length ? `, ${seen} of ${count(nodes.length, 'node')} measured` : '';
+    found.push({
+      name: 'CPU',
+      text: busy + spent + part,
+      ...(s.cpu_utilization === undefined ? {} : { share: s.cpu_utilization }),
+    });
+  }
+  found.push(memoryMeter(report));
+  if (s.gpu_utilization !== undefined) {
+    const measured = s.gpus_measured!;
+    const busy = figure(Number((s.gpu_utilization * measured).toFixed(1)));
+    // an unmeasured card need not have been as busy as the others
+    const part = measured < (s.gpus ?? 0) ? `, ${measured} of ${s.gpus} measured` : ' on average';
+    found.push({ name: 'GPU', share: s.gpu_utilization, text: `${busy} of ${count(measured, 'GPU')}${part}` });
+  } else if ((s.gpus ?? 0) > 0) found.push({ name: 'GPU', text: `${count(s.gpus!, 'GPU')}, use not measured` });
+  if (s.gpu_memory_peak_bytes !== undefined && s.gpu_memory_total_bytes !== undefined) {
+    found.push({
+      name: 'GPU memory',
+      share: s.gpu_memory_peak_bytes / s.gpu_memory_total_bytes,
+      text: `${formatBytes(s.gpu_memory_peak_bytes)} of ${formatBytes(s.gpu_memory_total_bytes)} on the fullest card`,
+    });
+  }
+  return found;
+}
+
+function memoryMeter({ summary: s, job }: Report): Meter {
+  if (s.memory_peak_bytes === undefined) {
+    const own = job.command_use?.max_rss_bytes;
+    const only = own === undefined ? '' : `; the command’s own largest process had ${formatBytes(own)} (wait4)`;
+    return { name: 'memory', text: `not measured${only}` };
+  }
+  const where = s.nodes > 1 ? ` on ${s.memory_peak_node}` : '';
+  const shm = s.memory_shm_bytes;
+  const isAdded = s.memory_source === 'processes';
+  const twice = isAdded && shm !== undefined ? ', shared memory counted for each' : '';
+  const more = shm === undefined ? '' : `; perhaps ${formatBytes(shm)} more in /dev/shm`;
+  const how = `${MEMORY_WORDS[s.memory_source!]}${twice}${more}`;
+  // files in memory may come on top
+  const isBound = isAdded && shm === undefined;
+  const used = `${isBound ? 'at most ' : ''}${formatBytes(s.memory_peak_bytes)}`;
+  if (s.memory_limit_bytes === undefined) return { name: 'memory', text: `${used}${where} (${how})` };
+  return {
+    name: 'memory',
+    share: s.memory_peak_bytes / s.memory_limit_bytes,
+    text: `${used} of ${formatBytes(s.memory_limit_bytes)}${where} (${how})`,
+  };
+}
+
+/** From here on the part of the time that was metered is all of it: ticks and the job's edges lie apart. */
+const WHOLE = 0.995;
+
+/** "41.2 kWh by counters (CPUs, memory, GPUs)". */
+export function energyWords({ summary: s }: Report): string | undefined {
+  if (s.energy_joules === undefined) return undefined;
+  const how = { counter: 'by counters', 'integrated power': 'from sampled power', both: 'counters and sampled power' };
+  const part = (s.energy_coverage ?? 1) < WHOLE ? `, ${percent(s.energy_coverage)} of node time` : '';
+  const parts = s.energy_covers!.join(', ');
+  const covers = parts === 'node' ? 'whole nodes' : parts === 'GPUs' ? 'GPUs only' : parts;
+  return `${energy(s.energy_joules)} ${how[s.energy_source!]} (${covers}${part})`;
+}
+
+export function hoursWords({ summary: s }: Report): string {
+  const parts = [`${figure(s.node_hours)} node`];
+  if (s.core_hours !== undefined) parts.push(`${figure(s.core_hours)} core`);
+  if (s.gpu_hours !== undefined) parts.push(`${figure(s.gpu_hours)} GPU`);
+  return parts.join(', ');
+}

@@ -1,0 +1,237 @@
+import { greatest, smallest } from '../../base/extremes.ts';
+import { asciiAround } from '../../base/printable.ts';
+import { formatBytes } from '../../base/size.ts';
+import { count, percent } from '../../base/words.ts';
+import type { Report } from '../../judge/report.ts';
+import type { Finding } from '../../judge/rules/finding.ts';
+import { foldRows, MOST_ROWS } from '../terminal/fold-rows.ts';
+import { type Paint, paint } from '../terminal/paint.ts';
+import { cutCommand, pad, printable, textTable, textWidth, wrap } from '../terminal/text-table.ts';
+import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
+import { energyWords, hoursWords, meters } from './meters.ts';
+import {
+  figureRows,
+  flowRows,
+  gpuMark,
+  gpuRows,
+  nodeMark,
+  nodeRows,
+  operationRows,
+  phaseRows,
+  processRows,
+  type Rows,
+  recordWords,
+} from './rows.ts';
+import { severalRows } from './several.ts';
+
+export interface TextOptions {
+  /** Where it is going to be written: colours and lines follow from it. */
+  stream?: { readonly isTTY?: boolean | undefined };
+  /** Everything: no folded tables, every process, all memory figures. */
+  all?: boolean;
+}
+
+const WIDTH = 80;
+const METER = 16;
+
+interface Pen extends Paint {
+  unicode: boolean;
+  /** A text as this page can show it. */
+  say(text: string): string;
+}
+
+/** The report card for a terminal or a job's output: 80 columns. Several recordings have a table before their cards. */
+export function reportText(reports: readonly Report[], options: TextOptions = {}): string {
+  const stream = options.stream ?? {};
+  const unicode = stream.isTTY === true && utf8();
+  const plain = asciiAround(unicode ? [] : reports.flatMap(written));
+  const say = (text: string): string => (unicode ? printable(text) : plain(printable(text)));
+  const pen: Pen = { ...paint(stream), unicode, say };
+  const cards = reports.map((one) => card(one, pen, options.all === true));
+  const jobs = reports.length === 1 ? [] : part(pen, `Jobs (${reports.length})`, severalRows(reports));
+  return [...(jobs.length === 0 ? [] : [`${jobs.join('\n')}\n`]), ...cards].join('\n\n');
+}
+
+/** What people have written that may stand in a card. */
+function written({ job, phases, figures, processes }: Report): string[] {
+  const command = job.command ?? [];
+  const texts = [job.name, ...command, ...Object.keys(job.tags), ...Object.values(job.tags)];
+  const names = [...phases, ...figures].map(({ name }) => name);
+  return [...texts, ...names, ...processes.flatMap((each) => each.command ?? [])].map(printable);
+}
+
+function card(report: Report, pen: Pen, all: boolean): string {
+  const parts: string[][] = [
+    head(report, pen),
+    used(report, pen, all),
+    findings(report.findings, pen),
+    gpuPart(report, pen, all),
+    nodePart(report, pen, all),
+    part(pen, 'I/O and network', flowRows(report.flows)),
+    processPart(report, pen, all),
+    part(pen, 'Operations', operationRows(report, all ? Number.POSITIVE_INFINITY : 8)),
+    part(pen, 'Phases', phaseRows(report.phases, report.job.start, all ? Number.POSITIVE_INFINITY : 8)),
+    part(pen, 'Figures of merit', figureRows(report.figures)),
+    unmeasuredPart(report, pen, all),
+    footer(report)
+      .flatMap((line) => wrap(pen.say(line), WIDTH))
+      .map(pen.dim),
+  ];
+  return parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => `${lines.join('\n')}\n`)
+    .join('\n');
+}
+
+function utf8(): boolean {
+  return /utf-?8/i.test(process.env.LC_ALL || process.env.LC_CTYPE || process.env.LANG || '');
+}
+
+function head(report: Report, pen: Pen): string[] {
+  const state = ending(report);
+  const name = cutCommand(pen.say(title(report)), WIDTH - textWidth(state) - 2);
+  const colour = report.job.state === 'completed' ? pen.green : report.job.state === 'running' ? pen.cyan : pen.red;
+  const rule = (pen.unicode ? '─' : '-').repeat(WIDTH);
+  const worst = report.findings[0]?.severity;
+  const said = worst === 'critical' ? pen.red : worst === 'warning' ? pen.yellow : pen.bold;
+  return [
+    `${pen.bold(pad(name, WIDTH - textWidth(state)))}${colour(state)}`,
+    pen.dim(rule),
+    ...about(report).flatMap((line) => wrap(pen.say(line), WIDTH).slice(0, 3)),
+    '',
+    ...wrap(pen.say(verdict(report)), WIDTH).map(said),
+  ];
+}
+
+function used(report: Report, pen: Pen, all: boolean): string[] {
+  const list = meters(report);
+  const lines = [pen.bold(askedWords(report))];
+  const label = (name: string): string => `  ${pad(name, 11)}`;
+  const room = WIDTH - 13 - METER - 10;
+  for (const { name, share, text } of list) {
+    if (share === undefined) {
+      lines.push(`${label(name)}${pen.say(text)}`);
+      continue;
+    }
+    const [first, ...more] = wrap(pen.say(text), room);
+    lines.push(`${label(name)}${meter(share, pen)} ${pad(percent(share), 7, 'right')}  ${first}`);
+    for (const line of more) lines.push(`${' '.repeat(WIDTH - room)}${line}`);
+  }
+  const energy = energyWords(report);
+  lines.push(`${label('energy')}${energy === undefined ? pen.dim('not measurable here') : pen.say(energy)}`);
+  if (all || report.summary.wall_seconds >= 60) lines.push(`${label('hours')}${hoursWords(report)}`);
+  if (all) {
+    for (const [what, bytes] of memoryLines(report))
+      lines.push(`${label('')}${pad(formatBytes(bytes), 10, 'right')}  ${pen.say(what)}`);
+  }
+  return lines;
+}
+
+/** A share as a bar; what exceeds the allocation fills it. */
+function meter(share: number, pen: Pen): string {
+  const room = pen.unicode ? METER : METER - 2;
+  // something that was used is never drawn as nothing
+  const full = share > 0.005 ? Math.max(1, Math.round(Math.min(1, share) * room)) : 0;
+  if (pen.unicode) return `${pen.cyan('█'.repeat(full))}${pen.dim('░'.repeat(room - full))}`;
+  return `[${'#'.repeat(full)}${'.'.repeat(room - full)}]`;
+}
+
+function findings(list: readonly Finding[], pen: Pen): string[] {
+  if (list.length === 0) return [];
+  const colours = { critical: pen.red, warning: pen.yellow, advice: pen.cyan, info: pen.dim };
+  const lines = [pen.bold('Findings')];
+  const indent = ' '.repeat(12);
+  for (const f of list) {
+    const [first, ...more] = wrap(pen.say(f.text), WIDTH - 12);
+    lines.push(`  ${colours[f.severity](pad(f.severity.toUpperCase(), 10))}${pen.bold(first ?? '')}`);
+    for (const line of more) lines.push(`${indent}${pen.bold(line)}`);
+    // a list of evidence may itself be shortened: no count of what is left
+    const shown = (f.evidence.length <= 3 ? f.evidence : f.evidence.slice(0, 2)).map((e) => e.text);
+    const rest = f.evidence.length > shown.length ? '; and more' : '';
+    const sure = f.confidence === 'high' ? 'high confidence' : `${f.confidence} confidence: ${f.confidence_reason}`;
+    const proof = `${shown.join('; ')}${rest} (${sure})`;
+    for (const line of wrap(pen.say(proof), WIDTH - 12)) lines.push(`${indent}${pen.dim(line)}`);
+    const mark = pen.unicode ? '→' : '>';
+    wrap(pen.say(f.advice), WIDTH - 14).forEach((line, i) => {
+      lines.push(`${indent}${i === 0 ? mark : ' '} ${line}`);
+    });
+  }
+  return lines;
+}
+
+function part(pen: Pen, name: string, { columns, rows }: Rows, note?: string): string[] {
+  if (rows.length === 0) return [];
+  const [heads, ...lines] = textTable(
+    columns.map((column) => ({ ...column, head: pen.say(column.head) })),
+    rows.map((row) => row.map((cell, i) => (columns[i]!.mark && cell !== '' ? `< ${pen.say(cell)}` : pen.say(cell)))),
+    WIDTH - 2,
+  );
+  const table = [pen.bold(name), `  ${pen.dim(heads!)}`, ...lines.map((line) => `  ${line}`)];
+  if (note !== undefined) table.push(`  ${pen.dim(note)}`);
+  return table;
+}
+
+function gpuPart(report: Report, pen: Pen, all: boolean): string[] {
+  const most = all ? Number.POSITIVE_INFINITY : MOST_ROWS;
+  const { rows, hidden } = foldRows(
+    report.gpus,
+    (g) => gpuMark(g) !== '',
+    (g) => g.utilization_mean,
+    most,
+  );
+  const others = report.gpus.filter((g) => !rows.includes(g)).map((g) => g.utilization_mean ?? Number.NaN);
+  const note =
+    hidden === 0 ? undefined : `${count(hidden, 'more GPU', 'more GPUs')}, ${between(others)} busy (--all shows them)`;
+  return part(pen, `GPUs (${report.gpus.length})`, gpuRows(rows), note);
+}
+
+function nodePart(report: Report, pen: Pen, all: boolean): string[] {
+  const { nodes } = report;
+  if (nodes.length === 1 && !all && nodes[0]!.status === 'recorded') return [];
+  const most = all ? Number.POSITIVE_INFINITY : MOST_ROWS;
+  const { rows, hidden } = foldRows(
+    nodes,
+    (n) => nodeMark(n) !== '',
+    (n) => n.cpu_utilization,
+    most,
+  );
+  const others = nodes.filter((n) => !rows.includes(n)).map((n) => n.cpu_utilization ?? Number.NaN);
+  const note =
+    hidden === 0
+      ? undefined
+      : `${count(hidden, 'more node', 'more nodes')}, ${between(others)} of their CPUs busy (--all shows them)`;
+  return part(pen, `Nodes (${nodes.length})`, nodeRows(rows), note);
+}
+
+function between(shares: readonly number[]): string {
+  const known = shares.filter((s) => Number.isFinite(s));
+  if (known.length === 0) return 'unknown share';
+  const [least, most] = [percent(smallest(known)), percent(greatest(known))];
+  return least === most ? `all ${most}` : `${least} to ${most}`;
+}
+
+function processPart(report: Report, pen: Pen, all: boolean): string[] {
+  const most = all ? Number.POSITIVE_INFINITY : 5;
+  const total = report.summary.processes ?? report.processes.length;
+  const hidden = total - Math.min(most, report.processes.length);
+  const note = hidden > 0 ? `${count(hidden, 'more process', 'more processes')} seen` : undefined;
+  const lines = part(pen, 'Top processes', processRows(report, most), note);
+  const records = recordWords(report);
+  if (records !== undefined) for (const line of wrap(pen.say(records), WIDTH - 2)) lines.push(`  ${pen.dim(line)}`);
+  return lines;
+}
+
+function unmeasuredPart(report: Report, pen: Pen, all: boolean): string[] {
+  const lines = unmeasuredLines(report);
+  if (lines.length === 0) return [];
+  const most = all ? lines.length : 6;
+  const shown = lines
+    .slice(0, most)
+    .flatMap((line) => wrap(pen.say(line), WIDTH - 4).map((text, i) => `  ${i === 0 ? '-' : ' '} ${text}`));
+  const rest = lines.length - most;
+  return [
+    pen.bold('Not measured'),
+    ...shown,
+    ...(rest > 0 ? [pen.dim(`  - and ${rest} more (--all shows them)`)] : []),
+  ];
+}

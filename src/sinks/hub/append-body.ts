@@ -1,0 +1,46 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { LARGEST_SAMPLES, type Piece } from './protocol.ts';
+
+const COMPRESS = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
+
+/** Some ten thousand pieces: no node has as many, and a list must not cost more than its samples. */
+const LONGEST_LIST = 1 << 19;
+
+/** The body of POST /v1/append: a line of JSON that lists the pieces, then their bytes one after the other; zstd. */
+export function packAppend(pieces: readonly Piece[], bytes: readonly Uint8Array[]): Buffer {
+  return zstdCompressSync(Buffer.concat([Buffer.from(`${JSON.stringify(pieces)}\n`), ...bytes]), COMPRESS);
+}
+
+export interface Unpacked {
+  pieces: Piece[];
+  /** The bytes of each piece, in the same order. */
+  bytes: Buffer[];
+}
+
+/** Throws (an Error with the reason) when the body is not one that `packAppend` makes, or is larger than allowed. */
+export function unpackAppend(body: Uint8Array, largest = LARGEST_SAMPLES): Unpacked {
+  const whole = zstdDecompressSync(body, { maxOutputLength: largest });
+  const line = whole.indexOf(10);
+  if (line < 0) throw new Error('the list of pieces is missing');
+  if (line > LONGEST_LIST) throw new Error(`the list of pieces is longer than ${LONGEST_LIST} bytes`);
+  const pieces: unknown = JSON.parse(whole.toString('utf8', 0, line));
+  if (!Array.isArray(pieces)) throw new Error('the list of pieces is no list');
+  const bytes: Buffer[] = [];
+  let at = line + 1;
+  for (const piece of pieces) {
+    if (!isPiece(piece)) throw new Error(`this is no piece: ${JSON.stringify(piece).slice(0, 100)}`);
+    bytes.push(whole.subarray(at, at + piece[4]));
+    at += piece[4];
+  }
+  if (at !== whole.length)
+    throw new Error(`the pieces have ${at - line - 1} bytes, the body ${whole.length - line - 1}`);
+  return { pieces, bytes };
+}
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+
+function isPiece(piece: unknown): piece is Piece {
+  if (!Array.isArray(piece) || piece.length !== 5) return false;
+  const [stream, table, part, from, length] = piece;
+  return isCount(stream) && typeof table === 'string' && isCount(part) && part > 0 && isCount(from) && isCount(length);
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import * as net from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { KeptConnection } from './kept-connection.ts';
+import { HubAway, HubLink, HubRefusal } from './link.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
+const BODY = Buffer.from('body');
+
+/** A server that does with the n-th request of all (from 0) what the test says. */
+async function serve(t: TestContext, answer: (socket: net.Socket, request: string, n: number) => void) {
+  const requests: string[] = [];
+  const sockets = new Set<net.Socket>();
+  const server = net.createServer((socket) => {
+    sockets.add(socket);
+    let text = '';
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+      const length = /content-length: (\d+)/i.exec(text)?.[1];
+      const end = text.indexOf('\r\n\r\n') + 4;
+      if (end < 4 || text.length < end + Number(length)) return;
+      requests.push(text);
+      text = '';
+      answer(socket, requests.at(-1)!, requests.length - 1);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(`http://127.0.0.1:${(server.address() as net.AddressInfo).port}`);
+  const opened: KeptConnection[] = [];
+  const connect = (requestSeconds: number): KeptConnection => {
+    opened.push(new KeptConnection(url, { requestSeconds, connectSeconds: 60 }));
+    return opened.at(-1)!;
+  };
+  t.after(() => {
+    for (const connection of opened) connection.close();
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  // a machine with much to do is no server that does not answer
+  return { url, connection: connect(60), connect, requests, connections: () => sockets.size };
+}
+
+const next = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+
+test('requests follow each other on one connection', async (t) => {
+  const { connection, requests, connections, url } = await serve(t, (socket) => socket.write(OK));
+  for (let i = 0; i < 3; i++)
+    assert.deepEqual(await connection.post(`/${i}`, BODY, 'Bearer x'), { status: 200, text: '{}' });
+  assert.equal(connections(), 1);
+  assert.equal(
+    requests[2],
+    `POST /2 HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Bearer x\r\nContent-Length: 4\r\n\r\nbody`,
+  );
+});
+
+test('an answer in pieces of one byte, with a length, in chunks, and until the end', async (t) => {
+  const answers = [
+    'HTTP/1.1 200 OK\r\ncontent-length:  7 \r\n\r\n{"é":1}'.replace('7', '8'),
+    'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n4;x=y\r\n":1}\r\n0\r\n\r\n',
+    'HTTP/1.0 404 Not Found\r\n\r\nnothing',
+  ];
+  const { connection, connections } = await serve(t, async (socket, _, n) => {
+    for (const byte of Buffer.from(answers[n]!)) {
+      socket.write(Buffer.of(byte));
+      await new Promise(setImmediate);
+    }
+    if (n === 2) socket.end();
+  });
+  assert.deepEqual(await connection.post('/', BODY), { status: 200, text: '{"é":1}' });
+  assert.deepEqual(await connection.post('/', BODY), { status: 200, text: '{"a":1}' });
+  assert.deepEqual(await connection.post('/', BODY), { status: 404, text: 'nothing' });
+  assert.equal(connections(), 1);
+});
+
+test('a connection that was closed between requests, or that the answer closes, is made anew', async (t) => {
+  const { connection, requests, connections } = await serve(t, (socket, _, n) => {
+    if (n === 0) socket.end(OK);
+    else if (n === 1) socket.write(OK.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+    else if (n === 3) socket.destroy();
+    else socket.write(OK);
+  });
+  await connection.post('/', BODY);
+  await next();
+  await connection.post('/', BODY);
+  await connection.post('/', BODY);
+  assert.equal(connections(), 3);
+  // closed without an answer on a connection that had served before: asked once more, and only then
+  await connection.post('/', BODY);
+  assert.equal(requests.length, 5);
+  assert.equal(connections(), 4);
+});
+
+test('no answer on a new connection is a failure; so is half an answer', async (t) => {
+  const { connection, connect, requests } = await serve(t, (socket, _, n) => {
+    if (n === 0) socket.destroy();
+    else if (n === 1) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}');
+    else if (n === 2) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}');
+    else socket.write('220 mail.example.org ESMTP\r\n');
+  });
+  await assert.rejects(
+    connection.post('/', BODY),
+    /took the connection and closed it without an answer: it speaks TLS/,
+  );
+  await assert.rejects(connection.post('/', BODY), /^Error: it closed the connection in the middle of its answer$/);
+  await assert.rejects(connect(2).post('/', BODY), /it took the connection, but gave no answer within 2 s/);
+  await assert.rejects(connection.post('/', BODY), /no HTTP server/);
+  assert.equal(requests.length, 4);
+});
+
+test('answers without end are cut off, and what nobody asked for is no answer to the next question', async (t) => {
+  const { connection } = await serve(t, (socket, _, n) => {
+    if (n === 0) socket.write(`${OK}HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong`);
+    else if (n === 1) socket.write(OK);
+    else {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n');
+      for (let i = 0; i < 17; i++) socket.write(Buffer.alloc(1 << 20, ' '));
+    }
+  });
+  assert.equal((await connection.post('/', BODY)).text, '{}');
+  assert.equal((await connection.post('/', BODY)).text, '{}');
+  await assert.rejects(connection.post('/', BODY), /too long/);
+});
+
+test('a large body arrives whole', async (t) => {
+  const { connection, requests } = await serve(t, (socket) => socket.write(OK));
+  const body = Buffer.from('0123456789'.repeat(50_000));
+  await connection.post('/', body);
+  assert.ok(requests[0]!.endsWith(`Content-Length: 500000\r\n\r\n${body.toString()}`));
+});
+
+test('closing it ends what is under way', async (t) => {
+  const { connection, url } = await serve(t, () => {});
+  const answer = connection.post('/', BODY);
+  setTimeout(() => connection.close(), 20);
+  await assert.rejects(answer, /given up/);
+  const nowhere = new KeptConnection(new URL(`https://${url.host}`), { requestSeconds: 5, connectSeconds: 5 });
+  const handshake = nowhere.post('/', BODY);
+  setTimeout(() => nowhere.close(), 50);
+  await assert.rejects(handshake, /given up/);
+});
+
+test('a hub that says no, or not now, and what is no hub', async (t) => {
+  const status = (code: number, text: string): string =>
+    `HTTP/1.1 ${code} x\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`;
+  const answers: ((request: string) => string)[] = [
+    () => status(413, '{"error":"more than 8388608 bytes"}'),
+    () => status(404, '{"error":"no such stream"}'),
+    () => status(503, ''),
+    () => status(200, 'not JSON'),
+  ];
+  const { url } = await serve(t, (socket, request, n) => socket.end(answers[n]!(request)));
+  const link = new HubLink(url, { credentials: { method: 'none', authorization: async () => undefined }, node: 'c1' });
+  t.after(() => link.close());
+  const refusal = (code: number, words: string) => (error: unknown) =>
+    error instanceof HubRefusal && error.status === code && error.message === words;
+  await assert.rejects(link.post('/v1/append', BODY), refusal(413, 'more than 8388608 bytes'));
+  await assert.rejects(link.post('/v1/append', BODY), refusal(404, 'no such stream'));
+  await assert.rejects(link.post('/v1/append', BODY), (error) => error instanceof HubAway && /503/.test(error.message));
+  await assert.rejects(link.post('/v1/append', BODY), /no hub of Tacho/);
+});

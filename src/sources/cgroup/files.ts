@@ -1,0 +1,262 @@
+import { lineEnd, number, scan, spells } from '../digits.ts';
+import type { Host } from '../host.ts';
+import { type CgroupColumn, cgroupTable } from './table.ts';
+
+/** One file of a cgroup and what it says: `read` puts values in their places. */
+export interface CgroupFile {
+  readonly version: 1 | 2;
+  /** Version 1: the controller in whose hierarchy it lies. */
+  readonly controller: string;
+  readonly name: string;
+  /** It hardly ever changes (limits): read now and then. */
+  readonly slow?: boolean;
+  /** When this other file is there it says the same and more. */
+  readonly instead?: string;
+  read(host: Host, end: number, values: Float64Array): void;
+}
+
+/** Version 1 writes "no limit" as a number near 2^63. */
+const NO_LIMIT = 2 ** 60;
+const TICK_MICROSECONDS = 10_000;
+const { cpu_limit: CPU_LIMIT } = cgroupTable.at;
+
+export const CGROUP_FILES: readonly CgroupFile[] = [
+  {
+    version: 2,
+    controller: 'cpu',
+    name: 'cpu.stat',
+    read: lines([
+      ['usage_usec', 'usage_us'],
+      ['user_usec', 'user_us'],
+      ['system_usec', 'system_us'],
+      ['nr_periods', 'periods'],
+      ['nr_throttled', 'throttled_periods'],
+      ['throttled_usec', 'throttled_us'],
+    ]),
+  },
+  { version: 2, controller: 'cpu', name: 'cpu.max', slow: true, read: quota },
+  { version: 2, controller: 'memory', name: 'memory.current', read: single('memory_current_bytes') },
+  { version: 2, controller: 'memory', name: 'memory.peak', read: single('memory_peak_bytes') },
+  { version: 2, controller: 'memory', name: 'memory.max', slow: true, read: single('memory_limit_bytes') },
+  { version: 2, controller: 'memory', name: 'memory.swap.current', read: single('swap_current_bytes') },
+  {
+    version: 2,
+    controller: 'memory',
+    name: 'memory.stat',
+    read: lines([
+      ['anon', 'memory_anon_bytes'],
+      ['file', 'memory_file_bytes'],
+      ['kernel', 'memory_kernel_bytes'],
+      ['shmem', 'memory_shmem_bytes'],
+      ['inactive_file', 'memory_inactive_file_bytes'],
+      ['pgfault', 'page_faults'],
+      ['pgmajfault', 'major_faults'],
+    ]),
+  },
+  {
+    version: 2,
+    controller: 'memory',
+    name: 'memory.events',
+    read: lines([
+      ['oom', 'oom_events'],
+      ['oom_kill', 'oom_kills'],
+    ]),
+  },
+  { version: 2, controller: 'io', name: 'io.stat', read: ioStat() },
+  { version: 2, controller: 'pids', name: 'pids.current', read: single('tasks') },
+  { version: 2, controller: 'pids', name: 'pids.peak', read: single('tasks_peak') },
+  { version: 2, controller: 'pids', name: 'pids.max', slow: true, read: single('tasks_limit') },
+  { version: 2, controller: 'cpu', name: 'cpu.pressure', read: stalled('cpu_stalled_us') },
+  { version: 2, controller: 'memory', name: 'memory.pressure', read: stalled('memory_stalled_us') },
+  { version: 2, controller: 'io', name: 'io.pressure', read: stalled('io_stalled_us') },
+
+  { version: 1, controller: 'cpuacct', name: 'cpuacct.usage', read: single('usage_us', 1e-3) },
+  {
+    version: 1,
+    controller: 'cpuacct',
+    name: 'cpuacct.stat',
+    read: lines([
+      ['user', 'user_us', TICK_MICROSECONDS],
+      ['system', 'system_us', TICK_MICROSECONDS],
+    ]),
+  },
+  {
+    version: 1,
+    controller: 'cpu',
+    name: 'cpu.stat',
+    read: lines([
+      ['nr_periods', 'periods'],
+      ['nr_throttled', 'throttled_periods'],
+      ['throttled_time', 'throttled_us', 1e-3],
+    ]),
+  },
+  { version: 1, controller: 'memory', name: 'memory.usage_in_bytes', read: single('memory_current_bytes') },
+  { version: 1, controller: 'memory', name: 'memory.max_usage_in_bytes', read: single('memory_peak_bytes') },
+  { version: 1, controller: 'memory', name: 'memory.limit_in_bytes', slow: true, read: single('memory_limit_bytes') },
+  { version: 1, controller: 'memory', name: 'memory.kmem.usage_in_bytes', read: single('memory_kernel_bytes') },
+  {
+    version: 1,
+    controller: 'memory',
+    name: 'memory.stat',
+    // without total_ it is this cgroup alone, without those below
+    read: lines([
+      ['total_cache', 'memory_file_bytes'],
+      ['total_rss', 'memory_anon_bytes'],
+      ['total_shmem', 'memory_shmem_bytes'],
+      ['total_swap', 'swap_current_bytes'],
+      ['total_pgfault', 'page_faults'],
+      ['total_pgmajfault', 'major_faults'],
+      ['total_inactive_file', 'memory_inactive_file_bytes'],
+    ]),
+  },
+  { version: 1, controller: 'memory', name: 'memory.oom_control', read: lines([['oom_kill', 'oom_kills']]) },
+  {
+    version: 1,
+    controller: 'blkio',
+    name: 'blkio.throttle.io_service_bytes_recursive',
+    read: blkio('io_read_bytes', 'io_written_bytes'),
+  },
+  {
+    version: 1,
+    controller: 'blkio',
+    name: 'blkio.throttle.io_service_bytes',
+    instead: 'blkio.throttle.io_service_bytes_recursive',
+    read: blkio('io_read_bytes', 'io_written_bytes'),
+  },
+  {
+    version: 1,
+    controller: 'blkio',
+    name: 'blkio.throttle.io_serviced_recursive',
+    read: blkio('io_reads', 'io_writes'),
+  },
+  {
+    version: 1,
+    controller: 'blkio',
+    name: 'blkio.throttle.io_serviced',
+    instead: 'blkio.throttle.io_serviced_recursive',
+    read: blkio('io_reads', 'io_writes'),
+  },
+  { version: 1, controller: 'pids', name: 'pids.current', read: single('tasks') },
+  { version: 1, controller: 'pids', name: 'pids.max', slow: true, read: single('tasks_limit') },
+];
+
+/** Version 1 has quota and period in two files; −1 is no quota. */
+export function quotaOfVersion1(host: Host, folder: string): number {
+  const quota = Number.parseInt(host.text(`${folder}/cpu.cfs_quota_us`) ?? '', 10);
+  const period = Number.parseInt(host.text(`${folder}/cpu.cfs_period_us`) ?? '', 10);
+  return quota > 0 ? quota / period : Number.NaN;
+}
+
+/** A file that is one number; `max` and numbers too large to mean anything are no limit. */
+function single(column: CgroupColumn, factor = 1): CgroupFile['read'] {
+  const at = cgroupTable.at[column];
+  return (host, end, values) => {
+    const value = number(host.bytes, 0, end);
+    values[at] = value < NO_LIMIT ? Math.floor(value * factor) : Number.NaN;
+  };
+}
+
+/** A file of lines `word number`. */
+function lines(wanted: readonly (readonly [string, CgroupColumn, number?])[]): CgroupFile['read'] {
+  const words = wanted.map(([word]) => Buffer.from(`${word} `));
+  const places = wanted.map(([, column]) => cgroupTable.at[column]);
+  const factors = wanted.map(([, , factor]) => factor ?? 1);
+  return (host, end, values) => {
+    const { bytes } = host;
+    for (let from = 0; from < end; ) {
+      const stop = lineEnd(bytes, from, end);
+      for (let i = 0; i < words.length; i++) {
+        const word = words[i]!;
+        if (bytes[from] !== word[0] || from + word.length > stop || !spells(bytes, from, word)) continue;
+        values[places[i]!] = Math.floor(number(bytes, from + word.length, stop) * factors[i]!);
+        break;
+      }
+      from = stop + 1;
+    }
+  };
+}
+
+/** `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, then a line `full …`. */
+function stalled(column: CgroupColumn): CgroupFile['read'] {
+  const at = cgroupTable.at[column];
+  return (host, end, values) => {
+    const stop = lineEnd(host.bytes, 0, end);
+    let equals = stop;
+    while (equals > 0 && host.bytes[equals] !== 61) equals--;
+    values[at] = number(host.bytes, equals, stop);
+  };
+}
+
+/** `50000 100000`: so much of each period; `max` is no limit. */
+function quota(host: Host, end: number, values: Float64Array): void {
+  const first = host.bytes[0]!;
+  const limit = first >= 48 && first <= 57;
+  values[CPU_LIMIT] = limit ? number(host.bytes, 0, end) / number(host.bytes, scan.at, end) : Number.NaN;
+}
+
+/** A line for each device: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`. */
+function ioStat(): CgroupFile['read'] {
+  const words = ['rbytes=', 'wbytes=', 'rios=', 'wios='].map((w) => Buffer.from(w));
+  const { io_read_bytes, io_written_bytes, io_reads, io_writes } = cgroupTable.at;
+  const places = [io_read_bytes, io_written_bytes, io_reads, io_writes];
+  return (host, end, values) => {
+    const { bytes } = host;
+    for (const at of places) values[at] = 0;
+    for (let from = 0; from < end; ) {
+      const stop = lineEnd(bytes, from, end);
+      const major = number(bytes, from, stop);
+      const minor = number(bytes, scan.at, stop);
+      if (minor >= 0 && !isStacked(host, major, minor)) {
+        for (let at = scan.at; at < stop; at++) {
+          if (bytes[at] !== 32) continue;
+          for (let i = 0; i < words.length; i++) {
+            if (spells(bytes, at + 1, words[i]!)) values[places[i]!]! += number(bytes, at + 1, stop) || 0;
+          }
+        }
+      }
+      from = stop + 1;
+    }
+  };
+}
+
+/** Lines `8:0 Read 17` and `8:0 Write 4` among others for each device; `Total 21` at the end. */
+function blkio(reads: CgroupColumn, writes: CgroupColumn): CgroupFile['read'] {
+  const read = cgroupTable.at[reads];
+  const written = cgroupTable.at[writes];
+  return (host, end, values) => {
+    const { bytes } = host;
+    // newer kernels count nothing here unless a throttle is set: without a device there is no knowing
+    const counted = end > 0 && bytes[0]! >= 48 && bytes[0]! <= 57;
+    values[read] = counted ? 0 : Number.NaN;
+    values[written] = counted ? 0 : Number.NaN;
+    for (let from = 0; from < end; ) {
+      const stop = lineEnd(bytes, from, end);
+      const major = number(bytes, from, stop);
+      const minor = number(bytes, scan.at, stop);
+      const kind = bytes[scan.at + 1];
+      const second = bytes[scan.at + 2];
+      // R(ead) or W(rite); S(ync), A(sync), D(iscard), T(otal) count the same once more
+      const at = kind === 82 && second === 101 ? read : kind === 87 ? written : -1;
+      if (at >= 0) {
+        const value = number(bytes, scan.at, stop);
+        if (!isStacked(host, major, minor)) values[at]! += value || 0;
+      }
+      from = stop + 1;
+    }
+  };
+}
+
+const stacked = new WeakMap<Host, Map<number, boolean>>();
+
+/** A device on top of others (LVM, RAID, encryption) counts what they count again. */
+function isStacked(host: Host, major: number, minor: number): boolean {
+  const known = stacked.get(host) ?? new Map<number, boolean>();
+  stacked.set(host, known);
+  const id = major * 2 ** 20 + minor;
+  let answer = known.get(id);
+  if (answer === undefined) {
+    answer = host.list(`/sys/dev/block/${major}:${minor}/slaves`).length > 0;
+    known.set(id, answer);
+  }
+  return answer;
+}

@@ -1,0 +1,30 @@
+import { defineTable, text } from '../../table/table.ts';
+import { type SourceKind, Unavailable } from '../source.ts';
+
+export const markerTable = defineTable({
+  name: 'marker',
+  help: 'Phases and figures of merit that the job itself has named (`tacho mark`, `tacho fom`).',
+  scope: 'job',
+  events: true,
+  keys: [],
+  columns: [
+    text('action', 'begin or end of a phase, or fom: a figure of merit.'),
+    text('name', 'The name of the phase or figure.'),
+    {
+      name: 'value',
+      type: 'float',
+      unit: 'count',
+      kind: 'gauge',
+      exact: true,
+      help: 'The value of a figure of merit, in its own unit.',
+    },
+  ],
+});
+
+/** No agent reads it: each row is appended by the command line, at the moment it is called. */
+export const marker: SourceKind = {
+  table: markerTable,
+  open() {
+    throw new Unavailable('absent', 'markers are written by tacho mark and tacho fom');
+  },
+};

@@ -1,0 +1,92 @@
+import { number, scan } from '../digits.ts';
+
+/** What /proc/PID/stat says. One object is reused for all processes; times are clock ticks, memory is in pages. */
+export interface ProcessStat {
+  /** The state's letter as a character code. */
+  state: number;
+  parent: number;
+  group: number;
+  session: number;
+  minorFaults: number;
+  majorFaults: number;
+  user: number;
+  system: number;
+  threads: number;
+  /** After boot: together with the pid it names the process, however often the pid is used again. */
+  start: number;
+  virtualBytes: number;
+  residentPages: number;
+  cpu: number;
+  /** Where the name lies in the bytes. */
+  nameFrom: number;
+  nameEnd: number;
+}
+
+/** Z, the state of a process that has ended and that nobody has collected. */
+export const ENDED = 90;
+
+/** Linux tells user space about 100 ticks a second on every machine, whatever the kernel's own rate is. */
+export const TICK_MS = 10;
+
+export function emptyStat(): ProcessStat {
+  return {
+    state: 0,
+    parent: 0,
+    group: 0,
+    session: 0,
+    minorFaults: 0,
+    majorFaults: 0,
+    user: 0,
+    system: 0,
+    threads: 0,
+    start: 0,
+    virtualBytes: 0,
+    residentPages: 0,
+    cpu: 0,
+    nameFrom: 0,
+    nameEnd: 0,
+  };
+}
+
+/** Reads the fields of /proc/PID/stat; false when they are not all there (the file was cut off). */
+export function readStat(bytes: Buffer, end: number, stat: ProcessStat): boolean {
+  // a name may hold anything, brackets and newlines too; what follows it may not
+  let close = end - 1;
+  while (close >= 0 && bytes[close] !== 41) close--;
+  const open = bytes.indexOf(40);
+  if (open < 1 || close <= open || close + 4 >= end) return false;
+  if (bytes[close + 1] !== 32 || bytes[close + 3] !== 32) return false;
+  stat.nameFrom = open + 1;
+  stat.nameEnd = close;
+  stat.state = bytes[close + 2]!;
+  stat.parent = number(bytes, close + 3, end);
+  stat.group = number(bytes, scan.at, end);
+  stat.session = number(bytes, scan.at, end);
+  skip(bytes, end, 3); // terminal, its foreground group, flags
+  stat.minorFaults = number(bytes, scan.at, end);
+  skip(bytes, end, 1); // those of reaped children
+  stat.majorFaults = number(bytes, scan.at, end);
+  skip(bytes, end, 1);
+  stat.user = number(bytes, scan.at, end);
+  stat.system = number(bytes, scan.at, end);
+  skip(bytes, end, 4); // times of reaped children, priority, nice
+  stat.threads = number(bytes, scan.at, end);
+  skip(bytes, end, 1);
+  stat.start = number(bytes, scan.at, end);
+  stat.virtualBytes = number(bytes, scan.at, end);
+  stat.residentPages = number(bytes, scan.at, end);
+  skip(bytes, end, 14); // limit, addresses, signals, exit signal
+  stat.cpu = number(bytes, scan.at, end);
+  // a number that touches the end of the bytes may have lost digits
+  return scan.at < end;
+}
+
+/** Passes over words: faster than making numbers of them, and some do not fit a number. */
+function skip(bytes: Buffer, end: number, words: number): void {
+  let at = scan.at;
+  for (let i = 0; i < words; i++) {
+    at++;
+    while (at < end && bytes[at] !== 32) at++;
+  }
+  scan.at = at;
+}

@@ -1,0 +1,259 @@
+import { Frame } from '../../table/frame.ts';
+import type { NumberName, Table } from '../../table/table.ts';
+import type { LineFields } from './fields.ts';
+import type { Known, Written } from './known.ts';
+import { NOTHING } from './known.ts';
+import type { LongTexts } from './long-texts.ts';
+import type { RecordNames } from './names.ts';
+import { PROCESS_METRICS, type ProcessMetric, processEndTable, processStartTable, threadEndTable } from './tables.ts';
+import { nameOf, placeOf } from './text.ts';
+
+/** The tables that the lines of native/record-*.c become, and the rows that are ready. */
+export interface RecordFrames {
+  readonly start: Frame;
+  readonly end: Frame;
+  readonly thread: Frame;
+}
+
+/** Lines that were cut off or that nobody understands, events that no column is there for, and those that came. */
+export interface LineTrouble {
+  torn: number;
+  unknown: number;
+  /** Texts that were left out of a row. */
+  leftOut: number;
+  readonly events: Set<string>;
+  /** Processes that told of their own end, and the events that any of them has counted. */
+  ended: number;
+  readonly counted: Set<string>;
+}
+
+/** Each makes a row of the current line. */
+export interface RecordRows {
+  readonly frames: RecordFrames;
+  addStart(ppid?: number): void;
+  addEnd(ppid?: number, wrote?: Written, exitcode?: number): void;
+  addThread(): void;
+  /** How a process ended that another one waited for: `live` is what is known of it, `like` whom it is described like. */
+  addWaited(pid: string, live: Known | undefined, like: Known, status: number): void;
+}
+
+const [METRICS, [FIRST]] = [PROCESS_METRICS.length, PROCESS_METRICS];
+/** So many names of events that nobody asked for are told, and so much of each. */
+const MOST_EVENTS = 20;
+const LONGEST_EVENT = 80;
+/** So much text, in characters, that went ahead of its line is in the rows of one read: many rows may ask for the same. */
+const MOST_LONG_TEXT = 8 << 20;
+/** Where the lines of ends and threads have their metrics, which events follow; fields of them, the point included. */
+const END_LINE = 21;
+const THREAD_LINE = 7;
+export const END_FIELDS = END_LINE + METRICS + 1;
+export const THREAD_FIELDS = THREAD_LINE + METRICS + 1;
+/** Where an end has this metric. */
+export const endField = (metric: ProcessMetric): number => END_LINE + order(metric);
+const order = (metric: ProcessMetric): number => PROCESS_METRICS.findIndex(({ name }) => name === metric);
+const [START, END, THREAD] = [processStartTable.at, processEndTable.at, threadEndTable.at];
+/** Where metrics begin among the numbers of a row. */
+const END_METRICS = END[FIRST!.name];
+const THREAD_METRICS = THREAD[FIRST!.name];
+/** These are of a whole process. */
+const OF_CHILDREN = [order('cutime'), order('cstime')];
+/** A kernel that does not count it says 0. */
+const BLOCK_DELAY = order('delayacct_blkio_time');
+
+/** What a program had grown by when the next one took its place, at most, after it had told its peak. */
+const HIGHER = 1.05;
+
+/** What a process that was waited for used, by the names of columns and where its line has them. */
+const WAITED_METRICS = (['minflt', 'majflt', 'inblock', 'outblock', 'vol_ctxsw', 'invol_ctxsw'] as const).map(
+  (name, i) => [name, 8 + i] as const,
+);
+
+/** Slurm's numbers of its own steps, by the names that its accounting has for them. */
+const OWN_STEPS: Readonly<Record<string, string>> = {
+  4294967290: 'interactive',
+  4294967291: 'batch',
+  4294967292: 'extern',
+};
+
+const stepName = (step: string): string => OWN_STEPS[step] ?? step;
+
+export function recordRows(
+  tables: { start: Table; end: Table; thread: Table },
+  line: LineFields,
+  texts: LongTexts,
+  trouble: LineTrouble,
+  { redact, delays, names }: { redact: boolean; delays: boolean; names: RecordNames },
+): RecordRows {
+  const frames = { start: new Frame(tables.start), end: new Frame(tables.end), thread: new Frame(tables.thread) };
+  const eventPlaces = new Map<string, number>();
+  const events = tables.end.columns.slice(processEndTable.columns.length);
+  events.forEach((column, i) => void eventPlaces.set(column.name, METRICS + i));
+  // a line that was damaged in a way that its form does not show leaves no row behind
+  let bad = false;
+  let longText = 0;
+
+  function textAhead(id: string, field: string): string {
+    const text = texts.get(id, field);
+    if (longText + text.length > MOST_LONG_TEXT) {
+      trouble.leftOut++;
+      return '';
+    }
+    longText += text.length;
+    return text;
+  }
+
+  function begin(frame: Frame): number {
+    bad = false;
+    if (frames.start.rows + frames.end.rows === 0) longText = 0;
+    const row = frame.row();
+    frame.times![row] = line.number(1);
+    return row;
+  }
+
+  function finish(frame: Frame): boolean {
+    if (!bad && !line.damaged()) return true;
+    frame.drop();
+    trouble.torn++;
+    return false;
+  }
+
+  function identity(frame: Frame, row: number, firstText: number, ppid?: number): void {
+    const n = row * frame.numberWidth;
+    const at = frame === frames.start ? START : END;
+    frame.numbers[n + at.pgid] = line.number(5);
+    frame.numbers[n + at.sid] = line.number(6);
+    frame.numbers[n + at.uid] = line.number(7);
+    const name = names.name(line.word(2));
+    const parent = names.parent(line.word(4), name);
+    frame.numbers[n + at.ppid] = ppid ?? (parent === '' ? Number.NaN : Number(names.id(parent)));
+    const t = row * frame.textWidth;
+    const into = frame.texts;
+    const start = line.word(3);
+    const id = `${name}:${start}`;
+    const text = (i: number, field: string): string => line.text(firstText + i, field) ?? textAhead(id, field);
+    const directory = text(3, 'directory');
+    const program = text(4, 'path').replace(/ \(deleted\)(?='?$)/, '');
+    const named = text(6, 'exename');
+    into[t + at.pid] = names.id(name, Number(start));
+    into[t + at.start] = start;
+    into[t + at.rank] = text(0, 'rank');
+    into[t + at.tags] = text(2, 'tags');
+    into[t + at.directory] = directory;
+    // whoever told of it may have named it by its place in the folder
+    into[t + at.path] = placeOf(directory, program);
+    into[t + at.args] = redact ? '' : text(7, 'args');
+    into[t + at.exename] = named === '' ? nameOf(program) : named;
+    into[t + at.step] = stepName(text(1, 'step'));
+    into[t + at.argv0] = redact ? '' : text(5, 'argv0');
+  }
+
+  function metrics(frame: Frame, place: number, field: number): void {
+    for (let i = 0; i < METRICS; i++) frame.numbers[place + i] = line.number(field + i);
+    if (!delays) frame.numbers[place + BLOCK_DELAY] = Number.NaN;
+    for (let i = field + METRICS; i < line.count() - 1; i++) {
+      const [name, value] = line.named(i) ?? [];
+      const known = name === undefined ? undefined : eventPlaces.get(name);
+      if (name === undefined) bad = true;
+      else if (known === undefined) {
+        if (trouble.events.size < MOST_EVENTS) trouble.events.add(name.slice(0, LONGEST_EVENT));
+      } else {
+        frame.numbers[place + known] = value!;
+        trouble.counted.add(name);
+      }
+    }
+  }
+
+  /** What a process with one thread used is what that thread used: the library does not write it twice. */
+  function addOnlyThread(row: number): void {
+    const { end, thread } = frames;
+    const r = thread.row();
+    thread.times![r] = end.times![row]!;
+    const t = r * thread.textWidth;
+    const own = row * end.textWidth;
+    thread.texts[t + THREAD.pid] = thread.texts[t + THREAD.tid] = end.texts[own + END.pid]!;
+    thread.texts[t + THREAD.start] = end.texts[own + END.start]!;
+    thread.texts[t + THREAD.ended] = end.texts[own + END.ended]!;
+    const from = row * end.numberWidth + END_METRICS;
+    const to = r * thread.numberWidth;
+    thread.numbers[to + THREAD.thread_start] = line.number(3);
+    for (let i = 0; i < METRICS + eventPlaces.size; i++) {
+      if (!OF_CHILDREN.includes(i)) thread.numbers[to + THREAD_METRICS + i] = end.numbers[from + i]!;
+    }
+  }
+
+  return {
+    frames,
+    addStart(ppid) {
+      const frame = frames.start;
+      const row = begin(frame);
+      identity(frame, row, 9, ppid);
+      frame.texts[row * frame.textWidth + START.began] = line.is(8, 'spawn') ? 'told' : line.word(8);
+      finish(frame);
+    },
+    addEnd(ppid, wrote = NOTHING, exitcode) {
+      const frame = frames.end;
+      const row = begin(frame);
+      identity(frame, row, 8, ppid);
+      frame.texts[row * frame.textWidth + END.ended] = line.word(16);
+      frame.texts[row * frame.textWidth + END.told_by] = 'itself';
+      const n = row * frame.numberWidth;
+      frame.numbers[n + END.exitcode] = exitcode ?? line.number(17);
+      frame.numbers[n + END.exitsignal] = line.number(18);
+      frame.numbers[n + END.numtids] = line.number(19);
+      frame.numbers[n + END.threads_counted] = line.number(20);
+      metrics(frame, n + END_METRICS, END_LINE);
+      frame.numbers[n + END.wchar]! -= wrote.bytes;
+      frame.numbers[n + END.syscw]! -= wrote.calls;
+      if (finish(frame)) {
+        trouble.ended++;
+        if (line.number(19) === 1) addOnlyThread(row);
+      }
+      texts.forget(`${names.name(line.word(2))}:${line.word(3)}`);
+    },
+    addThread() {
+      const frame = frames.thread;
+      const row = begin(frame);
+      const t = row * frame.textWidth;
+      frame.texts[t + THREAD.pid] = names.id(names.name(line.word(2)), line.number(3));
+      frame.texts[t + THREAD.start] = line.word(3);
+      frame.texts[t + THREAD.tid] = line.word(4);
+      frame.texts[t + THREAD.ended] = line.word(6);
+      const n = row * frame.numberWidth;
+      frame.numbers[n + THREAD.thread_start] = line.number(5);
+      metrics(frame, n + THREAD_METRICS, THREAD_LINE);
+      finish(frame);
+    },
+    addWaited(pid, live, like, status) {
+      const frame = frames.end;
+      const row = begin(frame);
+      const n = row * frame.numberWidth;
+      const put = (name: NumberName<typeof processEndTable>, value: number): void => {
+        frame.numbers[n + END[name]] = value;
+      };
+      const signal = status & 0x7f;
+      const time = line.number(1);
+      const parent = Number(names.id(names.parent(line.word(3), pid)));
+      frame.numbers.fill(Number.NaN, n, n + frame.numberWidth);
+      line.using(like.line, () => {
+        identity(frame, row, 9, live === undefined ? parent : like.ppid);
+        texts.forget(`${pid}:${line.word(3)}`);
+      });
+      const t = row * frame.textWidth;
+      frame.texts[t + END.pid] = names.id(pid, time);
+      if (live === undefined) frame.texts[t + END.start] = String(time);
+      frame.texts[t + END.ended] = signal === 0 ? 'exit' : 'signal';
+      frame.texts[t + END.told_by] = 'parent';
+      if (signal === 0) put('exitcode', (status >> 8) & 0xff);
+      put('exitsignal', signal);
+      put('usertime', Math.max(0, line.number(5) - (live?.childrenUser ?? 0)));
+      put('systemtime', Math.max(0, line.number(6) - (live?.childrenSystem ?? 0)));
+      // the kernel adds up these with those of children, whose records do not tell what their children had
+      if ((live?.childrenUser ?? 0) + (live?.childrenSystem ?? 0) === 0) {
+        // and keep the largest of all programs that it was
+        if (!(line.number(7) <= (live?.peakBefore ?? 0) * HIGHER)) put('rssmax', line.number(7));
+        for (const [name, field] of WAITED_METRICS) put(name, line.number(field));
+      }
+      finish(frame);
+    },
+  };
+}

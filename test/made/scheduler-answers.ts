@@ -1,0 +1,32 @@
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import type { Answer, Environment, Run } from '../../src/jobs/schedulers/command.ts';
+import type { LaunchPlan } from '../../src/jobs/schedulers/scheduler.ts';
+
+const FOLDER = path.join(import.meta.dirname, '../fixtures/scheduler-answers');
+
+export const recorded = (name: string): string => fs.readFileSync(path.join(FOLDER, name), 'utf8');
+
+/** For tests: commands answer with a recorded file (by name) or as given; one that is not listed is not installed. */
+export function answers(known: Record<string, string | Answer>): { run: Run; asked: string[] } {
+  const asked: string[] = [];
+  const run: Run = async (command, args) => {
+    const line = [command, ...args].join(' ');
+    asked.push(line);
+    const answer = known[line];
+    if (answer === undefined) return { stdout: '', trouble: `${command} is not installed` };
+    return typeof answer === 'string' ? { stdout: recorded(answer) } : answer;
+  };
+  return { run, asked };
+}
+
+/** For tests: a plan whose commands say only what they are. */
+export function planFor(nodes: readonly string[], env: Environment): LaunchPlan {
+  return {
+    nodes,
+    jobNodes: nodes,
+    on: (node) => [`on ${node}`],
+    everywhere: (name) => [`everywhere ${name}`],
+    env,
+  };
+}
