@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import type { Report } from '../src/judge/report.ts';
+import type { Report } from '../src/judge/report-schema.ts';
 import { fakeGpu, hasCompiler } from './fake-gpu/build.ts';
 import { tacho, temporaryFolder } from './tacho.ts';
 

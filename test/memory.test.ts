@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { Report } from '../src/judge/report.ts';
+import type { Report } from '../src/judge/report-schema.ts';
 import { MemoryCgroup, whyNoMemoryCgroup as skip } from './memory-cgroup.ts';
 import { TACHO, temporaryFolder } from './tacho.ts';
 

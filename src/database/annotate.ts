@@ -1,4 +1,4 @@
-import type { Report } from '../judge/report.ts';
+import type { Report } from '../judge/report-schema.ts';
 import type { Job } from '../recording/folder/job.ts';
 import type { Database } from './connect.ts';
 import { storableJson } from './copy-write.ts';

@@ -1,7 +1,8 @@
 import * as path from 'node:path';
 import { gather } from '../judge/facts/gather.ts';
 import { measuredRecordings } from '../judge/outliers/measured-job.ts';
-import { type Report, report } from '../judge/report.ts';
+import { report } from '../judge/report.ts';
+import type { Report } from '../judge/report-schema.ts';
 import { operationsOf, tagKeys } from '../query/processes/operations.ts';
 import type { ProcessSet } from '../query/processes/set.ts';
 import { nodeFolder } from '../recording/folder/node-folder.ts';

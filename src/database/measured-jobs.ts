@@ -1,5 +1,5 @@
 import type { MeasuredJob } from '../judge/outliers/measured-job.ts';
-import type { Report } from '../judge/report.ts';
+import type { Report } from '../judge/report-schema.ts';
 import type { Database } from './connect.ts';
 import { processJobOf, type StoredJob } from './find-jobs.ts';
 import { readAllThreads, readProcesses } from './source.ts';

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { PROCESS_ORIGINS } from '../query/processes/set.ts';
 
 /**
- * The report object for other programs. Only documentation and tests load this: writing a report needs no check.
+ * The report: what `--format json` prints, what docs/report.schema.json describes and, by z.infer, the types of all that
+ * makes or shows one. Import types from here only: who loads this file loads zod, and writing a report needs no check.
  * Every object is strict, so that a field that is not described here fails the tests.
  */
 
@@ -12,12 +13,44 @@ const seconds = z.number().min(0);
 const moment = z.number().describe('Epoch microseconds, UTC.');
 const words = z.string();
 
-const optional = <T extends z.ZodType>(type: T, help: string) => type.describe(help).optional();
+const optional = <T extends z.ZodType>(type: T, help: string) => type.describe(help).exactOptional();
 
-const allocationSource = z.enum(['asked', 'limit', 'machine']);
-const cpuSource = z.enum(['wait4', 'cgroup', 'records', 'records and samples', 'processes', 'node']);
-const memorySource = z.enum(['cgroup', 'processes', 'pss', 'process', 'node']);
-const energySource = z.enum(['counter', 'integrated power', 'both']);
+/** A number that is NaN inside and left out of the JSON when nobody knows it. */
+const orNaN = (type: z.ZodNumber, help: string) => type.describe(help).optional() as unknown as z.ZodNumber;
+
+const allocationSource = z
+  .enum(['asked', 'limit', 'machine'])
+  .describe(
+    'asked: the user or scheduler said so. limit: the kernel holds the job to it (cpuset, cgroup). machine: nobody said anything, so it is all the machine has.',
+  );
+export type AllocationSource = z.infer<typeof allocationSource>;
+
+const cpuSource = z
+  .enum(['wait4', 'cgroup', 'records', 'records and samples', 'processes', 'node'])
+  .describe(
+    'wait4: the kernel’s exact count for the command of `tacho run` and all it waited for. cgroup: the job’s own cgroup. records: what processes recorded of themselves, all of them to their end. records and samples: some did, others were killed, still run or were only sampled. processes: sampled processes; those that came and went between two ticks are missing. node: everything on the node.',
+  );
+export type CpuSource = z.infer<typeof cpuSource>;
+
+const memorySource = z
+  .enum(['cgroup', 'processes', 'pss', 'process', 'node'])
+  .describe(
+    'cgroup: peak of the job’s cgroup, file cache included. processes: the peaks of processes that lived at the same time, added up: an upper bound. pss: the same less what they were seen to share, which is sampled. process: the largest single process: a lower bound. node: all that is used on the node.',
+  );
+export type MemorySource = z.infer<typeof memorySource>;
+
+const energySource = z
+  .enum(['counter', 'integrated power', 'both'])
+  .describe('Counters, power added up over time, or both.');
+export type EnergySource = z.infer<typeof energySource>;
+
+const failedStep = z.strictObject({
+  id: words,
+  name: words.exactOptional(),
+  state: words,
+  exit_code: z.number().exactOptional(),
+});
+export type FailedStep = z.infer<typeof failedStep>;
 
 const job = z.strictObject({
   id: words,
@@ -25,25 +58,25 @@ const job = z.strictObject({
   name: words,
   user: words,
   scheduler: z.enum(['slurm', 'flux', 'pbs', 'file', 'none']),
-  cluster: words.optional(),
-  account: words.optional(),
-  partition: words.optional(),
+  cluster: words.exactOptional(),
+  account: words.exactOptional(),
+  partition: words.exactOptional(),
   command: optional(z.array(words), 'Arguments are left out when the recording is redacted.'),
-  directory: words.optional(),
+  directory: words.exactOptional(),
   asked: z
     .strictObject({
-      nodes: z.number().optional(),
-      cpus: z.number().optional(),
-      memory_bytes: bytes.optional(),
-      gpus: z.number().optional(),
-      time_limit_seconds: seconds.optional(),
+      nodes: z.number().exactOptional(),
+      cpus: z.number().exactOptional(),
+      memory_bytes: bytes.exactOptional(),
+      gpus: z.number().exactOptional(),
+      time_limit_seconds: seconds.exactOptional(),
     })
     .describe('What was asked for, for the whole job; what nobody stated is not there.'),
   nodes: z.array(words),
-  interval_seconds: optional(seconds, 'Time between two ticks.'),
-  submit: moment.optional(),
-  start: moment.optional(),
-  end: moment.optional(),
+  interval_seconds: orNaN(seconds, 'Time between two ticks.'),
+  submit: moment.exactOptional(),
+  start: orNaN(moment, 'Epoch microseconds, UTC; not there when job.json cannot be read.'),
+  end: moment.exactOptional(),
   state: z.enum([
     'running',
     'completed',
@@ -55,11 +88,11 @@ const job = z.strictObject({
     'preempted',
     'unknown',
   ]),
-  exit_code: z.number().optional(),
-  signal: words.optional(),
-  reason: words.optional(),
+  exit_code: z.number().exactOptional(),
+  signal: words.exactOptional(),
+  reason: words.exactOptional(),
   command_use: optional(
-    z.strictObject({ cpu_seconds: seconds, max_rss_bytes: bytes.optional() }),
+    z.strictObject({ cpu_seconds: seconds, max_rss_bytes: bytes.exactOptional() }),
     'What the command of `tacho run` used itself, by wait4, where that is not the job’s use: it only started the work on other nodes.',
   ),
   memory_kills: optional(
@@ -67,13 +100,11 @@ const job = z.strictObject({
     'Processes that the kernel killed in the job’s cgroup because memory ran out, where some of them were Tacho’s own, and how many these were.',
   ),
   steps: optional(z.number(), 'How many steps the scheduler knows.'),
-  failed_steps: optional(
-    z.array(z.strictObject({ id: words, name: words.optional(), state: words, exit_code: z.number().optional() })),
-    'Those that failed, reached their limit or lost a node.',
-  ),
+  failed_steps: optional(z.array(failedStep), 'Those that failed, reached their limit or lost a node.'),
   tags: z.record(words, words),
   environment: z.record(words, words).describe('Kept by allow-list only.'),
 });
+export type JobReport = z.infer<typeof job>;
 
 const memory = z
   .strictObject({
@@ -90,30 +121,31 @@ const memory = z
     node_used_max: optional(bytes, 'All that was used on the node, by everybody.'),
   })
   .describe('The memory of the fullest node, in every way that it could be measured.');
+export type MemoryTruth = z.infer<typeof memory>;
 
 const summary = z.strictObject({
-  wall_seconds: optional(seconds, 'How long it ran; not there when job.json cannot be read and nothing else tells.'),
+  wall_seconds: orNaN(seconds, 'How long it ran; not there when job.json cannot be read and nothing else tells.'),
   wall_source: z.enum(['wait4', 'scheduler', 'recording']),
   nodes: z.number(),
   nodes_recorded: z.number(),
   cpus: optional(z.number(), 'CPUs of the job.'),
-  cpus_source: optional(allocationSource, 'Who says so: the user or scheduler, a limit of the kernel, or the machine.'),
+  cpus_source: allocationSource.exactOptional(),
   cpu_seconds: optional(seconds, 'CPU time of the job.'),
-  cpu_source: optional(cpuSource, 'Where it comes from.'),
+  cpu_source: cpuSource.exactOptional(),
   cpu_utilization: optional(share, 'Of the job’s CPUs, 0 to 1; a node counts for as long as it was seen.'),
   cpus_busy: optional(z.number(), 'CPUs busy on average.'),
   cpus_measured: optional(z.number(), 'CPUs of the nodes that were measured.'),
   memory_peak_bytes: optional(bytes, 'Highest use on any one node.'),
   memory_peak_node: optional(words, 'Which node that was.'),
-  memory_source: optional(memorySource, 'Where it comes from.'),
+  memory_source: memorySource.exactOptional(),
   memory_shm_bytes: optional(
     bytes,
     'Counted by processes: up to so much more may lie in files in memory (/dev/shm), which belong to no process.',
   ),
   memory_limit_bytes: optional(bytes, 'What the job may use on that node.'),
-  memory_limit_source: optional(allocationSource, 'Who says so.'),
+  memory_limit_source: allocationSource.exactOptional(),
   memory_peaks_sum_bytes: optional(bytes, 'The peaks of all nodes, added up.'),
-  memory: memory.optional(),
+  memory: memory.exactOptional(),
   gpus: optional(z.number(), 'GPUs of the job.'),
   gpu_utilization: optional(share, 'Mean of the job’s GPUs that were measured, 0 to 1.'),
   gpus_measured: optional(z.number(), 'How many these were.'),
@@ -121,33 +153,36 @@ const summary = z.strictObject({
   gpu_memory_peak_bytes: optional(bytes, 'Of the fullest card.'),
   gpu_memory_total_bytes: optional(bytes, 'Of the same card.'),
   gpu_power_mean_watts: optional(z.number(), 'All the job’s GPUs together.'),
-  gpu_temperature_max_celsius: z.number().optional(),
+  gpu_temperature_max_celsius: z.number().exactOptional(),
   energy_joules: optional(z.number(), 'Energy of the nodes while they were recorded; see energy_covers.'),
-  energy_source: optional(energySource, 'Counters, power added up over time, or both.'),
+  energy_source: energySource.exactOptional(),
   energy_covers: optional(z.array(words), '"node", or the parts that are in it: "CPUs", "memory", "GPUs", "platform".'),
   energy_coverage: optional(share, 'The part of the job’s time on its nodes whose energy is in it.'),
-  node_hours: optional(z.number(), 'Not there when it is not known how long it ran.'),
-  core_hours: z.number().optional(),
-  gpu_hours: z.number().optional(),
-  time_limit_seconds: seconds.optional(),
+  node_hours: orNaN(z.number(), 'Not there when it is not known how long it ran.'),
+  core_hours: z.number().exactOptional(),
+  gpu_hours: z.number().exactOptional(),
+  time_limit_seconds: seconds.exactOptional(),
   time_used: optional(share, 'Of the time limit, 0 to 1.'),
   processes: optional(z.number(), 'Processes of the job that were seen.'),
 });
+export type SummaryReport = z.infer<typeof summary>;
 
 const node = z.strictObject({
   node: words,
-  status: z.enum(['recorded', 'recording', 'silent', 'stopped early', 'never recorded']),
+  status: z
+    .enum(['recorded', 'recording', 'silent', 'stopped early', 'never recorded'])
+    .describe('silent: nothing comes from it while the job runs; whether it still records is not known.'),
   reason: optional(words, 'Why it stopped, as far as that is known.'),
   taken: optional(moment, 'When the scheduler took it out of the job, which went on.'),
   late_seconds: optional(seconds, 'How long after the job’s start the node’s own agent was there, where it came late.'),
-  first_sample: moment.optional(),
-  last_sample: moment.optional(),
-  recorded_seconds: seconds.optional(),
-  samples: z.number().optional(),
+  first_sample: moment.exactOptional(),
+  last_sample: moment.exactOptional(),
+  recorded_seconds: seconds.exactOptional(),
+  samples: z.number().exactOptional(),
   cpus: optional(z.number(), 'The job’s CPUs on this node.'),
-  cpus_source: allocationSource.optional(),
-  cpu_seconds: seconds.optional(),
-  cpu_source: cpuSource.optional(),
+  cpus_source: allocationSource.exactOptional(),
+  cpu_seconds: seconds.exactOptional(),
+  cpu_source: cpuSource.exactOptional(),
   cpu_window_seconds: optional(seconds, 'The time that its CPU time was gathered in.'),
   cpu_utilization: optional(share, 'Of the job’s CPUs here, mean of that time.'),
   cpu_utilization_max: optional(share, 'Between two ticks, at most.'),
@@ -161,36 +196,36 @@ const node = z.strictObject({
   node_cpus: optional(z.number(), 'All CPUs of the node.'),
   node_cpu_utilization: optional(share, 'Of all CPUs of the node, everybody’s work.'),
   iowait: optional(share, 'CPUs idle while something waited for a disk.'),
-  load_mean: z.number().optional(),
-  load_max: z.number().optional(),
-  memory_peak_bytes: bytes.optional(),
-  memory_source: memorySource.optional(),
+  load_mean: z.number().exactOptional(),
+  load_max: z.number().exactOptional(),
+  memory_peak_bytes: bytes.exactOptional(),
+  memory_source: memorySource.exactOptional(),
   memory_shm_bytes: optional(
     bytes,
     'Counted by processes: up to so much more may lie in files in memory (/dev/shm), which belong to no process.',
   ),
   memory_own_bytes: optional(bytes, 'Of the peak, at most so much was Tacho’s own: agent and commands in the job.'),
-  memory_limit_bytes: bytes.optional(),
-  memory_limit_source: allocationSource.optional(),
+  memory_limit_bytes: bytes.exactOptional(),
+  memory_limit_source: allocationSource.exactOptional(),
   swap_peak_bytes: optional(bytes, 'Memory of the job in swap, at most.'),
   swap_source: optional(z.enum(['cgroup', 'process']), 'All of it, or that of its largest process there.'),
   swapped_in_bytes: optional(bytes, 'Read back from swap on the whole node.'),
   oom_kills: optional(z.number(), 'Processes that the kernel killed because memory ran out; not there: not known.'),
   oom_scope: optional(z.enum(['job', 'node']), 'Whose they were: the job’s, or anybody’s on the node.'),
   oom_source: optional(z.enum(['cgroup', 'records', 'vmstat']), 'Who says so.'),
-  cpu_throttled: optional(share, 'Periods in which the CPU quota ran out.'),
+  cpu_throttled: optional(share, 'Periods in which the CPU quota of the cgroup that the job runs in ran out.'),
   pressure_scope: optional(z.enum(['job', 'node']), 'Whose waiting the pressure is.'),
-  pressure_cpu: share.optional(),
-  pressure_memory: share.optional(),
-  pressure_io: share.optional(),
-  gpus: z.number().optional(),
-  gpu_utilization: share.optional(),
-  idle_gpus: z.number().optional(),
-  unlike_gpus: z.number().optional(),
-  gpu_power_watts: z.number().optional(),
-  energy_joules: z.number().optional(),
-  energy_source: energySource.optional(),
-  energy_covers: z.array(words).optional(),
+  pressure_cpu: share.exactOptional(),
+  pressure_memory: share.exactOptional(),
+  pressure_io: share.exactOptional(),
+  gpus: z.number().exactOptional(),
+  gpu_utilization: share.exactOptional(),
+  idle_gpus: z.number().exactOptional(),
+  unlike_gpus: z.number().exactOptional(),
+  gpu_power_watts: z.number().exactOptional(),
+  energy_joules: z.number().exactOptional(),
+  energy_source: energySource.exactOptional(),
+  energy_covers: z.array(words).exactOptional(),
   energy_seconds: optional(seconds, 'The time that was metered: a card may be seen for less than its node.'),
   straggler: optional(z.array(words), 'Why this node is unlike the others.'),
   shared_with: optional(z.array(words), 'Other jobs that ran on this node meanwhile.'),
@@ -199,58 +234,61 @@ const node = z.strictObject({
     'Processes of the job that were still there when its recording ended.',
   ),
 });
+export type NodeReport = z.infer<typeof node>;
 
 const gpu = z.strictObject({
   node: words,
   gpu: words.describe('The library’s number of the card; "0:mig-1" is a MIG instance of card 0.'),
-  vendor: words.optional(),
-  model: words.optional(),
-  own: optional(z.boolean(), 'Whether the card is the job’s; not there when nobody says so.'),
+  vendor: words.exactOptional(),
+  model: words.exactOptional(),
+  own: optional(z.boolean(), 'Whether the card is the job’s; not there when that could not be told.'),
   samples: z.number(),
   recorded_seconds: seconds.describe('From its first to its last sample.'),
-  utilization_mean: share.optional(),
-  utilization_p50: share.optional(),
-  utilization_p95: share.optional(),
-  utilization_max: share.optional(),
-  memory_mean_bytes: bytes.optional(),
-  memory_max_bytes: bytes.optional(),
-  memory_total_bytes: bytes.optional(),
-  power_mean_watts: z.number().optional(),
-  power_max_watts: z.number().optional(),
-  temperature_mean_celsius: z.number().optional(),
-  temperature_max_celsius: z.number().optional(),
-  clock_mean_mhz: z.number().optional(),
-  clock_p05_mhz: z.number().optional(),
-  clock_max_mhz: z.number().optional(),
-  energy_joules: z.number().optional(),
-  energy_source: z.enum(['counter', 'integrated power']).optional(),
+  utilization_mean: share.exactOptional(),
+  utilization_p50: share.exactOptional(),
+  utilization_p95: share.exactOptional(),
+  utilization_max: share.exactOptional(),
+  memory_mean_bytes: bytes.exactOptional(),
+  memory_max_bytes: bytes.exactOptional(),
+  memory_total_bytes: bytes.exactOptional(),
+  power_mean_watts: z.number().exactOptional(),
+  power_max_watts: z.number().exactOptional(),
+  temperature_mean_celsius: z.number().exactOptional(),
+  temperature_max_celsius: z.number().exactOptional(),
+  clock_mean_mhz: z.number().exactOptional(),
+  clock_p05_mhz: z.number().exactOptional(),
+  clock_max_mhz: z.number().exactOptional(),
+  energy_joules: z.number().exactOptional(),
+  energy_source: z.enum(['counter', 'integrated power']).exactOptional(),
   throttled_thermal: optional(share, 'Samples in which heat held the clocks down.'),
   throttled_power: optional(share, 'Samples in which the power limit did.'),
-  uncorrected_errors: z.number().optional(),
+  uncorrected_errors: z.number().exactOptional(),
   lost: optional(moment, 'When the card stopped answering.'),
-  straggler: z.array(words).optional(),
+  straggler: z.array(words).exactOptional(),
 });
+export type GpuReport = z.infer<typeof gpu>;
 
 const process = z.strictObject({
   node: words,
   pid: words,
-  command: words.optional(),
-  user: words.optional(),
+  command: words.exactOptional(),
+  user: words.exactOptional(),
   seconds,
-  cpu_seconds: seconds.optional(),
-  cpus_busy: z.number().optional(),
-  rss_max_bytes: bytes.optional(),
+  cpu_seconds: seconds.exactOptional(),
+  cpus_busy: z.number().exactOptional(),
+  rss_max_bytes: bytes.exactOptional(),
   rss_growth: optional(z.number(), 'Bytes a second, when its memory grew steadily to the end.'),
-  threads_max: z.number().optional(),
-  read_bytes: bytes.optional(),
-  written_bytes: bytes.optional(),
-  exit_code: z.number().optional(),
+  threads_max: z.number().exactOptional(),
+  read_bytes: bytes.exactOptional(),
+  written_bytes: bytes.exactOptional(),
+  exit_code: z.number().exactOptional(),
   signal: optional(z.number(), 'The signal that ended it.'),
   source: optional(
     z.enum(PROCESS_ORIGINS),
     'record: it told of its end. parent: the process that waited for it did. start: only of its start, so it was killed or still runs. sample: only sampling saw it.',
   ),
 });
+export type ProcessReport = z.infer<typeof process>;
 
 const records = z.strictObject({
   records: z.number().describe('Processes that told of their end.'),
@@ -265,6 +303,7 @@ const records = z.strictObject({
   sampled_cpu_seconds: seconds.describe('CPU time of the others, as far as sampling saw it.'),
   unexplained: optional(share, 'Of the job’s CPU time, by cgroup or wait4: what is in no record.'),
 });
+export type RecordsReport = z.infer<typeof records>;
 
 const operation = z.strictObject({
   name: words.describe('The tag that its processes bear.'),
@@ -278,53 +317,68 @@ const operation = z.strictObject({
   seconds_span: seconds.describe('From the first start to the last end.'),
   time_share: optional(share, 'Of the job’s duration.'),
 });
+export type OperationReport = z.infer<typeof operation>;
 
 const flow = z.strictObject({
   what: words,
   scope: z.enum(['job', 'node']).describe('The job’s own, or everything on its nodes.'),
   virtual: optional(z.literal(true), 'Network: counted at virtual interfaces, as a node (a container) has no other.'),
-  in_bytes: bytes.optional(),
-  out_bytes: bytes.optional(),
+  in_bytes: bytes.exactOptional(),
+  out_bytes: bytes.exactOptional(),
   in_peak: optional(z.number(), 'Bytes a second, of one device.'),
-  in_peak_at: words.optional(),
-  out_peak: z.number().optional(),
-  out_peak_at: words.optional(),
+  in_peak_at: words.exactOptional(),
+  out_peak: z.number().exactOptional(),
+  out_peak_at: words.exactOptional(),
 });
+export type FlowReport = z.infer<typeof flow>;
 
 const finding = z.strictObject({
   id: words,
-  severity: z.enum(['info', 'advice', 'warning', 'critical']),
-  text: words,
+  severity: z
+    .enum(['info', 'advice', 'warning', 'critical'])
+    .describe(
+      'info: worth knowing. advice: would save something. warning: costs much or may fail. critical: something failed.',
+    ),
+  text: words.describe('One sentence: what is the matter.'),
   evidence: z.array(
     z.strictObject({
-      text: words,
-      from: words.describe('Table and column, or whoever said it.'),
-      node: words.optional(),
-      gpu: words.optional(),
-      value: z.number().optional(),
-      threshold: z.number().optional(),
+      text: words.describe('In words, with value and unit.'),
+      from: words.describe('Table and column, the kernel’s call or the scheduler’s record that it comes from.'),
+      node: words.exactOptional(),
+      gpu: words.exactOptional(),
+      value: z.number().exactOptional(),
+      threshold: optional(z.number(), 'The limit that the value was held against, in the same unit.'),
     }),
   ),
   advice: words,
   confidence: z.enum(['low', 'medium', 'high']),
-  confidence_reason: words,
+  confidence_reason: words.describe('Why the confidence is not higher, or what makes it high.'),
 });
+export type Finding = z.infer<typeof finding>;
+export type Evidence = Finding['evidence'][number];
+export type Severity = Finding['severity'];
+export type Confidence = Finding['confidence'];
 
 const check = z.strictObject({
   id: words,
   title: words,
-  outcome: z.enum(['found', 'fine', 'skipped', 'unmeasurable']),
-  why: words.optional(),
-  hint: words.optional(),
+  outcome: z
+    .enum(['found', 'fine', 'skipped', 'unmeasurable'])
+    .describe(
+      'fine: measured, and nothing is wrong. skipped: does not apply to this job. unmeasurable: data are missing.',
+    ),
+  why: optional(words, 'Why it was skipped or could not be measured.'),
+  hint: words.exactOptional(),
 });
+export type CheckResult = z.infer<typeof check>;
 
 const quality = z.strictObject({
   grade: z
     .enum(['A', 'B', 'C', 'D'])
     .describe(
-      'A: 99 % of the expected ticks, B: 95 %, C: 80 %, D: less; with damaged files B at best, with lost ones C.',
+      'A: 99 % of the expected ticks, B: 95 %, C: 80 %, D: less. With damaged files, nodes that fell silent or an agent of a node that came late B at best, with lost files C.',
     ),
-  reasons: z.array(words),
+  reasons: z.array(words).describe('What keeps the grade from being better.'),
   ticks: z.number(),
   expected_ticks: z.number(),
   job_share: optional(share, 'Part of the job’s time between the first and the last sample.'),
@@ -345,18 +399,58 @@ const quality = z.strictObject({
       waiting: optional(z.number(), 'Rows that are still in the agent’s memory.'),
     }),
   ),
-  damage: z.array(words),
+  damage: z.array(words).describe('Files, or parts of them, that could not be read.'),
   nodes_missing: z.array(words),
   nodes_stopped_early: z.array(words),
   nodes_silent: optional(z.array(words), 'From which nothing comes while the job runs; not there: none.'),
 });
+export type QualityReport = z.infer<typeof quality>;
+export type Grade = QualityReport['grade'];
+export type NodeLostSamples = QualityReport['lost_samples'][number];
+
+const phase = z.strictObject({
+  name: words,
+  start: moment,
+  end: optional(moment, 'Not there when the phase was never ended.'),
+  seconds,
+  began: optional(moment, 'When it began, if that was before the part of the job that is told of.'),
+  whole_seconds: optional(seconds, 'How long it lasted in all, if not all of it is in that part.'),
+  cpu_utilization: share.exactOptional(),
+  cpu_source: optional(cpuSource, 'Where that comes from; processes: approximate.'),
+  gpu_utilization: share.exactOptional(),
+  power_watts: z.number().exactOptional(),
+});
+export type PhaseReport = z.infer<typeof phase>;
+
+const figure = z.strictObject({ name: words, time: moment, value: z.union([z.number(), words]) });
+export type FigureReport = z.infer<typeof figure>;
+
+const unmeasured = z.strictObject({
+  what: words,
+  why: words,
+  hint: words.exactOptional(),
+  nodes: z.array(words).exactOptional(),
+});
+export type Unmeasured = z.infer<typeof unmeasured>;
+
+const cost = z.strictObject({
+  cpu_seconds: optional(seconds, 'Of agents, and of `tacho run` or `tacho stop` until the report card was made.'),
+  core_share: optional(share, 'Of one core, agents only, mean over the nodes; not there: less than a second.'),
+  allocation_share: optional(share, 'Of the CPUs that the job was given.'),
+  max_rss_bytes: optional(bytes, 'Of the agent that used most.'),
+  bytes_written: bytes.exactOptional(),
+  commands: optional(z.number().min(0), 'Of Tacho’s, run inside the job: what they used is not counted as the job’s.'),
+  commands_cpu_seconds: seconds.exactOptional(),
+  in_memory_peak: optional(z.boolean(), 'The agents’ memory is in the peak of the job’s cgroup.'),
+});
+export type CostReport = z.infer<typeof cost>;
 
 export const reportSchema = z
   .strictObject({
     format: z.literal(1),
     recording: words.describe('The folder.'),
     confined: optional(
-      z.strictObject({ what: words, from: moment.optional(), to: moment.optional() }),
+      z.strictObject({ what: words, from: moment.exactOptional(), to: moment.exactOptional() }),
       'Set when the report covers only a part of the job.',
     ),
     job,
@@ -367,42 +461,19 @@ export const reportSchema = z
     records: optional(records, 'Set when processes recorded themselves.'),
     operations: optional(z.array(operation), 'Set when they bear tags: those that took longest.'),
     flows: z.array(flow).describe('I/O and network.'),
-    phases: z.array(
-      z.strictObject({
-        name: words,
-        start: moment,
-        end: optional(moment, 'Not there when the phase was never ended.'),
-        seconds,
-        began: optional(moment, 'When it began, if that was before the part of the job that is told of.'),
-        whole_seconds: optional(seconds, 'How long it lasted in all, if not all of it is in that part.'),
-        cpu_utilization: share.optional(),
-        cpu_source: optional(cpuSource, 'Where that comes from; processes: approximate.'),
-        gpu_utilization: share.optional(),
-        power_watts: z.number().optional(),
-      }),
-    ),
-    figures: z.array(z.strictObject({ name: words, time: moment, value: z.union([z.number(), words]) })),
+    phases: z.array(phase).describe('Between `tacho mark begin` and `tacho mark end`.'),
+    figures: z.array(figure).describe('Figures of merit (`tacho fom`).'),
     findings: z.array(finding).describe('The gravest first.'),
     checks: z.array(check).describe('What became of every check, also of those that found nothing.'),
-    unmeasured: z.array(
-      z.strictObject({ what: words, why: words, hint: words.optional(), nodes: z.array(words).optional() }),
-    ),
+    unmeasured: z.array(unmeasured).describe('What the report cannot say, and why.'),
     quality,
-    cost: z.strictObject({
-      cpu_seconds: seconds.optional(),
-      core_share: optional(share, 'Of one core, mean over the nodes.'),
-      allocation_share: optional(share, 'Of the CPUs that the job was given.'),
-      max_rss_bytes: bytes.optional(),
-      bytes_written: bytes.optional(),
-      commands: optional(
-        z.number().min(0),
-        'Of Tacho’s, run inside the job: what they used is not counted as the job’s.',
-      ),
-      commands_cpu_seconds: seconds.optional(),
-      in_memory_peak: optional(z.boolean(), 'The agents’ memory is in the peak of the job’s cgroup.'),
-    }),
+    cost,
   })
   .describe('A report card. Shares are 0 to 1, times epoch microseconds UTC. What was not measured is not there.');
+export type Report = z.infer<typeof reportSchema>;
+
+/** The report without its findings: what the findings are drawn from. */
+export type Facts = Omit<Report, 'findings' | 'checks' | 'unmeasured'>;
 
 /** What `--format json` prints: the report of one recording, or a list when there are several. */
 export const reportsSchema = reportOrList(reportSchema.meta({ id: 'report' }));

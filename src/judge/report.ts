@@ -1,28 +1,18 @@
-import type { Asked, Job, JobState } from '../recording/folder/job.ts';
-import type { CostReport } from './facts/cost.ts';
+import type { Job } from '../recording/folder/job.ts';
 import { costOf } from './facts/cost.ts';
-import type { FlowReport } from './facts/flows.ts';
 import { flowsOf } from './facts/flows.ts';
-import type { GpuReport } from './facts/gpus.ts';
 import { gpusOf } from './facts/gpus.ts';
 import { type Material, sum } from './facts/material.ts';
-import type { NodeReport } from './facts/nodes.ts';
 import { nodesOf } from './facts/nodes.ts';
-import type { FigureReport, PhaseReport } from './facts/phases.ts';
 import { figuresOf, phasesOf } from './facts/phases.ts';
-import type { OperationReport, RecordsReport } from './facts/process-records.ts';
 import { operationReports, recordsOf } from './facts/process-records.ts';
-import type { ProcessReport } from './facts/processes.ts';
 import { processesOf } from './facts/processes.ts';
-import type { QualityReport } from './facts/quality.ts';
 import { qualityOf } from './facts/quality.ts';
 import { markStragglers } from './facts/stragglers.ts';
-import type { SummaryReport } from './facts/summary.ts';
 import { summaryOf } from './facts/summary.ts';
-import type { Unmeasured } from './facts/unmeasured.ts';
 import { unmeasuredOf } from './facts/unmeasured.ts';
+import type { Facts, JobReport, PhaseReport, RecordsReport, Report, Unmeasured } from './report-schema.ts';
 import { failedSteps } from './rules/ended.ts';
-import type { CheckResult, Finding } from './rules/finding.ts';
 import { findingsOf } from './rules/index.ts';
 import { unseenOf } from './use/late-agent.ts';
 import { brieflySeenOf } from './use/seen-briefly.ts';
@@ -30,78 +20,6 @@ import { seenOnceOf } from './use/seen-once.ts';
 
 /** The version of the report object; docs/report.schema.json describes it. */
 export const REPORT_FORMAT = 1;
-
-/** A step of the job that went wrong. */
-export interface FailedStep {
-  id: string;
-  name?: string;
-  state: string;
-  exit_code?: number;
-}
-
-/** The job as the report tells it. Times are epoch microseconds, UTC. */
-export interface JobReport {
-  id: string;
-  /** How often the scheduler had restarted it before; not there: never. */
-  restart?: number;
-  name: string;
-  user: string;
-  scheduler: Job['scheduler'];
-  cluster?: string;
-  account?: string;
-  partition?: string;
-  command?: string[];
-  directory?: string;
-  asked: Asked;
-  nodes: string[];
-  interval_seconds: number;
-  submit?: number;
-  start: number;
-  end?: number;
-  state: JobState;
-  exit_code?: number;
-  signal?: string;
-  reason?: string;
-  /** What the command of `tacho run` used itself, by wait4, where that is not the job's use: it only started the work on other nodes. */
-  command_use?: { cpu_seconds: number; max_rss_bytes?: number };
-  /** Processes killed because memory ran out, where some of them were Tacho's own. */
-  memory_kills?: { kills: number; own: number };
-  steps?: number;
-  /** Those that failed, reached their limit or lost a node. */
-  failed_steps?: FailedStep[];
-  tags: Record<string, string>;
-  /** Kept by allow-list only. */
-  environment: Record<string, string>;
-}
-
-/** The report card as one object: what `--format json` prints and every other form is made of. */
-export interface Report {
-  format: number;
-  recording: string;
-  /** Set when the report covers only a part of the job; times are epoch microseconds. */
-  confined?: { what: string; from?: number; to?: number };
-  job: JobReport;
-  summary: SummaryReport;
-  nodes: NodeReport[];
-  gpus: GpuReport[];
-  processes: ProcessReport[];
-  /** Set when processes recorded themselves. */
-  records?: RecordsReport;
-  /** Set when they bear tags. */
-  operations?: OperationReport[];
-  flows: FlowReport[];
-  phases: PhaseReport[];
-  figures: FigureReport[];
-  findings: Finding[];
-  /** What became of every check, also of those that found nothing or could not be made. */
-  checks: CheckResult[];
-  unmeasured: Unmeasured[];
-  quality: QualityReport;
-  cost: CostReport;
-}
-
-/** The report without its findings: what the findings are drawn from. */
-export type Facts = Omit<Report, 'findings' | 'checks' | 'unmeasured'>;
 
 /** Judges one recording. */
 export function report(material: Material): Report {

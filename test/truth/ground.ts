@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import type { Report } from '../../src/judge/report.ts';
+import type { Report } from '../../src/judge/report-schema.ts';
 import { TACHO } from '../tacho.ts';
 
 /** One figure of one job: what Tacho says, and what somebody else measured in the same run. */

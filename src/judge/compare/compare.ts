@@ -3,7 +3,7 @@ import { commandOf } from '../../query/processes/columns.ts';
 import { operationOf, operationsOf } from '../../query/processes/operations.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { timeOfProcesses } from '../../query/processes/time.ts';
-import type { Report } from '../report.ts';
+import type { Report } from '../report-schema.ts';
 import { type MetricRow, metricRows } from './metrics.ts';
 import { programOf, shapeOf } from './shape.ts';
 

@@ -1,6 +1,6 @@
 import { hasFailed, type ProcessSet } from '../../query/processes/set.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
-import type { Report } from '../report.ts';
+import type { Report } from '../report-schema.ts';
 
 /** What the values of a metric are: it decides how they are written. */
 export type MetricKind = 'microseconds' | 'bytes' | 'share' | 'joules' | 'watts' | 'celsius' | 'count';

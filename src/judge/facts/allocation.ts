@@ -1,14 +1,8 @@
 import { cgroupTable } from '../../sources/tables.ts';
+import type { AllocationSource } from '../report-schema.ts';
 import { cgroupAround, cgroupOf } from '../use/usage.ts';
 import type { Material, NodeMaterial } from './material.ts';
 import { sum } from './material.ts';
-
-/**
- * What the job had: its CPUs, memory and GPUs on each node. Utilisation is relative to this, not to the node.
- * asked: the user or scheduler said so. limit: the kernel holds the job to it (cpuset, cgroup).
- * machine: nobody said anything, so it is all the machine has.
- */
-export type AllocationSource = 'asked' | 'limit' | 'machine';
 
 export interface Share {
   value: number;

@@ -1,23 +1,6 @@
 import { agentTable } from '../../sources/tables.ts';
+import type { CostReport } from '../report-schema.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
-
-/** What recording itself cost, all nodes together. */
-export interface CostReport {
-  /** Of agents, and of `tacho run` or `tacho stop` until the report card was made. */
-  cpu_seconds?: number;
-  /** Of agents, in parts of one core, mean over the nodes: 0.01 is a hundredth of a core on each node. Starting up outweighs all in less than a second. */
-  core_share?: number;
-  /** Of the CPU time that the job was given. */
-  allocation_share?: number;
-  /** Of the agent that used most. */
-  max_rss_bytes?: number;
-  bytes_written?: number;
-  /** Of Tacho's commands that ran inside the job; what they used is not counted as the job's. */
-  commands?: number;
-  commands_cpu_seconds?: number;
-  /** The memory of agents is in the peak of the job's memory, which its cgroup counts. */
-  in_memory_peak?: boolean;
-}
 
 export function costOf(material: Material, cpus?: number): CostReport {
   const recorded = material.nodes.flatMap((n) => (n.agent === undefined || isBlank(n) ? [] : [[n, n.agent] as const]));

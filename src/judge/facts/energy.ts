@@ -1,9 +1,7 @@
 import type { SeriesOf } from '../../recording/sealed/statistics.ts';
 import { type gpuTable, powerTable } from '../../sources/tables.ts';
-import type { GpuReport } from './gpus.ts';
+import type { EnergySource, GpuReport } from '../report-schema.ts';
 import { known, type NodeMaterial, seriesOf } from './material.ts';
-
-export type EnergySource = 'counter' | 'integrated power' | 'both';
 
 /** Energy of one node while it was recorded, and what it includes. */
 export interface Energy {

@@ -1,26 +1,10 @@
 import type { SeriesStatistics } from '../../recording/sealed/statistics.ts';
 import { agentTable, cgroupTable, diskTable, lustreTable, networkTable, nfsTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
+import type { FlowReport } from '../report-schema.ts';
 import { storedBytes } from '../use/process-work.ts';
 import { cgroupOf, hasOwnCgroup } from '../use/usage.ts';
 import { known, type Material, type NodeMaterial, seriesOf } from './material.ts';
-
-/** Bytes that went in and out through one kind of door, all nodes together. */
-export interface FlowReport {
-  /** "processes", "disk", "network", "nfs", "lustre". */
-  what: string;
-  /** job: the job's own. node: everything on the node, others' included. */
-  scope: 'job' | 'node';
-  /** Network: counted at virtual interfaces, as a node (a container, most likely) has no other. */
-  virtual?: true;
-  in_bytes?: number;
-  out_bytes?: number;
-  /** The highest rate of any one device, bytes a second, and where. */
-  in_peak?: number;
-  in_peak_at?: string;
-  out_peak?: number;
-  out_peak_at?: string;
-}
 
 interface Door {
   what: string;

@@ -1,45 +1,8 @@
 import type { SeriesOf } from '../../recording/sealed/statistics.ts';
 import { gpuProcessTable, gpuTable, processTable } from '../../sources/tables.ts';
+import type { GpuReport } from '../report-schema.ts';
 import { meteredBy } from './energy.ts';
 import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
-
-/** One GPU (or MIG instance) on one node. Shares are 0 to 1. */
-export interface GpuReport {
-  node: string;
-  gpu: string;
-  vendor?: string;
-  model?: string;
-  /** Whether the job's own processes were seen on it; not there when that could not be told. */
-  own?: boolean;
-  samples: number;
-  /** From its first to its last sample. */
-  recorded_seconds: number;
-  utilization_mean?: number;
-  utilization_p50?: number;
-  utilization_p95?: number;
-  utilization_max?: number;
-  memory_mean_bytes?: number;
-  memory_max_bytes?: number;
-  memory_total_bytes?: number;
-  power_mean_watts?: number;
-  power_max_watts?: number;
-  temperature_mean_celsius?: number;
-  temperature_max_celsius?: number;
-  clock_mean_mhz?: number;
-  clock_p05_mhz?: number;
-  clock_max_mhz?: number;
-  energy_joules?: number;
-  energy_source?: 'counter' | 'integrated power';
-  /** Share of the samples in which the card slowed itself down for this reason. */
-  throttled_thermal?: number;
-  throttled_power?: number;
-  /** Errors that could not be corrected, counted while the job ran. */
-  uncorrected_errors?: number;
-  /** When the card stopped answering before the job ended, epoch microseconds. */
-  lost?: number;
-  /** In words, why this card is unlike the others. */
-  straggler?: string[];
-}
 
 type GpuSeries = SeriesOf<typeof gpuTable>;
 

@@ -1,10 +1,7 @@
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { allLost, type LostSamples } from '../../recording/folder/lost-samples.ts';
+import type { NodeLostSamples } from '../report-schema.ts';
 import type { Material } from './material.ts';
-
-export interface NodeLostSamples extends LostSamples {
-  node: string;
-}
 
 /** Why samples are missing that were taken, but could not be sent for too long. */
 export const SPOOL_FULL = 'the node’s spool was full before they could be sent';

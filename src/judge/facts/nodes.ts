@@ -3,103 +3,17 @@ import { formatMoment } from '../../base/moment.ts';
 import { type AgentRecord, KILLED } from '../../recording/folder/agent-record.ts';
 import type { JobState } from '../../recording/folder/job.ts';
 import { cgroupTable, cpuTable, loadavgTable, pressureTable, processTable, vmstatTable } from '../../sources/tables.ts';
+import type { GpuReport, NodeReport } from '../report-schema.ts';
 import { knownSince, lateSeconds } from '../use/late-agent.ts';
-import { type MemorySource, memoryOf, ownMemory } from '../use/memory-use.ts';
-import { type OomKills, oomKillsOf } from '../use/oom-kills.ts';
+import { memoryOf, ownMemory } from '../use/memory-use.ts';
+import { oomKillsOf } from '../use/oom-kills.ts';
 import { allowedCpusOf, processWorkOf } from '../use/process-work.ts';
 import { gpuMean } from '../use/seen.ts';
 import { unlessBrief } from '../use/seen-briefly.ts';
-import { type CpuSource, cgroupAround, cgroupOf, cpuOf } from '../use/usage.ts';
-import { type AllocationSource, cpusOn, memoryOn } from './allocation.ts';
-import { type EnergySource, energyOf } from './energy.ts';
-import type { GpuReport } from './gpus.ts';
+import { cgroupAround, cgroupOf, cpuOf } from '../use/usage.ts';
+import { cpusOn, memoryOn } from './allocation.ts';
+import { energyOf } from './energy.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, sum, tableOf } from './material.ts';
-
-/** silent: nothing comes from it while the job runs; whether it still records is not known. */
-export type NodeStatus = 'recorded' | 'recording' | 'silent' | 'stopped early' | 'never recorded';
-
-/** What one node did. Shares are 0 to 1, times epoch microseconds. A value that was not measured is not there. */
-export interface NodeReport {
-  node: string;
-  status: NodeStatus;
-  /** Why and when it stopped, as far as that is known. */
-  reason?: string;
-  /** When the scheduler took it out of the job, which went on. */
-  taken?: number;
-  /** How long after the job's start the node's own agent was there, where it came late. */
-  late_seconds?: number;
-  first_sample?: number;
-  last_sample?: number;
-  recorded_seconds?: number;
-  samples?: number;
-  /** The job's CPUs here, and who says so. */
-  cpus?: number;
-  cpus_source?: AllocationSource;
-  cpu_seconds?: number;
-  cpu_source?: CpuSource;
-  /** The time that `cpu_seconds` was gathered in. */
-  cpu_window_seconds?: number;
-  /** Of the job's CPUs, in that time. */
-  cpu_utilization?: number;
-  cpu_utilization_max?: number;
-  /** Time in which its threads were ready to run and had no CPU, all of them added up. */
-  cpu_wait_seconds?: number;
-  /** CPUs that those of its processes may run on that do the work, where these are fewer than it has. */
-  allowed_cpus?: number;
-  /** Of all CPUs of the node, everybody's work. */
-  node_cpu_utilization?: number;
-  /** Time that the node's CPUs stood idle while something waited for a disk. */
-  iowait?: number;
-  /** What its own processes fetched from storage and sent there, and their page faults that waited for a disk. */
-  io_bytes?: number;
-  major_faults?: number;
-  /** CPUs of the whole node. */
-  node_cpus?: number;
-  load_mean?: number;
-  load_max?: number;
-  memory_peak_bytes?: number;
-  memory_source?: MemorySource;
-  /** So much more may be the job's, in files in memory (/dev/shm). */
-  memory_shm_bytes?: number;
-  /** Of that peak, at most so much was Tacho's own: its agent, and its commands in the job. */
-  memory_own_bytes?: number;
-  memory_limit_bytes?: number;
-  memory_limit_source?: AllocationSource;
-  /** Memory of the job in swap, at most: all of it, or that of its largest process there. */
-  swap_peak_bytes?: number;
-  swap_source?: 'cgroup' | 'process';
-  /** Read back from swap on the whole node. */
-  swapped_in_bytes?: number;
-  /** Processes killed because memory ran out: the job's, or anybody's on the node, and who says so. */
-  oom_kills?: number;
-  oom_scope?: OomKills['scope'];
-  oom_source?: OomKills['source'];
-  /** Share of the scheduling periods in which the CPU quota of the cgroup that the job runs in ran out. */
-  cpu_throttled?: number;
-  /** Share of the time in which some task waited for this; the job's own tasks, or any on the node. */
-  pressure_scope?: 'job' | 'node';
-  pressure_cpu?: number;
-  pressure_memory?: number;
-  pressure_io?: number;
-  gpus?: number;
-  gpu_utilization?: number;
-  /** GPUs here that did nothing. */
-  idle_gpus?: number;
-  /** GPUs here that are unlike the job's others. */
-  unlike_gpus?: number;
-  gpu_power_watts?: number;
-  energy_joules?: number;
-  energy_source?: EnergySource;
-  energy_covers?: string[];
-  /** The time that was metered: a card may be seen for less than its node. */
-  energy_seconds?: number;
-  /** In words, why this node is unlike the others. */
-  straggler?: string[];
-  /** Other jobs that ran here meanwhile. */
-  shared_with?: string[];
-  /** Processes that were still there when its recording ended. */
-  left_running?: { pid: number; command: string; user: string }[];
-}
 
 /** A node is late, and taken for lost, after so many intervals without a sample, but not before five seconds. */
 const SILENT_INTERVALS = 3;

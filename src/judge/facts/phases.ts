@@ -1,33 +1,5 @@
-import type { CpuSource } from '../use/usage.ts';
+import type { FigureReport, PhaseReport } from '../report-schema.ts';
 import { known, type Marker, type Material, type Range } from './material.ts';
-
-/** A stretch of the job between `mark begin` and `mark end`. Times are epoch microseconds. */
-export interface PhaseReport {
-  name: string;
-  node?: string;
-  start: number;
-  /** Not there when the phase was never ended; it is then taken to last until the job's end. */
-  end?: number;
-  seconds: number;
-  /** Of one that began before the part of the job that is looked at: when; `start` is then that of the part. */
-  began?: number;
-  /** Of one that is not all in that part: how long it lasted in all; `seconds` and `end` are of the part. */
-  whole_seconds?: number;
-  /** Means while it lasted, when they were read (`--phases`). */
-  cpu_utilization?: number;
-  /** By samples of processes alone it is approximate: what one used after its last sample is shared out. */
-  cpu_source?: CpuSource;
-  gpu_utilization?: number;
-  power_watts?: number;
-}
-
-/** A figure of merit. */
-export interface FigureReport {
-  name: string;
-  /** Epoch microseconds. */
-  time: number;
-  value: number | string;
-}
 
 /** Pairs each end with the newest open begin of the same name; phases may nest and repeat, and begin or end beside a part. */
 export function phasesOf(material: Pick<Material, 'markers' | 'job' | 'now' | 'range'>): PhaseReport[] {

@@ -1,46 +1,7 @@
 import { operationsOf } from '../../query/processes/operations.ts';
 import { hasFailed } from '../../query/processes/set.ts';
+import type { NodeReport, OperationReport, RecordsReport } from '../report-schema.ts';
 import type { Material } from './material.ts';
-import type { NodeReport } from './nodes.ts';
-
-/** What processes recorded of themselves, and how much of the job that is. */
-export interface RecordsReport {
-  /** Those that told of their end, those that only told of their start, those that only sampling saw. */
-  records: number;
-  starts: number;
-  samples: number;
-  /** Of the first, those that who waited for them told of: killed, or unable to record themselves. */
-  told: number;
-  /** Of those that told of them. */
-  threads: number;
-  /** Ended with a code other than 0, or by a signal. */
-  failed: number;
-  /** CPU time in the first, and in the other two. */
-  cpu_seconds: number;
-  sampled_cpu_seconds: number;
-  /** The part (0 to 1) of the job's CPU time, by cgroup or wait4, that is in no record; not there when nobody counted it. */
-  unexplained?: number;
-}
-
-/** All processes with one tag. */
-export interface OperationReport {
-  name: string;
-  processes: number;
-  /** Of those whose threads are known. */
-  threads?: number;
-  cpu_seconds: number;
-  /** Of the CPU time of all processes. */
-  cpu_share?: number;
-  /** In which at least one of them ran, in so many runs. */
-  seconds: number;
-  runs: number;
-  /** All of them added up. */
-  seconds_sum: number;
-  /** From the first start to the last end. */
-  seconds_span: number;
-  /** `seconds` of the job's duration. */
-  time_share?: number;
-}
 
 /** undefined when processes were not to record themselves. */
 export function recordsOf({ processes }: Material, nodes: readonly NodeReport[]): RecordsReport | undefined {

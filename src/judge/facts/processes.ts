@@ -11,6 +11,7 @@ import {
 import type { Statistics } from '../../recording/sealed/statistics.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
+import type { ProcessReport } from '../report-schema.ts';
 import { type PartCpu, partProcessesOf, sampleKey } from '../use/part-cpu.ts';
 import { KERNEL_CLOCK, livesInPart, toldInPart } from '../use/part-lives.ts';
 import {
@@ -23,29 +24,6 @@ import {
   sum,
   tableOf,
 } from './material.ts';
-
-/** One process of the job, among those with most CPU time or most memory. */
-export interface ProcessReport {
-  node: string;
-  pid: string;
-  command?: string;
-  user?: string;
-  /** How long it was seen. */
-  seconds: number;
-  cpu_seconds?: number;
-  /** CPUs that it kept busy while it was seen, mean. */
-  cpus_busy?: number;
-  rss_max_bytes?: number;
-  /** Set when its memory grew steadily to the end: bytes a second. */
-  rss_growth?: number;
-  threads_max?: number;
-  read_bytes?: number;
-  written_bytes?: number;
-  exit_code?: number;
-  signal?: number;
-  /** Who tells of it; not there when only sampling was at work. */
-  source?: ProcessOrigin;
-}
 
 /** What sampling saw of the processes of a node, each to when it was alive last. */
 export function processSeries(node: NodeMaterial): ProcessSeries[] {

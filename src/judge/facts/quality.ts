@@ -4,37 +4,11 @@ import { nodeList } from '../../base/node-list.ts';
 import { percent } from '../../base/words.ts';
 import { agentTable, loadavgTable, meminfoTable } from '../../sources/tables.ts';
 import { isTooMuch } from '../../sources/too-much.ts';
+import type { Grade, NodeReport, QualityReport } from '../report-schema.ts';
 import { isLate } from '../use/late-agent.ts';
-import { lostOf, type NodeLostSamples } from './lost.ts';
+import { lostOf } from './lost.ts';
 import { columnOf, largest, type Material, type NodeMaterial, sum } from './material.ts';
-import { type NodeReport, sampled } from './nodes.ts';
-
-export type Grade = 'A' | 'B' | 'C' | 'D';
-
-/** How complete the recording is. A bad grade lowers the confidence of every finding drawn from samples. */
-export interface QualityReport {
-  /** A: at least 99 % of the ticks of all nodes. B: 95 %. C: 80 %. D: less. With damaged files, nodes that fell silent or an agent of a node that came late B at best, with lost files C. */
-  grade: Grade;
-  /** What keeps it from being better, in words. */
-  reasons: string[];
-  /** Ticks that were sampled, and ticks that should have been while anything was recorded, over all nodes. */
-  ticks: number;
-  expected_ticks: number;
-  /** Share of the job's time that lies between the first and the last sample of any node. */
-  job_share?: number;
-  late_ticks: number;
-  missed_ticks: number;
-  clock_jumps: { node: string; time: number; seconds: number }[];
-  /** While no agent was on a node, between one that was killed or ended and the next; not there: never. */
-  agents_away?: { node: string; from: number; to: number }[];
-  lost_samples: NodeLostSamples[];
-  /** Files, or parts of them, that could not be read, in words. */
-  damage: string[];
-  nodes_missing: string[];
-  nodes_stopped_early: string[];
-  /** From which nothing comes while the job runs; not there: none. */
-  nodes_silent?: string[];
-}
+import { sampled } from './nodes.ts';
 
 const GRADES: readonly [Grade, number][] = [
   ['A', 0.99],

@@ -1,66 +1,12 @@
 import { gpuTable, processTable } from '../../sources/tables.ts';
-import { type MemorySource, type MemoryTruth, memoryTruthOf } from '../use/memory-use.ts';
+import type { CpuSource, GpuReport, NodeReport, SummaryReport } from '../report-schema.ts';
+import { memoryTruthOf } from '../use/memory-use.ts';
 import { livesInPart, toldInPart } from '../use/part-lives.ts';
 import { gpuMean, weightedMean } from '../use/seen.ts';
-import type { CpuSource } from '../use/usage.ts';
-import type { AllocationSource } from './allocation.ts';
 import { cpusOfJob } from './allocation.ts';
-import type { EnergySource } from './energy.ts';
-import { type GpuReport, undivided } from './gpus.ts';
+import { undivided } from './gpus.ts';
 import { largest, type Material, seriesOf, sum } from './material.ts';
-import type { NodeReport } from './nodes.ts';
 import { livedInPart } from './processes.ts';
-
-/** The job in a few numbers. Shares are 0 to 1. A value that was not measured is not there. */
-export interface SummaryReport {
-  /** How long the job (or the part of it that is looked at) ran, and who says so. */
-  wall_seconds: number;
-  wall_source: 'wait4' | 'scheduler' | 'recording';
-  nodes: number;
-  nodes_recorded: number;
-  cpus?: number;
-  cpus_source?: AllocationSource;
-  cpu_seconds?: number;
-  cpu_source?: CpuSource;
-  /** Of the CPUs that the job had, while they were seen. */
-  cpu_utilization?: number;
-  /** CPUs that were busy, mean, and how many were looked at: not all when nodes are missing. */
-  cpus_busy?: number;
-  cpus_measured?: number;
-  /** Highest use on any one node, and which. */
-  memory_peak_bytes?: number;
-  memory_peak_node?: string;
-  memory_source?: MemorySource;
-  memory_shm_bytes?: number;
-  /** What the job may use on that node. */
-  memory_limit_bytes?: number;
-  memory_limit_source?: AllocationSource;
-  /** The nodes' peaks added up. */
-  memory_peaks_sum_bytes?: number;
-  /** The same node's memory, measured in every way that was possible. */
-  memory?: MemoryTruth;
-  gpus?: number;
-  /** Of those that were looked at, and how many these were: not all when nodes or files are missing. */
-  gpu_utilization?: number;
-  gpus_measured?: number;
-  gpu_utilization_max?: number;
-  gpu_memory_peak_bytes?: number;
-  gpu_memory_total_bytes?: number;
-  gpu_power_mean_watts?: number;
-  gpu_temperature_max_celsius?: number;
-  energy_joules?: number;
-  energy_source?: EnergySource;
-  /** What the energy includes: "node", or "CPUs", "memory", "GPUs". */
-  energy_covers?: string[];
-  /** The part of the job's time on its nodes whose energy is in it. */
-  energy_coverage?: number;
-  node_hours: number;
-  core_hours?: number;
-  gpu_hours?: number;
-  time_limit_seconds?: number;
-  time_used?: number;
-  processes?: number;
-}
 
 export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus: readonly GpuReport[]): SummaryReport {
   const { job } = material;

@@ -1,19 +1,10 @@
 import { count, listed } from '../../base/words.ts';
 import { lossesOf } from '../../recording/folder/lost-samples.ts';
 import type { Note } from '../../sources/host.ts';
-import type { CheckResult } from '../rules/finding.ts';
+import type { CheckResult, Unmeasured } from '../report-schema.ts';
 import { overruns } from '../use/overrun.ts';
 import { lostOf } from './lost.ts';
 import type { Material } from './material.ts';
-
-/** Something that the report cannot say, and why. */
-export interface Unmeasured {
-  what: string;
-  why: string;
-  hint?: string;
-  /** The nodes where it is so; not there when it is so for the whole job. */
-  nodes?: string[];
-}
 
 /** What is lost of the recording's files, what the agents could not read, each thing once with its nodes, then the checks that could not be made. */
 export function unmeasuredOf(material: Material, checks: readonly CheckResult[]): Unmeasured[] {

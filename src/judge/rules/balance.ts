@@ -1,9 +1,8 @@
 import { greatest, smallest } from '../../base/extremes.ts';
 import { count, listed, percent } from '../../base/words.ts';
-import type { GpuReport } from '../facts/gpus.ts';
-import type { NodeReport } from '../facts/nodes.ts';
 import { isIdle } from '../facts/stragglers.ts';
 import { FEWEST_PEERS } from '../outliers/peers.ts';
+import type { GpuReport, NodeReport } from '../report-schema.ts';
 import { comparable, seenSeconds, UNLIKE_TIMES } from '../use/seen.ts';
 import { isHeldUp } from './cpu-waits.ts';
 import { type Check, sampled } from './finding.ts';

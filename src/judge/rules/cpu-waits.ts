@@ -1,9 +1,8 @@
 import { formatDuration } from '../../base/duration.ts';
 import { count, cpusFigure, figure, listed, percent } from '../../base/words.ts';
-import type { NodeReport } from '../facts/nodes.ts';
-import type { Facts } from '../report.ts';
+import type { Confidence, Evidence, Facts, NodeReport } from '../report-schema.ts';
 import { seenSeconds } from '../use/seen.ts';
-import type { Check, Confidence, Evidence } from './finding.ts';
+import type { Check } from './finding.ts';
 
 /** Nearly all CPUs busy: only then can there be too many threads. */
 export const FULL = 0.9;

@@ -1,8 +1,6 @@
 import { smallest } from '../../base/extremes.ts';
 import { count, cpusFigure, figure, listed, percent } from '../../base/words.ts';
-import type { NodeReport } from '../facts/nodes.ts';
-import type { ProcessReport } from '../facts/processes.ts';
-import type { Facts } from '../report.ts';
+import type { Confidence, Evidence, Facts, NodeReport, ProcessReport } from '../report-schema.ts';
 import { seenSeconds, UNLIKE_TIMES, weightedMean } from '../use/seen.ts';
 import {
   FULL,
@@ -17,7 +15,7 @@ import {
   waitedShare,
   wantedCpus,
 } from './cpu-waits.ts';
-import { type Answer, type Check, type Confidence, type Evidence, sampled } from './finding.ts';
+import { type Answer, type Check, sampled } from './finding.ts';
 
 /** Below this share of the allocation most of the CPUs stood idle. */
 export const LOW_UTILIZATION = 0.65;

@@ -1,7 +1,7 @@
 import { listed } from '../../base/words.ts';
 import type { Step } from '../../recording/folder/job.ts';
-import type { FailedStep, JobReport } from '../report.ts';
-import type { Check, Finding } from './finding.ts';
+import type { FailedStep, Finding, JobReport } from '../report-schema.ts';
+import type { Check } from './finding.ts';
 
 /** Signals that a job gets from outside more often than from its own fault. */
 const FROM_OUTSIDE: Record<string, string> = {

@@ -1,50 +1,6 @@
 import { count, percent } from '../../base/words.ts';
 import { MOST_OF_JOB } from '../facts/quality.ts';
-import type { Facts } from '../report.ts';
-
-/** info: worth knowing. advice: would save something. warning: costs much or may fail. critical: something did fail. */
-export type Severity = 'info' | 'advice' | 'warning' | 'critical';
-
-export type Confidence = 'low' | 'medium' | 'high';
-
-/** One measured thing that a finding rests on. */
-export interface Evidence {
-  /** In words, with value and unit: "mean utilisation 0.3 %". */
-  text: string;
-  /** The table and column, the kernel's call or the scheduler's record that it comes from. */
-  from: string;
-  node?: string;
-  gpu?: string;
-  value?: number;
-  /** The limit that the value was held against, in the same unit. */
-  threshold?: number;
-}
-
-export interface Finding {
-  id: string;
-  severity: Severity;
-  /** One sentence: what is the matter. */
-  text: string;
-  evidence: Evidence[];
-  /** What to do about it. */
-  advice: string;
-  confidence: Confidence;
-  /** Why the confidence is not higher, or what makes it high. */
-  confidence_reason: string;
-}
-
-/** found, fine (measured, nothing wrong), skipped (does not apply to this job), unmeasurable (data are missing). */
-export type Outcome = 'found' | 'fine' | 'skipped' | 'unmeasurable';
-
-export interface CheckResult {
-  id: string;
-  /** What was looked for, in a few words. */
-  title: string;
-  outcome: Outcome;
-  /** Why it was skipped or could not be measured. */
-  why?: string;
-  hint?: string;
-}
+import type { Confidence, Facts, Finding } from '../report-schema.ts';
 
 /** What a check answers: findings (none: all is well), or why there can be none. */
 export type Answer = Finding[] | { unmeasurable: string; hint?: string } | { skipped: string };

@@ -2,12 +2,12 @@ import { formatDuration } from '../../base/duration.ts';
 import { greatest, smallest } from '../../base/extremes.ts';
 import { nodeList } from '../../base/node-list.ts';
 import { count, figure, listed, percent } from '../../base/words.ts';
-import { type GpuReport, undivided } from '../facts/gpus.ts';
+import { undivided } from '../facts/gpus.ts';
 import { isIdle } from '../facts/stragglers.ts';
-import type { Facts } from '../report.ts';
+import type { Confidence, Facts, GpuReport } from '../report-schema.ts';
 import { gpuMean, weightedMean } from '../use/seen.ts';
 import { hasNoIo } from './cpu.ts';
-import { type Answer, type Check, type Confidence, sampled } from './finding.ts';
+import { type Answer, type Check, sampled } from './finding.ts';
 
 /** Below this mean a GPU is mostly waiting: a smaller card, or part of one, would do the same work. */
 export const LOW_UTILIZATION = 0.15;

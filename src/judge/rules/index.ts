@@ -1,18 +1,11 @@
 import { formatDuration } from '../../base/duration.ts';
 import { append } from '../../base/extremes.ts';
-import type { Facts } from '../report.ts';
+import type { CheckResult, Facts, Finding, Severity } from '../report-schema.ts';
 import { gpuImbalance, nodeImbalance } from './balance.ts';
 import { cpuOversubscribed, cpuSerial, cpuThrottled, cpuUnderused, ioWait, nodeIdle } from './cpu.ts';
 import { cpuBinding, cpuStarved } from './cpu-waits.ts';
 import { jobFailed, stepFailed } from './ended.ts';
-import {
-  type Answer,
-  type Check,
-  type CheckResult,
-  type Finding,
-  type Severity,
-  SHORT_JOB_SECONDS,
-} from './finding.ts';
+import { type Answer, type Check, SHORT_JOB_SECONDS } from './finding.ts';
 import { gpuLost, gpuLow, gpuStarved, gpuThrottled, gpuUnused } from './gpu-use.ts';
 import { leftRunning } from './left-running.ts';
 import { memoryGrowing, memoryNearLimit, memoryUnused, outOfMemory, swap } from './memory.ts';

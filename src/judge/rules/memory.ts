@@ -2,10 +2,9 @@ import { formatDuration } from '../../base/duration.ts';
 import { nodeList } from '../../base/node-list.ts';
 import { formatBytes } from '../../base/size.ts';
 import { count, listed, percent } from '../../base/words.ts';
-import type { NodeReport } from '../facts/nodes.ts';
-import type { Facts, FailedStep } from '../report.ts';
+import type { Evidence, Facts, FailedStep, Finding, NodeReport } from '../report-schema.ts';
 import { stepWords } from './ended.ts';
-import { type Answer, type Check, type Evidence, type Finding, sampled } from './finding.ts';
+import { type Answer, type Check, sampled } from './finding.ts';
 
 /** Less than this share of what was asked for leaves memory that others wait for. */
 export const UNUSED_BELOW = 0.5;

@@ -4,9 +4,9 @@ import { count, figure, listed, percent } from '../../base/words.ts';
 import { lossesOf } from '../../recording/folder/lost-samples.ts';
 import { isTooMuch } from '../../sources/too-much.ts';
 import { SPOOL_FULL } from '../facts/lost.ts';
-import { type NodeReport, UNHEARD } from '../facts/nodes.ts';
-import type { Facts } from '../report.ts';
-import type { Check, Evidence, Finding } from './finding.ts';
+import { UNHEARD } from '../facts/nodes.ts';
+import type { Evidence, Facts, Finding, NodeReport } from '../report-schema.ts';
+import type { Check } from './finding.ts';
 
 /** Fewer ticks than this share, and means and peaks may be wrong. */
 export const FEW_TICKS = 0.95;

@@ -9,7 +9,8 @@ import { sealRecording } from '../../recording/sealed/seal.ts';
 import { cgroupTable } from '../../sources/cgroup/table.ts';
 import { loadavg } from '../../sources/host/loadavg.ts';
 import { gather } from '../facts/gather.ts';
-import { type Report, report } from '../report.ts';
+import { report } from '../report.ts';
+import type { Report } from '../report-schema.ts';
 
 /** A job of 25 s whose agent samples from one second of it to another, one CPU busy all that time. */
 async function recorded(from: number, to: number, more: Partial<AgentRecord> = {}, wall = 25): Promise<string> {

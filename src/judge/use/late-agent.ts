@@ -1,9 +1,8 @@
 import { formatDuration } from '../../base/duration.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { largest, type Material, type NodeMaterial } from '../facts/material.ts';
-import type { NodeReport } from '../facts/nodes.ts';
 import { processSeries } from '../facts/processes.ts';
-import type { Unmeasured } from '../facts/unmeasured.ts';
+import type { NodeReport, Unmeasured } from '../report-schema.ts';
 
 /** A node's agent that first sampled a job so much after its start was late, however short the job. */
 const LATE_SECONDS = 2;

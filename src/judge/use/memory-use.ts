@@ -7,41 +7,15 @@ import {
 } from '../../sources/tables.ts';
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from '../facts/material.ts';
 import { processPeak, processSeries, seenAlive } from '../facts/processes.ts';
+import type { MemorySource, MemoryTruth } from '../report-schema.ts';
 import { HIGHER, type Life, partMemoryOf } from './part-memory.ts';
 import { cgroupOf } from './usage.ts';
-
-/**
- * Where a memory figure comes from. cgroup: peak of the job's cgroup, page cache included. processes: the peaks
- * of processes that lived at the same time added up, so an upper bound. pss: the same less what they were seen to share, which
- * is sampled. process: the largest single process, so a lower bound. node: all that is used on the node.
- */
-export type MemorySource = 'cgroup' | 'processes' | 'pss' | 'process' | 'node';
 
 export interface MemoryUse {
   bytes: number;
   source: MemorySource;
   /** By processes only: files in memory (/dev/shm) belong to none; so much more may be the job's. */
   shm_bytes?: number;
-}
-
-/** All that is known of the job's memory on one node, named apart. Bytes. */
-export interface MemoryTruth {
-  /** Highest use of the job's cgroup, page cache included: what its limit is held against. */
-  cgroup_peak?: number;
-  /** The part of it that is the programs' own (anonymous) memory, at most. */
-  cgroup_anon_max?: number;
-  /** The part of it that is page cache, at most. */
-  cgroup_file_max?: number;
-  /** The peaks of processes that lived at the same time, added up: an upper bound. */
-  process_peaks_sum?: number;
-  /** The most that all processes had in RAM when it was read, what they share counted once. */
-  process_pss_max?: number;
-  /** The most that their resident sets added up counted more than once. */
-  process_shared_max?: number;
-  /** The largest resident set of one process, by wait4 or sampled. */
-  process_peak_max?: number;
-  /** All that is used on the node, by everybody. */
-  node_used_max?: number;
 }
 
 export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTruth {

@@ -2,7 +2,7 @@ import { formatDuration } from '../../base/duration.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import type { Material } from '../facts/material.ts';
-import type { Unmeasured } from '../facts/unmeasured.ts';
+import type { Unmeasured } from '../report-schema.ts';
 
 /** The agent of a node takes its last sample a moment after the job's end; later than this it did not know of the end. */
 const SECONDS = 10;

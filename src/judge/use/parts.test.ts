@@ -11,7 +11,8 @@ import { power } from '../../sources/host/power.ts';
 import { marker } from '../../sources/own/marker.ts';
 import { processTable } from '../../sources/process/table.ts';
 import { type GatherOptions, gather } from '../facts/gather.ts';
-import { type Report, report } from '../report.ts';
+import { report } from '../report.ts';
+import type { Report } from '../report-schema.ts';
 
 const EVERY = 10;
 const FIRST = 20;

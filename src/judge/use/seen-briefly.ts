@@ -1,7 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
 import type { Material } from '../facts/material.ts';
-import type { NodeReport } from '../facts/nodes.ts';
-import type { Unmeasured } from '../facts/unmeasured.ts';
+import type { NodeReport, Unmeasured } from '../report-schema.ts';
 import type { CpuUse } from './usage.ts';
 
 /** Sampled for less than this share of the job, a node does not tell what the job did there. */

@@ -1,8 +1,7 @@
 import { count } from '../../base/words.ts';
 import type { Material, NodeMaterial } from '../facts/material.ts';
-import type { NodeReport } from '../facts/nodes.ts';
 import { processCpuSeconds, processSeries } from '../facts/processes.ts';
-import type { Unmeasured } from '../facts/unmeasured.ts';
+import type { NodeReport, Unmeasured } from '../report-schema.ts';
 
 /** Processes of a node that left no record, and of which nobody knows what they used. */
 function unknownOn(material: Material, node: NodeMaterial): number {

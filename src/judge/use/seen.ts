@@ -1,8 +1,6 @@
-import type { GpuReport } from '../facts/gpus.ts';
 import { known, largest } from '../facts/material.ts';
-import type { NodeReport } from '../facts/nodes.ts';
 import { isShort } from '../facts/quality.ts';
-import type { Report } from '../report.ts';
+import type { GpuReport, NodeReport, Report } from '../report-schema.ts';
 
 /** Means over nodes and cards that were not all seen for the same time: each counts for as long as it was. */
 

@@ -13,17 +13,10 @@ import {
   sum,
 } from '../facts/material.ts';
 import { processCpuSeconds, processSeries } from '../facts/processes.ts';
+import type { CpuSource } from '../report-schema.ts';
 import { agentSeconds, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
 import { partCpuOf, tailsOf } from './part-cpu.ts';
 import { livesInPart, toldInPart } from './part-lives.ts';
-
-/**
- * Where a CPU figure comes from. wait4: the kernel's exact count for the command that `tacho run` started and all it
- * waited for. cgroup: the job's own cgroup. records: what processes recorded of themselves, all of them to their end.
- * records and samples: some did, others were killed, still run or were only sampled. processes: the job's processes as
- * they were sampled; those that came and went between two ticks are missing. node: everything on the node.
- */
-export type CpuSource = 'wait4' | 'cgroup' | 'records' | 'records and samples' | 'processes' | 'node';
 
 export interface CpuUse {
   seconds: number;

@@ -1,7 +1,7 @@
 import { greatest } from '../../base/extremes.ts';
 import { figure, percent } from '../../base/words.ts';
-import type { GpuReport } from '../../judge/facts/gpus.ts';
 import { isIdle } from '../../judge/facts/stragglers.ts';
+import type { GpuReport } from '../../judge/report-schema.ts';
 import { safe } from './html.ts';
 
 /** A share as a bar, 160 wide. */

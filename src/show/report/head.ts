@@ -4,7 +4,7 @@ import { nodeList } from '../../base/node-list.ts';
 import { formatBytes } from '../../base/size.ts';
 import { count, figure, percent } from '../../base/words.ts';
 import { isSchedulersId, isStepId } from '../../jobs/found/of-job.ts';
-import type { Report } from '../../judge/report.ts';
+import type { Report } from '../../judge/report-schema.ts';
 import { SHORT_JOB_SECONDS } from '../../judge/rules/finding.ts';
 import { isSeenInPart } from '../../judge/use/seen.ts';
 

@@ -1,7 +1,7 @@
 import { nodeList } from '../../base/node-list.ts';
 import { formatBytes } from '../../base/size.ts';
 import { percent } from '../../base/words.ts';
-import type { Report } from '../../judge/report.ts';
+import type { Report } from '../../judge/report-schema.ts';
 import { printable } from '../terminal/text-table.ts';
 import { gpuMap, meterBar } from './drawings.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';

@@ -1,4 +1,4 @@
-import type { Report } from '../../judge/report.ts';
+import type { Report } from '../../judge/report-schema.ts';
 import { exactJson } from '../exact-json.ts';
 
 /** The report object: one recording gives an object, several a list. docs/report.schema.json describes it. */

@@ -1,6 +1,6 @@
 import { formatBytes } from '../../base/size.ts';
 import { percent } from '../../base/words.ts';
-import type { Report } from '../../judge/report.ts';
+import type { Report } from '../../judge/report-schema.ts';
 import { foldRows } from '../terminal/fold-rows.ts';
 import { pad, printable, textWidth } from '../terminal/text-table.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatBytes } from '../../base/size.ts';
 import { count, energy, figure, percent } from '../../base/words.ts';
-import type { Report } from '../../judge/report.ts';
+import type { Report } from '../../judge/report-schema.ts';
 
 /** A meter of the part "asked for and used". */
 export interface Meter {

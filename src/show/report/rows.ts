@@ -3,14 +3,17 @@ import { greatest, smallest } from '../../base/extremes.ts';
 import { allDigits } from '../../base/figure.ts';
 import { formatBytes } from '../../base/size.ts';
 import { count, energy, figure, percent } from '../../base/words.ts';
-import type { FlowReport } from '../../judge/facts/flows.ts';
-import type { GpuReport } from '../../judge/facts/gpus.ts';
 import { largest } from '../../judge/facts/material.ts';
-import type { NodeReport } from '../../judge/facts/nodes.ts';
-import type { FigureReport, PhaseReport } from '../../judge/facts/phases.ts';
-import type { ProcessReport } from '../../judge/facts/processes.ts';
 import { isIdle } from '../../judge/facts/stragglers.ts';
-import type { Report } from '../../judge/report.ts';
+import type {
+  FigureReport,
+  FlowReport,
+  GpuReport,
+  NodeReport,
+  PhaseReport,
+  ProcessReport,
+  Report,
+} from '../../judge/report-schema.ts';
 import type { TextColumn } from '../terminal/text-table.ts';
 
 /** The tables of the report, the same in every form. */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { formatDuration } from '../../base/duration.ts';
 import { energy, percent } from '../../base/words.ts';
-import type { Report } from '../../judge/report.ts';
+import type { Report } from '../../judge/report-schema.ts';
 import { title } from './head.ts';
 import type { Rows } from './rows.ts';
 
