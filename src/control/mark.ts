@@ -8,8 +8,7 @@ import { needOwn } from '../recording/folder/as-owner.ts';
 import { nodeFolder, nodeName } from '../recording/folder/node-folder.ts';
 import { openRecording } from '../recording/folder/open.ts';
 import { CsvText } from '../recording/live/csv-write.ts';
-import { textAt } from '../recording/read/batch.ts';
-import { readDefined } from '../recording/read/read.ts';
+import { markersOf, pairPhases } from '../recording/read/markers.ts';
 import { markerTable } from '../sources/own/marker.ts';
 import { Frame } from '../table/frame.ts';
 import { header } from '../table/table.ts';
@@ -104,18 +103,7 @@ export function openPhases(recording: string, env: Environment): string[] {
   const here = path.join(recording, folderHere(recording, env));
   const node = openRecording(recording).nodes.find(({ folder }) => path.resolve(folder) === path.resolve(here));
   if (node === undefined) return [];
-  const batch = readDefined(node, markerTable);
-  const open: string[] = [];
-  for (let row = 0; row < batch.rows; row++) {
-    const name = textAt(batch, 'name', row);
-    const action = textAt(batch, 'action', row);
-    if (action === 'begin') open.push(name);
-    if (action === 'end') {
-      const at = open.lastIndexOf(name);
-      if (at >= 0) open.splice(at, 1);
-    }
-  }
-  return open;
+  return pairPhases(markersOf(node)).flatMap(({ begin, end }) => (end === undefined ? begin.name : []));
 }
 
 /** Ends a phase: the one that is named, else the innermost. Returns its name. */

@@ -6,9 +6,8 @@ import type { Job } from '../../recording/folder/job.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { replaceJson } from '../../recording/folder/replace.ts';
-import { textAt } from '../../recording/read/batch.ts';
 import { splitLine } from '../../recording/read/csv-read.ts';
-import { readDefined } from '../../recording/read/read.ts';
+import { markersOf } from '../../recording/read/markers.ts';
 import { markerTable } from '../../sources/own/marker.ts';
 import { makePlace, placeOf, removePlace, shownName } from './marks-place.ts';
 import type { UserPlaces } from './user-places.ts';
@@ -250,15 +249,11 @@ const keyOf = ({ time, action, name, value }: Timed): string => JSON.stringify([
 
 /** What an agent before this one has taken over already. */
 function marksIn(recording: string, node: string): string[] {
-  const found = openRecording(recording).nodes.find(({ name }) => name === node);
-  if (found === undefined || !found.tables.has(markerTable.name)) return [];
-  const batch = readDefined(found, markerTable);
-  return Array.from({ length: batch.rows }, (_, row) => {
-    const value = batch.numbers.get('value')?.[row] ?? Number.NaN;
-    const action = textAt(batch, 'action', row) as Mark['action'];
-    const mark = { time: batch.time[row]!, action, name: textAt(batch, 'name', row) };
-    return keyOf(Number.isNaN(value) ? mark : { ...mark, value });
-  });
+  const own = openRecording(recording).nodes.find(({ name }) => name === node);
+  if (own === undefined) return [];
+  return markersOf(own).map(({ node: _, value, ...mark }) =>
+    keyOf(value === undefined ? mark : { ...mark, value: Number(value) }),
+  );
 }
 
 function words(given: unknown): Record<string, string> {

@@ -1,15 +1,10 @@
 import { arrange } from '../../recording/read/arrange.ts';
 import type { Batch } from '../../recording/read/batch.ts';
+import type { Marker } from '../../recording/read/markers.ts';
 import { Rows } from '../../recording/read/rows.ts';
 import { markerTable } from '../../sources/own/marker.ts';
 
-export interface MarkerRow {
-  /** Epoch microseconds. */
-  time: number;
-  action: 'begin' | 'end' | 'fom';
-  name: string;
-  value?: string;
-}
+export type MarkerRow = Omit<Marker, 'node'>;
 
 /** Markers as the rows of the table `marker`. */
 export function markerBatch(markers: readonly MarkerRow[]): Batch {

@@ -1,18 +1,14 @@
 import * as path from 'node:path';
-import { formatDuration } from '../../base/duration.ts';
-import { append, greatest, smallest } from '../../base/extremes.ts';
-import { usage } from '../../base/fault.ts';
-import { formatMoment } from '../../base/moment.ts';
-import { listed } from '../../base/words.ts';
+import { append } from '../../base/extremes.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
 import { type SampledCpu, sampledCpu } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
+import { type Selection, type SpanQuery, select } from '../../query/spans/select.ts';
 import type { StoredJob } from '../../query/store/records.ts';
 import { type NodeSummary, type SummariseOptions, summariseNode, type TableDamage } from '../../query/summarise.ts';
 import { lostRecords } from '../../recording/folder/lost-records.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
-import { textAt } from '../../recording/read/batch.ts';
-import { readDefined } from '../../recording/read/read.ts';
+import { type Marker, recordedMarkers } from '../../recording/read/markers.ts';
 import {
   agentTable,
   cgroupTable,
@@ -22,7 +18,6 @@ import {
   gpuTable,
   loadavgTable,
   lustreTable,
-  markerTable,
   meminfoTable,
   networkTable,
   nfsTable,
@@ -35,20 +30,12 @@ import {
 } from '../../sources/tables.ts';
 import { overrunOf } from '../use/overrun.ts';
 import { hasLost, isMadeAnew } from '../use/remade-cgroup.ts';
-import { numberOf, tellsStep, toldSpan } from '../use/step-lives.ts';
 import { hasOwnCgroup } from '../use/usage.ts';
-import { largest, type Marker, type Material, type NodeMaterial, type Range, type Unread } from './material.ts';
+import type { Material, NodeMaterial, Unread } from './material.ts';
 import { phasesOf } from './phases.ts';
 import { processSeries } from './processes.ts';
 
-export interface GatherOptions {
-  /** Epoch microseconds. */
-  from?: number;
-  to?: number;
-  /** Only this step of the scheduler. */
-  step?: string;
-  /** Only while this phase lasted; from the first beginning to the last end when it was repeated. */
-  marker?: string;
+export interface GatherOptions extends SpanQuery {
   /** Also what every phase did on its own: reads the data, not only their statistics. */
   phases?: boolean;
   /** The recorded processes, when they have been read already. */
@@ -75,7 +62,7 @@ interface Question {
 /** Collects what the judge must know of a recording. */
 export function gather(recording: Recording, options: GatherOptions = {}): Material {
   const troubles = [...recording.troubles, ...lostRecords(recording)];
-  const collected = collect({ ...recording, troubles }, markersInFiles, options, recordedProcesses, sampledInFiles);
+  const collected = collect({ ...recording, troubles }, recordedMarkers, options, recordedProcesses, sampledInFiles);
   let next = collected.next();
   while (next.done !== true) {
     const { nodes, options: wanted } = next.value;
@@ -117,12 +104,11 @@ const hadProcesses = ({ tables, agent }: NodeRecording): boolean =>
 function* collect(
   recording: Recording,
   readMarkers: (recording: Recording, tell: Tell) => Marker[],
-  asked: GatherOptions,
+  options: GatherOptions,
   readProcesses: typeof recordedProcesses,
   readSampled: (nodes: readonly NodeRecording[], tell: Tell) => Material['sampledCpu'],
 ): Generator<Question, Material, NodeSummary[]> {
-  const now = asked.now ?? Date.now() * 1000;
-  const options = isAllTime(recording, asked, now) ? withoutTime(asked) : asked;
+  const now = options.now ?? Date.now() * 1000;
   const damage = [...recording.troubles];
   const unread: Unread[] = [];
   const tell = (node: NodeRecording, found: TableDamage): void => {
@@ -139,7 +125,7 @@ function* collect(
   const isPart = [options.from, options.to, options.step, options.marker].some((each) => each !== undefined);
   // records are of whole lives: of a part of the job they tell what began and ended in it, or was its step's
   const lives = isPart ? readProcesses(recording, () => [], tell) : undefined;
-  const range = rangeOf(recording, markers, options, now, lives);
+  const range = select(recording, options, { markers, processes: lives, now });
   const chosen = recording.nodes.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
   // what an agent recorded that did not know of the end is none of the job's
   const late = range === undefined && chosen.some(({ agent }) => overrunOf(recording.job, agent) !== undefined);
@@ -198,17 +184,9 @@ function* collect(
   return material;
 }
 
-/** Whether the time asked for has all of the job in it: then it is no part. */
-function isAllTime(recording: Recording, { from = 0, to = Number.POSITIVE_INFINITY }: GatherOptions, now: number) {
-  const { start, end = lastSample(recording) ?? now } = recording.job;
-  return from <= start && to >= end;
-}
-
-const withoutTime = ({ from: _from, to: _to, ...options }: GatherOptions): GatherOptions => options;
-
 type Tell = (node: NodeRecording, damage: TableDamage) => void;
 
-function question(nodes: readonly NodeRecording[], range: Range | undefined, tables: readonly string[]): Question {
+function question(nodes: readonly NodeRecording[], range: Selection | undefined, tables: readonly string[]): Question {
   const { from, to } = range?.around ?? range ?? {};
   return { nodes, options: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }), tables } };
 }
@@ -217,9 +195,6 @@ function nodeMaterial({ node, tables, damage }: NodeSummary, tell: Tell): NodeMa
   for (const each of damage) tell(node, each);
   return { node: node.name, tables, ...(node.agent === undefined ? {} : { agent: node.agent }) };
 }
-
-const markersInFiles = (recording: Recording, tell: Tell): Marker[] =>
-  recording.nodes.flatMap((node) => markersOf(node, tell)).sort((a, b) => a.time - b.time);
 
 const sampledInFiles = (nodes: readonly NodeRecording[], tell: Tell): ReadonlyMap<string, readonly SampledCpu[]> =>
   new Map(
@@ -230,131 +205,3 @@ const sampledInFiles = (nodes: readonly NodeRecording[], tell: Tell): ReadonlyMa
       }),
     ]),
   );
-
-function markersOf(node: NodeRecording, tell: Tell): Marker[] {
-  if (!node.tables.has(markerTable.name)) return [];
-  const batch = readDefined(node, markerTable);
-  for (const damage of batch.damage) tell(node, { ...damage, table: markerTable.name });
-  const found: Marker[] = [];
-  for (let row = 0; row < batch.rows; row++) {
-    const action = textAt(batch, 'action', row);
-    if (action !== 'begin' && action !== 'end' && action !== 'fom') continue;
-    const marker: Marker = { time: batch.time[row]!, node: node.name, action, name: textAt(batch, 'name', row) };
-    const number = batch.numbers.get('value')?.[row];
-    const value = number === undefined ? textAt(batch, 'value', row) : Number.isNaN(number) ? '' : String(number);
-    if (value !== '') marker.value = value;
-    found.push(marker);
-  }
-  return found;
-}
-
-/** The part of the job that was asked for; undefined: all of it. */
-function rangeOf(
-  recording: Recording,
-  markers: readonly Marker[],
-  options: GatherOptions,
-  now: number,
-  lives: ProcessSet | undefined,
-): Range | undefined {
-  const parts: Range[] = [];
-  if (options.step !== undefined) parts.push(stepRange(recording, options.step, lives));
-  if (options.marker !== undefined) parts.push(markerRange(recording, markers, options.marker, now));
-  if (options.from !== undefined || options.to !== undefined) {
-    const part: Range = { what: 'the time asked for' };
-    if (options.from !== undefined) part.from = options.from;
-    if (options.to !== undefined) part.to = options.to;
-    parts.push(part);
-  }
-  if (parts.length === 0) return undefined;
-  const range: Range = { what: parts.map((p) => p.what).join(', ') };
-  const from = greatest(parts.map((p) => p.from ?? Number.NEGATIVE_INFINITY));
-  const to = smallest(parts.map((p) => p.to ?? Number.POSITIVE_INFINITY));
-  if (Number.isFinite(from)) range.from = from;
-  if (Number.isFinite(to)) range.to = to;
-  const { nodes } = parts.find((p) => p.nodes !== undefined) ?? {};
-  if (nodes !== undefined) range.nodes = nodes;
-  const { step, around } = parts[0]!;
-  if (step !== undefined) range.step = { ...step, whole: parts.length === 1 };
-  if (around !== undefined) range.around = around;
-  if (from > to) throw usage('the part of the job that was asked for is empty: it ends before it begins');
-  const { start, end = lastSample(recording) ?? now } = recording.job;
-  if (from > end || to < start) {
-    throw usage(
-      `nothing was recorded in ${range.what}`,
-      `job ${recording.job.id} ran from ${formatMoment(start)} to ${formatMoment(end)}`,
-    );
-  }
-  return range;
-}
-
-function lastSample({ job, nodes }: Recording): number | undefined {
-  return job.state === 'running' ? undefined : largest(nodes.map((node) => node.agent?.last_sample));
-}
-
-function stepRange(recording: Recording, wanted: string, lives: ProcessSet | undefined): Range {
-  const steps = recording.job.steps ?? [];
-  const step = steps.find((s) => s.id === wanted || s.id === `${recording.job.id}.${wanted}` || s.name === wanted);
-  if (step === undefined) {
-    const known =
-      steps.length === 0
-        ? 'its steps are not known'
-        : `it has ${listed(
-            steps.map((s) => s.id),
-            8,
-          )}`;
-    throw usage(`job ${recording.job.id} has no step ${wanted}`, known);
-  }
-  const range: Range = { what: `step ${step.id}` };
-  if (step.start !== undefined) range.from = step.start;
-  if (step.end !== undefined) range.to = step.end;
-  if (step.nodes !== undefined && step.nodes.length > 0) range.nodes = step.nodes;
-  const id = numberOf(step);
-  const isTold = tellsStep(lives, id);
-  const own = isTold ? toldSpan(lives!, step, steps) : undefined;
-  const around = samplesAround(range, recording.job.interval_seconds * 1e6);
-  // what is not a process's own is known by its time, not by the step
-  if (around !== undefined && own?.whole !== true) {
-    range.what += ` (${TOO_SHORT}: ${lastedOf(range)}), with the samples around it`;
-    return { ...range, ...around };
-  }
-  if (own !== undefined) Object.assign(range, { from: own.from, to: own.to });
-  if (isTold) range.step = { id, whole: true };
-  if (around !== undefined) {
-    const seconds =
-      (Math.min(around.to, recording.job.end ?? around.to) - Math.max(around.from, recording.job.start)) / 1e6;
-    const all = `all else is from the samples around it, over ${formatDuration(seconds)}`;
-    return { ...range, what: `${range.what} (its own processes; ${TOO_SHORT}: ${all})`, around };
-  }
-  const time = own === undefined ? 'by the scheduler, in whole seconds' : '';
-  const all = isTold
-    ? 'its own processes; all else is what the job did on its nodes meanwhile'
-    : 'with all that the job did on its nodes meanwhile';
-  range.what += ` (${time}${time === '' ? '' : isTold ? '; ' : ', '}${all})`;
-  return range;
-}
-
-const TOO_SHORT = 'too short to be sampled by itself';
-
-/** A step that ended between two ticks has no samples of its own: those around it are all there is. */
-function samplesAround({ from, to }: Range, interval: number): Range['around'] {
-  if (from === undefined || to === undefined || !(to - from < 2 * interval)) return undefined;
-  // schedulers' moments are cut to whole seconds
-  return { from: from - interval, to: to + Math.max(1e6, interval) };
-}
-
-const lastedOf = ({ from, to }: Range): string =>
-  to! - from! < 1e6 ? 'less than a second' : `about ${formatDuration((to! - from!) / 1e6)}`;
-
-function markerRange(recording: Recording, markers: readonly Marker[], wanted: string, now: number): Range {
-  const phases = phasesOf({ markers, job: recording.job, now });
-  const found = phases.filter((p) => p.name === wanted);
-  if (found.length === 0) {
-    const names = [...new Set(phases.map((p) => p.name))];
-    const known = names.length === 0 ? 'nothing was marked: tacho mark begin NAME' : `it has ${listed(names, 8)}`;
-    throw usage(`job ${recording.job.id} has no phase "${wanted}"`, known);
-  }
-  const from = smallest(found.map((p) => p.start));
-  const to = greatest(found.map((p) => p.start + p.seconds * 1e6));
-  const times = found.length === 1 ? '' : `, from its first beginning to the last of its ${found.length} ends`;
-  return { what: `phase "${wanted}"${times}`, from, to };
-}

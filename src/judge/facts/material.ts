@@ -1,22 +1,13 @@
 import type { SampledCpu } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
+import type { Selection } from '../../query/spans/select.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import type { Job } from '../../recording/folder/job.ts';
+import type { Marker } from '../../recording/read/markers.ts';
 import { quantiles } from '../../recording/sealed/quantiles.ts';
 import type { SeriesOf, SeriesStatistics, Statistics, TableStatistics } from '../../recording/sealed/statistics.ts';
 import type { processTable } from '../../sources/process/table.ts';
 import type { KeyName, KeyValues, Table, TableColumn } from '../../table/table.ts';
-
-/** One row of the table `marker`. */
-export interface Marker {
-  /** Epoch microseconds. */
-  time: number;
-  node: string;
-  action: 'begin' | 'end' | 'fom';
-  name: string;
-  /** Figures of merit only. */
-  value?: string;
-}
 
 export interface NodeMaterial {
   node: string;
@@ -27,20 +18,6 @@ export interface NodeMaterial {
 
 /** What sampling saw of one process. */
 export type ProcessSeries = SeriesOf<typeof processTable>;
-
-/** A part of the job that the report is confined to, in epoch microseconds. */
-export interface Range {
-  from?: number;
-  to?: number;
-  /** In words: "step 3", "marker epoch 3". */
-  what: string;
-  /** Only these nodes took part. */
-  nodes?: readonly string[];
-  /** The time whose samples stand for a part that is too short to have its own. */
-  around?: { from: number; to: number };
-  /** The step that is asked for, where records tell which processes are its own; whole: all of it is. */
-  step?: { id: string; whole: boolean };
-}
 
 /** A file that could not be read, or not all of it. */
 export interface Unread {
@@ -62,7 +39,7 @@ export interface Material {
   nodes: readonly NodeMaterial[];
   /** Of all of the job, by time. */
   markers: readonly Marker[];
-  range?: Range;
+  range?: Selection;
   /** Of a part of the job: what processes recorded in all of it. */
   lives?: ProcessSet;
   /** Of parts of the job, by node: how the CPU time of its processes grew in all of it, where no cgroup counts it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Job } from '../../recording/folder/job.ts';
-import type { Marker } from './material.ts';
+import type { Marker } from '../../recording/read/markers.ts';
 import { figuresOf, phasesOf } from './phases.ts';
 
 const job = { end: 100e6 } as Job;

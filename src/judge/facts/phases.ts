@@ -1,47 +1,37 @@
+import { holds, intersect, lengthOf } from '../../base/intervals.ts';
+import { phaseSpans } from '../../query/spans/phases.ts';
+import { intervalsOf, type Selection } from '../../query/spans/select.ts';
+import type { Span } from '../../query/spans/span.ts';
 import type { FigureReport, PhaseReport } from '../report-schema.ts';
-import { known, type Marker, type Material, type Range } from './material.ts';
+import { known, type Material } from './material.ts';
 
-/** Pairs each end with the newest open begin of the same name; phases may nest and repeat, and begin or end beside a part. */
-export function phasesOf(material: Pick<Material, 'markers' | 'job' | 'now' | 'range'>): PhaseReport[] {
-  const open: Marker[] = [];
-  const phases: PhaseReport[] = [];
-  for (const marker of material.markers) {
-    if (marker.action === 'begin') open.push(marker);
-    if (marker.action !== 'end') continue;
-    const at = open.findLastIndex((m) => m.name === marker.name);
-    if (at < 0) continue;
-    const [begin] = open.splice(at, 1);
-    phases.push(phase(begin!, marker.time, true));
-  }
-  const end = material.job.end ?? material.now;
-  for (const begin of open) phases.push(phase(begin, Math.max(end, begin.time), false));
-  return phases.sort((a, b) => a.start - b.start).flatMap((found) => inPart(found, material.range));
+/** The phases of the job, or what lies of them in the part that is looked at; none when one only touches that. */
+export function phasesOf({
+  markers,
+  job,
+  now,
+  range,
+}: Pick<Material, 'markers' | 'job' | 'now' | 'range'>): PhaseReport[] {
+  return phaseSpans(job, markers, now).flatMap((span) => inPart(span, range));
 }
 
-/** What lies in a part of the job; none when it only touches that. */
-function inPart(found: PhaseReport, range: Range | undefined): PhaseReport[] {
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range ?? {};
-  const last = found.end ?? found.start + found.seconds * 1e6;
-  const [start, end] = [Math.max(found.start, from), Math.min(last, to)];
-  if (start === found.start && end === last) return [found];
-  if (!(start < end)) return [];
-  const cut: PhaseReport = { ...found, start, seconds: (end - start) / 1e6, whole_seconds: found.seconds };
-  if (start > found.start) cut.began = found.start;
-  if (found.end !== undefined) cut.end = end;
-  return [cut];
-}
-
-function phase(begin: Marker, end: number, ended: boolean): PhaseReport {
-  const seconds = (end - begin.time) / 1e6;
-  const found: PhaseReport = { name: begin.name, start: begin.time, seconds };
-  if (ended) found.end = end;
-  return found;
+function inPart({ name, from, to, open }: Span, range: Selection | undefined): PhaseReport[] {
+  const whole = (to - from) / 1e6;
+  const ended = (end: number) => (open ? {} : { end });
+  const inside = intersect(intervalsOf(range), [[from, to]]);
+  if (inside.length === 0) return [];
+  const [start, end] = [inside[0]![0], inside.at(-1)![1]];
+  const seconds = lengthOf(inside) / 1e6;
+  if (seconds === whole) return [{ name, start, ...ended(end), seconds }];
+  if (seconds === 0) return [];
+  const began = start > from ? { began: from } : {};
+  return [{ name, start, ...ended(end), seconds, whole_seconds: whole, ...began }];
 }
 
 export function figuresOf({ markers, range }: Pick<Material, 'markers' | 'range'>): FigureReport[] {
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range ?? {};
+  const intervals = intervalsOf(range);
   return markers
-    .filter((m) => m.action === 'fom' && m.time >= from && m.time <= to)
+    .filter((m) => m.action === 'fom' && holds(intervals, m.time))
     .map((m) => {
       const number = m.value === undefined || m.value.trim() === '' ? undefined : known(Number(m.value));
       return { name: m.name, time: m.time, value: number ?? m.value ?? '' };

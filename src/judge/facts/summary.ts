@@ -1,3 +1,5 @@
+import { intersect, lengthOf } from '../../base/intervals.ts';
+import { intervalsOf } from '../../query/spans/select.ts';
 import { gpuTable, processTable } from '../../sources/tables.ts';
 import type { CpuSource, GpuReport, NodeReport, SummaryReport } from '../report-schema.ts';
 import { memoryTruthOf } from '../use/memory-use.ts';
@@ -63,9 +65,8 @@ function wallOf(material: Material, nodes: readonly NodeReport[]): Pick<SummaryR
   const isMute = nodes.length > 0 && nodes.every((n) => n.status === 'silent' || n.status === 'never recorded');
   const end = job.end ?? (isMute ? job.running_at : undefined) ?? newest ?? job.start;
   if (range !== undefined) {
-    const from = Math.max(range.from ?? job.start, job.start);
-    const to = Math.min(range.to ?? end, end);
-    return { wall_seconds: Math.max(0, to - from) / 1e6, wall_source: 'recording' };
+    const ran = intersect(intervalsOf(range), [[job.start, Math.max(job.start, end)]]);
+    return { wall_seconds: lengthOf(ran) / 1e6, wall_source: 'recording' };
   }
   if (job.usage !== undefined) return { wall_seconds: job.usage.wall_seconds, wall_source: 'wait4' };
   const told = job.scheduler !== 'none' && end === (job.end ?? job.running_at);

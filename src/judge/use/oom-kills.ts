@@ -1,6 +1,6 @@
+import { numberOf } from '../../query/spans/steps.ts';
 import { cgroupTable, processTable, vmstatTable } from '../../sources/tables.ts';
 import { columnOf, known, type Material, type NodeMaterial, seriesOf } from '../facts/material.ts';
-import { numberOf } from './step-lives.ts';
 import { cgroupOf } from './usage.ts';
 
 /** Processes that the kernel killed because memory ran out. */

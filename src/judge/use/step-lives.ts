@@ -1,34 +1,5 @@
-import type { ProcessSet } from '../../query/processes/set.ts';
-import type { Step } from '../../recording/folder/job.ts';
+import { APART, numberOf, recordedStep, stepsOf } from '../../query/spans/steps.ts';
 import type { Material } from '../facts/material.ts';
-
-/** What Slurm's accounting calls the step of a batch script, whose processes have no step in their environment. */
-const BATCH = 'batch';
-
-/** Schedulers tell whole seconds, by a clock that is not the node's. */
-const APART = 2e6;
-
-/** As processes know a step, without its job. */
-export const numberOf = (step: Step): string => step.id.slice(step.id.lastIndexOf('.') + 1);
-
-/**
- * The step of each process: its own, or that of whoever started it in an environment without any. A job that was submitted
- * from a step of another has the variables of that one: then the process that has them first did not live with the step.
- */
-function stepsOf(set: ProcessSet, known: readonly Step[] = []): string[] {
-  const byNumber = new Map(known.map((step) => [numberOf(step), step]));
-  const livedWith = (i: number): boolean => {
-    const { start = Number.NaN, end = Number.NaN } = byNumber.get(set.step[i]!) ?? { start: Number.POSITIVE_INFINITY };
-    return !(Math.min(set.birth[i]!, set.start[i]!) < start - APART || set.end[i]! > end + APART);
-  };
-  const steps = new Array<string>(set.length).fill('');
-  for (const i of set.order) {
-    const [own, parent] = [set.step[i]!, set.parent[i]!];
-    if (parent >= 0 && (own === '' || own === set.step[parent])) steps[i] = steps[parent]!;
-    else if (own !== '' && livedWith(i)) steps[i] = own;
-  }
-  return steps.map((step) => step || BATCH);
-}
 
 /** Of records: which are of the step that is asked for, and where those of others are, by node and pid. */
 interface StepLives {
@@ -50,7 +21,7 @@ export function stepLives({ lives, range, job }: Pick<Material, 'lives' | 'range
     const steps = stepsOf(lives, job.steps);
     const others = steps.flatMap((each, i) => (each === step.id ? [] : i));
     const asked = job.steps?.find((each) => numberOf(each) === step.id);
-    const span = asked && spanOf(lives, steps, asked);
+    const span = asked && recordedStep(lives, steps, asked);
     // a task may wait for the others before it becomes the program that it is to be
     const first = span === undefined ? (asked?.start ?? Number.NaN) - APART : span.from - 1e6;
     const last = span === undefined ? (asked?.end ?? Number.NaN) + APART : span.to + 0.1e6;
@@ -63,35 +34,3 @@ export function stepLives({ lives, range, job }: Pick<Material, 'lives' | 'range
   }
   return found;
 }
-
-/** Whether records tell which processes belong to this step. */
-export function tellsStep(set: ProcessSet | undefined, id: string): boolean {
-  return set !== undefined && (id === BATCH || /^\d+$/.test(id)) && set.step.some((step) => step !== '');
-}
-
-/** When a step ran by the records of its processes, in epoch microseconds; whole: all of them told of their end. */
-interface StepSpan {
-  from: number;
-  to: number;
-  whole: boolean;
-}
-
-/** undefined when records do not tell, or tell of so little that they disagree with the scheduler's whole seconds. */
-export const toldSpan = (set: ProcessSet, step: Step, known: readonly Step[]): StepSpan | undefined =>
-  spanOf(set, stepsOf(set, known), step);
-
-function spanOf(set: ProcessSet, steps: readonly string[], step: Step): StepSpan | undefined {
-  const id = numberOf(step);
-  const span: StepSpan = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY, whole: true };
-  for (let i = 0; i < set.length; i++) {
-    if (steps[i] !== id) continue;
-    span.from = Math.min(span.from, set.start[i]!);
-    if (set.source[i] === 'record' || set.source[i] === 'parent') span.to = Math.max(span.to, set.end[i]!);
-    else span.whole = false;
-  }
-  const { start = Number.NaN, end = Number.NaN } = step;
-  return isNearSecond(span.from, start) && isNearSecond(span.to, end) ? span : undefined;
-}
-
-/** Schedulers cut moments to the second that they are in. */
-const isNearSecond = (moment: number, second: number): boolean => moment >= second - 1e6 && moment < second + 2e6;

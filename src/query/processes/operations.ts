@@ -1,5 +1,5 @@
 import { usage } from '../../base/fault.ts';
-import { type Intervals, lengthOf, union, within } from '../intervals.ts';
+import { type Intervals, lengthOf, union, within } from '../../base/intervals.ts';
 import type { ProcessColumns } from './set.ts';
 import { parseTags, type Tags, tagReader, tagWords } from './tags.ts';
 

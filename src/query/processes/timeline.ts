@@ -1,4 +1,4 @@
-import { type Intervals, union } from '../intervals.ts';
+import { type Intervals, union } from '../../base/intervals.ts';
 import { commandOf } from './columns.ts';
 import { operationsOf } from './operations.ts';
 import { durationOf, type ProcessSet } from './set.ts';

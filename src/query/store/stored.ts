@@ -1,4 +1,5 @@
 import type { NodeRecording } from '../../recording/folder/open.ts';
+import type { Marker } from '../../recording/read/markers.ts';
 import type { TableStatistics } from '../../recording/sealed/statistics.ts';
 import { infoName } from '../../table/names.ts';
 import type { Table } from '../../table/table.ts';
@@ -88,22 +89,12 @@ async function askTexts(asked: Asked): Promise<(ToldTexts & { node: string })[]>
   }));
 }
 
-/** One row of the table `marker`, as it was pushed. */
-export interface StoredMarker {
-  /** Epoch microseconds. */
-  time: number;
-  node: string;
-  action: 'begin' | 'end' | 'fom';
-  name: string;
-  value?: string;
-}
-
 /** The markers of a job: they are few, and each of them counts. */
-export async function storedMarkers({ store, owner, recording, from, to }: StoredJob): Promise<StoredMarker[]> {
+export async function storedMarkers({ store, owner, recording, from, to }: StoredJob): Promise<Marker[]> {
   const nodes = recording.nodes.map((node) => node.name);
   const names = ['tacho_marker_phase', 'tacho_marker_fom'];
   const series = selector({ ...owner, names, nodes });
-  const markers: StoredMarker[] = [];
+  const markers: Marker[] = [];
   for await (const { labels, values, times } of store.samples(series, from, to)) {
     const fom = labels.__name__ === 'tacho_marker_fom';
     times.forEach((time, i) => {
@@ -120,4 +111,4 @@ export async function storedMarkers({ store, owner, recording, from, to }: Store
 }
 
 /** In the same millisecond one phase ends before the next begins. */
-const ORDER: readonly StoredMarker['action'][] = ['fom', 'end', 'begin'];
+const ORDER: readonly Marker['action'][] = ['fom', 'end', 'begin'];

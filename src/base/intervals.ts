@@ -20,3 +20,20 @@ export const within = (intervals: Intervals, start: number, end: number): Interv
   intervals.map(([from, to]) => [Math.max(from, start), Math.min(to, end)] as const).filter(([from, to]) => from < to);
 
 export const lengthOf = (intervals: Intervals): number => intervals.reduce((sum, [from, to]) => sum + to - from, 0);
+
+/** What lies in both. */
+export function intersect(a: Intervals, b: Intervals): Intervals {
+  const both: [number, number][] = [];
+  for (let i = 0, k = 0; i < a.length && k < b.length; ) {
+    const from = Math.max(a[i]![0], b[k]![0]);
+    const to = Math.min(a[i]![1], b[k]![1]);
+    if (from <= to) both.push([from, to]);
+    if (a[i]![1] < b[k]![1]) i++;
+    else k++;
+  }
+  return both;
+}
+
+/** Whether a moment lies in one of them; their ends belong to them. */
+export const holds = (intervals: Intervals, moment: number): boolean =>
+  intervals.some(([from, to]) => moment >= from && moment <= to);
