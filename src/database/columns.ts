@@ -24,7 +24,7 @@ function numberOf<N extends string>(name: N): readonly [name: N, column: string,
 }
 
 /** Its numbers, without that of its job, and those of a thread. */
-export const PROCESS_NUMBERS = NUMBERS.filter((name) => name !== 'job').map(numberOf);
+export const PROCESS_NUMBERS = NUMBERS.filter((name) => name !== 'job' && name !== 'sampled_birth').map(numberOf);
 export const THREAD_NUMBERS = (['tid', 'start', 'end', 'cpu_time'] as const).map(numberOf);
 
 /** One column of rows that are to be written, or several: their names, and how their values in a row are written. */

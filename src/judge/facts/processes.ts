@@ -1,4 +1,5 @@
 import { commandOf } from '../../query/processes/columns.ts';
+import { sampleKey } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessOrigin, ProcessSet } from '../../query/processes/set.ts';
 import {
   counted,
@@ -12,7 +13,7 @@ import type { Statistics } from '../../recording/sealed/statistics.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 import type { ProcessReport } from '../report-schema.ts';
-import { type PartCpu, partProcessesOf, sampleKey } from '../use/part-cpu.ts';
+import { type PartCpu, partProcessesOf } from '../use/part-cpu.ts';
 import { KERNEL_CLOCK, livesInPart, toldInPart } from '../use/part-lives.ts';
 import {
   known,

@@ -1,5 +1,5 @@
 import { greatest } from '../../base/extremes.ts';
-import type { SampledCpu } from '../../query/processes/sampled-cpu.ts';
+import { type SampledCpu, sampleKey } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { isOlder, isSeenOnce, recordingBegan } from '../../recording/read/process-part.ts';
 import { processTable } from '../../sources/tables.ts';
@@ -40,8 +40,6 @@ export interface PartCpu {
   /** The other sampled ones of which records tell, by pid and start: when they lived, and their last place in `lives`. */
   told: Map<string, { begin: number; end: number; place: number }>;
 }
-
-export const sampleKey = (pid: string | undefined, start: string | undefined): string => `${pid} ${start}`;
 
 /** What the processes of a node used in a part of the job; undefined when nothing is known of any that lived in it. */
 export function partCpuOf(material: Material, node: NodeMaterial): PartCpu | undefined {

@@ -1,7 +1,8 @@
+import { sampleKey } from '../../query/processes/sampled-cpu.ts';
 import { processEndTable } from '../../sources/tables.ts';
 import { largest, type Material, type NodeMaterial, type ProcessSeries } from '../facts/material.ts';
 import { isTimed, processPeak, processSeries, seenAlive, seenInPart } from '../facts/processes.ts';
-import { partProcessesOf, sampleKey } from './part-cpu.ts';
+import { partProcessesOf } from './part-cpu.ts';
 import { KERNEL_CLOCK, livesInPart, toldInPart } from './part-lives.ts';
 
 /** When a process lived, and its highest resident set. */

@@ -1,4 +1,5 @@
 import { type Batch, type BatchOf, textAt } from '../../recording/read/batch.ts';
+import { type ImageRecord, isNextImage } from '../../sources/process/same-process.ts';
 import type { processEndTable, processStartTable, threadEndTable } from '../../sources/records/tables.ts';
 import type { NameIn } from '../../table/table.ts';
 
@@ -27,10 +28,6 @@ export interface Images {
 
 /** Kernel ticks a second, on every Linux that there is. */
 const TICK = 1e4;
-/** The kernel's start of a process has a tick's precision, and clocks differ a little. */
-const CLOSE = 50_000;
-/** From exec to the first line of the new program, at most, where nothing else tells that they belong together. */
-const LOADING = 10e6;
 
 /** Counters go on counting when a process executes another program; other columns are each image's own. */
 export function cumulative(batch: Batch | undefined): ReadonlySet<string> {
@@ -122,39 +119,37 @@ function processesOf(images: Images, ends: EndBatch | undefined, starts: StartBa
   const begins = new Uint32Array(images.length + 1);
   let count = 0;
   for (let i = 0; i < images.length; i++) {
-    const same = i > 0 && images.pid[i] === images.pid[i - 1] && goesOn(images, begins[count - 1]!, i, ends, starts);
+    const same =
+      i > 0 &&
+      images.pid[i] === images.pid[i - 1] &&
+      isNextImage(recordOf(images, begins[count - 1]!, i, ends, starts), recordOf(images, i, i + 1, ends, starts));
     if (!same) begins[count++] = i;
   }
   begins[count] = images.length;
   return begins.slice(0, count + 1);
 }
 
-/** Is image `i` of the same process as those from `first` on? */
-function goesOn(
+/** What the records of the images from `first` to before `end`, all of one process, say together. */
+function recordOf(
   images: Images,
   first: number,
-  i: number,
+  end: number,
   ends: EndBatch | undefined,
   starts: StartBatch | undefined,
-): boolean {
-  const before = i - 1;
-  const mine = ticksOf(images, ends, i);
-  if (!Number.isNaN(mine)) {
-    for (let k = first; k < i; k++) {
-      const theirs = ticksOf(images, ends, k);
-      if (!Number.isNaN(theirs)) return theirs === mine;
-    }
-    // the kernel started this process before the other image began: the pid cannot have been anybody else's
-    if (!Number.isNaN(images.boot)) return images.boot + mine * TICK <= images.start[before]! + CLOSE;
-  }
-  if (images.endRow[before]! >= 0) {
-    const exec = textAt(ends!, 'ended', images.endRow[before]!) === 'exec';
-    return exec && images.start[i]! - ends!.time[images.endRow[before]!]! < LOADING;
-  }
-  const ppid = starts?.numbers.get('ppid');
-  const sameParent = images.startRow[i]! >= 0 && ppid?.[images.startRow[i]!] === ppid?.[images.startRow[before]!];
-  // who tells of a program that it spawned may not say whose child that is
-  return (sameParent || isTold(images, before, starts)) && images.start[i]! - images.start[before]! < LOADING;
+): ImageRecord {
+  const last = end - 1;
+  const [endRow, startRow] = [images.endRow[last]!, images.startRow[last]!];
+  let ticks = Number.NaN;
+  for (let k = first; k < end && Number.isNaN(ticks); k++) ticks = ticksOf(images, ends, k);
+  return {
+    start: images.start[last]!,
+    ticks,
+    birth: images.boot + ticks * TICK,
+    end: endRow < 0 ? Number.NaN : ends!.time[endRow]!,
+    isExec: endRow >= 0 && textAt(ends!, 'ended', endRow) === 'exec',
+    isReported: isTold(images, last, starts),
+    ppid: startRow < 0 ? Number.NaN : (starts?.numbers.get('ppid')?.[startRow] ?? Number.NaN),
+  };
 }
 
 /** A child that was forked only to execute another program ends without a record: it has nothing to tell of its own. */

@@ -1,5 +1,6 @@
 import { unquoted, wordsOf } from '../../base/shell-words.ts';
 import { type Batch, textAt } from '../../recording/read/batch.ts';
+import { type Observation, RECORD_DELAY, SAMPLE_CLOCK, sameProcess } from '../../sources/process/same-process.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
 import {
   birthOf,
@@ -36,12 +37,6 @@ const IDENTITY: ReadonlySet<string> = new Set<RecordName>([
   ...(['exitcode', 'exitsignal', 'numtids', 'threads_counted', 'rank', 'step', 'thread_start'] as const),
 ]);
 
-/** When sampling and recording tell different times for one start, they differ by less. */
-const APART = 1.5e6;
-/** A process that was seen so long after its last record is another program that leaves no records. */
-const LATER = 2.5e6;
-/** A process that is so much older than its first record was another program before; starting one takes less. */
-const BEFORE = 0.1e6;
 /** A program may have grown by so much after it had told its peak: a higher one is of the program that it executed. */
 const HIGHER = 1.05;
 
@@ -59,15 +54,15 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   const rows = new Int32Array(most).fill(-1);
   const before = new Int32Array(most);
   const into: Writer = { ...given, images, columns, at: 0, rows, before, sampled: new Map(), older: new Map() };
-  const sampled = sampleFinder(samples);
+  const byPid = Map.groupBy(samples, ({ pid }) => pid);
   const seen = new Set<SampledProcess>();
   for (let p = 0; p + 1 < images.processes.length; p++) {
     const [first, end] = [images.processes[p]!, images.processes[p + 1]!];
-    const sample = sampled(images.pid[first]!, images.start[first]!, () => birthOf(images, ends, first, end));
+    const sample = sameProcess(observationOf(images, ends, first, end), byPid.get(images.pid[first]!));
     if (sample !== undefined) seen.add(sample);
     addProcess(into, first, end, sample);
   }
-  for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.start, sample.start, -1);
+  for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.birth, sample.birth, -1);
   columns.length = into.at;
   addRecorded(into);
   if (starts === undefined && ends !== undefined) findEarlierBirths(columns);
@@ -101,20 +96,14 @@ function metricsOf(ends: Batch | undefined): string[] {
   return [...(ends?.numbers.keys() ?? [])].filter((name) => !IDENTITY.has(name));
 }
 
-/** Finds what sampling saw of a process: the same pid, and started at the same time or seen alive when it began. */
-function sampleFinder(
-  samples: readonly SampledProcess[],
-): (pid: number, start: number, birth: () => number) => SampledProcess | undefined {
-  if (samples.length === 0) return () => undefined;
-  const byPid = Map.groupBy(samples, (sample) => sample.pid);
-  return (pid, start, birth) => {
-    const candidates = byPid.get(pid);
-    if (candidates === undefined) return undefined;
-    const born = birth();
-    const away = (sample: SampledProcess): number => Math.abs(sample.start - born);
-    return candidates
-      .filter((sample) => away(sample) < APART || (sample.start < born && sample.last > start - APART))
-      .sort((a, b) => away(a) - away(b))[0];
+/** The process of the images from `first` to before `end`, as its records have it. */
+function observationOf(images: Images, ends: EndBatch | undefined, first: number, end: number): Observation {
+  const endRow = images.endRow[end - 1]!;
+  return {
+    pid: images.pid[first]!,
+    birth: birthOf(images, ends, first, end),
+    start: images.start[first]!,
+    last: endRow < 0 ? images.start[end - 1]! : ends!.time[endRow]!,
   };
 }
 
@@ -136,6 +125,7 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
     const row = images.endRow[k]!;
     addIdentity(into, i, k);
     columns.birth[i] = born;
+    if (sample !== undefined) columns.sampled_birth[i] = sample.birth;
     if (!Number.isNaN(ppid)) columns.ppid[i] = ppid;
     if (row >= 0) {
       into.rows[i] = row;
@@ -161,14 +151,14 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
   if (sample === undefined || last < 0 || textAt(into.ends!, 'ended', last) !== 'exec') return;
   // records may end before the process does: the program that it executed leaves none
   const left = into.ends!.time[last]!;
-  if (sample.last > left + LATER) addSample(into, sample, left, born, before);
+  if (sample.last > left + SAMPLE_CLOCK) addSample(into, sample, left, born, before);
 }
 
 /** When a process began: with its first image, unless the kernel says that it was something else long before. */
 function bornOf({ images, ends }: Writer, first: number, end: number): number {
   const start = images.start[first]!;
   const kernel = birthOf(images, ends, first, end);
-  return kernel < start - BEFORE ? kernel : start;
+  return kernel < start - RECORD_DELAY ? kernel : start;
 }
 
 function recordedPeak(ends: EndBatch, row: number): number {
@@ -272,7 +262,7 @@ function fillFrom({ columns, ends, before }: Writer, i: number, { sample, peak }
   // it may not have waited for a child that was taken out
   const more = cpuTime((name) => own.get(name)) > cpuTime((name) => columns.metrics.get(name)?.[i]);
   // seen as what it was before, too: what may be that one's alone is not known of this one
-  const wasOther = peak > 0 && sample.first < columns.start[i]!;
+  const wasOther = peak > 0 && sample.start < columns.start[i]!;
   const counters = cumulative(ends);
   const isOwn = (name: string, value: number): boolean =>
     name === PEAK ? value > peak * HIGHER : counters.has(name) && value > 0;
@@ -295,6 +285,7 @@ function addSample(into: Writer, sample: SampledProcess, start: number, birth: n
   columns.user[i] = sample.user;
   columns.start[i] = start;
   columns.birth[i] = birth;
+  columns.sampled_birth[i] = sample.birth;
   columns.end[i] = Math.max(sample.last, start);
   columns.source[i] = 'sample';
   addCommand(columns, i, sample);

@@ -4,6 +4,10 @@ import { type ReadBatch, readDefined } from '../../recording/read/read.ts';
 import { processTable } from '../../sources/process/table.ts';
 import type { NameIn, TextName } from '../../table/table.ts';
 
+/** By what the sampled rows of a process are found: for a row of a ProcessSet its pid and `sampled_birth`, in milliseconds. */
+export const sampleKey = (pid: string | number | undefined, start: string | number | undefined): string =>
+  `${pid} ${start}`;
+
 /** The CPU time that a process was seen to have used. Times are epoch microseconds, `used` is in microseconds. */
 export interface SampledCpu {
   pid: string;

@@ -1,17 +1,13 @@
 import type { BatchOf } from '../../recording/read/batch.ts';
 import { counted, isOlder, isSeenOnce, lastAlive, peakMemory } from '../../recording/read/process-part.ts';
 import type { SeriesOf, Statistics } from '../../recording/sealed/statistics.ts';
+import type { Observation } from '../../sources/process/same-process.ts';
 import type { processTable } from '../../sources/process/table.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
 import type { KeyName, NameIn, NumberName, TextName } from '../../table/table.ts';
 
 /** What sampling saw of one process, at the end. */
-export interface SampledProcess {
-  pid: number;
-  /** When the kernel started it; when it was seen first and last. Epoch microseconds. */
-  start: number;
-  first: number;
-  last: number;
+export interface SampledProcess extends Observation {
   name: string;
   command: string;
   user: string;
@@ -127,8 +123,8 @@ function sampled(
   began: number,
   intervalSeconds: number,
 ): SampledProcess {
-  const start = Number(text('start')) * 1000;
-  const older = isOlder(start, began);
+  const birth = Number(text('start')) * 1000;
+  const older = isOlder(birth, began);
   const once = isSeenOnce(text('state'), first, end, intervalSeconds);
   const metrics = new Map<ProcessMetric, number>();
   const earlier = new Map<string, number>();
@@ -145,8 +141,8 @@ function sampled(
   if (cpu !== undefined) metrics.set('processor', cpu);
   return {
     pid: Number(text('pid')),
-    start,
-    first,
+    birth,
+    start: first,
     last: end,
     name: text('name'),
     command: text('command'),

@@ -51,6 +51,7 @@ export const NUMBERS = [
   'start',
   'end',
   'birth',
+  'sampled_birth',
   'exitcode',
   'exitsignal',
   'threads',
@@ -64,7 +65,8 @@ type Numbers = { [name in (typeof NUMBERS)[number]]: Float64Array };
  * Processes as columns: `set.pid[i]` is the pid of the i-th. A process is one program image: one that executed another
  * program is followed by an image with the same pid. '' and NaN are missing. Times (start, end) are epoch microseconds,
  * `cpu_time` is in microseconds and the process's own, without children. `job` is a place in `jobs`. `birth` is when
- * the kernel's process began, before any exec: that is when its parent was alive.
+ * the kernel's process began, before any exec: that is when its parent was alive. `sampled_birth` is the same as samples
+ * have it, with which their rows are found; NaN when it was never sampled.
  */
 export interface ProcessColumns extends Texts, Numbers {
   jobs: readonly ProcessJob[];
@@ -91,6 +93,8 @@ export interface ProcessTree {
   inclusive_cpu_time: Float64Array;
   /** Every process, parents before their children. */
   order: Uint32Array;
+  /** The first of the images that are the same process of the kernel: equal for those that have the same node, pid and birth. */
+  process: Uint32Array;
 }
 
 export interface ProcessSet extends ProcessColumns, ProcessTree {}

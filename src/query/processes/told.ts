@@ -1,9 +1,7 @@
+import { SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
 import { CPU_TIMES, type ProcessColumns } from './set.ts';
 import { parentsOf } from './tree.ts';
-
-/** When sampling saw a process last and when it ended are at most a tick apart. */
-const TICK = 1.5e6;
 
 /** What is then of nobody alone: the kernel adds it up, or keeps the largest. */
 const MIXED: ProcessMetric[] = ['rssmax', 'minflt', 'majflt', 'inblock', 'outblock', 'vol_ctxsw', 'invol_ctxsw'];
@@ -23,7 +21,7 @@ export function takeSampledOut(columns: ProcessColumns): void {
     let above = parent[i]!;
     while (above >= 0 && isSampled(source[above]!)) above = parent[above]!;
     // one that lived on was not waited for
-    if (above < 0 || source[above] !== 'parent' || !(end[i]! <= end[above]! + TICK)) continue;
+    if (above < 0 || source[above] !== 'parent' || !(end[i]! <= end[above]! + SAMPLE_CLOCK)) continue;
     for (const values of times) {
       if (values === undefined || Number.isNaN(values[i]!)) continue;
       values[above] = Math.max(0, values[above]! - values[i]!);

@@ -1,12 +1,5 @@
+import { KERNEL_CLOCK, LONGEST_RECORD_DELAY, SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
 import type { ProcessColumns, ProcessSet, ProcessTree } from './set.ts';
-
-/** Start and end from sampling are a tick and a clock's error away from the truth. */
-const SAMPLED = 1.5e6;
-/**
- * A process writes its first line some time after it began, when the parent that it names may have ended. That one was
- * alive before, so this is only against a pid that is used again.
- */
-const RECORDED = 0.5e6;
 
 /** The processes with their tree. */
 export function linkProcesses(columns: ProcessColumns): ProcessSet {
@@ -34,7 +27,33 @@ export function treeOf(columns: ProcessColumns): ProcessTree {
     const spent = inclusive[i]!;
     if (!Number.isNaN(spent)) inclusive[above] = Number.isNaN(inclusive[above]!) ? spent : inclusive[above]! + spent;
   }
-  return { parent, first, children, depth, descendants, inclusive_cpu_time: inclusive, order };
+  return {
+    parent,
+    first,
+    children,
+    depth,
+    descendants,
+    inclusive_cpu_time: inclusive,
+    order,
+    process: processesIn(columns),
+  };
+}
+
+/** Of each image, the earliest of the same process: job, node, pid and birth are the same. */
+function processesIn(columns: ProcessColumns): Uint32Array {
+  const { job, node, birth, start } = columns;
+  const process = Uint32Array.from({ length: columns.length }, (_, i) => i);
+  const born = (i: number): number => (Number.isNaN(birth[i]!) ? start[i]! : birth[i]!);
+  for (const images of placesByPid(columns).values()) {
+    if (images.length === 1) continue;
+    const first = new Map<string, number>();
+    for (const i of images.toSorted((a, b) => start[a]! - start[b]! || a - b)) {
+      const key = `${job[i]} ${node[i]} ${born(i)}`;
+      if (!first.has(key)) first.set(key, i);
+      process[i] = first.get(key)!;
+    }
+  }
+  return process;
 }
 
 /** Processes by their pids. */
@@ -69,6 +88,7 @@ export function findEarlierBirths(columns: ProcessColumns): void {
       const later = candidates.filter((c) => start[c]! > moment);
       if (later.length === 0) continue;
       const next = later.reduce((a, c) => (start[c]! < start[a]! ? c : a));
+      for (const c of candidates) if (c !== next && birth[c] === birth[next]) birth[c] = moment;
       birth[next] = moment;
       found = true;
     }
@@ -109,11 +129,11 @@ function aliveAt(columns: ProcessColumns, c: number, moment: number, i: number):
   const end = columns.end[c]!;
   // one that executed another program lives on; when no record tells of that program, nobody knows until when
   const open = Number.isNaN(end) || columns.ended[c] === 'exec';
-  return columns.start[c]! <= moment + (exact ? 0 : SAMPLED) && (open || end >= moment - (exact ? RECORDED : SAMPLED));
+  return (
+    columns.start[c]! <= moment + (exact ? 0 : SAMPLE_CLOCK) &&
+    (open || end >= moment - (exact ? LONGEST_RECORD_DELAY : SAMPLE_CLOCK))
+  );
 }
-
-/** The kernel tells when a process began in steps of 10 ms. */
-const KERNEL = 50_000;
 
 /**
  * A parent that forked and then executed another program may have left a record of that program alone, as in EPMT: the
@@ -121,7 +141,7 @@ const KERNEL = 50_000;
  */
 function wasThereBefore(columns: ProcessColumns, c: number, i: number): boolean {
   const exact = columns.source[c] !== 'sample' && columns.source[i] !== 'sample';
-  return exact && columns.birth[c]! < columns.start[c]! && columns.birth[c]! <= columns.birth[i]! + KERNEL;
+  return exact && columns.birth[c]! < columns.start[c]! && columns.birth[c]! <= columns.birth[i]! + KERNEL_CLOCK;
 }
 
 /** Clocks that are too coarse can make two processes each other's parents: one of them becomes a root. */

@@ -1,9 +1,7 @@
 import { greatest } from '../../base/extremes.ts';
+import { LONGEST_SILENCE, SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
 import type { AgentRecord } from '../folder/agent-record.ts';
 import type { Statistics } from '../sealed/statistics.ts';
-
-/** The kernel's start of a process and the clock of an agent differ a little: a process so much older counts as new. */
-const SLACK = 1e6;
 
 /**
  * From when on what a process used counts, in epoch microseconds: from when its node was recorded, as a user may start that in
@@ -19,7 +17,7 @@ export function recordingBegan(
 
 /** Whether a process ran before its node was recorded: what it had used by then is not the job's. */
 export function isOlder(start: number, began: number): boolean {
-  return start < began - SLACK;
+  return start < began - SAMPLE_CLOCK;
 }
 
 /**
@@ -53,9 +51,6 @@ export function peakMemory(mark: Extent | undefined, seen: Extent | undefined, o
   return found.length === 0 ? undefined : greatest(found);
 }
 
-/** A process that lives has a row once a minute at least, here with some patience. */
-const ROW_AT_LEAST = 90e6;
-
 /**
  * When a process was alive last: a row is written only when something changed, so it lived on until the last tick of its node,
  * unless its last row says that it had ended or none came for too long: nobody looked when it ended. Epoch microseconds.
@@ -63,5 +58,5 @@ const ROW_AT_LEAST = 90e6;
 export function lastAlive(state: string | undefined, lastRow: number, lastTick: () => number | undefined): number {
   if (state === undefined || state === '' || state === 'X' || state === 'Z') return lastRow;
   const tick = lastTick() ?? lastRow;
-  return tick - lastRow > ROW_AT_LEAST ? lastRow : Math.max(lastRow, tick);
+  return tick - lastRow > LONGEST_SILENCE ? lastRow : Math.max(lastRow, tick);
 }
