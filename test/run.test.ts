@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
 import type { Job } from '../src/recording/folder/job.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
+import { fileFace } from './made/file-face.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 function only(folder: string): string {
@@ -448,7 +449,7 @@ test('a recorder that was killed is said so at once, by report and list alike', 
 const unbuilt =
   !fs.existsSync(path.join(path.dirname(TACHO), 'native/build/libtacho-record.so')) &&
   'needs native/build/libtacho-record.so';
-test('what processes have recorded after their recorder was killed goes into the recording with the next report or list', {
+test('what processes have recorded after their recorder was killed is reported where it lies, and filed by seal', {
   skip: unbuilt,
 }, async (t) => {
   const cwd = temporaryFolder(t);
@@ -465,14 +466,30 @@ test('what processes have recorded after their recorder was killed goes into the
   assert.equal(before.job_state, 'unknown');
   assert.ok(fs.existsSync(records), 'its process still runs, and will say its end there');
   release();
-  await until('what they have recorded is taken over', () => {
-    assert.equal(list().end, before.end, 'what is written later is no sign of life');
-    return !fs.existsSync(records);
-  });
-  const { processes, job } = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
-  assert.equal(processes[0].exit_code, 0, JSON.stringify(processes));
+  const report = () => JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
+  const face = () => [...fileFace(path.join(cwd, 'r')), ...fileFace(records)];
+  await until('the command has ended', () => report().processes[0].exit_code === 0);
+  const unfiled = face();
+  const { job, processes, ...rest } = report();
+  const ends = exported(cwd, 'process_end');
+  assert.ok(ends.length > 1, 'the end of its process is exported');
+  for (const verb of ['processes', 'list']) assert.equal(tacho([verb, 'r'], { cwd }).code, 0);
+  assert.equal(list().end, before.end, 'what is written later is no sign of life');
+  assert.deepEqual(face(), unfiled, 'who reads changes nothing');
+
+  assert.equal(tacho(['seal', 'r'], { cwd }).code, 0);
+  assert.ok(!fs.existsSync(records), 'seal files it');
+  const sealed = report();
+  assert.deepEqual(sealed.processes, processes);
+  assert.deepEqual(sealed.summary, rest.summary);
+  assert.deepEqual(exported(cwd, 'process_end'), ends);
+  assert.equal(sealed.job.end, before.end);
   assert.equal(job.end, before.end);
 });
+
+/** The lines of a table, as the recording exports them. */
+const exported = (cwd: string, table: string): string[] =>
+  tacho(['export', 'r', '--table', table], { cwd }).out.split('\n').filter(Boolean);
 
 test('a user whom no passwd file knows goes by the number', {
   skip: process.getuid!() === 0 ? false : 'needs root',

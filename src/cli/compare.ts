@@ -68,8 +68,8 @@ async function jobsOf(names: readonly string[], options: Options): Promise<{ set
   const database = await databaseFor(names, options);
   if (database === undefined) {
     // what the others are held against has to be there
-    findRecordings(names.slice(0, 1));
-    const recordings = findRecordings(names, 2);
+    await findRecordings(names.slice(0, 1));
+    const recordings = await findRecordings(names, 2);
     if (recordings.length < 2) throw tooFew('recording', 'tacho list shows the recordings in a folder');
     const materials = recordings.map((recording) => gather(recording));
     // what the report cards are made of need not be read again

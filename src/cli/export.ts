@@ -98,7 +98,10 @@ Examples:
       }
       const { recordings, forget } =
         options.store === undefined
-          ? { recordings: chosen(findRecordings(paths.length > 0 ? paths : ['.']), options.job), forget: () => {} }
+          ? {
+              recordings: chosen(await findRecordings(paths.length > 0 ? paths : ['.']), options.job),
+              forget: () => {},
+            }
           : await downloaded(options.store, [...paths, ...(options.job ?? [])], tables);
       const lost: string[] = [];
       const written = await exportRecordings(recordings, {

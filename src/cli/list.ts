@@ -41,7 +41,6 @@ Examples:
     .action(async (folders: string[], options: Options) => {
       const { store } = options;
       const places = folders.length === 0 && store === undefined ? ['.'] : folders;
-      if (store === undefined) await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();
       if (options.tables === true) return void process.stdout.write(await tablesOf(places, options));
       let unseen = 0;
       const failed = (why: Fault): void => {
@@ -80,7 +79,9 @@ async function tablesOf(places: readonly string[], { format, store }: Options): 
   const { findRecordings } = await import('./find-recordings.ts');
   const { recordedTables, tableListText } = await import('../show/table-list.ts');
   const recordings =
-    store === undefined ? findRecordings(places) : (await storedJobs(store, places)).map(({ recording }) => recording);
+    store === undefined
+      ? await findRecordings(places)
+      : (await storedJobs(store, places)).map(({ recording }) => recording);
   const tables = recordedTables(recordings);
   if (format === 'csv') {
     const rows = tables.map((table) => ({

@@ -86,7 +86,7 @@ async function asker(
   if (hub !== undefined && fs.existsSync(hub)) {
     const { archiveLines } = await import('../hub/keep/archive-lines.ts');
     const { findRecordings } = await import('./find-recordings.ts');
-    return async () => ({ now: Date.now() * 1000, lines: archiveLines(findRecordings([hub]), wanted) });
+    return async () => ({ now: Date.now() * 1000, lines: archiveLines(await findRecordings([hub]), wanted) });
   }
   const config = await configOf(options, KEYS);
   const { askNodes } = await import('../hub/ask-nodes.ts');

@@ -49,9 +49,10 @@ async function jobsThere(
   return measuredJobs(database, jobs);
 }
 
-function jobsHere(names: readonly string[], tags: readonly string[]): MeasuredJob[] {
+async function jobsHere(names: readonly string[], tags: readonly string[]): Promise<MeasuredJob[]> {
   const wanted = Object.entries(parseTags(tags));
-  const found = findRecordings(names.length === 0 ? ['.'] : names.flatMap(pathsNamed));
+  const paths = names.length === 0 ? ['.'] : (await Promise.all(names.map(pathsNamed))).flat();
+  const found = await findRecordings(paths);
   const jobs = found.filter(({ job }) => wanted.every(([key, value]) => job.tags[key] === value));
   if (jobs.length === 0) {
     throw new Fault(`none of ${count(found.length, 'job')} has the tag ${tags.join(', ')}`, {
@@ -62,12 +63,12 @@ function jobsHere(names: readonly string[], tags: readonly string[]): MeasuredJo
   return measuredRecordings(jobs);
 }
 
-function pathsNamed(name: string): string[] {
+async function pathsNamed(name: string): Promise<string[]> {
   if (fs.existsSync(name) || name.includes('/')) return [name];
   // an id, perhaps: of a job that lies here
   let here: Recording[] = [];
   try {
-    here = findRecordings(['.']).filter(({ job }) => job.id === name);
+    here = (await findRecordings(['.'])).filter(({ job }) => job.id === name);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
   }

@@ -72,7 +72,7 @@ async function subjectOf(
   if (database === undefined) {
     const recordings = names.length === 0 ? ['.'] : names;
     const { findRecordings } = await import('./find-recordings.ts');
-    findRecordings(recordings);
+    await findRecordings(recordings);
     return { subject: { recordings } };
   }
   if (names.length > 0) {

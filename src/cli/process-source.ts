@@ -33,7 +33,7 @@ export async function openProcesses(
 
 async function sourceOf(names: readonly string[], options: DatabaseOptions): Promise<ProcessSource> {
   const database = await databaseFor(names, options);
-  if (database === undefined) return recordingsSource(findRecordings(names.length === 0 ? ['.'] : names));
+  if (database === undefined) return recordingsSource(await findRecordings(names.length === 0 ? ['.'] : names));
   const { databaseSource } = await import('../database/source.ts');
   return databaseSource(database, names);
 }

@@ -89,8 +89,7 @@ async function reportsOf(paths: readonly string[], options: ReportOptions): Prom
     for (const job of then.length > 0 ? then : jobs) reports.push(report(await gatherStored(job, wanted)));
     return reports;
   }
-  await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();
-  const all = findRecordings(paths);
+  const all = await findRecordings(paths);
   const found = options.job === undefined ? all : all.filter((r) => isOfJob(r.job.id, options.job!));
   if (found.length === 0) {
     throw usage(`no recording of job ${options.job} here`, `there are ${idsText(all.map((r) => r.job.id))}`);

@@ -116,11 +116,13 @@ async function finish(folder: string, format: Options['format'] | undefined): Pr
     const spent = (): number => Math.max(0, ownSeconds() - counted);
     // before the card, which then has what that cost, too
     if (isWorthSealing(recording)) sealRecording(recording, { force: true });
+    await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();
     if (format !== undefined) {
+      await (await import('../jobs/schedulers/refresh.ts')).fileJob(recording, { steps: true });
       const { reportCard } = await import('./report.ts');
       const card = await reportCard([folder], { stream: process.stderr, format, spent });
       process.stderr.write(format === 'json' ? card : `${card}\nRecording ${printable(shown)}\n`);
-    } else await (await import('../agent/run/adopt-abandoned.ts')).adoptAbandoned();
+    }
     keepFinish(folder, spent());
   } catch (error) {
     const { tell } = await import('./failure.ts');

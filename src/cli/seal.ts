@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
+import { adoptRecords } from '../agent/run/adopt-records.ts';
 import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { formatBytes } from '../base/size.ts';
+import { fileJob } from '../jobs/schedulers/refresh.ts';
 import { asOwner } from '../recording/folder/as-owner.ts';
 import { openRecording, type Recording } from '../recording/folder/open.ts';
 import { liveBytes, type SealedNode, sealRecording } from '../recording/sealed/seal.ts';
@@ -37,7 +39,7 @@ Examples:
     )
     .action(async (paths: string[], options: Options) => {
       const results: { path: string; nodes: SealedNode[]; error?: string }[] = [];
-      for (const recording of findRecordings(paths)) {
+      for (const recording of await findRecordings(paths)) {
         const { path } = recording;
         try {
           const nodes = await sealed(recording, options);
@@ -58,13 +60,15 @@ Examples:
 async function sealed(recording: Recording, options: Options): Promise<SealedNode[]> {
   const bar = progress(`sealing ${recording.path}`, liveBytes(recording));
   try {
-    return await asOwner(recording.path, (folder) =>
-      sealRecording(openRecording(folder), {
+    await fileJob(recording, { steps: true });
+    return await asOwner(recording.path, async (folder) => {
+      await adoptRecords(openRecording(folder), false);
+      return sealRecording(openRecording(folder), {
         force: options.force === true && 'keep open parts',
         parquet: options.parquet === true,
         progress: (bytes) => bar.advance(bytes),
-      }),
-    );
+      });
+    });
   } finally {
     bar.done();
   }

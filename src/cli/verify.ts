@@ -3,7 +3,9 @@ import { adoptRecords } from '../agent/run/adopt-records.ts';
 import { Fault } from '../base/fault.ts';
 import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { fileJob } from '../jobs/schedulers/refresh.ts';
 import { asOwner } from '../recording/folder/as-owner.ts';
+import type { Job } from '../recording/folder/job.ts';
 import { openRecording } from '../recording/folder/open.ts';
 import { type Check, verifyRecording } from '../recording/repair/verify.ts';
 import { paint } from '../show/terminal/paint.ts';
@@ -30,13 +32,23 @@ Examples:
     .action(async (paths: string[], options: { dryRun?: boolean; format: string }) => {
       const dryRun = options.dryRun === true;
       const results: { path: string; checks: Check[] }[] = [];
-      for (const { path } of findRecordings(paths)) results.push({ path, checks: await verified(path, dryRun) });
+      for (const recording of await findRecordings(paths)) {
+        const filed = dryRun ? undefined : await fileJob(recording, { steps: true });
+        const checks = await verified(recording.path, dryRun);
+        results.push({ path: recording.path, checks: filed === undefined ? checks : [howItEnded(filed), ...checks] });
+      }
       if (options.format === 'json') process.stdout.write(`${JSON.stringify(results, null, 1)}\n`);
       else for (const { path, checks } of results) process.stdout.write(verifyText(path, checks));
       const unhealed = ({ outcome }: Check): boolean => outcome === 'left' || outcome === 'would heal';
       if (results.some(({ checks }) => checks.some(unhealed))) process.exitCode = 1;
     });
 }
+
+const howItEnded = ({ state }: Job): Check => ({
+  file: 'job.json',
+  what: `did not say all of how the job ended; now it does: ${state}`,
+  outcome: 'note',
+});
 
 async function verified(path: string, dryRun: boolean): Promise<Check[]> {
   const work = async (folder: string): Promise<Check[]> => {

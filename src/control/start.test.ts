@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { answers } from '../../test/made/scheduler-answers.ts';
 import type { Fault } from '../base/fault.ts';
 import { processId, stillRuns } from '../jobs/found/process-id.ts';
-import { refreshJob } from '../jobs/schedulers/refresh.ts';
+import { fileJob, type RefreshOptions, refreshJob } from '../jobs/schedulers/refresh.ts';
 import { isAlive } from '../recording/folder/alive.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { openRecording, type Recording } from '../recording/folder/open.ts';
@@ -172,6 +172,16 @@ function become(opened: Recording, job: Job): void {
   fs.writeFileSync(path.join(opened.path, 'job.json'), JSON.stringify(job));
 }
 
+/** Asks, which changes nothing, and then keeps what was said. */
+async function refreshAndFile(opened: Recording, options: RefreshOptions): Promise<Job> {
+  const file = path.join(opened.path, 'job.json');
+  const before = fs.readFileSync(file, 'utf8');
+  const job = await refreshJob(opened, options);
+  assert.equal(fs.readFileSync(file, 'utf8'), before);
+  await fileJob(opened, options);
+  return job;
+}
+
 test('how a job ended that could not say so is asked of the scheduler, and kept', async (t) => {
   const { env, options } = machine(t);
   const { recording } = await startRecording(env, options);
@@ -180,7 +190,7 @@ test('how a job ended that could not say so is asked of the scheduler, and kept'
   delete opened.job.end;
   become(opened, { ...opened.job, id: '4', scheduler: 'slurm', state: 'running', start: 1794777907_000000 });
   const { run } = answers({ 'scontrol show job 4': 'slurm-scontrol-timeout.txt' });
-  const job = await refreshJob(opened, { run });
+  const job = await refreshAndFile(opened, { run });
   assert.deepEqual([job.state, job.end, job.reason], ['timeout', 1794777996000000, 'time limit of 1 min 00 s reached']);
   assert.equal(openRecording(recording).job.state, 'timeout');
   // the agent of a node says it more exactly in a moment
@@ -192,7 +202,7 @@ test('how a job ended that could not say so is asked of the scheduler, and kept'
     'scontrol show job 5': { stdout: `JobId=5 JobState=COMPLETED EndTime=${now} ExitCode=0:0\n` },
   });
   opened.job = { ...opened.job, id: '5' };
-  assert.equal((await refreshJob(opened, over)).state, 'completed');
+  assert.equal((await refreshAndFile(opened, over)).state, 'completed');
   assert.equal(openRecording(recording).job.state, 'timeout');
   // it goes on as long as there are processes, which Slurm is ending
   const ending = answers({
@@ -200,12 +210,12 @@ test('how a job ended that could not say so is asked of the scheduler, and kept'
   });
   const node = opened.nodes[0]!;
   opened.nodes[0] = { ...node, tables: new Map(), agent: { ...node.agent!, last_sample: now * 1e6 } };
-  const cancelled = await refreshJob({ ...opened, job: { ...opened.job, start: (now - 20) * 1e6 } }, ending);
+  const cancelled = await refreshAndFile({ ...opened, job: { ...opened.job, start: (now - 20) * 1e6 } }, ending);
   assert.deepEqual([cancelled.state, cancelled.end], ['cancelled', now * 1e6]);
   opened.nodes[0] = { ...node, agent: agent! };
   // nobody knows: that every agent has ended says when
   opened.job = { ...opened.job, scheduler: 'none' };
-  const unknown = await refreshJob(opened, answers({}));
+  const unknown = await refreshAndFile(opened, answers({}));
   assert.deepEqual([unknown.state, unknown.reason], ['unknown', 'recording ended: SIGTERM']);
   assert.equal(unknown.end, opened.nodes[0]!.agent!.end);
 });
@@ -232,7 +242,7 @@ test('a command that the scheduler killed: who did it, and the steps that ran me
   });
   const refreshed = (more: Partial<Job>, steps = false) => {
     become(opened, { ...job, id: '4', end: 1794777995_000000, ...more });
-    return refreshJob(opened, { run, steps });
+    return refreshAndFile(opened, { run, steps });
   };
   const limit = await refreshed({ exit_code: 143 });
   assert.deepEqual([limit.state, limit.reason], ['timeout', 'time limit of 1 min 00 s reached']);
@@ -280,7 +290,7 @@ test('a command that ended well although a node of its job failed: the scheduler
   const fields = 'JobID,JobName,State,ExitCode,Start,End,NodeList,NTasks';
   const asked = (next: string) => {
     const { run } = answers({ [`sacct -j 5 -D -P -n -o ${fields}`]: { stdout: first + next } });
-    return refreshJob(opened, { run });
+    return refreshAndFile(opened, { run });
   };
   // every agent has said its end: nobody has lost anything, and nobody is asked
   become(opened, { ...own, ...ran, id: '5', scheduler: 'slurm' });
@@ -308,7 +318,7 @@ test('a command that ended well although a node of its job failed: the scheduler
     ['node_fail', `${why}; Slurm started it again (restart 1)`, undefined],
   );
   opened.job = openRecording(recording).job;
-  assert.equal((await refreshJob(opened, answers({}))).reason, again.reason);
+  assert.equal((await refreshAndFile(opened, answers({}))).reason, again.reason);
 
   // a node that failed long after the command had ended is none of its business
   become(opened, { ...own, ...ran, id: '5', scheduler: 'slurm', end: 1794777810_000000, nodes: [...own.nodes, 'c3'] });

@@ -51,7 +51,8 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
     if (options.tables !== undefined && !options.tables.includes(name)) continue;
     const whole = options.from === undefined && options.to === undefined;
     // with live parts beside it, what seal left is not the whole table
-    const found = whole && files.parts.length === 0 ? sealedStatistics(node, name, files) : undefined;
+    const isSealed = files.parts.length === 0 && node.unfiled?.has(name) !== true;
+    const found = whole && isSealed ? sealedStatistics(node, name, files) : undefined;
     if (found !== undefined) {
       tables.set(name, found.statistics);
       append(damage, found.damage);

@@ -24,6 +24,8 @@ export interface Records {
   readonly owner?: number;
   /** Leave the file when reading ends: another agent will go on with it. */
   keep?: boolean;
+  /** Change nothing there, not even the note of how far it was read. */
+  readonly untouched?: boolean;
 }
 
 /** What the job's processes have used together, added up by whoever reads them. */

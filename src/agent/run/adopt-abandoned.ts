@@ -5,7 +5,8 @@ import { type ProcessId, stillRuns } from '../../jobs/found/process-id.ts';
 
 /**
  * What processes of this user's jobs have recorded of themselves lies in memory until their agent has read it. Of agents
- * that were killed it goes into their recordings, as soon as nobody writes there any more. Whoever asks next does it.
+ * that were killed it goes into their recordings, as soon as nobody writes there any more: with the next recording that
+ * begins or ends here.
  */
 export async function adoptAbandoned(): Promise<void> {
   for (const { folder, recording } of RECORD_PLACES.flatMap(abandonedIn)) {

@@ -6,11 +6,14 @@ import { newestWrite } from '../../recording/folder/alive.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { readJson } from '../../recording/folder/record-file.ts';
 import { TableWriter } from '../../recording/live/append.ts';
+import { CsvText } from '../../recording/live/csv-write.ts';
 import type { Check } from '../../recording/repair/verify.ts';
 import { Host } from '../../sources/host.ts';
 import { RECORD_KINDS } from '../../sources/records/records.ts';
 import type { Records } from '../../sources/scope.ts';
+import type { Source } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
+import { header } from '../../table/table.ts';
 
 /** Who reads it, and for which recording. */
 const MOST_NOTE = 64 << 10;
@@ -22,10 +25,9 @@ const NODE = { members: { by: 'node' }, exclude: [] } as const;
  * still there. Undefined: there is none, or it is being read.
  */
 export async function adoptRecords(recording: Recording, dryRun: boolean): Promise<Check | undefined> {
-  const { process_records: records, redacted } = recording.job;
-  if (records === undefined) return undefined;
-  const node = isOwnPlace(records.file) ? nodeOf(recording, records) : undefined;
-  if (node === undefined) return undefined;
+  const left = leftRecords(recording);
+  if (left === undefined) return undefined;
+  const { records, node } = left;
   const found = {
     file: records.file,
     what: 'processes have recorded themselves there after the agent of their node had died',
@@ -35,11 +37,40 @@ export async function adoptRecords(recording: Recording, dryRun: boolean): Promi
   const release = claim(path.dirname(records.file));
   if (release === undefined) return undefined;
   try {
-    await takeOver(records, node, redacted === true);
+    await takeOver(records, node, recording.job.redacted === true);
   } finally {
     release();
   }
   return { ...found, outcome: 'healed', action };
+}
+
+/**
+ * Adds to an opened recording what `adoptRecords` would take in, read where it lies: nothing is changed, there or in the
+ * recording.
+ */
+export function readUnfiled(recording: Recording): void {
+  const left = leftRecords(recording);
+  if (left === undefined) return;
+  const { node } = left;
+  const readers = openReaders({ ...left.records, untouched: true }, recording.job.redacted === true);
+  const texts = readers.map(({ source: { table } }) => ({ table, text: new CsvText() }));
+  for (const { table, text } of texts) text.line(header(table));
+  const headers = texts.map(({ text }) => text.length);
+  readAll(readers, (frame, i) => texts[i]!.text.frame(frame));
+  for (const { source } of readers) source.close();
+  const filled = texts.filter(({ text }, i) => text.length > headers[i]!);
+  node.unfiled = new Map(
+    filled.map(({ table, text }) => [table.name, Buffer.from(text.bytes.subarray(0, text.length))]),
+  );
+  for (const { table } of filled) if (!node.tables.has(table.name)) node.tables.set(table.name, { parts: [] });
+}
+
+/** What processes of the recording's job have left here after the agent of their node was killed. */
+function leftRecords(recording: Recording): { records: Records; node: NodeRecording } | undefined {
+  const { process_records: records } = recording.job;
+  if (records === undefined || !isOwnPlace(records.file)) return undefined;
+  const node = nodeOf(recording, records);
+  return node && { records, node };
 }
 
 /** Two who come at once must not both take it over; one that was killed has not. Undefined: somebody else does. */
@@ -84,23 +115,38 @@ function isForAnother(named: string, recording: string): boolean {
   return a !== undefined && (a.dev !== b?.dev || a.ino !== b.ino);
 }
 
-/** Reads what processes have recorded to its end, into the recording; then the place goes. */
-export async function takeOver(records: Records, node: NodeRecording, redact: boolean): Promise<void> {
+interface Reader {
+  source: Source;
+  frame: Frame;
+}
+
+function openReaders(records: Records, redact: boolean): Reader[] {
   const host = new Host();
-  const lastSign = newestWrite(node);
-  const readers = RECORD_KINDS.map((kind) => {
+  return RECORD_KINDS.map((kind) => {
     const source = kind.open(host, { ...NODE, redact, records });
-    return { source, frame: new Frame(source.table), writer: new TableWriter(node.folder, source.table) };
+    return { source, frame: new Frame(source.table) };
   });
+}
+
+/** Reads what processes have recorded to its end. */
+function readAll(readers: readonly Reader[], take: (frame: Frame, reader: number) => void): void {
   for (const { source } of readers) source.last?.();
   do {
-    for (const { source, frame, writer } of readers) {
+    for (const [i, { source, frame }] of readers.entries()) {
       frame.clear(Date.now() * 1000);
       source.read(frame);
-      writer.append(frame);
+      take(frame, i);
     }
   } while (readers.some(({ source }) => source.behind?.() === true));
-  await Promise.all(readers.map(({ writer }) => writer.close()));
+}
+
+/** Reads what processes have recorded to its end, into the recording; then the place goes. */
+export async function takeOver(records: Records, node: NodeRecording, redact: boolean): Promise<void> {
+  const lastSign = newestWrite(node);
+  const readers = openReaders(records, redact);
+  const writers = readers.map(({ source }) => new TableWriter(node.folder, source.table));
+  readAll(readers, (frame, i) => writers[i]!.append(frame));
+  await Promise.all(writers.map((writer) => writer.close()));
   // that it was written down now says nothing about how long the agent lived
   for (const name of fs.readdirSync(node.folder)) {
     const file = path.join(node.folder, name);
@@ -109,5 +155,5 @@ export async function takeOver(records: Records, node: NodeRecording, redact: bo
     }
   }
   // only what is safely in the recording may go
-  if (readers.every(({ writer }) => writer.trouble === undefined)) for (const { source } of readers) source.close();
+  if (writers.every(({ trouble }) => trouble === undefined)) for (const { source } of readers) source.close();
 }

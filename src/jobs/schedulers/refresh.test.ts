@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { answers } from '../../../test/made/scheduler-answers.ts';
 import { jobOf, makeRecording } from '../../../test/make-recording.ts';
 import { openRecording } from '../../recording/folder/open.ts';
-import { refreshJob } from './refresh.ts';
+import { fileJob, refreshJob } from './refresh.ts';
 
 test('of a job that the scheduler says runs it is known when it said so, and nothing is written', async () => {
   const folder = await makeRecording({ seconds: 20 });
@@ -34,6 +34,8 @@ test('that nothing comes from the agent of a node is no end of its job: the hub 
   const written = async (service: boolean): Promise<string> => {
     fs.writeFileSync(record, JSON.stringify({ ...agent, service }));
     assert.equal((await refreshJob(openRecording(folder), answers({}))).state, 'unknown');
+    assert.equal(JSON.parse(fs.readFileSync(file, 'utf8')).state, 'running');
+    await fileJob(openRecording(folder), answers({}));
     return JSON.parse(fs.readFileSync(file, 'utf8')).state;
   };
   assert.deepEqual([await written(true), await written(false)], ['running', 'unknown']);
@@ -51,13 +53,13 @@ test('what the scheduler says goes into the recording that was read, not into wh
   t.after(() => fs.rmSync(link));
   const recording = openRecording(link);
   const { run } = answers({});
-  const state = await refreshJob(recording, {
+  const filed = await fileJob(recording, {
     run(...asked) {
       fs.rmSync(link);
       fs.symlinkSync(other, link);
       return run(...asked);
     },
   });
-  assert.equal(state.state, 'unknown');
+  assert.equal(filed, undefined);
   assert.deepEqual(fs.readdirSync(other), []);
 });

@@ -13,33 +13,59 @@ import type { Ending } from './scheduler.ts';
 /** A scheduler that ends a job signals its command first, and waits so long at most until all of it has gone. */
 const KILL_SECONDS = 120;
 
+export interface RefreshOptions {
+  run?: Run;
+  /** Ask also when nothing but the job's steps is unknown. */
+  steps?: boolean;
+}
+
 /**
  * How a job ended that could not say so itself: it was cancelled, hit its limit, lost a node, or ended after `tacho stop`.
- * Asks the scheduler, a short time; what it learns is kept in job.json when the recording is this user's own.
- * `steps`: ask also when nothing but the job's steps is unknown.
+ * Asks the scheduler, a short time, and changes nothing.
  */
 export async function refreshJob(
-  recording: Pick<Recording, 'path' | 'job' | 'nodes'>,
-  { run = schedulerRunner(2), steps = false }: { run?: Run; steps?: boolean } = {},
+  recording: Pick<Recording, 'job' | 'nodes'>,
+  options: RefreshOptions = {},
 ): Promise<Job> {
+  return (await askScheduler(recording, options)).job;
+}
+
+/** The same, and what was learnt is kept in job.json when the recording is this user's own. Undefined: nothing was. */
+export async function fileJob(recording: Recording, options: RefreshOptions = {}): Promise<Job | undefined> {
+  const { job, final } = await askScheduler(recording, options);
+  if (job === recording.job || !final) return undefined;
+  try {
+    return saveOwn(recording.path, recording.job, job) ? job : undefined;
+  } catch {
+    // a read-only archive: whoever reads it asks again
+    return undefined;
+  }
+}
+
+/** `final`: nobody will know better later. */
+async function askScheduler(
+  recording: Pick<Recording, 'job' | 'nodes'>,
+  { run = schedulerRunner(2), steps = false }: RefreshOptions,
+): Promise<{ job: Job; final: boolean }> {
   const { job } = recording;
-  if (isSettled(recording, steps)) return job;
+  if (isSettled(recording, steps)) return { job, final: true };
   const ended = job.end !== undefined && job.state !== 'running' && job.state !== 'unknown';
   const found = await schedulerNamed(job.scheduler).state(run, job, () => {});
   if (!ended && found?.state === 'running') {
     const { taken_nodes: taken = job.taken_nodes } = found;
-    return { ...job, running_at: Date.now() * 1000, ...(taken === undefined ? {} : { taken_nodes: taken }) };
+    const running = { ...job, running_at: Date.now() * 1000, ...(taken === undefined ? {} : { taken_nodes: taken }) };
+    return { job: running, final: false };
   }
   let known: Job = job;
   if (ended) {
-    if (found === undefined) return job;
+    if (found === undefined) return { job, final: false };
     const { waits, ...said } = job;
     const killed = wasKilled(job) || (found.state === 'node_fail' && lostNode(recording));
     const news = waits === true ? nextRun(found) : killed ? whoKilled(job, found) : {};
     const taken = found.taken_nodes === undefined ? {} : { taken_nodes: found.taken_nodes };
     known = { ...said, ...news, ...taken, steps: stepsMeanwhile(job, found) };
     // what still runs has no end yet: it is asked for again
-    if (found.state === 'running') return known;
+    if (found.state === 'running') return { job: known, final: false };
   } else if (found !== undefined) {
     // the recording's own end, where there is one, is what its figures refer to
     const { waits: _, reason: __, ...said } = job;
@@ -51,14 +77,7 @@ export async function refreshJob(
   } else if (job.end === undefined) known = silentEnd(recording) ?? job;
   // a job.json that is damaged stays as it is for `verify`: what could be guessed must not take its place
   const guessed = (job.user === '' && job.uid < 0) || (found === undefined && isWaitedFor(recording));
-  if (known !== job && !guessed && !isClosing(recording, known)) {
-    try {
-      saveOwn(recording.path, job, known);
-    } catch {
-      // a read-only archive: the answer is still good for this report
-    }
-  }
-  return known;
+  return { job: known, final: !guessed && !isClosing(recording, known) };
 }
 
 /** The agent of a node has its word still to say, and a hub keeps it. */
@@ -103,13 +122,15 @@ function endedWith(job: Job, end: number | undefined): boolean {
 const stepsMeanwhile = (job: Job, { steps = [] }: Ending): Step[] =>
   steps.filter(({ start, end }) => (start ?? 0) <= job.end! && (end ?? Infinity) + 1e6 > job.start);
 
-/** Keeps it in a recording of our own. The folder is held open: by its name another one may be found by now. */
-function saveOwn(folder: string, before: Job, job: Job): void {
+/** Keeps it in a recording of our own, and says whether it did. By its name another folder may be found by now: it is held open. */
+function saveOwn(folder: string, before: Job, job: Job): boolean {
   const fd = fs.openSync(folder, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
   try {
     const held = `/proc/self/fd/${fd}`;
     const isOurs = fs.fstatSync(fd).uid === process.getuid!();
-    if (isOurs && isDeepStrictEqual(readJob(held), before)) saveJob(held, job);
+    if (!isOurs || !isDeepStrictEqual(readJob(held), before)) return false;
+    saveJob(held, job);
+    return true;
   } finally {
     fs.closeSync(fd);
   }

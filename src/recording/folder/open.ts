@@ -22,6 +22,8 @@ export interface NodeRecording {
   described?: AgentRecord['tables'];
   /** What there is of each table, by name. */
   tables: Map<string, TableFiles>;
+  /** Rows that nobody has filed yet, as CSV with a header, by table: processes left them after their agent was killed. */
+  unfiled?: ReadonlyMap<string, Buffer>;
   /** Files that are not there: of tables that were written or measured, and those that were set aside, as what. */
   lost?: LostFile[];
 }

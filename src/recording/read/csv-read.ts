@@ -64,6 +64,13 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
   return damage;
 }
 
+/** The same of a part that is in memory. */
+export function readCsvBytes(bytes: Buffer, rows: Rows, options: CsvOptions): Damage {
+  const damage: Damage = { file: '', torn_bytes: 0, bad_lines: 0, first_bad: [] };
+  new Parser(rows, options, damage).take(bytes, bytes.length, true);
+  return damage;
+}
+
 function readText(file: string, parser: Parser): void {
   const fd = openPlain(file, fs.constants.O_RDONLY, true);
   try {

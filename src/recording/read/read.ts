@@ -10,7 +10,7 @@ import { readParquet } from '../sealed/parquet/read.ts';
 import { arrange } from './arrange.ts';
 import type { Batch, BatchOf, ReadOptions } from './batch.ts';
 import { clip } from './clip.ts';
-import { type CsvOptions, type Damage, readCsv } from './csv-read.ts';
+import { type CsvOptions, type Damage, readCsv, readCsvBytes } from './csv-read.ts';
 import { Rows } from './rows.ts';
 
 /** A batch, and what could not be read of its files. */
@@ -73,8 +73,9 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   const described = tableOf(node, name);
   const rows = new Rows();
   const damage: Damage[] = [];
+  const unfiled = node.unfiled?.get(name);
   // events are told apart by everything they say; a sealed file has done that already
-  const distinct = files.parts.length === 0;
+  const distinct = files.parts.length === 0 && unfiled === undefined;
   const whole = options.columns === undefined || (described?.events === true && !distinct);
   const wanted = whole ? undefined : new Set(options.columns);
   let table: Table | undefined;
@@ -131,6 +132,7 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
     if (found.torn_bytes > 0 || found.bad_lines > 0 || found.unreadable !== undefined || found.lost_header)
       damage.push(found);
   }
+  if (unfiled !== undefined) readCsvBytes(unfiled, rows, csv);
 
   table ??= described ?? guessTable(name, ['time'], ['time']);
   const columns = orderColumns(seen, described);

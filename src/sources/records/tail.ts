@@ -66,7 +66,7 @@ function openTail(
   redact: boolean,
   tables: { start: Table; end: Table; thread: Table },
 ): RecordTail {
-  const { file } = records;
+  const { file, untouched = false } = records;
   const progress = `${file}.read`;
   const old = `${file}.old`;
   const delays = host.text('/proc/sys/kernel/task_delayacct') !== '0';
@@ -120,7 +120,7 @@ function openTail(
   /** Somebody who cleans up may have taken the folder away: what ends from now on can be recorded again. */
   function remake(): void {
     const folder = path.dirname(file);
-    if (fs.existsSync(folder)) return;
+    if (untouched || fs.existsSync(folder)) return;
     fs.mkdirSync(folder, { mode: 0o700 });
     host.note({
       table: processEndTable.name,
@@ -131,7 +131,7 @@ function openTail(
 
   /** What was read before has been written by now: an agent that takes over need not read it again. */
   function save(): void {
-    if (offset === saved || fd < 0 || moved) return;
+    if (offset === saved || fd < 0 || moved || untouched) return;
     saved = offset;
     try {
       fs.writeFileSync(progress, `${fs.fstatSync(fd).ino} ${offset - kept}\n`, { mode: 0o600 });
@@ -193,7 +193,7 @@ function openTail(
   function turn(): void {
     if (moved) {
       fs.closeSync(fd);
-      fs.rmSync(old, { force: true });
+      if (!untouched) fs.rmSync(old, { force: true });
       moved = false;
       restart();
       more = true;
@@ -202,7 +202,7 @@ function openTail(
       fs.closeSync(fd);
       restart();
       remake();
-    } else if (offset > LONGEST && !leaving) {
+    } else if (offset > LONGEST && !leaving && !untouched) {
       if (records.owner === undefined) fs.renameSync(file, old);
       else replaceFor(records.owner);
       moved = true;
@@ -300,7 +300,7 @@ function openTail(
       tell();
       if (records.keep === true) save();
       if (fd >= 0) fs.closeSync(fd);
-      if (records.keep !== true) fs.rmSync(path.dirname(file), { recursive: true, force: true });
+      if (records.keep !== true && !untouched) fs.rmSync(path.dirname(file), { recursive: true, force: true });
     },
   };
 }
