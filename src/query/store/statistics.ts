@@ -1,7 +1,7 @@
 import { greatest, smallest } from '../../base/extremes.ts';
 import { compareKeys } from '../../recording/read/arrange.ts';
 import { counted, isOlder } from '../../recording/read/process-part.ts';
-import { cpuColumns, MOST_PROCESSES, meanLevel } from '../../recording/sealed/measure.ts';
+import { cpuColumns, MOST_PROCESSES } from '../../recording/sealed/measure.ts';
 import type { SeriesStatistics, Statistics, TableStatistics } from '../../recording/sealed/statistics.ts';
 import type { Column, Table } from '../../table/table.ts';
 import { columnsByMetric, keysOf, sampleOf, unstored } from './columns.ts';
@@ -219,4 +219,20 @@ function growthOf(
       p95: usual('rate_0.95'),
     },
   };
+}
+
+/**
+ * The mean of a level by time, as samples are not equally far apart: each holds until the next one, the last for a mean
+ * step. `area` is what lies under them without the last, in the unit of `time`, which is from the first to the last.
+ */
+function meanLevel(
+  { count, min, max, mean, last }: Pick<Statistics, 'count' | 'min' | 'max' | 'mean' | 'last'>,
+  area: number,
+  time: number,
+): number {
+  // equal values have that mean to the last digit
+  if (min === max) return min;
+  if (!(time > 0)) return mean;
+  const step = time / (count - 1);
+  return (area + last * step) / (time + step);
 }

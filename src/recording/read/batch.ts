@@ -1,3 +1,4 @@
+import type { Intervals } from '../../base/intervals.ts';
 import type { Column, NameIn, Table } from '../../table/table.ts';
 
 /** Texts as numbers: `values[codes[row]]`. */
@@ -29,6 +30,8 @@ export interface Batch {
   interval_seconds?: number;
   /** Of a part: 1 where a row is no sample, but what lies between two of them where the part begins or ends. */
   edges?: Uint8Array;
+  /** Of a part that is several stretches of time: the rows where one begins, in every series; one more entry ends the last. */
+  stretches?: Uint32Array;
   /** When its node began to be recorded, epoch microseconds, if that is known. */
   began?: number;
 }
@@ -61,6 +64,8 @@ export interface ReadOptions<N extends string = string> {
   /** Epoch microseconds, both included. */
   from?: number;
   to?: number;
+  /** The same of several stretches of time. */
+  intervals?: Intervals;
 }
 
 export const isNumber = (column: Column): boolean => column.type !== 'text';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { counter, gauge, type Table, text } from '../../table/table.ts';
 import { measure } from '../sealed/measure.ts';
 import type { SeriesStatistics } from '../sealed/statistics.ts';
@@ -75,4 +76,89 @@ test('what a text said before a part of a sparse table holds in it', () => {
   const said = (from: number, to: number) =>
     measure(clip(batch, { from: from * 1e6, to: to * 1e6, hold: true, edges: true })).series[0]!.texts.command;
   assert.deepEqual([said(15, 25), said(25, 30)], ['burn 2', 'burn 3']);
+});
+
+/** Ticks of 10 s, some of them missing; a counter that may begin again; and stretches of time apart from each other. */
+const recorded = fc.record({
+  ticks: fc.array(fc.record({ keep: fc.boolean(), level: fc.integer({ min: 0, max: 9 }), more: fc.nat(50) }), {
+    minLength: 4,
+    maxLength: 40,
+  }),
+  cuts: fc.uniqueArray(fc.nat(400), { minLength: 4, maxLength: 8 }),
+  sparse: fc.boolean(),
+});
+
+test('statistics of several stretches are those of each, put together: nothing of the gaps is in them', () => {
+  fc.assert(
+    fc.property(recorded, ({ ticks, cuts, sparse }) => {
+      const kept = ticks.flatMap(({ keep }, i) => (keep ? i : []));
+      let total = 0;
+      const totals = ticks.map(({ more }) => {
+        total = more === 0 ? 0 : total + more;
+        return total;
+      });
+      const batch: Batch = {
+        table: { ...table, ...(sparse ? { sparse } : {}) },
+        rows: kept.length,
+        time: Float64Array.from(kept, (i) => i * 10e6),
+        numbers: new Map([
+          ['level', Float64Array.from(kept, (i) => (ticks[i]!.level === 0 ? Number.NaN : ticks[i]!.level))],
+          ['total', Float64Array.from(kept, (i) => totals[i]!)],
+        ]),
+        texts: new Map(),
+        series: kept.length === 0 ? Uint32Array.of(0) : Uint32Array.of(0, kept.length),
+        interval_seconds: 10,
+      };
+      const sorted = cuts.sort((a, b) => a - b).map((cut) => cut * 1e6);
+      const intervals = sorted.flatMap((cut, i) => (i % 2 === 1 ? [[sorted[i - 1]!, cut] as const] : []));
+      const options = { hold: true, edges: true };
+      const all = measure(clip(batch, { intervals, ...options }));
+      const each = intervals.map(([from, to]) => measure(clip(batch, { from, to, ...options })));
+      const sum = (values: readonly (number | undefined)[]): number | undefined =>
+        values.every((value) => value === undefined) ? undefined : values.reduce<number>((a, b) => a + (b ?? 0), 0);
+      const near = (a: number | undefined, b: number | undefined): void =>
+        assert.ok(a === b || Math.abs(a! - b!) < 1e-6 * Math.max(1, Math.abs(b!)), `${a} is not ${b}`);
+      assert.equal(all.rows, sum(each.map(({ rows }) => rows)));
+      for (const name of ['level', 'total'] as const) {
+        const whole = all.series[0]?.columns[name];
+        const parts = each.flatMap(({ series }) => series[0]?.columns[name] ?? []);
+        assert.equal(whole === undefined, parts.length === 0);
+        if (whole === undefined) continue;
+        assert.equal(whole.count, sum(parts.map(({ count }) => count)));
+        assert.equal(whole.min, Math.min(...parts.map(({ min }) => min)));
+        assert.equal(whole.max, Math.max(...parts.map(({ max }) => max)));
+        assert.deepEqual([whole.first, whole.last], [parts[0]!.first, parts.at(-1)!.last]);
+        near(whole.increase, sum(parts.map(({ increase }) => increase)));
+        near(whole.integral, sum(parts.map(({ integral }) => integral)));
+        const means = parts.map(({ mean }) => mean);
+        assert.ok(whole.mean >= Math.min(...means) - 1e-9 && whole.mean <= Math.max(...means) + 1e-9);
+        const rates = parts.flatMap(({ rate }) => rate ?? []);
+        assert.equal(whole.rate === undefined, rates.length === 0);
+        if (whole.rate === undefined) continue;
+        near(whole.rate.min, Math.min(...rates.map(({ min }) => min)));
+        near(whole.rate.max, Math.max(...rates.map(({ max }) => max)));
+      }
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test('means are those of the time in the stretches', () => {
+  const level = [...new Array(10).fill(2), ...new Array(10).fill(100), ...new Array(5).fill(8)];
+  const batch: Batch = {
+    table,
+    rows: level.length,
+    time: Float64Array.from(level, (_, i) => i * 10e6),
+    numbers: new Map([['level', Float64Array.from(level)]]),
+    texts: new Map(),
+    series: Uint32Array.of(0, level.length),
+    interval_seconds: 10,
+  };
+  const intervals = [
+    [0, 90e6],
+    [200e6, 240e6],
+  ] as const;
+  const { columns, samples } = measure(clip(batch, { intervals, hold: true, edges: true })).series[0]!;
+  assert.equal(samples, 15);
+  assert.deepEqual([columns.level!.mean, columns.level!.p95, columns.level!.integral], [4, 8, 180 + 320]);
 });

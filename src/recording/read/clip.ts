@@ -1,9 +1,12 @@
+import type { Intervals } from '../../base/intervals.ts';
 import type { Batch } from './batch.ts';
 import { type Around, farthest, grown, shareBefore } from './edges.ts';
 
 export interface Clip {
   from?: number;
   to?: number;
+  /** The same of several stretches of time. */
+  intervals?: Intervals;
   /** In sparse tables: keep the row that held at `from`, and what holds at `to`. */
   hold?: boolean;
   /** Say what lies between two samples at `from` and at `to`: as rows of their own, marked as edges, or in those that hold. */
@@ -18,11 +21,11 @@ interface Edge extends Around {
   begins: boolean;
 }
 
-/** Confines a batch to the rows between `from` and `to`, both included. */
+/** Confines a batch to the rows between `from` and `to`, both included, or to those in `intervals`. */
 export function clip(batch: Batch, range: Clip): Batch {
-  const from = range.from ?? Number.NEGATIVE_INFINITY;
-  const to = range.to ?? Number.POSITIVE_INFINITY;
-  if (range.from === undefined && range.to === undefined) return batch;
+  if (range.from === undefined && range.to === undefined && range.intervals === undefined) return batch;
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range;
+  const intervals = range.intervals ?? [[from, to]];
   const { time, series } = batch;
   const sparse = batch.table.sparse === true;
   const hold = range.hold === true && sparse;
@@ -40,28 +43,35 @@ export function clip(batch: Batch, range: Clip): Batch {
   const order: number[] = [];
   const times: number[] = [];
   const starts: number[] = [];
+  const stretches: number[] = [];
   for (let s = 0; s + 1 < series.length; s++) {
     const end = series[s + 1]!;
-    const begin = order.length;
-    let i = firstAtOrAfter(time, from, series[s]!, end);
-    const first = i;
-    // a series whose last row is before `from` has ended: nothing holds any more
-    if (i > series[s]! && i < end && time[i] !== from && (edge(i, from, true) || hold)) {
-      if (hold) held.push({ row: order.length, at: i - 1, since: series[s]! });
-      order.push(i - 1);
-      times.push(from);
+    const own = order.length;
+    let i = series[s]!;
+    for (const [from, to] of intervals) {
+      const begin = order.length;
+      i = firstAtOrAfter(time, from, i, end);
+      const first = i;
+      // a series whose last row is before `from` has ended: nothing holds any more
+      if (i > series[s]! && i < end && time[i] !== from && (edge(i, from, true) || hold)) {
+        if (hold) held.push({ row: order.length, at: i - 1, since: series[s]! });
+        order.push(i - 1);
+        times.push(from);
+      }
+      for (; i < end && time[i]! <= to; i++) {
+        order.push(i);
+        times.push(time[i]!);
+      }
+      // what the last row says holds until the next one, which is beyond the range
+      if (i < end && order.length > begin && times.at(-1)! < to && (edge(i, to, i === first) || hold)) {
+        order.push(order.at(-1)!);
+        times.push(to);
+      }
+      if (order.length > begin) stretches.push(begin);
     }
-    for (; i < end && time[i]! <= to; i++) {
-      order.push(i);
-      times.push(time[i]!);
-    }
-    // what the last row says holds until the next one, which is beyond the range
-    if (i < end && order.length > begin && times.at(-1)! < to && (edge(i, to, i === first) || hold)) {
-      order.push(order.at(-1)!);
-      times.push(to);
-    }
-    if (order.length > begin) starts.push(begin);
+    if (order.length > own) starts.push(own);
   }
+  stretches.push(order.length);
   starts.push(order.length);
   const rows = order.length;
   const numbers = new Map([...batch.numbers].map(([name, old]) => [name, Float64Array.from(order, (i) => old[i]!)]));
@@ -78,6 +88,7 @@ export function clip(batch: Batch, range: Clip): Batch {
     numbers,
     texts,
     series: Uint32Array.from(starts),
+    ...(intervals.length > 1 ? { stretches: Uint32Array.from(stretches) } : {}),
   };
   if (between) setEdges(batch, part, edges);
   for (const [name, { codes }] of part.texts) holdTexts(batch.texts.get(name)!, codes, held);
@@ -126,7 +137,8 @@ function setEdges(whole: Batch, part: Batch, edges: readonly Edge[]): void {
   for (const { row } of edges) part.edges[row] = 1;
 }
 
-function firstAtOrAfter(time: Float64Array, moment: number, from: number, to: number): number {
+/** The first place in `from` to `to` whose value is not below `moment`. */
+export function firstAtOrAfter(time: Float64Array | Uint32Array, moment: number, from: number, to: number): number {
   let low = from;
   let high = to;
   while (low < high) {

@@ -1,5 +1,6 @@
 import type { Column, Table } from '../../table/table.ts';
 import type { Batch } from '../read/batch.ts';
+import { firstAtOrAfter } from '../read/clip.ts';
 import { isOlder } from '../read/process-part.ts';
 import { cellOf, isShort } from '../read/rate-cells.ts';
 import { quantiles, sortedQuantiles, weightedQuantiles } from './quantiles.ts';
@@ -30,7 +31,7 @@ export interface Measured {
 
 /** Everything but the number columns. */
 export function measureSeries(batch: Batch, cpu?: Float64Array): Measured {
-  const { table, series, time, rows } = batch;
+  const { table, series, time } = batch;
   const total = series.length - 1;
   const places = busiest(batch, total, cpu);
   let start = Number.NaN;
@@ -41,16 +42,13 @@ export function measureSeries(batch: Batch, cpu?: Float64Array): Measured {
     if (!(first >= start)) start = first;
     if (!(last <= end)) end = last;
   }
-  let beside = 0;
-  for (let s = 0; s < total; s++) {
-    const [from, to] = sampledRows(batch, series[s]!, series[s + 1]!);
-    beside += series[s + 1]! - series[s]! - (to - from);
-  }
+  let samples = 0;
+  for (let s = 0; s < total; s++) for (const { from, to } of stretchesOf(batch, s)) samples += to - from;
   return {
     places,
     table: {
       table: table.name,
-      rows: rows - beside,
+      rows: samples,
       start,
       end,
       series: places.map((s) => describeSeries(batch, series[s]!, series[s + 1]!)),
@@ -59,10 +57,27 @@ export function measureSeries(batch: Batch, cpu?: Float64Array): Measured {
   };
 }
 
-/** The rows of a series that are samples, without its edges; where there are none, these stand for them. */
-function sampledRows({ edges }: Batch, from: number, to: number): [from: number, to: number] {
-  const [first, last] = [from + (edges?.[from] ?? 0), to - (edges?.[to - 1] ?? 0)];
-  return first < last ? [first, last] : [from, to];
+/** Rows of a series without a gap: from `begin` to before `end`; without the edges among them, from `from` to before `to`. */
+interface Stretch {
+  begin: number;
+  from: number;
+  to: number;
+  end: number;
+}
+
+/** The stretches of a series; where one has no samples, its edges stand for them. */
+function stretchesOf({ series, edges, stretches }: Batch, s: number): Stretch[] {
+  const [begin, end] = [series[s]!, series[s + 1]!];
+  if (stretches === undefined) return [sampledRows(edges, begin, end)];
+  const all: Stretch[] = [];
+  for (let i = firstAtOrAfter(stretches, begin, 0, stretches.length); stretches[i]! < end; i++)
+    all.push(sampledRows(edges, stretches[i]!, stretches[i + 1]!));
+  return all;
+}
+
+function sampledRows(edges: Uint8Array | undefined, begin: number, end: number): Stretch {
+  const [from, to] = [begin + (edges?.[begin] ?? 0), end - (edges?.[end - 1] ?? 0)];
+  return from < to ? { begin, from, to, end } : { begin, from: begin, to: end, end };
 }
 
 function describeSeries(batch: Batch, from: number, to: number): SeriesStatistics {
@@ -82,8 +97,9 @@ function describeSeries(batch: Batch, from: number, to: number): SeriesStatistic
       break;
     }
   }
-  const beside = (batch.edges?.[from] ?? 0) + (to - from > 1 ? (batch.edges?.[to - 1] ?? 0) : 0);
-  return { keys, start: batch.time[from]!, end: batch.time[to - 1]!, samples: to - from - beside, texts, columns: {} };
+  let samples = to - from;
+  if (batch.edges !== undefined) for (let i = from; i < to; i++) samples -= batch.edges[i]!;
+  return { keys, start: batch.time[from]!, end: batch.time[to - 1]!, samples, texts, columns: {} };
 }
 
 const TIMES: readonly string[] = ['seconds', 'milliseconds', 'microseconds', 'nanoseconds'];
@@ -156,29 +172,45 @@ const space = new Space();
 export function measureColumn(measured: Measured, batch: Batch, column: Column, values: Float64Array): void {
   // how often something happened says nothing about a mean
   if (batch.table.events === true) return;
-  const { series, time } = batch;
   const interval = Math.round((batch.interval_seconds ?? 0) * 1000);
+  const measuring: Measuring = {
+    column: values,
+    time: batch.time,
+    isCounter: column.kind === 'counter',
+    sparse: batch.table.sparse === true,
+    clipped: batch.edges !== undefined,
+    interval,
+  };
   measured.places.forEach((s, i) => {
-    const isCounter = column.kind === 'counter';
-    const [from, to] = sampledRows(batch, series[s]!, series[s + 1]!);
-    const found = measureValues(values, time, from, to, isCounter, batch.table.sparse, interval);
-    if (found === undefined) return;
-    if (batch.edges !== undefined) addEdges(found, values, time, [series[s]!, from, to, series[s + 1]!]);
-    measured.table.series[i]!.columns[column.name] = found;
+    const statistics = measureValues(measuring, stretchesOf(batch, s));
+    if (statistics !== undefined) measured.table.series[i]!.columns[column.name] = statistics;
   });
 }
 
-function measureValues(
-  column: Float64Array,
-  time: Float64Array,
-  from: number,
-  to: number,
-  isCounter: boolean,
-  sparse: boolean | undefined,
-  interval: number,
-): Statistics | undefined {
-  space.room(to - from);
+interface Measuring {
+  column: Float64Array;
+  time: Float64Array;
+  isCounter: boolean;
+  sparse: boolean;
+  /** A part whose edges may lie between samples. */
+  clipped: boolean;
+  /** Milliseconds. */
+  interval: number;
+}
+
+/** A stretch, and which values in `space` are its own. */
+interface Filled extends Stretch {
+  first: number;
+  last: number;
+}
+
+function measureValues(measuring: Measuring, stretches: readonly Stretch[]): Statistics | undefined {
+  const { column, time, isCounter, sparse, interval } = measuring;
+  let rows = 0;
+  for (const { from, to } of stretches) rows += to - from;
+  space.room(rows);
   const { values, times, weights } = space;
+  const filled: Filled[] = [];
   let count = 0;
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
@@ -186,33 +218,36 @@ function measureValues(
   let ascending = true;
   let sum = 0;
   let previous = Number.NEGATIVE_INFINITY;
-  for (let i = from; i < to; i++) {
-    const value = column[i]!;
-    if (Number.isNaN(value)) continue;
-    values[count] = value;
-    times[count++] = time[i]!;
-    sum += value;
-    if (value < min) min = value;
-    if (value > max) {
-      max = value;
-      maxTime = time[i]!;
+  for (const stretch of stretches) {
+    const first = count;
+    for (let i = stretch.from; i < stretch.to; i++) {
+      const value = column[i]!;
+      if (Number.isNaN(value)) continue;
+      values[count] = value;
+      times[count++] = time[i]!;
+      sum += value;
+      if (value < min) min = value;
+      if (value > max) {
+        max = value;
+        maxTime = time[i]!;
+      }
+      if (value < previous) ascending = false;
+      previous = value;
     }
-    if (value < previous) ascending = false;
-    previous = value;
+    if (count > first) filled.push({ ...stretch, first, last: count - 1 });
   }
   if (count === 0) return undefined;
-  const first = values[0]!;
-  const last = values[count - 1]!;
   const each = sum / count;
   let mean = each;
   let held = 0;
   if (sparse) {
-    // a value holds until the next one, the last one until the series ends
-    const end = time[to - 1]!;
-    for (let i = 0; i < count; i++) {
-      const weight = (i + 1 < count ? times[i + 1]! : end) - times[i]!;
-      weights[i] = weight;
-      held += weight;
+    // a value holds until the next one, the last one until the stretch ends
+    for (const { first, last, to } of filled) {
+      for (let i = first; i <= last; i++) {
+        const weight = (i < last ? times[i + 1]! : time[to - 1]!) - times[i]!;
+        weights[i] = weight;
+        held += weight;
+      }
     }
     if (held > 0) {
       mean = 0;
@@ -221,19 +256,17 @@ function measureValues(
   }
   const weighted = held > 0;
   const growth: Pick<Statistics, 'increase' | 'rate' | 'integral'> = isCounter
-    ? measureGrowth(count, sparse === true, interval)
-    : { integral: measureArea(count, sparse === true) };
-  if (!isCounter && !weighted) {
-    let area = 0;
-    for (let i = 1; i < count; i++) area += values[i - 1]! * (times[i]! - times[i - 1]!);
-    mean = meanLevel({ count, min, max, mean, last }, area, times[count - 1]! - times[0]!);
-  }
+    ? measureGrowth(measuring, filled)
+    : { integral: measureArea(measuring, filled) };
+  // equal values have that mean to the last digit
+  if (!isCounter && !weighted) mean = min === max ? min : meanByTime(filled, interval * 1000);
   const centre = weighted ? mean : each;
   let squares = 0;
   for (let i = 0; i < count; i++) {
     const away = values[i]! - centre;
     squares += away * away * (weighted ? weights[i]! / held : 1 / count);
   }
+  const [first, last] = [values[0]!, values[count - 1]!];
   const [p05, p25, p50, p75, p95] = (
     min === max
       ? [min, min, min, min, min]
@@ -245,7 +278,7 @@ function measureValues(
   ) as [number, number, number, number, number];
   return {
     count,
-    missing: to - from - count,
+    missing: rows - count,
     first,
     last,
     min,
@@ -263,66 +296,37 @@ function measureValues(
 }
 
 /**
- * The mean of a level by time, as samples are not equally far apart: each holds until the next one, the last for a mean
- * step. `area` is what lies under them without the last, in the unit of `time`, which is from the first to the last.
+ * The mean of the levels in `space` by time, as samples are not equally far apart: each holds until the next one, the last
+ * of a stretch for a mean step of it. One alone holds for an interval.
  */
-export function meanLevel(
-  { count, min, max, mean, last }: Pick<Statistics, 'count' | 'min' | 'max' | 'mean' | 'last'>,
-  area: number,
-  time: number,
-): number {
-  // equal values have that mean to the last digit
-  if (min === max) return min;
-  if (!(time > 0)) return mean;
-  const step = time / (count - 1);
-  return (area + last * step) / (time + step);
+function meanByTime(filled: readonly Filled[], interval: number): number {
+  const { values, times } = space;
+  let total = 0;
+  let held = 0;
+  for (const { first, last } of filled) {
+    let area = 0;
+    for (let i = first + 1; i <= last; i++) area += values[i - 1]! * (times[i]! - times[i - 1]!);
+    const time = times[last]! - times[first]!;
+    const step = time > 0 ? time / (last - first) : interval || 1;
+    total += area + values[last]! * step;
+    held += time + step;
+  }
+  return total / held;
 }
 
-/** Adds what belongs to a part between its edges and its samples to how much a counter grew, or to the area. */
-function addEdges(
-  found: Statistics,
-  column: Float64Array,
-  time: Float64Array,
-  [begin, from, to, end]: readonly [number, number, number, number],
-): void {
-  let [first, last] = [from, to - 1];
-  while (Number.isNaN(column[first])) first++;
-  while (Number.isNaN(column[last])) last--;
-  const isCounter = found.increase !== undefined;
-  let [more, start, stop] = [0, time[first]!, time[last]!];
-  if (begin < from && !Number.isNaN(column[begin])) {
-    const [earlier, value] = [column[begin]!, column[first]!];
-    more += isCounter ? value - earlier : ((earlier + value) / 2) * ((start - time[begin]!) / 1e6);
-    start = time[begin]!;
-  }
-  if (to < end && !Number.isNaN(column[end - 1])) {
-    const [value, later] = [column[last]!, column[end - 1]!];
-    more += isCounter ? later - value : ((value + later) / 2) * ((time[end - 1]! - stop) / 1e6);
-    stop = time[end - 1]!;
-  }
-  if (!isCounter) {
-    found.integral! += more;
-    return;
-  }
-  // by a single sample nobody knows how much it grew
-  if (start === stop) {
-    delete found.increase;
-    return;
-  }
-  found.increase! += more;
-  const mean = found.increase! / ((stop - start) / 1e6);
-  const { rate } = found;
-  if (rate !== undefined) found.rate = { ...rate, mean, min: Math.min(rate.min, mean), max: Math.max(rate.max, mean) };
-  else if (start < time[first]! || stop > time[last]!)
-    found.rate = { min: mean, max: mean, max_time: stop, mean, p05: mean, p50: mean, p95: mean };
-}
-
-/** Area under the values in `space`, in unit × seconds. */
-function measureArea(count: number, sparse: boolean): number {
+/** Area under the values in `space`, and between them and the edges of their stretches, in unit × seconds. */
+function measureArea({ column, time, sparse }: Measuring, filled: readonly Filled[]): number {
   const { values, times, weights } = space;
   let area = 0;
-  if (sparse) for (let i = 0; i < count; i++) area += values[i]! * weights[i]!;
-  else for (let i = 1; i < count; i++) area += ((values[i]! + values[i - 1]!) / 2) * (times[i]! - times[i - 1]!);
+  for (const { begin, from, to, end, first, last } of filled) {
+    if (sparse) for (let i = first; i <= last; i++) area += values[i]! * weights[i]!;
+    else
+      for (let i = first + 1; i <= last; i++) area += ((values[i]! + values[i - 1]!) / 2) * (times[i]! - times[i - 1]!);
+    if (begin < from && !Number.isNaN(column[begin]))
+      area += ((column[begin]! + values[first]!) / 2) * (times[first]! - time[begin]!);
+    if (to < end && !Number.isNaN(column[end - 1]))
+      area += ((values[last]! + column[end - 1]!) / 2) * (time[end - 1]! - times[last]!);
+  }
   return area / 1e6;
 }
 
@@ -332,41 +336,109 @@ function grownAt(values: Float64Array, i: number): number {
   return step >= 0 ? step : values[i]!;
 }
 
+/** How fast the counter in `space` grew: the rates of all stretches, of which percentiles are made, and their extremes. */
+class Rates {
+  count = 0;
+  min = Number.POSITIVE_INFINITY;
+  max = Number.NEGATIVE_INFINITY;
+  maxTime = Number.NaN;
+
+  look(rate: number, time: number): void {
+    if (rate < this.min) this.min = rate;
+    if (rate > this.max) {
+      this.max = rate;
+      this.maxTime = time;
+    }
+  }
+
+  add({ count, min, max, maxTime }: Rates): void {
+    this.count += count;
+    if (min < this.min) this.min = min;
+    this.look(max, maxTime);
+  }
+}
+
+/** How much the counter in `space` grew, and how fast; what a gap between stretches hides is in none of it. */
+function measureGrowth(
+  { column, time, sparse, clipped, interval }: Measuring,
+  filled: readonly Filled[],
+): Pick<Statistics, 'increase' | 'rate'> {
+  const { values, times, rates: all, spare } = space;
+  const rates = new Rates();
+  // the mean of a stretch may be the lowest or the highest, too
+  const means = new Rates();
+  let increase: number | undefined;
+  let seconds = 0;
+  for (const { begin, from, to, end, first, last } of filled) {
+    let [since, until] = [times[first]!, times[last]!];
+    const grown = growthIn(first, last, sparse, interval, rates);
+    const isRated = grown.rates > 0 || (!sparse && interval > 0 && !isShort(since, until, interval));
+    if (isRated) means.look(grown.increase / ((until - since) / 1e6), until);
+    const samples = until - since;
+    if (begin < from && !Number.isNaN(column[begin])) {
+      grown.increase += values[first]! - column[begin]!;
+      since = time[begin]!;
+    }
+    if (to < end && !Number.isNaN(column[end - 1])) {
+      grown.increase += column[end - 1]! - values[last]!;
+      until = time[end - 1]!;
+    }
+    // by a single sample nobody knows how much it grew
+    if (clipped && since === until) continue;
+    const mean = grown.increase / ((until - since) / 1e6);
+    if (clipped && (isRated || until - since > samples)) means.look(mean, isRated ? times[last]! : until);
+    increase = (increase ?? 0) + grown.increase;
+    seconds += (until - since) / 1e6;
+  }
+  if (increase === undefined) return {};
+  if (Number.isNaN(means.maxTime)) return { increase };
+  const mean = increase / seconds;
+  const { count, min, max } = rates;
+  const [p05, p50, p95] = (
+    count === 0
+      ? [mean, mean, mean]
+      : min === max
+        ? [min, min, min]
+        : sparse
+          ? weightedQuantiles(all, spare, count, THREE)
+          : quantiles(all, count, THREE)
+  ) as [number, number, number];
+  const max_time = count === 0 ? means.maxTime : rates.maxTime;
+  const rate = { min: Math.min(min, means.min), max: Math.max(max, means.max), max_time, mean, p05, p50, p95 };
+  return { increase, rate };
+}
+
 /**
- * How much the counter in `space` grew, and how fast. Rates are taken from cell to cell of the interval in milliseconds; in
- * a sparse table, where most cells have no sample, over at least half of it.
+ * How much the counter grew from value `first` to value `last` in `space`. Rates are taken from cell to cell of the interval
+ * in milliseconds; in a sparse table, where most cells have no sample, over at least half of it.
  */
-function measureGrowth(count: number, sparse: boolean, interval: number): Pick<Statistics, 'increase' | 'rate'> {
+function growthIn(
+  first: number,
+  end: number,
+  sparse: boolean,
+  interval: number,
+  all: Rates,
+): { increase: number; rates: number } {
   const { values, times, rates, spare, weights } = space;
   const shortest = sparse ? interval * 500 : 0;
   const cells = !sparse && interval > 0;
+  const found = new Rates();
   let increase = 0;
-  let min = Number.POSITIVE_INFINITY;
-  let max = Number.NEGATIVE_INFINITY;
-  let maxTime = Number.NaN;
-  let found = 0;
-  const look = (rate: number, time: number): void => {
-    if (rate < min) min = rate;
-    if (rate > max) {
-      max = rate;
-      maxTime = time;
-    }
-  };
   const rateOf = (grown: number, from: number, to: number): number => grown / ((times[to]! - times[from]!) / 1e6);
   // the last sample of the cell before, what was grown until then, and the same of the cell before that
-  let last = cells ? -1 : 0;
+  let last = cells ? -1 : first;
   let until = 0;
   let second = -1;
   let secondUntil = 0;
   let begun = false;
-  for (let i = cells ? 0 : 1; i < count; i++) {
-    if (i > 0) increase += grownAt(values, i);
+  for (let i = cells ? first : first + 1; i <= end; i++) {
+    if (i > first) increase += grownAt(values, i);
     // another sample follows in the same cell
-    const near = cells && i + 1 < count && times[i + 1]! - times[i]! < interval * 1000;
+    const near = cells && i < end && times[i + 1]! - times[i]! < interval * 1000;
     if (near && cellOf(times[i + 1]!, interval) === cellOf(times[i]!, interval)) continue;
-    if (cells && !begun && !isShort(times[0]!, times[i]!, interval)) {
+    if (cells && !begun && !isShort(times[first]!, times[i]!, interval)) {
       begun = true;
-      look(rateOf(increase, 0, i), times[i]!);
+      found.look(rateOf(increase, first, i), times[i]!);
     }
     const before = until;
     let from = last;
@@ -374,41 +446,21 @@ function measureGrowth(count: number, sparse: boolean, interval: number): Pick<S
     last = i;
     until = increase;
     if (from < 0) continue;
-    if (cells && i + 1 === count && isShort(times[from]!, times[i]!, interval)) {
+    if (cells && i === end && isShort(times[from]!, times[i]!, interval)) {
       // the end is counted with the cell before it
-      if (second >= 0) look(rateOf(increase - secondUntil, second, i), times[i]!);
+      if (second >= 0) found.look(rateOf(increase - secondUntil, second, i), times[i]!);
       break;
     }
     second = from;
     secondUntil = before;
-    for (; from > 0 && times[i]! - times[from]! < shortest; from--) grown += grownAt(values, from);
+    for (; from > first && times[i]! - times[from]! < shortest; from--) grown += grownAt(values, from);
     if (times[i]! - times[from]! < shortest) continue;
     const rate = rateOf(grown, from, i);
-    rates[found] = rate;
-    if (sparse) spare[found] = weights[i - 1]!;
-    found++;
-    look(rate, times[i]!);
+    rates[all.count + found.count] = rate;
+    if (sparse) spare[all.count + found.count] = weights[i - 1]!;
+    found.count++;
+    found.look(rate, times[i]!);
   }
-  const seconds = (times[count - 1]! - times[0]!) / 1e6;
-  const mean = increase / seconds;
-  if (found === 0) {
-    // no two cells: one rate over all samples, if they are not too close together
-    if (!cells || isShort(times[0]!, times[count - 1]!, interval)) return { increase };
-    return {
-      increase,
-      rate: { min: mean, max: mean, max_time: times[count - 1]!, mean, p05: mean, p50: mean, p95: mean },
-    };
-  }
-  const [p05, p50, p95] = (
-    min === max
-      ? [min, min, min]
-      : sparse
-        ? weightedQuantiles(rates, spare, found, THREE)
-        : quantiles(rates, found, THREE)
-  ) as [number, number, number];
-  // a first step that is too short for a rate is in none in a sparse table, but in the mean
-  return {
-    increase,
-    rate: { min: Math.min(min, mean), max: Math.max(max, mean), max_time: maxTime, mean, p05, p50, p95 },
-  };
+  if (found.count > 0) all.add(found);
+  return { increase, rates: found.count };
 }
