@@ -66,6 +66,7 @@ export function testColumns(told: readonly Told[], jobs: readonly ProcessJob[] =
     }
     columns.start[i] = seconds(from);
     columns.birth[i] = seconds(birth);
+    columns.sampled_birth[i] = seconds(birth);
     columns.end[i] = seconds(to);
     columns.cpu_time[i] = (cpu ?? Number.NaN) * 1e6;
     for (const [name, value] of Object.entries(own)) columns.metrics.get(name)![i] = value;

@@ -1,5 +1,6 @@
 import { bootMilliseconds } from '../../sources/host/boot-time.ts';
 import type { Host } from '../../sources/host.ts';
+import { KERNEL_CLOCK, RECORD_DELAY } from '../../sources/process/same-process.ts';
 import { TICK_MS } from '../../sources/process/stat.ts';
 import { processTable } from '../../sources/process/table.ts';
 import { processEndTable } from '../../sources/records/tables.ts';
@@ -14,8 +15,6 @@ const KEPT_MICROSECONDS = 60e6;
 const MANY = 4096;
 /** Who tells of more is not believed: the oldest are forgotten. */
 const MOST = 16_384;
-/** Two ways to tell when a process began agree to so many milliseconds. */
-const SAME_MS = 100;
 
 /** What a process tells is another peak than what was sampled when it is so much higher. */
 const HIGHER = 1.1;
@@ -63,7 +62,7 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
   /** `start` in epoch milliseconds; NaN: whoever has this pid now. */
   function seen(pid: string, start: number, time: number): Seen {
     const found = known.get(pid);
-    if (found !== undefined && !(Math.abs(found.start - start) > SAME_MS)) return found;
+    if (found !== undefined && !(Math.abs(found.start - start) * 1000 > KERNEL_CLOCK)) return found;
     // what had its pid before counts in this tick, too
     if (found !== undefined) known.set(`${pid} ${found.start}`, found);
     const began = Number.isNaN(start) ? time / 1000 : start;
@@ -115,7 +114,7 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
       const one = seen(texts[row * textWidth + END.pid]!, boot + numbers[from + END.starttime]! * TICK_MS, time);
       // the first of its images began with it
       const begin = Number(texts[row * textWidth + END.start]);
-      if (!one.exact && Math.abs(begin / 1000 - one.start) <= SAME_MS) {
+      if (!one.exact && Math.abs(begin - one.start * 1000) <= RECORD_DELAY) {
         one.begin = begin;
         one.exact = true;
       }

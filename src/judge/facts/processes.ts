@@ -10,11 +10,12 @@ import {
   recordingBegan,
 } from '../../recording/read/process-part.ts';
 import type { Statistics } from '../../recording/sealed/statistics.ts';
+import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 import type { ProcessReport } from '../report-schema.ts';
 import { type PartCpu, partProcessesOf } from '../use/part-cpu.ts';
-import { KERNEL_CLOCK, livesInPart, toldInPart } from '../use/part-lives.ts';
+import { livesInPart, toldInPart } from '../use/part-lives.ts';
 import {
   known,
   largest,

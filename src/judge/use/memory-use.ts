@@ -1,3 +1,4 @@
+import { sampleKey, sampleKeyAt } from '../../query/processes/sampled-cpu.ts';
 import {
   cgroupTable,
   meminfoTable,
@@ -94,17 +95,15 @@ function unseenPeak(material: Material, node: NodeMaterial): number | undefined 
   const told = isStore ? columnOf(node, processTotalTable.col.told_peak_bytes) : undefined;
   if (last !== undefined && told !== undefined && told.max_time > last) return told.max;
   if (last === undefined || peaks === undefined) return undefined;
-  const sampled = Map.groupBy(processSeries(node), ({ keys }) => Number(keys.pid));
+  const sampled = new Map(processSeries(node).map((series) => [sampleKey(series.keys.pid, series.keys.start), series]));
   const isMarked = material.range !== undefined || cgroupMark(material, node) !== undefined;
   let most: number | undefined;
   for (let i = 0; i < peaks.length; i++) {
-    const [start, peak] = [processes!.start[i]!, peaks[i]! * 1024];
+    const peak = peaks[i]! * 1024;
     const isHidden = processes!.end[i]! > last || !isMarked;
     if (processes!.node[i] !== node.node || !(isHidden && peak > (most ?? 0))) continue;
-    const same = (sampled.get(processes!.pid[i]!) ?? []).filter(
-      ({ keys, end }) => start > Number(keys.start) * 1000 - 1e6 && start < end + 1e6,
-    );
-    const seen = largest(same.map((series) => processPeak(material, node, series)));
+    const series = sampled.get(sampleKeyAt(processes!, i));
+    const seen = series && processPeak(material, node, series);
     if (seen === undefined || peak > seen * HIGHER) most = peak;
   }
   return most;
@@ -129,13 +128,10 @@ function sampledLives(material: Material, node: NodeMaterial): Life[] {
   const { processes } = material;
   const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
   const own = Array.from({ length: peaks?.length ?? 0 }, (_, i) => i).filter((i) => processes!.node[i] === node.node);
-  const byPid = Map.groupBy(own, (i) => processes!.pid[i]!);
+  const images = Map.groupBy(own, (i) => sampleKeyAt(processes!, i));
   return processSeries(node).flatMap((series): Life[] => {
     const { start, end, keys } = series;
-    const same = (byPid.get(Number(keys.pid)) ?? []).filter(
-      (i) => Math.abs(processes!.birth[i]! - Number(keys.start) * 1000) < SAME_BIRTH,
-    );
-    const programs = same.map((i) => ({
+    const programs = (images.get(sampleKey(keys.pid, keys.start)) ?? []).map((i) => ({
       start: processes!.start[i]!,
       end: processes!.end[i]!,
       peak: peaks![i]! * 1024,
@@ -144,9 +140,6 @@ function sampledLives(material: Material, node: NodeMaterial): Life[] {
     return [{ start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) }];
   });
 }
-
-/** The kernel's start of a process and what records make of it differ less. Microseconds. */
-const SAME_BIRTH = 0.5e6;
 
 /** The most that the peaks of processes which lived at the same time add up to. */
 export function peakTogether(lives: readonly Life[]): number | undefined {

@@ -1,4 +1,5 @@
 import { numberOf } from '../../query/spans/steps.ts';
+import { SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
 import { cgroupTable, processTable, vmstatTable } from '../../sources/tables.ts';
 import { columnOf, known, type Material, type NodeMaterial, seriesOf } from '../facts/material.ts';
 import { cgroupOf } from './usage.ts';
@@ -16,9 +17,6 @@ export interface OomKills {
 const KILL = 9;
 const KILLED_BY_SHELL = 128 + KILL;
 
-/** Ticks and the kernel's times of processes lie that far apart, in microseconds. */
-const CLOCKS_APART = 1e6;
-
 /** What is known of kills on one node; undefined: nobody counted them, or a counter was gone before it had the last ones. */
 export function oomKillsOf(material: Material, node: NodeMaterial): OomKills | undefined {
   const own = known(cgroupOf(node, cgroupTable.col.oom_kills)?.increase);
@@ -30,7 +28,7 @@ export function oomKillsOf(material: Material, node: NodeMaterial): OomKills | u
     // of several kills only the time of the last is known
     const tick = (node.agent?.interval_seconds || material.job.interval_seconds || 1) * 1e6;
     const last = counter!.max_time;
-    const then = killed.filter((end) => end > last - tick - CLOCKS_APART && end < last + CLOCKS_APART);
+    const then = killed.filter((end) => end > last - tick - SAMPLE_CLOCK && end < last + SAMPLE_CLOCK);
     const counted = own === undefined ? then : then.filter((end) => isUnread(node, end, tick));
     if (counted.length > 0) return { kills: Math.min(everybody, counted.length), scope: 'job', source: 'records' };
     const perhaps = unknown || (everybody > 1 && killed.length > 0);

@@ -1,10 +1,10 @@
-import { greatest } from '../../base/extremes.ts';
+import { joinSampled, type RecordedProcess, recordedOn } from '../../query/processes/on-node.ts';
 import { type SampledCpu, sampleKey } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { isOlder, isSeenOnce, recordingBegan } from '../../recording/read/process-part.ts';
+import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import { processTable } from '../../sources/tables.ts';
 import { type Material, type NodeMaterial, seriesOf } from '../facts/material.ts';
-import { KERNEL_CLOCK, SAME_LIFE } from './part-lives.ts';
 
 /**
  * The CPU time that a process had used at the moments that are known: where its programs began and ended by their records,
@@ -161,25 +161,10 @@ function makeGrowths(material: Material, node: NodeMaterial): Growth[] {
   const { lives } = material;
   const { sampledCpu, sampledInCgroup } = material;
   const sampled = sampledCpu?.get(node.node) ?? sampledInCgroup?.get(node.node) ?? seenInPart(node);
-  const { chains, byPid } = lives === undefined ? NO_CHAINS : chainsOn(lives, node.node);
-  const seen = new Set<Chain>();
-  const found: Growth[] = [];
-  for (const one of sampled) {
-    const began = Number(one.start) * 1000;
-    const same = (byPid.get(Number(one.pid)) ?? []).filter(
-      (chain) => !seen.has(chain) && began > chain.start - SAME_LIFE && began < chain.end + SAME_LIFE,
-    );
-    const chain = same.sort((a, b) => Math.abs(a.start - began) - Math.abs(b.start - began))[0];
-    if (chain !== undefined) seen.add(chain);
-    const growth = growthOf(material, node, chain, one);
-    if (growth !== undefined) found.push(growth);
-  }
-  for (const chain of chains) {
-    if (seen.has(chain)) continue;
-    if (chain.alone === undefined) chain.alone = growthOf(material, node, chain, undefined) ?? 'unknown';
-    if (chain.alone !== 'unknown') found.push(chain.alone);
-  }
-  return found;
+  const recorded = lives === undefined ? [] : recordedOn(lives, node.node);
+  return joinSampled(recorded, sampled).flatMap(
+    ({ recorded, sampled }) => growthOf(material, node, recorded, sampled) ?? [],
+  );
 }
 
 /** What the statistics of a part say, where nobody read more. */
@@ -193,53 +178,7 @@ function seenInPart(node: NodeMaterial): SampledCpu[] {
   });
 }
 
-/** A process and the programs that it became, one after the other: places of records. */
-interface Chain {
-  pid: number;
-  start: number;
-  end: number;
-  places: number[];
-  lives: ProcessSet;
-  /** How it grew by its records alone: the same in all parts of a job. */
-  alone?: Growth | 'unknown';
-}
-
-interface Chains {
-  chains: readonly Chain[];
-  byPid: ReadonlyMap<number, readonly Chain[]>;
-}
-
-const NO_CHAINS: Chains = { chains: [], byPid: new Map() };
-
-/** Put together once for all parts of a job, by node. */
-const chained = new WeakMap<ProcessSet, Map<string, Chains>>();
-
-function chainsOn(lives: ProcessSet, node: string): Chains {
-  const known = chained.get(lives) ?? new Map<string, Chains>();
-  chained.set(lives, known);
-  let found = known.get(node);
-  if (found === undefined) {
-    const chains = chainsOf(lives, node);
-    found = { chains, byPid: Map.groupBy(chains, ({ pid }) => pid) };
-    known.set(node, found);
-  }
-  return found;
-}
-
 const isExact = (lives: ProcessSet, i: number): boolean => lives.source[i] === 'record' || lives.source[i] === 'parent';
-
-function chainsOf(lives: ProcessSet, node: string): Chain[] {
-  const own = Array.from({ length: lives.length }, (_, i) => i).filter(
-    (i) => lives.node[i] === node && lives.source[i] !== 'sample',
-  );
-  const birth = (i: number): number => (Number.isNaN(lives.birth[i]!) ? lives.start[i]! : lives.birth[i]!);
-  return [...Map.groupBy(own, (i) => `${lives.pid[i]} ${birth(i)}`).values()].map((all) => {
-    const places = all.toSorted((a, b) => lives.start[a]! - lives.start[b]!);
-    const ends = places.map((i) => (Number.isNaN(lives.end[i]!) ? lives.start[i]! : lives.end[i]!));
-    const start = Math.min(birth(places[0]!), lives.start[places[0]!]!);
-    return { pid: lives.pid[places[0]!]!, start, end: greatest(ends), places, lives };
-  });
-}
 
 interface Point {
   time: number;
@@ -250,10 +189,11 @@ interface Point {
 function growthOf(
   material: Material,
   node: NodeMaterial,
-  chain: Chain | undefined,
+  process: RecordedProcess | undefined,
   sampled: SampledCpu | undefined,
 ): Growth | undefined {
-  const told = chain === undefined ? [] : toldPoints(chain);
+  const { lives } = material;
+  const told = process === undefined ? [] : toldPoints(process, lives!);
   const seen = (sampled?.times ?? []).map((time, i): Point => ({ time, used: sampled!.used[i]!, by: 'sample' }));
   const began = sampled === undefined ? Number.NaN : Number(sampled.start) * 1000;
   // what a process used before its node was recorded is not the job's
@@ -261,12 +201,12 @@ function growthOf(
     told.push({ time: Math.min(began, seen[0]!.time), used: 0, by: 'record' });
   const points = [...told, ...seen].sort((a, b) => a.time - b.time || (a.by === b.by ? 0 : a.by === 'record' ? -1 : 1));
   if (points.length === 0) return undefined;
-  const isTold = chain !== undefined && hasToldAll(chain);
+  const isTold = process !== undefined && hasToldAll(process, lives!);
   const seconds = node.agent?.interval_seconds ?? material.job.interval_seconds;
   const interval = seconds * 1e6;
   const looked = node.agent?.last_sample ?? Number.POSITIVE_INFINITY;
   const isUnknown = told.length === 0 && sampled !== undefined && isOnce(sampled, looked, seconds);
-  const growth: Growth = { times: [], used: [], isTold, isUnknown, places: chain?.places ?? [] };
+  const growth: Growth = { times: [], used: [], isTold, isUnknown, places: process?.rows ?? [] };
   if (sampled !== undefined) growth.key = sampleKey(sampled.pid, sampled.start);
   const cpus = node.agent?.facts.cpus ?? Number.POSITIVE_INFINITY;
   // clocks of samples are coarser than those of records
@@ -299,9 +239,9 @@ function isOnce({ times, used, isGone }: SampledCpu, looked: number, interval: n
 }
 
 /** What records say: each program began with what those before it had used. */
-function toldPoints({ places, lives }: Chain): Point[] {
+function toldPoints({ rows }: RecordedProcess, lives: ProcessSet): Point[] {
   let used = 0;
-  return places.flatMap((i): Point[] => {
+  return rows.flatMap((i): Point[] => {
     if (!isExact(lives, i) || !(lives.cpu_time[i]! >= 0)) return [];
     const end = lives.end[i]!;
     const start = [lives.start[i]!, lives.birth[i]!].find((moment) => moment <= end) ?? end;
@@ -312,5 +252,5 @@ function toldPoints({ places, lives }: Chain): Point[] {
 }
 
 /** Whether records tell of a process to its end. */
-const hasToldAll = ({ places, lives }: Chain): boolean =>
-  places.every((i) => isExact(lives, i)) && lives.ended[places.at(-1)!] !== 'exec';
+const hasToldAll = ({ rows }: RecordedProcess, lives: ProcessSet): boolean =>
+  rows.every((i) => isExact(lives, i)) && lives.ended[rows.at(-1)!] !== 'exec';

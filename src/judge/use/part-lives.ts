@@ -1,11 +1,7 @@
+import { imageAt } from '../../query/processes/on-node.ts';
+import { isSameProcess, KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import type { Material, NodeMaterial, ProcessSeries } from '../facts/material.ts';
 import { stepLives } from './step-lives.ts';
-
-/** The kernel's start of a process is known to some hundredths of a second. */
-export const KERNEL_CLOCK = 50_000;
-
-/** Samples know when a process began to a second, as one that took over from another program did. */
-export const SAME_LIFE = 1e6;
 
 /**
  * Of a part of the job: places of records (in `lives`) of programs that began and ended in it, so that it has all they did.
@@ -38,15 +34,12 @@ export function toldInPart(material: Material, places: readonly number[]) {
   const { lives } = material;
   const ofStep = stepLives(material);
   const byProcess = Map.groupBy(places, (i) => `${lives!.node[i]} ${lives!.pid[i]}`);
-  return ({ node }: NodeMaterial, { keys }: ProcessSeries): boolean => {
-    const began = Number(keys.start) * 1000;
+  return ({ node }: NodeMaterial, { keys, end }: ProcessSeries): boolean => {
+    const birth = Number(keys.start) * 1000;
+    if (ofStep?.mayOwn(birth) === false) return true;
     const process = `${node} ${keys.pid}`;
     const own = [...(byProcess.get(process) ?? []), ...(ofStep?.others.get(process) ?? [])];
-    // one that was killed has told of its start alone
-    const end = (i: number): number => (Number.isNaN(lives!.end[i]!) ? lives!.start[i]! : lives!.end[i]!);
-    // samples know the start of the program that this one took over from
-    const start = (i: number): number => Math.min(lives!.start[i]!, lives!.birth[i]! || lives!.start[i]!);
-    if (ofStep?.mayOwn(began) === false) return true;
-    return own.some((i) => began > start(i) - SAME_LIFE && began < end(i) + SAME_LIFE);
+    const sampled = { pid: Number(keys.pid), birth, start: birth, last: end };
+    return own.some((i) => isSameProcess(sampled, imageAt(lives!, i)));
   };
 }

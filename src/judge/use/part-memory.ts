@@ -1,9 +1,10 @@
 import { sampleKey } from '../../query/processes/sampled-cpu.ts';
+import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import { processEndTable } from '../../sources/tables.ts';
 import { largest, type Material, type NodeMaterial, type ProcessSeries } from '../facts/material.ts';
 import { isTimed, processPeak, processSeries, seenAlive, seenInPart } from '../facts/processes.ts';
 import { partProcessesOf } from './part-cpu.ts';
-import { KERNEL_CLOCK, livesInPart, toldInPart } from './part-lives.ts';
+import { livesInPart, toldInPart } from './part-lives.ts';
 
 /** When a process lived, and its highest resident set. */
 export interface Life {

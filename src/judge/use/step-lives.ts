@@ -1,4 +1,5 @@
-import { APART, numberOf, recordedStep, stepsOf } from '../../query/spans/steps.ts';
+import { numberOf, recordedStep, stepsOf } from '../../query/spans/steps.ts';
+import { RECORD_DELAY, SAMPLE_CLOCK, SCHEDULER_CLOCK } from '../../sources/process/same-process.ts';
 import type { Material } from '../facts/material.ts';
 
 /** Of records: which are of the step that is asked for, and where those of others are, by node and pid. */
@@ -23,8 +24,8 @@ export function stepLives({ lives, range, job }: Pick<Material, 'lives' | 'range
     const asked = job.steps?.find((each) => numberOf(each) === step.id);
     const span = asked && recordedStep(lives, steps, asked);
     // a task may wait for the others before it becomes the program that it is to be
-    const first = span === undefined ? (asked?.start ?? Number.NaN) - APART : span.from - 1e6;
-    const last = span === undefined ? (asked?.end ?? Number.NaN) + APART : span.to + 0.1e6;
+    const first = span === undefined ? (asked?.start ?? Number.NaN) - SCHEDULER_CLOCK : span.from - SAMPLE_CLOCK;
+    const last = span === undefined ? (asked?.end ?? Number.NaN) + SCHEDULER_CLOCK : span.to + RECORD_DELAY;
     found = {
       mayOwn: (began) => !(began < first || began > last),
       isOwn: (i) => steps[i] === step.id,

@@ -71,6 +71,7 @@ test('a peak after the last sample of the cgroup is taken from the record of the
     processes.node[0] = 'c1';
     processes.source[0] = 'record';
     [processes.pid[0], processes.start[0], processes.end[0]] = [7, 3.3e6, 3.6e6];
+    processes.sampled_birth[0] = 3.3e6;
     processes.metrics.get('rssmax')![0] = 200 * 1024;
     const job = { nodes: ['c1'], start: 0, interval_seconds: 1 };
     return memoryOf({ job, nodes: [node], processes } as unknown as Material, node);

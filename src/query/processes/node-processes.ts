@@ -1,6 +1,6 @@
 import { unquoted, wordsOf } from '../../base/shell-words.ts';
 import { type Batch, textAt } from '../../recording/read/batch.ts';
-import { type Observation, RECORD_DELAY, SAMPLE_CLOCK, sameProcess } from '../../sources/process/same-process.ts';
+import { joinObservations, RECORD_DELAY, SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
 import {
   birthOf,
@@ -54,15 +54,11 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   const rows = new Int32Array(most).fill(-1);
   const before = new Int32Array(most);
   const into: Writer = { ...given, images, columns, at: 0, rows, before, sampled: new Map(), older: new Map() };
-  const byPid = Map.groupBy(samples, ({ pid }) => pid);
-  const seen = new Set<SampledProcess>();
-  for (let p = 0; p + 1 < images.processes.length; p++) {
-    const [first, end] = [images.processes[p]!, images.processes[p + 1]!];
-    const sample = sameProcess(observationOf(images, ends, first, end), byPid.get(images.pid[first]!));
-    if (sample !== undefined) seen.add(sample);
-    addProcess(into, first, end, sample);
-  }
-  for (const sample of samples) if (!seen.has(sample)) addSample(into, sample, sample.birth, sample.birth, -1);
+  const recorded = Array.from({ length: images.processes.length - 1 }, (_, p) => observationOf(images, ends, p));
+  const same = joinObservations(recorded, samples);
+  const sampleOf = new Map(Array.from(same, ([sample, process]) => [process, sample]));
+  for (const process of recorded) addProcess(into, process.first, process.end, sampleOf.get(process));
+  for (const sample of samples) if (!same.has(sample)) addSample(into, sample, sample.birth, sample.birth, -1);
   columns.length = into.at;
   addRecorded(into);
   if (starts === undefined && ends !== undefined) findEarlierBirths(columns);
@@ -96,10 +92,13 @@ function metricsOf(ends: Batch | undefined): string[] {
   return [...(ends?.numbers.keys() ?? [])].filter((name) => !IDENTITY.has(name));
 }
 
-/** The process of the images from `first` to before `end`, as its records have it. */
-function observationOf(images: Images, ends: EndBatch | undefined, first: number, end: number): Observation {
+/** A process as its records have it: the images from `first` to before `end`. */
+function observationOf(images: Images, ends: EndBatch | undefined, p: number) {
+  const [first, end] = [images.processes[p]!, images.processes[p + 1]!];
   const endRow = images.endRow[end - 1]!;
   return {
+    first,
+    end,
     pid: images.pid[first]!,
     birth: birthOf(images, ends, first, end),
     start: images.start[first]!,

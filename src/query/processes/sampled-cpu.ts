@@ -3,10 +3,14 @@ import { type BatchOf, textAt } from '../../recording/read/batch.ts';
 import { type ReadBatch, readDefined } from '../../recording/read/read.ts';
 import { processTable } from '../../sources/process/table.ts';
 import type { NameIn, TextName } from '../../table/table.ts';
+import type { ProcessSet } from './set.ts';
 
-/** By what the sampled rows of a process are found: for a row of a ProcessSet its pid and `sampled_birth`, in milliseconds. */
-export const sampleKey = (pid: string | number | undefined, start: string | number | undefined): string =>
-  `${pid} ${start}`;
+/** By what the sampled rows of a process are found, as they name it. */
+export const sampleKey = (pid: string | undefined, start: string | undefined): string => `${pid} ${start}`;
+
+/** The same for a row of a set. */
+export const sampleKeyAt = ({ pid, sampled_birth }: ProcessSet, i: number): string =>
+  sampleKey(String(pid[i]), String(sampled_birth[i]! / 1000));
 
 /** The CPU time that a process was seen to have used. Times are epoch microseconds, `used` is in microseconds. */
 export interface SampledCpu {

@@ -1,11 +1,9 @@
 import type { Step } from '../../recording/folder/job.ts';
+import { SCHEDULER_CLOCK } from '../../sources/process/same-process.ts';
 import type { ProcessSet } from '../processes/set.ts';
 
 /** What Slurm's accounting calls the step of a batch script, whose processes have no step in their environment. */
 const BATCH = 'batch';
-
-/** Schedulers tell whole seconds, by a clock that is not the node's. */
-export const APART = 2e6;
 
 /** As processes know a step, without its job. */
 export const numberOf = (step: Step): string => step.id.slice(step.id.lastIndexOf('.') + 1);
@@ -18,7 +16,7 @@ export function stepsOf(set: ProcessSet, known: readonly Step[] = []): string[] 
   const byNumber = new Map(known.map((step) => [numberOf(step), step]));
   const livedWith = (i: number): boolean => {
     const { start = Number.NaN, end = Number.NaN } = byNumber.get(set.step[i]!) ?? { start: Number.POSITIVE_INFINITY };
-    return !(Math.min(set.birth[i]!, set.start[i]!) < start - APART || set.end[i]! > end + APART);
+    return !(Math.min(set.birth[i]!, set.start[i]!) < start - SCHEDULER_CLOCK || set.end[i]! > end + SCHEDULER_CLOCK);
   };
   const steps = new Array<string>(set.length).fill('');
   for (const i of set.order) {
@@ -56,4 +54,5 @@ export function recordedStep(set: ProcessSet, steps: readonly string[], step: St
 }
 
 /** Schedulers cut moments to the second that they are in. */
-const isNearSecond = (moment: number, second: number): boolean => moment >= second - 1e6 && moment < second + 2e6;
+const isNearSecond = (moment: number, second: number): boolean =>
+  moment >= second - SCHEDULER_CLOCK / 2 && moment < second + SCHEDULER_CLOCK;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { type ImageRecord, isNextImage, isSameProcess, type Observation, sameProcess } from './same-process.ts';
+import { type ImageRecord, isNextImage, isSameProcess, joinObservations, type Observation } from './same-process.ts';
 
 const S = 1e6;
 const seen = (birth: number, last: number, start = birth, pid = 7): Observation => ({
@@ -16,13 +16,15 @@ test('the same process: its birth is the same, or the older one lived when the o
   assert.equal(isSameProcess(seen(10, 20), seen(10, 20, 10, 8)), false, 'another pid');
   assert.equal(isSameProcess(seen(0, 30), seen(20, 40, 25)), true, 'it became a program that recorded itself');
   assert.equal(isSameProcess(seen(0, 10), seen(20, 40)), false, 'the pid was used again');
-  assert.equal(
-    sameProcess(seen(20, 40), [seen(0, 30), seen(21, 22), seen(90, 91)])!.birth,
-    21 * S,
-    'the closest birth',
-  );
-  assert.equal(sameProcess(seen(20, 40), [seen(0, 10), seen(90, 91)]), undefined);
-  assert.equal(sameProcess(seen(20, 40)), undefined);
+});
+
+test('a sample is joined with the closest birth, and a recorded process with one sample', () => {
+  const recorded = [seen(0, 30), seen(21, 22), seen(90, 91), seen(21, 22, 21, 8)];
+  const [sample, next, other] = [seen(20, 40), seen(20, 40), seen(200, 210)];
+  const same = joinObservations(recorded, [sample, next, other]);
+  assert.equal(same.get(sample), recorded[1]);
+  assert.equal(same.get(next), recorded[0], 'the closest one is taken');
+  assert.equal(same.get(other), undefined);
 });
 
 const observation = fc

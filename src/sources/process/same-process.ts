@@ -80,12 +80,21 @@ export function isSameProcess(a: Observation, b: Observation): boolean {
   return older.last > younger.start - SAMPLE_CLOCK;
 }
 
-/** The one of `candidates` that is the same process; of several the one with the closest birth. */
-export function sameProcess<T extends Observation>(one: Observation, candidates: readonly T[] = []): T | undefined {
-  let best: T | undefined;
-  for (const each of candidates) {
-    if (!isSameProcess(one, each)) continue;
-    if (best === undefined || Math.abs(each.birth - one.birth) < Math.abs(best.birth - one.birth)) best = each;
+/** Of each sampled process the recorded one that is the same: of several the one with the closest birth, each only once. */
+export function joinObservations<R extends Observation, S extends Observation>(
+  recorded: readonly R[],
+  sampled: readonly S[],
+): Map<S, R> {
+  const same = new Map<S, R>();
+  if (sampled.length === 0) return same;
+  const free = Map.groupBy(recorded, ({ pid }) => pid);
+  for (const one of sampled) {
+    const candidates = free.get(one.pid) ?? [];
+    const away = (each: R): number => Math.abs(each.birth - one.birth);
+    const [best] = candidates.filter((each) => isSameProcess(one, each)).sort((a, b) => away(a) - away(b));
+    if (best === undefined) continue;
+    same.set(one, best);
+    candidates.splice(candidates.indexOf(best), 1);
   }
-  return best;
+  return same;
 }
