@@ -52,7 +52,7 @@ export function summariseNode(node: NodeRecording, options: SummariseOptions = {
     const whole = options.from === undefined && options.to === undefined;
     // with live parts beside it, what seal left is not the whole table
     const isSealed = files.parts.length === 0 && node.unfiled?.has(name) !== true;
-    const found = whole && isSealed ? sealedStatistics(node, name, files) : undefined;
+    const found = whole && isSealed ? wholeStatistics(node, name, files) : undefined;
     if (found !== undefined) {
       tables.set(name, found.statistics);
       append(damage, found.damage);
@@ -90,12 +90,14 @@ function lostFile(node: NodeRecording, table: string, name: string, unreadable: 
   return { table, file, torn_bytes: 0, bad_lines: 0, first_bad: [], unreadable };
 }
 
-/** What seal left, and what is wrong with it; undefined when the table has to be read. */
-function sealedStatistics(
+/** What is known of a whole table without its rows, and what is wrong with it; undefined when it has to be read. */
+function wholeStatistics(
   node: NodeRecording,
   name: string,
   files: TableFiles,
 ): { statistics: TableStatistics; damage: TableDamage[] } | undefined {
+  const inMemory = node.memory?.get(name);
+  if (inMemory !== undefined) return { statistics: inMemory.statistics, damage: [] };
   if (files.statistics === undefined) return undefined;
   const found = readStatistics(path.join(node.folder, files.statistics));
   if (found === undefined) return undefined;

@@ -8,10 +8,12 @@ import { openArchiveSinks } from '../../src/hub/keep/archive-sinks.ts';
 import { openStore } from '../../src/query/store/client.ts';
 import { listStored } from '../../src/query/store/list.ts';
 import { findJobs, runsOf } from '../../src/query/store/records.ts';
-import { summariseStored } from '../../src/query/store/stored.ts';
+import { summarise } from '../../src/query/summarise.ts';
+import { openRecording } from '../../src/recording/folder/open.ts';
 import { DAEMON, hubFor, NOBODY, record, senderTo } from '../hub/senders.ts';
 import { tacho, temporaryFolder } from '../tacho.ts';
 import { startVictoria, whyNoVictoria } from './server.ts';
+import { storedSummary } from './stored-summary.ts';
 
 test("no user's recording mixes with the cluster's, or with another user's", { skip: whyNoVictoria() }, async (t) => {
   const server = await startVictoria();
@@ -44,7 +46,7 @@ test("no user's recording mixes with the cluster's, or with another user's", { s
     const jobs = await findJobs(store, id);
     return Promise.all(
       jobs.map(async (job): Promise<[string, number | undefined]> => {
-        const [node] = await summariseStored(job, job.recording.nodes);
+        const [node] = await storedSummary(job);
         const column = node!.tables.get('load')!.series[0]!.columns.load1 as { max?: number };
         return [job.recording.path.slice(job.recording.path.indexOf('#')), column.max];
       }),
@@ -69,4 +71,6 @@ test("no user's recording mixes with the cluster's, or with another user's", { s
     'tacho-436@daemon+own',
     'tacho-436@nobody+own',
   ]);
+  const [daemon] = summarise([openRecording(path.join(folder, 'imported/tacho-436@daemon'))]);
+  assert.equal(daemon!.nodes[0]!.tables.get('load')!.series[0]!.columns.load1!.max, 1);
 });

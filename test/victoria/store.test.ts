@@ -7,7 +7,6 @@ import { after, before, test } from 'node:test';
 import { writeDemo } from '../../src/demo/demo.ts';
 import { openStore } from '../../src/query/store/client.ts';
 import { findJobs, type StoredJob } from '../../src/query/store/records.ts';
-import { summariseStored } from '../../src/query/store/stored.ts';
 import { summarise } from '../../src/query/summarise.ts';
 import { openRecording, type Recording } from '../../src/recording/folder/open.ts';
 import type { Statistics } from '../../src/recording/sealed/statistics.ts';
@@ -16,6 +15,7 @@ import { tacho, temporaryFolder } from '../tacho.ts';
 import { disturb } from './disturb.ts';
 import { pushRecordings } from './push.ts';
 import { startVictoria, type Victoria, whyNoVictoria } from './server.ts';
+import { storedSummary } from './stored-summary.ts';
 
 const skip = whyNoVictoria();
 let victoria: Victoria;
@@ -120,7 +120,7 @@ function sameStatistics(
 
 async function compareAll(options: { from?: number; to?: number }): Promise<number> {
   const [whole] = summarise([recording], options);
-  const nodes = await summariseStored(stored, stored.recording.nodes, options);
+  const nodes = await storedSummary(stored, options);
   let columns = 0;
   for (const [n, wanted] of whole!.nodes.entries()) {
     for (const [name, table] of wanted.tables) {
@@ -248,9 +248,7 @@ test('an id that was used again is two jobs, each with its own samples', { skip 
   fs.rmSync(path.join(place, '.sinks'), { recursive: true, force: true });
   await pushRecordings(own.url, place);
   const jobs = await findJobs(openStore(own.url), ID);
-  const loads = await Promise.all(
-    jobs.map(async (job) => (await summariseStored(job, job.recording.nodes))[0]!.tables.get('loadavg')!.rows),
-  );
+  const loads = await Promise.all(jobs.map(async (job) => (await storedSummary(job))[0]!.tables.get('loadavg')!.rows));
   assert.deepEqual(loads, [120, 60]);
   assert.equal(jobs[1]!.recording.job.start - jobs[0]!.recording.job.start, 130e6);
   assert.equal(jobs[1]!.recording.path, `${jobs[0]!.recording.path}.2`);
@@ -304,9 +302,7 @@ test('an id that was used again is two jobs, also when nobody saw the first one 
     jobs.map(({ recording: { job } }) => job.end === undefined),
     [true, false],
   );
-  const loads = await Promise.all(
-    jobs.map(async (job) => (await summariseStored(job, job.recording.nodes))[0]!.tables.get('loadavg')!.rows),
-  );
+  const loads = await Promise.all(jobs.map(async (job) => (await storedSummary(job))[0]!.tables.get('loadavg')!.rows));
   assert.deepEqual(loads, [60, 30]);
 });
 

@@ -1,12 +1,12 @@
 import type { StoredSeries } from '../../query/store/export-lines.ts';
+import { type MarkerRow, markerBatch } from '../../query/store/marker-rows.ts';
 import type { Batch } from '../../recording/read/batch.ts';
+import { type ColumnSamples, TableRows } from '../../recording/read/table-rows.ts';
 import type { NodeFacts } from '../../sources/host/facts.ts';
 import type { Note } from '../../sources/host.ts';
 import { sources } from '../../sources/index.ts';
 import { cpuTable, diskTable, gpuTable, networkTable, powerTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
-import { type MarkerRow, markerBatch } from '../series/markers.ts';
-import { type ColumnSamples, TableRows } from '../series/rows.ts';
 import { tablesOf } from '../victoria/others.ts';
 import { CLASSES, FACTS, MAPPED, type Mapped, RAS } from './metrics.ts';
 

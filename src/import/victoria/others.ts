@@ -1,9 +1,9 @@
 import type { StoredSeries } from '../../query/store/export-lines.ts';
 import type { Batch } from '../../recording/read/batch.ts';
+import { TableRows } from '../../recording/read/table-rows.ts';
 import { sources } from '../../sources/index.ts';
 import type { Column, Table } from '../../table/table.ts';
 import { type Unit, units } from '../../table/unit.ts';
-import { TableRows } from '../series/rows.ts';
 
 /** Labels that say on which machine something was measured, the most telling first. */
 const NODE_LABELS = ['node', 'nodename', 'hostname', 'host', 'instance'];

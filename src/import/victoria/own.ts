@@ -1,15 +1,8 @@
 import { defaultFolder } from '../../jobs/schedulers/job-facts.ts';
-import type { Store } from '../../query/store/client.ts';
-import { columnsByMetric, keysOf, sampleOf, textsOf } from '../../query/store/columns.ts';
+import { storedTable } from '../../query/store/download.ts';
+import { markerBatch } from '../../query/store/marker-rows.ts';
+import { storedMarkers } from '../../query/store/markers.ts';
 import type { StoredJob } from '../../query/store/records.ts';
-import { selector } from '../../query/store/selector.ts';
-import { storedMarkers } from '../../query/store/stored.ts';
-import type { NodeRecording } from '../../recording/folder/open.ts';
-import type { Batch } from '../../recording/read/batch.ts';
-import { infoName } from '../../table/names.ts';
-import type { Table } from '../../table/table.ts';
-import { markerBatch } from '../series/markers.ts';
-import { TableRows } from '../series/rows.ts';
 import { SealedRecording } from '../series/write.ts';
 
 export interface Imported {
@@ -37,7 +30,7 @@ export async function importStored(
       for (const { every: _, ...table } of node.agent?.tables ?? []) {
         if (table.events === true || (wanted !== undefined && !wanted.includes(table.name))) continue;
         signal?.throwIfAborted();
-        const batch = await storedTable(stored, node, table);
+        const batch = (await storedTable(stored, [node], table)).get(node);
         if (batch === undefined) continue;
         recording.table(node.name, batch, job.interval_seconds);
         written.push(table.name);
@@ -61,34 +54,4 @@ function folderOf({ recording, run }: StoredJob): string {
   const whose = path.includes(`#${job.user}/`) ? `@${encodeURIComponent(job.user)}` : '';
   const own = job.recorded_by === undefined ? '' : '+own';
   return `${defaultFolder(job)}${whose}${own}${run === undefined ? '' : `.${run}`}`;
-}
-
-async function storedTable(stored: StoredJob, node: NodeRecording, table: Table): Promise<Batch | undefined> {
-  const { store, owner, from, to } = stored;
-  const columns = columnsByMetric(table);
-  const info = infoName(table);
-  const names = [...columns.keys(), ...(table.columns.some((c) => c.type === 'text') ? [info] : [])];
-  const series = selector({ ...owner, names, nodes: [node.name] });
-  return tableOf(store.samples(series, from, to), table, columns, info);
-}
-
-async function tableOf(
-  samples: ReturnType<Store['samples']>,
-  table: Table,
-  columns: ReturnType<typeof columnsByMetric>,
-  info: string,
-): Promise<Batch | undefined> {
-  const rows = new TableRows(table);
-  for await (const { labels, values, times } of samples) {
-    const keys = keysOf(table, labels);
-    if (labels.__name__ === info) {
-      const texts = textsOf(table, labels);
-      for (const time of times) rows.say(keys, { time, texts });
-      continue;
-    }
-    const column = columns.get(labels.__name__ ?? '');
-    if (column === undefined) continue;
-    rows.add(keys, column.name, { times, values: values.map((value) => sampleOf(column, value)) });
-  }
-  return rows.columns().size === 0 ? undefined : rows.batch();
 }

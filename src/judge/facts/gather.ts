@@ -5,10 +5,10 @@ import { type SampledCpu, sampledCpu } from '../../query/processes/sampled-cpu.t
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { type Selection, type SpanQuery, select } from '../../query/spans/select.ts';
 import type { StoredJob } from '../../query/store/records.ts';
-import { type NodeSummary, type SummariseOptions, summariseNode, type TableDamage } from '../../query/summarise.ts';
+import { summariseNode, type TableDamage } from '../../query/summarise.ts';
 import { lostRecords } from '../../recording/folder/lost-records.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
-import { type Marker, recordedMarkers } from '../../recording/read/markers.ts';
+import { recordedMarkers } from '../../recording/read/markers.ts';
 import {
   agentTable,
   cgroupTable,
@@ -53,61 +53,28 @@ const REPORT_TABLES = [
 /** Tables that say what a phase did. */
 const PHASE_TABLES = [cgroupTable, processTable, cpuTable, gpuTable, loadavgTable, powerTable].map(({ name }) => name);
 
-/** What somebody who has the samples is asked: statistics of some tables of some nodes. */
-interface Question {
-  nodes: readonly NodeRecording[];
-  options: SummariseOptions;
-}
-
-/** Collects what the judge must know of a recording. */
-export function gather(recording: Recording, options: GatherOptions = {}): Material {
-  const troubles = [...recording.troubles, ...lostRecords(recording)];
-  const collected = collect({ ...recording, troubles }, recordedMarkers, options, recordedProcesses, sampledInFiles);
-  let next = collected.next();
-  while (next.done !== true) {
-    const { nodes, options: wanted } = next.value;
-    next = collected.next(nodes.map((node) => summariseNode(node, wanted)));
-  }
-  const imported = recording.nodes.some((node) => node.agent?.from_store === true && hadProcesses(node));
-  return imported ? { ...next.value, leftOut: [NOT_IN_STORES] } : next.value;
-}
-
 const NOT_IN_STORES = {
   what: 'process: short processes, and how long they lived',
   why: 'a store has a process only from when it has used so much CPU time as victoria.process_cpu says (1 s)',
   hint: 'the recording in the archive of the hub has them all',
 } as const;
 
-/** The same of a job in a store: queries take the place of files. */
+/** The same of a job in a store: what it has is downloaded. */
 export async function gatherStored(stored: StoredJob, options: GatherOptions = {}): Promise<Material> {
-  const { storedMarkers, summariseStored } = await import('../../query/store/stored.ts');
-  const markers = await storedMarkers(stored);
-  // processes that recorded themselves are not in a store
-  const collected = collect(
-    stored.recording,
-    () => markers,
-    options,
-    () => undefined,
-    () => undefined,
-  );
-  let next = collected.next();
-  while (next.done !== true) {
-    next = collected.next(await summariseStored(stored, next.value.nodes, next.value.options));
-  }
-  return stored.recording.nodes.some(hadProcesses) ? { ...next.value, leftOut: [NOT_IN_STORES] } : next.value;
+  const { downloadJob } = await import('../../query/store/download.ts');
+  const { job, nodes } = stored.recording;
+  const { from, to, step, marker, phases } = options;
+  const isPart = [from, to, step, marker, phases].some((each) => each !== undefined);
+  const rows = isPart || nodes.some(({ agent }) => overrunOf(job, agent) !== undefined);
+  return gather(await downloadJob(stored, { tables: REPORT_TABLES, rows }), options);
 }
 
 const hadProcesses = ({ tables, agent }: NodeRecording): boolean =>
   tables.has(processTable.name) || agent?.tables.some(({ name }) => name === processTable.name) === true;
 
-/** Yields what it must know, and is told; what it returns is the same wherever the samples lie. */
-function* collect(
-  recording: Recording,
-  readMarkers: (recording: Recording, tell: Tell) => Marker[],
-  options: GatherOptions,
-  readProcesses: typeof recordedProcesses,
-  readSampled: (nodes: readonly NodeRecording[], tell: Tell) => Material['sampledCpu'],
-): Generator<Question, Material, NodeSummary[]> {
+/** Collects what the judge must know of a recording. */
+export function gather(opened: Recording, options: GatherOptions = {}): Material {
+  const recording = { ...opened, troubles: [...opened.troubles, ...lostRecords(opened)] };
   const now = options.now ?? Date.now() * 1000;
   const damage = [...recording.troubles];
   const unread: Unread[] = [];
@@ -121,23 +88,23 @@ function* collect(
     if (whole || found.bad_lines > 0 || found.lost_header || found.lost_columns !== undefined)
       unread.push({ node: node.name, table: found.table, file, why, whole, lines: found.bad_lines });
   };
-  const markers = readMarkers(recording, tell);
+  const markers = recordedMarkers(recording, tell);
   const isPart = [options.from, options.to, options.step, options.marker].some((each) => each !== undefined);
   // records are of whole lives: of a part of the job they tell what began and ended in it, or was its step's
-  const lives = isPart ? readProcesses(recording, () => [], tell) : undefined;
+  const lives = isPart ? recordedProcesses(recording, () => [], tell) : undefined;
   const range = select(recording, options, { markers, processes: lives, now });
   const chosen = recording.nodes.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
   // what an agent recorded that did not know of the end is none of the job's
   const late = range === undefined && chosen.some(({ agent }) => overrunOf(recording.job, agent) !== undefined);
   const until = late ? { what: 'the job', to: recording.job.end! } : range;
-  const nodes = (yield question(chosen, until, REPORT_TABLES)).map((found) => nodeMaterial(found, tell));
+  const nodes = measured(chosen, until, REPORT_TABLES, tell);
   const material: Material = { path: recording.path, job: recording.job, nodes, markers, now };
   if (range !== undefined) material.range = range;
   if (range !== undefined) {
     if (lives !== undefined) material.lives = lives;
   } else {
     const sampled = (name: string) => processSeries(nodes.find((n) => n.node === name)!);
-    const processes = options.processes ?? readProcesses(recording, sampled, tell);
+    const processes = options.processes ?? recordedProcesses(recording, sampled, tell);
     if (processes !== undefined) {
       material.processes = processes;
       append(
@@ -150,8 +117,7 @@ function* collect(
     const tables: NodeMaterial[][] = [];
     for (const phase of phasesOf(material)) {
       const span = { what: phase.name, from: phase.start, to: phase.start + phase.seconds * 1e6 };
-      const found = yield question(chosen, span, PHASE_TABLES);
-      tables.push(found.map((one) => nodeMaterial(one, tell)));
+      tables.push(measured(chosen, span, PHASE_TABLES, tell));
     }
     material.phaseTables = tables;
   }
@@ -162,12 +128,10 @@ function* collect(
   const told = lives ?? material.processes;
   const served = chosen.filter((n) => hasParts && told && n.agent?.service === true && !uncounted.includes(n));
   const wholes =
-    range === undefined || served.length === 0
-      ? nodes
-      : (yield question(served, undefined, [cgroupTable.name])).map((found) => nodeMaterial(found, tell));
+    range === undefined || served.length === 0 ? nodes : measured(served, undefined, [cgroupTable.name], tell);
   const remade = wholes.filter(({ node }) => served.some(({ name }) => name === node)).filter(isMadeAnew);
   const sought = chosen.filter((n) => uncounted.includes(n) || remade.some(({ node }) => node === n.name));
-  let sampled = hasParts && sought.length > 0 ? readSampled(sought, tell) : undefined;
+  let sampled = hasParts && sought.length > 0 ? sampledCpuOf(sought, tell) : undefined;
   if (sampled !== undefined && remade.length > 0) {
     const all: Material = { ...material, lives: told!, sampledCpu: sampled };
     const right = remade.filter((n) => !hasLost(all, n)).map(({ node }) => node);
@@ -175,28 +139,36 @@ function* collect(
   }
   if (sampled !== undefined) material.sampledCpu = sampled;
   const counted = chosen.filter(({ name }) => sampled?.has(name) !== true);
-  const inCgroup = range !== undefined && told && counted.length > 0 ? readSampled(counted, tell) : undefined;
+  const inCgroup = range !== undefined && told && counted.length > 0 ? sampledCpuOf(counted, tell) : undefined;
   if (inCgroup !== undefined) material.sampledInCgroup = inCgroup;
   if (damage.length > 0) material.damage = damage;
   if (recording.troubles.length > 0) material.troubles = recording.troubles;
   if (unread.length > 0) material.unread = unread;
   if (recording.strays !== undefined) material.strays = recording.strays;
+  if (opened.nodes.some((node) => (node.memory ?? node.agent?.from_store) && hadProcesses(node)))
+    material.leftOut = [NOT_IN_STORES];
   return material;
 }
 
 type Tell = (node: NodeRecording, damage: TableDamage) => void;
 
-function question(nodes: readonly NodeRecording[], range: Selection | undefined, tables: readonly string[]): Question {
-  const { from, to } = range?.around ?? range ?? {};
-  return { nodes, options: { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }), tables } };
+/** What the samples of some tables of some nodes showed in a part of the job. */
+function measured(
+  nodes: readonly NodeRecording[],
+  part: Selection | undefined,
+  tables: readonly string[],
+  tell: Tell,
+): NodeMaterial[] {
+  const { from, to } = part?.around ?? part ?? {};
+  const options = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }), tables };
+  return nodes.map((node) => {
+    const { tables, damage } = summariseNode(node, options);
+    for (const each of damage) tell(node, each);
+    return { node: node.name, tables, ...(node.agent === undefined ? {} : { agent: node.agent }) };
+  });
 }
 
-function nodeMaterial({ node, tables, damage }: NodeSummary, tell: Tell): NodeMaterial {
-  for (const each of damage) tell(node, each);
-  return { node: node.name, tables, ...(node.agent === undefined ? {} : { agent: node.agent }) };
-}
-
-const sampledInFiles = (nodes: readonly NodeRecording[], tell: Tell): ReadonlyMap<string, readonly SampledCpu[]> =>
+const sampledCpuOf = (nodes: readonly NodeRecording[], tell: Tell): ReadonlyMap<string, readonly SampledCpu[]> =>
   new Map(
     nodes.map((node) => [
       node.name,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseExportLine } from './export-lines.ts';
+import { exportLineParser } from './export-lines.ts';
+
+const parseExportLine = exportLineParser();
 
 test('a line comes back with its labels, values and times', () => {
   const sample = fc.tuple(

@@ -9,33 +9,70 @@ export interface StoredSeries {
   times: Float64Array;
 }
 
-/** One line of /api/v1/export: {"metric":{"__name__":"up"},"values":[1,null],"timestamps":[1772438400000,1772438401000]} */
-export function parseExportLine(line: string): StoredSeries {
-  let found: { metric?: unknown; values?: unknown; timestamps?: unknown };
+/** Lines come by the name of the metric, those of many nodes in turn. */
+const MOST_SHARED = 64;
+
+const TIMESTAMPS = ',"timestamps":[';
+
+/**
+ * Reads lines of /api/v1/export: {"metric":{"__name__":"up"},"values":[1,null],"timestamps":[1772438400000,1772438401000]}
+ * Columns of a table were sampled at the same moments: these are parsed once, and shared.
+ */
+export function exportLineParser(): (line: string) => StoredSeries {
+  const shared = new Map<string, Float64Array>();
+  return (line) => {
+    // a quote inside a label is escaped: this is found only where the list begins
+    const at = line.lastIndexOf(TIMESTAMPS);
+    const text = at < 0 || !line.endsWith(']}') ? '' : line.slice(at + TIMESTAMPS.length - 1, -1);
+    const { metric, values, timestamps } = parsed(line, text === '' ? line : `${line.slice(0, at)}}`);
+    if (!isLabels(metric)) throw bad(line, 'it has no labels');
+    if (!Array.isArray(values)) throw bad(line, 'it has no values or no timestamps');
+    const times = shared.get(text) ?? timesOf(line, text === '' ? timestamps : parsed(line, text));
+    if (shared.size >= MOST_SHARED) shared.clear();
+    if (text !== '') shared.set(text, times);
+    if (values.length !== times.length)
+      throw bad(line, `it has ${values.length} values and ${times.length} timestamps`);
+    return { labels: metric, values: numbersOf(values), times };
+  };
+}
+
+interface ExportLine {
+  metric?: unknown;
+  values?: unknown;
+  timestamps?: unknown;
+}
+
+function parsed(line: string, text: string): ExportLine {
   try {
-    found = JSON.parse(line) as typeof found;
+    return (JSON.parse(text) as ExportLine | null) ?? {};
   } catch {
     throw bad(line, 'it is not JSON');
   }
-  const { metric, values, timestamps } = found ?? {};
-  if (!isLabels(metric)) throw bad(line, 'it has no labels');
-  if (!Array.isArray(values) || !Array.isArray(timestamps)) throw bad(line, 'it has no values or no timestamps');
-  if (values.length !== timestamps.length) {
-    throw bad(line, `it has ${values.length} values and ${timestamps.length} timestamps`);
+}
+
+function timesOf(line: string, timestamps: unknown): Float64Array {
+  if (!Array.isArray(timestamps)) throw bad(line, 'it has no values or no timestamps');
+  const times = new Float64Array(timestamps.length);
+  for (let i = 0; i < times.length; i++) {
+    const time: unknown = timestamps[i];
+    if (typeof time !== 'number' || !Number.isFinite(time)) throw bad(line, 'a timestamp is not a number');
+    times[i] = time;
   }
-  return {
-    labels: metric,
-    values: Float64Array.from(values, numberOf),
-    times: Float64Array.from(timestamps, (time) => {
-      if (typeof time !== 'number' || !Number.isFinite(time)) throw bad(line, 'a timestamp is not a number');
-      return time;
-    }),
-  };
+  return times;
+}
+
+/** Nearly always all of them are numbers. */
+function numbersOf(values: readonly unknown[]): Float64Array {
+  const numbers = new Float64Array(values.length);
+  for (let i = 0; i < numbers.length; i++) {
+    const value = values[i];
+    numbers[i] = typeof value === 'number' ? value : numberOf(value);
+  }
+  return numbers;
 }
 
 /** JSON has no words for these: VictoriaMetrics writes null, "NaN" or "Infinity". */
 function numberOf(value: unknown): number {
-  if (typeof value === 'number') return value;
   if (value === 'Infinity' || value === '+Inf') return Number.POSITIVE_INFINITY;
   if (value === '-Infinity' || value === '-Inf') return Number.NEGATIVE_INFINITY;
   return Number.NaN;

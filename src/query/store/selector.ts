@@ -39,5 +39,10 @@ export function chunks<T>(all: readonly T[], size: number): T[][] {
 
 /** Whose series a job's are, without the nodes and names. */
 export function ownerOf(job: Pick<Job, 'id' | 'restart'>, labels: Readonly<Record<string, string>>): Which {
-  return { job: job.id, labels, ...(job.restart === undefined ? {} : { restart: job.restart }) };
+  // what a user recorded of the same job has this label
+  return {
+    job: job.id,
+    labels: { recorded_by: '', ...labels },
+    ...(job.restart === undefined ? {} : { restart: job.restart }),
+  };
 }

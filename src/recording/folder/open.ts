@@ -3,6 +3,8 @@ import * as path from 'node:path';
 import { smallest } from '../../base/extremes.ts';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { isForeignLink } from '../../base/plain-file.ts';
+import type { Batch } from '../read/batch.ts';
+import type { TableStatistics } from '../sealed/statistics.ts';
 import { AGENT_NEEDS, type AgentRecord } from './agent-record.ts';
 import { type FileNames, fileNames } from './file-names.ts';
 import { damagedOf, statisticsOf, type TableFiles, tableFiles } from './files.ts';
@@ -24,8 +26,17 @@ export interface NodeRecording {
   tables: Map<string, TableFiles>;
   /** Rows that nobody has filed yet, as CSV with a header, by table: processes left them after their agent was killed. */
   unfiled?: ReadonlyMap<string, Buffer>;
+  /** Tables that are in no file: what a store sent. */
+  memory?: ReadonlyMap<string, TableInMemory>;
   /** Files that are not there: of tables that were written or measured, and those that were set aside, as what. */
   lost?: LostFile[];
+}
+
+export interface TableInMemory {
+  /** Of the whole job. */
+  statistics: TableStatistics;
+  /** Where parts of the job are asked for. */
+  rows?: Batch;
 }
 
 export interface LostFile {

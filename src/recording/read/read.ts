@@ -43,6 +43,8 @@ export function readDefined<T extends Table>(
 
 /** The same of a table that only its name tells. */
 export function readTable(node: NodeRecording, table: string, options: ReadAllOptions = {}): ReadBatch {
+  const inMemory = node.memory?.get(table)?.rows;
+  if (inMemory !== undefined) return clipped(node, inMemory, options);
   let files = node.tables.get(table) ?? { parts: [] };
   // an agent that is still running may roll a part while it is read: then once more
   for (let attempt = 0; ; attempt++) {
@@ -137,17 +139,20 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   table ??= described ?? guessTable(name, ['time'], ['time']);
   const columns = orderColumns(seen, described);
   for (const key of table.keys) rows.addText(key.name);
-  const batch = arrange(rows, { ...table, columns }, distinct);
-  const seldom = node.agent?.tables.find((each) => each.name === name)?.every ?? 0;
-  const every = Math.max(seldom, node.agent?.interval_seconds ?? Number.NaN);
-  const began = node.agent?.start ?? Number.NaN;
-  const interval = every > 0 ? { interval_seconds: every } : {};
-  return {
-    ...clip({ ...batch, ...interval }, options),
-    damage,
-    ...interval,
-    ...(began > 0 ? { began } : {}),
-  };
+  return clipped(node, arrange(rows, { ...table, columns }, distinct), options, damage);
+}
+
+function clipped(node: NodeRecording, rows: Batch, options: ReadAllOptions, damage: Damage[] = []): ReadBatch {
+  const sampling = samplingOf(node, rows.table.name);
+  return { ...clip({ ...rows, ...sampling }, options), damage, ...sampling };
+}
+
+/** How often a table of a node was sampled, and since when, as far as that is known. */
+export function samplingOf({ agent }: NodeRecording, table: string): Pick<Batch, 'interval_seconds' | 'began'> {
+  const seldom = agent?.tables.find(({ name }) => name === table)?.every ?? 0;
+  const every = Math.max(seldom, agent?.interval_seconds ?? Number.NaN);
+  const began = agent?.start ?? Number.NaN;
+  return { ...(every > 0 ? { interval_seconds: every } : {}), ...(began > 0 ? { began } : {}) };
 }
 
 /** Room for all parts at once, going by what the first one held. */

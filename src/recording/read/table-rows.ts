@@ -1,7 +1,7 @@
-import { arrange } from '../../recording/read/arrange.ts';
-import type { Batch } from '../../recording/read/batch.ts';
-import { Rows } from '../../recording/read/rows.ts';
 import type { Table } from '../../table/table.ts';
+import { arrange } from './arrange.ts';
+import type { Batch } from './batch.ts';
+import { Rows } from './rows.ts';
 
 /** Samples of one column of one series: epoch milliseconds, in the column's own unit. */
 export interface ColumnSamples {
@@ -73,8 +73,12 @@ export class TableRows {
 }
 
 function fill(rows: Rows, table: Table, { keys, columns, texts }: Series): void {
-  const times = momentsOf([...columns.values()].flat());
-  const place = new Map(times.map((time, i) => [time, i]));
+  const all = [...columns.values()].flat();
+  // mostly all columns have the very same moments
+  const only =
+    columns.size === all.length && all.every(({ times }) => times === all[0]!.times) ? all[0]!.times : undefined;
+  const times = only !== undefined && isRising(only) ? only : momentsOf(all);
+  const rowOf = times === only ? NO_ROWS : new Map([...times].map((time, i) => [time, i]));
   rows.reserve(times.length);
   const first = rows.length;
   times.forEach((time, i) => {
@@ -83,7 +87,8 @@ function fill(rows: Rows, table: Table, { keys, columns, texts }: Series): void 
   for (const [column, parts] of columns) {
     const numbers = rows.numbers.get(column)!;
     for (const { times: moments, values } of parts)
-      for (let i = 0; i < moments.length; i++) numbers[first + place.get(moments[i]!)!] = values[i]!;
+      if (times === only) numbers.set(values, first);
+      else for (let i = 0; i < moments.length; i++) numbers[first + rowOf.get(moments[i]!)!] = values[i]!;
   }
   for (const { name } of table.keys) {
     const { codes, pool } = rows.texts.get(name)!;
@@ -104,9 +109,16 @@ function fill(rows: Rows, table: Table, { keys, columns, texts }: Series): void 
   rows.length += times.length;
 }
 
-/** Every moment at which one of them has a sample, in order. Mostly all have the same ones. */
-function momentsOf(all: readonly ColumnSamples[]): number[] {
+const NO_ROWS: ReadonlyMap<number, number> = new Map();
+
+function isRising(times: Float64Array): boolean {
+  for (let i = 1; i < times.length; i++) if (!(times[i]! > times[i - 1]!)) return false;
+  return true;
+}
+
+/** Every moment at which one of them has a sample, in order. */
+function momentsOf(all: readonly ColumnSamples[]): Float64Array {
   const moments = new Set<number>();
   for (const { times } of all) for (const time of times) moments.add(time);
-  return [...moments].sort((a, b) => a - b);
+  return Float64Array.from(moments).sort();
 }

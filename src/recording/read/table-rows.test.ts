@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gauge, type Table, text } from '../../table/table.ts';
-import { TableRows } from './rows.ts';
+import { TableRows } from './table-rows.ts';
 
 const table: Table = {
   name: 'gpu',
