@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import type { Fault } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
+import { isSettled } from '../jobs/schedulers/is-settled.ts';
 import * as open from '../recording/folder/open.ts';
 
 /** What was said already: some commands look again and again. */
@@ -8,16 +9,55 @@ const said = new Set<string>();
 
 /** The recordings that a command is about. What has to be left out is said, and the exit code says so too. */
 export async function findRecordings(paths: readonly string[], least = 1): Promise<open.Recording[]> {
-  const leftOut = ({ message, hint }: Fault): void => {
-    if (!said.has(message)) warn(`left out: ${message}${hint === undefined ? '' : `; ${hint}`}`);
-    said.add(message);
-    process.exitCode = 1;
-  };
   const recordings = open.findRecordings(paths, leftOut, least);
-  const unfiled = recordings.filter(({ job }) => job.process_records && fs.existsSync(job.process_records.file));
-  if (unfiled.length > 0) {
-    const { readUnfiled } = await import('../agent/run/adopt-records.ts');
-    for (const recording of unfiled) readUnfiled(recording);
-  }
+  for (const recording of recordings) await addUnfiled(recording);
   return recordings;
+}
+
+/** One of perhaps very many recordings: not all of them can be open at once. */
+export interface FoundRecording {
+  path: string;
+  job: open.Recording['job'];
+  /** Whether nobody needs to be asked how the job ended: not at all, nor for its steps. */
+  isSettled: boolean;
+  hasSteps: boolean;
+  open(): Promise<open.Recording>;
+}
+
+/** So many stay open: who asks for a few recordings has them opened once. */
+const STAY_OPEN = 16;
+
+/** The same for commands that take one after the other. */
+export function findEach(paths: readonly string[]): FoundRecording[] {
+  let count = 0;
+  return open.findEach(
+    paths,
+    (recording) => {
+      const { path, job } = recording;
+      const kept = count++ < STAY_OPEN ? recording : undefined;
+      return {
+        path,
+        job,
+        isSettled: isSettled(recording, false),
+        hasSteps: isSettled(recording, true),
+        open: () => addUnfiled(kept ?? open.openRecording(path)),
+      };
+    },
+    leftOut,
+  );
+}
+
+async function addUnfiled(recording: open.Recording): Promise<open.Recording> {
+  const { process_records } = recording.job;
+  if (process_records !== undefined && fs.existsSync(process_records.file)) {
+    const { readUnfiled } = await import('../agent/run/adopt-records.ts');
+    readUnfiled(recording);
+  }
+  return recording;
+}
+
+function leftOut({ message, hint }: Fault): void {
+  if (!said.has(message)) warn(`left out: ${message}${hint === undefined ? '' : `; ${hint}`}`);
+  said.add(message);
+  process.exitCode = 1;
 }

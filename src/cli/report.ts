@@ -3,13 +3,12 @@ import { Fault, reason, usage } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
 import { warn } from '../base/warn.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
-import { isSettled } from '../jobs/schedulers/is-settled.ts';
 import { type GatherOptions, gather, gatherStored } from '../judge/facts/gather.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
 import type { Recording } from '../recording/folder/open.ts';
-import { reportText } from '../show/report/text.ts';
-import { findRecordings } from './find-recordings.ts';
+import { reportCards } from '../show/report/text.ts';
+import { type FoundRecording, findEach } from './find-recordings.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
 const FORMATS = ['text', 'markdown', 'json', 'html'] as const;
@@ -58,65 +57,86 @@ Examples:
     )
     .action(async (paths: string[], options: ReportOptions) => {
       const places = paths.length === 0 && options.store === undefined ? ['.'] : paths;
-      const text = await reportCard(places, { ...options, stream: process.stdout });
-      process.stdout.write(text);
+      const parts = reportParts(places, { ...options, stream: process.stdout });
+      // what is asked for may be wrong for one of many: that is said before anything is printed
+      const isAll = [options.step, options.marker, options.from, options.to].every((each) => each === undefined);
+      if (!isAll) process.stdout.write(await joined(parts));
+      else for await (const text of parts) process.stdout.write(text);
     });
 }
 
 /** The report of one or several recordings as text of the wanted format. */
 export async function reportCard(recordingPaths: readonly string[], options: ReportOptions = {}): Promise<string> {
+  return joined(reportParts(recordingPaths, options));
+}
+
+const joined = async (parts: AsyncIterable<string>): Promise<string> => (await listOf(parts)).join('');
+
+async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+/** The same bit by bit: of very many recordings not all reports are in memory at once. */
+async function* reportParts(recordingPaths: readonly string[], options: ReportOptions): AsyncGenerator<string> {
   const format = options.format ?? 'text';
   if (!FORMATS.includes(format)) throw usage(`there is no format "${format}"`, `use one of ${FORMATS.join(', ')}`);
-  const reports = await reportsOf(recordingPaths, options);
-  const [only] = reports;
-  if (options.spent !== undefined && only?.cost.cpu_seconds !== undefined) only.cost.cpu_seconds += options.spent();
-  if (format === 'text') return reportText(reports, options);
-  if (format === 'json') return (await import('../show/report/json.ts')).reportJson(reports);
-  if (format === 'markdown') return (await import('../show/report/markdown.ts')).reportMarkdown(reports);
-  return (await import('../show/report/html.ts')).reportHtml(reports);
+  const reports = reportsOf(recordingPaths, options);
+  if (format === 'text') {
+    const cards = reportCards(options);
+    for await (const each of reports) cards.add(each);
+    yield* cards.texts();
+  } else if (format === 'json') yield* (await import('../show/report/json.ts')).reportJsonParts(reports);
+  else {
+    const all = await listOf(reports);
+    if (format === 'markdown') yield (await import('../show/report/markdown.ts')).reportMarkdown(all);
+    else yield (await import('../show/report/html.ts')).reportHtml(all);
+  }
 }
 
 const WRONG_USE = 2;
 
-async function reportsOf(paths: readonly string[], options: ReportOptions): Promise<Report[]> {
+async function* reportsOf(paths: readonly string[], options: ReportOptions): AsyncGenerator<Report> {
   const wanted = wantedOf(options);
   if (options.store !== undefined) {
     const ids = options.job === undefined ? paths : [...paths, options.job];
     const timed = wanted.from !== undefined || wanted.to !== undefined;
     const jobs = await storedJobs(options.store, ids, !timed);
     const then = jobs.filter(({ recording }) => ranThen(recording, wanted));
-    const reports: Report[] = [];
-    for (const job of then.length > 0 ? then : jobs) reports.push(report(await gatherStored(job, wanted)));
-    return reports;
+    for (const job of then.length > 0 ? then : jobs) yield report(await gatherStored(job, wanted));
+    return;
   }
-  const all = await findRecordings(paths);
+  const all = findEach(paths);
   const found = options.job === undefined ? all : all.filter((r) => isOfJob(r.job.id, options.job!));
   if (found.length === 0) {
     throw usage(`no recording of job ${options.job} here`, `there are ${idsText(all.map((r) => r.job.id))}`);
   }
   // of many recordings only what is wanted is asked for: a scheduler serves others too
   const steps = options.step !== undefined || found.length === 1;
-  await Promise.all(found.map((recording) => askHowItEnded(recording, steps)));
+  await Promise.all(found.map((each) => askHowItEnded(each, steps)));
   // of several recordings those that ran at that time are meant; of one it is wrong use
   const then = found.filter((recording) => ranThen(recording, wanted));
   const chosen = then.length > 0 ? then : found;
   // what a folder holds comes by time, what is named one by one as it is named
   if (paths.length === 1) chosen.sort((a, b) => a.job.start - b.job.start || 0);
-  if (chosen.length === 1) return [report(gather(chosen[0]!, wanted))];
-  return chosen.flatMap((recording) => {
+  for (const one of chosen) {
+    let made: Report;
     try {
-      return [report(gather(recording, wanted))];
+      made = report(gather({ ...(await one.open()), job: one.job }, wanted));
     } catch (error) {
-      if (error instanceof Fault && error.exit === WRONG_USE) throw error;
+      if (chosen.length === 1 || (error instanceof Fault && error.exit === WRONG_USE)) throw error;
       // what is wrong with one says nothing about the others
-      warn(`left out: ${recording.path}: ${reason(error)}`);
+      warn(`left out: ${one.path}: ${reason(error)}`);
       process.exitCode = 1;
-      return [];
+      continue;
     }
-  });
+    if (options.spent !== undefined && made.cost.cpu_seconds !== undefined) made.cost.cpu_seconds += options.spent();
+    yield made;
+  }
 }
 
-function ranThen({ job }: Recording, wanted: GatherOptions): boolean {
+function ranThen({ job }: Pick<Recording, 'job'>, wanted: GatherOptions): boolean {
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = wanted;
   return !(job.start > to || (job.end ?? Number.POSITIVE_INFINITY) < from);
 }
@@ -132,8 +152,8 @@ function wantedOf(options: ReportOptions): GatherOptions {
 }
 
 /** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */
-async function askHowItEnded(recording: Recording, steps: boolean): Promise<void> {
-  if (isSettled(recording, steps)) return;
+async function askHowItEnded(found: FoundRecording, steps: boolean): Promise<void> {
+  if (steps ? found.hasSteps : found.isSettled) return;
   const { refreshJob } = await import('../jobs/schedulers/refresh.ts');
-  recording.job = await refreshJob(recording, { steps });
+  found.job = await refreshJob(await found.open(), { steps });
 }

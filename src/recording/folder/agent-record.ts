@@ -3,7 +3,7 @@ import type { Note } from '../../sources/host.ts';
 import type { Table } from '../../table/table.ts';
 import { units } from '../../table/unit.ts';
 import type { LostSamples } from './lost-samples.ts';
-import { fields, flag, list, may, moment, must, number, oneOf, text } from './shape.ts';
+import { fields, flag, list, may, moment, must, number, once, oneOf, text } from './shape.ts';
 
 /** Why an agent ended that could not say so itself: the next one of the node has written it down. */
 export const KILLED = 'the agent was killed';
@@ -101,7 +101,7 @@ const TABLE = {
 };
 
 /** Descriptions of tables, wherever they are read from. */
-export const TABLES = list(fields(TABLE));
+export const TABLES = once(list(fields(TABLE)));
 
 const POSITION = fields({ part: number, bytes: number });
 

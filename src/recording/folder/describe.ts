@@ -8,7 +8,20 @@ import type { NodeRecording } from './open.ts';
 export function tableOf(node: NodeRecording, name: string): Table | undefined {
   // no agent writes markers, so no agent describes them
   if (name === tables.markerTable.name) return tables.markerTable;
-  return [...(node.agent?.tables ?? node.described ?? []), ...Object.values(tables)].find((one) => one.name === name);
+  const isIt = (one: Table): boolean => one.name === name;
+  return (node.agent?.tables ?? node.described)?.find(isIt) ?? (Object.values(tables) as Table[]).find(isIt);
+}
+
+const byTable = new WeakMap<Table, Map<string, Column>>();
+
+/** The columns of a table by name, looked up once: many recordings share their tables. */
+export function columnsByName(table: Table): Map<string, Column> {
+  let columns = byTable.get(table);
+  if (columns === undefined) {
+    columns = byName(table.columns);
+    byTable.set(table, columns);
+  }
+  return columns;
 }
 
 /** The header of a table's live parts, if its node described it; undefined: only the file itself can tell. */
@@ -43,18 +56,19 @@ export function guessColumn(name: string, use: CellUse): Column {
 export function layoutOf(
   table: Table | undefined,
   header: readonly string[],
-  sample: readonly string[][],
+  sample: () => readonly string[][],
 ): CellUse[] | undefined {
   if (header[0] !== 'time') return undefined;
   const keys = byName(table?.keys ?? []);
-  const columns = byName(table?.columns ?? []);
-  const names = new Set(header);
-  for (const key of keys.keys()) if (!names.has(key)) return undefined;
+  const columns = table === undefined ? undefined : columnsByName(table);
+  for (const key of keys.keys()) if (!header.includes(key)) return undefined;
   return header.map((name, i) => {
     if (i === 0) return 'time';
     if (keys.has(name)) return 'text';
-    const column = columns.get(name);
+    const column = columns?.get(name);
     if (column !== undefined) return column.type === 'text' ? 'text' : 'number';
-    return sample.some((cells) => cells.length === header.length && Number.isNaN(Number(cells[i]))) ? 'text' : 'number';
+    return sample().some((cells) => cells.length === header.length && Number.isNaN(Number(cells[i])))
+      ? 'text'
+      : 'number';
   });
 }

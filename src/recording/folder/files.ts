@@ -20,13 +20,14 @@ const PART = /^(.+?)(?:\.(\d{4,}))?\.csv(\.zst)?$/;
 const STATISTICS = /^(.+)\.stats\.json(\.zst)?$/;
 
 /** The table whose statistics a file holds; undefined: it is something else. */
-export const statisticsOf = (name: string): string | undefined => STATISTICS.exec(name)?.[1];
+export const statisticsOf = (name: string): string | undefined =>
+  name.includes('.stats.json') ? STATISTICS.exec(name)?.[1] : undefined;
 
 const DAMAGED = /^((.+?)(?:\.\d{4,})?\.(?:csv\.zst|parquet))(?:\.\d+)?\.damaged$/;
 
 /** The file that was set aside under this name, with rows that are nowhere else, and its table; undefined: none was. */
 export function damagedOf(name: string): { table: string; file: string; kept: string } | undefined {
-  const [, file, table] = DAMAGED.exec(name) ?? [];
+  const [, file, table] = name.endsWith('.damaged') ? (DAMAGED.exec(name) ?? []) : [];
   return file === undefined ? undefined : { table: table!, file, kept: name };
 }
 

@@ -5,6 +5,7 @@ import { code, Fault, reason } from '../../base/fault.ts';
 import { isForeignLink } from '../../base/plain-file.ts';
 import type { Batch } from '../read/batch.ts';
 import type { TableStatistics } from '../sealed/statistics.ts';
+import { readAgentJson } from './agent-file.ts';
 import { AGENT_NEEDS, type AgentRecord } from './agent-record.ts';
 import { type FileNames, fileNames } from './file-names.ts';
 import { damagedOf, statisticsOf, type TableFiles, tableFiles } from './files.ts';
@@ -28,6 +29,8 @@ export interface NodeRecording {
   unfiled?: ReadonlyMap<string, Buffer>;
   /** Tables that are in no file: what a store sent. */
   memory?: ReadonlyMap<string, TableInMemory>;
+  /** When its folder had last changed before that was looked up: what has not changed since has the same files. */
+  changed?: number;
   /** Files that are not there: of tables that were written or measured, and those that were set aside, as what. */
   lost?: LostFile[];
 }
@@ -110,7 +113,17 @@ export function readJob(folder: string): Job | undefined {
  * the others from being opened; fewer than `least` are no answer.
  */
 export function findRecordings(paths: readonly string[], leftOut?: (why: Fault) => void, least = 1): Recording[] {
-  const found = new Map<string, Recording>();
+  return findEach(paths, (recording) => recording, leftOut, least);
+}
+
+/** The same where there may be very many: of each one only what `keep` says stays in memory. */
+export function findEach<T>(
+  paths: readonly string[],
+  keep: (recording: Recording) => T,
+  leftOut?: (why: Fault) => void,
+  least = 1,
+): T[] {
+  const found = new Map<string, T>();
   const refused: Fault[] = [];
   const orRefused = (folder: string, open: () => void): void => {
     try {
@@ -127,7 +140,7 @@ export function findRecordings(paths: readonly string[], leftOut?: (why: Fault) 
     orRefused(start, () => {
       for (const folder of someFolders(start)) {
         const key = path.resolve(folder);
-        if (!found.has(key)) orRefused(folder, () => found.set(key, openRecording(folder)));
+        if (!found.has(key)) orRefused(folder, () => found.set(key, keep(openRecording(folder))));
       }
     });
   }
@@ -224,8 +237,10 @@ function openNode(
   inCommon?: () => AgentRecord['tables'] | undefined,
 ): NodeRecording | undefined {
   let found: FileNames;
+  let changed: number;
   try {
     if (isForeignLink(folder)) throw new Error('it is a link that somebody else has made');
+    changed = fs.statSync(folder).mtimeMs;
     found = fileNames(folder);
   } catch (error) {
     if (code(error) !== 'ENOTDIR') troubles.push(`cannot open ${folder}: ${reason(error)}`);
@@ -239,7 +254,7 @@ function openNode(
     names.includes('agent.json') || others.includes('agent.json')
       ? readRecord<AgentRecord>(path.join(folder, 'agent.json'), AGENT_NEEDS, troubles)
       : undefined;
-  const node: NodeRecording = { name, folder, tables: tableFiles(names) };
+  const node: NodeRecording = { name, folder, tables: tableFiles(names), changed };
   const isSealed = names.includes(TABLES_FILE) || (inCommon !== undefined && (agent?.tables.length ?? 0) === 0);
   const described = names.includes(TABLES_FILE) ? readTables(folder, troubles) : isSealed ? inCommon!() : undefined;
   if (agent?.tables.length === 0 && described !== undefined) agent.tables = described;
@@ -268,7 +283,7 @@ function openNode(
 function readRecord<T extends { format: number }>(file: string, needs: object, troubles: string[]): T | undefined {
   let record: T;
   try {
-    record = readJson(file, path.basename(file) === 'job.json' ? MOST_BYTES.job : MOST_BYTES.agent) as T;
+    record = (path.basename(file) === 'job.json' ? readJson(file, MOST_BYTES.job) : readAgentJson(file)) as T;
     if (typeof record !== 'object' || record === null || typeof record.format !== 'number') {
       throw new Error('it has no format number');
     }

@@ -14,6 +14,10 @@ let read = 0;
 /** How many bytes of JSON this process has read: what that costs can be limited. */
 export const bytesRead = (): number => read;
 
+export function countJson(bytes: number): void {
+  read += bytes;
+}
+
 /**
  * What a JSON file holds, which is compressed if its name says so. Throws a SyntaxError when it is damaged, NotPlain when
  * it is no ordinary file or too large, and what the system says otherwise. `as`: its name, where it has a temporary one.
@@ -21,7 +25,7 @@ export const bytesRead = (): number => read;
 export function readJson(file: string, most: number, as = file): unknown {
   const bytes = readPlain(file, most);
   const text = as.endsWith('.zst') ? unpacked(bytes, most) : bytes;
-  read += text.length;
+  countJson(text.length);
   return JSON.parse(text.toString());
 }
 

@@ -55,6 +55,18 @@ export const list =
     return items.every((each, i) => each === value[i]) ? value : items.filter((each) => each !== undefined);
   };
 
+/** What was found right need not be looked at again: some records share large parts. */
+export function once(check: Check): Check {
+  const right = new WeakSet<object>();
+  return (value, wrong) => {
+    if (typeof value === 'object' && value !== null && right.has(value)) return value;
+    const before = wrong.length;
+    const found = check(value, wrong);
+    if (wrong.length === before && found === value) right.add(value as object);
+    return found;
+  };
+}
+
 /** A list of exactly these. */
 export const tuple = (...items: readonly Check[]): Check =>
   usable((value) => {

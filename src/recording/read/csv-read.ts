@@ -26,8 +26,8 @@ export interface Damage {
 export type CellUse = 'time' | 'number' | 'text';
 
 export interface CsvOptions {
-  /** Called with the header and the first lines' cells: how to take each cell. Undefined: not a file of this table. */
-  layout(header: string[], sample: string[][]): CellUse[] | undefined;
+  /** Called with the header; `sample` has the first lines' cells. How to take each cell. Undefined: not a file of this table. */
+  layout(header: string[], sample: () => string[][]): CellUse[] | undefined;
   /** The header as it should be: for a file that lost it, if its rows have as many cells. */
   header?: readonly string[];
   /** Whether the cells of a column are stored; they are checked in any case, so that the same rows come out. */
@@ -103,6 +103,7 @@ const NO_TEXT = /[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]/;
 
 /** The cells of one line as texts; only for headers and samples of unknown files. */
 export function splitLine(line: string): string[] {
+  if (!line.includes('"')) return line.split(',');
   const cells: string[] = [];
   let at = 0;
   for (;;) {
@@ -195,8 +196,10 @@ class Parser {
       this.damage.lost_header = true;
       this.names = [...header];
     } else this.line = 1;
-    const next = bytes.toString('utf8', end + 1, Math.min(filled, end + 1 + 16384)).split('\n');
-    const uses = this.options.layout(this.names, next.slice(0, 20).map(splitLine));
+    const uses = this.options.layout(this.names, () => {
+      const next = bytes.toString('utf8', end + 1, Math.min(filled, end + 1 + 16384)).split('\n');
+      return next.slice(0, 20).map(splitLine);
+    });
     if (uses === undefined) {
       this.foreign = true;
       const line = this.names.join(',').slice(0, 80);

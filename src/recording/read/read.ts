@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
 import type { Column, NameIn, Table } from '../../table/table.ts';
-import { guessColumn, guessTable, headerOf, layoutOf, tableOf } from '../folder/describe.ts';
+import { columnsByName, guessColumn, guessTable, headerOf, layoutOf, tableOf } from '../folder/describe.ts';
 import { fileNames } from '../folder/file-names.ts';
 import { isParquet, NUMBERED, type TableFiles, tableFiles } from '../folder/files.ts';
 import type { NodeRecording } from '../folder/open.ts';
@@ -50,6 +50,7 @@ export function readTable(node: NodeRecording, table: string, options: ReadAllOp
   for (let attempt = 0; ; attempt++) {
     try {
       const batch = readFiles(node, table, files, options);
+      if (attempt === 0 && isUnchanged(node)) return batch;
       const now = filesOf(node, table);
       if (attempt === 3 || sameFiles(files, now)) return batch;
       files = now;
@@ -61,6 +62,12 @@ export function readTable(node: NodeRecording, table: string, options: ReadAllOp
     }
   }
 }
+
+/** Clocks of file systems are coarse, and may differ from ours: what was changed a moment ago may have been changed again. */
+const SETTLED_MS = 60_000;
+
+const isUnchanged = ({ changed = Number.NaN, folder }: NodeRecording): boolean =>
+  Date.now() - changed > SETTLED_MS && fs.statSync(folder).mtimeMs === changed;
 
 const NO_DAMAGE = { torn_bytes: 0, bad_lines: 0, first_bad: [] };
 
@@ -109,11 +116,11 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
       const uses = layoutOf(described ?? table, header, sample);
       if (uses === undefined) return undefined;
       table ??= described ?? guessTable(name, header, uses);
-      const keys = table.keys;
+      const { keys } = table;
+      const columns = described === undefined ? undefined : columnsByName(described);
       header.forEach((column, i) => {
         if (i === 0 || seen.has(column) || keys.some((key) => key.name === column)) return;
-        const known = described?.columns.find((c) => c.name === column);
-        seen.set(column, known ?? guessColumn(column, uses[i]!));
+        seen.set(column, columns?.get(column) ?? guessColumn(column, uses[i]!));
       });
       for (const key of keys) rows.addText(key.name);
       return uses;
@@ -122,7 +129,7 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
       wanted === undefined || wanted.has(column) || (table?.keys.some((k) => k.name === column) ?? false),
   };
   const parts = files.sealed === undefined || isParquet(files.sealed) ? files.parts : [files.sealed, ...files.parts];
-  const sizes = parts.map((part) => fs.statSync(path.join(node.folder, part)).size);
+  const sizes = parts.length < 2 ? [] : parts.map((part) => fs.statSync(path.join(node.folder, part)).size);
   for (const [i, part] of parts.entries()) {
     if (i === 1) reserveLike(rows, sizes);
     // the compressed form is there and whole: the plain one was about to be removed

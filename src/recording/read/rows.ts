@@ -14,7 +14,7 @@ export class Rows {
   /** Makes room for `more` rows beyond those there are. */
   reserve(more: number): void {
     if (this.length + more <= this.capacity) return;
-    this.capacity = Math.max(this.length + more, this.capacity * 2, 1024);
+    this.capacity = Math.max(this.length + more, this.capacity * 2);
     const time = new Float64Array(this.capacity);
     time.set(this.time.subarray(0, this.length));
     this.time = time;

@@ -11,10 +11,11 @@ const ONE_STRING = 2 ** 26;
 export class TextPool {
   /** Number of distinct texts. */
   size = 0;
-  private slots = new Int32Array(64).fill(-1);
-  private hashes = new Int32Array(32);
-  private ends = new Uint32Array(33);
-  private bytes = Buffer.allocUnsafeSlow(1024);
+  // small at first: most files of most jobs have a few texts
+  private slots = new Int32Array(16).fill(-1);
+  private hashes = new Int32Array(8);
+  private ends = new Uint32Array(9);
+  private bytes = Buffer.allocUnsafe(64);
 
   /** The code of the text in bytes[from, to). */
   code(bytes: Uint8Array, from: number, to: number): number {

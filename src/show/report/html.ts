@@ -17,13 +17,14 @@ import {
   type Rows,
   recordWords,
 } from './rows.ts';
-import { severalRows } from './several.ts';
+import { jobRow, severalRows } from './several.ts';
 import { STYLE } from './style.ts';
 
 /** The report as one file: no scripts, nothing from elsewhere, light and dark, fit for printing. */
 export function reportHtml(reports: readonly Report[]): string {
   const name = reports.length === 1 ? title(reports[0]!) : `${reports.length} jobs`;
-  const several = reports.length > 1 ? `<section><h2>Jobs</h2>${table(severalRows(reports))}</section>` : '';
+  const several =
+    reports.length > 1 ? `<section><h2>Jobs</h2>${table(severalRows(reports.map(jobRow)))}</section>` : '';
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -17,12 +17,12 @@ import {
   type Rows,
   recordWords,
 } from './rows.ts';
-import { severalRows } from './several.ts';
+import { jobRow, severalRows } from './several.ts';
 
 /** The report for an issue, a wiki or a notebook. */
 export function reportMarkdown(reports: readonly Report[]): string {
   if (reports.length === 1) return card(reports[0]!);
-  return ['# Jobs', table(severalRows(reports)), ...reports.map(card)].join('\n\n');
+  return ['# Jobs', table(severalRows(reports.map(jobRow))), ...reports.map(card)].join('\n\n');
 }
 
 function card(report: Report): string {

@@ -5,10 +5,38 @@ import type { Report } from '../../judge/report-schema.ts';
 import { title } from './head.ts';
 import type { Rows } from './rows.ts';
 
+/** What the table of several jobs says of one. */
+export interface JobRow {
+  title: string;
+  recording: string;
+  cells: string[];
+}
+
+export function jobRow(report: Report): JobRow {
+  const { summary: s, job, findings } = report;
+  const memory =
+    s.memory_peak_bytes === undefined || s.memory_limit_bytes === undefined
+      ? undefined
+      : s.memory_peak_bytes / s.memory_limit_bytes;
+  return {
+    title: title(report),
+    recording: basename(report.recording),
+    cells: [
+      job.state.replaceAll('_', ' '),
+      formatDuration(s.wall_seconds),
+      String(s.nodes),
+      percent(s.cpu_utilization),
+      percent(memory),
+      percent(s.gpu_utilization),
+      energy(s.energy_joules),
+      String(findings.filter((f) => f.severity !== 'info').length),
+    ],
+  };
+}
+
 /** Several jobs in one table, before their cards. */
-export function severalRows(reports: readonly Report[]): Rows {
-  const titles = reports.map(title);
-  const alike = new Set(titles).size < titles.length;
+export function severalRows(jobs: readonly JobRow[]): Rows {
+  const alike = new Set(jobs.map((job) => job.title)).size < jobs.length;
   return {
     columns: [
       { head: 'job', most: 32, shrinks: true, middle: true },
@@ -23,24 +51,6 @@ export function severalRows(reports: readonly Report[]): Rows {
       { head: 'energy', align: 'right', spare: 2 },
       { head: 'findings', align: 'right' },
     ],
-    rows: reports.map((r, i) => {
-      const { summary: s } = r;
-      const memory =
-        s.memory_peak_bytes === undefined || s.memory_limit_bytes === undefined
-          ? undefined
-          : s.memory_peak_bytes / s.memory_limit_bytes;
-      return [
-        titles[i]!,
-        ...(alike ? [basename(r.recording)] : []),
-        r.job.state.replaceAll('_', ' '),
-        formatDuration(s.wall_seconds),
-        String(s.nodes),
-        percent(s.cpu_utilization),
-        percent(memory),
-        percent(s.gpu_utilization),
-        energy(s.energy_joules),
-        String(r.findings.filter((f) => f.severity !== 'info').length),
-      ];
-    }),
+    rows: jobs.map(({ title, recording, cells }) => [title, ...(alike ? [recording] : []), ...cells]),
   };
 }

@@ -21,7 +21,7 @@ import {
   type Rows,
   recordWords,
 } from './rows.ts';
-import { severalRows } from './several.ts';
+import { type JobRow, jobRow, severalRows } from './several.ts';
 
 export interface TextOptions {
   /** Where it is going to be written: colours and lines follow from it. */
@@ -41,15 +41,43 @@ interface Pen extends Paint {
 
 /** The report card for a terminal or a job's output: 80 columns. Several recordings have a table before their cards. */
 export function reportText(reports: readonly Report[], options: TextOptions = {}): string {
-  const stream = options.stream ?? {};
-  const unicode = stream.isTTY === true && utf8();
-  const plain = asciiAround(unicode ? [] : reports.flatMap(written));
-  const say = (text: string): string => (unicode ? printable(text) : plain(printable(text)));
-  const pen: Pen = { ...paint(stream), unicode, say };
-  const cards = reports.map((one) => card(one, pen, options.all === true));
-  const jobs = reports.length === 1 ? [] : part(pen, `Jobs (${reports.length})`, severalRows(reports));
-  return [...(jobs.length === 0 ? [] : [`${jobs.join('\n')}\n`]), ...cards].join('\n\n');
+  const cards = reportCards(options);
+  for (const report of reports) cards.add(report);
+  return [...cards.texts()].join('');
 }
+
+/** Cards in the making: of each report only the text stays in memory. */
+export function reportCards({ stream = {}, all = false }: TextOptions): {
+  add(report: Report): void;
+  texts(): Generator<string>;
+} {
+  const unicode = stream.isTTY === true && utf8();
+  const penFor = (names: readonly string[]): Pen => {
+    const plain = asciiAround(unicode ? [] : names);
+    const say = (text: string): string => (unicode ? printable(text) : plain(printable(text)));
+    return { ...paint(stream), unicode, say };
+  };
+  const cards: string[] = [];
+  const jobs: JobRow[] = [];
+  const names = new Set<string>();
+  return {
+    add(report) {
+      const own = written(report);
+      cards.push(card(report, penFor(own), all));
+      for (const name of own) if (NOT_ASCII.test(name)) names.add(name);
+      jobs.push(jobRow(report));
+    },
+    *texts() {
+      if (jobs.length > 1) {
+        const pen = penFor([...names]);
+        yield `${part(pen, `Jobs (${jobs.length})`, severalRows(jobs)).join('\n')}\n\n\n`;
+      }
+      for (const [i, text] of cards.entries()) yield i === 0 ? text : `\n\n${text}`;
+    },
+  };
+}
+
+const NOT_ASCII = /[^\x00-\x7f]/;
 
 /** What people have written that may stand in a card. */
 function written({ job, phases, figures, processes }: Report): string[] {

@@ -85,7 +85,7 @@ export class KafkaRows {
     this.header = undefined;
     const names = columnNames(header);
     if (names === undefined) return false;
-    const sample = text.slice(0, 16384).split('\n').slice(0, 20).map(splitLine);
+    const sample = (): string[][] => text.slice(0, 16384).split('\n').slice(0, 20).map(splitLine);
     const uses = layoutOf(this.described, names, sample);
     if (uses === undefined) return false;
     const table = this.described ?? guessTable(this.name, names, uses);
@@ -104,7 +104,7 @@ export class KafkaRows {
   }
 
   private row(line: string): { value: string; time: number } | undefined {
-    const cells = line.includes('"') ? splitLine(line) : line.split(',');
+    const cells = splitLine(line);
     const time = Number(cells[0]);
     if (cells.length !== this.uses.length || cells[0] === '' || !(time >= 0)) return undefined;
     let value = `{"time":${Math.round(time)},${this.identity}`;

@@ -1,0 +1,67 @@
+import {
+  agentTable,
+  cgroupTable,
+  cpuTable,
+  diskTable,
+  gpuProcessTable,
+  gpuTable,
+  loadavgTable,
+  lustreTable,
+  meminfoTable,
+  networkTable,
+  nfsTable,
+  powerTable,
+  pressureTable,
+  processMemoryTable,
+  processTable,
+  processTotalTable,
+  vmstatTable,
+} from '../../sources/tables.ts';
+import type { NameIn, Table } from '../../table/table.ts';
+
+const only = <T extends Table, const N extends NameIn<T>>(table: T, ...columns: N[]) => ({ table, columns });
+const all = <T extends Table>(table: T) => only(table, ...table.columns.map(({ name }) => name as NameIn<T>));
+
+/**
+ * The columns that the report is made of. Others, such as most of what the kernel tells of memory, are neither read nor
+ * measured: the judge can only ask for these.
+ */
+export const REPORT_COLUMNS = [
+  only(agentTable, 'cpu_us', 'written_bytes', 'late_ticks', 'missed_ticks'),
+  all(cgroupTable),
+  only(cpuTable, 'busy_ms', 'idle_ms', 'iowait_ms'),
+  only(diskTable, 'class', 'read_bytes', 'written_bytes'),
+  only(
+    gpuTable,
+    ...(['utilization_percent', 'memory_used_bytes', 'memory_total_bytes', 'power_watts', 'energy_mj'] as const),
+    ...(['temperature_celsius', 'clock_mhz', 'throttled_thermal', 'throttled_power', 'ecc_uncorrected'] as const),
+    ...(['vendor', 'model', 'mine'] as const),
+  ),
+  only(gpuProcessTable),
+  only(loadavgTable, 'load1'),
+  only(lustreTable, 'read_bytes', 'written_bytes'),
+  only(meminfoTable, 'MemTotal_bytes', 'MemAvailable_bytes', 'Shmem_bytes'),
+  only(networkTable, 'class', 'received_bytes', 'sent_bytes'),
+  only(nfsTable, 'read_bytes', 'written_bytes'),
+  all(powerTable),
+  all(pressureTable),
+  all(processTable),
+  all(processMemoryTable),
+  all(processTotalTable),
+  only(vmstatTable, 'pswpin', 'oom_kill'),
+] as const;
+
+type Entry = (typeof REPORT_COLUMNS)[number];
+type ColumnsIn<E> = E extends { table: { col: infer C }; columns: (infer N)[] } ? C[N & keyof C] : never;
+
+/** A column of the report. */
+export type ReportColumn = ColumnsIn<Entry>;
+
+/** The names of those of a table. */
+export type ReportName<T extends string> = Extract<Entry, { table: { name: T } }>['columns'][number];
+
+/** Of the given tables, by name: what is read for the report. */
+export const reportColumns = (tables: readonly Table[] = REPORT_COLUMNS.map(({ table }) => table)) =>
+  new Map<string, readonly string[]>(
+    REPORT_COLUMNS.filter(({ table }) => tables.includes(table)).map(({ table, columns }) => [table.name, columns]),
+  );
