@@ -221,7 +221,7 @@ test('both launchers put aside what src/base/own-node.ts names', () => {
     const text = fs.readFileSync(path.join(HERE, file), 'utf8');
     assert.match(text, /^\. "\$here\/\w+\/start-node"$/m, file);
     assert.match(text, /^prepare_node "\$@"$/m, file);
-    assert.match(text, /^exec \S+ --disable-sigusr1 /m, file);
+    assert.match(text, /^exec_node \S+ "\$node" --disable-sigusr1 /m, file);
   }
 });
 

@@ -48,25 +48,47 @@ test('in 60 MiB a command is recorded, and so is a job script', { skip }, async 
   }
 });
 
-test('where memory runs out Tacho is killed first, the job goes on, and the card says who was too much', {
+/** Fills so many MiB at once, and says that it lived. */
+const FILL = 'python3 -c "import sys; b = bytearray(int(sys.argv[1]) << 20); print(len(b) >> 20)"';
+
+test('below a small limit nothing is sampled, and a program that fits without Tacho fits with it', {
   skip,
 }, async (t) => {
   const cwd = startedBefore(t);
-  const limit = 100 * MIB;
-  const cgroup = await limited(t, limit);
-  // it fits without Tacho, not with it
-  const script = `"$TACHO" start -o rec -i 0.2s || exit 99
-    head -c $((LIMIT - $(cat "$USED") * 3 / 4)) /dev/zero | tail >/dev/null
-    code=$?
-    "$TACHO" stop --format json >card.json
-    exit $((code == 0 ? 7 : code))`;
-  const { code, err } = job(cwd, script, cgroup, { LIMIT: String(limit), USED: cgroup.file('now') });
-  assert.equal(code, 7, `the job's own program ran to its end\n${err}`);
-  assert.equal(cgroup.kills(), 1);
-  const { findings, job: told } = JSON.parse(fs.readFileSync(path.join(cwd, 'card.json'), 'utf8')) as Report;
-  assert.deepEqual(told.memory_kills, { kills: 1, own: 1 });
-  const { text, severity, advice } = findings.find(({ id }) => id === 'out-of-memory')!;
-  assert.equal(text, 'Memory ran out, and the kernel killed Tacho itself; the job went on');
-  assert.equal(severity, 'warning');
-  assert.match(advice, /^Tacho needs up to 50\.0 MiB in the job’s cgroup: ask for that much more than the job needs/);
+  for (const mib of [50, 100]) {
+    const bare = await limited(t, mib * MIB);
+    const alone = job(cwd, `${FILL} ${mib - 14}`, bare);
+    assert.deepEqual([alone.code, alone.out], [0, `${mib - 14}\n`], 'it fits without Tacho');
+    const run = await limited(t, mib * MIB);
+    const ran = job(cwd, `"$TACHO" run -o ran${mib} -- sh -c '${FILL} ${mib - 14}; exit 3'`, run);
+    assert.deepEqual([ran.code, ran.out, run.kills()], [3, `${mib - 14}\n`, 0], ran.err);
+    assert.match(ran.err, new RegExp(`not recorded: the memory limit of the job is ${mib}\\.0 MiB`));
+    const script = await limited(t, mib * MIB);
+    const started = job(cwd, `"$TACHO" start -o started${mib}; ${FILL} ${mib - 14}; "$TACHO" stop --no-report`, script);
+    assert.deepEqual([started.code, started.out, script.kills()], [0, `${mib - 14}\n`, 0], started.err);
+  }
+  const report = JSON.parse(job(cwd, '"$TACHO" report ran100 --format json').out) as Report;
+  const { cpu_seconds, cpu_source, memory_peak_bytes } = report.summary;
+  assert.ok(cpu_seconds! > 0 && memory_peak_bytes! > 86 * MIB, 'wait4 tells what it used');
+  assert.equal(cpu_source, 'wait4');
+  assert.match(report.nodes[0]!.reason!, /^the memory limit of the job is 100\.0 MiB; sampling begins at 128 MiB$/);
+});
+
+test('where memory becomes short Tacho gives way before the kernel has to choose, and the card says so', {
+  skip,
+}, async (t) => {
+  const cwd = startedBefore(t);
+  const reason = /^less than 48 MiB of the job's memory limit were left$/;
+  const filled = `${FILL} 186`;
+  const run = await limited(t, 200 * MIB);
+  const ran = job(cwd, `"$TACHO" run -o ran -i 0.2s -- sh -c 'sleep 1; ${filled}; exit 3'`, run);
+  assert.deepEqual([ran.code, ran.out, run.kills()], [3, '186\n', 0], ran.err);
+  const script = await limited(t, 200 * MIB);
+  const started = job(cwd, `"$TACHO" start -o started -i 0.2s; sleep 1; ${filled}; "$TACHO" stop --no-report`, script);
+  assert.deepEqual([started.code, started.out, script.kills()], [0, '186\n', 0], started.err);
+  for (const name of ['ran', 'started']) {
+    const report = JSON.parse(job(cwd, `"$TACHO" report ${name} --format json`).out) as Report;
+    assert.equal(report.nodes[0]!.status, 'stopped early', name);
+    assert.match(report.nodes[0]!.reason!, reason, name);
+  }
 });

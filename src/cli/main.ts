@@ -1,3 +1,4 @@
+import '../base/guard.ts';
 import { beKilledFirst } from '../base/killed-first.ts';
 import { ignoreApplicationSignals, PAUSE_SIGNALS } from '../base/signals.ts';
 

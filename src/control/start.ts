@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { collectGarbage } from '../base/collect-garbage.ts';
 import { Fault } from '../base/fault.ts';
 import { count, figure } from '../base/figure.ts';
+import { guard } from '../base/guard.ts';
 import { VERSION } from '../base/version.ts';
 import { countMemoryKills } from '../jobs/found/memory-kills.ts';
 import type { Environment } from '../jobs/schedulers/command.ts';
@@ -79,8 +80,18 @@ export async function startRecording(env: Environment, options: StartOptions): P
     ...known({ only: options.only, without: options.without, config: options.config, tacho: options.tacho }),
     ...(local ? { watchPid: options.watchPid } : { endWith: options.watchPid }),
   };
-  let first: Launched[] = [];
   const note = { recording, begun: false, ...known({ kills_before: countMemoryKills() }) };
+  const mustRecord = isTooFew(job, job.nodes.length, options.allowMissing ?? Number.POSITIVE_INFINITY);
+  if (guard.unsampled !== undefined && job.nodes.length === 1 && !mustRecord) {
+    // a recording without samples: what is known of the job is its facts, and its end
+    noteActive(env, { ...note, launched: [], begun: true });
+    const missing = [{ node: job.nodes[0]!, words: [guard.unsampled] }];
+    job.not_recorded = keptWords(missing);
+    delete job.process_records;
+    saveJob(recording, job);
+    return { recording, job, missing };
+  }
+  let first: Launched[] = [];
   try {
     noteActive(env, { ...note, launched: first });
     first = startAgents(agents);

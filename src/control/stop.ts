@@ -42,13 +42,29 @@ export async function stopRecording(
   const silent = await stopAgents({ recording, job, nodes: job.nodes, env }, launched, run);
   const own_use = takeOwnUse(recording, job.nodes);
   const memory_kills = memoryKills(active, silent);
-  const ended = { ...job, ...(await howItStands(job, run, tell)), ...known({ own_use, memory_kills }) };
+  const not_recorded = { ...job.not_recorded, ...gaveWay(recording, silent) };
+  const ended = {
+    ...job,
+    ...(await howItStands(job, run, tell)),
+    ...known({ own_use, memory_kills }),
+    ...(Object.keys(not_recorded).length > 0 ? { not_recorded } : {}),
+  };
   saveJob(recording, ended);
   forgetActive(env, recording);
   const over = silent.length === 0 || (launched.length > 0 && !launched.some(stillRuns));
   const records = agentRecords(recording, silent);
   const never = silent.filter((node) => !records.has(node));
   return { recording, job: ended, silent, never, over, noted: (user + system) / 1e6 };
+}
+
+/** Nodes whose guard ended the agent, and why (native/launch-guard.c). */
+function gaveWay(recording: string, silent: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    lastWords(recording, silent).flatMap((words, i) => {
+      const why = /^tacho: recording has ended: (.*)/.exec(words.at(-1) ?? '')?.[1];
+      return why === undefined ? [] : [[silent[i]!, why]];
+    }),
+  );
 }
 
 /** Of Tacho's own processes that are gone without a word, those that the kernel killed because memory ran out. */

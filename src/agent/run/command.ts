@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
+import { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { Fault, reason } from '../../base/fault.ts';
+import { guard, guardMessage } from '../../base/guard.ts';
 import { isInPath } from '../../base/in-path.ts';
 import { ours } from '../../base/ours.ts';
 import { theirEnvironment } from '../../base/own-node.ts';
@@ -36,8 +38,10 @@ export async function runCommand(
   env: NodeJS.ProcessEnv,
   more: Readonly<Record<string, string>> = {},
 ): Promise<RunningCommand> {
+  if (guard.ended !== undefined) return endedBefore(guard.ended);
   const launcher = ours('native/build/launch');
   const { TACHO_DESCRIPTORS: named, ...theirs } = theirEnvironment(env);
+  if (guard.channel !== undefined) return guarded(guard.channel, command, { ...theirs, ...more });
   const stdio = inherited(named);
   const closed = closedOf(named);
   if (fs.existsSync(launcher)) {
@@ -66,6 +70,23 @@ function inherited(named = ''): (number | 'ignore')[] {
   return stdio;
 }
 
+/** The guard above us has run it before it started us. */
+function endedBefore(report: string): RunningCommand {
+  const [, pid, start, words] = /^(\d+) (\d+) ended (.*)/.exec(report)!;
+  return { pid: Number(pid), start: Number(start), ended: Promise.resolve(launchersWord(words!)), kill: () => {} };
+}
+
+/** The guard above us starts it, and passes its signals on: it goes on if we do not. */
+function guarded(fd: number, command: readonly string[], env: NodeJS.ProcessEnv): Promise<RunningCommand> {
+  const channel = new Socket({ fd });
+  const { running, over } = reports(channel, command[0]!, env.PATH, () => {});
+  channel.on('error', () => {});
+  channel.once('close', () => over(new Fault('the guard of tacho run was killed', { final: true }), 'SIGKILL'));
+  const variables = Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
+  channel.write(guardMessage('start', [...command, ...variables], command.length));
+  return running;
+}
+
 function launched(
   launcher: string,
   command: readonly string[],
@@ -76,40 +97,57 @@ function launched(
 ): Promise<RunningCommand> {
   // a name without a value is taken away: the launcher is Tacho's own, the command is not
   const settings = ['TACHO_OWN', ...Object.entries(more).map(([name, value]) => `${name}=${value}`)];
-  const report = stdio.length;
-  const child = spawn(launcher, [[report, ...closed].join(','), ...settings, '--', ...command], {
+  const channel = stdio.length;
+  const child = spawn(launcher, [[channel, ...closed].join(','), ...settings, '--', ...command], {
     stdio: [...stdio, 'pipe'],
     env: { ...env, TACHO_OWN: '1' },
   });
-  const channel = child.stdio[report] as NodeJS.ReadableStream;
-  let said = '';
-  let settle: (ending: CommandEnding) => void = () => {};
-  const ended = new Promise<CommandEnding>((done) => {
-    settle = done;
+  const { running, over } = reports(child.stdio[channel] as Socket, command[0]!, env.PATH, kill);
+  child.once('error', (error) => over(error, 'SIGKILL'));
+  child.once('close', () => {
+    const { signalCode: signal, exitCode } = child;
+    // it was not what it should be; one that was killed may have started the command
+    if (signal === null) over(new Error(`exit code ${exitCode}`), 'SIGKILL');
+    else over(new Fault(`${launcher} was ended by ${signal}`, { final: true }), signal);
   });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    channel.on('data', (bytes: Buffer) => {
-      said += bytes.toString('latin1');
-      const failed = /^failed (\d+)$/m.exec(said);
-      if (failed) reject(cannotRun(command[0]!, Number(failed[1]), env.PATH));
-      const started = /^started (\d+) (\d+)\n/m.exec(said);
-      if (!started) return;
+  return running;
+}
+
+interface Reports {
+  running: Promise<RunningCommand>;
+  /** Nothing more will be heard: this is why, if nothing was, and the signal that has to stand for an unknown end. */
+  over(error: Error, signal: NodeJS.Signals): void;
+}
+
+/** Follows what native/launch.c reports of the command. */
+function reports(
+  channel: Socket,
+  name: string,
+  folders: string | undefined,
+  pass: (pid: number, signal: NodeJS.Signals) => void,
+): Reports {
+  let text = '';
+  const running = Promise.withResolvers<RunningCommand>();
+  const ended = Promise.withResolvers<CommandEnding>();
+  channel.on('data', (bytes: Buffer) => {
+    text += bytes.toString('latin1');
+    const failed = /^failed (\d+)$/m.exec(text);
+    if (failed) running.reject(cannotRun(name, Number(failed[1]), folders));
+    const started = /^started (\d+) (\d+)\n/m.exec(text);
+    if (started) {
       const [pid, start] = [Number(started[1]), Number(started[2])];
-      resolve({ pid, start, ended, kill: (signal) => kill(pid, signal) });
-    });
-    child.once('close', () => {
-      // it was not what it should be; one that was killed may have started the command
-      if (!/^(started|failed) /m.test(said)) {
-        const how = child.signalCode ?? `exit code ${child.exitCode}`;
-        reject(
-          child.signalCode === null ? new Error(how) : new Fault(`${launcher} was ended by ${how}`, { final: true }),
-        );
-      }
-      const words = /^ended (.*)$/m.exec(said)?.[1];
-      settle(words === undefined ? { signal: child.signalCode ?? 'SIGKILL' } : launchersWord(words));
-    });
+      running.resolve({ pid, start, ended: ended.promise, kill: (signal) => pass(pid, signal) });
+    }
+    const words = /^ended (.*)\n/m.exec(text)?.[1];
+    if (words !== undefined) ended.resolve(launchersWord(words));
   });
+  return {
+    running: running.promise,
+    over(error, signal) {
+      running.reject(error);
+      ended.resolve({ signal });
+    },
+  };
 }
 
 /** The launcher's last line: see native/launch.c. */

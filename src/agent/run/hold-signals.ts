@@ -1,3 +1,4 @@
+import { guard } from '../../base/guard.ts';
 import { ignoreApplicationSignals } from '../../base/signals.ts';
 import { hearUsr1 } from './hear-usr1.ts';
 
@@ -26,8 +27,8 @@ export function holdSignals(pass: (signal: NodeJS.Signals) => void): () => void 
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) handlers.set(signal, () => fromTerminal || pass(signal));
   for (const signal of PASSED) handlers.set(signal, () => pass(signal));
   for (const [signal, handler] of handlers) process.on(signal, handler);
-  // without it the command misses a signal, and nothing else
-  hearUsr1().catch(() => {});
+  // without it the command misses a signal, and nothing else; a guard hears it by itself
+  if (guard.channel === undefined) hearUsr1().catch(() => {});
   return () => {
     // what was meant for the command, and comes after its end, does not end the report about it
     ignoreApplicationSignals();

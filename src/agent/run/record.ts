@@ -1,4 +1,6 @@
+import * as fs from 'node:fs';
 import { reason } from '../../base/fault.ts';
+import { guard, guardMessage } from '../../base/guard.ts';
 import { VERSION } from '../../base/version.ts';
 import { warn } from '../../base/warn.ts';
 import { beginEverywhere } from '../../control/begin-everywhere.ts';
@@ -23,11 +25,13 @@ import { taskOf } from '../../jobs/schedulers/slurm-task.ts';
 import { discardRecording, newRecording, saveJob } from '../../recording/folder/create.ts';
 import { FORMAT, type Job } from '../../recording/folder/job.ts';
 import { lostWords } from '../../recording/folder/lost-samples.ts';
+import { openRecording } from '../../recording/folder/open.ts';
 import type { WriterOptions } from '../../recording/live/append.ts';
 import type { CustomSource } from '../../sources/custom/custom.ts';
 import type { Records } from '../../sources/scope.ts';
 import { giveBackStart } from '../loop/give-back.ts';
 import { startNodeAgent } from '../loop/node-agent.ts';
+import { adoptRecords } from './adopt-records.ts';
 import { type CommandEnding, type RunningCommand, runCommand } from './command.ts';
 import type { StartCommand } from './command-first.ts';
 import { commandTexts, tellEnd, tellStart } from './told-command.ts';
@@ -75,30 +79,8 @@ export async function recordCommand(
   options: RecordOptions,
   start: StartCommand = runCommand,
 ): Promise<{ folder: string; job: Job; ending: CommandEnding }> {
-  const task = options.jobFile === undefined && options.hosts === undefined ? ownTask() : undefined;
-  // the command waits for this: a scheduler that is slow to answer gets little time
-  const facts = await jobFacts(process.env, {
-    ...options,
-    command: commandTexts(options.command),
-    tell: say,
-    run: schedulerRunner(2),
-    ...(task === undefined ? {} : { given: task.facts, tags: { ...task.tags, ...options.tags } }),
-  });
-  const job: Job = {
-    format: FORMAT,
-    tacho: VERSION,
-    ...facts,
-    interval_seconds: options.intervalSeconds,
-    start: Date.now() * 1000,
-    state: 'running',
-    ...(options.processes ? { process_records: planRecords(process.env) } : {}),
-  };
-  const folder = newRecording(job, {
-    ...options,
-    name: task?.folder ?? defaultFolder(facts),
-    ...(options.folder === undefined ? {} : { folder: `${options.folder}${task?.suffix ?? ''}` }),
-    say: warn,
-  });
+  if (guard.ended !== undefined) return recordAfter(options, start);
+  const { job, folder } = await newJob(options);
   const here = job.nodes.length === 1 && isThisNode(job.nodes[0]!, process.env);
   const recorder = await (here ? recordHere : recordAll)(folder, job, options).catch((error: unknown) => {
     // on other nodes agents may have begun
@@ -136,6 +118,58 @@ export async function recordCommand(
   } catch (error) {
     say(`the end of the recording ${folder}`, reason(error));
   }
+  return { folder, job, ending };
+}
+
+/** The recording of a command that is to be started, without samples so far. */
+async function newJob(options: RecordOptions): Promise<{ job: Job; folder: string }> {
+  const task = options.jobFile === undefined && options.hosts === undefined ? ownTask() : undefined;
+  // the command waits for this: a scheduler that is slow to answer gets little time
+  const facts = await jobFacts(process.env, {
+    ...options,
+    command: commandTexts(options.command),
+    tell: say,
+    run: schedulerRunner(2),
+    ...(task === undefined ? {} : { given: task.facts, tags: { ...task.tags, ...options.tags } }),
+  });
+  const job: Job = {
+    format: FORMAT,
+    tacho: VERSION,
+    ...facts,
+    interval_seconds: options.intervalSeconds,
+    start: Date.now() * 1000,
+    state: 'running',
+    ...(options.processes ? { process_records: planRecords(process.env) } : {}),
+  };
+  const folder = newRecording(job, {
+    ...options,
+    name: task?.folder ?? defaultFolder(facts),
+    ...(options.folder === undefined ? {} : { folder: `${options.folder}${task?.suffix ?? ''}` }),
+    say: warn,
+  });
+  // it is completed, whatever becomes of us
+  if (guard.channel !== undefined) fs.writeSync(guard.channel, guardMessage('recording', [folder]));
+  return { job, folder };
+}
+
+/**
+ * The command has run already, below a guard that outlived its recorder or did not start one. What is known of its end
+ * completes the recording that was begun, or makes one without samples.
+ */
+async function recordAfter(options: RecordOptions, start: StartCommand) {
+  const { pid, start: began, ended } = await start(options.command, process.env);
+  const { recording, why = 'Node did not run beside it' } = guard;
+  const begun = recording === undefined ? undefined : openRecording(recording);
+  const { job, folder } = begun
+    ? { job: begun.job, folder: begun.path }
+    : await newJob({ ...options, processes: false });
+  const ending = await ended;
+  job.start = began;
+  finish(job, ending);
+  job.not_recorded = { ...job.not_recorded, ...Object.fromEntries(job.nodes.map((node) => [node, why])) };
+  if (job.process_records !== undefined) tellEnd(job.process_records, { pid, end: job.end!, ...ending });
+  saveJob(folder, { ...job, ...known({ own_use: takeOwnUse(folder, job.nodes) }) });
+  if (begun !== undefined) await adoptRecords(openRecording(folder), false);
   return { folder, job, ending };
 }
 

@@ -36,10 +36,22 @@ export function nodesOf(material: Material, gpus: readonly GpuReport[]): NodeRep
     const node = recorded.get(name);
     if (node === undefined || (isUnknown(node) && !ranOn(material, name))) {
       const reason = material.job.not_recorded?.[name] ?? 'no agent wrote anything on this node';
-      return { node: name, status: 'never recorded', reason };
+      return { node: name, status: 'never recorded', reason, ...waitedFor(material) };
     }
     return nodeOf(material, node, gpus);
   });
+}
+
+/** What wait4 told of the command, where nothing was sampled beside it. */
+function waitedFor({ job, range }: Material): Partial<NodeReport> {
+  const { usage, nodes } = job;
+  if (usage === undefined || usage.elsewhere || nodes.length > 1 || range !== undefined) return {};
+  const { max_rss_bytes: memory_peak_bytes } = usage;
+  return {
+    cpu_seconds: usage.user_seconds + usage.system_seconds,
+    cpu_source: 'wait4',
+    ...(memory_peak_bytes === undefined ? {} : { memory_peak_bytes, memory_source: 'process' }),
+  };
 }
 
 const isUnknown = ({ agent, tables }: NodeMaterial): boolean => agent === undefined && tables.size === 0;
@@ -229,7 +241,7 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
           ? 'its agent was killed, and the scheduler says that a node failed'
           : 'its agent was killed, and the next one came after the job';
     const words = taken === undefined ? lost : `the scheduler took it out of the job at ${formatMoment(taken)}`;
-    found.reason = refusedWords(agent) ?? words;
+    found.reason = refusedWords(agent) ?? job.not_recorded?.[node.node] ?? words;
     if (job.state === 'running' && agent?.service === true && agent.end === undefined && found.reason === lost) {
       found.status = 'silent';
       found.reason = WAITING;

@@ -29,8 +29,8 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
   set('cpus', cpus?.value);
   set('cpus_source', cpus?.source);
   if (cpus !== undefined) found.core_hours = hours * cpus.value;
-  setCpu(set, recorded);
-  setMemory(set, material, recorded);
+  setCpu(set, nodes);
+  setMemory(set, material, nodes);
   setGpus(set, material, gpus, hours);
   setEnergy(set, nodes, wall_seconds);
   const limit = job.asked.time_limit_seconds;

@@ -84,7 +84,7 @@ export interface Job {
   asked: Asked;
   /** The nodes that should have been recorded. */
   nodes: string[];
-  /** Why nodes of these did not begin to record, as far as they said so. */
+  /** Why nodes of these did not begin to record, or not to the end, as far as they said so. */
   not_recorded?: Record<string, string>;
   /** Those that the scheduler took out of the job while it went on, because they failed or it gave them back, and when. */
   taken_nodes?: Record<string, number>;

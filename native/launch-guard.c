@@ -1,0 +1,441 @@
+/*
+ * launch guard VERB COUNT UNRECORDED NODE [ARGUMENT...]
+ *
+ * Stands above Node while Tacho works in a job: what happens to Node must not happen to the job. The last COUNT arguments
+ * are those of the verb, or for `run` its command (0: it is Node that decides whether there is one).
+ *
+ * run     Node is a child of ours, and so is the command, which we start when Node asks for it on the channel that
+ *         TACHO_GUARD names. Whoever ends Node, the command runs to its end, and its end is ours. Node is asked once more,
+ *         after it, to complete the recording (TACHO_ENDED, TACHO_ENDED_WHY).
+ * agent   Node is a child of ours.
+ * others  Node takes our place.
+ *
+ * Below a small memory limit Node is not started beside the job's own programs; where little is left it is ended before
+ * the kernel has to choose.
+ *
+ * Node says "recording BYTES 0" and asks "start BYTES COUNT", each in a line with BYTES of texts behind it that a zero ends
+ * each: the folder; COUNT words of the command, then its environment. It hears what launch.c reports.
+ */
+#include "launch.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const long long MIB = 1 << 20;
+/* Below such a limit nothing is sampled: Node and its samples take up to 45 MB. */
+static const long long SAMPLED_LIMIT = 128;
+/* With less than this left, no Node is started that stays; or that ends soon. */
+static const long long ROOM_TO_STAY = 96, ROOM_TO_VISIT = 48;
+/* With less than this left, Node gives way: the kernel takes about 15 ms to free its memory. */
+static const long long GIVE_WAY = 48;
+/* No program is taken to fill memory faster than this, in MiB a millisecond. */
+static const long long FILLED_IN_MS = 4;
+
+static const int watched[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM,
+                               SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT, SIGPIPE, SIGCHLD };
+
+static sigset_t usual;
+static int signals = -1, channel = -1;
+static char **node_words;
+static struct command command;
+static pid_t node;
+static int node_status;
+static int usr1_waits;
+/* Why the command is not recorded, or no longer; NULL: it is. */
+static const char *why;
+static char why_text[256];
+static char recording[4200];
+
+static void use_usual_signals(void) { sigprocmask(SIG_SETMASK, &usual, NULL); }
+
+static void say(const char *what, const char *reason)
+{
+    dprintf(2, reason == NULL ? "tacho: %s\n" : "tacho: %s: %s\n", what, reason);
+}
+
+static const char *signal_name(int number)
+{
+    static char text[32];
+    switch (number) {
+    case SIGKILL: return "SIGKILL";
+    case SIGTERM: return "SIGTERM";
+    case SIGABRT: return "SIGABRT";
+    case SIGSEGV: return "SIGSEGV";
+    case SIGBUS: return "SIGBUS";
+    case SIGTRAP: return "SIGTRAP";
+    }
+    snprintf(text, sizeof text, "signal %d", number);
+    return text;
+}
+
+/* The end of Node that nobody asked for: the kernel's, kill -9, a fault of its own. */
+static int is_crash(int status)
+{
+    if (!WIFSIGNALED(status))
+        return 0;
+    switch (WTERMSIG(status)) {
+    case SIGKILL: case SIGABRT: case SIGSEGV: case SIGBUS: case SIGILL: case SIGFPE: case SIGTRAP: case SIGSYS: return 1;
+    }
+    return 0;
+}
+
+static int has_name(const char *variable, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+/* The environment that Tacho was called with: what the launcher script set for Node is taken back. */
+static char **users_environment(void)
+{
+    static const char aside[] = "TACHO_ASIDE_";
+    static const char *const set[] = { "TACHO_OWN", "TACHO_ARENAS", "TACHO_DESCRIPTORS", "NODE_COMPILE_CACHE" };
+    int count = 0, kept = 0, arenas = getenv("TACHO_ARENAS") != NULL;
+    while (environ[count] != NULL)
+        count++;
+    char **theirs = malloc((size_t)(count + 1) * sizeof *theirs);
+    for (int i = 0; theirs != NULL && i < count; i++) {
+        int is_ours = arenas && has_name(environ[i], "MALLOC_ARENA_MAX");
+        for (size_t each = 0; each < sizeof set / sizeof *set; each++)
+            is_ours |= has_name(environ[i], set[each]);
+        if (!is_ours)
+            theirs[kept++] = environ[i] + (strncmp(environ[i], aside, sizeof aside - 1) == 0 ? sizeof aside - 1 : 0);
+    }
+    if (theirs != NULL)
+        theirs[kept] = NULL;
+    return theirs == NULL ? environ : theirs;
+}
+
+static void start_node(void)
+{
+    static char named[64];
+    int ends[2] = { -1, -1 };
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0) {
+        channel = high(ends[0]);
+    }
+    pid_t self = getpid();
+    node = fork();
+    if (node == 0) {
+        /* who kills us means Tacho */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != self)
+            _exit(126);
+        /* where memory runs out, Node gives way to the job */
+        int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+        if (score >= 0 && write(score, "1000", 4) < 0)
+            errno = 0;
+        use_usual_signals();
+        /* Node keeps those below 16 from what it starts */
+        snprintf(named, sizeof named, "TACHO_GUARD=%d", fcntl(ends[1], F_DUPFD, 3));
+        putenv(named);
+        putenv("TACHO_OWN=1");
+        execv(node_words[0], node_words);
+        _exit(126);
+    }
+    if (node < 0) {
+        node = 0;
+        node_status = SIGKILL;
+    }
+    if (ends[1] >= 0)
+        close(ends[1]);
+}
+
+static void tell_node(const char *text)
+{
+    if (channel >= 0 && send(channel, text, strlen(text), MSG_NOSIGNAL) < 0)
+        errno = 0;
+}
+
+static void run_command(char **words, char **environment)
+{
+    char line[64];
+    start_command(&command, words, environment, use_usual_signals);
+    if (command.failed != 0)
+        snprintf(line, sizeof line, "failed %d\n", command.failed);
+    else
+        snprintf(line, sizeof line, "started %d %lld\n", (int)command.pid, command.start);
+    tell_node(line);
+    if (command.failed != 0) {
+        if (command.pid > 0)
+            waitpid(command.pid, NULL, 0);
+        command.pid = 0;
+    } else if (usr1_waits)
+        kill(command.pid, SIGUSR1);
+}
+
+/* Whether all of it has come; Node writes it at once, and may be killed meanwhile. */
+static int receive(char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t got = read(channel, bytes, size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return 0;
+        bytes += got;
+        size -= (size_t)got;
+    }
+    return 1;
+}
+
+static void hear_node(void)
+{
+    char line[64];
+    size_t used = 0, size = 0;
+    int count = 0;
+    do {
+        if (used + 1 == sizeof line || !receive(line + used, 1)) {
+            close(channel);
+            channel = -1;
+            return;
+        }
+    } while (line[used++] != '\n');
+    line[used] = '\0';
+    char what[16] = "", *bytes = NULL, **texts = NULL;
+    if (command.pid == 0 && sscanf(line, "%15s %zu %d", what, &size, &count) == 3 && size > 0 && count >= 0 &&
+        (bytes = malloc(size)) != NULL && receive(bytes, size))
+        texts = texts_of(bytes, size);
+    if (texts != NULL && strcmp(what, "recording") == 0)
+        snprintf(recording, sizeof recording, "%s", bytes);
+    int is_start = texts != NULL && count > 0 && strcmp(what, "start") == 0;
+    char **words = is_start ? malloc((size_t)(count + 1) * sizeof *words) : NULL;
+    if (words == NULL)
+        return;
+    memcpy(words, texts, (size_t)count * sizeof *words);
+    words[count] = NULL;
+    restore_arguments(words, node_words);
+    restore_environment(texts + count, environ);
+    run_command(words, texts + count);
+    free(words);
+    free(texts);
+    free(bytes);
+}
+
+static void reap(void)
+{
+    int status;
+    struct rusage used;
+    for (pid_t pid; (pid = wait4(-1, &status, WNOHANG, &used)) > 0;) {
+        if (pid == command.pid && !command.ended) {
+            note_end(&command, status, &used);
+            tell_node(command.report);
+        } else if (pid == node) {
+            node_status = status;
+            node = 0;
+        }
+    }
+}
+
+/* What a terminal sends reaches the whole group; what is sent to us alone is passed on. */
+static void pass_on(const struct signalfd_siginfo *info)
+{
+    int number = (int)info->ssi_signo;
+    int runs = command.pid > 0 && !command.ended;
+    if (info->ssi_code == SI_KERNEL || number == SIGPIPE)
+        return;
+    if (!runs && !command.ended && number == SIGUSR1)
+        usr1_waits = 1;
+    else if (runs)
+        kill(command.pid, number);
+    else if (node > 0)
+        kill(node, number);
+}
+
+/* How long memory can wait to be looked at, in milliseconds; ends Node where too little is left. */
+static int watch_memory(void)
+{
+    long long left = node > 0 && !command.ended && why == NULL ? room() : -1;
+    if (left < 0)
+        return -1;
+    left = left / MIB - GIVE_WAY;
+    if (left < 0) {
+        snprintf(why_text, sizeof why_text, "less than %lld MiB of the job's memory limit were left", GIVE_WAY);
+        why = why_text;
+        kill(node, SIGKILL);
+        return -1;
+    }
+    long long wait = left / FILLED_IN_MS;
+    return wait < 2 ? 2 : wait > 1000 ? 1000 : (int)wait;
+}
+
+/* Until Node has gone; or the command. */
+static void watch(int for_node)
+{
+    while (for_node ? node > 0 : command.pid > 0 && !command.ended) {
+        struct pollfd polled[2] = { { .fd = signals, .events = POLLIN }, { .fd = channel, .events = POLLIN } };
+        int ready = poll(polled, channel >= 0 ? 2 : 1, watch_memory());
+        if (ready <= 0)
+            continue;
+        if (channel >= 0 && polled[1].revents != 0)
+            hear_node();
+        struct signalfd_siginfo info;
+        if (polled[0].revents == 0 || read(signals, &info, sizeof info) != (ssize_t)sizeof info)
+            continue;
+        if (info.ssi_signo == SIGCHLD)
+            reap();
+        else
+            pass_on(&info);
+    }
+    if (node > 0 || channel < 0)
+        return;
+    /* what Node asked for before it was killed */
+    fcntl(channel, F_SETFL, O_NONBLOCK);
+    while (channel >= 0)
+        hear_node();
+}
+
+/* Ends as the other has ended: a shell should see these signals; others would dump our own core, or cannot be caught. */
+static int end_as(int status)
+{
+    static const int raised[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM };
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
+    for (size_t i = 0; i < sizeof raised / sizeof *raised; i++) {
+        if (raised[i] != WTERMSIG(status))
+            continue;
+        struct rlimit none = { 0, 0 };
+        sigset_t only;
+        setrlimit(RLIMIT_CORE, &none);
+        sigemptyset(&only);
+        sigaddset(&only, raised[i]);
+        raise(raised[i]);
+        sigprocmask(SIG_UNBLOCK, &only, NULL);
+    }
+    return 128 + WTERMSIG(status);
+}
+
+static void note_why(const char *what)
+{
+    snprintf(why_text, sizeof why_text, "Tacho's recorder was ended by %s", what);
+    why = why_text;
+}
+
+/* The command without Node; its words are the last of our own. */
+static void run_alone(char **words)
+{
+    say("the command runs, but is not recorded", why);
+    run_command(words, users_environment());
+    watch(0);
+}
+
+/* Node completes the recording, or makes one without samples, when the command has gone. */
+static void complete_recording(void)
+{
+    char ended[512];
+    if (room() >= 0 && room() < ROOM_TO_VISIT * MIB)
+        return;
+    snprintf(ended, sizeof ended, "%d %lld %s", (int)command.pid, command.start, command.report);
+    setenv("TACHO_ENDED", ended, 1);
+    setenv("TACHO_ENDED_WHY", why, 1);
+    if (recording[0] != '\0')
+        setenv("TACHO_ENDED_RECORDING", recording, 1);
+    start_node();
+    watch(1);
+}
+
+static int run(char **words)
+{
+    if (words == NULL || why == NULL) {
+        why = NULL;
+        start_node();
+        watch(1);
+        if (command.ended) {
+            if (is_crash(node_status)) {
+                note_why(signal_name(WTERMSIG(node_status)));
+                say("the report is missing", why);
+            }
+            /* Ctrl-C while the report is written ends a script, too */
+            int ctrl_c = WIFSIGNALED(node_status) && WTERMSIG(node_status) == SIGINT;
+            return end_as(ctrl_c ? node_status : command.status);
+        }
+        if (!is_crash(node_status) || (command.pid == 0 && words == NULL))
+            return end_as(node_status);
+        if (why == NULL)
+            note_why(signal_name(WTERMSIG(node_status)));
+    }
+    if (command.pid == 0)
+        run_alone(words);
+    else {
+        say("the command goes on, and is no longer recorded", why);
+        watch(0);
+    }
+    if (command.failed != 0) {
+        dprintf(2, "tacho: cannot run %s: %s\n", words[0], strerror(command.failed));
+        return command.failed == ENOENT ? 127 : 126;
+    }
+    complete_recording();
+    return end_as(command.status);
+}
+
+static int is_too_small(int stays)
+{
+    long long limit = smallest_limit(), left = room(), needed = stays ? ROOM_TO_STAY : ROOM_TO_VISIT;
+    if (stays && limit >= 0 && limit < SAMPLED_LIMIT * MIB)
+        snprintf(why_text, sizeof why_text, "the memory limit of the job is %.1f MiB; sampling begins at %lld MiB",
+                 (double)limit / (double)MIB, SAMPLED_LIMIT);
+    else if (left >= 0 && left < needed * MIB)
+        snprintf(why_text, sizeof why_text, "%.1f MiB of the job's memory limit are left, and Tacho needs %lld MiB",
+                 (double)left / (double)MIB, needed);
+    else
+        return 0;
+    why = why_text;
+    return 1;
+}
+
+int guard(char **argv)
+{
+    int words = 0, count = argv[0] == NULL || argv[1] == NULL ? 0 : atoi(argv[1]);
+    /* asked whether this program runs here */
+    if (argv[0] == NULL)
+        return 0;
+    if (argv[1] == NULL || argv[2] == NULL || argv[3] == NULL)
+        return 2;
+    char *verb = argv[0], *unrecorded = argv[2];
+    node_words = argv + 3;
+    while (node_words[words] != NULL)
+        words++;
+    char **last = count > 0 && count < words ? node_words + words - count : NULL;
+    find_limits();
+    int stays = strcmp(verb, "run") == 0 || strcmp(verb, "agent") == 0;
+    int refused = is_too_small(stays);
+    if (!stays && refused) {
+        char *instead[words + 5];
+        instead[0] = "sh";
+        instead[1] = unrecorded;
+        instead[2] = (char *)why;
+        for (int i = 0; i <= count; i++)
+            instead[3 + i] = last == NULL ? NULL : last[i];
+        execv("/bin/sh", instead);
+    }
+    if (!stays) {
+        /* of a job that begins, nothing may be sampled */
+        if (is_too_small(1))
+            setenv("TACHO_UNSAMPLED", why, 1);
+        execv(node_words[0], node_words);
+        return 126;
+    }
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+        sigaddset(&blocked, watched[i]);
+    sigprocmask(SIG_BLOCK, &blocked, &usual);
+    signals = high(signalfd(-1, &blocked, SFD_CLOEXEC));
+    if (strcmp(verb, "run") == 0)
+        return run(last);
+    if (refused) {
+        say("not recorded", why);
+        return 1;
+    }
+    start_node();
+    watch(1);
+    if (why != NULL)
+        say("recording has ended", why);
+    return end_as(node_status);
+}

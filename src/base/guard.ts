@@ -1,0 +1,40 @@
+/** What the guard above this process says (native/launch-guard.c): it started us, and starts the command of `tacho run`. */
+export interface Guard {
+  /** The descriptor on which it is asked for the command, and reports of it. */
+  channel?: number;
+  /** The command has run already: its process id, when it began and how it ended, as the guard says it. */
+  ended?: string;
+  /** Why it was not recorded, or not to its end. */
+  why?: string;
+  /** Why no agent may be started here. */
+  unsampled?: string;
+  /** The recording that was begun. */
+  recording?: string;
+}
+
+/** What is said once is for this process, not for those that it starts. */
+function taken(name: string): string | undefined {
+  const value = process.env[name];
+  delete process.env[name];
+  return value;
+}
+
+const channel = Number(taken('TACHO_GUARD'));
+const ended = taken('TACHO_ENDED');
+const why = taken('TACHO_ENDED_WHY');
+const unsampled = taken('TACHO_UNSAMPLED');
+const recording = taken('TACHO_ENDED_RECORDING');
+
+export const guard: Guard = {
+  ...(channel > 2 ? { channel } : {}),
+  ...(ended === undefined ? {} : { ended }),
+  ...(why === undefined ? {} : { why }),
+  ...(unsampled === undefined ? {} : { unsampled }),
+  ...(recording === undefined ? {} : { recording }),
+};
+
+/** A message to the guard: texts behind a line that says what they are. */
+export function guardMessage(what: 'recording' | 'start', texts: readonly string[], count = 0): Buffer {
+  const bytes = Buffer.from(texts.map((text) => `${text}\0`).join(''));
+  return Buffer.concat([Buffer.from(`${what} ${bytes.length} ${count}\n`), bytes]);
+}
