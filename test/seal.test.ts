@@ -4,6 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { Fault } from '../src/base/fault.ts';
+import { ALWAYS } from '../src/base/intervals.ts';
 import { summarise } from '../src/query/summarise.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
@@ -167,7 +168,11 @@ test('a sealed table that is gone or damaged is told, also when it is small', as
   );
   const told: string[] = [];
   const [node] = openRecording(folder).nodes;
-  const options = { ranges: [{}], sampled: 1e6, damaged: (_: string, what: string) => told.push(path.basename(what)) };
+  const options = {
+    intervals: ALWAYS,
+    sampled: 1e6,
+    damaged: (_: string, what: string) => told.push(path.basename(what)),
+  };
   for (const table of ['disk', 'load']) assert.equal(pieceOf({ job: '17' }, node!, table, options), undefined);
   assert.deepEqual(told, [
     'disk.csv.zst: it was damaged, and is kept as disk.csv.zst.damaged',

@@ -1,6 +1,8 @@
 /** When something went on, as pairs of times that neither overlap nor touch, by time. */
 export type Intervals = readonly (readonly [from: number, to: number])[];
 
+export const ALWAYS: Intervals = [[Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]];
+
 /** Intervals of any order, joined where they overlap or touch; those with an unknown end are left out. */
 export function union(starts: readonly number[], ends: readonly number[]): Intervals {
   const order = starts.map((_, i) => i).filter((i) => ends[i]! >= starts[i]!);

@@ -10,20 +10,24 @@ import type { Report } from '../judge/report-schema.ts';
 import { readColumns, sampledProcesses } from '../query/processes/processes.ts';
 import { joinColumns, type ProcessSet } from '../query/processes/set.ts';
 import { linkProcesses } from '../query/processes/tree.ts';
+import { processesIn } from '../query/spans/processes.ts';
+import type { SpanQuery } from '../query/spans/select.ts';
 import { processTable } from '../sources/process/table.ts';
+import { askForSteps } from './ask-scheduler.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
 import { findRecordings } from './find-recordings.ts';
 import { whole } from './processes.ts';
+import { type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
-interface Options extends DatabaseOptions, StoreOptions {
+interface Options extends DatabaseOptions, StoreOptions, SpanOptions {
   by?: CompareBy;
   limit?: number;
   format: 'text' | 'json' | 'csv';
 }
 
 export function define(command: Command): void {
-  storeOption(databaseOption(command))
+  spanOptions(storeOption(databaseOption(command)))
     .usage('A B… [options]')
     .argument(
       '<recordings...>',
@@ -64,18 +68,24 @@ Examples:
 }
 
 async function jobsOf(names: readonly string[], options: Options): Promise<{ set: ProcessSet; reports: Report[] }> {
-  if (options.store !== undefined) return storedOf(options.store, names);
+  const query = spanQuery(options);
+  if (options.store !== undefined) return storedOf(options.store, names, query);
   const database = await databaseFor(names, options);
   if (database === undefined) {
     // what the others are held against has to be there
     await findRecordings(names.slice(0, 1));
     const recordings = await findRecordings(names, 2);
     if (recordings.length < 2) throw tooFew('recording', 'tacho list shows the recordings in a folder');
-    const materials = recordings.map((recording) => gather(recording));
+    await askForSteps(recordings, query);
+    const materials = recordings.map((recording) => gather(recording, query));
     // what the report cards are made of need not be read again
     const parts = materials.map(({ processes }, j) => processes ?? readColumns([recordings[j]!]));
-    return { set: linkProcesses(joinColumns(parts)), reports: materials.map(report) };
+    const selected = materials.map(({ range, job }) => ({ selection: range, steps: job.steps }));
+    const set = processesIn(joinColumns(parts), new Map(selected.entries()));
+    return { set, reports: materials.map(report) };
   }
+  if (Object.keys(query).length > 0)
+    throw usage('jobs in a database are compared as a whole', 'name the recordings to compare parts of them');
   const [{ namedJobs }, { storedReports }, { jobsSource }] = await Promise.all([
     import('../database/find-jobs.ts'),
     import('../database/measured-jobs.ts'),
@@ -89,12 +99,16 @@ async function jobsOf(names: readonly string[], options: Options): Promise<{ set
   };
 }
 
-async function storedOf(address: string, ids: readonly string[]): Promise<{ set: ProcessSet; reports: Report[] }> {
+async function storedOf(
+  address: string,
+  ids: readonly string[],
+  query: SpanQuery,
+): Promise<{ set: ProcessSet; reports: Report[] }> {
   const jobs = await storedJobs(address, ids);
   warn('the store has no processes below victoria.process_cpu (1 s of CPU time): the others alone are compared');
   if (jobs.length < 2) throw tooFew('job', `tacho list --store ${jobs[0]!.store.name} shows what is there`);
   const materials = [];
-  for (const job of jobs) materials.push(await gatherStored(job));
+  for (const job of jobs) materials.push(await gatherStored(job, query));
   const parts = materials.map(({ nodes }, j) =>
     sampledProcesses(jobs[j]!.recording, (name) =>
       nodes.flatMap((n) => (n.node === name ? seriesOf(n, processTable) : [])),

@@ -12,9 +12,11 @@ import { warn } from '../base/warn.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
 import type { Recording } from '../recording/folder/open.ts';
 import type { ExportOptions } from '../show/export/export.ts';
+import { askForSteps } from './ask-scheduler.ts';
+import { partOptions, type SpanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
-interface Options extends StoreOptions {
+interface Options extends StoreOptions, Omit<SpanOptions, 'to'> {
   job?: string[];
   to?: string[];
   format: ExportOptions['format'];
@@ -22,9 +24,7 @@ interface Options extends StoreOptions {
   table?: string[];
   columns?: string[];
   interval?: number;
-  from?: number;
-  until?: number;
-  marker?: string;
+  until?: string;
   epoch?: boolean;
 }
 
@@ -45,7 +45,7 @@ function isTime(text: string): boolean {
 }
 
 export function define(command: Command): void {
-  storeOption(command)
+  partOptions(storeOption(command))
     .usage('[RECORDING…] [options]')
     .argument('[recordings...]', 'recordings, or folders that hold some (default: the current folder)')
     .option(
@@ -68,9 +68,7 @@ export function define(command: Command): void {
       'one row for each interval: means of gauges, last values of counters',
       parseDuration,
     )
-    .option('--from <time>', 'from this time on, e.g. 2026-11-15T20:49Z or -10m', (text) => parseMoment(text))
-    .option('--until <time>', 'up to this time', (text) => parseMoment(text))
-    .option('-m, --marker <name>', 'only while this phase lasted')
+    .option('--until <time>', 'only until this time')
     .option('-j, --job <id>', 'only the job with this id; may be given several times', list)
     .option('--epoch', 'times as microseconds since 1970 instead of ISO 8601')
     .addHelpText(
@@ -91,11 +89,10 @@ Examples:
       const times = places.filter(isTime);
       const folders = places.filter((place) => !isTime(place));
       if (folders.length > 1) throw usage(`an export has one place to go to, not ${folders.join(' and ')}`);
-      const until = options.until ?? (times[0] === undefined ? undefined : parseMoment(times[0]));
+      const until = options.until ?? times[0];
+      const { to: _, ...asked } = options;
+      const query = spanQuery({ ...asked, ...(until === undefined ? {} : { to: until }) });
       if (options.interval !== undefined && !(options.interval > 0)) throw usage('--interval must be more than 0');
-      if (options.from !== undefined && until !== undefined && options.from > until) {
-        throw usage('--from is later than the end of the range', 'nothing lies between the two');
-      }
       const { recordings, forget } =
         options.store === undefined
           ? {
@@ -103,6 +100,7 @@ Examples:
               forget: () => {},
             }
           : await downloaded(options.store, [...paths, ...(options.job ?? [])], tables);
+      await askForSteps(recordings, query);
       const lost: string[] = [];
       const written = await exportRecordings(recordings, {
         format: options.format,
@@ -111,9 +109,7 @@ Examples:
         ...(tables.length > 0 ? { tables } : {}),
         ...(columns.length > 0 ? { columns } : {}),
         ...(options.interval === undefined ? {} : { interval: options.interval }),
-        ...(options.from === undefined ? {} : { from: options.from }),
-        ...(until === undefined ? {} : { to: until }),
-        ...(options.marker === undefined ? {} : { marker: options.marker }),
+        ...query,
         ...(options.epoch === true ? { epoch: true } : {}),
         lost: (file) => lost.push(file),
         note: warn,

@@ -6,8 +6,9 @@ import { type Operation, operationsOf, tagKey, tagKeys } from '../query/processe
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
+import { type SpanOptions, spanOptions } from './span-options.ts';
 
-interface Options extends DatabaseOptions {
+interface Options extends DatabaseOptions, SpanOptions {
   tag: string[];
   filter: string[];
   sort: keyof typeof SORTS;
@@ -28,7 +29,7 @@ const SORTS = {
 const MOST = 30;
 
 export function define(command: Command): void {
-  databaseOption(command)
+  spanOptions(databaseOption(command))
     .usage('[RECORDING…] [options]')
     .argument(
       '[recordings...]',

@@ -1,10 +1,13 @@
 import { Fault } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
 import { recordingsSource } from '../query/processes/processes.ts';
-import type { ProcessSet, ProcessSource } from '../query/processes/set.ts';
-import { linkProcesses } from '../query/processes/tree.ts';
+import type { ProcessColumns, ProcessSet, ProcessSource } from '../query/processes/set.ts';
+import { processesIn, type SelectedJob, selectStored } from '../query/spans/processes.ts';
+import { type SpanQuery, selectEach } from '../query/spans/select.ts';
+import { askForSteps } from './ask-scheduler.ts';
 import { type DatabaseOptions, databaseFor } from './database-option.ts';
 import { findRecordings } from './find-recordings.ts';
+import { leaveOut, type SpanOptions, spanQuery } from './span-options.ts';
 
 export interface Opened {
   source: ProcessSource;
@@ -17,23 +20,51 @@ export interface Opened {
  */
 export async function openProcesses(
   names: readonly string[],
-  options: DatabaseOptions,
+  options: DatabaseOptions & SpanOptions,
   wanted?: readonly string[],
 ): Promise<Opened> {
-  const source = await sourceOf(names, options);
-  const set = linkProcesses(await source.processes(wanted));
+  const query = spanQuery(options);
+  const { source, select } = await sourceOf(names, options, query);
+  const columns = await source.processes(query.step === undefined ? wanted : undefined);
+  const set = processesIn(columns, select(columns));
   for (const trouble of set.troubles) warn(trouble);
-  if (set.length === 0) {
+  if (columns.length === 0) {
     throw new Fault(`no processes were recorded in ${set.jobs.map((job) => job.origin).join(', ')}`, {
       hint: 'tacho run records them, unless it is told not to',
     });
   }
+  if (set.length === 0) throw new Fault('no process ran in the part of the job that was asked for');
   return { source, set };
 }
 
-async function sourceOf(names: readonly string[], options: DatabaseOptions): Promise<ProcessSource> {
+interface SelectingSource {
+  source: ProcessSource;
+  /** What is asked for, by the place of the job. */
+  select(columns: ProcessColumns): Map<number, SelectedJob>;
+}
+
+async function sourceOf(
+  names: readonly string[],
+  options: DatabaseOptions,
+  query: SpanQuery,
+): Promise<SelectingSource> {
   const database = await databaseFor(names, options);
-  if (database === undefined) return recordingsSource(await findRecordings(names.length === 0 ? ['.'] : names));
+  if (database === undefined) {
+    const found = await findRecordings(names.length === 0 ? ['.'] : names);
+    await askForSteps(found, query);
+    const selections = selectEach(found, query, leaveOut);
+    const recordings = found.filter((recording) => selections.has(recording));
+    const selected = recordings.map((each) => ({ selection: selections.get(each), steps: each.job.steps }));
+    return { source: recordingsSource(recordings), select: () => new Map(selected.entries()) };
+  }
   const { databaseSource } = await import('../database/source.ts');
-  return databaseSource(database, names);
+  const source = await databaseSource(database, names);
+  const select = ({ jobs, job, step }: ProcessColumns): Map<number, SelectedJob> =>
+    new Map(
+      jobs.map((each, place) => {
+        const steps = [...new Set(step.filter((name, i) => name !== '' && job[i] === place))];
+        return [place, { selection: selectStored(each, steps, query) }];
+      }),
+    );
+  return { source, select };
 }

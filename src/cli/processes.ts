@@ -5,8 +5,9 @@ import { filterProcesses } from '../query/processes/filter.ts';
 import { sortProcesses } from '../query/processes/sort.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
+import { type SpanOptions, spanOptions } from './span-options.ts';
 
-interface Options extends DatabaseOptions {
+interface Options extends DatabaseOptions, SpanOptions {
   tree?: boolean;
   filter: string[];
   sort?: string;
@@ -34,7 +35,7 @@ function wantedColumns({ tree, filter, sort = 'cpu', columns, format }: Options)
 }
 
 export function define(command: Command): void {
-  databaseOption(command)
+  spanOptions(databaseOption(command))
     .usage('[RECORDING…] [options]')
     .argument(
       '[recordings...]',

@@ -1,28 +1,22 @@
 import type { Command } from 'commander';
-import { Fault, reason, usage } from '../base/fault.ts';
-import { parseMoment } from '../base/moment.ts';
-import { warn } from '../base/warn.ts';
+import { usage } from '../base/fault.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
 import { type GatherOptions, gather, gatherStored } from '../judge/facts/gather.ts';
 import { report } from '../judge/report.ts';
 import type { Report } from '../judge/report-schema.ts';
-import type { Recording } from '../recording/folder/open.ts';
+import { isWrongUse, ranThen } from '../query/spans/select.ts';
 import { reportCards } from '../show/report/text.ts';
 import { type FoundRecording, findEach } from './find-recordings.ts';
+import { leaveOut, type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
 
 const FORMATS = ['text', 'markdown', 'json', 'html'] as const;
 type Format = (typeof FORMATS)[number];
 
-export interface ReportOptions extends StoreOptions {
+export interface ReportOptions extends StoreOptions, SpanOptions {
   format?: Format;
   /** Only the job with this id, or the tasks of this array. */
   job?: string;
-  step?: string;
-  marker?: string;
-  /** Moments as people write them. */
-  from?: string;
-  to?: string;
   /** No folded tables. */
   all?: boolean;
   /** What each phase did on its own. */
@@ -34,14 +28,10 @@ export interface ReportOptions extends StoreOptions {
 }
 
 export function define(command: Command): void {
-  storeOption(command)
+  spanOptions(storeOption(command))
     .argument('[recording...]', 'recordings, or folders that hold some (default: the current folder)')
     .addOption(command.createOption('-f, --format <format>', 'how it looks').choices(FORMATS).default('text'))
     .option('-j, --job <id>', 'only the job with this id (of an array: all of its tasks)')
-    .option('--step <n>', 'only while this step of the scheduler ran')
-    .option('--marker <name>', 'only while this phase lasted (tacho mark begin NAME)')
-    .option('--from <time>', 'only from this time on (2026-11-15T20:49, -10m)')
-    .option('--to <time>', 'only until this time')
     .option('--phases', 'also say what each phase used; reads the data instead of their statistics')
     .option('-a, --all', 'show every row, process and figure')
     .addHelpText(
@@ -58,7 +48,7 @@ Examples:
     .action(async (paths: string[], options: ReportOptions) => {
       const places = paths.length === 0 && options.store === undefined ? ['.'] : paths;
       const parts = reportParts(places, { ...options, stream: process.stdout });
-      // what is asked for may be wrong for one of many: that is said before anything is printed
+      // what is asked for may be wrong for all of them: that is said before anything is printed
       const isAll = [options.step, options.marker, options.from, options.to].every((each) => each === undefined);
       if (!isAll) process.stdout.write(await joined(parts));
       else for await (const text of parts) process.stdout.write(text);
@@ -95,8 +85,6 @@ async function* reportParts(recordingPaths: readonly string[], options: ReportOp
   }
 }
 
-const WRONG_USE = 2;
-
 async function* reportsOf(paths: readonly string[], options: ReportOptions): AsyncGenerator<Report> {
   const wanted = wantedOf(options);
   if (options.store !== undefined) {
@@ -120,36 +108,30 @@ async function* reportsOf(paths: readonly string[], options: ReportOptions): Asy
   const chosen = then.length > 0 ? then : found;
   // what a folder holds comes by time, what is named one by one as it is named
   if (paths.length === 1) chosen.sort((a, b) => a.job.start - b.job.start || 0);
+  let [wrong, isSome] = [undefined as unknown, false];
   for (const one of chosen) {
     let made: Report;
     try {
       made = report(gather({ ...(await one.open()), job: one.job }, wanted));
     } catch (error) {
-      if (chosen.length === 1 || (error instanceof Fault && error.exit === WRONG_USE)) throw error;
+      if (chosen.length === 1) throw error;
       // what is wrong with one says nothing about the others
-      warn(`left out: ${one.path}: ${reason(error)}`);
-      process.exitCode = 1;
+      leaveOut(one, error);
+      if (isWrongUse(error)) wrong ??= error;
+      else process.exitCode = 1;
       continue;
     }
     if (options.spent !== undefined && made.cost.cpu_seconds !== undefined) made.cost.cpu_seconds += options.spent();
+    isSome = true;
     yield made;
   }
+  if (!isSome && wrong !== undefined) throw wrong;
 }
 
-function ranThen({ job }: Pick<Recording, 'job'>, wanted: GatherOptions): boolean {
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = wanted;
-  return !(job.start > to || (job.end ?? Number.POSITIVE_INFINITY) < from);
-}
-
-function wantedOf(options: ReportOptions): GatherOptions {
-  const wanted: GatherOptions = {};
-  if (options.from !== undefined) wanted.from = parseMoment(options.from);
-  if (options.to !== undefined) wanted.to = parseMoment(options.to);
-  if (options.step !== undefined) wanted.step = options.step;
-  if (options.marker !== undefined) wanted.marker = options.marker;
-  if (options.phases === true) wanted.phases = true;
-  return wanted;
-}
+const wantedOf = (options: ReportOptions): GatherOptions => ({
+  ...spanQuery(options),
+  ...(options.phases === true ? { phases: true } : {}),
+});
 
 /** A job that was cancelled, hit its limit or lost a node could not say so itself: its scheduler may know. */
 async function askHowItEnded(found: FoundRecording, steps: boolean): Promise<void> {

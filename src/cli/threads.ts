@@ -7,8 +7,9 @@ import type { ThreadsOf } from '../show/process/threads-table.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
+import { type SpanOptions, spanOptions } from './span-options.ts';
 
-interface Options extends DatabaseOptions {
+interface Options extends DatabaseOptions, SpanOptions {
   process: string;
   filter: string[];
   limit?: number;
@@ -18,7 +19,7 @@ interface Options extends DatabaseOptions {
 const MOST = 40;
 
 export function define(command: Command): void {
-  databaseOption(command)
+  spanOptions(databaseOption(command))
     .usage('--process PID [RECORDING…] [options]')
     .argument(
       '[recordings...]',

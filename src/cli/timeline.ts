@@ -6,8 +6,9 @@ import { type TimelineBy, timelineOf } from '../query/processes/timeline.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
+import { type SpanOptions, spanOptions } from './span-options.ts';
 
-interface Options extends DatabaseOptions {
+interface Options extends DatabaseOptions, SpanOptions {
   by: TimelineBy;
   tag: string[];
   filter: string[];
@@ -19,7 +20,7 @@ interface Options extends DatabaseOptions {
 const MOST = 24;
 
 export function define(command: Command): void {
-  databaseOption(command)
+  spanOptions(databaseOption(command))
     .usage('[RECORDING…] [options]')
     .argument(
       '[recordings...]',

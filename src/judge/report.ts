@@ -4,7 +4,7 @@ import { flowsOf } from './facts/flows.ts';
 import { gpusOf } from './facts/gpus.ts';
 import { type Material, sum } from './facts/material.ts';
 import { nodesOf } from './facts/nodes.ts';
-import { figuresOf, phasesOf } from './facts/phases.ts';
+import { figuresOf, phasePartsOf } from './facts/phases.ts';
 import { operationReports, recordsOf } from './facts/process-records.ts';
 import { processesOf } from './facts/processes.ts';
 import { qualityOf } from './facts/quality.ts';
@@ -83,13 +83,14 @@ function unexplained(records: RecordsReport | undefined): Unmeasured[] {
 
 /** The phases, with what each one used when its tables were read. */
 function measuredPhases(material: Material): PhaseReport[] {
-  const phases = phasesOf(material);
-  material.phaseTables?.forEach((nodes, i) => {
-    const phase = phases[i];
-    if (phase === undefined || nodes === undefined) return;
+  return phasePartsOf(material).map(({ phase, intervals }, i) => {
+    const nodes = material.phaseTables?.[i];
+    if (nodes === undefined) return phase;
     const step = material.range?.step;
-    const span = { from: phase.start, to: phase.start + phase.seconds * 1e6 };
-    const range = { what: phase.name, ...span, ...(step === undefined ? {} : { step: { ...step, whole: false } }) };
+    const [from, to] = [intervals[0]![0], intervals.at(-1)![1]];
+    const several = intervals.length > 1 ? { intervals } : {};
+    const own = step === undefined ? {} : { step: { ...step, whole: false } };
+    const range = { what: phase.name, from, to, ...several, ...own };
     const lives = material.lives ?? material.processes;
     const part: Material = { ...material, nodes, range, ...(lives === undefined ? {} : { lives }) };
     const gpus = gpusOf(part);
@@ -100,8 +101,8 @@ function measuredPhases(material: Material): PhaseReport[] {
     if (used.gpu_utilization !== undefined) phase.gpu_utilization = used.gpu_utilization;
     const watts = sum(seen.map((n) => n.energy_joules! / n.recorded_seconds!));
     if (watts !== undefined) phase.power_watts = watts;
+    return phase;
   });
-  return phases;
 }
 
 /** What the report says of the job; job.json has more. */

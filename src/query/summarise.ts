@@ -2,20 +2,27 @@ import * as path from 'node:path';
 import { append } from '../base/extremes.ts';
 import type { TableFiles } from '../recording/folder/files.ts';
 import type { NodeRecording, Recording } from '../recording/folder/open.ts';
+import { type Clip, clip } from '../recording/read/clip.ts';
 import type { Damage } from '../recording/read/csv-read.ts';
-import { readTable } from '../recording/read/read.ts';
+import { type ReadBatch, readTable } from '../recording/read/read.ts';
 import { measure } from '../recording/sealed/measure.ts';
 import { quickCheck } from '../recording/sealed/parquet/read.ts';
 import type { TableStatistics } from '../recording/sealed/statistics.ts';
 import { isAsSealed, readStatistics } from '../recording/sealed/statistics-file.ts';
 
-export interface SummariseOptions {
-  /** Epoch microseconds, both included. */
-  from?: number;
-  to?: number;
+/** When, in epoch microseconds, both ends included; empty: all the time. */
+export type Part = Pick<Clip, 'from' | 'to' | 'intervals'>;
+
+export interface SummariseOptions extends Part {
   /** Only these tables. */
   tables?: readonly string[];
 }
+
+/** Some columns of some tables, without their percentiles. */
+export type WantedColumns = ReadonlyMap<string, readonly string[]>;
+
+/** What statistics need of the edges of a part. */
+const KEPT = { hold: true, edges: true };
 
 export interface TableDamage extends Damage {
   table: string;
@@ -44,41 +51,51 @@ export function summarise(recordings: readonly Recording[], options: SummariseOp
   }));
 }
 
-export function summariseNode(node: NodeRecording, options: SummariseOptions = {}): NodeSummary {
-  const tables = new Map<string, TableStatistics>();
-  const damage: TableDamage[] = [];
+export function summariseNode(node: NodeRecording, { tables, ...part }: SummariseOptions = {}): NodeSummary {
+  return summariseParts(node, [part], tables)[0]!;
+}
+
+/** The same of several parts of the time, of some tables or columns: each table is read once. */
+export function summariseParts(
+  node: NodeRecording,
+  parts: readonly Part[],
+  tables?: readonly string[] | WantedColumns,
+): NodeSummary[] {
+  const wanted = tables === undefined ? undefined : new Set(tables instanceof Map ? tables.keys() : tables);
+  const percentiles = !(tables instanceof Map);
+  const summaries = parts.map((): NodeSummary => ({ node, tables: new Map(), damage: [] }));
+  const isWhole = parts.map((part) => Object.keys(part).length === 0);
   for (const [name, files] of node.tables) {
-    if (options.tables !== undefined && !options.tables.includes(name)) continue;
-    const whole = options.from === undefined && options.to === undefined;
+    if (wanted?.has(name) === false) continue;
+    const columns = tables instanceof Map ? { columns: tables.get(name)! } : {};
     // with live parts beside it, what seal left is not the whole table
     const isSealed = files.parts.length === 0 && node.unfiled?.has(name) !== true;
-    const found = whole && isSealed ? wholeStatistics(node, name, files) : undefined;
-    if (found !== undefined) {
-      tables.set(name, found.statistics);
-      append(damage, found.damage);
-      continue;
-    }
-    const { from, to } = options;
-    const batch = readTable(node, name, {
-      hold: true,
-      edges: true,
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
+    const sealed = isWhole.includes(true) && isSealed ? wholeStatistics(node, name, files) : undefined;
+    let batch: ReadBatch | undefined;
+    summaries.forEach(({ tables, damage }, i) => {
+      if (isWhole[i] && sealed !== undefined) {
+        tables.set(name, sealed.statistics);
+        append(damage, sealed.damage);
+        return;
+      }
+      batch ??= readTable(node, name, parts.length === 1 ? { ...KEPT, ...parts[0], ...columns } : columns);
+      tables.set(name, measure(parts.length === 1 ? batch : clip(batch, { ...KEPT, ...parts[i] }), percentiles));
+      append(
+        damage,
+        batch.damage.map((each) => ({ ...each, table: name })),
+      );
     });
-    tables.set(name, measure(batch));
-    append(
-      damage,
-      batch.damage.map((each) => ({ ...each, table: name })),
-    );
   }
   for (const { table, file, kept, statistics } of node.lost ?? []) {
-    const wanted = options.from === undefined && options.to === undefined && options.tables?.includes(table) !== false;
-    const left = wanted && statistics !== undefined ? readStatistics(path.join(node.folder, statistics)) : undefined;
-    if (left !== undefined) tables.set(table, left);
     const why = lostWhy({ kept });
-    damage.push(lostFile(node, table, file, left === undefined ? why : `${why}; only its statistics are left`));
+    summaries.forEach(({ tables, damage }, i) => {
+      const isLeft = isWhole[i] && wanted?.has(table) !== false && statistics !== undefined;
+      const left = isLeft ? readStatistics(path.join(node.folder, statistics)) : undefined;
+      if (left !== undefined) tables.set(table, left);
+      damage.push(lostFile(node, table, file, left === undefined ? why : `${why}; only its statistics are left`));
+    });
   }
-  return { node, tables, damage };
+  return summaries;
 }
 
 /** Why a file is not there, in words. */

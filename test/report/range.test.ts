@@ -7,6 +7,7 @@ import { gather } from '../../src/judge/facts/gather.ts';
 import { report } from '../../src/judge/report.ts';
 import { reportSchema } from '../../src/judge/report-schema.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
+import { exportRecordings } from '../../src/show/export/export.ts';
 import { cgroupTable } from '../../src/sources/cgroup/table.ts';
 import { marker } from '../../src/sources/own/marker.ts';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from '../make-recording.ts';
@@ -129,6 +130,45 @@ test('a step shorter than a second is shown by the samples around it, and that i
     card,
     /Only step 2 \(too short to be sampled by itself: less than a second\), with the samples around it: 2\.0 s of the job\./,
   );
+});
+
+test('a repeated phase is its times without the gaps, in a report and in an export', async () => {
+  const folder = await recorded();
+  const mark = (second: number, action: string) => ({ time: START + second * 1e6, action, name: 'epoch' });
+  await appendRows(path.join(folder, 'node=c2'), marker.table, [
+    ...[mark(5, 'begin'), mark(10, 'end'), mark(40, 'begin'), mark(50, 'end')],
+  ]);
+  const recording = openRecording(folder);
+  const epochs = report(gather(recording, { marker: 'epoch', phases: true }));
+  assert.deepEqual(epochs.confined, { what: 'phase "epoch", 2 times', from: START + 5e6, to: START + 50e6 });
+  assert.equal(epochs.summary.wall_seconds, 15);
+  // on each of two nodes one CPU for 5 s, three for 10 s
+  assert.equal(epochs.summary.cpu_seconds, 70);
+  assert.equal(epochs.summary.cpu_utilization, 70 / 15 / 8);
+  assert.equal(epochs.nodes[0]!.recorded_seconds, 15);
+  assert.deepEqual(
+    epochs.phases.map(({ name, seconds, whole_seconds, cpu_utilization }) => [
+      name,
+      seconds,
+      whole_seconds,
+      cpu_utilization,
+    ]),
+    [
+      ['warm up', 5, 10, 0.25],
+      ['epoch', 5, undefined, 0.25],
+      ['solve', 10, undefined, 0.75],
+      ['epoch', 10, undefined, 0.75],
+    ],
+  );
+  const exported = temporary();
+  await exportRecordings([recording], {
+    ...{ format: 'csv', layout: 'long', folder: exported, tables: ['cgroup'], columns: ['usage_us'], epoch: true },
+    marker: 'epoch',
+  });
+  const rows = fs.readFileSync(path.join(exported, 'cgroup.csv'), 'utf8').trim().split('\n').slice(1);
+  assert.equal(rows.length, 2 * (6 + 11));
+  const seconds = rows.map((row) => (Number(row.split(',')[0]) - START) / 1e6);
+  assert.ok(seconds.every((second) => (second >= 5 && second <= 10) || (second >= 40 && second <= 50)));
 });
 
 test('what each phase used, when asked', async () => {

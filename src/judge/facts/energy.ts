@@ -1,3 +1,4 @@
+import { type Selection, secondsIn } from '../../query/spans/select.ts';
 import type { SeriesOf } from '../../recording/sealed/statistics.ts';
 import { type gpuTable, powerTable } from '../../sources/tables.ts';
 import type { EnergySource, GpuReport } from '../report-schema.ts';
@@ -34,18 +35,18 @@ const PARTS: readonly [string, RegExp][] = [
 ];
 
 /** The node's energy: its own meter if there is one, else those of CPUs and memory and the GPUs together. */
-export function energyOf(node: NodeMaterial, gpus: readonly GpuReport[]): Energy | undefined {
+export function energyOf(node: NodeMaterial, gpus: readonly GpuReport[], range?: Selection): Energy | undefined {
   const all = seriesOf(node, powerTable);
   for (const { meter, domain } of WHOLE) {
     const series = all.find((s) => s.texts.meter === meter && domain.test(s.keys.domain ?? ''));
-    const part = series === undefined ? undefined : meteredBy(series);
+    const part = series === undefined ? undefined : meteredBy(series, range);
     if (part !== undefined) return total([['node', part]]);
   }
   const parts = new Map<string, Metered>();
   for (const series of all) {
     if (series.texts.meter !== 'rapl' || series.texts.within) continue;
     const what = PARTS.find(([, pattern]) => pattern.test(series.keys.domain ?? ''))?.[0];
-    const part = meteredBy(series);
+    const part = meteredBy(series, range);
     if (what !== undefined && part !== undefined) add(parts, what, part);
   }
   for (const gpu of gpus) {
@@ -57,8 +58,11 @@ export function energyOf(node: NodeMaterial, gpus: readonly GpuReport[]): Energy
 }
 
 /** A counter is exact; power at the ticks, added up, is the next best. */
-export function meteredBy(series: SeriesOf<typeof gpuTable | typeof powerTable>): Metered | undefined {
-  const seconds = (series.end - series.start) / 1e6;
+export function meteredBy(
+  series: SeriesOf<typeof gpuTable | typeof powerTable>,
+  range: Selection | undefined,
+): Metered | undefined {
+  const seconds = secondsIn(range, series.start, series.end);
   const counted = known(series.columns.energy_mj?.increase);
   const integrated = known(series.columns.power_watts?.integral);
   // a counter that stands still does not count, unless its meter says that no power was drawn

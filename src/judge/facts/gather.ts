@@ -3,9 +3,9 @@ import { append } from '../../base/extremes.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
 import { type SampledCpu, sampledCpu } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
-import { type Selection, type SpanQuery, select } from '../../query/spans/select.ts';
+import { type SpanQuery, sampledPart, select } from '../../query/spans/select.ts';
 import type { StoredJob } from '../../query/store/records.ts';
-import { summariseNode, type TableDamage } from '../../query/summarise.ts';
+import { type Part, summariseParts, type TableDamage, type WantedColumns } from '../../query/summarise.ts';
 import { lostRecords } from '../../recording/folder/lost-records.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { recordedMarkers } from '../../recording/read/markers.ts';
@@ -28,11 +28,12 @@ import {
   processTotalTable,
   vmstatTable,
 } from '../../sources/tables.ts';
+import type { TableColumn } from '../../table/table.ts';
 import { overrunOf } from '../use/overrun.ts';
 import { hasLost, isMadeAnew } from '../use/remade-cgroup.ts';
 import { hasOwnCgroup } from '../use/usage.ts';
 import type { Material, NodeMaterial, Unread } from './material.ts';
-import { phasesOf } from './phases.ts';
+import { phasePartsOf } from './phases.ts';
 import { processSeries } from './processes.ts';
 
 export interface GatherOptions extends SpanQuery {
@@ -50,8 +51,20 @@ const REPORT_TABLES = [
   ...[processTotalTable, vmstatTable],
 ].map(({ name }) => name);
 
-/** Tables that say what a phase did. */
-const PHASE_TABLES = [cgroupTable, processTable, cpuTable, gpuTable, loadavgTable, powerTable].map(({ name }) => name);
+/** What says how busy CPUs and GPUs were in a phase, and what they drew. */
+const PHASE_COLUMNS: readonly TableColumn[] = [
+  ...[cgroupTable.col.usage_us, cpuTable.col.busy_ms, loadavgTable.col.load1],
+  ...[processTable.col.user_ms, processTable.col.system_ms, processTable.col.state, processTable.col.name],
+  ...[gpuTable.col.utilization_percent, gpuTable.col.energy_mj, gpuTable.col.power_watts, gpuTable.col.mine],
+  ...[powerTable.col.energy_mj, powerTable.col.power_watts, powerTable.col.meter, powerTable.col.within],
+];
+
+const PHASE_TABLES: WantedColumns = new Map(
+  [...Map.groupBy(PHASE_COLUMNS, ({ table }) => table)].map(([table, columns]) => [
+    table,
+    columns.map(({ name }) => name),
+  ]),
+);
 
 const NOT_IN_STORES = {
   what: 'process: short processes, and how long they lived',
@@ -97,7 +110,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   // what an agent recorded that did not know of the end is none of the job's
   const late = range === undefined && chosen.some(({ agent }) => overrunOf(recording.job, agent) !== undefined);
   const until = late ? { what: 'the job', to: recording.job.end! } : range;
-  const nodes = measured(chosen, until, REPORT_TABLES, tell);
+  const [nodes] = measured(chosen, [sampledPart(until)], REPORT_TABLES, tell) as [NodeMaterial[]];
   const material: Material = { path: recording.path, job: recording.job, nodes, markers, now };
   if (range !== undefined) material.range = range;
   if (range !== undefined) {
@@ -114,12 +127,8 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
     }
   }
   if (options.phases === true) {
-    const tables: NodeMaterial[][] = [];
-    for (const phase of phasesOf(material)) {
-      const span = { what: phase.name, from: phase.start, to: phase.start + phase.seconds * 1e6 };
-      tables.push(measured(chosen, span, PHASE_TABLES, tell));
-    }
-    material.phaseTables = tables;
+    const parts = phasePartsOf(material).map(({ intervals }) => ({ intervals }));
+    material.phaseTables = measured(chosen, parts, PHASE_TABLES, tell);
   }
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
   const byName = new Map(nodes.map((n) => [n.node, n]));
@@ -128,7 +137,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const told = lives ?? material.processes;
   const served = chosen.filter((n) => hasParts && told && n.agent?.service === true && !uncounted.includes(n));
   const wholes =
-    range === undefined || served.length === 0 ? nodes : measured(served, undefined, [cgroupTable.name], tell);
+    range === undefined || served.length === 0 ? nodes : measured(served, [{}], [cgroupTable.name], tell)[0]!;
   const remade = wholes.filter(({ node }) => served.some(({ name }) => name === node)).filter(isMadeAnew);
   const sought = chosen.filter((n) => uncounted.includes(n) || remade.some(({ node }) => node === n.name));
   let sampled = hasParts && sought.length > 0 ? sampledCpuOf(sought, tell) : undefined;
@@ -152,20 +161,21 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
 
 type Tell = (node: NodeRecording, damage: TableDamage) => void;
 
-/** What the samples of some tables of some nodes showed in a part of the job. */
+/** What the samples of some tables of some nodes showed in parts of the job, by part. */
 function measured(
   nodes: readonly NodeRecording[],
-  part: Selection | undefined,
-  tables: readonly string[],
+  parts: readonly Part[],
+  tables: readonly string[] | WantedColumns,
   tell: Tell,
-): NodeMaterial[] {
-  const { from, to } = part?.around ?? part ?? {};
-  const options = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }), tables };
-  return nodes.map((node) => {
-    const { tables, damage } = summariseNode(node, options);
-    for (const each of damage) tell(node, each);
-    return { node: node.name, tables, ...(node.agent === undefined ? {} : { agent: node.agent }) };
-  });
+): NodeMaterial[][] {
+  const byNode = nodes.map((node) => summariseParts(node, parts, tables));
+  return parts.map((_, i) =>
+    byNode.map((summaries) => {
+      const { node, tables, damage } = summaries[i]!;
+      for (const each of damage) tell(node, each);
+      return { node: node.name, tables, ...(node.agent === undefined ? {} : { agent: node.agent }) };
+    }),
+  );
 }
 
 const sampledCpuOf = (nodes: readonly NodeRecording[], tell: Tell): ReadonlyMap<string, readonly SampledCpu[]> =>

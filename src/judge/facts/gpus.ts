@@ -1,3 +1,4 @@
+import { secondsIn } from '../../query/spans/select.ts';
 import type { SeriesOf } from '../../recording/sealed/statistics.ts';
 import { gpuProcessTable, gpuTable, processTable } from '../../sources/tables.ts';
 import type { GpuReport } from '../report-schema.ts';
@@ -19,7 +20,7 @@ function gpuOf(material: Material, node: NodeMaterial, series: GpuSeries): GpuRe
   const gpu = series.keys.gpu ?? Object.values(series.keys).join(' ');
   const facts = node.agent?.facts.gpus.find((g) => g.gpu === gpu);
   const { columns } = series;
-  const metered = meteredBy(series);
+  const metered = meteredBy(series, material.range);
   const found: Record<keyof GpuReport, unknown> = {
     node: node.node,
     gpu,
@@ -27,7 +28,7 @@ function gpuOf(material: Material, node: NodeMaterial, series: GpuSeries): GpuRe
     model: facts?.model ?? series.texts.model,
     own: ownership(node, series),
     samples: series.samples,
-    recorded_seconds: (series.end - series.start) / 1e6,
+    recorded_seconds: secondsIn(material.range, series.start, series.end),
     utilization_mean: share(columns.utilization_percent?.mean),
     utilization_p50: share(columns.utilization_percent?.p50),
     utilization_p95: share(columns.utilization_percent?.p95),

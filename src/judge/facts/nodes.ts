@@ -1,5 +1,6 @@
 import { smallest } from '../../base/extremes.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { secondsIn } from '../../query/spans/select.ts';
 import { type AgentRecord, KILLED } from '../../recording/folder/agent-record.ts';
 import type { JobState } from '../../recording/folder/job.ts';
 import { cgroupTable, cpuTable, loadavgTable, pressureTable, processTable, vmstatTable } from '../../sources/tables.ts';
@@ -127,7 +128,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   if (own.length > 0) set('gpus', own.length);
   set('gpu_utilization', gpuMean(own, 'utilization_mean'));
   set('gpu_power_watts', sum(own.map((g) => g.power_mean_watts)));
-  const energy = energyOf(node, gpus);
+  const energy = energyOf(node, gpus, material.range);
   set('energy_joules', energy?.joules);
   set('energy_source', energy?.source);
   set('energy_covers', energy?.covers);
@@ -206,7 +207,7 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
   if (samples !== undefined) found.samples = samples;
   if (first !== undefined) found.first_sample = first;
   if (last !== undefined) found.last_sample = last;
-  if (first !== undefined && last !== undefined) found.recorded_seconds = (last - first) / 1e6;
+  if (first !== undefined && last !== undefined) found.recorded_seconds = secondsIn(range, first, last);
 
   // of one that is known to have been killed there is nothing to wait for
   const least = agent?.end_reason === KILLED ? 0 : SILENT_SECONDS;

@@ -1,31 +1,33 @@
-import { holds, intersect, lengthOf } from '../../base/intervals.ts';
+import { holds, type Intervals, intersect, lengthOf } from '../../base/intervals.ts';
 import { phaseSpans } from '../../query/spans/phases.ts';
-import { intervalsOf, type Selection } from '../../query/spans/select.ts';
-import type { Span } from '../../query/spans/span.ts';
+import { intervalsOf } from '../../query/spans/select.ts';
 import type { FigureReport, PhaseReport } from '../report-schema.ts';
 import { known, type Material } from './material.ts';
 
-/** The phases of the job, or what lies of them in the part that is looked at; none when one only touches that. */
-export function phasesOf({
-  markers,
-  job,
-  now,
-  range,
-}: Pick<Material, 'markers' | 'job' | 'now' | 'range'>): PhaseReport[] {
-  return phaseSpans(job, markers, now).flatMap((span) => inPart(span, range));
+type Phases = Pick<Material, 'markers' | 'job' | 'now' | 'range'>;
+
+/** A phase, and when it lasted in the part of the job that is looked at. */
+interface PhasePart {
+  phase: PhaseReport;
+  intervals: Intervals;
 }
 
-function inPart({ name, from, to, open }: Span, range: Selection | undefined): PhaseReport[] {
-  const whole = (to - from) / 1e6;
-  const ended = (end: number) => (open ? {} : { end });
-  const inside = intersect(intervalsOf(range), [[from, to]]);
-  if (inside.length === 0) return [];
-  const [start, end] = [inside[0]![0], inside.at(-1)![1]];
-  const seconds = lengthOf(inside) / 1e6;
-  if (seconds === whole) return [{ name, start, ...ended(end), seconds }];
-  if (seconds === 0) return [];
-  const began = start > from ? { began: from } : {};
-  return [{ name, start, ...ended(end), seconds, whole_seconds: whole, ...began }];
+/** The phases of the job, or what lies of them in the part that is looked at; none when one only touches that. */
+export const phasesOf = (material: Phases): PhaseReport[] => phasePartsOf(material).map(({ phase }) => phase);
+
+export function phasePartsOf({ markers, job, now, range }: Phases): PhasePart[] {
+  const looked = intervalsOf(range);
+  return phaseSpans(job, markers, now).flatMap(({ name, from, to, open }): PhasePart[] => {
+    const intervals = intersect(looked, [[from, to]]);
+    if (intervals.length === 0) return [];
+    const [start, end] = [intervals[0]![0], intervals.at(-1)![1]];
+    const [seconds, whole] = [lengthOf(intervals) / 1e6, (to - from) / 1e6];
+    const phase: PhaseReport = { name, start, ...(open ? {} : { end }), seconds };
+    if (seconds === whole) return [{ phase, intervals }];
+    if (seconds === 0) return [];
+    const began = start > from ? { began: from } : {};
+    return [{ phase: { ...phase, whole_seconds: whole, ...began }, intervals }];
+  });
 }
 
 export function figuresOf({ markers, range }: Pick<Material, 'markers' | 'range'>): FigureReport[] {

@@ -1,4 +1,5 @@
 import type { ProcessSet } from '../../query/processes/set.ts';
+import { secondsIn } from '../../query/spans/select.ts';
 import { KILLED } from '../../recording/folder/agent-record.ts';
 import type { Statistics } from '../../recording/sealed/statistics.ts';
 import { cgroupTable, cpuTable, processEndTable, processTable, processTotalTable } from '../../sources/tables.ts';
@@ -74,7 +75,11 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
     // samples may begin or end within a part
     const series = seriesOf(node, cgroupTable, { cgroup: '.' })[0]!;
     if (material.range !== undefined)
-      use.window_seconds = (series.end - (whole ? Math.min(material.job.start, series.start) : series.start)) / 1e6;
+      use.window_seconds = secondsIn(
+        material.range,
+        whole ? Math.min(material.job.start, series.start) : series.start,
+        series.end,
+      );
     else if (node.agent?.service === true && !whole) use.sampled_only = true;
     const most = known(usage?.rate?.max);
     if (most !== undefined) use.rate_max = most / 1e6;

@@ -163,6 +163,18 @@ export function joinColumns(parts: readonly ProcessColumns[]): ProcessColumns {
   return { ...joined, jobs };
 }
 
+/** Some of the processes, with all that is known of them. */
+export function pickProcesses(set: ProcessColumns, places: readonly number[]): ProcessColumns {
+  const picked = makeColumns(places.length, set.metrics.keys(), set.jobs);
+  const numbers = (from: Float64Array, into: Float64Array): void => {
+    for (let i = 0; i < places.length; i++) into[i] = from[places[i]!]!;
+  };
+  for (const name of NUMBERS) numbers(set[name], picked[name]);
+  for (const name of TEXTS) for (let i = 0; i < places.length; i++) picked[name][i] = set[name][places[i]!]!;
+  for (const [name, values] of set.metrics) numbers(values, picked.metrics.get(name)!);
+  return { ...picked, troubles: set.troubles };
+}
+
 /** How long a process lived, in microseconds; NaN when its end is not known. */
 export function durationOf(set: ProcessColumns, i: number): number {
   return set.end[i]! - set.start[i]!;

@@ -1,10 +1,11 @@
 import { formatDuration } from '../../base/duration.ts';
-import { usage } from '../../base/fault.ts';
-import { type Intervals, intersect, union } from '../../base/intervals.ts';
+import { Fault, usage } from '../../base/fault.ts';
+import { ALWAYS, type Intervals, intersect, lengthOf, union } from '../../base/intervals.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { listed } from '../../base/words.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { type Marker, recordedMarkers } from '../../recording/read/markers.ts';
+import { recordedProcesses } from '../processes/processes.ts';
 import type { ProcessSet } from '../processes/set.ts';
 import { phaseSpans } from './phases.ts';
 import { numberOf, recordedStep, stepsOf, tellsStep } from './steps.ts';
@@ -37,15 +38,21 @@ export interface Selection {
   step?: { id: string; whole: boolean };
 }
 
-const ALWAYS: Intervals = [[Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]];
-
 /** When a selection lasted; an end that is open is infinite. */
 export const intervalsOf = ({ from, to, intervals }: Partial<Selection> = {}): Intervals =>
   intervals ?? [[from ?? Number.NEGATIVE_INFINITY, to ?? Number.POSITIVE_INFINITY]];
 
-/** The same of the samples that stand for it. */
-export const sampledIntervals = (selection: Selection | undefined): Intervals =>
-  intervalsOf(selection?.around ?? selection);
+/** When the samples were taken that stand for a selection; nothing: all the time. */
+export function sampledPart(selection: Selection | undefined): Pick<Selection, 'from' | 'to' | 'intervals'> {
+  const { from, to, intervals }: Partial<Selection> = selection?.around ?? selection ?? {};
+  return intervals === undefined ? bounds(from, to) : { intervals };
+}
+
+/** Seconds between two moments, without the gaps of a selection. */
+export function secondsIn(selection: Selection | undefined, from: number, to: number): number {
+  const { intervals } = sampledPart(selection);
+  return (intervals === undefined ? to - from : lengthOf(intersect(intervals, [[from, to]]))) / 1e6;
+}
 
 export interface SelectOptions {
   /** Those of the recording, when they have been read already. */
@@ -160,3 +167,40 @@ function samplesAround({ from, to }: Selection, interval: number): Selection['ar
 
 const lastedOf = ({ from, to }: Selection): string =>
   to! - from! < 1e6 ? 'less than a second' : `about ${formatDuration((to! - from!) / 1e6)}`;
+
+/** The same of those of several recordings that ran then. One without the step or phase is left out; wrong use when all are. */
+export function selectEach(
+  recordings: readonly Recording[],
+  query: SpanQuery,
+  leftOut: (recording: Recording, why: Fault) => void,
+): Map<Recording, Selection | undefined> {
+  const selections = new Map<Recording, Selection | undefined>();
+  const then = recordings.filter((recording) => ranThen(recording, query));
+  let first: Fault | undefined;
+  for (const recording of then.length > 0 ? then : recordings) {
+    try {
+      const processes =
+        query.step === undefined
+          ? undefined
+          : recordedProcesses(
+              recording,
+              () => [],
+              () => {},
+            );
+      selections.set(recording, select(recording, query, { processes }));
+    } catch (error) {
+      if (!isWrongUse(error)) throw error;
+      first ??= error;
+      if (recordings.length > 1) leftOut(recording, error);
+    }
+  }
+  if (selections.size === 0 && first !== undefined) throw first;
+  return selections;
+}
+
+/** Of several recordings those that ran at the time asked for are meant. */
+export function ranThen({ job }: Pick<Recording, 'job'>, { from, to }: SpanQuery): boolean {
+  return !(job.start > (to ?? job.start) || (job.end ?? Number.POSITIVE_INFINITY) < (from ?? Number.NEGATIVE_INFINITY));
+}
+
+export const isWrongUse = (error: unknown): error is Fault => error instanceof Fault && error.exit === 2;

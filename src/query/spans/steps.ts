@@ -12,9 +12,10 @@ export const numberOf = (step: Step): string => step.id.slice(step.id.lastIndexO
  * The step of each process: its own, or that of whoever started it in an environment without any. A job that was submitted
  * from a step of another has the variables of that one: then the process that has them first did not live with the step.
  */
-export function stepsOf(set: ProcessSet, known: readonly Step[] = []): string[] {
-  const byNumber = new Map(known.map((step) => [numberOf(step), step]));
+export function stepsOf(set: ProcessSet, known?: readonly Step[]): string[] {
+  const byNumber = new Map(known?.map((step) => [numberOf(step), step]));
   const livedWith = (i: number): boolean => {
+    if (known === undefined) return true;
     const { start = Number.NaN, end = Number.NaN } = byNumber.get(set.step[i]!) ?? { start: Number.POSITIVE_INFINITY };
     return !(Math.min(set.birth[i]!, set.start[i]!) < start - SCHEDULER_CLOCK || set.end[i]! > end + SCHEDULER_CLOCK);
   };

@@ -21,74 +21,103 @@ interface Edge extends Around {
   begins: boolean;
 }
 
+/** Rows of a part that follow each other as they do in the whole, from row `at` of that on. */
+interface Run {
+  row: number;
+  at: number;
+  length: number;
+}
+
+/** A row of a part that is not from the moment of its sample. */
+interface Moment {
+  row: number;
+  moment: number;
+}
+
+/** Copying so few values one by one is faster. */
+const FEW = 16;
+
 /** Confines a batch to the rows between `from` and `to`, both included, or to those in `intervals`. */
 export function clip(batch: Batch, range: Clip): Batch {
-  if (range.from === undefined && range.to === undefined && range.intervals === undefined) return batch;
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range;
-  const intervals = range.intervals ?? [[from, to]];
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY, intervals = [[from, to]] } = range;
+  if (intervals.some(([first, last]) => first === Number.NEGATIVE_INFINITY && last === Number.POSITIVE_INFINITY))
+    return batch;
   const { time, series } = batch;
   const sparse = batch.table.sparse === true;
   const hold = range.hold === true && sparse;
   const between = range.edges === true && batch.table.events !== true;
   const interval = (batch.interval_seconds ?? Number.NaN) * 1e6;
   const edges: Edge[] = [];
+  const runs: Run[] = [];
+  const moments: Moment[] = [];
+  let rows = 0;
+  const take = (at: number, length: number): void => {
+    runs.push({ row: rows, at, length });
+    rows += length;
+  };
+  /** What row `at` says is taken to hold at a moment. */
+  const takeAt = (at: number, moment: number): void => {
+    moments.push({ row: rows, moment });
+    take(at, 1);
+  };
   /** The next row is one between row `i` and the one before it, if these are not too far apart. */
   const edge = (i: number, moment: number, begins: boolean): boolean => {
     if (!between || !(sparse || time[i]! - time[i - 1]! <= farthest(interval))) return false;
     const share = shareBefore(moment, { before: time[i - 1]!, after: time[i]! }, sparse ? interval : undefined);
-    edges.push({ row: order.length, before: i - 1, after: i, share, begins });
+    edges.push({ row: rows, before: i - 1, after: i, share, begins });
     return true;
   };
   const held: Held[] = [];
-  const order: number[] = [];
-  const times: number[] = [];
   const starts: number[] = [];
   const stretches: number[] = [];
   for (let s = 0; s + 1 < series.length; s++) {
     const end = series[s + 1]!;
-    const own = order.length;
-    let i = series[s]!;
+    const own = rows;
+    let last = series[s]!;
     for (const [from, to] of intervals) {
-      const begin = order.length;
-      i = firstAtOrAfter(time, from, i, end);
-      const first = i;
+      const begin = rows;
+      const first = firstAtOrAfter(time, from, last, end);
       // a series whose last row is before `from` has ended: nothing holds any more
-      if (i > series[s]! && i < end && time[i] !== from && (edge(i, from, true) || hold)) {
-        if (hold) held.push({ row: order.length, at: i - 1, since: series[s]! });
-        order.push(i - 1);
-        times.push(from);
+      if (first > series[s]! && first < end && time[first] !== from && (edge(first, from, true) || hold)) {
+        if (hold) held.push({ row: rows, at: first - 1, since: series[s]! });
+        takeAt(first - 1, from);
       }
-      for (; i < end && time[i]! <= to; i++) {
-        order.push(i);
-        times.push(time[i]!);
-      }
+      last = firstAtOrAfter(time, to, first, end);
+      if (last < end && time[last] === to) last++;
+      if (last > first) take(first, last - first);
+      const isShort = last > first ? time[last - 1]! < to : from < to;
       // what the last row says holds until the next one, which is beyond the range
-      if (i < end && order.length > begin && times.at(-1)! < to && (edge(i, to, i === first) || hold)) {
-        order.push(order.at(-1)!);
-        times.push(to);
-      }
-      if (order.length > begin) stretches.push(begin);
+      if (last < end && rows > begin && isShort && (edge(last, to, last === first) || hold)) takeAt(last - 1, to);
+      if (rows > begin) stretches.push(begin);
     }
-    if (order.length > own) starts.push(own);
+    if (rows > own) starts.push(own);
   }
-  stretches.push(order.length);
-  starts.push(order.length);
-  const rows = order.length;
-  const numbers = new Map([...batch.numbers].map(([name, old]) => [name, Float64Array.from(order, (i) => old[i]!)]));
-  const texts = new Map(
-    [...batch.texts].map(([name, old]) => [
-      name,
-      { values: old.values, codes: Uint32Array.from(order, (i) => old.codes[i]!) },
-    ]),
-  );
+  stretches.push(rows);
+  starts.push(rows);
+  const pick = <T extends Float64Array | Uint32Array>(from: T, into: T): T => {
+    for (const { row, at, length } of runs) {
+      if (length > FEW) into.set(from.subarray(at, at + length), row);
+      else for (let i = 0; i < length; i++) into[row + i] = from[at + i]!;
+    }
+    return into;
+  };
+  const numbers = new Map<string, Float64Array>();
+  for (const [name, old] of batch.numbers) numbers.set(name, pick(old, new Float64Array(rows)));
+  const texts: Batch['texts'] = new Map();
+  for (const [name, { values, codes }] of batch.texts)
+    texts.set(name, { values, codes: pick(codes, new Uint32Array(rows)) });
+  const times = pick(time, new Float64Array(rows));
+  for (const { row, moment } of moments) times[row] = moment;
   const part: Batch = {
     table: batch.table,
     rows,
-    time: Float64Array.from(times),
+    time: times,
     numbers,
     texts,
     series: Uint32Array.from(starts),
     ...(intervals.length > 1 ? { stretches: Uint32Array.from(stretches) } : {}),
+    ...(batch.interval_seconds === undefined ? {} : { interval_seconds: batch.interval_seconds }),
+    ...(batch.began === undefined ? {} : { began: batch.began }),
   };
   if (between) setEdges(batch, part, edges);
   for (const [name, { codes }] of part.texts) holdTexts(batch.texts.get(name)!, codes, held);

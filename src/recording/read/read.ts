@@ -151,7 +151,7 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
 
 function clipped(node: NodeRecording, rows: Batch, options: ReadAllOptions, damage: Damage[] = []): ReadBatch {
   const sampling = samplingOf(node, rows.table.name);
-  return { ...clip({ ...rows, ...sampling }, options), damage, ...sampling };
+  return { ...clip({ ...rows, ...sampling }, options), damage };
 }
 
 /** How often a table of a node was sampled, and since when, as far as that is known. */

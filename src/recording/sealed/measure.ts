@@ -12,12 +12,12 @@ export const MOST_PROCESSES = 2000;
 const FIVE = [0.05, 0.25, 0.5, 0.75, 0.95];
 const THREE = [0.05, 0.5, 0.95];
 
-/** What a table's rows show, series by series. */
-export function measure(batch: Batch): TableStatistics {
+/** What a table's rows show, series by series; without percentiles these and deviations are NaN. */
+export function measure(batch: Batch, percentiles = true): TableStatistics {
   const statistics = measureSeries(batch);
   for (const column of batch.table.columns) {
     const values = batch.numbers.get(column.name);
-    if (values !== undefined) measureColumn(statistics, batch, column, values);
+    if (values !== undefined) measureColumn(statistics, batch, column, values, percentiles);
   }
   return statistics.table;
 }
@@ -169,7 +169,13 @@ class Space {
 const space = new Space();
 
 /** Adds a number column to the series that `measureSeries` described. */
-export function measureColumn(measured: Measured, batch: Batch, column: Column, values: Float64Array): void {
+export function measureColumn(
+  measured: Measured,
+  batch: Batch,
+  column: Column,
+  values: Float64Array,
+  percentiles = true,
+): void {
   // how often something happened says nothing about a mean
   if (batch.table.events === true) return;
   const interval = Math.round((batch.interval_seconds ?? 0) * 1000);
@@ -179,6 +185,7 @@ export function measureColumn(measured: Measured, batch: Batch, column: Column, 
     isCounter: column.kind === 'counter',
     sparse: batch.table.sparse === true,
     clipped: batch.edges !== undefined,
+    percentiles,
     interval,
   };
   measured.places.forEach((s, i) => {
@@ -194,6 +201,7 @@ interface Measuring {
   sparse: boolean;
   /** A part whose edges may lie between samples. */
   clipped: boolean;
+  percentiles: boolean;
   /** Milliseconds. */
   interval: number;
 }
@@ -205,7 +213,7 @@ interface Filled extends Stretch {
 }
 
 function measureValues(measuring: Measuring, stretches: readonly Stretch[]): Statistics | undefined {
-  const { column, time, isCounter, sparse, interval } = measuring;
+  const { column, time, isCounter, sparse, percentiles, interval } = measuring;
   let rows = 0;
   for (const { from, to } of stretches) rows += to - from;
   space.room(rows);
@@ -261,15 +269,15 @@ function measureValues(measuring: Measuring, stretches: readonly Stretch[]): Sta
   // equal values have that mean to the last digit
   if (!isCounter && !weighted) mean = min === max ? min : meanByTime(filled, interval * 1000);
   const centre = weighted ? mean : each;
-  let squares = 0;
-  for (let i = 0; i < count; i++) {
+  let squares = percentiles ? 0 : Number.NaN;
+  for (let i = 0; i < count && percentiles; i++) {
     const away = values[i]! - centre;
     squares += away * away * (weighted ? weights[i]! / held : 1 / count);
   }
   const [first, last] = [values[0]!, values[count - 1]!];
   const [p05, p25, p50, p75, p95] = (
-    min === max
-      ? [min, min, min, min, min]
+    min === max || !percentiles
+      ? new Array(5).fill(percentiles ? min : Number.NaN)
       : weighted
         ? weightedQuantiles(values, weights, count, FIVE)
         : ascending
@@ -360,7 +368,7 @@ class Rates {
 
 /** How much the counter in `space` grew, and how fast; what a gap between stretches hides is in none of it. */
 function measureGrowth(
-  { column, time, sparse, clipped, interval }: Measuring,
+  { column, time, sparse, clipped, percentiles, interval }: Measuring,
   filled: readonly Filled[],
 ): Pick<Statistics, 'increase' | 'rate'> {
   const { values, times, rates: all, spare } = space;
@@ -397,8 +405,8 @@ function measureGrowth(
   const [p05, p50, p95] = (
     count === 0
       ? [mean, mean, mean]
-      : min === max
-        ? [min, min, min]
+      : min === max || !percentiles
+        ? new Array(3).fill(percentiles ? min : Number.NaN)
         : sparse
           ? weightedQuantiles(all, spare, count, THREE)
           : quantiles(all, count, THREE)

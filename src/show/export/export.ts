@@ -1,6 +1,8 @@
 import * as path from 'node:path';
 import { smallest } from '../../base/extremes.ts';
 import { Fault, usage } from '../../base/fault.ts';
+import { ALWAYS, type Intervals, intersect } from '../../base/intervals.ts';
+import type { SpanQuery } from '../../query/spans/select.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { isNumber } from '../../recording/read/batch.ts';
 import type { Table } from '../../table/table.ts';
@@ -10,19 +12,10 @@ import { type OmnistatFile, omnistatFiles } from './omnistat.ts';
 import { fileOutput, type Output, standardOutput } from './output.ts';
 import { writeLongParquet } from './parquet.ts';
 import { type Piece, union } from './piece.ts';
-import {
-  bytesOf,
-  columnsOf,
-  pieceOf,
-  type Range,
-  type Selected,
-  type Selection,
-  select,
-  tableNames,
-} from './select.ts';
+import { bytesOf, columnsOf, pieceOf, type Selected, selectedOf, tableNames } from './select.ts';
 import { beginOf, type Lane, lanesOf, tickOf, type WideForm, writeWide } from './wide.ts';
 
-export interface ExportOptions extends Selection {
+export interface ExportOptions extends SpanQuery {
   format: 'csv' | 'parquet' | 'ndjson';
   layout: 'long' | 'wide' | 'omnistat';
   /** A folder, or '-' for standard output. */
@@ -61,7 +54,7 @@ export async function exportRecordings(recordings: readonly Recording[], options
       `leave --format ${options.format} out, or take --layout long`,
     );
   }
-  const selected = select(recordings, options);
+  const selected = selectedOf(recordings, options, options.note);
   if (options.layout === 'omnistat') return exportOmnistat(selected, options);
   const names = tableNames(selected, options.tables);
   const chosen = withColumns(selected, names, options);
@@ -215,8 +208,8 @@ class TableExport {
       const sampled = self.interval === undefined ? grid : Math.min(grid, self.sampled);
       const ticks = Math.ceil((to - from + 1) / parts / grid);
       for (let tick = tickOf(from, grid, sampled); beginOf(tick, grid, sampled) <= to; tick += ticks) {
-        const window = { from: beginOf(tick, grid, sampled), to: beginOf(tick + ticks, grid, sampled) - 1 };
-        yield [...self.each(columns, window)].map(convert);
+        const [begin, end] = [beginOf(tick, grid, sampled), beginOf(tick + ticks, grid, sampled)];
+        yield [...self.each(columns, [[begin, end - 1]])].map(convert);
       }
     };
     return { lanes, windows: windows() };
@@ -232,7 +225,7 @@ class TableExport {
   }
 
   /** What every node of every job recorded. */
-  private *each(columns: readonly string[], window: Range = {}): Generator<Piece> {
+  private *each(columns: readonly string[], window: Intervals = ALWAYS): Generator<Piece> {
     const damaged = (file: string, what: string, lost: boolean): void => {
       if (this.said.has(what)) return;
       this.said.add(what);
@@ -241,12 +234,11 @@ class TableExport {
     };
     const interval = this.interval === undefined ? {} : { interval: this.interval };
     for (const one of this.selected) {
-      const { recording, ranges } = one;
-      for (const node of recording.nodes) {
-        const both = ranges.flatMap((range) => overlap(range, window) ?? []);
+      const intervals = intersect(one.intervals, window);
+      for (const node of one.recording.nodes) {
         const piece = pieceOf(one, node, this.table.name, {
           columns,
-          ranges: both,
+          intervals,
           damaged,
           sampled: this.sampled,
           ...interval,
@@ -267,13 +259,6 @@ class TableExport {
       ),
     };
   }
-}
-
-function overlap(a: Range, b: Range): Range | undefined {
-  const from = Math.max(a.from ?? Number.NEGATIVE_INFINITY, b.from ?? Number.NEGATIVE_INFINITY);
-  const to = Math.min(a.to ?? Number.POSITIVE_INFINITY, b.to ?? Number.POSITIVE_INFINITY);
-  if (from > to) return undefined;
-  return { ...(Number.isFinite(from) ? { from } : {}), ...(Number.isFinite(to) ? { to } : {}) };
 }
 
 async function* once(pieces: Piece[]): AsyncGenerator<Piece[]> {
