@@ -7,6 +7,7 @@ import { test } from 'node:test';
 const ORDER = [
   'base',
   'trust',
+  'http',
   'table',
   'sources',
   'recording',

@@ -1,6 +1,8 @@
 import { shownAddress } from '../../base/address.ts';
-import { Fault, usage } from '../../base/fault.ts';
+import { code, Fault, reason, usage } from '../../base/fault.ts';
 import { formatBytes } from '../../base/size.ts';
+import { Connection, type HttpStream } from '../../http/connection.ts';
+import { basicAuthorization, STORE_ADVICE } from '../../http/store-address.ts';
 import { exportLineParser, isLabels, type StoredSeries } from './export-lines.ts';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -24,7 +26,8 @@ export interface Store {
 }
 
 /** Longer than any answer takes; a store that says nothing for so long has gone. */
-const PATIENCE_MILLISECONDS = 120_000;
+const PATIENCE_SECONDS = 120;
+const CONNECT_SECONDS = 10;
 
 /** What a store says beyond this is not read: in memory it takes many times as much. Of samples, those of one table of a node. */
 const MOST_BYTES = { answer: 128 << 20, samples: 512 << 20, line: 16 << 20 };
@@ -37,10 +40,9 @@ export const EVER = Date.UTC(2000, 0);
 
 /** The store behind an address: `http://vm:8428`, with a path for a cluster (`http://vmselect:8481/select/0/prometheus`). */
 export function openStore(address: string, most = MOST_BYTES): Store {
-  const { base, headers } = parseStoreAddress(address);
+  const url = parseStoreAddress(address);
   const name = shownAddress(address).replace(/\/+$/, '');
-  const ask = (path: string, form: Record<string, string>): Promise<Response> =>
-    request(name, base, headers, path, form);
+  const ask = asker(name, url);
   return {
     name,
     async query(expression, time) {
@@ -63,57 +65,52 @@ export function openStore(address: string, most = MOST_BYTES): Store {
   };
 }
 
-/** Checks the address of a store; a user and password in it become a header. */
-export function parseStoreAddress(text: string): { base: string; headers: Record<string, string> } {
-  let address: URL;
+/** Checks the address of a store. */
+export function parseStoreAddress(text: string): URL {
   try {
-    address = new URL(text);
+    const address = new URL(text);
     if (address.protocol !== 'http:' && address.protocol !== 'https:') throw new Error('another protocol');
+    return address;
   } catch {
     throw usage(
       `"${shownAddress(text)}" is not the address of a store`,
       'it looks like http://vm:8428, or http://vmselect:8481/select/0/prometheus',
     );
   }
-  const headers: Record<string, string> = {};
-  if (address.username !== '') {
-    const who = `${decodeURIComponent(address.username)}:${decodeURIComponent(address.password)}`;
-    headers.authorization = `Basic ${Buffer.from(who).toString('base64')}`;
-  }
-  return { base: `${address.origin}${address.pathname}`.replace(/\/+$/, ''), headers };
 }
 
-async function request(
-  name: string,
-  base: string,
-  headers: Record<string, string>,
-  path: string,
-  form: Record<string, string>,
-): Promise<Response> {
-  let answer: Response;
-  try {
-    const signal = AbortSignal.timeout(PATIENCE_MILLISECONDS);
-    answer = await fetch(base + path, {
-      method: 'POST',
-      body: new URLSearchParams(form),
-      // packing and unpacking takes longer than sending on any network that a store is in
-      headers: { 'accept-encoding': 'identity', ...headers },
-      signal,
+type Ask = (path: string, form: Record<string, string>) => Promise<HttpStream['body']>;
+
+/** Several may ask at once, each over a connection of its own. */
+function asker(name: string, url: URL): Ask {
+  const idle: Connection[] = [];
+  const base = url.pathname.replace(/\/+$/, '');
+  const headers = { ...basicAuthorization(url), 'Content-Type': 'application/x-www-form-urlencoded' };
+  const open = (): Connection =>
+    new Connection(url, {
+      requestSeconds: PATIENCE_SECONDS,
+      connectSeconds: CONNECT_SECONDS,
+      mostBytes: Number.POSITIVE_INFINITY,
+      advice: STORE_ADVICE,
     });
-  } catch (error) {
-    throw unreachable(name, error);
-  }
-  if (answer.ok) return answer;
-  const text = await textOf(name, answer, MOST_REFUSAL).catch(() => 'more than it takes to say why');
-  throw refused(name, answer.status, text);
+  return async (path, form) => {
+    const connection = idle.pop() ?? open();
+    let answer: HttpStream;
+    try {
+      const body = Buffer.from(String(new URLSearchParams(form)));
+      answer = await connection.stream({ method: 'POST', path: `${base}${path}`, headers, body });
+    } catch (error) {
+      throw unreachable(name, error);
+    }
+    answer.body.once('close', () => idle.push(connection));
+    if (answer.status >= 200 && answer.status < 300) return answer.body;
+    const text = await textOf(name, answer.body, MOST_REFUSAL).catch(() => 'more than it takes to say why');
+    throw refused(name, answer.status, text);
+  };
 }
 
 function unreachable(name: string, error: unknown): Fault {
-  const cause = (error as { cause?: { code?: string; message?: string } }).cause;
-  const why =
-    (error as Error).name === 'TimeoutError'
-      ? `no answer in ${PATIENCE_MILLISECONDS / 1000} s`
-      : (WORDS[cause?.code ?? ''] ?? cause?.message ?? (error as Error).message);
+  const why = WORDS[code((error as Error).cause) ?? ''] ?? reason(error);
   return new Fault(`cannot reach the store ${name}: ${why}`, {
     hint: `is VictoriaMetrics running there? curl ${name}/health says OK when it is`,
     cause: error,
@@ -124,10 +121,7 @@ const WORDS: Record<string, string> = {
   ECONNREFUSED: 'nobody listens there',
   ENOTFOUND: 'there is no host of that name',
   EAI_AGAIN: 'the name of the host cannot be looked up now',
-  ECONNRESET: 'the connection was cut',
   EHOSTUNREACH: 'there is no way to that host',
-  UND_ERR_SOCKET: 'the connection was cut',
-  UND_ERR_CONNECT_TIMEOUT: 'the host does not answer',
 };
 
 function refused(name: string, status: number, text: string): Fault {
@@ -162,7 +156,7 @@ const strange = (name: string): Fault =>
     hint: 'the address of a cluster ends in /select/0/prometheus',
   });
 
-async function jsonOf(name: string, answer: Response, most: number): Promise<unknown> {
+async function jsonOf(name: string, answer: HttpStream['body'], most: number): Promise<unknown> {
   let body: { status?: string; data?: unknown };
   try {
     body = JSON.parse(await textOf(name, answer, most)) as typeof body;
@@ -196,11 +190,11 @@ const tooMuch = (name: string, what: string, most: number): Fault =>
   });
 
 /** All of an answer, unless it is too much. */
-async function textOf(name: string, answer: Response, most: number): Promise<string> {
+async function textOf(name: string, answer: HttpStream['body'], most: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
-  for await (const chunk of answer.body ?? []) {
+  for await (const chunk of answer) {
     bytes += (chunk as Uint8Array).length;
     if (bytes > most) throw tooMuch(name, 'an answer', most);
     text += decoder.decode(chunk as Uint8Array, { stream: true });
@@ -209,13 +203,17 @@ async function textOf(name: string, answer: Response, most: number): Promise<str
 }
 
 /** Lines of /api/v1/export. An answer that is cut off is never taken for a whole one. */
-async function* exported(name: string, answer: Response, most: typeof MOST_BYTES): AsyncGenerator<StoredSeries> {
+async function* exported(
+  name: string,
+  answer: HttpStream['body'],
+  most: typeof MOST_BYTES,
+): AsyncGenerator<StoredSeries> {
   const decoder = new TextDecoder();
   const parse = exportLineParser();
   let rest = '';
   let bytes = 0;
   try {
-    for await (const chunk of answer.body ?? []) {
+    for await (const chunk of answer) {
       bytes += (chunk as Uint8Array).length;
       if (bytes > most.samples) throw tooMuch(name, 'what is exported', most.samples);
       const text = decoder.decode(chunk as Uint8Array, { stream: true });

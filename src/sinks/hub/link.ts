@@ -1,7 +1,6 @@
 import { reason } from '../../base/fault.ts';
+import { Connection } from '../../http/connection.ts';
 import type { Credentials } from '../../trust/identity.ts';
-import type { Answer } from './http-answer.ts';
-import { KeptConnection } from './kept-connection.ts';
 import { PROTOCOL, type SessionReply } from './protocol.ts';
 
 export interface LinkOptions {
@@ -14,6 +13,8 @@ export interface LinkOptions {
   requestSeconds?: number;
   connectSeconds?: number;
 }
+
+type Answer = Awaited<ReturnType<Connection['post']>>;
 
 /** Why a hub cannot be used just now: it does not answer, or not as a hub does. */
 export class HubAway extends Error {}
@@ -34,14 +35,14 @@ export class HubRefusal extends Error {
 export class HubLink {
   readonly url: URL;
   private readonly options: LinkOptions;
-  private readonly connection: KeptConnection;
+  private readonly connection: Connection;
   private session: string | undefined;
 
   constructor(url: URL, options: LinkOptions) {
     this.url = url;
     this.options = options;
     const { requestSeconds = 20, connectSeconds = 5, ca } = options;
-    this.connection = new KeptConnection(url, { requestSeconds, connectSeconds, ...(ca === undefined ? {} : { ca }) });
+    this.connection = new Connection(url, { requestSeconds, connectSeconds, ...(ca === undefined ? {} : { ca }) });
   }
 
   /** As a user writes it. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import * as net from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { KeptConnection } from './kept-connection.ts';
-import { HubAway, HubLink, HubRefusal } from './link.ts';
+import { Connection } from './connection.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
 const BODY = Buffer.from('body');
@@ -27,9 +26,9 @@ async function serve(t: TestContext, answer: (socket: net.Socket, request: strin
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = new URL(`http://127.0.0.1:${(server.address() as net.AddressInfo).port}`);
-  const opened: KeptConnection[] = [];
-  const connect = (requestSeconds: number): KeptConnection => {
-    opened.push(new KeptConnection(url, { requestSeconds, connectSeconds: 60 }));
+  const opened: Connection[] = [];
+  const connect = (requestSeconds: number): Connection => {
+    opened.push(new Connection(url, { requestSeconds, connectSeconds: 60 }));
     return opened.at(-1)!;
   };
   t.after(() => {
@@ -134,28 +133,42 @@ test('closing it ends what is under way', async (t) => {
   const answer = connection.post('/', BODY);
   setTimeout(() => connection.close(), 20);
   await assert.rejects(answer, /given up/);
-  const nowhere = new KeptConnection(new URL(`https://${url.host}`), { requestSeconds: 5, connectSeconds: 5 });
+  const nowhere = new Connection(new URL(`https://${url.host}`), { requestSeconds: 5, connectSeconds: 5 });
   const handshake = nowhere.post('/', BODY);
   setTimeout(() => nowhere.close(), 50);
   await assert.rejects(handshake, /given up/);
 });
 
-test('a hub that says no, or not now, and what is no hub', async (t) => {
-  const status = (code: number, text: string): string =>
-    `HTTP/1.1 ${code} x\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`;
-  const answers: ((request: string) => string)[] = [
-    () => status(413, '{"error":"more than 8388608 bytes"}'),
-    () => status(404, '{"error":"no such stream"}'),
-    () => status(503, ''),
-    () => status(200, 'not JSON'),
-  ];
-  const { url } = await serve(t, (socket, request, n) => socket.end(answers[n]!(request)));
-  const link = new HubLink(url, { credentials: { method: 'none', authorization: async () => undefined }, node: 'c1' });
-  t.after(() => link.close());
-  const refusal = (code: number, words: string) => (error: unknown) =>
-    error instanceof HubRefusal && error.status === code && error.message === words;
-  await assert.rejects(link.post('/v1/append', BODY), refusal(413, 'more than 8388608 bytes'));
-  await assert.rejects(link.post('/v1/append', BODY), refusal(404, 'no such stream'));
-  await assert.rejects(link.post('/v1/append', BODY), (error) => error instanceof HubAway && /503/.test(error.message));
-  await assert.rejects(link.post('/v1/append', BODY), /no hub of Tacho/);
+test('an answer that is used while it comes: slowly, cut off, given up', async (t) => {
+  const MIB = Buffer.alloc(1 << 20, 'x');
+  const head = `HTTP/1.1 200 OK\r\nContent-Length: ${8 * MIB.length}\r\n\r\n`;
+  let sent = 0;
+  const { connections, url } = await serve(t, async (socket, _, n) => {
+    socket.write(head);
+    for (sent = 0; sent < (n === 1 ? 4 : 8) && !socket.destroyed; sent++) {
+      if (!socket.write(MIB))
+        await Promise.race(['drain', 'close'].map((event) => new Promise((resolve) => socket.once(event, resolve))));
+    }
+    if (n === 1) socket.destroy();
+  });
+  const large = new Connection(url, { requestSeconds: 60, connectSeconds: 60, mostBytes: 1 << 30 });
+  t.after(() => large.close());
+  const request = { method: 'POST', path: '/', body: BODY } as const;
+  const first = await large.stream(request);
+  assert.equal(first.status, 200);
+  await next();
+  assert.ok(sent < 8, 'nobody reads what nobody takes');
+  let bytes = 0;
+  for await (const piece of first.body) bytes += piece.length;
+  assert.equal(bytes, 8 * MIB.length);
+  const cut = await large.stream(request);
+  await assert.rejects(async () => {
+    for await (const piece of cut.body) bytes += piece.length;
+  }, /in the middle of its answer/);
+  assert.equal(connections(), 1);
+  for await (const piece of (await large.stream(request)).body) {
+    assert.ok(piece.length > 0);
+    break;
+  }
+  assert.equal(large.isOpen, false);
 });
