@@ -20,7 +20,7 @@ import { isDatabaseTrouble } from '../src/database/trouble.ts';
 import { gather } from '../src/judge/facts/gather.ts';
 import { measuredRecordings } from '../src/judge/outliers/measured-job.ts';
 import { report } from '../src/judge/report.ts';
-import { readProcesses, recordingsSource } from '../src/query/processes/processes.ts';
+import { readColumns, recordingsSource } from '../src/query/processes/processes.ts';
 import type { ProcessColumns } from '../src/query/processes/set.ts';
 import { openRecording, type Recording } from '../src/recording/folder/open.ts';
 import { START } from './make-recording.ts';
@@ -241,7 +241,7 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal(server.sql(nameOf(fresh), 'select count(*), count(distinct job) from tacho.processes'), '24|4');
     for (const [i, id] of ['1', '2', '3', '4'].entries()) {
       const stored = await (await databaseSource(connections[0]!, [id])).processes();
-      assert.deepEqual(plain(stored), plain(readProcessColumns(recordings[i]!)));
+      assert.deepEqual(plain(stored), plain(readColumns([recordings[i]!])));
     }
     for (const connection of connections) await connection.close();
   });
@@ -451,10 +451,3 @@ describe('PostgreSQL', { skip: whyNoPostgres() }, () => {
     assert.equal(await store.delete('usual'), false);
   });
 });
-
-function readProcessColumns(recording: Recording): ProcessColumns {
-  const { parent, first, children, depth, descendants, inclusive_cpu_time, order, ...columns } = readProcesses([
-    recording,
-  ]);
-  return columns;
-}

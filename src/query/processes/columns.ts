@@ -1,7 +1,12 @@
 import { usage } from '../../base/fault.ts';
 import { suggest } from '../../base/suggest.ts';
 import { PERF_EVENTS } from '../../sources/records/perf-events.ts';
-import { PROCESS_METRICS, type ProcessMetric, processEndTable } from '../../sources/records/tables.ts';
+import {
+  PROCESS_METRICS,
+  type ProcessMetric,
+  processEndTable,
+  processStartTable,
+} from '../../sources/records/tables.ts';
 import type { NameIn } from '../../table/table.ts';
 import { jobCpuTime } from './operations.ts';
 import { CPU_TIMES, durationOf, type ProcessSet, TEXTS } from './set.ts';
@@ -88,6 +93,14 @@ export function recordColumns(wanted: readonly string[]): EndName[] {
     ...names.flatMap((name) => (name.startsWith('tag:') ? ['tags' as const] : (MADE_OF[name] ?? [name as EndName]))),
   ];
 }
+
+/** The same of start records, with how each began and as what: a copy of its parent may have been sampled as another program. */
+export const startColumns = (wanted: readonly string[]): NameIn<typeof processStartTable>[] => [
+  ...(['began', 'exename', 'path'] as const),
+  ...processStartTable.columns
+    .map(({ name }) => name)
+    .filter((name) => recordColumns(wanted).some((each) => each === name)),
+];
 
 /** What a metric of a process or thread is measured in. */
 export const metricKind = (name: string): ColumnKind => METRIC_KINDS.get(name) ?? 'count';

@@ -1,6 +1,6 @@
 import { unquoted, wordsOf } from '../../base/shell-words.ts';
 import { type Batch, textAt } from '../../recording/read/batch.ts';
-import { joinObservations, RECORD_DELAY, SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
+import { joinObservations, type Observation, RECORD_DELAY, SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
 import {
   birthOf,
@@ -54,10 +54,14 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   const rows = new Int32Array(most).fill(-1);
   const before = new Int32Array(most);
   const into: Writer = { ...given, images, columns, at: 0, rows, before, sampled: new Map(), older: new Map() };
-  const recorded = Array.from({ length: images.processes.length - 1 }, (_, p) => observationOf(images, ends, p));
+  const processes = images.processes.length - 1;
+  const recorded = Array.from({ length: samples.length === 0 ? 0 : processes }, (_, p) =>
+    observationOf(images, ends, p),
+  );
   const same = joinObservations(recorded, samples);
   const sampleOf = new Map(Array.from(same, ([sample, process]) => [process, sample]));
-  for (const process of recorded) addProcess(into, process.first, process.end, sampleOf.get(process));
+  for (let p = 0; p < processes; p++)
+    addProcess(into, images.processes[p]!, images.processes[p + 1]!, sampleOf.get(recorded[p]!));
   for (const sample of samples) if (!same.has(sample)) addSample(into, sample, sample.birth, sample.birth, -1);
   columns.length = into.at;
   addRecorded(into);
@@ -92,13 +96,11 @@ function metricsOf(ends: Batch | undefined): string[] {
   return [...(ends?.numbers.keys() ?? [])].filter((name) => !IDENTITY.has(name));
 }
 
-/** A process as its records have it: the images from `first` to before `end`. */
-function observationOf(images: Images, ends: EndBatch | undefined, p: number) {
+/** A process as its records have it. */
+function observationOf(images: Images, ends: EndBatch | undefined, p: number): Observation {
   const [first, end] = [images.processes[p]!, images.processes[p + 1]!];
   const endRow = images.endRow[end - 1]!;
   return {
-    first,
-    end,
     pid: images.pid[first]!,
     birth: birthOf(images, ends, first, end),
     start: images.start[first]!,

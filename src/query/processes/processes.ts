@@ -3,7 +3,7 @@ import type { Job } from '../../recording/folder/job.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import type { BatchOf } from '../../recording/read/batch.ts';
 import type { Damage } from '../../recording/read/csv-read.ts';
-import { recordingBegan } from '../../recording/read/process-part.ts';
+import { lastAlive, recordingBegan } from '../../recording/read/process-part.ts';
 import { readDefined } from '../../recording/read/read.ts';
 import type { SeriesOf } from '../../recording/sealed/statistics.ts';
 import { agentTable } from '../../sources/own/agent.ts';
@@ -11,7 +11,7 @@ import { processTable } from '../../sources/process/table.ts';
 import { processEndTable, processStartTable } from '../../sources/records/tables.ts';
 import type { NameIn, Table } from '../../table/table.ts';
 import { summariseNode } from '../summarise.ts';
-import { recordColumns } from './columns.ts';
+import { recordColumns, startColumns } from './columns.ts';
 import { mergeProcesses, type NodeProcesses } from './node-processes.ts';
 import { SAMPLE_COLUMNS, type SampledProcess, samplesOfBatch, samplesOfStatistics } from './samples.ts';
 import {
@@ -132,26 +132,33 @@ function nodeProcesses(
     damaged?: Damaged;
   } = {},
 ): NodeProcesses {
+  const tell = (damage: Damage, table: string): void => {
+    troubles.push(damageWords(damage));
+    options.damaged?.(node, { ...damage, table });
+  };
   const read = <T extends Table>(table: T, columns?: readonly NameIn<T>[]): BatchOf<T> | undefined => {
     if (!node.tables.has(table.name)) return undefined;
     const batch = readDefined(node, table, columns === undefined ? {} : { columns });
-    for (const damage of batch.damage) {
-      troubles.push(damageWords(damage));
-      options.damaged?.(node, { ...damage, table: table.name });
-    }
+    for (const damage of batch.damage) tell(damage, table.name);
     return batch;
   };
-  const sampled = options.samples === undefined ? read(processTable, SAMPLE_COLUMNS) : undefined;
-  let ticked: { end: number | undefined } | undefined;
-  const lastTick = (): number | undefined => {
-    ticked ??= { end: summariseNode(node, { tables: [agentTable.name] }).tables.get(agentTable.name)?.end };
-    return ticked.end;
+  const readSamples = (): SampledProcess[] => {
+    let ticked: { end: number | undefined } | undefined;
+    const lastTick = (): number | undefined => {
+      ticked ??= { end: summariseNode(node, { tables: [agentTable.name] }).tables.get(agentTable.name)?.end };
+      return ticked.end;
+    };
+    const sealed = sealedSeries(node, tell)?.map((series) => ({
+      ...series,
+      end: lastAlive(series.texts.state, series.end, lastTick),
+    }));
+    if (sealed !== undefined) return samplesOfNode(node, facts, sealed);
+    const rows = read(processTable, SAMPLE_COLUMNS);
+    return rows === undefined ? [] : samplesOfBatch(rows, recordingBegan(node.agent, job), lastTick);
   };
-  const samples =
-    options.samples ??
-    (sampled === undefined ? [] : samplesOfBatch(sampled, recordingBegan(node.agent, job), lastTick));
-  const ends = read(processEndTable, options.wanted === undefined ? undefined : recordColumns(options.wanted));
-  const starts = read(processStartTable);
+  const samples = options.samples ?? readSamples();
+  const ends = read(processEndTable, options.wanted && recordColumns(options.wanted));
+  const starts = read(processStartTable, options.wanted && startColumns(options.wanted));
   return {
     job,
     node: node.name,
@@ -160,6 +167,21 @@ function nodeProcesses(
     ...(ends === undefined ? {} : { ends }),
     ...(starts === undefined ? {} : { starts }),
   };
+}
+
+/** What seal left of the samples of each process; undefined when there is more than that, or it leaves processes out. */
+function sealedSeries(
+  node: NodeRecording,
+  tell: (damage: Damage, table: string) => void,
+): readonly SeriesOf<typeof processTable>[] | undefined {
+  const { name } = processTable;
+  const files = node.tables.get(name);
+  if (files?.statistics === undefined || files.parts.length > 0) return undefined;
+  const { tables, damage } = summariseNode(node, { tables: [name] });
+  const sampled = tables.get(name);
+  if (sampled === undefined || sampled.series.length < sampled.series_total) return undefined;
+  for (const each of damage) tell(each, name);
+  return sampled.series;
 }
 
 /** Records have user ids; names are known from the job and from sampling. */

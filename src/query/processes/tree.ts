@@ -11,7 +11,8 @@ export function linkProcesses(columns: ProcessColumns): ProcessSet {
  * child began, perhaps as another program; a process without such a parent is a root. Nothing here recurses: a chain of any length is fine.
  */
 export function treeOf(columns: ProcessColumns): ProcessTree {
-  const parent = parentsOf(columns);
+  const byPid = placesByPid(columns);
+  const parent = parentsOf(columns, byPid);
   const { first, children } = childrenOf(parent, columns.start);
   const order = orderOf(parent, first, children);
   const { length } = columns;
@@ -35,33 +36,38 @@ export function treeOf(columns: ProcessColumns): ProcessTree {
     descendants,
     inclusive_cpu_time: inclusive,
     order,
-    process: processesIn(columns),
+    process: processesIn(columns, byPid),
   };
 }
 
 /** Of each image, the earliest of the same process: job, node, pid and birth are the same. */
-function processesIn(columns: ProcessColumns): Uint32Array {
-  const { job, node, birth, start } = columns;
-  const process = Uint32Array.from({ length: columns.length }, (_, i) => i);
+function processesIn({ length, node, birth, start }: ProcessColumns, byPid: PlacesByPid): Uint32Array {
+  const process = new Uint32Array(length);
+  for (let i = 0; i < length; i++) process[i] = i;
   const born = (i: number): number => (Number.isNaN(birth[i]!) ? start[i]! : birth[i]!);
-  for (const images of placesByPid(columns).values()) {
-    if (images.length === 1) continue;
-    const first = new Map<string, number>();
-    for (const i of images.toSorted((a, b) => start[a]! - start[b]! || a - b)) {
-      const key = `${job[i]} ${node[i]} ${born(i)}`;
-      if (!first.has(key)) first.set(key, i);
-      process[i] = first.get(key)!;
+  for (const own of byPid) {
+    for (const images of own.values()) {
+      if (images.length === 1) continue;
+      const first = new Map<string, number>();
+      for (const i of images.toSorted((a, b) => start[a]! - start[b]! || a - b)) {
+        const key = `${node[i]} ${born(i)}`;
+        if (!first.has(key)) first.set(key, i);
+        process[i] = first.get(key)!;
+      }
     }
   }
   return process;
 }
 
-/** Processes by their pids. */
-function placesByPid({ length, pid }: ProcessColumns): Map<number, number[]> {
-  const byPid = new Map<number, number[]>();
+/** The processes of each job by their pids. */
+type PlacesByPid = readonly ReadonlyMap<number, readonly number[]>[];
+
+function placesByPid({ length, jobs, job, pid }: ProcessColumns): PlacesByPid {
+  const byPid = jobs.map(() => new Map<number, number[]>());
   for (let i = 0; i < length; i++) {
-    const same = byPid.get(pid[i]!);
-    if (same === undefined) byPid.set(pid[i]!, [i]);
+    const own = byPid[job[i]!]!;
+    const same = own.get(pid[i]!);
+    if (same === undefined) own.set(pid[i]!, [i]);
     else same.push(i);
   }
   return byPid;
@@ -76,12 +82,12 @@ const MOST_ROUNDS = 100;
  * child began.
  */
 export function findEarlierBirths(columns: ProcessColumns): void {
-  const { length, pid, ppid, birth, start } = columns;
+  const { length, job, pid, ppid, birth, start } = columns;
   const byPid = placesByPid(columns);
   for (let round = 0, found = true; found && round < MOST_ROUNDS; round++) {
     found = false;
     for (let i = 0; i < length; i++) {
-      const candidates = pid[i] === ppid[i] ? [] : (byPid.get(ppid[i]!) ?? []);
+      const candidates = pid[i] === ppid[i] ? [] : (byPid[job[i]!]!.get(ppid[i]!) ?? []);
       const moment = birth[i]!;
       if (candidates.some((c) => aliveAt(columns, c, moment, i) || (birth[c]! <= moment && start[c]! > moment)))
         continue;
@@ -96,17 +102,16 @@ export function findEarlierBirths(columns: ProcessColumns): void {
 }
 
 /** The parent of each, −1: none. */
-export function parentsOf(columns: ProcessColumns): Int32Array {
+export function parentsOf(columns: ProcessColumns, byPid = placesByPid(columns)): Int32Array {
   const { length, job, node, pid, ppid, birth } = columns;
-  const byPid = placesByPid(columns);
   const parent = new Int32Array(length).fill(-1);
   for (let i = 0; i < length; i++) {
-    const candidates = pid[i] === ppid[i] ? undefined : byPid.get(ppid[i]!);
+    const candidates = pid[i] === ppid[i] ? undefined : byPid[job[i]!]!.get(ppid[i]!);
     if (candidates === undefined) continue;
     let best = -1;
     let next = -1;
     for (const c of candidates) {
-      if (job[c] !== job[i] || node[c] !== node[i]) continue;
+      if (node[c] !== node[i]) continue;
       if (aliveAt(columns, c, birth[i]!, i)) {
         // two that may both have been alive: the later one, because the earlier one is certain to have begun before
         if (best < 0 || columns.start[c]! > columns.start[best]!) best = c;
