@@ -18,7 +18,7 @@ export interface SummariseOptions extends Part {
   tables?: readonly string[];
 }
 
-/** Some columns of some tables, without their percentiles. */
+/** Some columns of some tables. */
 export type WantedColumns = ReadonlyMap<string, readonly string[]>;
 
 /** What statistics need of the edges of a part. */
@@ -60,9 +60,9 @@ export function summariseParts(
   node: NodeRecording,
   parts: readonly Part[],
   tables?: readonly string[] | WantedColumns,
+  percentiles = true,
 ): NodeSummary[] {
   const wanted = tables === undefined ? undefined : new Set(tables instanceof Map ? tables.keys() : tables);
-  const percentiles = !(tables instanceof Map);
   const summaries = parts.map((): NodeSummary => ({ node, tables: new Map(), damage: [] }));
   const isWhole = parts.map((part) => Object.keys(part).length === 0);
   for (const [name, files] of node.tables) {

@@ -1,8 +1,7 @@
 import { type Selection, secondsIn } from '../../query/spans/select.ts';
-import type { SeriesOf } from '../../recording/sealed/statistics.ts';
 import { type gpuTable, powerTable } from '../../sources/tables.ts';
 import type { EnergySource, GpuReport } from '../report-schema.ts';
-import { known, type NodeMaterial, seriesOf } from './material.ts';
+import { known, type NodeMaterial, type ReportSeries, seriesOf } from './material.ts';
 
 /** Energy of one node while it was recorded, and what it includes. */
 export interface Energy {
@@ -59,7 +58,7 @@ export function energyOf(node: NodeMaterial, gpus: readonly GpuReport[], range?:
 
 /** A counter is exact; power at the ticks, added up, is the next best. */
 export function meteredBy(
-  series: SeriesOf<typeof gpuTable | typeof powerTable>,
+  series: ReportSeries<typeof gpuTable> | ReportSeries<typeof powerTable>,
   range: Selection | undefined,
 ): Metered | undefined {
   const seconds = secondsIn(range, series.start, series.end);

@@ -1,18 +1,18 @@
 import type { SeriesStatistics } from '../../recording/sealed/statistics.ts';
 import { agentTable, cgroupTable, diskTable, lustreTable, networkTable, nfsTable } from '../../sources/tables.ts';
-import type { TableColumn } from '../../table/table.ts';
 import type { FlowReport } from '../report-schema.ts';
 import { storedBytes } from '../use/process-work.ts';
 import { cgroupOf, hasOwnCgroup } from '../use/usage.ts';
 import { known, type Material, type NodeMaterial, seriesOf } from './material.ts';
+import type { ReportColumn } from './report-columns.ts';
 
 interface Door {
   what: string;
   scope: 'job' | 'node';
-  in: TableColumn;
-  out: TableColumn;
+  in: ReportColumn;
+  out: ReportColumn;
   /** The text that says what a series is. */
-  class?: TableColumn;
+  class?: ReportColumn;
   /** Whether one of this class counts (not a partition of a disk that is counted, not the loopback interface). */
   counts?: (name: string | undefined) => boolean;
   /** Where none on a node does: what counts in their place. */
@@ -93,7 +93,7 @@ function add(
   flow: FlowReport,
   way: 'in' | 'out',
   series: SeriesStatistics,
-  column: TableColumn,
+  column: ReportColumn,
   where: string,
   own: number,
 ): void {

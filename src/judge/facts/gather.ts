@@ -9,32 +9,14 @@ import { type Part, summariseParts, type TableDamage, type WantedColumns } from 
 import { lostRecords } from '../../recording/folder/lost-records.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { recordedMarkers } from '../../recording/read/markers.ts';
-import {
-  agentTable,
-  cgroupTable,
-  cpuTable,
-  diskTable,
-  gpuProcessTable,
-  gpuTable,
-  loadavgTable,
-  lustreTable,
-  meminfoTable,
-  networkTable,
-  nfsTable,
-  powerTable,
-  pressureTable,
-  processMemoryTable,
-  processTable,
-  processTotalTable,
-  vmstatTable,
-} from '../../sources/tables.ts';
-import type { TableColumn } from '../../table/table.ts';
+import { cgroupTable, cpuTable, gpuTable, loadavgTable, powerTable, processTable } from '../../sources/tables.ts';
 import { overrunOf } from '../use/overrun.ts';
 import { hasLost, isMadeAnew } from '../use/remade-cgroup.ts';
 import { hasOwnCgroup } from '../use/usage.ts';
 import type { Material, NodeMaterial, Unread } from './material.ts';
 import { phasePartsOf } from './phases.ts';
 import { processSeries } from './processes.ts';
+import { REPORT_COLUMNS, type ReportColumn } from './report-columns.ts';
 
 export interface GatherOptions extends SpanQuery {
   /** Also what every phase did on its own: reads the data, not only their statistics. */
@@ -44,15 +26,8 @@ export interface GatherOptions extends SpanQuery {
   now?: number;
 }
 
-/** Tables that the report is made of; others, such as interrupts and users' own, need not be read. */
-const REPORT_TABLES = [
-  ...[agentTable, cgroupTable, cpuTable, diskTable, gpuTable, gpuProcessTable, loadavgTable, lustreTable],
-  ...[meminfoTable, networkTable, nfsTable, powerTable, pressureTable, processTable, processMemoryTable],
-  ...[processTotalTable, vmstatTable],
-].map(({ name }) => name);
-
 /** What says how busy CPUs and GPUs were in a phase, and what they drew. */
-const PHASE_COLUMNS: readonly TableColumn[] = [
+const PHASE_COLUMNS: readonly ReportColumn[] = [
   ...[cgroupTable.col.usage_us, cpuTable.col.busy_ms, loadavgTable.col.load1],
   ...[processTable.col.user_ms, processTable.col.system_ms, processTable.col.state, processTable.col.name],
   ...[gpuTable.col.utilization_percent, gpuTable.col.energy_mj, gpuTable.col.power_watts, gpuTable.col.mine],
@@ -79,7 +54,7 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
   const { from, to, step, marker, phases } = options;
   const isPart = [from, to, step, marker, phases].some((each) => each !== undefined);
   const rows = isPart || nodes.some(({ agent }) => overrunOf(job, agent) !== undefined);
-  return gather(await downloadJob(stored, { tables: REPORT_TABLES, rows }), options);
+  return gather(await downloadJob(stored, { tables: [...REPORT_COLUMNS.keys()], rows }), options);
 }
 
 const hadProcesses = ({ tables, agent }: NodeRecording): boolean =>
@@ -110,7 +85,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   // what an agent recorded that did not know of the end is none of the job's
   const late = range === undefined && chosen.some(({ agent }) => overrunOf(recording.job, agent) !== undefined);
   const until = late ? { what: 'the job', to: recording.job.end! } : range;
-  const [nodes] = measured(chosen, [sampledPart(until)], REPORT_TABLES, tell) as [NodeMaterial[]];
+  const [nodes] = measured(chosen, [sampledPart(until)], REPORT_COLUMNS, tell) as [NodeMaterial[]];
   const material: Material = { path: recording.path, job: recording.job, nodes, markers, now };
   if (range !== undefined) material.range = range;
   if (range !== undefined) {
@@ -128,7 +103,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   }
   if (options.phases === true) {
     const parts = phasePartsOf(material).map(({ intervals }) => ({ intervals }));
-    material.phaseTables = measured(chosen, parts, PHASE_TABLES, tell);
+    material.phaseTables = measured(chosen, parts, PHASE_TABLES, tell, false);
   }
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
   const byName = new Map(nodes.map((n) => [n.node, n]));
@@ -167,8 +142,9 @@ function measured(
   parts: readonly Part[],
   tables: readonly string[] | WantedColumns,
   tell: Tell,
+  percentiles = true,
 ): NodeMaterial[][] {
-  const byNode = nodes.map((node) => summariseParts(node, parts, tables));
+  const byNode = nodes.map((node) => summariseParts(node, parts, tables, percentiles));
   return parts.map((_, i) =>
     byNode.map((summaries) => {
       const { node, tables, damage } = summaries[i]!;

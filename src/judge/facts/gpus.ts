@@ -1,11 +1,10 @@
 import { secondsIn } from '../../query/spans/select.ts';
-import type { SeriesOf } from '../../recording/sealed/statistics.ts';
 import { gpuProcessTable, gpuTable, processTable } from '../../sources/tables.ts';
 import type { GpuReport } from '../report-schema.ts';
 import { meteredBy } from './energy.ts';
-import { known, largest, type Material, type NodeMaterial, seriesOf } from './material.ts';
+import { known, largest, type Material, type NodeMaterial, type ReportSeries, seriesOf } from './material.ts';
 
-type GpuSeries = SeriesOf<typeof gpuTable>;
+type GpuSeries = ReportSeries<typeof gpuTable>;
 
 /** The GPUs of the job; those that only share its nodes come last. */
 export function gpusOf(material: Material): GpuReport[] {

@@ -7,7 +7,8 @@ import type { Marker } from '../../recording/read/markers.ts';
 import { quantiles } from '../../recording/sealed/quantiles.ts';
 import type { SeriesOf, SeriesStatistics, Statistics, TableStatistics } from '../../recording/sealed/statistics.ts';
 import type { processTable } from '../../sources/process/table.ts';
-import type { KeyName, KeyValues, Table, TableColumn } from '../../table/table.ts';
+import type { KeyName, KeyValues, Table } from '../../table/table.ts';
+import type { ReportColumn, ReportName } from './report-columns.ts';
 
 export interface NodeMaterial {
   node: string;
@@ -65,9 +66,16 @@ export interface Material {
 }
 
 /** The series of a table, all of them or those whose keys match; none when the table was not recorded. */
-export function seriesOf<T extends Table>(node: NodeMaterial, table: T, keys?: KeyValues<KeyName<T>>): SeriesOf<T>[] {
-  return matching(node, table.name, keys) as SeriesOf<T>[];
+export function seriesOf<T extends Table>(
+  node: NodeMaterial,
+  table: T,
+  keys?: KeyValues<KeyName<T>>,
+): ReportSeries<T>[] {
+  return matching(node, table.name, keys) as ReportSeries<T>[];
 }
+
+/** A series with the columns that the report reads. */
+export type ReportSeries<T extends Table> = SeriesOf<T, ReportName<T['name']>>;
 
 function matching(node: NodeMaterial, table: string, keys: KeyValues<string> = {}): SeriesStatistics[] {
   const wanted = Object.entries(keys);
@@ -76,13 +84,13 @@ function matching(node: NodeMaterial, table: string, keys: KeyValues<string> = {
 
 /** The statistics of a table; undefined when it was not recorded. */
 export const tableOf = <T extends Table>({ tables }: NodeMaterial, table: T) =>
-  tables.get(table.name) as (Omit<TableStatistics, 'series'> & { series: SeriesOf<T>[] }) | undefined;
+  tables.get(table.name) as (Omit<TableStatistics, 'series'> & { series: ReportSeries<T>[] }) | undefined;
 
 /** A column's statistics in the one series that matches; undefined when there is no value at all. */
-export function columnOf<K extends string>(
+export function columnOf<C extends ReportColumn>(
   node: NodeMaterial,
-  { table, name }: TableColumn<string, string, K>,
-  keys?: KeyValues<K>,
+  { table, name }: C,
+  keys?: KeyValues<C['keys'][number]['name']>,
 ): Statistics | undefined {
   const found = matching(node, table, keys)[0]?.columns[name];
   return found !== undefined && found.count > 0 ? found : undefined;

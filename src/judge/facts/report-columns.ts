@@ -22,11 +22,7 @@ import type { NameIn, Table } from '../../table/table.ts';
 const only = <T extends Table, const N extends NameIn<T>>(table: T, ...columns: N[]) => ({ table, columns });
 const all = <T extends Table>(table: T) => only(table, ...table.columns.map(({ name }) => name as NameIn<T>));
 
-/**
- * The columns that the report is made of. Others, such as most of what the kernel tells of memory, are neither read nor
- * measured: the judge can only ask for these.
- */
-export const REPORT_COLUMNS = [
+const TABLES = [
   only(agentTable, 'cpu_us', 'written_bytes', 'late_ticks', 'missed_ticks'),
   all(cgroupTable),
   only(cpuTable, 'busy_ms', 'idle_ms', 'iowait_ms'),
@@ -51,7 +47,15 @@ export const REPORT_COLUMNS = [
   only(vmstatTable, 'pswpin', 'oom_kill'),
 ] as const;
 
-type Entry = (typeof REPORT_COLUMNS)[number];
+/**
+ * The columns that the report is made of, by table. Others, such as most of what the kernel tells of memory, are neither
+ * read nor measured: the judge can only ask for these.
+ */
+export const REPORT_COLUMNS: ReadonlyMap<string, readonly string[]> = new Map(
+  TABLES.map(({ table, columns }) => [table.name, columns]),
+);
+
+type Entry = (typeof TABLES)[number];
 type ColumnsIn<E> = E extends { table: { col: infer C }; columns: (infer N)[] } ? C[N & keyof C] : never;
 
 /** A column of the report. */
@@ -59,9 +63,3 @@ export type ReportColumn = ColumnsIn<Entry>;
 
 /** The names of those of a table. */
 export type ReportName<T extends string> = Extract<Entry, { table: { name: T } }>['columns'][number];
-
-/** Of the given tables, by name: what is read for the report. */
-export const reportColumns = (tables: readonly Table[] = REPORT_COLUMNS.map(({ table }) => table)) =>
-  new Map<string, readonly string[]>(
-    REPORT_COLUMNS.filter(({ table }) => tables.includes(table)).map(({ table, columns }) => [table.name, columns]),
-  );

@@ -42,11 +42,12 @@ export interface SeriesStatistics {
   columns: Record<string, Statistics>;
 }
 
-/** A series of a table whose definition is known. */
-export interface SeriesOf<T extends Table> extends Omit<SeriesStatistics, 'keys' | 'texts' | 'columns'> {
-  keys: { [N in KeyName<T>]?: string };
-  texts: { [N in TextName<T>]?: string };
-  columns: { [N in NumberName<T>]?: Statistics };
+/** A series of a table whose definition is known, with those of its columns that are asked for. */
+export interface SeriesOf<T extends Table, N extends string = string>
+  extends Omit<SeriesStatistics, 'keys' | 'texts' | 'columns'> {
+  keys: { [K in KeyName<T>]?: string };
+  texts: { [C in Extract<TextName<T>, N>]?: string };
+  columns: { [C in Extract<NumberName<T>, N>]?: Statistics };
 }
 
 /** node=<n>/<table>.stats.json, left by `seal`; the same is computed on the fly for what is not sealed. */
