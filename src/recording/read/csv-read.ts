@@ -45,6 +45,8 @@ const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const COMMA = 44;
 const NEWLINE = 10;
 const QUOTE = 34;
+const NO_RECORD = -1;
+const UNFINISHED = -2;
 
 /** Appends the rows of a live part (`.csv` or `.csv.zst`) to `rows`. Damage is described, never thrown. */
 export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
@@ -215,142 +217,145 @@ class Parser {
     return lost ? 0 : end + 1;
   }
 
+  /** Where the cells of the columns go; undefined: nobody wants them. */
+  private isText = new Uint8Array(0);
+  private numbers: (Float64Array | undefined)[] = [];
+  private codes: (Uint32Array | undefined)[] = [];
+  private pools: (TextPool | undefined)[] = [];
+
+  private bind(): void {
+    const { rows, names, isText } = this;
+    this.numbers = names.map((name, i) => (i === 0 ? rows.time : isText[i] ? undefined : rows.numbers.get(name)));
+    this.codes = names.map((name, i) => (isText[i] ? rows.texts.get(name)?.codes : undefined));
+    this.pools = names.map((name, i) => (isText[i] ? rows.texts.get(name)?.pool : undefined));
+  }
+
   /** The records in bytes[from, end), which ends with a newline; returns where the first unfinished record begins. */
   private records(bytes: Buffer, from: number, end: number, last: boolean): number {
     const { rows } = this;
-    const cells = this.uses.length;
-    const isText = Uint8Array.from(this.uses, (use) => (use === 'text' ? 1 : 0));
-    let time = rows.time;
-    let numbers: (Float64Array | undefined)[] = [];
-    let codes: (Uint32Array | undefined)[] = [];
-    const pools: (TextPool | undefined)[] = [];
-    const bind = (): void => {
-      time = rows.time;
-      numbers = this.names.map((name, i) => (i === 0 || isText[i] ? undefined : rows.numbers.get(name)));
-      codes = this.names.map((name, i) => (isText[i] ? rows.texts.get(name)?.codes : undefined));
-    };
-    for (let i = 0; i < cells; i++) pools[i] = isText[i] ? rows.texts.get(this.names[i]!)?.pool : undefined;
+    this.isText = Uint8Array.from(this.uses, (use) => (use === 'text' ? 1 : 0));
     let lines = 0;
     for (let at = bytes.indexOf(NEWLINE, from); at >= 0 && at < end; at = bytes.indexOf(NEWLINE, at + 1)) lines++;
     rows.reserve(lines);
-    bind();
+    this.bind();
     let p = from;
     let row = rows.length;
     while (p < end) {
       const start = p;
-      let embedded = 0;
-      let why = '';
       if (row >= rows.capacity) {
         rows.length = row;
         rows.reserve(1);
-        bind();
+        this.bind();
       }
-      for (let c = 0; c < cells; c++) {
-        let ch = bytes[p]!;
-        if (isText[c] === 1) {
-          const pool = pools[c];
-          if (ch !== QUOTE) {
-            const word = p;
-            while (ch !== COMMA && ch !== NEWLINE) ch = bytes[++p]!;
-            if (pool !== undefined) codes[c]![row] = p === word ? 0 : pool.code(bytes, word, p);
-          } else {
-            const close = this.unquote(bytes, p + 1, end);
-            if (close < 0) {
-              // it goes on in the next chunk, or the part ends in the middle of it
-              if (!last || end - start <= LONGEST_ROW) {
-                rows.length = row;
-                rows.clearRow();
-                return start;
-              }
-              why = 'a quoted text without an end';
-              break;
-            }
-            embedded += this.quotedLines;
-            if (pool !== undefined) codes[c]![row] = pool.code(this.scratch, 0, this.quotedLength);
-            p = close;
-            ch = bytes[p]!;
-            if (ch !== COMMA && ch !== NEWLINE) {
-              why = 'text behind a closing quote';
-              break;
-            }
-          }
-        } else {
-          let value = Number.NaN;
-          if (ch !== COMMA && ch !== NEWLINE) {
-            const word = p;
-            const negative = ch === 45;
-            if (negative) ch = bytes[++p]!;
-            const digits = p;
-            value = 0;
-            while (ch >= 48 && ch <= 57) {
-              value = value * 10 + (ch - 48);
-              ch = bytes[++p]!;
-            }
-            let count = p - digits;
-            let places = 0;
-            if (ch === 46) {
-              const point = p;
-              ch = bytes[++p]!;
-              while (ch >= 48 && ch <= 57) {
-                value = value * 10 + (ch - 48);
-                ch = bytes[++p]!;
-              }
-              places = p - point - 1;
-              count += places;
-            }
-            if ((ch === COMMA || ch === NEWLINE) && count > 0 && count < 17 && value < EXACT) {
-              // both exact in a double: the quotient is the nearest double, as strtod would give
-              if (places > 0) value /= POWERS[places]!;
-              if (negative) value = -value;
-            } else {
-              while (ch !== COMMA && ch !== NEWLINE) ch = bytes[++p]!;
-              const cell = bytes.toString('latin1', word, p);
-              value = NUMBER.test(cell) ? Number(cell) : Number.NaN;
-              if (!Number.isFinite(value)) {
-                why = `"${cell.slice(0, 20)}" is no number`;
-                break;
-              }
-            }
-          }
-          if (c === 0) {
-            if (!(value >= 0)) {
-              why = 'no time';
-              break;
-            }
-            time[row] = value;
-          } else {
-            const column = numbers[c];
-            if (column !== undefined) column[row] = value;
-          }
-        }
-        if (c < cells - 1) {
-          if (ch !== COMMA) {
-            why = `${c + 1} cells instead of ${cells}`;
-            break;
-          }
-          p++;
-        } else if (ch !== NEWLINE) why = `more than ${cells} cells`;
-      }
-      if (why === '') {
-        p++;
+      p = this.record(bytes, start, end, row);
+      if (p > start) {
         row++;
-        this.line += 1 + embedded;
+        this.line += 1 + this.embedded;
         continue;
       }
       rows.length = row;
       rows.clearRow();
+      if (p === UNFINISHED) {
+        // it goes on in the next chunk, or the part ends in the middle of it
+        if (!last || end - start <= LONGEST_ROW) return start;
+        this.why = 'a quoted text without an end';
+      }
       p = bytes.indexOf(NEWLINE, start) + 1;
       // a crash can leave zero bytes where data should be: they are not part of the line behind them
       let zeros = start;
       while (bytes[zeros] === 0) zeros++;
       if (zeros > start) {
         p = zeros;
-        why = 'zero bytes';
+        this.why = 'zero bytes';
       } else this.line++;
-      this.bad(why, bytes, start, p);
+      this.bad(this.why, bytes, start, p);
     }
     rows.length = row;
     return p;
+  }
+
+  private why = '';
+  private embedded = 0;
+
+  /** Puts the record at `from` into a row. Returns where the next one begins, UNFINISHED, or NO_RECORD and `why`. */
+  private record(bytes: Buffer, from: number, end: number, row: number): number {
+    const { isText, numbers, codes, pools } = this;
+    const cells = isText.length;
+    let p = from;
+    this.embedded = 0;
+    for (let c = 0; c < cells; c++) {
+      let ch = bytes[p]!;
+      if (isText[c] === 1) {
+        const pool = pools[c];
+        if (ch !== QUOTE) {
+          const word = p;
+          while (ch !== COMMA && ch !== NEWLINE) ch = bytes[++p]!;
+          if (pool !== undefined) codes[c]![row] = p === word ? 0 : pool.code(bytes, word, p);
+        } else {
+          p = this.unquote(bytes, p + 1, end);
+          if (p < 0) return UNFINISHED;
+          this.embedded += this.quotedLines;
+          if (pool !== undefined) codes[c]![row] = pool.code(this.scratch, 0, this.quotedLength);
+          ch = bytes[p]!;
+          if (ch !== COMMA && ch !== NEWLINE) return this.noRecord('text behind a closing quote');
+        }
+      } else {
+        let value = Number.NaN;
+        if (ch !== COMMA && ch !== NEWLINE) {
+          const word = p;
+          const negative = ch === 45;
+          if (negative) ch = bytes[++p]!;
+          const digits = p;
+          // whole numbers of 32 bits are added up faster, and most numbers are no longer
+          const short = p + 9;
+          let start = 0;
+          while (ch >= 48 && ch <= 57 && p < short) {
+            start = (Math.imul(start, 10) + ch - 48) | 0;
+            ch = bytes[++p]!;
+          }
+          value = start;
+          while (ch >= 48 && ch <= 57) {
+            value = value * 10 + (ch - 48);
+            ch = bytes[++p]!;
+          }
+          let count = p - digits;
+          let places = 0;
+          if (ch === 46) {
+            const point = p;
+            ch = bytes[++p]!;
+            while (ch >= 48 && ch <= 57) {
+              value = value * 10 + (ch - 48);
+              ch = bytes[++p]!;
+            }
+            places = p - point - 1;
+            count += places;
+          }
+          if ((ch === COMMA || ch === NEWLINE) && count > 0 && count < 17 && value < EXACT) {
+            // both exact in a double: the quotient is the nearest double, as strtod would give
+            if (places > 0) value /= POWERS[places]!;
+            if (negative) value = -value;
+          } else {
+            while (ch !== COMMA && ch !== NEWLINE) ch = bytes[++p]!;
+            const cell = bytes.toString('latin1', word, p);
+            value = NUMBER.test(cell) ? Number(cell) : Number.NaN;
+            if (!Number.isFinite(value)) return this.noRecord(`"${cell.slice(0, 20)}" is no number`);
+          }
+        }
+        if (c === 0 && !(value >= 0)) return this.noRecord('no time');
+        const column = numbers[c];
+        if (column !== undefined) column[row] = value;
+      }
+      if (c < cells - 1) {
+        if (ch !== COMMA) return this.noRecord(`${c + 1} cells instead of ${cells}`);
+      } else if (ch !== NEWLINE) return this.noRecord(`more than ${cells} cells`);
+      p++;
+    }
+    return p;
+  }
+
+  private noRecord(why: string): number {
+    this.why = why;
+    return NO_RECORD;
   }
 
   private quotedLength = 0;

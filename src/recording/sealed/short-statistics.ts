@@ -32,7 +32,8 @@ export function shortened(series: SeriesStatistics): ShortSeries {
 
 /** A series as it was before it was shortened; one that never was stays as it is. */
 export function restored(series: ShortSeries): SeriesStatistics {
-  for (const column of Object.values(series.columns)) {
+  for (const name in series.columns) {
+    const column = series.columns[name]!;
     // null is what JSON makes of NaN: that was there
     if (column.count === undefined) column.count = series.samples;
     if (column.missing === undefined) column.missing = 0;

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
-import { openNew, readPlain } from '../../base/plain-file.ts';
+import { openNew, openPlain } from '../../base/plain-file.ts';
 import { MOST_BYTES, readJson } from '../folder/record-file.ts';
 import { fields, list, may, number, text } from '../folder/shape.ts';
 import type { Damage } from '../read/csv-read.ts';
@@ -49,7 +49,9 @@ export function readStatistics(file: string): StatisticsFile | undefined {
     if (!isUsable(found)) return undefined;
     found.series.forEach(restored);
     // JSON has no NaN: a table without rows has neither start nor end
-    return { ...found, start: found.start ?? Number.NaN, end: found.end ?? Number.NaN };
+    found.start ??= Number.NaN;
+    found.end ??= Number.NaN;
+    return found;
   } catch {
     return undefined;
   }
@@ -90,10 +92,10 @@ function isSeries(each: SeriesStatistics): boolean {
     const column = each.columns[key] as unknown as Record<string, unknown>;
     if (!isPlain(column)) return false;
     for (const name in column) {
-      if (
-        name === 'rate' ? !isPlain(column.rate) || !Object.values(column.rate).every(isNumber) : !isNumber(column[name])
-      )
-        return false;
+      if (isNumber(column[name])) continue;
+      const { rate } = column;
+      if (name !== 'rate' || !isPlain(rate)) return false;
+      for (const each in rate) if (!isNumber((rate as Record<string, unknown>)[each])) return false;
     }
   }
   return true;
@@ -114,7 +116,20 @@ export function isAsSealed(file: string, sealed: Fingerprint): boolean {
   }
 }
 
+/** Room for a small file: a card looks at hundreds of them. */
+let room: Buffer | undefined;
+
 function fingerprint(file: string): Fingerprint {
-  const bytes = fs.statSync(file).size;
-  return bytes > SMALL_BYTES ? { bytes } : { bytes, crc32: crc32(readPlain(file, SMALL_BYTES)) };
+  const fd = openPlain(file, fs.constants.O_RDONLY, true);
+  try {
+    const bytes = fs.fstatSync(fd).size;
+    if (bytes > SMALL_BYTES) return { bytes };
+    room ??= Buffer.allocUnsafeSlow(SMALL_BYTES);
+    let filled = 0;
+    for (let got = 1; got > 0 && filled < bytes; filled += got)
+      got = fs.readSync(fd, room, filled, bytes - filled, filled);
+    return { bytes, crc32: crc32(room.subarray(0, filled)) };
+  } finally {
+    fs.closeSync(fd);
+  }
 }
