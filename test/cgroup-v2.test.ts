@@ -3,9 +3,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type NodeRecording, openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
+import { eventually } from './made/eventually.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 /** Where this machine has version 2, be it alone or beside version 1. */
@@ -84,10 +84,13 @@ async function agent(t: TestContext, folder: string): Promise<(signal: NodeJS.Si
   child.stderr.on('data', (chunk: Buffer) => {
     words += chunk;
   });
-  for (let i = 0; !words.includes('records c1'); i++) {
-    if (i > 2400 || child.exitCode !== null) assert.fail(words);
-    await sleep(50);
-  }
+  await eventually(
+    () => `the agent, which said: ${words}`,
+    () => {
+      assert.equal(child.exitCode, null, words);
+      return words.includes('records c1');
+    },
+  );
   return (signal) => {
     child.kill(signal);
     return ended;
@@ -129,17 +132,13 @@ test('version 2 alone: jobs are noticed by their cgroups, and each is given what
     const cpu = lastOf(openRecording(spooled(id)).nodes[0]!, 'usage_us');
     return Object.keys(cpu).length === 5 && cpu['.']! >= seconds * 1e6;
   };
-  for (let i = 0; !jobs.every(seen); i++) {
-    if (i > 2400) assert.fail('what they use is not recorded');
-    await sleep(50);
-  }
+  await eventually('what the jobs use', () => jobs.every(seen));
   await slurm.kill();
   const used = jobs.map(({ id }) => slurm.cpuMicroseconds(id));
   for (const { id } of jobs) slurm.end(id);
-  for (let i = 0; !jobs.every(({ id }) => openRecording(spooled(id)).job.end !== undefined); i++) {
-    if (i > 2400) assert.fail('the jobs do not end');
-    await sleep(50);
-  }
+  await eventually('the end of the jobs', () =>
+    jobs.every(({ id }) => openRecording(spooled(id)).job.end !== undefined),
+  );
   await stop('SIGTERM');
   for (const [i, { id, user, seconds, other }] of jobs.entries()) {
     const { job, nodes } = openRecording(spooled(id));

@@ -4,18 +4,13 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
 import { hasCompiler } from './fake-gpu/build.ts';
 import { startHubProcess } from './hub/hub-process.ts';
+import { eventually } from './made/eventually.ts';
 import { TACHO, temporaryFolder } from './tacho.ts';
-
-async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const limit = performance.now() + 120_000; performance.now() < limit; await sleep(200)) if (holds()) return;
-  assert.fail(`waited in vain: ${what}`);
-}
 
 const skip = hasCompiler() ? false : 'needs gcc';
 
@@ -55,7 +50,7 @@ test('a clock that is set forward and back by an hour loses no sample of a runni
   t.after(() => {
     child.kill('SIGKILL');
   });
-  await until('the agent records', () => said.includes('records c1'));
+  await eventually('the agent records', () => said.includes('records c1'));
   const write = (name: string, text: string): void => {
     fs.writeFileSync(at(`jobs/.${name}`), text);
     fs.renameSync(at(`jobs/.${name}`), at(`jobs/${name}`));
@@ -68,18 +63,18 @@ test('a clock that is set forward and back by an hour loses no sample of a runni
     const file = path.join(archived, 'node=c1/agent.csv');
     return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n').length - 2 : 0;
   };
-  await until('the first samples are at the hub', () => samples() >= 2);
+  await eventually('the first samples are at the hub', () => samples() >= 2);
   for (const seconds of [3600, -3600, 0]) {
     const before = samples();
     set(seconds);
     // long enough for several looks at what may go from the spool
-    await until(`samples come after the clock was set to ${seconds} s`, () => samples() >= before + 6);
+    await eventually(`samples come after the clock was set to ${seconds} s`, () => samples() >= before + 6);
     assert.ok(fs.existsSync(at('spool/job-17/node=c1')), said);
   }
   const end = Date.now() / 1000;
   set(-3600);
   write('17.end', `SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=0:0\nEND=${(end - 3600).toFixed(3)}\n`);
-  await until('the job has left the spool', () => !fs.existsSync(at('spool/job-17')));
+  await eventually('the job has left the spool', () => !fs.existsSync(at('spool/job-17')));
   const recording = openRecording(archived);
   const node = recording.nodes[0]!;
   const record = node.agent as AgentRecord;

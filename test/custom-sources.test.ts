@@ -3,12 +3,12 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'smol-toml';
 import { openIsolated } from '../src/agent/isolated/isolated.ts';
 import type { CustomSource } from '../src/sources/custom/custom.ts';
 import { fakeGpu, hasCompiler } from './fake-gpu/build.ts';
 import { rowsOf } from './fake-gpu/table-of.ts';
+import { eventually } from './made/eventually.ts';
 
 const page = fs.readFileSync(path.join(import.meta.dirname, '../docs/custom-sources.md'), 'utf8');
 const blocks = (language: string): string[] =>
@@ -42,10 +42,10 @@ test('the examples of docs/custom-sources.md work as they are', {
     note: (note) => assert.fail(JSON.stringify(note)),
   });
   t.after(() => isolated.close());
-  for (let i = 0; i < 4000 && seen.size < 4; i++) {
+  await eventually('samples of all four sources', () => {
     isolated.request(Date.now() * 1000);
-    await sleep(30);
-  }
+    return seen.size >= 4;
+  });
   const free = seen.get('filesystem')?.find((row) => row.mount === '/')?.free_bytes as number;
   // whole kibibytes, as df has them: an awk that clips large numbers would give 2147483647
   assert.ok(free > 0 && free % 1024 === 0, String(free));

@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../src/database/connect.ts';
 import { SUBMITTING } from '../src/database/submit.ts';
 import { watch } from '../src/database/watch.ts';
 import { importEpmt } from '../src/import/epmt/import.ts';
 import type { Job } from '../src/recording/folder/job.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from './made/epmt-archive.ts';
+import { eventually } from './made/eventually.ts';
 import { START, temporary } from './make-recording.ts';
 import { type Server, startPostgres, whyNoPostgres } from './postgres/server.ts';
 import { makeProcessRecording } from './process-recording.ts';
@@ -34,6 +34,19 @@ async function imported(folder: string): Promise<string> {
   const { imported: done } = await importEpmt([archive], { folder });
   return done[0]!.recording;
 }
+
+/** Waits until a program has said these words. */
+const saying =
+  (child: ChildProcess, said: () => string) =>
+  async (words: string): Promise<void> => {
+    await eventually(
+      () => `${words} in:\n${said()}`,
+      () => {
+        assert.equal(child.exitCode, null, said());
+        return said().includes(words);
+      },
+    );
+  };
 
 /** A fault as users see it: one sentence, perhaps what to do, no stack trace, no password. */
 function assertFault(answer: Answer, exit: number, ...says: (string | RegExp)[]): void {
@@ -558,12 +571,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       let text = '';
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
       const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
-      const until = async (words: string): Promise<void> => {
-        for (let tries = 0; !text.includes(words); tries++) {
-          assert.ok(tries < 2400 && child.exitCode === null, `waited for "${words}" in:\n${text}`);
-          await sleep(50);
-        }
-      };
+      const until = saying(child, () => text);
       // made elsewhere, then moved: as if it was copied here whole
       fs.renameSync(await make('1'), path.join(folder, 'tacho-1'));
       await until('job 1 stored');
@@ -595,12 +603,7 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
       watching.push(child);
       let text = '';
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
-      const until = async (words: string): Promise<void> => {
-        for (let tries = 0; !text.includes(words); tries++) {
-          assert.ok(tries < 2400 && child.exitCode === null, `waited for "${words}" in:\n${text}`);
-          await sleep(50);
-        }
-      };
+      const until = saying(child, () => text);
       await until('trying again in');
       await server.start();
       fs.renameSync(await make('1'), path.join(folder, 'tacho-1'));
@@ -718,7 +721,10 @@ describe('the database from the command line', { skip: whyNoPostgres() }, () => 
         let over = false;
         const ends = (): boolean => (over = true);
         watched.then(ends, ends);
-        while (!over && (await other.query(waits, ['advisory'])).rows.length === 0) await sleep(10);
+        await eventually(
+          'a lock that is waited for',
+          async () => over || (await other.query(waits, ['advisory'])).rows.length > 0,
+        );
         fs.renameSync(path.join(folder, 'tacho-1'), path.join(temporary(), 'tacho-1'));
         await other.query('select pg_advisory_unlock($1)', [SUBMITTING]);
         await watched;

@@ -10,17 +10,10 @@ import { NODE_VARIABLES } from '../src/base/own-node.ts';
 import { APPLICATION_SIGNALS, PAUSE_SIGNALS } from '../src/base/signals.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { issue, makeAuthority, whyNoCertificates } from './hub/certificates.ts';
+import { eventually } from './made/eventually.ts';
 import { IS_RELEASE, TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 const HERE = path.join(import.meta.dirname, '..');
-
-async function until(what: string, holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 1200; i++) {
-    if (holds()) return;
-    await pause(50);
-  }
-  assert.fail(`it never came true: ${what}`);
-}
 
 const exists = (pid: number): boolean => fs.existsSync(`/proc/${pid}`);
 const stateOf = (pid: number): string => /\) (\S)/.exec(fs.readFileSync(`/proc/${pid}/stat`, 'latin1'))![1]!;
@@ -87,7 +80,7 @@ async function startAgent(
   t.after(() => child.kill('SIGKILL'));
   const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(signal ?? code)));
   const folder = path.join(cwd, 'r/node=c1');
-  await until('the first samples', () => fs.existsSync(path.join(folder, 'one.csv')));
+  await eventually('the first samples', () => fs.existsSync(path.join(folder, 'one.csv')));
   const [isolated] = childrenOf(child.pid!).filter((each) => fs.readlinkSync(`/proc/${each}/exe`).includes('node'));
   return { folder: cwd, pid: child.pid!, isolated: isolated!, ended };
 }
@@ -109,7 +102,7 @@ test('signals for the application do nothing to an agent in its job, and open no
   }
   const file = path.join(folder, 'r/node=c1/loadavg.csv');
   const before = fs.statSync(file).size;
-  await until('samples go on', () => fs.statSync(file).size > before);
+  await eventually('samples go on', () => fs.statSync(file).size > before);
   for (const each of [pid, isolated]) {
     assert.ok(exists(each));
     assert.notEqual(stateOf(each), 'T');
@@ -129,7 +122,7 @@ test('SIGUSR1 opens no debugger in a hub', async (t) => {
   t.after(() => child.kill('SIGKILL'));
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-  await until('the hub listens', () => listening(child.pid!).length === 1);
+  await eventually('the hub listens', () => listening(child.pid!).length === 1);
   const before = listening(child.pid!);
   for (const signal of ['SIGUSR1', ...APPLICATION_SIGNALS] as const) {
     child.kill(signal);

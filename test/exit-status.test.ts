@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openRecording } from '../src/recording/folder/open.ts';
+import { eventually } from './made/eventually.ts';
 import { TACHO, temporaryFolder } from './tacho.ts';
 
 /** A job's script has the exit status that it has without Tacho. */
@@ -71,7 +72,7 @@ test('a signal ends the script, as scancel and a time limit do: bash still stops
   child.stdout.setEncoding('utf8').on('data', (text) => {
     said += text;
   });
-  while (!fs.existsSync(path.join(folder, 'ready'))) await new Promise((resolve) => setTimeout(resolve, 20));
+  await eventually('the start of the script', () => fs.existsSync(path.join(folder, 'ready')));
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'close'), [null, 'SIGTERM']);
   assert.match(said, /^Quality [A-D]/m);

@@ -3,13 +3,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../src/base/free-port.ts';
 import { serveMetrics } from '../src/prometheus/metrics-server.ts';
 import { sources } from '../src/sources/index.ts';
 import { agentTable } from '../src/sources/own/agent.ts';
 import type { Frame } from '../src/table/frame.ts';
 import type { Table } from '../src/table/table.ts';
+import { eventually } from './made/eventually.ts';
 import { agentOf, frameOf, jobOf, START } from './make-recording.ts';
 import { temporaryFolder } from './tacho.ts';
 
@@ -89,7 +89,9 @@ test('every query of job.json answers with a Prometheus that scrapes', { skip: l
     return data?.result ?? [];
   };
   // a rate needs two samples, and a mean in steps of 15 s one of them
-  while (Number((await ask('min(count_over_time(tacho_loadavg_load1[10m]))'))[0]?.value[1] ?? 0) < 17) await sleep(200);
+  const scraped = async (): Promise<number> =>
+    Number((await ask('min(count_over_time(tacho_loadavg_load1[10m]))'))[0]?.value[1] ?? 0);
+  await eventually('17 scrapes', async () => (await scraped()) >= 17);
 
   const chosen = (expr: string): string =>
     expr

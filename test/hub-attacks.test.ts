@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { zstdCompressSync } from 'node:zlib';
 import { packAppend } from '../src/sinks/hub/append-body.ts';
 import { Client, HEADER, type HubProcess, jobOf, rows, startHubProcess } from './hub/hub-process.ts';
+import { eventually } from './made/eventually.ts';
 import { tacho, temporaryFolder } from './tacho.ts';
 
 /** A hub at rest has some 80 MB; all requests together may hold 128 MiB, and one unpacks to 32 MiB. */
@@ -45,7 +46,7 @@ async function goodAgent(t: TestContext, hub: HubProcess, archive: string) {
     async finish() {
       // it has sent during the attack, and still does after it
       const before = sent;
-      while (sent < before + 3) await Promise.race([pause(5), run]);
+      await Promise.race([eventually('three more rows', () => sent >= before + 3), run]);
       going = false;
       await run;
       const file = path.join(archive, 'user=nobody/job=1/node=good/loadavg.csv');
@@ -141,7 +142,10 @@ test('many at once that announce large bodies and send little of them', async (t
   }
   // sixteen of them fit into what all together may hold; the others are told so
   const refused = (): number => statuses.filter((status) => status === 503).length;
-  for (let i = 0; i < 1200 && refused() < 50; i++) await pause(50);
+  await eventually(
+    () => `50 refusals in ${statuses.join(' ')}`,
+    () => refused() >= 50,
+  );
   assert.ok(refused() >= 50, statuses.join(' '));
   await good.finish();
 });
@@ -231,7 +235,7 @@ test('five thousand connections at once from many addresses: silent, slow, half-
   await pause(1000);
   look();
   assert.ok(held >= 3000, `${held} connections are held`);
-  for (let i = 0; i < 1800 && descriptorsOf(hub) > descriptors + 5; i++) await pause(100);
+  await eventually('the end of the connections', () => descriptorsOf(hub) <= descriptors + 5);
   const after = memoryOf(hub);
   t.diagnostic(`${before} MB before, ${during} MB with ${held} connections, ${after} MB when they were cut off`);
   assert.ok(descriptorsOf(hub) <= descriptors + 5, `${descriptorsOf(hub)} descriptors, ${descriptors} before`);

@@ -4,11 +4,11 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { TableWriter } from '../src/recording/live/append.ts';
 import { openHubSink } from '../src/sinks/hub/hub.ts';
 import { spoolStreams } from '../src/sinks/spool/streams.ts';
 import { type HubProcess, startHubProcess } from './hub/hub-process.ts';
+import { eventually } from './made/eventually.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from './made/spool.ts';
 import { temporaryFolder } from './tacho.ts';
 
@@ -92,12 +92,13 @@ class Node {
     return numbers.length === this.written;
   }
 
-  async until(true_: () => boolean): Promise<void> {
-    for (let i = 0; i < 1200 && !true_(); i++) {
+  async until(holds: () => boolean): Promise<void> {
+    const trouble = (): string => `what the sink does; agent: ${this.sink.trouble}\nhub: ${this.hub.said()}`;
+    await eventually(trouble, () => {
+      if (holds()) return true;
       this.sink.wake();
-      await pause(25);
-    }
-    assert.ok(true_(), `agent: ${this.sink.trouble}\nhub: ${this.hub.said()}`);
+      return false;
+    });
   }
 
   /** The others' samples come although Eve's do not; the agent and the hub's log say whose, and why. */

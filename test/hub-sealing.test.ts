@@ -4,10 +4,10 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { type HubOptions, startHub } from '../src/hub/hub.ts';
 import type * as SealChild from '../src/hub/keep/seal-child.ts';
 import { agentOf, BEGAN, Client, HEADER, jobOf, rows } from './hub/hub-process.ts';
+import { eventually } from './made/eventually.ts';
 
 // whatever a user does to the sealing of their own recordings, those of others are sealed
 
@@ -43,10 +43,8 @@ async function started(t: TestContext, options: Partial<HubOptions> = {}) {
   const isSealed = (user: User, id: string): boolean =>
     fs.existsSync(path.join(folder(user, id), 'loadavg.parquet')) &&
     !fs.existsSync(path.join(folder(user, id), 'loadavg.csv'));
-  const until = async (what: string, holds: () => boolean): Promise<void> => {
-    for (let i = 0; i < 12_000 && !holds(); i++) await pause(10);
-    assert.ok(holds(), `${what} never came true; told: ${told.join('\n')}`);
-  };
+  const until = (what: string, holds: () => boolean): Promise<unknown> =>
+    eventually(() => `${what}; told: ${told.join('\n')}`, holds);
   return { archive, told, folder, open, end, isSealed, until };
 }
 

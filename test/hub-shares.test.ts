@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import * as net from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { startHub } from '../src/hub/hub.ts';
 import type { Gatekeeper } from '../src/trust/identity.ts';
 import { Client, HEADER, jobOf, rows } from './hub/hub-process.ts';
+import { eventually } from './made/eventually.ts';
 import { temporaryFolder } from './tacho.ts';
 
 // users cannot take what agents need, and the log says who tried
@@ -59,7 +59,10 @@ test('half-open connections keep no agent out: the oldest of them is closed, and
   const { stream } = (await before.open({ node: 'c1', job: jobOf('1', ['c1']) })).body;
   const held = await halfOpen(200);
   const open = (): number => held.filter((socket) => !socket.destroyed).length;
-  for (let i = 0; i < 600 && open() > 64; i++) await pause(50);
+  await eventually(
+    () => `64 open connections of ${open()}`,
+    () => open() <= 64,
+  );
   assert.equal(open(), 64);
   // the one that is there, and one that comes anew
   const text = HEADER + rows(0, 3);
@@ -108,7 +111,10 @@ test('what users and strangers announce to send leaves room for what agents send
   await halfOpen(40, post('/v1/session', 64 << 10));
   const isRefused = (why: RegExp): boolean => told.some((text) => why.test(text));
   const bounds = [/nobody: too much at once/, /more than 4096 bytes/];
-  for (let i = 0; i < 600 && !bounds.every(isRefused); i++) await pause(50);
+  await eventually(
+    () => `both refusals in:\n${told.join('\n')}`,
+    () => bounds.every(isRefused),
+  );
   assert.deepEqual(bounds.map(isRefused), [true, true], told.join('\n'));
   const text = HEADER + randomBytes(200_000).toString('hex');
   const { status, body } = await node.append([stream, 'loadavg', 1, 0, text]);

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { HubLink } from '../src/sinks/hub/link.ts';
 import { NO_CREDENTIALS } from '../src/trust/identity.ts';
 import { type Certificate, issue, makeAuthority, whyNoCertificates } from './hub/certificates.ts';
 import { startHubProcess } from './hub/hub-process.ts';
+import { eventually } from './made/eventually.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 const skip = whyNoCertificates();
@@ -71,7 +71,7 @@ test('an agent sends over TLS, with a token, to a hub whose authority it was tol
       (sum, file) => sum + fs.readFileSync(path.join(at('archive'), file), 'utf8').split('\n').length - 2,
       0,
     );
-  for (let i = 0; i < 2400 && rows() < 3; i++) await pause(50);
+  await eventually('three samples at the hub', () => rows() >= 3);
   assert.ok(rows() >= 3, 'samples have come');
   const ls = tacho(['ls', hub.address, '--format', 'json', ...proof(token('administrator', 'boss'))]);
   assert.equal(ls.code, 0, ls.err);

@@ -9,17 +9,10 @@ import type { Fault } from '../src/base/fault.ts';
 import { startHub } from '../src/hub/hub.ts';
 import type { Gatekeeper } from '../src/trust/identity.ts';
 import { agentOf, Client, jobOf, startHubProcess } from './hub/hub-process.ts';
+import { eventually } from './made/eventually.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 // what an administrator reads in the log of a hub
-
-async function until(what: string, holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 1200; i++) {
-    if (holds()) return;
-    await pause(50);
-  }
-  assert.fail(`it never came true: ${what}`);
-}
 
 async function started(t: TestContext, gatekeeper?: Gatekeeper) {
   const archive = temporaryFolder(t);
@@ -54,7 +47,7 @@ test('who is refused is told with the address and why; what is no HTTP too', asy
   const socket = net.connect(Number(port), '127.0.0.1');
   socket.on('error', () => {});
   socket.end(Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 3]));
-  for (let i = 0; i < 3000 && told.length < 2; i++) await pause(20);
+  await eventually('the second refusal', () => told.length >= 2);
   assert.match(told[1] ?? '', /refused 127\.0\.0\.1: it speaks TLS, this hub plain HTTP/);
 });
 
@@ -75,7 +68,7 @@ test('tokens without TLS are warned about, by the hub and by the agent; not on l
   const trust = ['--trust', 'token', '--trust-key-file', key];
   const warning = /tokens travel without TLS/;
   const open = await startHubProcess(t, path.join(folder, 'a'), [...trust, '--listen', '0.0.0.0:0']);
-  await until('the warning', () => warning.test(open.said()));
+  await eventually('the warning', () => warning.test(open.said()));
   const closed = await startHubProcess(t, path.join(folder, 'b'), trust);
   assert.doesNotMatch(closed.said(), warning);
   const token = path.join(folder, 'token');
@@ -98,12 +91,14 @@ test('tokens without TLS are warned about, by the hub and by the agent; not on l
   t.after(() => agent.kill('SIGKILL'));
   let said = '';
   agent.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-  await until('the agent speaks', () => said.includes('records c1'));
+  await eventually('the agent speaks', () => said.includes('records c1'));
   assert.match(said.replaceAll(/\s+/g, ' '), /hub hub.invalid:8471: the token travels without TLS/);
   assert.doesNotMatch(said, /127.0.0.1:\d+: the token travels/);
   // two days are soon over
   tacho(['ls', closed.address, '--trust', 'token', '--trust-token-file', token]);
-  await until('the hub asks for a new one', () => /token of node c1 expires in (1 d 23|2 d 00) h/.test(closed.said()));
+  await eventually('the hub asks for a new one', () =>
+    /token of node c1 expires in (1 d 23|2 d 00) h/.test(closed.said()),
+  );
 });
 
 test('what cannot be listened on, and what cannot be an archive, is wrong use', async (t) => {

@@ -12,6 +12,7 @@ import { readReceived } from '../src/hub/receive/received.ts';
 import { readJob } from '../src/recording/folder/open.ts';
 import { loadavg } from '../src/sources/host/loadavg.ts';
 import { agentOf, BEGAN, Client, HEADER, type HubProcess, jobOf, rows, startHubProcess } from './hub/hub-process.ts';
+import { eventually } from './made/eventually.ts';
 import { tacho, temporaryFolder } from './tacho.ts';
 
 const FIRST = `${HEADER}${rows(0, 3)}`;
@@ -21,15 +22,6 @@ function connect(t: TestContext, { address }: Pick<HubProcess, 'address'>): Clie
   const client = new Client(address);
   t.after(() => client.close());
   return client;
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  // what seals is a process that lets all others go first
-  for (let i = 0; i < 1200; i++) {
-    if (await holds()) return;
-    await pause(50);
-  }
-  assert.fail(`it never came true: ${what}`);
 }
 
 /** Says that a body of so many bytes follows, and sends none. */
@@ -96,8 +88,8 @@ test('the next part begins a new file, the finished one is compressed', async (t
     [stream, 'loadavg', 2, second.length],
   ]);
   const folder = path.join(archive, 'user=nobody/job=7/node=c1');
-  await until('compressed', () => fs.existsSync(path.join(folder, 'loadavg.0001.csv.zst')));
-  await until('only once', () => !fs.existsSync(path.join(folder, 'loadavg.0001.csv')));
+  await eventually('compressed', () => fs.existsSync(path.join(folder, 'loadavg.0001.csv.zst')));
+  await eventually('only once', () => !fs.existsSync(path.join(folder, 'loadavg.0001.csv')));
   assert.equal(fs.readFileSync(path.join(folder, 'loadavg.csv'), 'utf8'), second);
   await hub.kill('SIGKILL');
   const again = await startHubProcess(t, archive);
@@ -191,7 +183,7 @@ test('a job whose nodes are all done is sealed; what comes late is filed and sea
   const sealed = (node: string) =>
     fs.existsSync(path.join(recording, `node=${node}/loadavg.csv.zst`)) &&
     !fs.existsSync(path.join(recording, `node=${node}/loadavg.csv`));
-  await until('sealed', () => sealed('c1') && sealed('c2'));
+  await eventually('sealed', () => sealed('c1') && sealed('c2'));
   const read = readJob(recording)!;
   assert.deepEqual(
     [read.state, read.account, read.end, read.nodes],
@@ -212,7 +204,7 @@ test('a job whose nodes are all done is sealed; what comes late is filed and sea
   const late = rows(3, 2);
   const { stream } = open.body;
   // it may wait for a moment while the hub looks at what the last one left
-  await until('stored', async () => {
+  await eventually('stored', async () => {
     const { body } = await second.append([stream, 'loadavg', 1, FIRST.length, late]);
     return body.have[0]![3] === FIRST.length + late.length;
   });
@@ -225,7 +217,7 @@ test('a job whose nodes are all done is sealed; what comes late is filed and sea
   assert.deepEqual(reopened.body.tables, all);
   assert.equal(reopened.body.done, undefined);
   assert.deepEqual((await last3.record({ stream: reopened.body.stream, end: all })).body, { done: true });
-  await until('sealed again', () => sealed('c2'));
+  await eventually('sealed again', () => sealed('c2'));
   assert.deepEqual(
     exported(recording)
       .map(({ time, node }) => `${node} ${time}`)
@@ -247,14 +239,14 @@ test('a hub that was killed while it sealed: the next one seals what is left', a
   const agent = agentOf('c1', { end: BEGAN + 1e11 });
   assert.deepEqual((await client.record({ stream, agent, end })).body, { done: true });
   const folder = path.join(archive, 'user=nobody/job=12/node=c1');
-  await until('noted', () => fs.existsSync(path.join(folder, 'received.json.zst')));
+  await eventually('noted', () => fs.existsSync(path.join(folder, 'received.json.zst')));
   await hub.kill('SIGKILL');
   const again = await startHub({ listen: '127.0.0.1:0', archive, sweepEvery: 0.1 });
   t.after(() => again.close());
   const open = await connect(t, again).open({ node: 'c1', job, agent });
   assert.deepEqual([open.body.tables, open.body.done], [end, true]);
   const left = () => fs.readdirSync(folder).sort().join(' ');
-  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json.zst');
+  await eventually('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json.zst');
   assert.equal(exported(path.dirname(folder)).length, 9_000);
 });
 
@@ -299,7 +291,7 @@ test('a job whose user its agent cannot tell is filed, and sealed, for administr
   const end = { loadavg: { part: 1, bytes: FIRST.length } };
   await client.record({ stream, agent: agentOf('c1', { end: BEGAN + 3e6 }), end });
   const folder = path.join(archive, 'user=unknown/job=7/node=c1');
-  await until(
+  await eventually(
     'sealed',
     () => fs.existsSync(path.join(folder, 'loadavg.parquet')) && !fs.existsSync(path.join(folder, 'loadavg.csv')),
   );
@@ -453,7 +445,7 @@ test('a node that begins a job later than it recorded one of that number records
   await open('8', BEGAN);
   const found = fs.globSync('job=*', { cwd: path.join(archive, 'user=nobody') }).sort();
   assert.deepEqual(found, ['job=7', 'job=7.2', 'job=8', 'job=8.2']);
-  await until('job.json', () => readJob(path.join(archive, 'user=nobody/job=8.2')) !== undefined);
+  await eventually('job.json', () => readJob(path.join(archive, 'user=nobody/job=8.2')) !== undefined);
   assert.equal(readJob(path.join(archive, 'user=nobody/job=8'))!.start, BEGAN);
   assert.equal(readJob(path.join(archive, 'user=nobody/job=8.2'))!.start, BEGAN + 90e6);
 });
@@ -495,7 +487,7 @@ test('recordings that ended long ago are removed, what is live stays', async (t)
   await client.append([live, 'loadavg', 1, 0, FIRST]);
   const folder = path.join(archive, 'user=nobody/job=1/node=c1');
   const left = () => fs.readdirSync(folder).sort().join(' ');
-  await until('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json.zst');
+  await eventually('sealed', () => left() === 'agent.json loadavg.parquet loadavg.stats.json.zst received.json.zst');
   const { state, reason } = readJob(path.join(archive, 'user=nobody/job=1'))!;
   assert.deepEqual([state, reason], ['unknown', 'neither the epilog nor the scheduler has said']);
   const before = Date.now() / 1000 - 7200;
@@ -503,7 +495,7 @@ test('recordings that ended long ago are removed, what is live stays', async (t)
     for (const name of fs.globSync('**', { cwd: path.join(archive, `user=nobody/job=${job}`) }))
       fs.utimesSync(path.join(archive, `user=nobody/job=${job}`, name), before, before);
   }
-  await until('removed', () => !fs.existsSync(path.join(archive, 'user=nobody/job=1')));
+  await eventually('removed', () => !fs.existsSync(path.join(archive, 'user=nobody/job=1')));
   assert.ok(fs.existsSync(path.join(archive, 'user=nobody/job=2/node=c2/loadavg.csv')));
   assert.ok(
     told.some((text) => /removed user=nobody\/job=1 .*older/.test(text)),
@@ -534,7 +526,7 @@ test('an archive that is too large: whole recordings go, those that ended first;
         .sort()
         .join(' ');
     const sealed = 'agent.json loadavg.parquet loadavg.stats.json.zst received.json.zst';
-    await until(`job ${job} sealed`, () => left() === sealed);
+    await eventually(`job ${job} sealed`, () => left() === sealed);
   }
   await first.close();
   // the one that runs was heard of longest ago, for this hub was away; then 3, 1, 4, 2
@@ -554,7 +546,7 @@ test('an archive that is too large: whole recordings go, those that ended first;
     tell: (text) => told.push(text),
   });
   t.after(() => second.close());
-  await until('removed', () => !fs.existsSync(place('3')) && !fs.existsSync(place('1')));
+  await eventually('removed', () => !fs.existsSync(place('3')) && !fs.existsSync(place('1')));
   await pause(400);
   assert.deepEqual(fs.readdirSync(path.join(archive, 'user=nobody')).sort(), ['job=2', 'job=4', 'job=running']);
   assert.deepEqual(Object.fromEntries(Object.keys(kept).map((job) => [job, files(job)])), kept);
@@ -633,7 +625,7 @@ test('half requests, slow ones and noise cost nothing for long, and others are s
   const { body } = await client.append([stream, 'loadavg', 1, 0, FIRST]);
   assert.deepEqual(body.have, [[stream, 'loadavg', 1, FIRST.length]]);
   // what is no HTTP is gone at once
-  await until('noise is closed', () => sockets.filter((socket) => socket.destroyed).length >= 50);
+  await eventually('noise is closed', () => sockets.filter((socket) => socket.destroyed).length >= 50);
   for (const socket of sockets) socket.destroy();
   const more = rows(3, 1);
   assert.equal((await client.append([stream, 'loadavg', 1, FIRST.length, more])).status, 200);

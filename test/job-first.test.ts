@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { commandOfRun } from '../src/cli/command-of-run.ts';
 import { wholeProgram } from '../src/cli/program.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
+import { eventually } from './made/eventually.ts';
 import { type Answer, TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 /** The job comes first: whatever is wrong with its recording, the command runs, once, and its exit code is its own. */
@@ -591,7 +592,10 @@ test('signals of an unrecorded command are its own, and so are descriptors', asy
   });
   const log = (): string =>
     fs.existsSync(path.join(cwd, 'log')) ? fs.readFileSync(path.join(cwd, 'log'), 'utf8') : '';
-  while (log() !== 'ready\n') await new Promise((resolve) => setTimeout(resolve, 20));
+  await eventually(
+    () => `ready in ${log()}`,
+    () => log() === 'ready\n',
+  );
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [9, null]);
   assert.equal(log(), 'ready\ngot\n');

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { eventually } from './made/eventually.ts';
 
 /** The files of a cgroup that limit and count memory, in both versions. */
 const FILES = {
@@ -89,14 +90,15 @@ export class MemoryCgroup {
 
   /** Ends what is left in it, and takes it away. */
   async remove(): Promise<void> {
-    for (;;) {
+    await eventually(`the end of the processes in ${this.folder}`, () => {
       for (const pid of this.processes()) process.kill(pid, 'SIGKILL');
       try {
-        return fs.rmdirSync(this.folder);
+        fs.rmdirSync(this.folder);
+        return true;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        return false;
       }
-    }
+    });
   }
 }

@@ -5,6 +5,7 @@ import { parseHubAddress } from '../src/sinks/hub/address.ts';
 import { openHubSink } from '../src/sinks/hub/hub.ts';
 import { openSpool } from '../src/sinks/spool/spool.ts';
 import { spoolStreams } from '../src/sinks/spool/streams.ts';
+import { eventually } from './made/eventually.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from './made/spool.ts';
 
 /** An agent that writes known rows as fast as it is told to; it may be killed at any moment, and goes on where it was. */
@@ -66,10 +67,10 @@ if (orders.finish) {
   const end = Date.now() * 1000;
   replaceJson(path.join(folder, 'agent.json'), testAgent('c1', { end }));
   replaceJson(path.join(spool, 'job-4711/job.json'), { ...job, end, state: 'completed' });
-  while (streams.list().length > 0) {
+  await eventually('an empty spool', () => {
     outlet.wake();
-    await sleep(20);
-  }
+    return streams.list().length === 0;
+  });
   process.stdout.write('all there\n');
 }
 await outlet.close(5);

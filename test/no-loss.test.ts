@@ -10,6 +10,7 @@ import { freePort } from '../src/base/free-port.ts';
 import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
 import { BEGINNING, type Position } from '../src/recording/live/position.ts';
 import { Tail } from '../src/recording/live/tail.ts';
+import { eventually } from './made/eventually.ts';
 import type { WriterOrders } from './no-loss-writer.ts';
 import { TACHO, temporaryFolder } from './tacho.ts';
 
@@ -89,7 +90,7 @@ class Writer {
   }
 
   async reach(rows: number): Promise<void> {
-    while (this.written < rows && this.child.exitCode === null) await sleep(5);
+    await eventually(`${rows} rows`, () => this.written >= rows || this.child.exitCode !== null);
   }
 
   async kill(): Promise<void> {
@@ -225,7 +226,7 @@ test('a second hub takes over, and the first one gets what it has missed', async
   await writer.reach(800);
   await first.kill();
   const there = (): number => rowsIn(second.folder, 'first').length;
-  while (!fs.existsSync(second.folder) || there() < 1000) await sleep(20);
+  await eventually('1000 rows at the second hub', () => fs.existsSync(second.folder) && there() >= 1000);
   await first.start();
   await writer.ended;
   assert.ok(writer.allThere);
@@ -253,7 +254,7 @@ test('a hub whose disk is full: samples wait until there is room', async (t) => 
   const writer = new Writer(t, { ...ORDERS, rollBytes: 1e6, spool: path.join(folder, 'spool'), hubs: [hub.address] });
   await writer.reach(ORDERS.rows);
   const there = (): number => (fs.existsSync(hub.folder) ? rowsIn(hub.folder, 'first').length : 0);
-  while (there() === 0) await sleep(50);
+  await eventually('rows on the full disk', () => there() > 0);
   await sleep(500);
   assert.ok(!writer.allThere);
   const stuck = there();

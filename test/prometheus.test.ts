@@ -3,7 +3,6 @@ import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../src/base/free-port.ts';
 import { exposition } from '../src/prometheus/exposition.ts';
 import { serveMetrics } from '../src/prometheus/metrics-server.ts';
@@ -11,6 +10,7 @@ import { sources } from '../src/sources/index.ts';
 import { Unavailable } from '../src/sources/source.ts';
 import { Frame } from '../src/table/frame.ts';
 import { fixture, openOn } from './frozen.ts';
+import { eventually } from './made/eventually.ts';
 import { agentOf, diskTable, frameOf, jobOf, START } from './make-recording.ts';
 import { temporaryFolder } from './tacho.ts';
 
@@ -124,14 +124,14 @@ test('a real Prometheus, configured as docs/prometheus.md says, has the labels t
   const names = encodeURIComponent('{__name__=~"tacho_(disk|own)_read_bytes_total|tacho_job_info|up"}');
   let found: Record<string, string>[] = [];
   // it waits some seconds before it scrapes for the first time
-  for (let i = 0; i < 1800 && found.length < 4; i++) {
-    await sleep(100);
+  await eventually('four series', async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${names}`).catch(() => undefined);
-    if (answer?.ok !== true) continue;
+    if (answer?.ok !== true) return false;
     const { data } = (await answer.json()) as { data: { result: { metric: Record<string, string> }[] } };
     // in no order that it promises
     found = data.result.map(({ metric }) => metric).sort((a, b) => (a.__name__! < b.__name__! ? -1 : 1));
-  }
+    return found.length >= 4;
+  });
   assert.deepEqual(found, [
     { __name__: 'tacho_disk_read_bytes_total', instance: target, node: 'c1', disk: 'sda' },
     {

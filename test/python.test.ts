@@ -3,12 +3,12 @@ import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../src/base/free-port.ts';
 import { VERSION } from '../src/base/version.ts';
 import { writeDemo } from '../src/demo/demo.ts';
 import { findJupyter } from '../src/show/jupyter.ts';
 import { notebookText, type Subject, writeNotebook } from '../src/show/notebook.ts';
+import { eventually } from './made/eventually.ts';
 import { START, temporary } from './make-recording.ts';
 import { startPostgres, whyNoPostgres } from './postgres/server.ts';
 import { makeProcessRecording } from './process-recording.ts';
@@ -304,12 +304,13 @@ test('a real Jupyter opens it, behind its token, and ends when it is told to', {
   }
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   t.after(() => child.kill('SIGKILL'));
-  let address: string | undefined;
-  while (address === undefined && child.exitCode === null) {
-    await sleep(100);
-    address = /http:\/\/(?:127\.0\.0\.1|localhost):\d+\/\S*token=\w+/.exec(said)?.[0];
-  }
-  assert.ok(address !== undefined, said);
+  const address = await eventually(
+    () => `the address of Jupyter in: ${said}`,
+    () => {
+      assert.equal(child.exitCode, null, said);
+      return /http:\/\/(?:127\.0\.0\.1|localhost):\d+\/\S*token=\w+/.exec(said)?.[0];
+    },
+  );
   assert.equal(new URL(address).port, String(port));
   assert.equal((await fetch(address)).status, 200);
   assert.equal((await fetch(new URL('/api/contents', address))).status, 403);

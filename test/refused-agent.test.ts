@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startHub } from '../src/hub/hub.ts';
 import { openGatekeeper } from '../src/trust/gatekeeper.ts';
+import { eventually } from './made/eventually.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 test('the agent of an idle node says, long before its next tick, that the hub refuses it; once', async (t) => {
@@ -27,7 +28,10 @@ test('the agent of an idle node says, long before its next tick, that the hub re
   agent.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
   });
-  for (let i = 0; i < 2400 && !log.includes('refuses'); i++) await sleep(50);
+  await eventually(
+    () => `a refusal in: ${log}`,
+    () => log.includes('refuses'),
+  );
   assert.match(log, /refuses fleet-[\d-]+: you may not write as node c2/);
   await sleep(2500);
   assert.equal(log.split('refuses').length, 2, log);

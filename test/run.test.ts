@@ -5,11 +5,11 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
 import type { Job } from '../src/recording/folder/job.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { fileFace } from './made/file-face.ts';
+import { eventually } from './made/eventually.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 function only(folder: string): string {
@@ -43,14 +43,6 @@ function hold(cwd: string): { command: string[]; release: () => void } {
     command: ['sh', '-c', `while [ -e '${file}' ]; do sleep 0.1; done; echo done >'${path.join(cwd, 'finished')}'`],
     release: () => fs.rmSync(file),
   };
-}
-
-/** Waits for what another process does, however slow the machine is. */
-async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const limit = Date.now() + 120_000; !holds(); ) {
-    assert.ok(Date.now() < limit, `${what} did not come true`);
-    await sleep(20);
-  }
 }
 
 const lineCount = (file: string): number =>
@@ -197,7 +189,7 @@ test('kill -9 of tacho run: the command goes on, and what was written is readabl
   const { command, release } = hold(cwd);
   const child = spawn(TACHO, ['run', '-i', '0.1s', '-o', 'rec', '--', ...command], { cwd, stdio: 'ignore' });
   const gone = new Promise((resolve) => child.once('close', resolve));
-  await until('four samples', () => lineCount(path.join(cwd, 'rec', HERE, 'loadavg.csv')) > 4);
+  await eventually('four samples', () => lineCount(path.join(cwd, 'rec', HERE, 'loadavg.csv')) > 4);
   child.kill('SIGKILL');
   await gone;
   const written = samples(path.join(cwd, 'rec'), 'loadavg').length;
@@ -205,7 +197,7 @@ test('kill -9 of tacho run: the command goes on, and what was written is readabl
   const report = tacho(['report', 'rec', '--format', 'json'], { cwd });
   assert.equal(report.code, 0, report.err);
   release();
-  await until('the command ends', () => lineCount(path.join(cwd, 'finished')) === 1);
+  await eventually('the command ends', () => lineCount(path.join(cwd, 'finished')) === 1);
   assert.equal(fs.readFileSync(path.join(cwd, 'finished'), 'utf8'), 'done\n');
 });
 
@@ -432,7 +424,7 @@ test('a recorder that was killed is said so at once, by report and list alike', 
   });
   const gone = once(child, 'exit');
   const parts = path.join(cwd, 'r', HERE, 'loadavg.csv');
-  await until('some samples', () => lineCount(parts) > 3);
+  await eventually('some samples', () => lineCount(parts) > 3);
   child.kill('SIGKILL');
   await gone;
   const { summary, job } = JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
@@ -443,7 +435,7 @@ test('a recorder that was killed is said so at once, by report and list alike', 
   assert.equal((listed.end - listed.start) / 1e6, summary.wall_seconds);
   assert.ok(Number.isInteger(job.end), `${job.end}`);
   release();
-  await until('the command ends', () => lineCount(path.join(cwd, 'finished')) === 1);
+  await eventually('the command ends', () => lineCount(path.join(cwd, 'finished')) === 1);
 });
 
 const unbuilt =
@@ -457,7 +449,7 @@ test('what processes have recorded after their recorder was killed is reported w
   const child = spawn(TACHO, ['run', '-o', 'r', '--interval', '0.2', '--', ...command], { cwd, stdio: 'ignore' });
   const gone = once(child, 'exit');
   const node = path.join(cwd, 'r', HERE);
-  await until('its processes record themselves', () => fs.existsSync(path.join(node, 'process_start.csv')));
+  await eventually('its processes record themselves', () => fs.existsSync(path.join(node, 'process_start.csv')));
   const records = path.dirname(jobOf(path.join(cwd, 'r')).process_records!.file);
   child.kill('SIGKILL');
   await gone;
@@ -468,7 +460,7 @@ test('what processes have recorded after their recorder was killed is reported w
   release();
   const report = () => JSON.parse(tacho(['report', 'r', '--format', 'json'], { cwd }).out);
   const face = () => [...fileFace(path.join(cwd, 'r')), ...fileFace(records)];
-  await until('the command has ended', () => report().processes[0].exit_code === 0);
+  await eventually('the command has ended', () => report().processes[0].exit_code === 0);
   const unfiled = face();
   const { job, processes, ...rest } = report();
   const ends = exported(cwd, 'process_end');

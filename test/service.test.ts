@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type NodeRecording, openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
 import { fakeGpu, hasCompiler } from './fake-gpu/build.ts';
+import { eventually } from './made/eventually.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 const HOOKS = path.join(import.meta.dirname, '../packaging/slurm');
@@ -95,14 +95,6 @@ function agentPid(spool: string): number {
   return (JSON.parse(fs.readFileSync(path.join(spool, '.agent.json'), 'utf8')) as { pid: number }).pid;
 }
 
-async function until(what: string, holds: () => boolean): Promise<void> {
-  for (const limit = Date.now() + 120_000; Date.now() < limit; ) {
-    if (holds()) return;
-    await sleep(50);
-  }
-  assert.fail(`${what} did not come true`);
-}
-
 const read = (...parts: string[]): string => {
   const file = path.join(...parts);
   return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
@@ -125,19 +117,19 @@ test('two jobs at once on a node whose agent is killed and started again', async
   ]);
   const seen = (name: string, command: string): boolean =>
     read(spool, name, 'node=c1/process.csv').includes(`,${command},`);
-  await until(
+  await eventually(
     'both jobs are recorded',
     () => seen('job-4711', 'sleep 3.11') && seen('job-4712', 'sleep 3.12') && seen('job-4712', 'sleep 300.12'),
   );
   const samples = (): string[] => read(spool, 'job-4711/node=c1/loadavg.csv').split('\n').slice(1, -1);
-  await until('some samples', () => samples().length >= 5);
+  await eventually('some samples', () => samples().length >= 5);
   const written = samples();
   await first.kill('SIGKILL');
   const second = await agent();
-  await until('the next one goes on', () => samples().some((line) => line > written.at(-1)!));
+  await eventually('the next one goes on', () => samples().some((line) => line > written.at(-1)!));
   release();
   await both;
-  await until('both jobs have ended', () => ended(spool, 'job-4711')() && ended(spool, 'job-4712')());
+  await eventually('both jobs have ended', () => ended(spool, 'job-4711')() && ended(spool, 'job-4712')());
   assert.equal(await second.kill('SIGTERM'), 0);
   assert.deepEqual(fs.readdirSync(jobs), []);
 
@@ -205,11 +197,13 @@ test('of a job that began before the agent was there nobody says that its task p
   const over = new Promise((resolve) => child.on('exit', resolve));
   t.after(() => child.kill('SIGKILL'));
   const { kill } = await agent();
-  await until('a process of the job is seen', () => read(spool, 'job-8/node=c1/process.csv').includes('sleep 0.1'));
+  await eventually('a process of the job is seen', () =>
+    read(spool, 'job-8/node=c1/process.csv').includes('sleep 0.1'),
+  );
   release();
   await over;
   fs.writeFileSync(path.join(jobs, '8.end'), 'SLURM_JOB_ID=8\n');
-  await until('the job has ended', ended(spool, 'job-8'));
+  await eventually('the job has ended', ended(spool, 'job-8'));
   assert.equal(await kill('SIGTERM'), 0);
   const card = tacho(['report', path.join(spool, 'job-8')]).out.replace(/\s+/g, ' ');
   assert.match(card, /recorded itself: it had begun before the agent of the node was there/);
@@ -220,7 +214,7 @@ test('a job that lasts for a moment is recorded', async (t) => {
   const { agent, job, spool } = node(t);
   const { kill } = await agent();
   await job('5', 'exit 0');
-  await until(
+  await eventually(
     'the job has ended',
     () => fs.existsSync(path.join(spool, 'job-5', 'job.json')) && ended(spool, 'job-5')(),
   );
@@ -236,14 +230,14 @@ test('with the TaskProlog every process of a job records itself, before and afte
   const { agent, job, spool, jobs, taskProlog } = node(t);
   const first = await agent();
   const done = job('6', `${taskProlog()}; /bin/true first; sleep 2.5; /bin/true second`);
-  await until('the first process is recorded', () => {
+  await eventually('the first process is recorded', () => {
     const file = path.join(spool, 'job-6', 'node=c1', 'process_end.csv');
     return fs.existsSync(file) && fs.readFileSync(file, 'utf8').includes(',first,');
   });
   assert.equal(await first.kill('SIGTERM'), 0);
   const second = await agent();
   await done;
-  await until('the job has ended', ended(spool, 'job-6'));
+  await eventually('the job has ended', ended(spool, 'job-6'));
   await second.kill('SIGTERM');
   const [recorded] = openRecording(path.join(spool, 'job-6')).nodes;
   const args = column(recorded!, 'process_end', 'args');
@@ -261,7 +255,7 @@ test('what processes record when the agent is dead is not lost, also when the jo
   const first = await agent();
   const rest = `${hold('sleep 0.1')}; /bin/true second; sleep 6; /bin/true third`;
   const done = job('7', `${taskProlog()}; /bin/true first; ${rest}`);
-  await until('the first process is recorded', () => {
+  await eventually('the first process is recorded', () => {
     const file = path.join(spool, 'job-7', 'node=c1', 'process_end.csv');
     return fs.existsSync(file) && fs.readFileSync(file, 'utf8').includes(',first,');
   });
@@ -269,8 +263,11 @@ test('what processes record when the agent is dead is not lost, also when the jo
   release();
   await done;
   const second = await agent();
-  await until('the job is closed', ended(spool, 'job-7'));
-  await until('its place is gone', () => !fs.readdirSync(path.join(path.dirname(jobs), 'records')).includes('job-7'));
+  await eventually('the job is closed', ended(spool, 'job-7'));
+  await eventually(
+    'its place is gone',
+    () => !fs.readdirSync(path.join(path.dirname(jobs), 'records')).includes('job-7'),
+  );
   await second.kill('SIGTERM');
   const { nodes } = openRecording(path.join(spool, 'job-7'));
   const args = column(nodes[0]!, 'process_end', 'args');
@@ -309,12 +306,12 @@ test('inside a job, mark, fom, annotate and env find its recording, although its
   );
   const first = await agent();
   const done = job('8', `sleep 0.3; ${as} sh ${script}`, { SLURM_JOB_UID: `${uid}` });
-  await until('marks come while it runs', () => fs.existsSync(path.join(spool, 'job-8/node=c1/marker.csv')));
+  await eventually('marks come while it runs', () => fs.existsSync(path.join(spool, 'job-8/node=c1/marker.csv')));
   // what it says while no agent is there is not lost
   await first.kill('SIGKILL');
   const second = await agent();
   await done;
-  await until('the job has ended', ended(spool, 'job-8'));
+  await eventually('the job has ended', ended(spool, 'job-8'));
   await second.kill('SIGTERM');
   const { job: facts, nodes } = openRecording(path.join(spool, 'job-8'));
   assert.equal(facts.state, 'completed');
@@ -342,10 +339,10 @@ test("the node's GPUs are read once, and each job's own are marked in its record
   const { kill } = await agent();
   const both = Promise.all(['8', '9'].map((id, i) => job(id, hold('sleep 0.1'), { SLURM_JOB_GPUS: `${i}` })));
   const there = (name: string): boolean => read(spool, name, 'node=c1/gpu.csv').includes('\n1');
-  await until('the GPUs are read', () => there('job-8') && there('job-9'));
+  await eventually('the GPUs are read', () => there('job-8') && there('job-9'));
   release();
   await both;
-  await until('both jobs have ended', () => ended(spool, 'job-8')() && ended(spool, 'job-9')());
+  await eventually('both jobs have ended', () => ended(spool, 'job-8')() && ended(spool, 'job-9')());
   assert.equal(await kill('SIGTERM'), 0);
   const own = (name: string): string[] => {
     const { nodes } = openRecording(path.join(spool, name));

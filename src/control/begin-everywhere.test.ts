@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../test/made/eventually.ts';
 import { answers } from '../../test/made/scheduler-answers.ts';
 import type { Fault } from '../base/fault.ts';
 import { processId, stillRuns } from '../jobs/found/process-id.ts';
@@ -84,7 +84,8 @@ function cluster(t: TestContext, ...signs: string[]) {
   t.after(async () => {
     for (const node of NODES)
       if (agentRecord(recording, node)?.end === undefined) kill(agentRecord(recording, node)?.pid);
-    for (const each of findActive(env)?.launched ?? []) while (stillRuns(each)) await sleep(20);
+    for (const each of findActive(env)?.launched ?? [])
+      await eventually(`the end of ${each.pid}`, () => !stillRuns(each));
     fs.rmSync(folder, { recursive: true, force: true });
   });
   const start = (allowMissing: number) =>
@@ -94,7 +95,7 @@ function cluster(t: TestContext, ...signs: string[]) {
     });
   /** Lets srun give up as soon as these nodes have begun. */
   const giveUpAfter = async (...nodes: string[]): Promise<void> => {
-    while (nodes.some((node) => agentRecord(recording, node) === undefined)) await sleep(5);
+    await eventually(`agents of ${nodes}`, () => nodes.every((node) => agentRecord(recording, node) !== undefined));
     script('enough', '');
   };
   return { env, recording, tacho, start, giveUpAfter, lives: (node: string) => stillRuns(processId(pid(node))) };
@@ -177,7 +178,7 @@ for (const allowMissing of [0, 1]) {
     createRecording(recording, job);
     const agents = { recording, job, nodes: NODES, env, tacho };
     const first = startAgents(agents);
-    while (['c1', 'c2'].some((node) => agentRecord(recording, node) === undefined)) await sleep(5);
+    await eventually('two agents', () => ['c1', 'c2'].every((node) => agentRecord(recording, node) !== undefined));
     const { pid } = agentRecord(recording, 'c1')!;
     const patience = { limitSeconds: 120, waitedSeconds: 120, allowMissing };
     const { launched, missing } = await beginEverywhere(agents, first, patience);

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../test/made/eventually.ts';
 import { answers } from '../../test/made/scheduler-answers.ts';
 import type { Fault } from '../base/fault.ts';
 import { processId, stillRuns } from '../jobs/found/process-id.ts';
@@ -54,12 +54,14 @@ function machine(t: TestContext) {
 const silently = (): void => {};
 
 /** How its only node records; a machine with much to do may take a while until it does. */
-async function state(recording: string): Promise<NodeStatus> {
-  for (const limit = Date.now() + 120_000; ; await sleep(20)) {
-    const [node] = recordingStatus(recording).nodes;
-    if (node!.state === 'recording' || Date.now() > limit) return node!;
-  }
-}
+const state = (recording: string): Promise<NodeStatus> =>
+  eventually(
+    () => `a node that records: ${JSON.stringify(recordingStatus(recording).nodes)}`,
+    () =>
+      recordingStatus(recording)
+        .nodes.slice(0, 1)
+        .find((node) => node.state === 'recording'),
+  );
 
 test('start on this machine, mark, look, stop', async (t) => {
   const { folder, env, options } = machine(t);
@@ -126,7 +128,7 @@ test('hosts by ssh: one that cannot be reached is named, and the others are not 
   // the connection to one node drops: its agent ends by itself
   const launched = findActive(env)!.launched.find(({ nodes }) => nodes[0] === 'far1')!;
   process.kill(launched.pid, 'SIGKILL');
-  while (agentRecord(recording, 'far1')?.end === undefined) await sleep(20);
+  await eventually('the end of the agent', () => agentRecord(recording, 'far1')?.end);
   assert.equal(agentRecord(recording, 'far1')?.end_reason, 'the connection that started it has ended');
   const { silent, never } = await stopRecording(env, undefined, silently);
   assert.deepEqual([silent, never], [['bad'], ['bad']]);
@@ -147,8 +149,7 @@ test('what gives no answer is named, and ended with all that it started', async 
     },
   );
   const left = processId(Number(fs.readFileSync(path.join(folder, 'mute'), 'utf8')));
-  for (let i = 0; i < 3000 && stillRuns(left); i++) await sleep(20);
-  assert.equal(stillRuns(left), false);
+  await eventually('the end of what it started', () => !stillRuns(left));
 });
 
 test('an agent that was killed is named by stop, and does not hold it up', async (t) => {
@@ -159,7 +160,7 @@ test('an agent that was killed is named by stop, and does not hold it up', async
   assert.deepEqual([(await state(recording)).state, isAlive(here())], ['recording', true]);
   const { pid } = agentRecord(recording, node!)!;
   process.kill(pid, 'SIGKILL');
-  while (stillRuns(processId(pid))) await sleep(10);
+  await eventually('the end of the agent', () => !stillRuns(processId(pid)));
   // its newest sample is fresh, but nobody will add to it
   assert.deepEqual([recordingStatus(recording).nodes[0]!.state, isAlive(here())], ['silent', false]);
   const { silent, over } = await stopRecording(env, undefined, silently);

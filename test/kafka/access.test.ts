@@ -4,10 +4,10 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { readTable } from '../../src/recording/read/read.ts';
 import { issue, makeAuthority, whyNoCertificates } from '../hub/certificates.ts';
+import { eventually } from '../made/eventually.ts';
 import { TACHO } from '../tacho.ts';
 import { type Broker, startBroker, whyNoKafka, whyNoKcat } from './broker.ts';
 import { kcat } from './kcat.ts';
@@ -41,10 +41,13 @@ class Agent {
   }
 
   async says(words: RegExp): Promise<void> {
-    for (let i = 0; !words.test(this.said); i++) {
-      if (i > 2400 || this.over) assert.fail(`it did not say ${words}: ${this.said}`);
-      await sleep(50);
-    }
+    await eventually(
+      () => `${words} in: ${this.said}`,
+      () => {
+        assert.ok(!this.over, `it did not say ${words}: ${this.said}`);
+        return words.test(this.said);
+      },
+    );
   }
 
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
@@ -90,23 +93,25 @@ describe('a Kafka that asks who is there', {
   /** Waits until some transactions are over, ends the agent, and returns when the samples in Kafka were taken. */
   const sent = async (agent: Agent, at: string, prefix: string, least = 2): Promise<number[]> => {
     const journal = path.join(at, 'spool/.sinks/kafka.jsonl');
-    for (let i = 0; !fs.existsSync(journal) || fs.readFileSync(journal, 'latin1').split('\n').length < 5; i++) {
-      if (i > 2400) assert.fail(agent.said);
-      await sleep(50);
-    }
+    const transactions = (): number =>
+      fs.existsSync(journal) ? fs.readFileSync(journal, 'latin1').split('\n').length - 1 : 0;
+    await eventually(
+      () => `four transactions; the agent said: ${agent.said}`,
+      () => transactions() >= 4,
+    );
     await agent.stop();
     // consumers see a transaction some time after the producer was told that it is stored
-    for (let i = 0; ; i++) {
-      const there = kcat(broker.address, `${prefix}.loadavg`);
-      if (there.length >= least || i > 60) return there.map(({ value }) => value.time as number);
-      await sleep(1000);
-    }
+    const there = await eventually(`${least} rows in ${prefix}.loadavg`, () => {
+      const consumed = kcat(broker.address, `${prefix}.loadavg`);
+      return consumed.length >= least && consumed;
+    });
+    return there.map(({ value }) => value.time as number);
   };
   const rowsOf = async (at: string, least: number): Promise<void> => {
-    for (let i = 0; recorded(at).length < least; i++) {
-      if (i > 2400) assert.fail(`${recorded(at).length} rows`);
-      await sleep(50);
-    }
+    await eventually(
+      () => `${least} rows of ${recorded(at).length}`,
+      () => recorded(at).length >= least,
+    );
   };
 
   const WAYS = {

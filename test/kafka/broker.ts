@@ -5,6 +5,7 @@ import * as net from 'node:net';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { freePort } from '../../src/base/free-port.ts';
+import { eventually } from '../made/eventually.ts';
 
 /** One Apache Kafka node (KRaft: broker and controller in one) on loopback, in a folder of its own. */
 export interface Broker {
@@ -103,14 +104,16 @@ export async function startBroker(access?: Access): Promise<Broker> {
     const started = spawn('java', [...JAVA, 'kafka.Kafka', properties], { stdio: ['ignore', log, log] });
     fs.closeSync(log);
     child = started;
-    const deadline = Date.now() + START_SECONDS * 1000;
-    while (!(await answers(port!))) {
-      if (started.exitCode !== null || started.signalCode !== null || Date.now() > deadline) {
-        const said = fs.readFileSync(path.join(folder, 'output.log'), 'utf8').slice(-2000);
-        throw new Error(`Kafka did not start:\n${said}`);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    const said = (): string => fs.readFileSync(path.join(folder, 'output.log'), 'utf8').slice(-2000);
+    await eventually(
+      () => `Kafka, which said:\n${said()}`,
+      () => {
+        if (started.exitCode !== null || started.signalCode !== null)
+          throw new Error(`Kafka did not start:\n${said()}`);
+        return answers(port!);
+      },
+      START_SECONDS,
+    );
   };
   const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
     const running = child;

@@ -12,6 +12,7 @@ import { replaceJson } from '../../src/recording/folder/replace.ts';
 import { readTable } from '../../src/recording/read/read.ts';
 import { type KafkaSink, openKafkaSink } from '../../src/sinks/kafka/kafka.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
+import { eventually } from '../made/eventually.ts';
 import { testAgent, testJob, testRecording } from '../made/spool.ts';
 import { type Broker, startBroker, whyNoKafka } from './broker.ts';
 
@@ -41,13 +42,8 @@ function startHub(archive: string, broker: string, prefix: string): Hub {
   };
 }
 
-async function until(what: string, is: () => boolean, hub: () => Hub, seconds = 240): Promise<void> {
-  for (let i = 0; i < seconds * 5; i++) {
-    if (is()) return;
-    await sleep(200);
-  }
-  assert.fail(`not within ${seconds} s: ${what}; the hub said: ${hub().said()}`);
-}
+const until = (what: string, is: () => boolean, hub: () => Hub): Promise<unknown> =>
+  eventually(() => `${what}; the hub said: ${hub().said()}`, is, 240);
 
 /** All rows of a recording, by node and table, in the order of keys and time. */
 function rowsOf(recording: Recording): Record<string, unknown> {

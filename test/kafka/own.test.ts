@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../src/config/config.ts';
 import { startFromKafka } from '../../src/hub/kafka/from-kafka.ts';
 import { openArchiveSinks } from '../../src/hub/keep/archive-sinks.ts';
 import { readJob } from '../../src/recording/folder/open.ts';
 import { DAEMON, hubFor, NOBODY, record, senderTo } from '../hub/senders.ts';
+import { eventually } from '../made/eventually.ts';
 import { temporaryFolder } from '../tacho.ts';
 import { startBroker, whyNoKafka } from './broker.ts';
 import { kcat } from './kcat.ts';
@@ -28,12 +28,8 @@ test("no user's recording mixes with the cluster's in Kafka, or in an archive fr
   await record(await senderTo(t, hub, 'node c1'), DAEMON, 1, start);
   await record(await senderTo(t, hub, 'user nobody 65534'), NOBODY, 7, start);
   await record(await senderTo(t, hub, 'user daemon 1'), DAEMON, 9, start);
-  while (
-    ['user=daemon/job=436', 'user=daemon/job=436+own', 'user=nobody/job=436+own'].some((each) =>
-      sinks.holds(path.join(hub.archive, each)),
-    )
-  )
-    await sleep(100);
+  const sent = ['user=daemon/job=436', 'user=daemon/job=436+own', 'user=nobody/job=436+own'];
+  await eventually('all rows in Kafka', () => !sent.some((each) => sinks.holds(path.join(hub.archive, each))));
   await sinks.close(60);
   closed = true;
 
@@ -58,7 +54,9 @@ test("no user's recording mixes with the cluster's in Kafka, or in an archive fr
   const load = (name: string): string => path.join(second.archive, name, 'node=c1/load.csv');
   const all = ['user=daemon/job=436', 'user=daemon/job=436+own', 'user=nobody/job=436+own'];
   const lines = (name: string): string[] => fs.readFileSync(load(name), 'utf8').trim().split('\n');
-  while (!all.every((name) => fs.existsSync(load(name)) && lines(name).length === 3)) await sleep(100);
+  await eventually('all rows in the second archive', () =>
+    all.every((name) => fs.existsSync(load(name)) && lines(name).length === 3),
+  );
   assert.deepEqual(
     all.map((name) => lines(name)[2]!.split(',')[1]),
     ['1', '9', '7'],

@@ -33,11 +33,11 @@ const sink = openKafkaSink({
   every: 0.02,
 });
 let said: string | undefined;
-let enough = false;
+let going = true;
 process.on('SIGTERM', () => {
-  enough = true;
+  going = false;
 });
-while (next < Number(rows) && !enough) {
+while (going && next < Number(rows)) {
   const to = Math.min(next + PER_TICK, Number(rows));
   // two rows of a series never have the same time
   for (; next < to; next++) writer.append(countedRows('a "quoted" é', next, next + 1, START + next * 1000));

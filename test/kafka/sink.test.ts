@@ -10,6 +10,7 @@ import { readTable } from '../../src/recording/read/read.ts';
 import { openKafkaSink } from '../../src/sinks/kafka/kafka.ts';
 import { openSpool } from '../../src/sinks/spool/spool.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
+import { eventually } from '../made/eventually.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../made/spool.ts';
 import { type Broker, startBroker, whyNoKafka, whyNoKcat } from './broker.ts';
 import { kcat } from './kcat.ts';
@@ -40,10 +41,13 @@ function record(spool: string, broker: string, rows: number, pause: number): Run
     child.on('close', (code) => resolve({ code, output })),
   );
   const says = async (words: RegExp): Promise<void> => {
-    for (let i = 0; !words.test(output); i++) {
-      if (i > 2400 || child.exitCode !== null) throw new Error(`it did not say ${words}: ${output}`);
-      await sleep(100);
-    }
+    await eventually(
+      () => `${words} in: ${output}`,
+      () => {
+        if (child.exitCode !== null) throw new Error(`it did not say ${words}: ${output}`);
+        return words.test(output);
+      },
+    );
   };
   return { child, ended, says };
 }
@@ -61,10 +65,13 @@ async function compare(spool: string, broker: string, topic: string, rows: numbe
   }).sort((a, b) => a.n! - b.n!);
   // consumers see a transaction some time after the producer was told that it is stored
   let consumed = kcat(broker, topic);
-  for (let i = 0; i < 60 && consumed.length < rows; i++) {
-    await sleep(1000);
-    consumed = kcat(broker, topic);
-  }
+  await eventually(
+    () => `${rows} rows in ${topic}, which has ${consumed.length}`,
+    () => {
+      consumed = kcat(broker, topic);
+      return consumed.length >= rows;
+    },
+  );
   const numbers = consumed.map(({ value }) => value.n as number);
   assert.equal(new Set(numbers).size, numbers.length, 'rows that came twice');
   assert.equal(numbers.length, rows, 'rows that were lost');
@@ -134,19 +141,21 @@ describe('Kafka', { skip: whyNoKafka() || whyNoKcat() }, () => {
     const sink = openKafkaSink({ folder: spool, streams, brokers: [broker.address], prefix: 'ended' });
     const outlet = openSpool(spool, { limitBytes: 1e9, sinks: [sink], streams, checkSeconds: 0 });
     try {
-      for (let i = 0; fs.existsSync(folder); i++) {
-        assert.ok(i < 4800, `still there: ${sink.trouble}`);
-        outlet.wake();
-        await sleep(50);
-      }
+      await eventually(
+        () => `the end of ${folder}: ${sink.trouble}`,
+        () => {
+          outlet.wake();
+          return !fs.existsSync(folder);
+        },
+      );
     } finally {
       await outlet.close(0);
     }
     let nodes = kcat(broker.address, 'ended.nodes');
-    for (let i = 0; i < 60 && nodes.at(-1)?.value.end === undefined; i++) {
-      await sleep(1000);
+    await eventually('the end of the node in ended.nodes', () => {
       nodes = kcat(broker.address, 'ended.nodes');
-    }
+      return nodes.at(-1)?.value.end;
+    });
     assert.deepEqual(nodes.at(-1)?.value.end, { counted: { part: 1, bytes } });
   });
 
@@ -176,7 +185,7 @@ describe('Kafka', { skip: whyNoKafka() || whyNoKcat() }, () => {
       // it writes to the part that its predecessor had, or to the next one
       const journal = path.join(spool, '.sinks/kafka.jsonl');
       const stored = (): string => (fs.existsSync(journal) ? fs.readFileSync(journal, 'latin1') : '');
-      for (let i = 0; i < 2400 && stored() === before; i++) await sleep(50);
+      await eventually('another transaction', () => stored() !== before);
       await sleep(500 + times * 37);
       running.child.kill('SIGKILL');
       before = stored();

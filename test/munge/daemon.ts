@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../made/eventually.ts';
 
 /** Why there can be no MUNGE daemon here; false: there can. */
 export function whyNoMunge(): string | false {
@@ -26,10 +26,10 @@ export async function startMunge(): Promise<MungeDaemon> {
   fs.writeFileSync(file('key'), randomBytes(1024), { mode: 0o600 });
   const places = ['key', 'pid', 'log', 'seed'].map((name) => `--${name}-file=${file(name)}`);
   const daemon = spawn('munged', ['--foreground', '--force', `--socket=${socket}`, ...places], { stdio: 'ignore' });
-  for (let i = 0; !fs.existsSync(socket); i++) {
-    if (i > 2400 || daemon.exitCode !== null) throw new Error(`munged: ${fs.readFileSync(file('log'), 'utf8')}`);
-    await sleep(50);
-  }
+  await eventually('the socket of munged', () => {
+    if (daemon.exitCode !== null) throw new Error(`munged: ${fs.readFileSync(file('log'), 'utf8')}`);
+    return fs.existsSync(socket);
+  });
   return {
     socket,
     async stop() {

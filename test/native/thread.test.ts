@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../made/eventually.ts';
 import { build, type Recorded, type Row, recorded, skip, workshop } from './recorded.ts';
 
 let folder: string;
@@ -161,7 +161,10 @@ test('threads, forks and ends in a turmoil: nothing hangs, no line is torn', { s
   }
   // the children, too, end
   const left = (): string[] => fs.readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && programOf(pid) === cases);
-  for (let tries = 0; left().length > 0 && tries < 2400; tries++) await sleep(50);
+  await eventually(
+    () => `the end of ${left().join(', ')}`,
+    () => left().length === 0,
+  );
   assert.deepEqual(left(), []);
 });
 

@@ -2,8 +2,8 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../src/base/free-port.ts';
+import { eventually } from '../made/eventually.ts';
 
 /** The newest of Debian's PostgreSQLs; undefined: there is none. */
 function binaries(): string | undefined {
@@ -106,14 +106,16 @@ export async function startPostgres(
       const log = fs.openSync(path.join(folder, 'log'), 'a');
       running = spawn(path.join(bin, 'postgres'), ['-D', data], { ...options, stdio: ['ignore', log, log] });
       fs.closeSync(log);
-      for (let tries = 0; ; tries++) {
-        const ready = spawnSync(path.join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)]);
-        if (ready.status === 0) return;
-        if (running.exitCode !== null || running.signalCode !== null || tries > 2400) {
-          throw new Error(`PostgreSQL does not start:\n${fs.readFileSync(path.join(folder, 'log'), 'utf8')}`);
-        }
-        await sleep(100);
-      }
+      const said = (): string => fs.readFileSync(path.join(folder, 'log'), 'utf8');
+      await eventually(
+        () => `PostgreSQL, which said:\n${said()}`,
+        () => {
+          if (running!.exitCode !== null || running!.signalCode !== null)
+            throw new Error(`PostgreSQL does not start:\n${said()}`);
+          const ready = spawnSync(path.join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)]);
+          return ready.status === 0;
+        },
+      );
     },
     async stop() {
       const child = running;

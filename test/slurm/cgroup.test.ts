@@ -5,7 +5,8 @@ import { after, before, describe, test } from 'node:test';
 import { agentRecord } from '../../src/control/launch.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { readTable } from '../../src/recording/read/read.ts';
-import { eventually, Lab, read, readJob, type User, whyNot } from './lab.ts';
+import { eventually } from '../made/eventually.ts';
+import { Lab, read, readJob, type User, whyNot } from './lab.ts';
 
 const cgroups = fs.existsSync('/sys/fs/cgroup/freezer/release_agent');
 const skip = whyNot() || (!cgroups && "Slurm's cgroups are tested with version 1 of them");
@@ -52,7 +53,7 @@ describe('jobs that Slurm has cgroups for', { skip }, () => {
           return false;
         }
       };
-      await eventually(seen, `samples of job ${id}`);
+      await eventually(`samples of job ${id}`, seen);
       fs.writeFileSync(path.join(place, 'go'), '');
     }
     for (const { user, place, id } of jobs) {
@@ -60,7 +61,7 @@ describe('jobs that Slurm has cgroups for', { skip }, () => {
       const recording = lab.archived(user, id);
       const sealed = (): boolean =>
         fs.existsSync(path.join(recording, 'node=c1/loadavg.csv.zst')) && readJob(recording).end !== undefined;
-      await eventually(sealed, `sealing ${recording}`);
+      await eventually(`sealing ${recording}`, sealed);
       assert.equal(agentRecord(recording, 'c1')?.scope?.members, 'cgroup');
       const seen = commands(user, id);
       const own = user === 'tacho-a' ? '600.1' : '600.2';

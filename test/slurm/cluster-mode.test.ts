@@ -7,7 +7,8 @@ import { agentRecord } from '../../src/control/launch.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { readTable } from '../../src/recording/read/read.ts';
 import type { NodeLine } from '../../src/sinks/hub/protocol.ts';
-import { eventually, Lab, read, readJob, type User, whyNot } from './lab.ts';
+import { eventually } from '../made/eventually.ts';
+import { Lab, read, readJob, type User, whyNot } from './lab.ts';
 
 const skip = whyNot();
 const lab = new Lab();
@@ -71,7 +72,7 @@ async function sealed(user: User, name: string): Promise<string> {
     fs.existsSync(path.join(recording, 'job.json')) &&
     readJob(recording).end !== undefined &&
     readJob(recording).nodes.every((node) => fs.existsSync(path.join(recording, `node=${node}`, 'loadavg.csv.zst')));
-  await eventually(is, `sealing ${recording}`);
+  await eventually(`sealing ${recording}`, is);
   return recording;
 }
 
@@ -106,7 +107,7 @@ async function arrived(user: User, name: string, node: string, least: number, ..
       return false;
     }
   };
-  await eventually(there, `${least} samples of ${recording} on ${node} with ${seen}`);
+  await eventually(`${least} samples of ${recording} on ${node} with ${seen}`, there);
 }
 
 async function whileCut<T>(node: string, work: () => Promise<T>): Promise<T> {
@@ -206,7 +207,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
       const [b, c] = jobs as [(typeof jobs)[number], (typeof jobs)[number]];
       await arrived(b.user, b.id, 'c2', 2, 'idle-tacho-b 6');
       await arrived(c.user, c.id, 'c2', 2, 'idle-tacho-c 7');
-      await eventually(() => processesOf(lab.archived(b.user, b.id), 'c2').cpu > 0.5, 'its CPU time is seen');
+      await eventually('its CPU time is seen', () => processesOf(lab.archived(b.user, b.id), 'c2').cpu > 0.5);
       for (const each of jobs) letGo(each);
       const used = { cpu: [] as number[], memory: [] as number[] };
       for (const [i, { user, id, out }] of jobs.entries()) {
@@ -252,7 +253,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
           return fs.existsSync(path.join(file, 'job.json')) && readJob(file).name === 'direct';
         });
       };
-      const name = await eventually(find, 'the recording of srun');
+      const name = await eventually('the recording of srun', find);
       const recording = await sealed('tacho-a', name.replace('job=', ''));
       assert.equal(openRecording(recording).nodes.length, 2);
       await report('tacho-a', recording);
@@ -279,7 +280,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         '--array=3-5',
       );
       for (const task of ['3', '4', '5']) {
-        const raw = await eventually(() => read(place, `raw.${task}`).trim() || undefined, `task ${task}`);
+        const raw = await eventually(`task ${task}`, () => read(place, `raw.${task}`).trim() || undefined);
         assert.equal(await lab.ended(raw), 'COMPLETED');
         const recording = await sealed('tacho-a', raw);
         assert.deepEqual(readJob(recording).tags, { array_job: id, array_task: task });
@@ -312,7 +313,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
 
     test('scancel: the report says who ended it', async () => {
       const { id, place } = await job('tacho-c', 'cancelled', 'echo begun; sleep 600', '-w', 'c3');
-      await eventually(() => read(place, 'out').includes('begun'), 'the job');
+      await eventually('the job', () => read(place, 'out').includes('begun'));
       await sleep(2000);
       await lab.on('login', 'tacho-c', 'scancel', id);
       assert.equal(await lab.ended(id), 'CANCELLED');
@@ -355,7 +356,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
       const { id, out, place } = await job('tacho-b', 'agent-killed', untilLetGo('sleep 1'), '-w', 'c3');
       const spool = path.join(lab.folder, 'spool/c3/var/tacho', `job-${id}`);
       const rows = (): string[] => read(spool, 'node=c3/loadavg.csv').split('\n').slice(1, -1);
-      await eventually(() => rows().length >= 4, 'some samples');
+      await eventually('some samples', () => rows().length >= 4);
       lab.signal('c3', 'KILL');
       const written = tablesIn(spool, 'c3');
       lab.agent('c3', '--hooks-only', '--idle-interval', '2s');
@@ -382,7 +383,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
     test('the hub is killed and started again in mid-job: nothing is lost, nothing is there twice', async (t: TestContext) => {
       const { id, out, place } = await job('tacho-c', 'hub-killed', untilLetGo('sleep 1'), '-w', 'c2');
       const there = (): boolean => fs.existsSync(path.join(lab.archived('tacho-c', id), 'node=c2/loadavg.csv'));
-      await eventually(there, 'the first samples in the archive');
+      await eventually('the first samples in the archive', there);
       lab.signal('login', 'KILL');
       await sleep(3000);
       lab.hub();
@@ -401,9 +402,8 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
     describe('on the last node, one after the other', { concurrency: 1 }, () => {
       test('the network between agent and hub is cut while jobs begin and end: every row is there, once', async (t: TestContext) => {
         const before = await job('tacho-a', 'cut-before', untilLetGo('sleep 1'), '-p', 'all', '-w', 'c4');
-        await eventually(
-          () => fs.existsSync(path.join(lab.archived('tacho-a', before.id), 'node=c4')),
-          'the first job',
+        await eventually('the first job', () =>
+          fs.existsSync(path.join(lab.archived('tacho-a', before.id), 'node=c4')),
         );
         const spool = (id: string): string => path.join(lab.folder, 'spool/c4/var/tacho', `job-${id}`);
         const [inside, after, kept] = await whileCut('c4', async () => {
@@ -412,10 +412,10 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
           const after = await job('tacho-a', 'cut-after', 'sleep 30', '-p', 'all', '-w', 'c4');
           // a request that is under way is given up after 20 s: packets vanish, nobody says that they do
           const said = (): boolean => /no (?:answer|connection) within/.test(read(lab.folder, 'log/agent-c4.out'));
-          await eventually(said, 'the agent notices');
+          await eventually('the agent notices', said);
           letGo(before);
           assert.equal(await lab.ended(before.id), 'COMPLETED');
-          await eventually(() => fs.existsSync(path.join(spool(after.id), 'node=c4/loadavg.csv')), 'the third job');
+          await eventually('the third job', () => fs.existsSync(path.join(spool(after.id), 'node=c4/loadavg.csv')));
           assert.ok(!fs.existsSync(lab.archived('tacho-a', inside.id)));
           return [inside, after, [before, inside, after].map(({ id }) => tablesIn(spool(id), 'c4'))] as const;
         });
@@ -460,7 +460,7 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
         const before = samples(first, 'c4').length;
         const state = async (): Promise<string> =>
           (await lab.on('login', 'root', 'squeue', '-h', '-j', id, '-o', '%T')).stdout.trim();
-        for (let i = 0; i < 360 && (await state()) !== 'PENDING'; i++) await sleep(500);
+        await eventually(`job ${id} in the queue again`, async () => (await state()) === 'PENDING');
         lab.boot('c4');
         lab.agent('c4', '--hooks-only', '--idle-interval', '2s');
         await arrived('tacho-c', `${id}r1`, 'c4', 3, 'sleep 3');
@@ -532,11 +532,12 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
       );
       for (const { user, id } of jobs) {
         const there = (): boolean => fs.existsSync(path.join(lab.archived(user, id), 'node=c3/agent.json'));
-        await eventually(there, `the job of ${user}`);
+        await eventually(`the job of ${user}`, there);
       }
       // another test kills the hub now and then: it fails, and one that came back does not know all of its nodes at once
       const ls = async (user: User | 'root', whose: string[]): Promise<NodeLine[]> => {
-        for (let i = 0; ; i++) {
+        let last = '';
+        const look = async (): Promise<NodeLine[] | undefined> => {
           const { code, stdout, stderr } = await lab.on('login', user, 'tacho', 'ls', ...HUB, '--format', 'json');
           const lines = code === 0 ? (JSON.parse(stdout) as NodeLine[]) : [];
           const seen = [...new Set(lines.map((line) => line.user))].sort();
@@ -544,10 +545,10 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
             seen.filter((each) => !whose.includes(each)),
             [],
           );
-          if (seen.length === whose.length) return lines;
-          assert.ok(i < 60, `${user} sees ${seen}; ${stderr}`);
-          await sleep(500);
-        }
+          last = `${user} sees ${seen}; ${stderr}`;
+          return seen.length === whose.length ? lines : undefined;
+        };
+        return eventually(() => `what ${user} may see: ${last}`, look);
       };
       for (const user of USERS) await ls(user, [user]);
       const all = await ls('root', ['', ...USERS]);
@@ -559,9 +560,9 @@ describe('a cluster with hooks, agents, hub and MUNGE, in French', { skip }, () 
   test('with agents and hub away a prolog neither delays nor fails a job, and the job is recorded when they are back', async (t: TestContext) => {
     for (const node of [...NODES, 'login']) lab.signal(node, 'TERM');
     const away = await job('tacho-a', 'away', untilLetGo('sleep 1'), '-w', 'c1');
-    await eventually(() => read(lab.folder, 'log/prologs').includes(`${away.id} 0 `), 'the prolog');
+    await eventually('the prolog', () => read(lab.folder, 'log/prologs').includes(`${away.id} 0 `));
     lab.agent('c1', '--hooks-only', '--idle-interval', '2s');
-    await eventually(() => lab.spooled('c1', away.id, 'loadavg').split('\n').length > 3, 'two samples');
+    await eventually('two samples', () => lab.spooled('c1', away.id, 'loadavg').split('\n').length > 3);
     letGo(away);
     assert.equal(await lab.ended(away.id), 'COMPLETED', away.out());
     lab.hub();

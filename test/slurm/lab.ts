@@ -2,9 +2,9 @@ import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Job } from '../../src/recording/folder/job.ts';
+import { eventually } from '../made/eventually.ts';
 
 const CLUSTER = path.join(import.meta.dirname, 'cluster');
 const execute = promisify(execFile);
@@ -120,14 +120,15 @@ export class Lab {
 
   /** Waits until the job has ended, and returns Slurm's word for how. */
   async ended(id: string): Promise<string> {
-    for (let silence = 0; ; ) {
-      const { stdout, stderr } = await this.on('login', 'root', 'scontrol', 'show', 'job', id);
-      const state = /JobState=(\w+)/.exec(stdout)?.[1];
+    let last = '';
+    const state = async (): Promise<string | undefined> => {
       // Slurm with much to do may give no answer
-      if (state === undefined && ++silence > 50) throw new Error(`job ${id}: ${stderr}`);
-      if (state !== undefined && !UNFINISHED.includes(state)) return state;
-      await sleep(200);
-    }
+      const { stdout, stderr } = await this.on('login', 'root', 'scontrol', 'show', 'job', id);
+      last = stdout + stderr;
+      const word = /JobState=(\w+)/.exec(stdout)?.[1];
+      return word === undefined || UNFINISHED.includes(word) ? undefined : word;
+    };
+    return eventually(() => `the end of job ${id}: ${last}`, state, 600);
   }
 
   crash(node: string): void {
@@ -153,16 +154,6 @@ export class Lab {
     const { stdout } = await this.on(node, 'root', 'ps', '-o', 'args=', '-u', user);
     return stdout.split('\n').filter(Boolean);
   }
-}
-
-/** Waits until something is there. */
-export async function eventually<T>(look: () => T | undefined | false, what: string, seconds = 180): Promise<T> {
-  for (const limit = Date.now() + seconds * 1000; Date.now() < limit; ) {
-    const found = look();
-    if (found !== undefined && found !== false) return found;
-    await sleep(50);
-  }
-  throw new Error(`${what} did not happen within ${seconds} s`);
 }
 
 export const readJob = (recording: string): Job =>

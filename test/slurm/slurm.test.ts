@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { agentRecord } from '../../src/control/launch.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { readTable } from '../../src/recording/read/read.ts';
-import { eventually, Lab, read, readJob, type User, whyNot } from './lab.ts';
+import { eventually } from '../made/eventually.ts';
+import { Lab, read, readJob, type User, whyNot } from './lab.ts';
 
 const skip = whyNot();
 const lab = new Lab();
@@ -54,13 +54,18 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
       return all;
     };
     // what Slurm has ended needs a moment to go
-    let left = await remaining();
-    for (let i = 0; i < 240 && left.length > 0; i++) {
-      await sleep(500);
-      left = await remaining();
+    let left: string[] = [];
+    try {
+      await eventually(
+        () => `the end of ${left.join(', ')}`,
+        async () => {
+          left = await remaining();
+          return left.length === 0;
+        },
+      );
+    } finally {
+      lab.down();
     }
-    lab.down();
-    assert.deepEqual(left, [], 'nothing is left running');
   });
 
   for (const user of ['tacho-a', 'tacho-b', 'tacho-c'] as const satisfies User[]) {
@@ -238,12 +243,12 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     const place = await lab.place('tacho-c', 'cancelled');
     const id = await lab.submit('tacho-c', place, 'tacho start --interval 0.5; srun -N2 -n2 sleep 600', '-N2', '-t5');
     const recording = path.join(place, `tacho-${id}`);
-    await eventually(() => read(place, 'out').includes('recording 2 nodes'), 'the recording');
+    await eventually('the recording', () => read(place, 'out').includes('recording 2 nodes'));
     await lab.on('login', 'tacho-c', 'scancel', id);
     assert.equal(await lab.ended(id), 'CANCELLED');
     assert.equal(readJob(recording).end, undefined);
     for (const node of readJob(recording).nodes)
-      await eventually(() => agentRecord(recording, node)?.end, 'the end of the agent');
+      await eventually('the end of the agent', () => agentRecord(recording, node)?.end);
     const stdout = await report('tacho-c', recording);
     assert.match(stdout, /CANCELLED/);
     assert.match(stdout, /cancelled by tacho-c/);
@@ -258,7 +263,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     const seen = (): boolean =>
       fs.existsSync(path.join(recording, 'node=c2')) &&
       commands(recording, 'c2').some((each) => each.includes('sleep'));
-    await eventually(seen, 'the recording');
+    await eventually('the recording', seen);
     await lab.on('login', 'tacho-b', 'scancel', id);
     assert.equal(await lab.ended(id), 'CANCELLED');
     assert.match(await report('tacho-b', recording), /CANCELLED/);
@@ -290,7 +295,7 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     assert.equal(await lab.ended(id), 'TIMEOUT');
     const recording = path.join(place, `tacho-${id}`);
     const [node] = readJob(recording).nodes;
-    await eventually(() => agentRecord(recording, node!)?.end, 'the end of the agent');
+    await eventually('the end of the agent', () => agentRecord(recording, node!)?.end);
     const stdout = await report('tacho-b', recording);
     assert.match(stdout, /TIME ?OUT/i);
     assert.match(stdout, /time limit of 1 min 00 s reached/);
@@ -311,11 +316,11 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
       '-t5',
     );
     const recording = path.join(place, `tacho-${id}`);
-    await eventually(() => read(place, 'out').includes('recording 2 nodes'), 'the recording');
-    await eventually(() => read(recording, 'node=c4/loadavg.csv').split('\n').length > 4, 'some samples');
+    await eventually('the recording', () => read(place, 'out').includes('recording 2 nodes'));
+    await eventually('some samples', () => read(recording, 'node=c4/loadavg.csv').split('\n').length > 4);
     lab.crash('c4');
     assert.equal(await lab.ended(id), 'NODE_FAIL');
-    await eventually(() => agentRecord(recording, 'c1')?.end, 'the end of the other agent');
+    await eventually('the end of the other agent', () => agentRecord(recording, 'c1')?.end);
     assert.equal(agentRecord(recording, 'c4')?.end, undefined);
     const stdout = await report('tacho-a', recording);
     assert.match(stdout, /a node of the job failed/);
@@ -386,12 +391,12 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
       until [ -e crashed ]; do sleep 0.1; done
       ${LIVE('later', 'c2', 'c3')}; echo "the others go on"`;
     await lab.submit('tacho-a', place, script, '-p', 'all', '-N3', '-w', 'c2,c3,c5', '--no-kill', '-t5');
-    const said = (what: string) => eventually(() => read(place, 'out').includes(what), what);
-    await eventually(() => fs.existsSync(path.join(place, 'out')), 'the job');
+    const said = (what: string) => eventually(what, () => read(place, 'out').includes(what));
+    await eventually('the job', () => fs.existsSync(path.join(place, 'out')));
     const route = (verb: string) => lab.on('c2', 'root', 'ip', 'route', verb, 'unreachable', lab.address('c5'));
     assert.equal((await route('add')).stderr, '');
     fs.writeFileSync(path.join(place, 'cut'), '');
-    await eventually(() => fs.existsSync(path.join(place, 'tried')), 'what is tried without c5');
+    await eventually('what is tried without c5', () => fs.existsSync(path.join(place, 'tried')));
     assert.equal((await route('del')).stderr, '');
     fs.writeFileSync(path.join(place, 'mended'), '');
     await said('later: ');

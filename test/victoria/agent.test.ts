@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { readTable } from '../../src/recording/read/read.ts';
 import { inBaseUnit, labelName, metricsOf } from '../../src/table/names.ts';
+import { eventually } from '../made/eventually.ts';
 import { TACHO, temporaryFolder } from '../tacho.ts';
 import { startVictoria, type Victoria, whyNoVictoria } from './server.ts';
 
@@ -48,18 +49,19 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
   });
   const over = new Promise((resolve) => agent.on('exit', resolve));
   t.after(() => agent.kill('SIGKILL'));
-  let address: string | undefined;
-  for (let i = 0; i < 2400 && address === undefined; i++) {
-    await sleep(50);
-    address = /metrics: (http:\S+)/.exec(said)?.[1];
-  }
-  assert.ok(address !== undefined, said);
+  const address = await eventually(
+    () => `the address of the metrics in: ${said}`,
+    () => /metrics: (http:\S+)/.exec(said)?.[1],
+  );
   fs.writeFileSync(
     path.join(jobs, '.4711'),
     `SLURM_JOB_ID=4711\nSLURM_JOB_UID=${process.getuid!()}\nSLURM_NODELIST=c1\n`,
   );
   fs.renameSync(path.join(jobs, '.4711'), path.join(jobs, '4711'));
-  while (!said.includes('job 4711')) await sleep(20);
+  await eventually(
+    () => `job 4711 in: ${said}`,
+    () => said.includes('job 4711'),
+  );
   // the server is killed while samples come in
   await sleep(700);
   await server.kill();
@@ -73,7 +75,7 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
     const lines = (await answer.text()).split('\n').filter((line) => line !== '');
     return Math.max(0, ...lines.flatMap((line) => (JSON.parse(line) as Series).timestamps));
   };
-  while ((await newest()) < restarted) await sleep(100);
+  await eventually('a sample since the restart', async () => (await newest()) >= restarted);
 
   const text = await (await fetch(address, { headers: { authorization: 'Bearer open sesame' } })).text();
   const { stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
@@ -88,11 +90,13 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
 
   // what was taken last can be asked for a moment later
   let answer = await compare(server, spool);
-  for (let i = 0; i < 120 && answer.different !== undefined; i++) {
-    await sleep(1000);
-    answer = await compare(server, spool);
-  }
-  assert.ifError(answer.different);
+  await eventually(
+    () => `what was recorded; ${answer.different}`,
+    async () => {
+      answer = await compare(server, spool);
+      return answer.different === undefined;
+    },
+  );
   assert.ok(answer.compared > 1000, `${answer.compared} values`);
   assert.ok(answer.all.some(({ metric }) => metric.__name__ === 'tacho_record' && metric.job === '4711'));
 });

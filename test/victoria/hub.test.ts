@@ -10,6 +10,7 @@ import { nodeFolder } from '../../src/recording/folder/node-folder.ts';
 import { openHubSink } from '../../src/sinks/hub/hub.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { agentTable } from '../../src/sources/own/agent.ts';
+import { eventually } from '../made/eventually.ts';
 import { agentOf, appendRows, diskRows, diskTable, jobOf, START } from '../make-recording.ts';
 import { temporaryFolder } from '../tacho.ts';
 import { startVictoria, whyNoVictoria } from './server.ts';
@@ -48,7 +49,7 @@ test('a hub sends on what it files, and seals it when it is stored there', { ski
 
   const filed = path.join(hub.archive, 'user=root/job=17', nodeFolder('c1'));
   const names = (): string[] => (fs.existsSync(filed) ? fs.readdirSync(filed) : []);
-  while (!names().includes('disk.csv')) await sleep(50);
+  await eventually('disk.csv in the archive', () => names().includes('disk.csv'));
   // the agent is done at once, and the hub waits for what it has to send on
   for (let i = 0; i < 30; i++) {
     await sleep(100);
@@ -56,10 +57,10 @@ test('a hub sends on what it files, and seals it when it is stored there', { ski
   }
   assert.equal(names().includes('disk.csv.zst'), false);
   await server.start();
-  while (!names().includes('disk.csv.zst')) {
-    await sleep(100);
+  await eventually('the sealed table', () => {
     agent.wake();
-  }
+    return names().includes('disk.csv.zst');
+  });
   await server.flush();
   const match = 'tacho_disk_read_bytes_total{job="17",node="c1",disk="sda"}';
   const answer = await fetch(`${server.url}/api/v1/export?match[]=${encodeURIComponent(match)}`);

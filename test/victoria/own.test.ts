@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../src/config/config.ts';
 import { openArchiveSinks } from '../../src/hub/keep/archive-sinks.ts';
 import { openStore } from '../../src/query/store/client.ts';
@@ -11,6 +10,7 @@ import { findJobs, runsOf } from '../../src/query/store/records.ts';
 import { summarise } from '../../src/query/summarise.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { DAEMON, hubFor, NOBODY, record, senderTo } from '../hub/senders.ts';
+import { eventually } from '../made/eventually.ts';
 import { tacho, temporaryFolder } from '../tacho.ts';
 import { startVictoria, whyNoVictoria } from './server.ts';
 import { storedSummary } from './stored-summary.ts';
@@ -35,10 +35,10 @@ test("no user's recording mixes with the cluster's, or with another user's", { s
   const store = openStore(server.url);
   const series = (): Promise<readonly { labels: Readonly<Record<string, string>>; value: number }[]> =>
     store.query('max_over_time(tacho_load_load1{job="436"}[10m])', Date.now());
-  while ((await series()).length < 3) {
+  await eventually('three series in the store', async () => {
     await server.flush();
-    await sleep(100);
-  }
+    return (await series()).length >= 3;
+  });
   const told = (await series()).map(({ labels, value }) => `${labels.user} ${labels.recorded_by ?? 'agent'} ${value}`);
   assert.deepEqual(told.sort(), ['daemon agent 1', 'daemon user 9', 'nobody user 7']);
 

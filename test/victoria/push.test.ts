@@ -11,6 +11,7 @@ import { openVictoriaSink } from '../../src/sinks/victoria/victoria.ts';
 import { agentTable } from '../../src/sources/own/agent.ts';
 import { marker } from '../../src/sources/own/marker.ts';
 import { processTable } from '../../src/sources/process/table.ts';
+import { eventually } from '../made/eventually.ts';
 import { agentOf, appendRows, diskRows, diskTable, frameOf, jobOf, type Row, START } from '../make-recording.ts';
 import { temporaryFolder } from '../tacho.ts';
 import { startVictoria, type Victoria, whyNoVictoria } from './server.ts';
@@ -225,7 +226,7 @@ test('what was sent counts as stored only when it has settled, the records last'
   const [stream] = streams.list();
   const patient = open(3600);
   patient.wake();
-  while ((await everything(server)).length === 0) await sleep(50);
+  await eventually('series in the store', async () => (await everything(server)).length > 0);
   assert.equal(patient.stored(stream!, 'disk'), undefined);
   assert.equal(patient.stored(stream!, 'agent'), undefined);
   await patient.close(0);
@@ -233,7 +234,7 @@ test('what was sent counts as stored only when it has settled, the records last'
   t.after(() => sink.close(0));
   sink.wake();
   // nobody wakes it any more: it looks after what it has sent on its own
-  while (sink.stored(stream!, 'agent') === undefined) await sleep(50);
+  await eventually('the settled table', () => sink.stored(stream!, 'agent') !== undefined);
   const end = { part: 1, bytes: fs.statSync(path.join(folder, 'disk.csv')).size };
   assert.deepEqual(sink.stored(stream!, 'disk'), end);
   const saved = JSON.parse(fs.readFileSync(path.join(spool, '.sinks/victoria.json'), 'utf8'));

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../src/base/free-port.ts';
+import { eventually } from '../made/eventually.ts';
 
 /** Why there can be no VictoriaMetrics on this machine; false: there can. */
 export function whyNoVictoria(): string | false {
@@ -72,12 +72,15 @@ export async function startVictoria(flags: readonly string[] = []): Promise<Vict
       const child = spawn('victoria-metrics', options, { stdio: ['ignore', log, log] });
       fs.closeSync(log);
       running = child;
-      for (let attempt = 0; attempt < 2400; attempt++) {
-        if (child.exitCode !== null || child.signalCode !== null) break;
-        if ((await fetch(`${url}/health`).catch(() => undefined))?.ok) return;
-        await sleep(50);
-      }
-      throw new Error(`VictoriaMetrics did not start: ${fs.readFileSync(path.join(folder, 'log'), 'utf8')}`);
+      const said = (): string => fs.readFileSync(path.join(folder, 'log'), 'utf8');
+      await eventually(
+        () => `VictoriaMetrics, which said: ${said()}`,
+        async () => {
+          if (child.exitCode !== null || child.signalCode !== null)
+            throw new Error(`VictoriaMetrics did not start: ${said()}`);
+          return (await fetch(`${url}/health`).catch(() => undefined))?.ok ?? false;
+        },
+      );
     },
     async remove() {
       await end('SIGKILL');

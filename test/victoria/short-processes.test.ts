@@ -3,9 +3,9 @@ import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ours } from '../../src/base/ours.ts';
 import { readJob } from '../../src/recording/folder/open.ts';
+import { eventually } from '../made/eventually.ts';
 import { TACHO, tacho, temporaryFolder } from '../tacho.ts';
 import { startVictoria, whyNoVictoria } from './server.ts';
 
@@ -42,7 +42,10 @@ test('a job of short processes without a cgroup: the store has what its recordin
     said += text;
   });
   const over = new Promise((resolve) => agent.on('exit', resolve));
-  while (!said.includes('records c1')) await sleep(20);
+  await eventually(
+    () => `the agent, which said: ${said}`,
+    () => said.includes('records c1'),
+  );
 
   const prolog = ours('packaging/slurm/task-prolog.sh');
   const task = fs
@@ -55,11 +58,11 @@ test('a job of short processes without a cgroup: the store has what its recordin
   ] as const) {
     const facts = { ...env, SLURM_JOB_ID: id, SLURM_JOB_UID: `${process.getuid!()}`, SLURM_NODELIST: 'c1' };
     spawnSync('sh', [ours('packaging/slurm/prolog.sh')], { env: facts });
-    while (!fs.existsSync(path.join(spool, `job-${id}`, 'node=c1/process.csv')) && !said.includes(`job ${id}`))
-      await sleep(20);
+    const processes = path.join(spool, `job-${id}`, 'node=c1/process.csv');
+    await eventually(`job ${id}`, () => fs.existsSync(processes) || said.includes(`job ${id}`));
     await new Promise((resolve) => spawn('sh', ['-c', `${before}\n${SCRIPT}`], { env: facts }).on('exit', resolve));
     spawnSync('sh', [ours('packaging/slurm/epilog.sh')], { env: facts });
-    while (readJob(path.join(spool, `job-${id}`))?.end === undefined) await sleep(20);
+    await eventually(`the end of job ${id}`, () => readJob(path.join(spool, `job-${id}`))?.end);
   }
   agent.kill('SIGTERM');
   await over;

@@ -3,9 +3,9 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fakeGpu, hasCompiler } from '../../../test/fake-gpu/build.ts';
 import { rowsOf } from '../../../test/fake-gpu/table-of.ts';
+import { eventually } from '../../../test/made/eventually.ts';
 import type { CustomSource } from '../../sources/custom/custom.ts';
 import type { Note } from '../../sources/host.ts';
 import type { Scope } from '../../sources/scope.ts';
@@ -31,12 +31,14 @@ function start(t: TestContext, custom: CustomSource[], kinds: string[] = [], lim
   });
   t.after(() => isolated.close());
   const until = async (what: string, happened: () => boolean): Promise<void> => {
-    for (let i = 0; i < 4000; i++) {
-      if (happened()) return;
-      isolated.request(Date.now() * 1000);
-      await sleep(30);
-    }
-    assert.fail(`${what} did not happen; notes: ${JSON.stringify(notes)}`);
+    await eventually(
+      () => `${what}; notes: ${JSON.stringify(notes)}`,
+      () => {
+        if (happened()) return true;
+        isolated.request(Date.now() * 1000);
+        return false;
+      },
+    );
   };
   return { isolated, rows, counts, notes, until };
 }

@@ -4,9 +4,9 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fakeGpu, hasCompiler } from '../../../test/fake-gpu/build.ts';
 import { rowsOf } from '../../../test/fake-gpu/table-of.ts';
+import { eventually } from '../../../test/made/eventually.ts';
 import type { NodeFacts } from '../../sources/host/facts.ts';
 import type { Note } from '../../sources/host.ts';
 import type { Scope } from '../../sources/scope.ts';
@@ -37,12 +37,14 @@ function start(t: TestContext, kinds: string[], more: Partial<IsolatedOptions> =
   });
   t.after(() => isolated.close());
   const until = async (what: string, happened: () => boolean): Promise<void> => {
-    for (let i = 0; i < 4000; i++) {
-      if (happened()) return;
-      isolated.request(Date.now() * 1000);
-      await sleep(30);
-    }
-    assert.fail(`${what} did not happen; notes: ${JSON.stringify(notes)}`);
+    await eventually(
+      () => `${what}; notes: ${JSON.stringify(notes)}`,
+      () => {
+        if (happened()) return true;
+        isolated.request(Date.now() * 1000);
+        return false;
+      },
+    );
   };
   /** Cards in the newest samples. */
   const cards = (): string[] =>
@@ -90,7 +92,7 @@ describe('isolated GPU sources', { skip: hasCompiler() ? false : 'no C compiler'
     fakeGpu(t, 'nvml', 'cards 1\n');
     const { isolated, frames } = start(t, ['gpu']);
     assert.equal(isolated.request(Date.now() * 1000), true);
-    while (frames.length === 0) await sleep(10);
+    await eventually('the first frame', () => frames.length > 0);
     assert.equal(frames[0]!.rows[0]!.uuid, 'GPU-fake-0');
   });
 

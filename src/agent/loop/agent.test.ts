@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../../test/made/eventually.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import type { NodeFacts } from '../../sources/host/facts.ts';
 import { Host } from '../../sources/host.ts';
@@ -42,7 +42,7 @@ async function record(
     const agent = new Agent({ folder, node: 'n', host: new Host(), facts, intervalSeconds: 0.1 });
     agent.open(kinds, scope);
     agent.start();
-    while (agent.record.ticks < ticks) await sleep(10);
+    await eventually(`${ticks} ticks`, () => agent.record.ticks >= ticks);
     await agent.stop('stopped');
     const texts = new Map(fs.readdirSync(folder).map((f) => [f, fs.readFileSync(path.join(folder, f), 'utf8')]));
     return {
@@ -294,7 +294,7 @@ test('what has gathered of a job is read between ticks, not in one, and read to 
   left = 50;
   agent.start();
   const atStart = read;
-  while (left > 0) await sleep(5);
+  await eventually('all events', () => left === 0);
   left = 50;
   await agent.stop('stopped');
   clearInterval(turn);

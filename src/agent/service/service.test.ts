@@ -5,7 +5,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
+import { eventually } from '../../../test/made/eventually.ts';
 import { recorded } from '../../../test/made/scheduler-answers.ts';
 import { writeMarks } from '../../control/mark.ts';
 import type { Answer } from '../../jobs/schedulers/command.ts';
@@ -102,7 +103,7 @@ test('of jobs that begin together each has its first sample before any has the r
     ids.map(() => undefined),
     'the rest comes later',
   );
-  while (ids.some((id) => agentOf(id).first_sample === undefined)) await setImmediate();
+  await eventually('the first samples', () => ids.every((id) => agentOf(id).first_sample !== undefined));
   const said = agentOf('1');
   assert.deepEqual(
     [said.shared_with, said.written],
@@ -392,14 +393,7 @@ test('a phase that a job marks begins and ends with a sample, however long the i
   fs.writeFileSync(path.join(jobs, '17'), `SLURM_JOB_ID=17\nSLURM_JOB_UID=${uid}\n`);
   service.look();
   const place = path.join(path.dirname(jobs), `users/${uid}/jobs/job-17.marks`);
-  const limit = performance.now() + 60_000;
-  const until = async (holds: () => boolean): Promise<void> => {
-    while (!holds()) {
-      assert.ok(performance.now() < limit, 'it never came true');
-      await sleep(20);
-    }
-  };
-  await until(() => fs.existsSync(place));
+  await eventually('the place of marks', () => fs.existsSync(place));
   const around = path.dirname(fs.realpathSync(place));
   t.after(() => fs.rmSync(around, { recursive: true }));
   const rounds = (): number => new Set(times(recording('job-17'), 'process')).size;
@@ -407,7 +401,10 @@ test('a phase that a job marks begins and ends with a sample, however long the i
   for (const action of ['begin', 'end'] as const) {
     const had = rounds();
     writeMarks(fs.realpathSync(place), { SLURMD_NODENAME: 'c1' }, [{ action, name: 'phase' }]);
-    await until(() => fs.existsSync(path.join(spool, 'job-17/node=c1/marker.csv')) && rounds() > had);
+    await eventually(
+      'a mark and a sample',
+      () => fs.existsSync(path.join(spool, 'job-17/node=c1/marker.csv')) && rounds() > had,
+    );
   }
   assert.equal(rounds(), before + 2);
 });

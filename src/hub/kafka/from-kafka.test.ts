@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { eventually } from '../../../test/made/eventually.ts';
 import { COUNTED, testAgent, testJob } from '../../../test/made/spool.ts';
 import type { Filing } from '../receive/filing.ts';
 import { KafkaAside } from './aside.ts';
@@ -150,10 +151,10 @@ test('rows of a recording that takes none are kept aside, also over a restart, a
   // not before those that were there first
   next.takeRows([row(6, 600)]);
   assert.deepEqual(filed(archive.text('1')), [1]);
-  for (let i = 0; i < 600 && fs.readdirSync(folder).length > 0; i++) {
+  await eventually('rows that are no longer aside', async () => {
     await next.retryAside();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return fs.readdirSync(folder).length === 0;
+  });
   next.takeRows([row(7, 700)]);
   assert.deepEqual(filed(archive.text('1')), [1, 2, 3, 4, 5, 6, 7]);
   assert.deepEqual([filer.passedOver, next.passedOver, fs.readdirSync(folder)], [0, 0, []]);

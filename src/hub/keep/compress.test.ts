@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../../../test/made/eventually.ts';
 import { temporaryFolder } from '../../../test/tacho.ts';
 import { contentSize, unpackWhole } from '../../recording/sealed/unpack.ts';
 import { ONE_OWNER } from '../receive/owner.ts';
@@ -30,10 +30,7 @@ function compressing(t: TestContext) {
     compressor.add(node, 'a.0001.csv');
     return file;
   };
-  const until = async (file: string): Promise<void> => {
-    for (let i = 0; i < 6_000 && fs.existsSync(file); i++) await pause(10);
-    assert.equal(fs.existsSync(file), false);
-  };
+  const until = (file: string): Promise<boolean> => eventually(`the end of ${file}`, () => !fs.existsSync(file));
   return { entered, add, until };
 }
 

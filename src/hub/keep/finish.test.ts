@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { eventually } from '../../../test/made/eventually.ts';
 import { testAgent, testJob, testRecording } from '../../../test/made/spool.ts';
 import { bytesRead } from '../../recording/folder/record-file.ts';
 import { Descriptors } from '../receive/descriptors.ts';
@@ -30,9 +31,7 @@ function finisherOf(t: TestContext, holds: (folder: string) => boolean) {
   };
   const isSealed = async ({ key }: { key: string }): Promise<boolean> => {
     const sealed = path.join(archive, key, 'node=c1/counted.csv.zst');
-    for (const end = Date.now() + 60_000; !fs.existsSync(sealed) && Date.now() < end; )
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    return fs.existsSync(sealed);
+    return eventually(sealed, () => fs.existsSync(sealed));
   };
   return { finisher, told, recording, isSealed, archive };
 }
@@ -72,8 +71,7 @@ test('a user whose recordings take long to look at is asked for a few at a time,
   assert.equal(asked[2], 'user=ada/job=1');
   assert.ok(await isSealed(ada));
   // all have their turn
-  for (const end = Date.now() + 60_000; new Set(asked).size < 5 && Date.now() < end; )
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  await eventually('a turn for each', () => new Set(asked).size >= 5);
   assert.equal(new Set(asked).size, 5);
   busy = false;
   for (const each of eve) assert.ok(await isSealed(each));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../../test/made/eventually.ts';
 import { processId, stillRuns } from '../found/process-id.ts';
 import { runner } from './command.ts';
 
@@ -13,6 +13,5 @@ test('a command that gives no answer is ended with all that it started', async (
   const { stdout, trouble } = await runner({}, 2)('sh', ['-c', 'sleep 60 & echo $!; wait']);
   assert.equal(trouble, 'sh gave no answer within 2 s');
   const left = processId(Number(stdout));
-  for (let i = 0; i < 3000 && stillRuns(left); i++) await sleep(20);
-  assert.equal(stillRuns(left), false);
+  await eventually('the end of what it started', () => !stillRuns(left));
 });

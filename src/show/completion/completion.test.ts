@@ -5,6 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Argument, Command, Option } from 'commander';
+import { eventually } from '../../../test/made/eventually.ts';
 import { completion } from './completion.ts';
 import { offersFor } from './csh.ts';
 import { treeOf } from './tree.ts';
@@ -148,9 +149,14 @@ async function tcshOffers(lines: readonly string[]): Promise<string> {
     env: { ...process.env, TERM: 'vt100' },
   });
   let printed = '';
-  const until = async (text: string): Promise<void> => {
-    while (!printed.includes(text)) printed += String(await new Promise((done) => shell.stdout.once('data', done)));
-  };
+  shell.stdout.on('data', (text) => {
+    printed += text;
+  });
+  const until = (text: string): Promise<boolean> =>
+    eventually(
+      () => `${text} in: ${printed}`,
+      () => printed.includes(text),
+    );
   try {
     shell.stdin.write('source start.csh\n');
     await until('ready> ');

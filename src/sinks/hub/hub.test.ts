@@ -4,6 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { eventually } from '../../../test/made/eventually.ts';
 import { TestHub } from '../../../test/made/hub.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../../../test/made/spool.ts';
 import { TableWriter } from '../../recording/live/append.ts';
@@ -44,13 +45,15 @@ function openSink(addresses: readonly URL[] = [url], credentials?: Credentials):
   return sink;
 }
 
-async function until(sink: Sink, true_: () => boolean): Promise<void> {
-  const end = Date.now() + 120_000;
-  while (!true_()) {
-    if (Date.now() > end) throw new Error(`it did not come to that; trouble: ${sink.trouble}`);
-    sink.wake();
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+async function until(sink: Sink, holds: () => boolean): Promise<void> {
+  await eventually(
+    () => `what the sink does; trouble: ${sink.trouble}`,
+    () => {
+      if (holds()) return true;
+      sink.wake();
+      return false;
+    },
+  );
 }
 
 const recording = (id: string): string => testRecording(spool, `job-${id}`, testJob(id), testAgent('c1'));
@@ -129,8 +132,7 @@ test('a stream that the hub cannot store just now waits, the others go on, and i
   assert.deepEqual(numbers('1'), []);
   broken = undefined;
   // nobody wakes it
-  for (const end = Date.now() + 120_000; numbers('1').length < 10 && Date.now() < end; )
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  await eventually('ten rows of job 1', () => numbers('1').length >= 10);
   assert.deepEqual(numbers('1'), upTo(10));
   await until(sink, () => sink.trouble === undefined);
 });
@@ -203,8 +205,7 @@ test('all parts that are there go at once, also beside a stream that the hub ref
   const sink = openSink();
   // woken once
   sink.wake();
-  for (const end = Date.now() + 120_000; numbers('2').length < 60 && Date.now() < end; )
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  await eventually('60 rows of job 2', () => numbers('2').length >= 60);
   assert.deepEqual(numbers('2'), upTo(60));
 });
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
+import { eventually } from '../../../test/made/eventually.ts';
 import { VictoriaLink } from './link.ts';
 
 interface Fake {
@@ -137,10 +138,11 @@ test('of an answer that is too long for one nothing is used, nor is it read to i
   const link = new VictoriaLink(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   t.after(() => link.close());
   await assert.rejects(link.ready(), { message: 'its answer is too long' });
-  for (const end = Date.now() + 10_000; sent < 64 && server.listening && Date.now() < end; ) {
-    const open = await new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
-    if (open === 0) break;
-    await sleep(20);
-  }
+  const connections = (): Promise<number> =>
+    new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
+  await eventually(
+    'the end of the connection',
+    async () => sent >= 64 || !server.listening || (await connections()) === 0,
+  );
   assert.ok(sent < 64, `${sent} MiB`);
 });

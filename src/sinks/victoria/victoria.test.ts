@@ -6,6 +6,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
+import { eventually } from '../../../test/made/eventually.ts';
 import { testAgent, testJob, testRecording } from '../../../test/made/spool.ts';
 import { spoolStreams } from '../spool/streams.ts';
 import { openVictoriaSink } from './victoria.ts';
@@ -52,8 +53,10 @@ test('streams take turns: one that has very much keeps no other waiting', async 
     );
   const sum = (all: number[]): number => all.reduce((a, b) => a + b, 0);
   sink.wake();
-  for (const end = Date.now() + 60_000; sum(values('1')) < 500_000 && Date.now() < end; )
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await eventually(
+    () => `500,000 values of ${sum(values('1'))}`,
+    () => sum(values('1')) >= 500_000,
+  );
   assert.deepEqual([sum(values('1')), sum(values('2'))], [500_000, 10]);
   assert.equal(
     values('2').findIndex((count) => count > 0),

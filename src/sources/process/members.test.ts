@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Frozen, fixture, frozen } from '../../../test/frozen.ts';
 import { type FrozenProcess, nodeFiles, processFiles } from '../../../test/frozen-process.ts';
+import { eventually } from '../../../test/made/eventually.ts';
 import { ours } from '../../base/ours.ts';
 import { Host } from '../host.ts';
 import type { Members, Scope } from '../scope.ts';
@@ -220,10 +221,10 @@ test('real processes: an orphan in a session of its own is still the job’s', a
   const sleeping = (): number[] =>
     [...watch.members.keys()].filter((pid) => new Host().text(`/proc/${pid}/comm`) === 'sleep');
   try {
-    for (let i = 0; i < 6000 && sleeping().length === 0; i++) {
+    await eventually('the process that sleeps', () => {
       watch.update();
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+      return sleeping().length > 0;
+    });
     root.kill('SIGKILL');
     await once(root, 'exit');
     for (let i = 0; i < 12; i++) watch.update();
