@@ -1,22 +1,41 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { run } from 'node:test';
-import { inspect } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Report } from './test-worker.ts';
 
 /** Type check, lint, then every test file; the last line says how it went: `N passed, N failed, N skipped`. */
 
 const HERE = path.join(import.meta.dirname, '..');
-const CONCURRENCY = 2;
-const FILE_MINUTES = 20;
+const WORKER = path.join(import.meta.dirname, 'test-worker.ts');
+/** A file that takes longer hangs: it is ended, with all that it started. */
+const LIMIT_MINUTES = Number(process.env.TEST_LIMIT_MINUTES ?? 10);
+/** So many files at a time anyhow; more, up to the other number, while they leave a processor idle. */
+const AT_ONCE = [os.availableParallelism(), 3 * os.availableParallelism()] as const;
+/** Unit tests share processes, of about so many files each. */
+const SHARED_FILES = 40;
 const SLOWEST = 5;
+/** They take longest, in this order: what comes last must not run alone. */
+const FIRST = ['slurm/cluster-mode', 'slurm/slurm', 'database-commands', 'kafka/', 'release', 'clock-set', 'victoria/'];
+
+/** A test file that changes what belongs to the process, or prepares something for all of its tests, has one of its own. */
+const OWN_PROCESS =
+  /process\.(env\b|chdir|umask|exit|set\w*[ug]id|on\(|once\(|std\w+\.\w+ =)|mock\.|^(before|after)(Each)?\(|fakeGpu\(/m;
+
+interface Used {
+  milliseconds: number;
+  cpuSeconds: number;
+}
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const failures: string[] = [];
 const skips = new Map<string, number>();
+const used = new Map<string, Used>();
+const running = new Set<ChildProcess>();
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;
+const indent = (text: string): string => text.replaceAll(/^/gm, '    ');
 
 process.chdir(HERE);
 // the user's own configuration must not decide how tests end
@@ -25,6 +44,7 @@ process.on('exit', () => fs.rmSync(empty, { recursive: true, force: true }));
 process.env.XDG_CONFIG_HOME = empty;
 for (const name of Object.keys(process.env))
   if (name.startsWith('TACHO_') && name !== 'TACHO_UNDER_TEST') delete process.env[name];
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void abort(signal));
 
 const words = process.argv.slice(2);
 const started = Date.now();
@@ -34,14 +54,31 @@ if (words.length === 0) {
     check('lint', ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.']),
   ]);
 }
-await tests(testFiles(words));
+await runAll(shareProcesses(testFiles(words)));
 summary();
 
-/** Tests that start whole programs take longest: they go first. */
 function testFiles(wanted: readonly string[]): string[] {
   const folders = ['test', 'bench', 'src', 'scripts', 'native', 'web', 'python'];
   const files = folders.flatMap((folder) => fs.globSync(`${folder}/**/*.test.ts`).sort());
-  return wanted.length === 0 ? files : files.filter((file) => wanted.some((word) => file.includes(word)));
+  const rank = (file: string): number => {
+    const at = FIRST.findIndex((name) => file.startsWith(`test/${name}`));
+    return at < 0 ? FIRST.length : at;
+  };
+  return files
+    .filter((file) => wanted.length === 0 || wanted.some((word) => file.includes(word)))
+    .sort((a, b) => rank(a) - rank(b))
+    .concat(wanted.filter((word) => path.isAbsolute(word)));
+}
+
+/** The files of each process, in the order in which they are to be started: tests of whole programs first. */
+function shareProcesses(files: readonly string[]): string[][] {
+  const beside = files.filter((file) => !file.startsWith('test/'));
+  const alone = beside.filter((file) => OWN_PROCESS.test(fs.readFileSync(file, 'utf8')));
+  const sharing = beside.filter((file) => !alone.includes(file));
+  const groups = Array.from({ length: Math.ceil(sharing.length / SHARED_FILES) }, (): string[] => []);
+  for (const [i, file] of sharing.entries()) groups[i % groups.length]!.push(file);
+  const whole = files.filter((file) => file.startsWith('test/'));
+  return [...[...whole, ...alone].map((file) => [file]), ...groups];
 }
 
 async function check(name: string, command: readonly string[]): Promise<void> {
@@ -60,58 +97,128 @@ async function check(name: string, command: readonly string[]): Promise<void> {
   }
 }
 
-async function tests(files: readonly string[]): Promise<void> {
-  const output = new Map<string, string>();
-  const durations: [string, number][] = [];
-  const nameOf = (file: string | undefined): string => path.relative(HERE, file ?? '');
-  const keep = ({ file, message }: { file?: string | undefined; message: string }): void => {
-    output.set(nameOf(file), (output.get(nameOf(file)) ?? '') + message);
-  };
-  const printed = (file: string): string => `it printed:\n${output.get(file)?.trimEnd() ?? '(nothing)'}`;
-  const stream = run({ files: [...files], concurrency: CONCURRENCY, timeout: FILE_MINUTES * 60_000 });
-  stream.on('test:stdout', keep).on('test:stderr', keep);
-  stream.on('test:fail', (event) => {
-    // a suite fails because a test in it did: that one has been shown
-    const { failureType, cause } = event.details.error as { failureType?: string; cause?: unknown };
-    if (failureType === 'subtestsFailed' || event.todo !== undefined) return;
-    const file = nameOf(event.file);
-    failures.push(`${file}: ${event.name}`);
-    if (path.resolve(event.name) === event.file) say(`✗ ${file} ended badly\n${indent(printed(file))}`);
-    else say(`✗ ${file}:${event.line ?? ''} ${event.name}\n${indent(inspect(cause ?? event.details.error))}`);
-  });
-  stream.on('test:pass', ({ skip }) => {
-    if (typeof skip === 'string') skips.set(skip, (skips.get(skip) ?? 0) + 1);
-  });
-  stream.on('test:summary', (event) => {
-    const { passed, failed, cancelled, skipped, todo } = event.counts as typeof event.counts & { failed: number };
-    if (event.file === undefined) {
-      counts.passed += passed;
-      counts.failed += failed + cancelled;
-      counts.skipped += skipped + todo;
-      return;
+/** Most tests wait for other programs: as long as a processor is idle, another file is begun. */
+async function runAll(processes: readonly string[][]): Promise<void> {
+  const [least, most] = AT_ONCE;
+  const waiting = [...processes];
+  const all = new Set<Promise<void>>();
+  while (waiting.length > 0) {
+    const idle = all.size < least ? 1 : all.size < most ? await idleProcessors() : 0;
+    if (idle < 0.5) {
+      await Promise.race([...all, sleep(500)]);
+      continue;
     }
-    const file = nameOf(event.file);
-    durations.push([file, event.duration_ms]);
-    const parts = [`${passed} passed`];
-    if (failed + cancelled > 0) parts.push(`${failed + cancelled} failed`);
-    if (skipped + todo > 0) parts.push(`${skipped + todo} skipped`);
-    say(`${event.success ? '✓' : '✗'} ${file}: ${parts.join(', ')} (${seconds(event.duration_ms)})`);
-    if (!event.success) say(indent(printed(file)));
-  });
-  stream.resume();
-  await new Promise((resolve) => stream.on('end', resolve));
-  const slowest = durations.sort((a, b) => b[1] - a[1]).slice(0, SLOWEST);
-  if (files.length > SLOWEST) say(`\nslowest: ${slowest.map(([file, time]) => `${file} ${seconds(time)}`).join(', ')}`);
+    const ended = runFiles(waiting.shift()!).finally(() => all.delete(ended));
+    all.add(ended);
+  }
+  await Promise.all(all);
 }
 
-function indent(text: string): string {
-  return text.replaceAll(/^/gm, '    ');
+/** Over one second. */
+async function idleProcessors(): Promise<number> {
+  const idle = (): number => os.cpus().reduce((sum, { times }) => sum + times.idle, 0);
+  const [before, began] = [idle(), Date.now()];
+  await sleep(1000);
+  return (idle() - before) / (Date.now() - began);
+}
+
+/** Runs test files in a process of theirs. */
+async function runFiles(files: readonly string[]): Promise<void> {
+  const began = Date.now();
+  // not in our process group: Ctrl-C ends them in order (abort)
+  const child = fork(WORKER, [...files], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    serialization: 'advanced',
+    detached: true,
+  });
+  running.add(child);
+  const tally = new Map(files.map((file) => [file, { passed: 0, failed: 0, skipped: 0 }]));
+  const troubles: string[] = [];
+  let output = '';
+  let last = 'nothing';
+  let complete = false;
+  let cpuSeconds: number | undefined;
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.on('message', (report: Report) => {
+    if (report.kind === 'begun') last = `${report.file}:${report.line ?? ''} ${report.name}`;
+    else if (report.kind === 'test') {
+      tally.get(report.file)![report.state]++;
+      if (report.why !== undefined) skips.set(report.why, (skips.get(report.why) ?? 0) + 1);
+    } else if (report.kind === 'failure') {
+      failures.push(`${report.file}: ${report.name}`);
+      say(`✗ ${report.file}:${report.line ?? ''} ${report.name}\n${indent(report.text)}`);
+    } else if (report.kind === 'diagnostic') troubles.push(report.text);
+    else if (report.kind === 'over') ({ complete, cpuSeconds } = report);
+    else if (files.length > 1) add(report.file, report);
+  });
+  const limit = setTimeout(() => {
+    troubles.push(`it was ended after ${LIMIT_MINUTES} minutes, in ${last}`);
+    kill(child);
+  }, LIMIT_MINUTES * 60_000);
+  const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
+    child.once('close', (...how) => resolve(how)),
+  );
+  clearTimeout(limit);
+  running.delete(child);
+
+  const wall = Date.now() - began;
+  const [first] = files;
+  if (files.length === 1) add(first!, { milliseconds: wall, cpuSeconds: cpuSeconds ?? 0 });
+  const failed = [...tally.values()].some((each) => each.failed > 0);
+  if (troubles.length > 0 || !complete || (code !== 0 && !failed)) {
+    if (troubles.length === 0) troubles.push(`it ended with ${signal ?? `exit code ${code}`}, in ${last}`);
+    counts.failed++;
+    failures.push(`${first}: ended badly`);
+    say(`✗ ${files.join(', ')} ended badly\n${indent(troubles.join('\n'))}`);
+  }
+  for (const [file, each] of tally) {
+    for (const state of ['passed', 'failed', 'skipped'] as const) counts[state] += each[state];
+    const parts = [`${each.passed} passed`];
+    if (each.failed > 0) parts.push(`${each.failed} failed`);
+    if (each.skipped > 0) parts.push(`${each.skipped} skipped`);
+    const { milliseconds, cpuSeconds: cpu } = used.get(file) ?? { milliseconds: 0, cpuSeconds: 0 };
+    const cost = `${seconds(milliseconds)}, CPU ${cpu.toFixed(1)} s`;
+    say(`${each.failed > 0 ? '✗' : '✓'} ${file}: ${parts.join(', ')} (${cost})`);
+  }
+  if (failed || code !== 0) say(indent(`it printed:\n${output.trimEnd() || '(nothing)'}`));
+  if (files.length > 1)
+    say(`  (${files.length} files in one process: ${seconds(wall)}, CPU ${cpuSeconds?.toFixed(1)} s)`);
+}
+
+function add(file: string, { milliseconds, cpuSeconds }: Used): void {
+  const before = used.get(file) ?? { milliseconds: 0, cpuSeconds: 0 };
+  used.set(file, {
+    milliseconds: before.milliseconds + milliseconds,
+    cpuSeconds: before.cpuSeconds + cpuSeconds,
+  });
+}
+
+/** With all that it started. */
+function kill(child: ChildProcess): void {
+  try {
+    process.kill(-child.pid!, 'SIGKILL');
+  } catch {
+    // it is over
+  }
+}
+
+/** Tests that are told that we are gone stop what they have started. */
+async function abort(signal: NodeJS.Signals): Promise<void> {
+  for (const child of running) child.disconnect();
+  for (let i = 0; i < 50 && running.size > 0; i++) await sleep(100);
+  for (const child of running) kill(child);
+  process.exit(128 + os.constants.signals[signal]);
 }
 
 function summary(): void {
+  const slowest = [...used].sort(([, a], [, b]) => b.milliseconds - a.milliseconds).slice(0, SLOWEST);
+  const all = [...used.values()].reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
+  if (used.size > SLOWEST)
+    say(`\nslowest: ${slowest.map(([file, { milliseconds }]) => `${file} ${seconds(milliseconds)}`).join(', ')}`);
   for (const [why, times] of skips) say(`left out: ${times} × ${why}`);
   if (failures.length > 0) say(`\nfailed:\n${failures.map((name) => `  ${name}`).join('\n')}`);
-  say(`${seconds(Date.now() - started)} in all`);
+  say(`${seconds(Date.now() - started)} in all, CPU ${all.toFixed(0)} s`);
   say(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   process.exitCode = counts.failed > 0 ? 1 : 0;
 }

@@ -8,8 +8,8 @@ import { test } from 'node:test';
 import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
 import type { Job } from '../src/recording/folder/job.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
-import { fileFace } from './made/file-face.ts';
 import { eventually } from './made/eventually.ts';
+import { fileFace } from './made/file-face.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 function only(folder: string): string {

@@ -99,12 +99,13 @@ describe('a Kafka that asks who is there', {
       () => `four transactions; the agent said: ${agent.said}`,
       () => transactions() >= 4,
     );
-    await agent.stop();
     // consumers see a transaction some time after the producer was told that it is stored
-    const there = await eventually(`${least} rows in ${prefix}.loadavg`, () => {
-      const consumed = kcat(broker.address, `${prefix}.loadavg`);
-      return consumed.length >= least && consumed;
-    });
+    await eventually(
+      () => `${least} rows in ${prefix}.loadavg; the agent said: ${agent.said}`,
+      () => kcat(broker.address, `${prefix}.loadavg`).length >= least,
+    );
+    await agent.stop();
+    const there = kcat(broker.address, `${prefix}.loadavg`);
     return there.map(({ value }) => value.time as number);
   };
   const rowsOf = async (at: string, least: number): Promise<void> => {
