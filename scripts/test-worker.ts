@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { enableCompileCache } from 'node:module';
 import * as path from 'node:path';
 import { beforeEach, run } from 'node:test';
 import { inspect } from 'node:util';
@@ -102,4 +103,8 @@ function work(files: readonly string[]): void {
   process.channel!.unref();
 }
 
-if (import.meta.main) work(process.argv.slice(2));
+if (import.meta.main) {
+  // for this process: what tests start has its own ways
+  enableCompileCache(path.join(process.env.XDG_CACHE_HOME!, 'tacho-test'));
+  work(process.argv.slice(2));
+}

@@ -75,7 +75,7 @@ async function startAgent(
   const child = spawn(TACHO, ['agent', '--recording', 'r', '--node', 'c1', '--interval', '0.1'], {
     cwd,
     stdio: ['ignore', fs.openSync(path.join(cwd, 'log'), 'a'), fs.openSync(path.join(cwd, 'log'), 'a')],
-    env: { PATH: process.env.PATH, HOME: cwd },
+    env: { PATH: process.env.PATH, HOME: cwd, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME },
   });
   t.after(() => child.kill('SIGKILL'));
   const ended = new Promise((resolve) => child.on('exit', (code, signal) => resolve(signal ?? code)));
@@ -117,7 +117,7 @@ test('signals for the application do nothing to an agent in its job, and open no
 test('SIGUSR1 opens no debugger in a hub', async (t) => {
   const archive = temporaryFolder(t);
   const child = spawn(TACHO, ['hub', '--archive', archive, '--listen', '127.0.0.1:0'], {
-    env: { PATH: process.env.PATH, HOME: archive },
+    env: { PATH: process.env.PATH, HOME: archive, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME },
   });
   t.after(() => child.kill('SIGKILL'));
   let said = '';
@@ -149,7 +149,7 @@ test("what decides the code that the job's Node loads decides nothing in Tacho's
     NODE_PATH: cwd,
     OPENSSL_CONF: path.join(cwd, 'none'),
   });
-  const env = { PATH: process.env.PATH, HOME: cwd, ...environment };
+  const env = { PATH: process.env.PATH, HOME: cwd, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, ...environment };
   fs.writeFileSync(path.join(cwd, 'tacho.toml'), '[[source]]\nname = "one"\ncommand = "echo one 1"\n');
   assert.equal(tacho(['--version'], { cwd, env }).code, 0);
   const recorded = tacho(['run', '--no-report', '-o', 'r', '--', 'env'], { cwd, env });
@@ -185,7 +185,7 @@ test('the environment makes the job’s Node trust anybody, and Tacho nobody but
   async function ask(env: Record<string, string>): Promise<[number, string]> {
     requests = 0;
     const child = spawn(TACHO, ['report', '--store', `https://127.0.0.1:${port}`, '1'], {
-      env: { PATH: process.env.PATH, HOME: cwd, ...env },
+      env: { PATH: process.env.PATH, HOME: cwd, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, ...env },
       timeout: 60_000,
     });
     let said = '';

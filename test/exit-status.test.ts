@@ -18,6 +18,7 @@ function scriptFolder(t: TestContext) {
   const env = {
     PATH: `${path.dirname(TACHO)}:${process.env.PATH}`,
     HOME: folder,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
     XDG_RUNTIME_DIR: path.join(folder, 'run'),
   };
   const write = (text: string): string => {

@@ -364,6 +364,7 @@ function inShell(t: TestContext, shell: string, dialect: string, before: string)
   const env = {
     PATH: `${path.dirname(TACHO)}:${process.env.PATH}`,
     HOME: cwd,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
     XDG_RUNTIME_DIR: path.join(cwd, 'run'),
     ...(before === '' ? {} : { LD_PRELOAD: before }),
   };

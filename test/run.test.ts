@@ -491,7 +491,7 @@ test('a user whom no passwd file knows goes by the number', {
   const { status, stderr } = spawnSync(
     'setpriv',
     ['--reuid=12345', '--regid=12345', '--clear-groups', TACHO, 'run', '-o', 'r', '--no-report', '--', 'true'],
-    { cwd, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: cwd } },
+    { cwd, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: cwd, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME } },
   );
   assert.equal(status, 0, stderr);
   assert.equal(jobOf(path.join(cwd, 'r')).user, '12345');

@@ -16,6 +16,7 @@ function shell(t: TestContext): { folder: string; sh: (line: string) => SpawnSyn
   const env = {
     PATH: `${path.dirname(TACHO)}:${process.env.PATH}`,
     HOME: folder,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
     XDG_RUNTIME_DIR: path.join(folder, 'run'),
   };
   return { folder, sh: (line) => spawnSync('bash', ['-c', line], { cwd: folder, env, encoding: 'utf8' }) };

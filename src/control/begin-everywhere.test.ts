@@ -73,6 +73,7 @@ function cluster(t: TestContext, ...signs: string[]) {
   for (const sign of signs) script(sign, '');
   const env = {
     HOME: folder,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME ?? folder,
     PATH: `${folder}:${process.env.PATH}`,
     XDG_RUNTIME_DIR: path.join(folder, 'run'),
     SLURM_JOB_ID: '7',

@@ -39,6 +39,7 @@ function machine(t: TestContext) {
   fs.writeFileSync(path.join(folder, 'bin/ssh'), SSH, { mode: 0o755 });
   const env: Record<string, string> = {
     HOME: folder,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME ?? folder,
     PATH: `${folder}/bin:${process.env.PATH}`,
     XDG_RUNTIME_DIR: path.join(folder, 'run'),
   };

@@ -41,7 +41,15 @@ test('a real agent: what it has recorded is in the store, and what it exposes is
       ...['--victoria', server.url, '--victoria-interval', '500ms', '--metrics-listen', '127.0.0.1:0'],
       ...['--metrics-token-file', tokenFile],
     ],
-    { env: { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: folder }, stdio: ['ignore', 'ignore', 'pipe'] },
+    {
+      env: {
+        PATH: process.env.PATH,
+        HOME: folder,
+        XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
+        XDG_CONFIG_HOME: folder,
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
   );
   let said = '';
   agent.stderr.on('data', (chunk) => {

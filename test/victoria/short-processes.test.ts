@@ -30,7 +30,13 @@ test('a job of short processes without a cgroup: the store has what its recordin
   t.after(() => server.remove());
   const folder = temporaryFolder(t);
   const [spool, jobs] = [path.join(folder, 'spool'), path.join(folder, 'jobs')];
-  const env = { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: folder, TACHO_SERVICE_JOBS: jobs };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: folder,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
+    XDG_CONFIG_HOME: folder,
+    TACHO_SERVICE_JOBS: jobs,
+  };
   const agent = spawn(
     TACHO,
     ['agent', '--spool', spool, '--hooks-only', '--node', 'c1', '--victoria', server.url, '--job-interval', '500ms'],
