@@ -5,6 +5,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRecording } from '../src/recording/folder/open.ts';
+import { eventually } from './made/eventually.ts';
 import { TACHO, tacho, temporaryFolder } from './tacho.ts';
 
 const skip =
@@ -47,7 +48,8 @@ async function run(t: TestContext, script: string, when: (looks: number, out: st
   const gone = new Promise<[number | null, NodeJS.Signals | null]>((done) => {
     child.once('close', (code, signal) => done([code, signal]));
   });
-  for (let looks = 0; child.exitCode === null && child.signalCode === null && !killed; ) {
+  for (let looks = 0, turn = 0; turn < 24_000; turn++) {
+    if (child.exitCode !== null || child.signalCode !== null || killed) break;
     let node: number | undefined;
     try {
       node = nodeOf(child.pid!);
@@ -107,10 +109,13 @@ test('signals to tacho run reach the command when Node has gone', { skip }, asyn
       out += bytes;
     });
     const gone = new Promise((done) => child.once('close', (...how) => done(how)));
-    while (!out.includes('ready')) await sleep(5);
+    await eventually(
+      () => `ready in: ${out}`,
+      () => out.includes('ready'),
+    );
     const node = nodeOf(child.pid!)!;
     process.kill(node, 'SIGKILL');
-    while (fs.existsSync(`/proc/${node}`)) await sleep(5);
+    await eventually('the end of Node', () => !fs.existsSync(`/proc/${node}`));
     child.kill(signal);
     assert.deepEqual([await gone, out], [[3, null], 'ready\nheard\n'], signal);
   }
@@ -123,11 +128,14 @@ test('whoever kills the guard kills the recorder, and the command goes on alone'
   child.stdout.on('data', (bytes) => {
     out += bytes;
   });
-  while (!out.includes('ready')) await sleep(5);
+  await eventually(
+    () => `ready in: ${out}`,
+    () => out.includes('ready'),
+  );
   const node = nodeOf(child.pid!)!;
   child.kill('SIGKILL');
-  while (fs.existsSync(`/proc/${node}`)) await sleep(5);
-  while (!fs.existsSync(path.join(cwd, 'done'))) await sleep(20);
+  await eventually('the end of Node', () => !fs.existsSync(`/proc/${node}`));
+  await eventually('the end of the command', () => fs.existsSync(path.join(cwd, 'done')));
   assert.equal(JSON.parse(tacho(['report', 'rec', '--format', 'json'], { cwd }).out).job.state, 'unknown');
 });
 
