@@ -1,5 +1,7 @@
 /** Control characters would move the cursor or colour the reader's terminal: names and commands come from anybody. */
 export function printable(text: string): string {
+  // the agent asks for the name of every process at every tick: most have none
+  if (text.search(UNPRINTABLE) < 0) return text;
   return text.replace(UNPRINTABLE, (c) => {
     const letter = LETTERS[c];
     if (letter !== undefined) return `\\${letter}`;

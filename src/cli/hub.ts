@@ -47,7 +47,7 @@ Examples:
       const archive = config['hub.archive'];
       if (archive === undefined) throw usage('a hub needs a folder for its archive', 'give --archive FOLDER');
       const { startHub } = await import('../hub/hub.ts');
-      const { parseListen } = await import('../hub/receive/listen-address.ts');
+      const { parseListen } = await import('../trust/listen-address.ts');
       const { openGatekeeper } = await import('../trust/gatekeeper.ts');
       const tls = tlsOptions(config);
       const method = config['trust.method'];

@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Fault, reason, usage } from '../base/fault.ts';
 import { isFleet } from '../recording/folder/fleet.ts';
-import { isLoopback } from '../trust/same-host.ts';
-import { readSecret } from '../trust/token.ts';
+import { type ListenForm, parseListen } from '../trust/listen-address.ts';
+import { isSameSecret, readSecret } from '../trust/token.ts';
 import { type Exposed, type ExpositionOptions, exposition } from './exposition.ts';
 
 export interface MetricsOptions extends Omit<ExpositionOptions, 'openMetrics'> {
@@ -42,12 +42,12 @@ export async function serveMetrics(
   recordings: () => readonly Exposed[],
   steady: () => number = () => performance.now(),
 ): Promise<MetricsServer> {
-  const { host, port } = parseListen(options.listen);
+  const { host, port, loopback } = parseListen(options.listen, LISTEN);
   const token = options.tokenFile === undefined ? undefined : readToken(options.tokenFile);
   // everybody on the node can reach loopback: whose jobs run there, and what they use, is not for everybody
   const visible = (): readonly Exposed[] =>
     token === undefined ? recordings().filter(({ job }) => isFleet(job)) : recordings();
-  if (!isLoopback(host) && token === undefined) {
+  if (!loopback && token === undefined) {
     throw usage(
       `metrics.listen: ${options.listen} can be reached from other machines, and nobody would have to say who they are`,
       'listen on 127.0.0.1, or set metrics.token_file to a file with the token that Prometheus sends',
@@ -94,7 +94,7 @@ export async function serveMetrics(
         }),
       ),
     );
-    server.listen({ port, ...(host === '' ? {} : { host }) }, resolve);
+    server.listen({ port, ...(host === '::' ? {} : { host }) }, resolve);
   });
   const bound = server.address() as AddressInfo;
   const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
@@ -118,7 +118,7 @@ function refusal(
 ): [number, string, Record<string, string>] | undefined {
   if (url.split('?')[0] !== '/metrics') return [404, 'the metrics are at /metrics', {}];
   if (method !== 'GET' && method !== 'HEAD') return [405, 'only GET', { Allow: 'GET, HEAD' }];
-  if (token !== undefined && !sameText(headers.authorization ?? '', `Bearer ${token}`)) {
+  if (token !== undefined && !isSameSecret(headers.authorization ?? '', `Bearer ${token}`)) {
     return [401, 'the token of metrics.token_file is needed', { 'WWW-Authenticate': 'Bearer' }];
   }
   return undefined;
@@ -133,17 +133,10 @@ async function makeServer(
   return (await import('node:https')).createServer({ cert, key: fs.readFileSync(key) }, answer) as unknown as Server;
 }
 
-export function parseListen(listen: string): { host: string; port: number } {
-  const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(listen);
-  const port = Number(match?.[3]);
-  if (match === null || port > 65_535) {
-    throw usage(
-      `metrics.listen: "${listen}" is no address`,
-      'it looks like 127.0.0.1:9471, or :9471 for all addresses',
-    );
-  }
-  return { host: match[1] ?? match[2] ?? '', port };
-}
+const LISTEN: ListenForm = {
+  setting: 'metrics.listen',
+  hint: 'it looks like 127.0.0.1:9471, or :9471 for all addresses',
+};
 
 /** The token, from a file that nobody else can read. */
 function readToken(file: string): string {
@@ -170,13 +163,6 @@ function keepRoom(server: Server): void {
     }
     oldest?.destroy();
   });
-}
-
-/** Compares without telling by the time it takes where the difference is. */
-function sameText(given: string, wanted: string): boolean {
-  let difference = given.length ^ wanted.length;
-  for (let i = 0; i < wanted.length; i++) difference |= wanted.charCodeAt(i) ^ (given.charCodeAt(i) || 0);
-  return difference === 0;
 }
 
 /** Whether OpenMetrics is liked better than (or as much as) plain text by who asks. */

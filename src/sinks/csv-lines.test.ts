@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { testJob } from '../../test/made/spool.ts';
-import { rowEnd } from '../recording/live/csv-lines.ts';
+import { rowEnd } from '../base/csv.ts';
 import { KafkaRows } from './kafka/rows.ts';
 import { ImportBody } from './victoria/import-body.ts';
 import { VictoriaRows } from './victoria/rows.ts';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { openCredentials, openGatekeeper } from './gatekeeper.ts';
 import { Refused } from './identity.ts';
-import { makeKey, makeToken, readKey, readToken } from './token.ts';
+import { isSameSecret, makeKey, makeToken, readKey, readToken } from './token.ts';
 
 const nobody = (): Promise<string> => Promise.reject(new Error('not asked'));
 
@@ -71,4 +71,10 @@ test('the hub finds out who bears a token; keys and tokens that others can read 
   } finally {
     fs.rmSync(folder, { recursive: true });
   }
+});
+
+test('a secret is the same only when all of it is', () => {
+  assert.equal(isSameSecret('Bearer größe', 'Bearer größe'), true);
+  for (const other of ['', 'Bearer größ', 'Bearer größer', 'bearer größe', 'Bearer gro\u0308ße'])
+    assert.equal(isSameSecret(other, 'Bearer größe'), false, other);
 });

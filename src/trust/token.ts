@@ -27,13 +27,19 @@ export function makeToken(key: Buffer, { kind, name, until }: Claim): string {
   return `${words}.${seal(key, words).toString('base64url')}`;
 }
 
+/** Compares without telling by the time it takes where the difference is. */
+const isSame = (given: Buffer, right: Buffer): boolean =>
+  given.length === right.length && timingSafeEqual(given, right);
+
+export const isSameSecret = (given: string, right: string): boolean => isSame(Buffer.from(given), Buffer.from(right));
+
 /** What a token claims, once the seal has been found right and its time has not run out. Throws `Refused`. */
 export function readToken(key: Buffer, token: string, now = Date.now() / 1000): Claim {
   const dot = token.lastIndexOf('.');
   const words = token.slice(0, Math.max(0, dot));
   const given = Buffer.from(token.slice(dot + 1), 'base64url');
   const right = seal(key, words);
-  if (given.length !== right.length || !timingSafeEqual(given, right)) {
+  if (!isSame(given, right)) {
     throw new Refused('the token was not made with the key of this hub');
   }
   const [kind, name, end] = words.split(':') as [string, string, string?];

@@ -1,12 +1,12 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { splitLine } from '../../base/csv.ts';
 import { type Mark, writeMarks } from '../../control/mark.ts';
 import { OWN_USE, ownUse } from '../../control/own-use.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { replaceJson } from '../../recording/folder/replace.ts';
-import { splitLine } from '../../recording/read/csv-read.ts';
 import { markersOf } from '../../recording/read/markers.ts';
 import { markerTable } from '../../sources/own/marker.ts';
 import { makePlace, placeOf, removePlace, shownName } from './marks-place.ts';

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { splitLine } from '../../recording/read/csv-read.ts';
+import { rowEnd, splitLine } from '../../base/csv.ts';
 import { processTotalTable } from '../../sources/own/process-total.ts';
 import { processTable } from '../../sources/process/table.ts';
 import type { NameIn, Table } from '../../table/table.ts';
@@ -40,16 +40,11 @@ function* rowsOf<T extends Table>(folder: string, table: T): Generator<ReadonlyM
     return;
   }
   const names = splitLine(text.slice(0, text.indexOf('\n'))) as ('time' | NameIn<T>)[];
-  const lines = text.slice(Math.max(text.indexOf('\n') + 1, text.length - TAIL)).split('\n');
-  // a line without its newline was being written
-  lines.pop();
-  let line = '';
-  for (const each of lines) {
-    // a quoted text may go on behind a newline
-    line = line === '' ? each : `${line}\n${each}`;
-    if ((line.split('"').length - 1) % 2 === 1) continue;
-    const cells = splitLine(line);
-    line = '';
+  for (let at = Math.max(text.indexOf('\n') + 1, text.length - TAIL), end = 0; ; at = end + 1) {
+    end = rowEnd(text, at);
+    // a row without its newline was being written
+    if (end >= text.length) return;
+    const cells = splitLine(text.slice(at, end));
     if (cells.length === names.length) yield new Map(names.map((name, i) => [name, cells[i]!]));
   }
 }

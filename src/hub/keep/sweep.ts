@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { code, reason } from '../../base/fault.ts';
 import { nodeName } from '../../recording/folder/node-folder.ts';
+import { parsePart } from '../../recording/folder/part-name.ts';
 import { MOST_BYTES } from '../../recording/folder/record-file.ts';
 import { type Place, placeKey } from '../receive/place.ts';
 
@@ -82,7 +83,8 @@ async function measure(folder: string, where: string, kept: Kept, look: Look): P
     kept.bytes += Math.ceil(Math.min(stat.size, stat.blocks * 512) / Math.max(1, stat.nlink));
     kept.changed = Math.max(kept.changed, stat.mtimeMs);
     if (entry.name === 'job.json') kept.records += Math.min(stat.size, MOST_BYTES.job);
-    if (/\.csv$|\.\d{4,}\.csv\.zst$/.test(entry.name)) kept.unsealed = true;
+    const file = parsePart(entry.name);
+    if (file !== undefined && (file.part !== undefined || !file.packed)) kept.unsealed = true;
   }
 }
 

@@ -1,9 +1,9 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { parsePart } from '../../recording/folder/part-name.ts';
 import { Unusable } from './names.ts';
 import type { Found } from './table-file.ts';
 
-const PART = /^(.+?)(?:\.(\d{4,}))?\.csv(\.zst)?$/;
 const OTHER = /^(.+)\.(?:parquet|stats\.json(?:\.zst)?)$/;
 
 /** A hub looks at no more: a day of the fleet has a few hundred, and whoever owns a folder may put a million there. */
@@ -22,8 +22,8 @@ export function nodeFiles(
       temporary.push(name);
       continue;
     }
-    const part = PART.exec(name);
-    const table = part?.[1] ?? OTHER.exec(name)?.[1];
+    const file = parsePart(name);
+    const table = file?.table ?? OTHER.exec(name)?.[1];
     if (table === undefined) continue;
     const stat = fs.lstatSync(path.join(folder, name), { throwIfNoEntry: false });
     if (stat?.isFile() !== true) continue;
@@ -34,10 +34,11 @@ export function nodeFiles(
     }
     found.bytes += stat.size;
     found.changed = Math.max(found.changed, stat.mtimeMs);
-    if (part?.[2] !== undefined) {
-      found.newest = Math.max(found.newest, Number(part[2]));
-      if (part[3] === undefined) loose.push(name);
-    } else if (part !== null && part[3] === undefined) found.live = stat.size;
+    if (file === undefined) continue;
+    if (file.part !== undefined) found.newest = Math.max(found.newest, file.part);
+    if (file.packed) continue;
+    if (file.part === undefined) found.live = stat.size;
+    else loose.push(name);
   }
   return { tables, loose, temporary };
 }

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code } from '../../base/fault.ts';
+import { partName } from '../../recording/folder/part-name.ts';
 import type { Position } from '../../recording/live/position.ts';
 import type { Descriptors, Held } from './descriptors.ts';
 import { openToAppend, openToRead, type Place, type Places } from './place.ts';
@@ -99,7 +100,7 @@ export class TableFile implements Held {
       const next = position.part === this.part + 1 && position.bytes === 0;
       if (position.part > this.part && this.begun) {
         const header = next ? '' : readHeader(path.join(folder, `${this.name}.csv`));
-        const file = `${this.name}.${String(this.part).padStart(4, '0')}.csv`;
+        const file = partName(this.name, this.part);
         fs.renameSync(path.join(folder, `${this.name}.csv`), path.join(folder, file));
         this.begun = false;
         this.part++;

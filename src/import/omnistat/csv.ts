@@ -1,6 +1,6 @@
+import { splitLine } from '../../base/csv.ts';
 import { Fault } from '../../base/fault.ts';
 import type { StoredSeries } from '../../query/store/export-lines.ts';
-import { splitLine } from '../../recording/read/csv-read.ts';
 
 /**
  * A file that Omnistat's query tool exports: some header rows (metric, instance, card …), a row that names the index

@@ -1,3 +1,5 @@
+import { parsePart } from './part-name.ts';
+
 /** The files of one table of one node, as names inside the node's folder. */
 export interface TableFiles {
   /** Live parts, oldest first: `<table>.0001.csv.zst`, …, `<table>.csv`. */
@@ -16,7 +18,6 @@ export const isParquet = (name: string | undefined): boolean => name?.endsWith('
 /** Beside its compressed form it is the same part. Others that are compressed, too, are sealed: what is beside them came later. */
 export const NUMBERED = /\.\d{4,}\.csv$/;
 
-const PART = /^(.+?)(?:\.(\d{4,}))?\.csv(\.zst)?$/;
 const STATISTICS = /^(.+)\.stats\.json(\.zst)?$/;
 
 /** The table whose statistics a file holds; undefined: it is something else. */
@@ -50,10 +51,10 @@ export function tableFiles(names: readonly string[]): Map<string, TableFiles> {
       const files = of(measured);
       if (files.statistics === undefined || name.endsWith('.zst')) files.statistics = name;
     } else {
-      const part = PART.exec(name);
-      if (part === null) continue;
-      of(part[1]!).parts.push(name);
-      order.set(name, part[2] === undefined ? (part[3] === undefined ? Number.POSITIVE_INFINITY : 0) : Number(part[2]));
+      const file = parsePart(name);
+      if (file === undefined) continue;
+      of(file.table).parts.push(name);
+      order.set(name, file.part ?? (file.packed ? 0 : Number.POSITIVE_INFINITY));
     }
   }
   for (const [table, files] of tables) {

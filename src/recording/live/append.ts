@@ -4,6 +4,7 @@ import { code, isUnwritable, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
 import type { Frame } from '../../table/frame.ts';
 import { header, type Table } from '../../table/table.ts';
+import { liveName, parsePart, partName } from '../folder/part-name.ts';
 import { CsvText } from './csv-write.ts';
 import { takeOut, writtenBefore } from './written-before.ts';
 
@@ -70,7 +71,7 @@ export class TableWriter {
   constructor(folder: string, table: Table, options: WriterOptions = {}) {
     this.folder = folder;
     this.table = table;
-    this.file = path.join(folder, `${table.name}.csv`);
+    this.file = path.join(folder, liveName(table.name));
     this.rollBytes = options.rollBytes ?? 64 << 20;
     this.rollSeconds = options.rollSeconds ?? 600;
     this.keepBytes = options.keepBytes ?? 4 << 20;
@@ -267,7 +268,7 @@ export class TableWriter {
   private setAside(): void {
     // a hub may have had us take up later numbers meanwhile
     this.part = Math.max(this.part, lastPart(this.folder, this.table.name)) + 1;
-    const aside = path.join(this.folder, `${this.table.name}.${String(this.part).padStart(4, '0')}.csv`);
+    const aside = path.join(this.folder, partName(this.table.name, this.part));
     fs.renameSync(this.file, aside);
     if (!this.plain) this.compressing = this.compressing.then(() => compressPart(aside)).catch(() => {});
   }
@@ -295,8 +296,8 @@ export async function compressPart(part: string): Promise<void> {
 function lastPart(folder: string, table: string): number {
   let last = 0;
   for (const name of namesIn(folder)) {
-    const match = /^(.*)\.(\d{4,})\.csv(?:\.zst)?$/.exec(name);
-    if (match?.[1] === table) last = Math.max(last, Number(match[2]));
+    const file = parsePart(name);
+    if (file?.table === table) last = Math.max(last, file.part ?? 0);
   }
   return last;
 }

@@ -1,3 +1,4 @@
+import { cell } from '../../base/csv.ts';
 import { putNumber } from '../../base/number-text.ts';
 import type { Frame } from '../../table/frame.ts';
 
@@ -123,16 +124,7 @@ export class CsvText {
   }
 
   private text(value: string): void {
-    this.room(value.length * 3 + 2);
-    let plain = true;
-    for (let i = 0; i < value.length; i++) {
-      const c = value.charCodeAt(i);
-      if (c === 34 || c === 44 || c === 10 || c === 13) {
-        plain = false;
-        break;
-      }
-    }
-    const written = plain ? value : `"${value.replaceAll('"', '""')}"`;
+    const written = cell(value);
     this.room(written.length * 3 + 2);
     this.length += this.bytes.write(written, this.length);
   }

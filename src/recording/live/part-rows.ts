@@ -1,8 +1,6 @@
 import * as fs from 'node:fs';
+import { rowEndIn } from '../../base/csv.ts';
 import { unpackFile } from '../sealed/unpack.ts';
-
-const NEWLINE = 10;
-const QUOTE = 34;
 
 /** How many whole rows a part holds, and the times of the first and the last one. */
 export function partRows(file: string): { rows: number; first?: number; last?: number } {
@@ -10,20 +8,14 @@ export function partRows(file: string): { rows: number; first?: number; last?: n
   let rows = 0;
   let first: number | undefined;
   let last: number | undefined;
-  let quoted = false;
-  let start = bytes.indexOf(NEWLINE) + 1;
+  let start = bytes.indexOf('\n') + 1;
   if (start === 0) return { rows: 0 };
-  for (let i = start; i < bytes.length; i++) {
-    if (bytes[i] === QUOTE) quoted = !quoted;
-    else if (bytes[i] === NEWLINE && !quoted) {
-      const time = Number.parseInt(bytes.toString('latin1', start, Math.min(i, start + 20)), 10);
-      rows++;
-      if (!Number.isNaN(time)) {
-        first ??= time;
-        last = time;
-      }
-      start = i + 1;
-    }
+  for (let end = rowEndIn(bytes, start); end > 0; start = end, end = rowEndIn(bytes, start)) {
+    const time = Number.parseInt(bytes.toString('latin1', start, Math.min(end, start + 20)), 10);
+    rows++;
+    if (Number.isNaN(time)) continue;
+    first ??= time;
+    last = time;
   }
   return { rows, ...(first === undefined || last === undefined ? {} : { first, last }) };
 }

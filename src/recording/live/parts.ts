@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { parsePart, partName } from '../folder/part-name.ts';
 
 /** What is there of one table in a node's folder. The live part's number is the one after `newest`. */
 export interface TableParts {
@@ -9,11 +10,6 @@ export interface TableParts {
   /** 0 when there is no numbered part. */
   newest: number;
 }
-
-const PART = /^(.+?)(?:\.(\d{4,}))?\.csv(\.zst)?$/;
-
-export const partName = (table: string, part: number): string => `${table}.${String(part).padStart(4, '0')}.csv`;
-export const liveName = (table: string): string => `${table}.csv`;
 
 /** In an archive no more files of a folder are looked at, as by the hub itself: whoever owns it may put a million there. */
 export const MOST_FILES = 20_000;
@@ -29,30 +25,30 @@ export function listParts(folder: string, most = Number.POSITIVE_INFINITY): Map<
   const numbered = new Map<string, TableParts['numbered'][number]>();
   for (const entry of firstEntries(folder, most)) {
     const { name } = entry;
-    const match = PART.exec(name);
+    const file = parsePart(name);
     // whose it is counts when it is opened
-    if (match === null || name.startsWith('.') || !entry.isFile()) continue;
-    let parts = tables.get(match[1]!);
+    if (file === undefined || name.startsWith('.') || !entry.isFile()) continue;
+    const { table, part, packed } = file;
+    let parts = tables.get(table);
     if (parts === undefined) {
       if (tables.size >= MOST_TABLES && most < Number.POSITIVE_INFINITY) continue;
       parts = { live: false, numbered: [], newest: 0 };
-      tables.set(match[1]!, parts);
+      tables.set(table, parts);
     }
-    if (match[2] === undefined) {
+    if (part === undefined) {
       // a live part is never compressed
-      if (match[3] === undefined) parts.live = true;
+      if (!packed) parts.live = true;
       continue;
     }
-    const part = Number(match[2]);
-    const key = partName(match[1]!, part);
+    const key = partName(table, part);
     let filePart = numbered.get(key);
     if (filePart === undefined) {
       filePart = { part, plain: false, packed: false };
       numbered.set(key, filePart);
       parts.numbered.push(filePart);
     }
-    if (match[3] === undefined) filePart.plain = true;
-    else filePart.packed = true;
+    if (packed) filePart.packed = true;
+    else filePart.plain = true;
     parts.newest = Math.max(parts.newest, part);
   }
   for (const [table, parts] of tables) {

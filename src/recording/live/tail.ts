@@ -1,10 +1,12 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { lastRowEnd } from '../../base/csv.ts';
 import { code } from '../../base/fault.ts';
 import { NotPlain } from '../../base/plain-file.ts';
+import { liveName, partName } from '../folder/part-name.ts';
 import { unpackFile } from '../sealed/unpack.ts';
 import { openOwned, readOwned } from './owned-file.ts';
-import { listParts, liveName, MOST_FILES, partName, type TableParts } from './parts.ts';
+import { listParts, MOST_FILES, type TableParts } from './parts.ts';
 import type { Position } from './position.ts';
 
 /** A run of bytes of one part, as they were written. */
@@ -27,7 +29,6 @@ export interface Lines extends Run {
 }
 
 const NEWLINE = 10;
-const QUOTE = 34;
 /** In an archive users own their folders: what is longer was not written by Tacho, and is not read. */
 const LONGEST_ROW = 1 << 20;
 const LONGEST_HEADER = 1 << 20;
@@ -208,18 +209,6 @@ const noLines = (part: number): Lines => ({
   header: '',
   next: { part, bytes: 0 },
 });
-
-/** Where the last whole row ends: the last newline that is not inside of quotes. */
-function lastRowEnd(bytes: Buffer): number {
-  if (bytes.indexOf(QUOTE) < 0) return bytes.lastIndexOf(NEWLINE) + 1;
-  let end = 0;
-  let quoted = false;
-  for (let i = 0; i < bytes.length; i++) {
-    if (bytes[i] === QUOTE) quoted = !quoted;
-    else if (bytes[i] === NEWLINE && !quoted) end = i + 1;
-  }
-  return end;
-}
 
 interface OpenPart {
   readonly part: number;

@@ -1,11 +1,10 @@
 import * as fs from 'node:fs';
+import { isQuotedAfter, rowEndIn } from '../../base/csv.ts';
 import type { CsvText } from './csv-write.ts';
 
 /** More than the records that are read between two notes of how far that was. */
 const TAIL = 4 << 20;
 
-const NEWLINE = 10;
-const QUOTE = 34;
 const COMMA = 44;
 
 /**
@@ -59,25 +58,21 @@ function identity(bytes: Buffer, at: number, end: number, keys: number): string 
   return bytes.toString('latin1', at, end);
 }
 
-/** Where the row ends that holds the byte at `at`: arguments may have newlines, which are inside quotes. */
+/** Behind the row that holds the byte at `at`; of one that does not end, behind all. */
 function rowEnd(bytes: Buffer, at: number, length: number, quoted = false): number {
-  let inside = quoted;
-  for (let i = at; i < length; i++) {
-    if (bytes[i] === QUOTE) inside = !inside;
-    else if (bytes[i] === NEWLINE && !inside) return i + 1;
-  }
-  return length;
+  const end = rowEndIn(bytes, at, length, quoted);
+  return end < 0 ? length : end;
 }
 
 /** Whether a place in a file is inside quotes. */
 function isQuoted(fd: number, place: number): boolean {
   const bytes = Buffer.alloc(Math.min(place, 1 << 16));
-  let quotes = 0;
+  let quoted = false;
   for (let at = 0; at < place; ) {
     const read = fs.readSync(fd, bytes, 0, Math.min(bytes.length, place - at), at);
     if (read === 0) break;
-    for (let i = 0; i < read; i++) if (bytes[i] === QUOTE) quotes++;
+    quoted = isQuotedAfter(bytes.subarray(0, read), quoted);
     at += read;
   }
-  return quotes % 2 === 1;
+  return quoted;
 }

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { splitLine } from '../../base/csv.ts';
 import { NotPlain, openPlain, readPlain, tooLarge } from '../../base/plain-file.ts';
 import { MOST_PART_BYTES, unpackFile } from '../sealed/unpack.ts';
 import type { Rows } from './rows.ts';
@@ -102,35 +103,6 @@ function readText(file: string, parser: Parser): void {
 
 /** No header has control characters, or bytes that are no UTF-8. */
 const NO_TEXT = /[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]/;
-
-/** The cells of one line as texts; only for headers and samples of unknown files. */
-export function splitLine(line: string): string[] {
-  if (!line.includes('"')) return line.split(',');
-  const cells: string[] = [];
-  let at = 0;
-  for (;;) {
-    if (line[at] === '"') {
-      let cell = '';
-      at++;
-      for (;;) {
-        const quote = line.indexOf('"', at);
-        if (quote < 0) return [...cells, cell + line.slice(at)];
-        cell += line.slice(at, quote);
-        at = quote + 1;
-        if (line[at] !== '"') break;
-        cell += '"';
-        at++;
-      }
-      cells.push(cell);
-    } else {
-      const comma = line.indexOf(',', at);
-      cells.push(comma < 0 ? line.slice(at) : line.slice(at, comma));
-      at = comma < 0 ? line.length : comma;
-    }
-    if (at >= line.length) return cells;
-    at++;
-  }
-}
 
 class Parser {
   private readonly rows: Rows;

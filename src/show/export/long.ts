@@ -1,7 +1,7 @@
+import { cell, line } from '../../base/csv.ts';
 import { putIso, putNumber, putWhole, WIDEST } from '../../base/number-text.ts';
 import { isNumber } from '../../recording/read/batch.ts';
 import type { Table } from '../../table/table.ts';
-import { cell, line } from './csv.ts';
 import type { Output } from './output.ts';
 import { keysOf, type Piece } from './piece.ts';
 import { TextBuffer } from './text-buffer.ts';

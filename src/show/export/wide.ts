@@ -1,7 +1,7 @@
+import { line } from '../../base/csv.ts';
 import { putFloat, putNumber, putTime, putWhole, WIDEST } from '../../base/number-text.ts';
 import { byName } from '../../recording/folder/open.ts';
 import type { Column, Table } from '../../table/table.ts';
-import { line } from './csv.ts';
 import type { Output } from './output.ts';
 import { keysOf, type Piece } from './piece.ts';
 import { TextBuffer } from './text-buffer.ts';

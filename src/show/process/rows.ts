@@ -1,3 +1,4 @@
+import { line } from '../../base/csv.ts';
 import { columnNamed, columnNames, type ProcessColumn } from '../../query/processes/columns.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 
@@ -44,10 +45,5 @@ export function processCsv(set: ProcessSet, rows: readonly number[], names?: rea
 }
 
 export function listCsv(heads: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  return [heads, ...rows].map((row) => `${row.map(csvCell).join(',')}\n`).join('');
-}
-
-function csvCell(value: string | number): string {
-  const text = String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return [heads, ...rows].map((row) => line(row.map(String))).join('');
 }

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { tableOf } from '../../recording/folder/describe.ts';
 import type { Job } from '../../recording/folder/job.ts';
-import { liveName } from '../../recording/live/parts.ts';
+import { liveName } from '../../recording/folder/part-name.ts';
 import { BEGINNING, type Position } from '../../recording/live/position.ts';
 import { isOurs } from '../../recording/live/stream.ts';
 import { type Lines, Tail } from '../../recording/live/tail.ts';

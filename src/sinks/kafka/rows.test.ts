@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COUNTED, testJob } from '../../../test/made/spool.ts';
-import { MOST_COLUMNS } from '../../recording/live/csv-lines.ts';
+import { MOST_COLUMNS } from '../../base/csv.ts';
 import { KafkaRows } from './rows.ts';
 
 const lines = (header: string, text: string, from = 100) => ({

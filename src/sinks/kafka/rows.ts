@@ -1,9 +1,9 @@
+import { columnNames, rowEnd, splitLine } from '../../base/csv.ts';
 import { guessColumn, guessTable, layoutOf } from '../../recording/folder/describe.ts';
 import type { Job } from '../../recording/folder/job.ts';
-import { columnNames, rowEnd } from '../../recording/live/csv-lines.ts';
 import type { Position } from '../../recording/live/position.ts';
 import type { Lines } from '../../recording/live/tail.ts';
-import { type CellUse, splitLine } from '../../recording/read/csv-read.ts';
+import type { CellUse } from '../../recording/read/csv-read.ts';
 import { byName, type Table } from '../../table/table.ts';
 import { tableVersion } from '../table-version.ts';
 

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { liveName, partName } from '../../recording/folder/part-name.ts';
 import { partRows } from '../../recording/live/part-rows.ts';
-import { liveName, partName } from '../../recording/live/parts.ts';
 import type { Sink } from '../sink.ts';
 import { addDropped, type Dropped, readDropped } from './dropped.ts';
 import type { StreamState } from './streams.ts';

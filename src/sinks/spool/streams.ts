@@ -5,12 +5,13 @@ import { isGone } from '../../recording/folder/alive.ts';
 import { isFleet } from '../../recording/folder/fleet.ts';
 import { JOB_NEEDS, type Job } from '../../recording/folder/job.ts';
 import { nodeName } from '../../recording/folder/node-folder.ts';
+import { liveName } from '../../recording/folder/part-name.ts';
 import { MOST_BYTES } from '../../recording/folder/record-file.ts';
 import { shaped } from '../../recording/folder/shape.ts';
 import { withTables } from '../../recording/folder/tables-file.ts';
 import { isWrittenHere } from '../../recording/folder/written-here.ts';
 import { readOwned } from '../../recording/live/owned-file.ts';
-import { firstEntries, listParts, liveName, MOST_FILES, type TableParts } from '../../recording/live/parts.ts';
+import { firstEntries, listParts, MOST_FILES, type TableParts } from '../../recording/live/parts.ts';
 import type { Stream } from '../../recording/live/stream.ts';
 
 /** A stream and what its recording says of itself just now. Objects are replaced when something has changed. */

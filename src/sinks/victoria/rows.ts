@@ -1,8 +1,7 @@
+import { columnNames, rowEnd, splitLine } from '../../base/csv.ts';
 import { hasOmnistatNames, omnistatMetrics, omnistatName, omnistatValue } from '../../prometheus/omnistat-names.ts';
 import { type Labels, labelsBeside } from '../../prometheus/series-labels.ts';
 import { guessTable } from '../../recording/folder/describe.ts';
-import { columnNames, rowEnd } from '../../recording/live/csv-lines.ts';
-import { splitLine } from '../../recording/read/csv-read.ts';
 import type { gpuTable } from '../../sources/gpu/gpu.ts';
 import { markerTable } from '../../sources/own/marker.ts';
 import { processTable } from '../../sources/process/table.ts';

@@ -1,3 +1,4 @@
+import { printable } from '../../base/printable.ts';
 import { shellText } from '../../base/shell-words.ts';
 import type { Frame } from '../../table/frame.ts';
 import { folderOf, hierarchies } from '../cgroup/mounts.ts';
@@ -6,7 +7,6 @@ import { bootMilliseconds } from '../host/boot-time.ts';
 import { pageBytes } from '../host/page-bytes.ts';
 import { userNames } from '../host/user-names.ts';
 import type { Host } from '../host.ts';
-import { printable } from '../printable.ts';
 import type { Scope } from '../scope.ts';
 import type { SourceKind } from '../source.ts';
 import { DENIED, GONE, type ProcessFile, processFiles } from './files.ts';

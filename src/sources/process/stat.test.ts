@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { printable } from '../printable.ts';
+import { printable } from '../../base/printable.ts';
 import { emptyStat, readStat } from './stat.ts';
 
 const REST =

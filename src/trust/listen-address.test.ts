@@ -18,3 +18,14 @@ test('addresses to listen on, and whether others can reach them', () => {
     assert.throws(() => parseListen(wrong), /is no HOST:PORT to listen on/, wrong);
   }
 });
+
+test('where there is no usual port each address needs its own', () => {
+  const form = { setting: 'metrics.listen', hint: 'it looks like 127.0.0.1:9471' };
+  const parsed = (text: string): unknown[] => Object.values(parseListen(text, form));
+  assert.deepEqual(parsed('127.0.0.1:9471'), ['127.0.0.1', 9471, true]);
+  assert.deepEqual(parsed(':9471'), ['::', 9471, false]);
+  assert.deepEqual(parsed('[::1]:80'), ['::1', 80, true]);
+  for (const wrong of ['9471', 'host:70000', '127.0.0.1', '::1', 'localhost']) {
+    assert.throws(() => parsed(wrong), /^Fault: metrics\.listen: ".*" is no HOST:PORT to listen on$/, wrong);
+  }
+});
