@@ -1,3 +1,15 @@
+/** Metrics of processes and of threads as of this version; test/native/lists.test.ts compares them with the tables. */
+const METRICS = `
+  usertime systemtime cutime cstime rssmax vsize minflt majflt cminflt cmajflt inblock outblock vol_ctxsw
+  invol_ctxsw rchar wchar syscr syscw read_bytes write_bytes cancelled_write_bytes time_oncpu time_waiting
+  timeslices delayacct_blkio_time guest_time starttime processor num_threads rdtsc_duration
+  perf_count_sw_cpu_clock
+`
+  .trim()
+  .split(/\s+/)
+  .map((name) => `  ${name} double precision,\n`)
+  .join('');
+
 /**
  * Jobs with their processes and threads. A process is known by its job and its number within it, so that a whole job
  * can be written in one go without asking the database for numbers. Missing is NULL. Metrics have the names that their
@@ -97,38 +109,7 @@ create table tacho.processes (
   descendants integer not null,
   cpu_time double precision,
   inclusive_cpu_time double precision,
-  usertime double precision,
-  systemtime double precision,
-  cutime double precision,
-  cstime double precision,
-  rssmax double precision,
-  vsize double precision,
-  minflt double precision,
-  majflt double precision,
-  cminflt double precision,
-  cmajflt double precision,
-  inblock double precision,
-  outblock double precision,
-  vol_ctxsw double precision,
-  invol_ctxsw double precision,
-  rchar double precision,
-  wchar double precision,
-  syscr double precision,
-  syscw double precision,
-  read_bytes double precision,
-  write_bytes double precision,
-  cancelled_write_bytes double precision,
-  time_oncpu double precision,
-  time_waiting double precision,
-  timeslices double precision,
-  delayacct_blkio_time double precision,
-  guest_time double precision,
-  starttime double precision,
-  processor double precision,
-  num_threads double precision,
-  rdtsc_duration double precision,
-  perf_count_sw_cpu_clock double precision,
-  more jsonb,
+${METRICS}  more jsonb,
   primary key (job, process)
 );
 create index processes_exename on tacho.processes (exename, job);
@@ -141,38 +122,7 @@ create table tacho.threads (
   start_time timestamptz,
   end_time timestamptz,
   cpu_time double precision,
-  usertime double precision,
-  systemtime double precision,
-  cutime double precision,
-  cstime double precision,
-  rssmax double precision,
-  vsize double precision,
-  minflt double precision,
-  majflt double precision,
-  cminflt double precision,
-  cmajflt double precision,
-  inblock double precision,
-  outblock double precision,
-  vol_ctxsw double precision,
-  invol_ctxsw double precision,
-  rchar double precision,
-  wchar double precision,
-  syscr double precision,
-  syscw double precision,
-  read_bytes double precision,
-  write_bytes double precision,
-  cancelled_write_bytes double precision,
-  time_oncpu double precision,
-  time_waiting double precision,
-  timeslices double precision,
-  delayacct_blkio_time double precision,
-  guest_time double precision,
-  starttime double precision,
-  processor double precision,
-  num_threads double precision,
-  rdtsc_duration double precision,
-  perf_count_sw_cpu_clock double precision,
-  more jsonb,
+${METRICS}  more jsonb,
   primary key (job, process, thread)
 );
 

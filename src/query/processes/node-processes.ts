@@ -22,8 +22,8 @@ import { findEarlierBirths } from './tree.ts';
 export interface NodeProcesses {
   job: ProcessJob;
   node: string;
-  ends?: EndBatch;
-  starts?: StartBatch;
+  ends: EndBatch | undefined;
+  starts: StartBatch | undefined;
   samples: readonly SampledProcess[];
   /** User id → name, where it is known. */
   users: ReadonlyMap<number, string>;
@@ -69,7 +69,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   takeSampledOut(columns);
   for (const [i, seen] of into.sampled) fillFrom(into, i, seen);
   addCpuTime(columns);
-  return trim(columns);
+  return columns;
 }
 
 interface Writer extends NodeProcesses {
@@ -315,18 +315,4 @@ function addCpuTime(columns: ProcessColumns): void {
     const [u, s] = [user?.[i] ?? Number.NaN, system?.[i] ?? Number.NaN];
     columns.cpu_time[i] = Number.isNaN(u) ? s : Number.isNaN(s) ? u : u + s;
   }
-}
-
-/** Rows were counted before they were merged: what is not used goes. */
-function trim(columns: ProcessColumns): ProcessColumns {
-  const { length } = columns;
-  const trimmed: Record<string, unknown> = { ...columns };
-  for (const [name, values] of Object.entries(columns)) {
-    if (values instanceof Float64Array) trimmed[name] = values.subarray(0, length);
-  }
-  for (const values of Object.values(trimmed)) {
-    if (Array.isArray(values) && values.length > length && typeof values[0] === 'string') values.length = length;
-  }
-  const metrics = new Map([...columns.metrics].map(([name, values]) => [name, values.subarray(0, length)]));
-  return { ...(trimmed as unknown as ProcessColumns), metrics };
 }

@@ -12,7 +12,7 @@ import { processEndTable, processStartTable } from '../../sources/records/tables
 import type { NameIn, Table } from '../../table/table.ts';
 import { summariseNode } from '../summarise.ts';
 import { recordColumns, startColumns } from './columns.ts';
-import { mergeProcesses, type NodeProcesses } from './node-processes.ts';
+import { mergeProcesses } from './node-processes.ts';
 import { SAMPLE_COLUMNS, type SampledProcess, samplesOfBatch, samplesOfStatistics } from './samples.ts';
 import {
   joinColumns,
@@ -27,84 +27,57 @@ import { linkProcesses } from './tree.ts';
 
 /** All processes of the recordings, with their tree. */
 export function readProcesses(recordings: readonly Recording[], damaged?: Damaged): ProcessSet {
-  return linkProcesses(readColumns(recordings, undefined, damaged));
+  return linkProcesses(readColumns(recordings, { damaged }));
 }
 
 /** Told of what could not be read. */
 export type Damaged = (node: NodeRecording, damage: Damage & { table: string }) => void;
 
+/** What seal left of sampled processes, or what was computed in its place, by the node's name. */
+type Sampled = (node: string) => readonly SeriesOf<typeof processTable>[];
+
+interface Options {
+  /** Only these columns, and what every process has. */
+  wanted?: readonly string[] | undefined;
+  damaged?: Damaged | undefined;
+  /** What sampling saw, where somebody has it already. */
+  sampled?: Sampled;
+}
+
 /** Recordings as a place where processes come from. */
 export function recordingsSource(recordings: readonly Recording[]): ProcessSource {
   return {
-    processes: async (wanted) => readColumns(recordings, wanted),
+    processes: async (wanted) => readColumns(recordings, { wanted }),
     threads: async (process) => readThreads(recordings[process.job]!, process),
   };
 }
 
-/** All processes of the recordings as columns; with `wanted`, only those and what every process has. */
-export function readColumns(
-  recordings: readonly Recording[],
-  wanted?: readonly string[],
-  damaged?: Damaged,
-): ProcessColumns {
+/** All processes of the recordings as columns. */
+export function readColumns(recordings: readonly Recording[], options: Options = {}): ProcessColumns {
   const parts = recordings.flatMap((recording) => {
     const job = processJob(recording.job, recording.path);
     // a job without nodes is still one of the jobs
-    const found = [{ ...makeColumns(0, [], [job]), troubles: [...recording.troubles] }];
-    for (const node of recording.nodes) {
-      const troubles: string[] = [];
-      const columns = mergeProcesses(
-        nodeProcesses(node, job, recording.job, troubles, { wanted, ...(damaged === undefined ? {} : { damaged }) }),
-      );
-      found.push({ ...columns, troubles });
-    }
-    return found.length === 2 ? [{ ...found[1]!, troubles: [...found[0]!.troubles, ...found[1]!.troubles] }] : found;
+    const none = { ...makeColumns(0, [], [job]), troubles: [...recording.troubles] };
+    return [none, ...recording.nodes.map((node) => readNode(node, job, recording.job, options))];
   });
   return joinColumns(parts);
 }
 
 const RECORDS = [processEndTable.name, processStartTable.name];
 
-/**
- * The processes of a recording whose processes recorded themselves, or were to, else undefined. What sampling saw comes from
- * statistics, which are there already or were left by `seal`.
- */
-export function recordedProcesses(
-  recording: Recording,
-  sampled: (node: string) => readonly SeriesOf<typeof processTable>[],
-  damaged: Damaged,
-): ProcessSet | undefined {
+/** The processes of a recording whose processes recorded themselves, or were to, else undefined. */
+export function recordedProcesses(recording: Recording, sampled: Sampled, damaged?: Damaged): ProcessSet | undefined {
   const found = recording.nodes.some((node) => RECORDS.some((table) => node.tables.has(table)));
   // a job of programs that cannot record themselves was to be recorded all the same
   if (!found && (recording.job.process_records === undefined || recording.nodes.length === 0)) return undefined;
-  const job = processJob(recording.job, recording.path);
-  const parts = recording.nodes.map((node) => {
-    const troubles: string[] = [];
-    const samples = samplesOfNode(node, recording.job, sampled(node.name));
-    return { ...mergeProcesses(nodeProcesses(node, job, recording.job, troubles, { samples, damaged })), troubles };
-  });
-  return linkProcesses(joinColumns(parts));
+  return linkProcesses(readColumns([recording], { sampled, damaged }));
 }
 
 /** The processes that sampling saw, from statistics alone: all that is known of a job in a store. */
-export function sampledProcesses(
-  recording: Recording,
-  sampled: (node: string) => readonly SeriesOf<typeof processTable>[],
-): ProcessColumns {
-  const job = processJob(recording.job, recording.path);
-  const parts = recording.nodes.map((node) => {
-    const samples = samplesOfNode(node, recording.job, sampled(node.name));
-    return mergeProcesses(nodeProcesses({ ...node, tables: new Map() }, job, recording.job, [], { samples }));
-  });
-  return joinColumns(parts.length === 0 ? [makeColumns(0, [], [job])] : parts);
+export function sampledProcesses(recording: Recording, sampled: Sampled): ProcessColumns {
+  const nodes = recording.nodes.map((node) => ({ ...node, tables: new Map() }));
+  return readColumns([{ ...recording, nodes }], { sampled });
 }
-
-const samplesOfNode = (
-  { agent }: NodeRecording,
-  job: Job,
-  sampled: readonly SeriesOf<typeof processTable>[],
-): SampledProcess[] =>
-  samplesOfStatistics(sampled, recordingBegan(agent, job), agent?.interval_seconds ?? job.interval_seconds);
 
 export function processJob(job: Job, origin: string): ProcessJob {
   return {
@@ -121,20 +94,12 @@ export function processJob(job: Job, origin: string): ProcessJob {
   };
 }
 
-function nodeProcesses(
-  node: NodeRecording,
-  job: ProcessJob,
-  facts: Job,
-  troubles: string[],
-  options: {
-    samples?: readonly SampledProcess[];
-    wanted?: readonly string[] | undefined;
-    damaged?: Damaged;
-  } = {},
-): NodeProcesses {
+function readNode(node: NodeRecording, job: ProcessJob, facts: Job, options: Options): ProcessColumns {
+  const { wanted, damaged, sampled } = options;
+  const troubles: string[] = [];
   const tell = (damage: Damage, table: string): void => {
     troubles.push(damageWords(damage));
-    options.damaged?.(node, { ...damage, table });
+    damaged?.(node, { ...damage, table });
   };
   const read = <T extends Table>(table: T, columns?: readonly NameIn<T>[]): BatchOf<T> | undefined => {
     if (!node.tables.has(table.name)) return undefined;
@@ -142,6 +107,9 @@ function nodeProcesses(
     for (const damage of batch.damage) tell(damage, table.name);
     return batch;
   };
+  const began = recordingBegan(node.agent, job);
+  const samplesOf = (all: readonly SeriesOf<typeof processTable>[]): SampledProcess[] =>
+    samplesOfStatistics(all, began, node.agent?.interval_seconds ?? facts.interval_seconds);
   const readSamples = (): SampledProcess[] => {
     let ticked: { end: number | undefined } | undefined;
     const lastTick = (): number | undefined => {
@@ -152,21 +120,15 @@ function nodeProcesses(
       ...series,
       end: lastAlive(series.texts.state, series.end, lastTick),
     }));
-    if (sealed !== undefined) return samplesOfNode(node, facts, sealed);
+    if (sealed !== undefined) return samplesOf(sealed);
     const rows = read(processTable, SAMPLE_COLUMNS);
-    return rows === undefined ? [] : samplesOfBatch(rows, recordingBegan(node.agent, job), lastTick);
+    return rows === undefined ? [] : samplesOfBatch(rows, began, lastTick);
   };
-  const samples = options.samples ?? readSamples();
-  const ends = read(processEndTable, options.wanted && recordColumns(options.wanted));
-  const starts = read(processStartTable, options.wanted && startColumns(options.wanted));
-  return {
-    job,
-    node: node.name,
-    samples,
-    users: usersOf(facts, samples),
-    ...(ends === undefined ? {} : { ends }),
-    ...(starts === undefined ? {} : { starts }),
-  };
+  const samples = sampled === undefined ? readSamples() : samplesOf(sampled(node.name));
+  const ends = read(processEndTable, wanted && recordColumns(wanted));
+  const starts = read(processStartTable, wanted && startColumns(wanted));
+  const users = usersOf(facts, samples);
+  return { ...mergeProcesses({ job, node: node.name, samples, users, ends, starts }), troubles };
 }
 
 /** What seal left of the samples of each process; undefined when there is more than that, or it leaves processes out. */
@@ -185,7 +147,7 @@ function sealedSeries(
 }
 
 /** Records have user ids; names are known from the job and from sampling. */
-export function usersOf(job: Job, samples: readonly SampledProcess[]): Map<number, string> {
+function usersOf(job: Job, samples: readonly SampledProcess[]): Map<number, string> {
   const users = new Map<number, string>();
   for (const { uid, user } of samples) if (user !== '' && !Number.isNaN(uid)) users.set(uid, user);
   if (job.uid >= 0 && job.user !== '') users.set(job.uid, job.user);

@@ -143,7 +143,6 @@ const missing = (length: number): Float64Array => new Float64Array(length).fill(
 
 /** Several sets one behind the other; `job` counts through. */
 export function joinColumns(parts: readonly ProcessColumns[]): ProcessColumns {
-  if (parts.length === 1) return parts[0]!;
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const metrics = new Set(parts.flatMap((part) => [...part.metrics.keys()]));
   const joined = makeColumns(length, metrics);

@@ -179,14 +179,7 @@ export function selectEach(
   let first: Fault | undefined;
   for (const recording of then.length > 0 ? then : recordings) {
     try {
-      const processes =
-        query.step === undefined
-          ? undefined
-          : recordedProcesses(
-              recording,
-              () => [],
-              () => {},
-            );
+      const processes = query.step === undefined ? undefined : recordedProcesses(recording, () => []);
       selections.set(recording, select(recording, query, { processes }));
     } catch (error) {
       if (!isWrongUse(error)) throw error;
