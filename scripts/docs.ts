@@ -2,11 +2,13 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { configReference } from '../src/config/reference.ts';
 import { reportJsonSchema } from '../src/judge/report-schema.ts';
-import { findingsReference } from '../src/judge/rules/reference.ts';
+import { rules } from '../src/judge/rules/index.ts';
+import { findingsReference } from '../src/judge/rules/shared/reference.ts';
 import { sources } from '../src/sources/index.ts';
 import { agentTable } from '../src/sources/own/agent.ts';
 import { metricReference, type ReferenceEntry } from '../src/table/reference.ts';
 import { dashboards } from './grafana/dashboards.ts';
+import { RULES_INDEX, rulesIndex } from './rules-index.ts';
 
 /** Renews what in docs/ and packaging/ is made from definitions: `npm run docs`. */
 
@@ -21,8 +23,9 @@ export const tables: readonly ReferenceEntry[] = [...sources, { table: agentTabl
 export function generated(): Map<string, string> {
   const configuration = path.join(DOCS, 'configuration.md');
   return new Map([
+    [RULES_INDEX, rulesIndex()],
     [path.join(DOCS, 'metrics.md'), metricReference(tables)],
-    [path.join(DOCS, 'findings.md'), findingsReference()],
+    [path.join(DOCS, 'findings.md'), findingsReference(rules)],
     [path.join(DOCS, 'report.schema.json'), reportJsonSchema()],
     [configuration, between(fs.readFileSync(configuration, 'utf8'), configReference())],
     ...dashboards(),

@@ -12,8 +12,10 @@ import { markStragglers } from './facts/stragglers.ts';
 import { summaryOf } from './facts/summary.ts';
 import { unmeasuredOf } from './facts/unmeasured.ts';
 import type { Facts, JobReport, PhaseReport, RecordsReport, Report, Unmeasured } from './report-schema.ts';
-import { failedSteps } from './rules/ended.ts';
-import { findingsOf } from './rules/index.ts';
+import { rules } from './rules/index.ts';
+import { findingsOf } from './rules/shared/judge.ts';
+import { questionsOf } from './rules/shared/questions.ts';
+import { failedSteps } from './rules/shared/steps.ts';
 import { unseenOf } from './use/late-agent.ts';
 import { brieflySeenOf } from './use/seen-briefly.ts';
 import { seenOnceOf } from './use/seen-once.ts';
@@ -55,7 +57,7 @@ export function report(material: Material): Report {
     quality: qualityOf(material, nodes, summary.wall_seconds),
     cost: costOf(material, summary.cpus),
   };
-  const { findings, checks } = findingsOf(facts);
+  const { findings, checks } = findingsOf(rules, { ...facts, ...questionsOf(material) });
   return {
     ...facts,
     findings,

@@ -4,7 +4,7 @@ import type { Material } from '../../src/judge/facts/material.ts';
 import { report } from '../../src/judge/report.ts';
 import type { Finding } from '../../src/judge/report-schema.ts';
 import { reportSchema } from '../../src/judge/report-schema.ts';
-import { checks } from '../../src/judge/rules/index.ts';
+import { rules } from '../../src/judge/rules/index.ts';
 import { verdict } from '../../src/show/report/head.ts';
 import { reportJson } from '../../src/show/report/json.ts';
 import { type Told, testJob, testSet } from '../made/processes.ts';
@@ -94,7 +94,7 @@ test('every check has an outcome, and its reason where there is no verdict', () 
     const { checks: made } = report(told);
     assert.deepEqual(
       made.map((c) => c.id),
-      checks.map((c) => c.id),
+      rules.map((c) => c.id),
     );
     for (const c of made) if (c.outcome === 'skipped' || c.outcome === 'unmeasurable') assert.ok(c.why, c.id);
   }

@@ -10,6 +10,8 @@ import { lostRecords } from '../../recording/folder/lost-records.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { recordedMarkers } from '../../recording/read/markers.ts';
 import { cgroupTable, cpuTable, gpuTable, loadavgTable, powerTable, processTable } from '../../sources/tables.ts';
+import { rules } from '../rules/index.ts';
+import { isColumn } from '../rules/shared/rule.ts';
 import { overrunOf } from '../use/overrun.ts';
 import { hasLost, isMadeAnew } from '../use/remade-cgroup.ts';
 import { hasOwnCgroup } from '../use/usage.ts';
@@ -25,6 +27,11 @@ export interface GatherOptions extends SpanQuery {
   processes?: ProcessSet;
   now?: number;
 }
+
+/** What the report is made of, and the columns that rules need. */
+const WANTED_COLUMNS = new Map(REPORT_COLUMNS);
+for (const { table, name } of rules.flatMap(({ needs }) => needs.filter(isColumn)))
+  WANTED_COLUMNS.set(table, [...(WANTED_COLUMNS.get(table) ?? []), name]);
 
 /** What says how busy CPUs and GPUs were in a phase, and what they drew. */
 const PHASE_COLUMNS: readonly ReportColumn[] = [
@@ -54,7 +61,7 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
   const { from, to, step, marker, phases } = options;
   const isPart = [from, to, step, marker, phases].some((each) => each !== undefined);
   const rows = isPart || nodes.some(({ agent }) => overrunOf(job, agent) !== undefined);
-  return gather(await downloadJob(stored, { tables: [...REPORT_COLUMNS.keys()], rows }), options);
+  return gather(await downloadJob(stored, { tables: [...WANTED_COLUMNS.keys()], rows }), options);
 }
 
 const hadProcesses = ({ tables, agent }: NodeRecording): boolean =>
@@ -85,7 +92,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   // what an agent recorded that did not know of the end is none of the job's
   const late = range === undefined && chosen.some(({ agent }) => overrunOf(recording.job, agent) !== undefined);
   const until = late ? { what: 'the job', to: recording.job.end! } : range;
-  const [nodes] = measured(chosen, [sampledPart(until)], REPORT_COLUMNS, tell) as [NodeMaterial[]];
+  const [nodes] = measured(chosen, [sampledPart(until)], WANTED_COLUMNS, tell) as [NodeMaterial[]];
   const material: Material = { path: recording.path, job: recording.job, nodes, markers, now };
   if (range !== undefined) material.range = range;
   if (range !== undefined) {

@@ -77,7 +77,8 @@ export function seriesOf<T extends Table>(
 /** A series with the columns that the report reads. */
 export type ReportSeries<T extends Table> = SeriesOf<T, ReportName<T['name']>>;
 
-function matching(node: NodeMaterial, table: string, keys: KeyValues<string> = {}): SeriesStatistics[] {
+/** The same by the table's name. */
+export function matching(node: NodeMaterial, table: string, keys: KeyValues<string> = {}): SeriesStatistics[] {
   const wanted = Object.entries(keys);
   return (node.tables.get(table)?.series ?? []).filter((s) => wanted.every(([key, value]) => s.keys[key] === value));
 }

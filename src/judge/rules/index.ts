@@ -1,78 +1,61 @@
-import { formatDuration } from '../../base/duration.ts';
-import { append } from '../../base/extremes.ts';
-import type { CheckResult, Facts, Finding, Severity } from '../report-schema.ts';
-import { gpuImbalance, nodeImbalance } from './balance.ts';
-import { cpuOversubscribed, cpuSerial, cpuThrottled, cpuUnderused, ioWait, nodeIdle } from './cpu.ts';
-import { cpuBinding, cpuStarved } from './cpu-waits.ts';
-import { jobFailed, stepFailed } from './ended.ts';
-import { type Answer, type Check, SHORT_JOB_SECONDS } from './finding.ts';
-import { gpuLost, gpuLow, gpuStarved, gpuThrottled, gpuUnused } from './gpu-use.ts';
-import { leftRunning } from './left-running.ts';
-import { memoryGrowing, memoryNearLimit, memoryUnused, outOfMemory, swap } from './memory.ts';
-import { nodeLost, recordingGaps } from './recording.ts';
-import { timeLimit } from './time.ts';
+/* Made by npm run docs from the files of this folder. */
 
-/** Everything that the judge looks for, in the order of the reference. A line here is all it takes to add one. */
-export const checks: readonly Check[] = [
-  // of findings that are equally grave the first is the headline: memory is the reason of a failure
-  outOfMemory,
-  jobFailed,
-  stepFailed,
-  timeLimit,
-  nodeLost,
+import cpuBinding from './cpu-binding.ts';
+import cpuOversubscribed from './cpu-oversubscribed.ts';
+import cpuSerial from './cpu-serial.ts';
+import cpuStarved from './cpu-starved.ts';
+import cpuThrottled from './cpu-throttled.ts';
+import cpuUnderused from './cpu-underused.ts';
+import gpuImbalance from './gpu-imbalance.ts';
+import gpuLost from './gpu-lost.ts';
+import gpuLow from './gpu-low.ts';
+import gpuStarved from './gpu-starved.ts';
+import gpuThrottled from './gpu-throttled.ts';
+import gpuUnused from './gpu-unused.ts';
+import ioWait from './io-wait.ts';
+import jobFailed from './job-failed.ts';
+import leftRunning from './left-running.ts';
+import memoryGrowing from './memory-growing.ts';
+import memoryNearLimit from './memory-near-limit.ts';
+import memoryUnused from './memory-unused.ts';
+import nodeIdle from './node-idle.ts';
+import nodeImbalance from './node-imbalance.ts';
+import nodeLost from './node-lost.ts';
+import outOfMemory from './out-of-memory.ts';
+import recordingGaps from './recording-gaps.ts';
+import type { Rule } from './shared/rule.ts';
+import stepFailed from './step-failed.ts';
+import swap from './swap.ts';
+import timeLimit from './time-limit.ts';
+
+const all: readonly Rule[] = [
+  cpuBinding,
+  cpuOversubscribed,
+  cpuSerial,
+  cpuStarved,
+  cpuThrottled,
+  cpuUnderused,
+  gpuImbalance,
   gpuLost,
-  gpuUnused,
   gpuLow,
   gpuStarved,
   gpuThrottled,
-  gpuImbalance,
+  gpuUnused,
+  ioWait,
+  jobFailed,
+  leftRunning,
+  memoryGrowing,
+  memoryNearLimit,
+  memoryUnused,
   nodeIdle,
   nodeImbalance,
-  cpuStarved,
-  cpuBinding,
-  cpuUnderused,
-  cpuSerial,
-  cpuOversubscribed,
-  cpuThrottled,
-  memoryUnused,
-  memoryNearLimit,
-  memoryGrowing,
-  swap,
-  ioWait,
-  leftRunning,
+  nodeLost,
+  outOfMemory,
   recordingGaps,
+  stepFailed,
+  swap,
+  timeLimit,
 ];
 
-const ORDER: readonly Severity[] = ['critical', 'warning', 'advice', 'info'];
-
-/** Makes every check; the gravest findings come first. */
-export function findingsOf(facts: Facts): { findings: Finding[]; checks: CheckResult[] } {
-  const findings: Finding[] = [];
-  const results: CheckResult[] = [];
-  for (const check of checks) {
-    const answer = answerOf(check, facts);
-    const result: CheckResult = { id: check.id, title: check.title, outcome: 'fine' };
-    if (Array.isArray(answer)) {
-      append(findings, answer);
-      if (answer.length > 0) result.outcome = 'found';
-    } else if ('skipped' in answer) {
-      result.outcome = 'skipped';
-      result.why = answer.skipped;
-    } else {
-      result.outcome = 'unmeasurable';
-      result.why = answer.unmeasurable;
-      if (answer.hint !== undefined) result.hint = answer.hint;
-    }
-    results.push(result);
-  }
-  findings.sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
-  return { findings, checks: results };
-}
-
-function answerOf(check: Check, facts: Facts): Answer {
-  const { wall_seconds: wall } = facts.summary;
-  if (check.kind === 'waste' && wall < SHORT_JOB_SECONDS) {
-    return { skipped: `${formatDuration(wall)} are too short to judge waste (from ${SHORT_JOB_SECONDS} s)` };
-  }
-  return check.look(facts);
-}
+/** Everything that the judge looks for, in the order of the reference. */
+export const rules: readonly Rule[] = all.toSorted((a, b) => a.order - b.order);

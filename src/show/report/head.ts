@@ -5,7 +5,7 @@ import { formatBytes } from '../../base/size.ts';
 import { count, figure, percent } from '../../base/words.ts';
 import { isSchedulersId, isStepId } from '../../jobs/found/of-job.ts';
 import type { Report } from '../../judge/report-schema.ts';
-import { SHORT_JOB_SECONDS } from '../../judge/rules/finding.ts';
+import { SHORT_JOB_SECONDS } from '../../judge/rules/shared/rule.ts';
 import { isSeenInPart } from '../../judge/use/seen.ts';
 
 /** What stands above and below the tables in every form of the report. */

@@ -1,17 +1,16 @@
-import { SHORT_JOB_SECONDS } from './finding.ts';
-import { checks } from './index.ts';
+import { isColumn, type Need, named, type Rule, SHORT_JOB_SECONDS } from './rule.ts';
 
 /** The text of docs/findings.md. */
-export function findingsReference(): string {
-  const parts = checks.map((check) =>
+export function findingsReference(rules: readonly Rule[]): string {
+  const sections = rules.map(({ id, title, help, needs, kind }) =>
     [
-      `## ${check.id}`,
-      `Looks for ${check.title}.`,
-      check.help,
-      `Needs: ${check.needs}.`,
-      check.kind === 'waste' ? `A verdict on waste: not given for jobs shorter than ${SHORT_JOB_SECONDS} s.` : '',
+      `## ${id}`,
+      `Looks for ${title}.`,
+      help,
+      `Needs: ${needs.map(needText).join('; ')}.`,
+      kind === 'waste' ? `A verdict on waste: not given for jobs shorter than ${SHORT_JOB_SECONDS} s.` : '',
     ]
-      .filter((part) => part !== '')
+      .filter((line) => line !== '')
       .join('\n\n'),
   );
   return `# Findings
@@ -31,6 +30,11 @@ with the reason; one that does not apply is left out, also with the reason (\`ch
 | advice | a change would save something |
 | info | worth knowing |
 
-${parts.join('\n\n')}
+${sections.join('\n\n')}
 `;
+}
+
+function needText(need: Need): string {
+  if (isColumn(need)) return named(need);
+  return need.columns === undefined ? need.what : `${need.what} (${named(...need.columns)})`;
 }

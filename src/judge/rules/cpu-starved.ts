@@ -1,0 +1,61 @@
+import { cpusFigure, figure, listed } from '../../base/words.ts';
+import { processEndTable, processTable } from '../../sources/tables.ts';
+import { high, medium } from './shared/confidence.ts';
+import {
+  busyOn,
+  hasWaitRecord,
+  isBound,
+  isFullOfOthers,
+  isHeldUp,
+  isThrottled,
+  othersEvidence,
+  WAITING,
+  waitEvidence,
+  waitedShare,
+} from './shared/cpu-waiting.ts';
+import { shown } from './shared/evidence.ts';
+import { rule } from './shared/rule.ts';
+
+export default rule({
+  id: 'cpu-starved',
+  title: 'waiting for CPUs that others used',
+  help: 'The job’s threads were ready to run and had no CPU in a quarter of the time or more, while less than 90 % of its CPUs worked for it, and with that waiting it wanted at least half of them. Neither a quota nor its own binding explains that: others used them.',
+  kind: 'waste',
+  order: 400,
+  needs: [
+    {
+      what: 'the waiting of processes, or the pressure in the job’s own cgroup',
+      columns: [processEndTable.col.time_waiting, processTable.col.wait_ms],
+      has: ({ nodes }) => nodes.some(hasWaitRecord),
+      otherwise: {
+        unmeasurable: 'neither the waiting of the job’s processes nor the pressure in a cgroup of its own was recorded',
+      },
+    },
+  ],
+  thresholds: WAITING,
+  when({ nodes }) {
+    const held = nodes.filter((n) => hasWaitRecord(n) && isHeldUp(n) && !isThrottled(n) && !isBound(n));
+    if (held.length === 0) return [];
+    return [{ held, isFull: held.every(isFullOfOthers), isCounted: held.every((n) => waitedShare(n) !== undefined) }];
+  },
+  severity: 'warning',
+  say({ held, isFull }) {
+    const had = held.reduce((sum, n) => sum + busyOn(n), 0);
+    const cpus = held.reduce((sum, n) => sum + n.cpus!, 0);
+    const where = listed(held.map((n) => n.node));
+    return isFull
+      ? `The job waited for CPUs on ${where}: others used them; it had ${cpusFigure(had)} of ${figure(cpus)}`
+      : `The job waited for CPUs on ${where}, and had ${cpusFigure(had)} of ${figure(cpus)}`;
+  },
+  evidence: ({ held }) => shown(held).flatMap((n) => [waitEvidence(n), ...othersEvidence(n)]),
+  advise: ({ isFull }) =>
+    isFull
+      ? 'Asking for fewer CPUs would not help: run where nobody else uses them (an exclusive node, or CPUs that the scheduler binds jobs to), and tell the administrators that this node is overbooked.'
+      : 'Others used the same CPUs, or more threads than CPUs wanted to run at the same moments: see what else ran on the node, and start no more threads than there are CPUs.',
+  confidence({ isFull, isCounted }) {
+    if (!isFull) return medium('not all CPUs of the node were busy: who used the job’s is not known');
+    return isCounted
+      ? high('the kernel counted how long its threads waited')
+      : medium('by the pressure in the job’s own cgroup');
+  },
+});

@@ -1,0 +1,73 @@
+import { listed, percent } from '../../base/words.ts';
+import { cpuTable, pressureTable } from '../../sources/tables.ts';
+import type { Evidence, NodeReport } from '../report-schema.ts';
+import { weightedMean } from '../use/seen.ts';
+import { high, medium } from './shared/confidence.ts';
+import { pressureFrom, shown } from './shared/evidence.ts';
+import { hasNoIo, PRESSURE_IO } from './shared/file-work.ts';
+import { named, rule } from './shared/rule.ts';
+
+export default rule({
+  id: 'io-wait',
+  title: 'waiting for files',
+  help: 'Tasks waited for I/O in a fifth of the time (pressure), or CPUs stood idle waiting for a disk for a tenth of the allocation. What is known of the whole node only is not said of a job whose own processes did next to no I/O.',
+  kind: 'trouble',
+  order: 540,
+  needs: [
+    {
+      what: 'I/O pressure or I/O wait',
+      columns: [pressureTable.col.some_total_us, cpuTable.col.iowait_ms],
+      has: ({ nodes }) => nodes.some((n) => n.pressure_io !== undefined || n.iowait !== undefined),
+      otherwise: { unmeasurable: 'neither I/O pressure nor I/O wait was recorded' },
+    },
+  ],
+  thresholds: {
+    pressure: PRESSURE_IO,
+    /** CPUs that waited for a disk, as a share of the job's CPUs. */
+    iowait: 0.1,
+  },
+  when({ nodes }, { pressure, iowait }) {
+    const held = nodes.filter((n) => (n.pressure_io ?? 0) >= pressure || waitingCpus(n) >= iowait);
+    const waiting = held.filter((n) => !hasNoIo(n));
+    if (held.length > 0 && waiting.length === 0)
+      return { skipped: 'the job’s own processes did next to no I/O: others on the node waited for it' };
+    return waiting.length === 0 ? [] : [waiting];
+  },
+  severity: 'advice',
+  say(waiting) {
+    const most = weightedMean(waiting.map((n) => [n.pressure_io ?? waitingCpus(n), n.recorded_seconds]));
+    return `Work waited for files ${percent(most)} of the time on ${listed(waiting.map((n) => n.node))}`;
+  },
+  evidence: (waiting, _, { pressure }) => shown(waiting).flatMap((n) => evidenceOf(n, pressure)),
+  advise:
+    'Read and write larger pieces, keep small or often-read files on a local disk, and write checkpoints less often or in the background.',
+  confidence: (waiting) =>
+    waiting.every((n) => n.pressure_scope === 'job')
+      ? high('measured in the job’s own cgroup')
+      : medium('measured for the whole node, also for others on it'),
+});
+
+function evidenceOf(n: NodeReport, threshold: number): Evidence[] {
+  const evidence: Evidence[] = [];
+  if (n.pressure_io !== undefined)
+    evidence.push({
+      text: `${n.node}: tasks waited for I/O ${percent(n.pressure_io)} of the time`,
+      from: pressureFrom(n),
+      node: n.node,
+      value: n.pressure_io,
+      threshold,
+    });
+  if (n.iowait !== undefined)
+    evidence.push({
+      text: `${n.node}: CPUs idle for a disk ${percent(n.iowait)}`,
+      from: named(cpuTable.col.iowait_ms),
+      node: n.node,
+      value: n.iowait,
+    });
+  return evidence;
+}
+
+function waitingCpus(n: NodeReport): number {
+  if (n.iowait === undefined || n.node_cpus === undefined) return 0;
+  return (n.iowait * n.node_cpus) / Math.max(1, n.cpus ?? n.node_cpus);
+}

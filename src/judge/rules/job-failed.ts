@@ -1,0 +1,86 @@
+import type { JobReport } from '../report-schema.ts';
+import { high } from './shared/confidence.ts';
+import { hit, ruleOfCases, type Words } from './shared/rule.ts';
+import { hasOwnRule } from './shared/steps.ts';
+
+/** What signals mean that a job gets from outside more often than from its own fault, and the others. */
+const SIGNALS: Record<string, string> = {
+  SIGKILL: 'killed from outside: by the kernel because memory ran out, by the scheduler or by somebody',
+  SIGTERM: 'asked to end, by the scheduler or by somebody',
+  SIGINT: 'interrupted (Ctrl-C)',
+  SIGSEGV: 'it used memory that is not its own',
+  SIGBUS: 'it used memory that is not there, e.g. of a truncated file or a full /dev/shm',
+  SIGILL: 'it used an instruction that this CPU does not have: built for another machine?',
+  SIGFPE: 'an arithmetic error, e.g. a division by zero',
+  SIGABRT: 'it gave up by itself: see its output for the reason',
+};
+
+/** What shells make of signals: 128 and the signal's number. */
+const BY_SHELL: Record<number, string> = {
+  2: 'SIGINT',
+  4: 'SIGILL',
+  6: 'SIGABRT',
+  7: 'SIGBUS',
+  8: 'SIGFPE',
+  9: 'SIGKILL',
+  11: 'SIGSEGV',
+  15: 'SIGTERM',
+};
+
+const signalOf = ({ signal, exit_code = 0 }: JobReport): string | undefined =>
+  signal ?? (exit_code > 128 ? BY_SHELL[exit_code - 128] : undefined);
+
+/** That a signal ended it is no reason; what the scheduler knows is better than a guess. */
+const reasonOf = ({ reason }: JobReport): string | undefined => (reason?.startsWith('ended by ') ? undefined : reason);
+
+const from = ({ scheduler }: JobReport): string => (scheduler === 'none' ? 'wait4' : 'scheduler');
+
+export default ruleOfCases({
+  id: 'job-failed',
+  title: 'how the job ended',
+  help: 'The job ended with an exit code other than 0, or by a signal.',
+  kind: 'trouble',
+  order: 110,
+  needs: [
+    { what: 'its end', has: ({ job }) => job.state !== 'running', otherwise: { skipped: 'the job is still running' } },
+    {
+      what: 'how the job ended',
+      has: ({ job }) => job.state !== 'unknown' || (job.exit_code ?? job.signal) !== undefined,
+      otherwise: ({ job }) => ({ unmeasurable: job.reason ?? 'nobody says how the job ended' }),
+    },
+  ],
+  thresholds: {},
+  when({ job }) {
+    if (job.state === 'cancelled') return [hit(cancelled, job)];
+    const isFine = signalOf(job) === undefined && (job.exit_code ?? 0) === 0;
+    return isFine || hasOwnRule(job.state) ? [] : [hit(failed, job)];
+  },
+});
+
+const failed: Words<JobReport> = {
+  severity: 'critical',
+  say(job) {
+    const signal = signalOf(job);
+    if (signal === undefined) return `The job ended with exit code ${job.exit_code}`;
+    const why = reasonOf(job) ?? SIGNALS[signal];
+    return `The job was ended by ${signal}${why === undefined ? '' : `: ${why}`}`;
+  },
+  evidence: (job) => [{ text: job.reason ?? signalOf(job) ?? `exit code ${job.exit_code}`, from: from(job) }],
+  advise: 'The job’s own output says more.',
+  confidence: high('reported by the system'),
+};
+
+/** Somebody wanted it so: no fault, but nothing that may go unsaid. */
+const cancelled: Words<JobReport> = {
+  severity: 'info',
+  say(job) {
+    const reason = reasonOf(job);
+    return reason === undefined ? 'The job was cancelled' : `The job was ${reason}`;
+  },
+  evidence(job) {
+    const signal = job.signal === undefined ? [] : [`it got ${job.signal}`];
+    return [{ text: [reasonOf(job) ?? 'state CANCELLED', ...signal].join('; '), from: from(job) }];
+  },
+  advise: 'What it did until then is in this report.',
+  confidence: high('reported by the system'),
+};

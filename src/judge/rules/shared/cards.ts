@@ -1,0 +1,22 @@
+import { nodeList } from '../../../base/node-list.ts';
+import { listed } from '../../../base/words.ts';
+import { undivided } from '../../facts/gpus.ts';
+import { isIdle } from '../../facts/stragglers.ts';
+import type { Facts, GpuReport } from '../../report-schema.ts';
+
+/** GPUs as findings speak of them. */
+
+export const cardName = (g: GpuReport): string => `${g.node} GPU ${g.gpu}`;
+
+/** Those of the job. */
+export const ownCards = ({ gpus }: Facts): GpuReport[] => undivided(gpus).filter((g) => g.own !== false);
+
+/** Those of the job that did something. */
+export const workingCards = (facts: Facts): GpuReport[] => ownCards(facts).filter((g) => !isIdle(g));
+
+/** "all of node03", or the cards by name. */
+export function cardList(facts: Facts, cards: readonly GpuReport[]): string {
+  const nodes = [...new Set(cards.map((g) => g.node))];
+  const whole = nodes.every((node) => ownCards(facts).every((g) => g.node !== node || cards.includes(g)));
+  return whole && cards.length > nodes.length ? `all of ${nodeList(nodes)}` : listed(cards.map(cardName));
+}

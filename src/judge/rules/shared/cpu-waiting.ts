@@ -1,0 +1,132 @@
+import { formatDuration } from '../../../base/duration.ts';
+import { cpusFigure, figure, percent } from '../../../base/words.ts';
+import { cpuTable, processEndTable, processTable } from '../../../sources/tables.ts';
+import type { Evidence, Facts, NodeReport } from '../../report-schema.ts';
+import { seenSeconds } from '../../use/seen.ts';
+import { named } from './rule.ts';
+
+/** Whether the job's threads waited for CPUs, and who had them. */
+
+export const WAITING = {
+  /** Nearly all CPUs busy: only then can there be too many threads. */
+  full: 0.9,
+  /** Some task waited for a CPU in this share of the time. */
+  pressure: 0.25,
+  /** Threads that waited for less than so many CPUs on average held nothing up. */
+  waited_cpus: 0.1,
+  /** From this share of its CPUs on, had and waited for, a job wanted them: below, it did something else most of the time. */
+  wanted: 0.5,
+  /** The quota of the cgroup ran out in more than this share of the periods. */
+  throttled: 0.05,
+};
+
+/** Of the time in which its threads wanted a CPU, the share in which they had none. */
+export function waitedShare({ cpu_wait_seconds: waited, cpu_seconds: ran }: NodeReport): number | undefined {
+  return waited === undefined || ran === undefined || waited + ran === 0 ? undefined : waited / (waited + ran);
+}
+
+/** CPUs that the job's threads wanted on a node, on average: those that they had, and those that they waited for. */
+export function wantedOn(n: NodeReport): number | undefined {
+  const seconds = seenSeconds(n) ?? 0;
+  if (n.cpu_utilization === undefined || n.cpus === undefined || !(seconds > 0)) return undefined;
+  const busy = n.cpu_utilization * n.cpus;
+  return n.cpu_wait_seconds === undefined ? busy : busy + n.cpu_wait_seconds / seconds;
+}
+
+/** The same of the job; undefined where no process tells of waiting. */
+export function wantedCpus({ nodes }: Facts): number | undefined {
+  if (nodes.every((n) => n.cpu_wait_seconds === undefined)) return undefined;
+  return nodes.reduce((sum, n) => sum + (wantedOn(n) ?? 0), 0);
+}
+
+/** Whether the job's own threads waited for CPUs while it did not have all of them. */
+export function hasWaited(n: NodeReport): boolean {
+  if (n.cpu_utilization === undefined || n.cpu_utilization >= WAITING.full) return false;
+  const share = waitedShare(n);
+  if (share === undefined) return n.pressure_scope === 'job' && (n.pressure_cpu ?? 0) >= WAITING.pressure;
+  return share >= WAITING.pressure && n.cpu_wait_seconds! >= WAITING.waited_cpus * (seenSeconds(n) ?? 0);
+}
+
+/** Whether it waited so, and wanted its CPUs most of the time; of the machine's, which nobody asked for, one. */
+export function isHeldUp(n: NodeReport): boolean {
+  if (!hasWaited(n)) return false;
+  if (n.cpu_wait_seconds === undefined) return busyOn(n) + n.pressure_cpu! >= WAITING.wanted;
+  return wantedOn(n)! >= WAITING.wanted * (n.cpus_source === 'machine' ? 1 : n.cpus!);
+}
+
+/** Whether its threads may run on fewer CPUs than it has and than they wanted, and used those. */
+export const isBound = (n: NodeReport): boolean =>
+  n.allowed_cpus !== undefined && wantedOn(n)! > 1.1 * n.allowed_cpus && busyOn(n) >= 0.5 * n.allowed_cpus;
+
+export const busyOn = (n: NodeReport): number => n.cpu_utilization! * n.cpus!;
+
+/** By the quota of its cgroup, which has a rule of its own. */
+export const isThrottled = (n: NodeReport): boolean => (n.cpu_throttled ?? 0) > WAITING.throttled;
+
+/** CPUs of the node that others kept busy. */
+function othersOn(n: NodeReport): number | undefined {
+  if (n.node_cpu_utilization === undefined || n.node_cpus === undefined) return undefined;
+  return Math.max(0, n.node_cpu_utilization * n.node_cpus - busyOn(n));
+}
+
+/** Whether others left no CPU of the node free. */
+export function isFullOfOthers(n: NodeReport): boolean {
+  return (n.node_cpu_utilization ?? 0) >= WAITING.full && (othersOn(n) ?? 0) >= WAITING.waited_cpus * n.node_cpus!;
+}
+
+/** Whether CPUs of the job that stood idle may have been taken by others: nobody knows whether it waited for them. */
+export const isMaybeStarved = ({ nodes }: Facts): boolean =>
+  nodes.some((n) => n.cpu_utilization !== undefined && !hasWaitRecord(n) && isFullOfOthers(n));
+
+/** Whether it is known how long the job's threads waited for CPUs. */
+export const hasWaitRecord = (n: NodeReport): boolean =>
+  n.cpu_wait_seconds !== undefined || (n.pressure_scope === 'job' && n.pressure_cpu !== undefined);
+
+/** How long the threads of a node waited. */
+export function waitEvidence(n: NodeReport): Evidence {
+  const waited = waitedShare(n);
+  if (waited === undefined)
+    return {
+      text: `${n.node}: its threads waited for a CPU ${percent(n.pressure_cpu)} of the time`,
+      from: 'cgroup (stalled)',
+      node: n.node,
+      value: n.pressure_cpu!,
+      threshold: WAITING.pressure,
+    };
+  return {
+    text: `${n.node}: threads ran for ${formatDuration(n.cpu_seconds!)} and waited for a CPU for ${formatDuration(n.cpu_wait_seconds!)}`,
+    from: named(processEndTable.col.time_waiting, processTable.col.wait_ms),
+    node: n.node,
+    value: waited,
+    threshold: WAITING.pressure,
+  };
+}
+
+/** How busy the node was, with others' work too. */
+export const othersEvidence = (n: NodeReport): Evidence[] =>
+  n.node_cpu_utilization === undefined
+    ? []
+    : [
+        {
+          text: `${n.node}: ${percent(n.node_cpu_utilization)} of its CPUs busy, ${cpusFigure(othersOn(n) ?? 0)} of ${figure(n.node_cpus)} with others’ work`,
+          from: named(cpuTable.col.busy_ms),
+          node: n.node,
+          value: n.node_cpu_utilization,
+          threshold: WAITING.full,
+        },
+      ];
+
+/** With what they waited for, its threads wanted less than so many CPUs: two threads that share one want two. */
+const SERIAL_WANTED = 1.5;
+
+/** One CPU busy, within this of exactly one: the mark of a program without threads. */
+export const SERIAL = { from: 0.85, to: 1.05 };
+
+export function isSerial(facts: Facts): boolean {
+  const { cpus_busy, cpus, nodes } = facts.summary;
+  if (nodes !== 1 || cpus! < 2 || (wantedCpus(facts) ?? 1) >= SERIAL_WANTED || isMaybeStarved(facts)) return false;
+  return cpus_busy! >= SERIAL.from && cpus_busy! <= SERIAL.to;
+}
+
+/** GPU jobs need CPUs to feed their cards: low CPU use alone is no waste there. */
+export const isGpuJob = ({ summary }: Facts): boolean => (summary.gpus ?? 0) > 0;

@@ -1,0 +1,37 @@
+import { figure } from '../../../base/words.ts';
+import { cgroupTable, cpuTable, pressureTable, processEndTable, processTable } from '../../../sources/tables.ts';
+import type { Evidence, Facts, NodeReport } from '../../report-schema.ts';
+import { weightedMean } from '../../use/seen.ts';
+import { named } from './rule.ts';
+
+/** So many nodes, cards or processes are shown of a finding. */
+const MOST = 8;
+
+export const shown = <T>(all: readonly T[], most = MOST): T[] => all.slice(0, most);
+
+const CPU_FROM = {
+  wait4: 'wait4',
+  cgroup: named(cgroupTable.col.usage_us),
+  records: processEndTable.name,
+  'records and samples': `${processEndTable.name}, ${processTable.name}`,
+  processes: processTable.name,
+  node: named(cpuTable.col.busy_ms),
+};
+
+/** Where the job's CPU time comes from. */
+export const cpuFrom = ({ summary }: Facts): string => CPU_FROM[summary.cpu_source ?? 'node'];
+
+/** Waiting in the job's own cgroup, or on the whole node. */
+export const pressureFrom = (n: NodeReport): string =>
+  n.pressure_scope === 'job' ? 'cgroup (stalled)' : named(pressureTable.col.some_total_us);
+
+/** So little of the time was seen that it must be said. */
+const SEEN = 0.9;
+
+/** CPUs that stood idle while somebody looked. */
+export function idleHours({ nodes, summary }: Facts, cpus: number): Evidence {
+  const seen = weightedMean(nodes.map((n) => [n.cpu_window_seconds, n.cpus])) ?? 0;
+  const note = seen < SEEN * summary.wall_seconds ? ' in the time that was recorded' : '';
+  const hours = (cpus * seen * (1 - summary.cpu_utilization!)) / 3600;
+  return { text: `${figure(hours)} core hours idle${note}`, from: 'job.json' };
+}
