@@ -15,7 +15,6 @@ import type { CustomSource } from '../sources/custom/custom.ts';
 import { loadKoffi } from '../sources/ffi.ts';
 import type { Host, Note } from '../sources/host.ts';
 import { sources } from '../sources/index.ts';
-import { isIsolated } from '../sources/isolated-kind.ts';
 import { processTotal } from '../sources/own/process-total.ts';
 import { processMemory } from '../sources/process/memory.ts';
 import { RECORD_KINDS } from '../sources/records/records.ts';
@@ -61,7 +60,7 @@ const isSampled = (kind: SourceKind): boolean =>
   kind !== processTotal &&
   kind !== processMemory &&
   !RECORD_KINDS.includes(kind) &&
-  !isIsolated(kind);
+  kind.isolated !== true;
 
 /** What can be recorded on this machine, what cannot, and what to do about it. Opens and reads every source once. */
 export async function checkMachine(options: CheckOptions): Promise<MachineCheck> {
@@ -168,7 +167,7 @@ function refused(name: string, error: unknown): CheckItem {
 
 /** Sources that may hang are read elsewhere, and not for ever: each of the user's by itself, so that one hides no other. */
 async function readIsolated({ host, custom }: CheckOptions, scope: Scope): Promise<CheckItem[]> {
-  const kinds = sources.filter(isIsolated);
+  const kinds = sources.filter((kind) => kind.isolated === true);
   const items: CheckItem[] = kinds
     .filter((kind) => !kind.present(host))
     .map(({ table }) => ({

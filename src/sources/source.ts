@@ -20,14 +20,30 @@ export interface Source {
 }
 
 /** What a file in this folder exports: the table's definition, and how to open it on a host. */
-export interface SourceKind {
+export type SourceKind = QuickKind | IsolatedKind;
+
+interface AnyKind {
   readonly table: Table;
   /** Read at most once in so many seconds (default: every tick). */
   readonly every?: number;
-  /** Its reads may block (vendor libraries, network file systems): it gets a thread of its own. */
-  readonly isolated?: boolean;
   /** Throws `Unavailable` when there is nothing to read here. */
   open(host: Host, scope: Scope): Source;
+}
+
+interface QuickKind extends AnyKind {
+  readonly isolated?: false;
+}
+
+/**
+ * Its reads may hang (vendor libraries, network file systems): it is read in a process of its own, which is started only
+ * where there is something to read.
+ */
+export interface IsolatedKind extends AnyKind {
+  readonly isolated: true;
+  /** Quick and certain not to hang: is there anything to read here? */
+  present(host: Host): boolean;
+  /** Loads the code that reads, which nobody else needs; awaited before `open`. */
+  load(): Promise<void>;
 }
 
 /**

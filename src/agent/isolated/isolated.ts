@@ -4,7 +4,6 @@ import { gpuTable } from '../../sources/gpu/gpu.ts';
 import type { NodeFacts } from '../../sources/host/facts.ts';
 import { Host, type Note } from '../../sources/host.ts';
 import { sources } from '../../sources/index.ts';
-import { isIsolated } from '../../sources/isolated-kind.ts';
 import type { Scope } from '../../sources/scope.ts';
 import { Frame } from '../../table/frame.ts';
 import type { Table } from '../../table/table.ts';
@@ -73,7 +72,7 @@ const CAREFUL_AFTER = 1;
 export function openIsolated(kindNames: readonly string[], options: IsolatedOptions): IsolatedSources {
   const host = new Host(options.root);
   const kinds = sources
-    .filter((kind) => kindNames.includes(kind.table.name) && isIsolated(kind) && kind.present(host))
+    .filter((kind) => kindNames.includes(kind.table.name) && kind.isolated === true && kind.present(host))
     .map((kind) => kind.table.name);
   const custom = options.custom ?? [];
   if (kinds.length === 0 && custom.length === 0) return nothing();

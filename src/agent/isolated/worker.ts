@@ -6,7 +6,6 @@ import { type CustomDevice, type CustomSource, openCustom } from '../../sources/
 import { loadKoffi } from '../../sources/ffi.ts';
 import { DeviceHost } from '../../sources/host/device-host.ts';
 import type { Note } from '../../sources/host.ts';
-import { isIsolated } from '../../sources/isolated-kind.ts';
 import { type SourceKind, Unavailable } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
 import type { Table } from '../../table/table.ts';
@@ -91,7 +90,7 @@ async function open(opening: Opening): Promise<(request: Request) => void> {
   const { sources } = await import('../../sources/index.ts');
   for (const kind of sources) {
     if (!opening.kinds.includes(kind.table.name)) continue;
-    if (isIsolated(kind)) await kind.load();
+    if (kind.isolated) await kind.load();
     const reader = openKind(kind, host, opening);
     if (reader !== undefined) readers.push(reader);
   }

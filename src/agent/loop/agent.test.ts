@@ -16,7 +16,7 @@ import { Agent, isOnDisk } from './agent.ts';
 const facts: NodeFacts = { hostname: 'n', kernel: '6', architecture: 'x64', cpus: 2, memory_bytes: 1, gpus: [] };
 const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false };
 
-function kind(name: string, read: () => number, more: Partial<SourceKind> = {}): SourceKind {
+function kind(name: string, read: () => number, more: Partial<Pick<SourceKind, 'every' | 'open'>> = {}): SourceKind {
   const table: Table = { name, help: 'Test.', scope: 'node', keys: [], columns: [counter('value', 'count', 'Test.')] };
   return {
     table,

@@ -8,7 +8,6 @@ import type { CustomSource } from '../../sources/custom/custom.ts';
 import { nodeFacts } from '../../sources/host/facts.ts';
 import { Host } from '../../sources/host.ts';
 import { sources } from '../../sources/index.ts';
-import { isIsolated } from '../../sources/isolated-kind.ts';
 import { processTable } from '../../sources/process/table.ts';
 import { RECORD_KINDS } from '../../sources/records/records.ts';
 import type { Records, Scope } from '../../sources/scope.ts';
@@ -137,7 +136,7 @@ async function openSlow(
   options: NodeAgentOptions,
   isWanted: (name: string) => boolean,
 ): Promise<IsolatedSources | undefined> {
-  const slow = sources.filter((kind) => isIsolated(kind) && isWanted(kind.table.name) && kind.present(host));
+  const slow = sources.filter((kind) => kind.isolated === true && isWanted(kind.table.name) && kind.present(host));
   const custom = options.custom.filter((source) => isWanted(source.name));
   if (slow.length === 0 && custom.length === 0) return undefined;
   const { openIsolated } = await import('../isolated/isolated.ts');

@@ -4,7 +4,6 @@ import { mine } from '../../sources/gpu/mine.ts';
 import type { NodeFacts } from '../../sources/host/facts.ts';
 import type { Host, Note } from '../../sources/host.ts';
 import { sources } from '../../sources/index.ts';
-import { isIsolated } from '../../sources/isolated-kind.ts';
 import type { Scope } from '../../sources/scope.ts';
 import type { Source, SourceKind } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
@@ -102,7 +101,7 @@ export function copyRows(from: Frame, to: Frame): void {
 
 /** One process reads what may hang, for all agents: a request of theirs for the same tick is one request. */
 function sharedIsolated({ host, isWanted, custom }: SharedOptions): Pick<SharedSources, 'attach' | 'close'> {
-  const kinds = sources.filter((kind) => isIsolated(kind) && isWanted(kind.table.name) && kind.present(host));
+  const kinds = sources.filter((kind) => kind.isolated === true && isWanted(kind.table.name) && kind.present(host));
   const own = custom.filter((source) => isWanted(source.name));
   const agents = new Map<Agent, Readonly<Record<string, string>> | undefined>();
   /** Who asked for the tick that is being answered. */

@@ -1,6 +1,5 @@
 import { counter, defineTable, gauge, text } from '../../table/table.ts';
-import type { IsolatedKind } from '../isolated-kind.ts';
-import { type Source, Unavailable } from '../source.ts';
+import { type IsolatedKind, type Source, Unavailable } from '../source.ts';
 import { present } from './present.ts';
 
 export const gpuTable = defineTable({
