@@ -2,10 +2,12 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { writeDemo } from '../src/demo/demo.ts';
+import { series } from '../src/query/series/series.ts';
 import { summarise } from '../src/query/summarise.ts';
 import { openRecording, type Recording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
 import { sealRecording } from '../src/recording/sealed/seal.ts';
+import { gpuTable } from '../src/sources/tables.ts';
 import type { Row } from './row.ts';
 import { findVictoriaMetrics, measureVictoriaMetrics } from './victoria-metrics.ts';
 
@@ -60,6 +62,10 @@ export async function bench(options: StorageOptions = {}): Promise<Row[]> {
     const readSealed = median(rounds, () => readAll(openRecording(recording)));
     const report = median(Math.max(5, rounds), () => summarise([openRecording(recording)]));
 
+    const points = median(Math.max(9, rounds), () =>
+      series(openRecording(recording).nodes, gpuTable.col.utilization_percent, { points: 600 }),
+    );
+
     const csv = { name: 'CSV', measured: csvBytes / values };
     const sizePeer = peer === undefined ? csv : { name: 'VictoriaMetrics', measured: peer.bytes / peer.values };
     const queryPeer =
@@ -78,6 +84,13 @@ export async function bench(options: StorageOptions = {}): Promise<Row[]> {
         summariseLive,
         's',
         peer && { name: 'VictoriaMetrics', measured: peer.summarySeconds },
+      ),
+      row(
+        'a column of all GPUs in 600 steps, sealed',
+        '≤ 25',
+        points * 1e3,
+        'ms',
+        peer && { name: 'VictoriaMetrics', measured: peer.seriesSeconds * 1e3 },
       ),
       row('reading everything, sealed', '', all / readSealed / 1e6, 'million values a second'),
       row('reading everything, unsealed', '', all / readLive / 1e6, 'million values a second'),

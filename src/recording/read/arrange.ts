@@ -11,6 +11,8 @@ export function arrange(rows: Rows, table: Table, distinct = false): Batch {
   const count = rows.length;
   const words = new Map([...rows.texts].map(([name, { codes, pool }]) => [name, { codes, values: pool.values() }]));
   const keys = table.keys.map((key) => words.get(key.name)!);
+  const sorted = sortedSeries(keys, rows.time, count);
+  if (sorted !== undefined) return inPlace(rows, table, words, sorted);
   const { series, total } = seriesOf(keys, count);
   const columns = [...rows.numbers.values(), ...[...rows.texts.values()].map(({ codes }) => codes)];
   const equal = (a: number, b: number): boolean =>
@@ -58,8 +60,6 @@ interface Numbered {
 function seriesOf(keys: readonly TextColumn[], count: number): Numbered {
   if (keys.length === 0) return { series: undefined, total: count > 0 ? 1 : 0 };
   const numbers = keys.map(({ values }) => numbersOf(values));
-  const inOrder = alreadyInOrder(keys, numbers, count);
-  if (inOrder !== undefined) return inOrder;
   let series = new Uint32Array(count);
   let total = 1;
   for (const [k, { codes, values }] of keys.entries()) {
@@ -77,27 +77,46 @@ function seriesOf(keys: readonly TextColumn[], count: number): Numbered {
 const numbersOf = (values: readonly string[]): Float64Array =>
   Float64Array.from(values, (value) => (NUMBER.test(value) ? Number(value) : Number.POSITIVE_INFINITY));
 
-/** The rows of a sealed file come by their keys: each one need only be compared with the one before it. */
-function alreadyInOrder(
-  keys: readonly TextColumn[],
-  numbers: readonly Float64Array[],
-  count: number,
-): Numbered | undefined {
-  const series = new Uint32Array(count);
-  let last = 0;
-  for (let i = 1; i < count; i++) {
-    for (let k = 0; k < keys.length; k++) {
-      const { codes, values } = keys[k]!;
-      const [code, before] = [codes[i]!, codes[i - 1]!];
-      if (code === before) continue;
-      const difference = numbers[k]![code]! - numbers[k]![before]!;
-      if (difference < 0 || (!(difference > 0) && values[code]! < values[before]!)) return undefined;
-      last++;
-      break;
+/**
+ * Where each series begins, if the rows come by keys and time already, each once: those of a sealed file do. Each row need
+ * only be compared with the one before it.
+ */
+function sortedSeries(keys: readonly TextColumn[], time: Float64Array, count: number): Uint32Array | undefined {
+  const starts: number[] = count > 0 ? [0] : [];
+  for (let from = 0; from < count; ) {
+    // as long as no key changes, times must grow
+    let to = count;
+    for (const { codes } of keys) {
+      const own = codes[from]!;
+      let i = from + 1;
+      while (i < to && codes[i] === own) i++;
+      to = i;
     }
-    series[i] = last;
+    for (let i = from + 1; i < to; i++) if (!(time[i]! > time[i - 1]!)) return undefined;
+    if (to < count && !isBefore(keys, to - 1, to)) return undefined;
+    starts.push(to);
+    from = to;
   }
-  return { series, total: count > 0 ? last + 1 : 0 };
+  return Uint32Array.from(count > 0 ? starts : [0]);
+}
+
+/** Whether the keys of a row come before those of another one. */
+function isBefore(keys: readonly TextColumn[], a: number, b: number): boolean {
+  for (const { codes, values } of keys) {
+    const order = compareKeys(values[codes[a]!]!, values[codes[b]!]!);
+    if (order !== 0) return order < 0;
+  }
+  return false;
+}
+
+/** The batch of rows that stay where they are. */
+function inPlace(rows: Rows, table: Table, words: ReadonlyMap<string, TextColumn>, series: Uint32Array): Batch {
+  const count = rows.length;
+  const numbers = new Map([...rows.numbers].map(([name, values]) => [name, values.subarray(0, count)]));
+  const texts = new Map(
+    [...words].map(([name, { codes, values }]) => [name, { codes: codes.subarray(0, count), values }]),
+  );
+  return { table, rows: count, time: rows.time.subarray(0, count), numbers, texts, series };
 }
 
 /** The place of each text among all of them, as `compareKeys` has it. */

@@ -2,7 +2,7 @@ import type { Column, Table } from '../../table/table.ts';
 import type { Batch } from '../read/batch.ts';
 import { firstAtOrAfter } from '../read/clip.ts';
 import { isOlder } from '../read/process-part.ts';
-import { cellOf, isShort } from '../read/rate-cells.ts';
+import { eachRate, isShort, type RateTaker } from '../read/rate-cells.ts';
 import { quantiles, sortedQuantiles, weightedQuantiles } from './quantiles.ts';
 import type { SeriesStatistics, Statistics, TableStatistics } from './statistics.ts';
 
@@ -338,18 +338,23 @@ function measureArea({ column, time, sparse }: Measuring, filled: readonly Fille
   return area / 1e6;
 }
 
-/** What a counter grew by at sample `i`. One that fell began again at zero. */
-function grownAt(values: Float64Array, i: number): number {
-  const step = values[i]! - values[i - 1]!;
-  return step >= 0 ? step : values[i]!;
-}
-
-/** How fast the counter in `space` grew: the rates of all stretches, of which percentiles are made, and their extremes. */
-class Rates {
+/** How fast the counter in `space` grew: the lowest and the highest rate; those of which percentiles are made go to `space`. */
+class Rates implements RateTaker {
   count = 0;
   min = Number.POSITIVE_INFINITY;
   max = Number.NEGATIVE_INFINITY;
   maxTime = Number.NaN;
+  private readonly start: number;
+
+  constructor(start = 0) {
+    this.start = start;
+  }
+
+  rate(rate: number, _: number, to: number): void {
+    space.rates[this.start + this.count] = rate;
+    space.spare[this.start + this.count++] = space.weights[to - 1]!;
+    this.look(rate, space.times[to]!);
+  }
 
   look(rate: number, time: number): void {
     if (rate < this.min) this.min = rate;
@@ -379,23 +384,25 @@ function measureGrowth(
   let seconds = 0;
   for (const { begin, from, to, end, first, last } of filled) {
     let [since, until] = [times[first]!, times[last]!];
-    const grown = growthIn(first, last, sparse, interval, rates);
-    const isRated = grown.rates > 0 || (!sparse && interval > 0 && !isShort(since, until, interval));
-    if (isRated) means.look(grown.increase / ((until - since) / 1e6), until);
+    const own = new Rates(rates.count);
+    let grown = eachRate({ values, times, first, last, sparse, interval }, own);
+    if (own.count > 0) rates.add(own);
+    const isRated = own.count > 0 || (!sparse && interval > 0 && !isShort(since, until, interval));
+    if (isRated) means.look(grown / ((until - since) / 1e6), until);
     const samples = until - since;
     if (begin < from && !Number.isNaN(column[begin])) {
-      grown.increase += values[first]! - column[begin]!;
+      grown += values[first]! - column[begin]!;
       since = time[begin]!;
     }
     if (to < end && !Number.isNaN(column[end - 1])) {
-      grown.increase += column[end - 1]! - values[last]!;
+      grown += column[end - 1]! - values[last]!;
       until = time[end - 1]!;
     }
     // by a single sample nobody knows how much it grew
     if (clipped && since === until) continue;
-    const mean = grown.increase / ((until - since) / 1e6);
+    const mean = grown / ((until - since) / 1e6);
     if (clipped && (isRated || until - since > samples)) means.look(mean, isRated ? times[last]! : until);
-    increase = (increase ?? 0) + grown.increase;
+    increase = (increase ?? 0) + grown;
     seconds += (until - since) / 1e6;
   }
   if (increase === undefined) return {};
@@ -414,61 +421,4 @@ function measureGrowth(
   const max_time = count === 0 ? means.maxTime : rates.maxTime;
   const rate = { min: Math.min(min, means.min), max: Math.max(max, means.max), max_time, mean, p05, p50, p95 };
   return { increase, rate };
-}
-
-/**
- * How much the counter grew from value `first` to value `last` in `space`. Rates are taken from cell to cell of the interval
- * in milliseconds; in a sparse table, where most cells have no sample, over at least half of it.
- */
-function growthIn(
-  first: number,
-  end: number,
-  sparse: boolean,
-  interval: number,
-  all: Rates,
-): { increase: number; rates: number } {
-  const { values, times, rates, spare, weights } = space;
-  const shortest = sparse ? interval * 500 : 0;
-  const cells = !sparse && interval > 0;
-  const found = new Rates();
-  let increase = 0;
-  const rateOf = (grown: number, from: number, to: number): number => grown / ((times[to]! - times[from]!) / 1e6);
-  // the last sample of the cell before, what was grown until then, and the same of the cell before that
-  let last = cells ? -1 : first;
-  let until = 0;
-  let second = -1;
-  let secondUntil = 0;
-  let begun = false;
-  for (let i = cells ? first : first + 1; i <= end; i++) {
-    if (i > first) increase += grownAt(values, i);
-    // another sample follows in the same cell
-    const near = cells && i < end && times[i + 1]! - times[i]! < interval * 1000;
-    if (near && cellOf(times[i + 1]!, interval) === cellOf(times[i]!, interval)) continue;
-    if (cells && !begun && !isShort(times[first]!, times[i]!, interval)) {
-      begun = true;
-      found.look(rateOf(increase, first, i), times[i]!);
-    }
-    const before = until;
-    let from = last;
-    let grown = increase - until;
-    last = i;
-    until = increase;
-    if (from < 0) continue;
-    if (cells && i === end && isShort(times[from]!, times[i]!, interval)) {
-      // the end is counted with the cell before it
-      if (second >= 0) found.look(rateOf(increase - secondUntil, second, i), times[i]!);
-      break;
-    }
-    second = from;
-    secondUntil = before;
-    for (; from > first && times[i]! - times[from]! < shortest; from--) grown += grownAt(values, from);
-    if (times[i]! - times[from]! < shortest) continue;
-    const rate = rateOf(grown, from, i);
-    rates[all.count + found.count] = rate;
-    if (sparse) spare[all.count + found.count] = weights[i - 1]!;
-    found.count++;
-    found.look(rate, times[i]!);
-  }
-  if (found.count > 0) all.add(found);
-  return { increase, rates: found.count };
 }

@@ -2,6 +2,8 @@ import * as path from 'node:path';
 import { smallest } from '../../base/extremes.ts';
 import { Fault, usage } from '../../base/fault.ts';
 import { ALWAYS, type Intervals, intersect } from '../../base/intervals.ts';
+import { beginOf, tickOf } from '../../query/series/buckets.ts';
+import { meanColumn } from '../../query/series/coarse.ts';
 import type { SpanQuery } from '../../query/spans/select.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { isNumber } from '../../recording/read/batch.ts';
@@ -13,7 +15,7 @@ import { fileOutput, type Output, standardOutput } from './output.ts';
 import { writeLongParquet } from './parquet.ts';
 import { type Piece, union } from './piece.ts';
 import { bytesOf, columnsOf, pieceOf, type Selected, selectedOf, tableNames } from './select.ts';
-import { beginOf, type Lane, lanesOf, tickOf, type WideForm, writeWide } from './wide.ts';
+import { type Lane, lanesOf, type WideForm, writeWide } from './wide.ts';
 
 export interface ExportOptions extends SpanQuery {
   format: 'csv' | 'parquet' | 'ndjson';
@@ -250,14 +252,7 @@ class TableExport {
 
   /** The table as its means are described. */
   private finer(): Table {
-    return {
-      ...this.table,
-      columns: this.table.columns.map((c) =>
-        c.kind === 'gauge' && isNumber(c)
-          ? { ...c, type: 'float', decimals: (c.type === 'float' ? (c.decimals ?? 3) : 0) + 3 }
-          : c,
-      ),
-    };
+    return { ...this.table, columns: this.table.columns.map(meanColumn) };
   }
 }
 

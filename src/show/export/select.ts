@@ -4,13 +4,13 @@ import { Fault, usage } from '../../base/fault.ts';
 import type { Intervals } from '../../base/intervals.ts';
 import { suggest } from '../../base/suggest.ts';
 import { damageWords } from '../../query/processes/processes.ts';
+import { coarse } from '../../query/series/coarse.ts';
 import { intervalsOf, type SpanQuery, sampledPart, selectEach } from '../../query/spans/select.ts';
 import { lostWhy } from '../../query/summarise.ts';
 import { tableOf } from '../../recording/folder/describe.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { readTable } from '../../recording/read/read.ts';
 import type { Table } from '../../table/table.ts';
-import { coarsen } from './coarsen.ts';
 import type { Piece } from './piece.ts';
 
 /** One recording of the export, its job's id, and what of it is wanted. */
@@ -111,7 +111,7 @@ export function pieceOf(
     job,
     ...(name === undefined ? {} : { recording: name }),
     node: node.name,
-    batch: options.interval === undefined ? batch : coarsen(batch, options.interval, options.sampled),
+    batch: options.interval === undefined ? batch : coarse(batch, options.interval, options.sampled),
   };
 }
 

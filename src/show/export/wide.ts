@@ -1,5 +1,6 @@
 import { line } from '../../base/csv.ts';
 import { putFloat, putNumber, putTime, putWhole, WIDEST } from '../../base/number-text.ts';
+import { tickOf } from '../../query/series/buckets.ts';
 import { byName } from '../../recording/folder/open.ts';
 import type { Column, Table } from '../../table/table.ts';
 import type { Output } from './output.ts';
@@ -55,23 +56,6 @@ function compareLanes(a: Lane, b: Lane): number {
 }
 
 const nameOf = ({ job, recording = '', node, keys }: Lane): string => [job, recording, node, ...keys].join('\0');
-
-/** An agent may wake a little before its tick: such a sample still belongs to it. */
-const EARLY = 0.1;
-
-/** The tick that a moment belongs to, counted from 1970; `sampled` is the interval at which agents woke. */
-export function tickOf(time: number, interval: number, sampled = interval): number {
-  return Math.floor((time + sampled * EARLY) / interval);
-}
-
-/** The first microsecond that belongs to a tick. */
-export function beginOf(tick: number, interval: number, sampled = interval): number {
-  let begin = Math.ceil(tick * interval - sampled * EARLY);
-  // what the two roundings make of it is decided by the other one
-  while (tickOf(begin, interval, sampled) < tick) begin++;
-  while (tickOf(begin - 1, interval, sampled) >= tick) begin--;
-  return begin;
-}
 
 /** The header: a row a level, and one that names the column of times, as pandas reads and writes them. */
 export function wideHeader(form: WideForm): string {

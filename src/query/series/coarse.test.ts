@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { batchOf } from '../../../test/made/export-recording.ts';
 import { counter, gauge, type Table, text } from '../../table/table.ts';
-import { coarsen } from './coarsen.ts';
+import { coarse as coarsen } from './coarse.ts';
 
 const table: Table = {
   name: 'gpu',

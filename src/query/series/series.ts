@@ -1,0 +1,101 @@
+import type { NodeRecording } from '../../recording/folder/open.ts';
+import type { Batch } from '../../recording/read/batch.ts';
+import { readTable } from '../../recording/read/read.ts';
+import type { KeyValues, TableColumn } from '../../table/table.ts';
+import type { Part } from '../summarise.ts';
+import { bucketsOf } from './buckets.ts';
+import { levelPoints, type Points, ratePoints } from './points.ts';
+
+export interface SeriesOptions<K extends string = string> extends Part {
+  /** Only series with these keys. */
+  keys?: KeyValues<K>;
+  /** Microseconds; or about so many steps over all the time there is. */
+  step?: number;
+  points?: number;
+}
+
+/** One series of a column: a row for each step in which it has a value or a rate. */
+export interface ColumnSeries extends Points {
+  node: string;
+  keys: Record<string, string>;
+  /** When each step begins, epoch microseconds. */
+  time: Float64Array;
+  /** Microseconds. */
+  step: number;
+}
+
+const USUAL_POINTS = 600;
+const USUAL_INTERVAL = 1;
+
+/**
+ * What a column did over time: count, least, mean and greatest of each step, so that no single sample is lost. Counters are
+ * rates per second.
+ *
+ *     series(recording.nodes, gpuTable.col.power_watts, { keys: { gpu: '0' }, points: 600 });
+ */
+export function series<K extends string>(
+  nodes: readonly NodeRecording[],
+  { table, name }: TableColumn<string, string, K>,
+  { keys = {}, step, points = USUAL_POINTS, ...part }: SeriesOptions<K> = {},
+): ColumnSeries[] {
+  const batches = nodes.flatMap((node) => {
+    if (!node.tables.has(table)) return [];
+    const batch = readTable(node, table, { ...part, columns: [name] });
+    return batch.rows === 0 ? [] : [{ node: node.name, batch }];
+  });
+  const asked =
+    step ??
+    stepFor(
+      batches.map(({ batch }) => batch),
+      points,
+    );
+  return batches.flatMap(({ node, batch }) => inSteps(node, batch, name, Object.entries(keys), asked));
+}
+
+function inSteps(
+  node: string,
+  batch: Batch,
+  name: string,
+  keys: readonly [string, unknown][],
+  step: number,
+): ColumnSeries[] {
+  const values = batch.numbers.get(name);
+  if (values === undefined) return [];
+  const buckets = bucketsOf(batch, step, (batch.interval_seconds ?? USUAL_INTERVAL) * 1e6);
+  const isCounter = batch.table.columns.find((column) => column.name === name)?.kind === 'counter';
+  const all = (isCounter ? ratePoints : levelPoints)(batch, values, buckets);
+  const found: ColumnSeries[] = [];
+  for (let s = 0; s + 1 < batch.series.length; s++) {
+    const own = Object.fromEntries(batch.table.keys.map((key) => [key.name, keyAt(batch, key.name, batch.series[s]!)]));
+    if (!keys.every(([key, value]) => own[key] === value)) continue;
+    const [from, to] = [buckets.series[s]!, buckets.series[s + 1]!];
+    found.push({
+      node,
+      keys: own,
+      step,
+      time: buckets.time.subarray(from, to),
+      count: all.count.subarray(from, to),
+      min: all.min.subarray(from, to),
+      mean: all.mean.subarray(from, to),
+      max: all.max.subarray(from, to),
+    });
+  }
+  return found;
+}
+
+function keyAt({ texts }: Batch, name: string, row: number): string {
+  const key = texts.get(name);
+  return key?.values[key.codes[row]!] ?? '';
+}
+
+function stepFor(batches: readonly Batch[], points: number): number {
+  let [first, last, interval] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, USUAL_INTERVAL];
+  for (const { time, series: starts, interval_seconds } of batches) {
+    interval = Math.max(interval, interval_seconds ?? 0);
+    for (let s = 0; s + 1 < starts.length; s++) {
+      first = Math.min(first, time[starts[s]!]!);
+      last = Math.max(last, time[starts[s + 1]! - 1]!);
+    }
+  }
+  return first < last ? Math.ceil((last - first + interval * 1e6) / points) : Math.round(interval * 1e6);
+}
