@@ -5,6 +5,7 @@ import { after } from 'node:test';
 import type { AgentRecord } from '../src/recording/folder/agent-record.ts';
 import type { Job } from '../src/recording/folder/job.ts';
 import { nodeFolder } from '../src/recording/folder/node-folder.ts';
+import { jobInShort } from '../src/recording/folder/node-names.ts';
 import { TableWriter, type WriterOptions } from '../src/recording/live/append.ts';
 import { Frame } from '../src/table/frame.ts';
 import { counter, gauge, type Table, text } from '../src/table/table.ts';
@@ -152,7 +153,7 @@ export async function makeRecording(
   const folder = options.folder ?? path.join(temporary(), 'tacho-17');
   fs.mkdirSync(folder, { recursive: true });
   const nodes = options.nodes ?? ['c1'];
-  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes, ...options.job })));
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobInShort(jobOf({ nodes, ...options.job }))));
   for (const node of nodes) {
     const place = path.join(folder, nodeFolder(node));
     const seconds = options.seconds ?? 60;

@@ -31,7 +31,7 @@ Examples:
       const { recording, job, silent, never, over, noted } = await stopRecording(process.env, folder, (what, why) => {
         warn(`${what}: ${why}`);
       });
-      const { nodesText } = await import('../jobs/schedulers/hostlist.ts');
+      const { nodesText } = await import('../base/hostlist.ts');
       const { sameWords } = await import('../control/launch.ts');
       const why = (node: string): string => job.not_recorded?.[node] ?? 'its agent wrote nothing';
       for (const { nodes, many, words } of sameWords(never.map((node) => ({ node, words: [why(node)] })))) {

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { reason } from '../../base/fault.ts';
 import { guard, guardMessage } from '../../base/guard.ts';
+import { nodesText } from '../../base/hostlist.ts';
 import { VERSION } from '../../base/version.ts';
 import { warn } from '../../base/warn.ts';
 import { beginEverywhere } from '../../control/begin-everywhere.ts';
@@ -17,7 +18,6 @@ import { takeOwnUse } from '../../control/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../../control/preload.ts';
 import { isTooFew, notEverywhere, withoutScheduler } from '../../control/start.ts';
 import { findScope } from '../../jobs/found/scope.ts';
-import { nodesText } from '../../jobs/schedulers/hostlist.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../../jobs/schedulers/job-facts.ts';
 import { isThisNode } from '../../jobs/schedulers/local.ts';
 import { known } from '../../jobs/schedulers/scheduler.ts';

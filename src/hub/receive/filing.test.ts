@@ -58,7 +58,7 @@ test('jobs of the same number that somebody made by hand cost a bounded part of 
   open('7', 'c2');
   assert.ok(read() < 0.1, `${read()} MiB`);
   assert.equal(fs.existsSync(path.join(archive, 'user=ada/job=7.6/node=c2')), true);
-  namesakes('8', 99, 3 << 20);
+  namesakes('8', 99, 1_000_000);
   assert.throws(() => open('8', 'c1'), /^Error: cannot write user=ada\/job=8: .* too long to be read for one request/);
   assert.ok(read() < 16, `${read()} MiB`);
   let said = '';

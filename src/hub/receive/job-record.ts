@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code } from '../../base/fault.ts';
 import type { Job } from '../../recording/folder/job.ts';
+import { jobInShort } from '../../recording/folder/node-names.ts';
 import { filedJob } from './checked.ts';
 import { readRecord, replaceRecord } from './place.ts';
 
@@ -31,7 +32,7 @@ export function saveJobRecord(folder: string, job: Job): Job | undefined {
       tags: { ...job.tags, ...said?.tags },
       ...(said?.annotations === undefined ? {} : { annotations: said.annotations }),
     };
-    replaceRecord(file, saved);
+    replaceRecord(file, jobInShort(saved));
     return saved;
   } finally {
     fs.rmSync(lock, { force: true });

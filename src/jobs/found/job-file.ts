@@ -3,9 +3,9 @@ import * as path from 'node:path';
 import { parseDuration } from '../../base/duration.ts';
 import { Fault, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { expandHostlist } from '../../base/hostlist.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import type { Environment } from '../schedulers/command.ts';
-import { expandHostlist } from '../schedulers/hostlist.ts';
 import { plain } from '../schedulers/job-facts.ts';
 import { known, whole } from '../schedulers/scheduler.ts';
 

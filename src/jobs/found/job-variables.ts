@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { compressHostlist } from '../../base/hostlist.ts';
 import type { Environment } from '../schedulers/command.ts';
 import { factsFromFile } from '../schedulers/file.ts';
-import { compressHostlist } from '../schedulers/hostlist.ts';
 
 /** What flags say of a job that begins, over what the environment says. */
 export interface BeginFlags {

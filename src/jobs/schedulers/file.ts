@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import { Fault, reason } from '../../base/fault.ts';
-import { expandHostlist } from './hostlist.ts';
+import { expandHostlist } from '../../base/hostlist.ts';
 import { known, type SchedulerFacts, whole } from './scheduler.ts';
 
 /**

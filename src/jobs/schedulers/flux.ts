@@ -1,6 +1,6 @@
+import { expandHostlist } from '../../base/hostlist.ts';
 import type { Job, JobState } from '../../recording/folder/job.ts';
 import { defined, type Environment, type Run } from './command.ts';
-import { expandHostlist } from './hostlist.ts';
 import { type Ending, jobId, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
 
 /** The parts of `flux jobs --json` that are used. Times and durations are seconds. */

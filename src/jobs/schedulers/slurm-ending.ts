@@ -1,6 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
+import { expandHostlist } from '../../base/hostlist.ts';
 import type { JobState, Step } from '../../recording/folder/job.ts';
-import { expandHostlist } from './hostlist.ts';
 import { type Ending, known, signalName, whole } from './scheduler.ts';
 
 /** Tacho's own step in a job has this name, so that it is told apart from the user's steps. */

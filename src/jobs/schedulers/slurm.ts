@@ -1,6 +1,6 @@
+import { compressHostlist, expandHostlist } from '../../base/hostlist.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import type { Environment } from './command.ts';
-import { compressHostlist, expandHostlist } from './hostlist.ts';
 import {
   type Ending,
   jobId,

@@ -4,6 +4,7 @@ import { code, Fault, isFull, reason, usage } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
 import { JOB_NEEDS, type Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
+import { jobInShort } from './node-names.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
 import { replaceJson } from './replace.ts';
 import { shaped } from './shape.ts';
@@ -96,7 +97,7 @@ function namesIn(folder: string): string[] | undefined {
 export function saveJob(recording: string, job: Job): void {
   const file = path.join(recording, 'job.json');
   if (job.end !== undefined) fs.rmSync(path.join(recording, RESERVE), { force: true });
-  locked(file, () => replaceJson(file, withWords(job, file)));
+  locked(file, () => replaceJson(file, jobInShort(withWords(job, file))));
 }
 
 function withWords(job: Job, file: string): Job {

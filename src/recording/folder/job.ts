@@ -1,3 +1,4 @@
+import { byNode, nodeNames } from './node-names.ts';
 import { fields, flag, list, map, may, moment, must, number, oneOf, text, tuple } from './shape.ts';
 
 /** The version of the folder's layout. A reader refuses a recording whose format is higher than its own. */
@@ -141,7 +142,7 @@ const STEP = {
   start: may(moment),
   end: may(moment),
   state: may(text),
-  nodes: may(list(text)),
+  nodes: may(nodeNames),
   tasks: may(number),
   exit_code: may(number),
 };
@@ -188,10 +189,10 @@ export const JOB_NEEDS = {
     gpus: may(number),
     time_limit_seconds: may(number),
   },
-  nodes: must(list(text), []),
-  not_recorded: may(map(text)),
-  taken_nodes: may(map(moment)),
-  per_node: may(map(fields({ cpus: may(number), memory_bytes: may(number), gpus: may(number) }))),
+  nodes: must(nodeNames, []),
+  not_recorded: may(byNode(text)),
+  taken_nodes: may(byNode(moment)),
+  per_node: may(byNode(fields({ cpus: may(number), memory_bytes: may(number), gpus: may(number) }))),
   interval_seconds: must(number, Number.NaN),
   submit: may(moment),
   start: must(moment, Number.NaN),
@@ -206,7 +207,7 @@ export const JOB_NEEDS = {
   annotations: may(map(text)),
   environment: must(map(text), {}),
   usage: may(fields(USAGE)),
-  own_use: may(map(fields(OWN_USE))),
+  own_use: may(byNode(fields(OWN_USE))),
   run_use: may(fields({ node: text, cpu_seconds: number, max_rss_bytes: may(number) })),
   finish_seconds: may(number),
   memory_kills: may(fields({ kills: number, own: number })),

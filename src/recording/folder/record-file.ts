@@ -5,9 +5,9 @@ import { contentSize } from '../sealed/unpack.ts';
 
 /**
  * How large records may be, in bytes of JSON: whoever owns a recording may have put anything there, and `{}` takes twenty
- * times its bytes in memory. A job of ten thousand nodes and ten steps has 2.7 MB, the agent of a node 60 kB.
+ * times its bytes in memory. A job of a hundred thousand nodes and ten steps has 20 kB, the agent of a node 60 kB.
  */
-export const MOST_BYTES = { job: 4 << 20, agent: 1 << 20, tables: 1 << 20, received: 512 << 10, statistics: 16 << 20 };
+export const MOST_BYTES = { job: 1 << 20, agent: 1 << 20, tables: 1 << 20, received: 512 << 10, statistics: 16 << 20 };
 
 let read = 0;
 

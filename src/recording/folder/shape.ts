@@ -4,7 +4,7 @@ const isPlain = (value: unknown): value is Plain =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What can be used of a value, else undefined; where in it something cannot ('': all of it) goes to `wrong`. */
-type Check = (value: unknown, wrong: string[]) => unknown;
+export type Check = (value: unknown, wrong: string[]) => unknown;
 
 /** Checks a part of something; names are made only when they are needed. */
 function within(key: string | number, check: Check, value: unknown, wrong: string[]): unknown {

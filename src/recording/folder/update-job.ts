@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { JOB_NEEDS, type Job } from './job.ts';
+import { jobInShort } from './node-names.ts';
 import { MOST_BYTES, readJson } from './record-file.ts';
 import { replaceJson } from './replace.ts';
 import { shaped } from './shape.ts';
@@ -21,8 +22,11 @@ export function updateJob(recording: string, change: (job: Job) => Job): Job {
     try {
       job = readJson(file, MOST_BYTES.job) as Job;
       if (typeof job !== 'object' || job === null) throw new SyntaxError('no record');
-      // what people said is changed, the rest stays as it is
-      job = shaped<Job>(job, { tags: JOB_NEEDS.tags, annotations: JOB_NEEDS.annotations }, []);
+      // what people said is changed, the rest stays as it is; many nodes stand there in short
+      const { tags, annotations, nodes, steps, per_node, not_recorded, taken_nodes, own_use } = JOB_NEEDS;
+      const inShort =
+        typeof job.nodes === 'string' ? { nodes, steps, per_node, not_recorded, taken_nodes, own_use } : {};
+      job = shaped<Job>(job, { tags, annotations, ...inShort }, []);
     } catch (error) {
       throw new Fault(`cannot read ${file}: ${error instanceof SyntaxError ? 'it is damaged' : reason(error)}`, {
         hint: `tacho verify ${recording} says more`,
@@ -30,7 +34,7 @@ export function updateJob(recording: string, change: (job: Job) => Job): Job {
       });
     }
     const changed = change(job);
-    replaceJson(file, changed);
+    replaceJson(file, jobInShort(changed));
     return changed;
   });
 }

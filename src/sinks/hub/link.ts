@@ -1,5 +1,7 @@
 import { reason } from '../../base/fault.ts';
 import { Connection } from '../../http/connection.ts';
+import type { Job } from '../../recording/folder/job.ts';
+import { jobInShort } from '../../recording/folder/node-names.ts';
 import type { Credentials } from '../../trust/identity.ts';
 import { PROTOCOL, type SessionReply } from './protocol.ts';
 
@@ -52,7 +54,7 @@ export class HubLink {
 
   /** Sends JSON, or bytes as they are; throws `HubAway` or `HubRefusal`. */
   async post<T>(path: string, body: object | Buffer): Promise<T> {
-    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+    const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(inShort(body)));
     let answer = await this.authorized(path, bytes);
     if (answer.status === 401 && this.options.credentials.method !== 'none') {
       this.session = undefined;
@@ -90,6 +92,10 @@ export class HubLink {
     }
   }
 }
+
+/** A job's many nodes are sent in short. */
+const inShort = (body: object & { job?: Job }): object =>
+  body.job === undefined ? body : { ...body, job: jobInShort(body.job) };
 
 function parsed<T>({ status, text }: Answer): T {
   if (status >= 400) {

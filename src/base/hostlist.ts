@@ -1,5 +1,5 @@
-import { append } from '../../base/extremes.ts';
-import { figure } from '../../base/figure.ts';
+import { append } from './extremes.ts';
+import { figure } from './figure.ts';
 
 /** More names than any cluster has: a list beyond it is a mistake, and must not fill the memory. */
 const LIMIT = 1_000_000;
@@ -8,9 +8,9 @@ const LIMIT = 1_000_000;
  * The names in a scheduler's node list, in order: `c[1-3,07-10],gpu[001-002]-ib` gives c1 c2 c3 c07 c08 c09 c10
  * gpu001-ib gpu002-ib. What is not a well-formed list is taken as it stands, so that no name is ever lost.
  */
-export function expandHostlist(list: string): string[] {
+export function expandHostlist(list: string, most = LIMIT): string[] {
   const names: string[] = [];
-  for (const part of splitList(list)) append(names, expand(part, LIMIT - names.length));
+  for (const part of splitList(list)) append(names, expand(part, most - names.length));
   return names;
 }
 
@@ -29,16 +29,19 @@ export function nodesText(names: readonly string[], most = 8): string {
   return rest > 0 ? `${text} and ${figure(rest)} more` : text;
 }
 
+const NUMBERED = /^([^[\],\s]*?)(\d{1,15})$/;
+const WITH_DOMAIN = /^([^[\],\s.]*?)(\d{1,15})(\.[^[\],\s]*)$/;
+
 /** Three names or more that follow each other are one range; two are as short as they stand. */
 function runs(names: readonly string[]): { text: string; size: number }[] {
   const found: { text: string; size: number }[] = [];
   for (let i = 0; i < names.length; ) {
-    const [, prefix, first = ''] = /^([^[\],\s]*?)(\d{1,15})$/.exec(names[i]!) ?? [];
+    const [, prefix, first = '', domain = ''] = NUMBERED.exec(names[i]!) ?? WITH_DOMAIN.exec(names[i]!) ?? [];
     const nth = (n: number): string => String(Number(first) + n).padStart(first.length, '0');
     let size = 1;
-    while (prefix !== undefined && names[i + size] === prefix + nth(size)) size++;
+    while (prefix !== undefined && names[i + size] === prefix + nth(size) + domain) size++;
     if (size < 3) size = 1;
-    found.push({ text: size === 1 ? names[i]! : `${prefix}[${first}-${nth(size - 1)}]`, size });
+    found.push({ text: size === 1 ? names[i]! : `${prefix}[${first}-${nth(size - 1)}]${domain}`, size });
     i += size;
   }
   return found;
