@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { zstdCompressSync } from 'node:zlib';
-import { packAppend } from '../src/sinks/hub/append-body.ts';
+import { packAppend } from '../src/sinks/hub/body.ts';
 import { Client, HEADER, type HubProcess, jobOf, rows, startHubProcess } from './hub/hub-process.ts';
 import { eventually } from './made/eventually.ts';
 import { tacho, temporaryFolder } from './tacho.ts';

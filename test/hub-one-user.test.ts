@@ -5,7 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { TableWriter } from '../src/recording/live/append.ts';
-import { openHubSink } from '../src/sinks/hub/hub.ts';
+import { openHubSink } from '../src/sinks/hub/sink.ts';
 import { spoolStreams } from '../src/sinks/spool/streams.ts';
 import { type HubProcess, startHubProcess } from './hub/hub-process.ts';
 import { eventually } from './made/eventually.ts';

@@ -2,7 +2,7 @@ import * as path from 'node:path';
 import { replaceJson } from '../src/recording/folder/replace.ts';
 import { TableWriter } from '../src/recording/live/append.ts';
 import { parseHubAddress } from '../src/sinks/hub/address.ts';
-import { openHubSink } from '../src/sinks/hub/hub.ts';
+import { openHubSink } from '../src/sinks/hub/sink.ts';
 import { openSpool } from '../src/sinks/spool/spool.ts';
 import { spoolStreams } from '../src/sinks/spool/streams.ts';
 import { eventually } from './made/eventually.ts';

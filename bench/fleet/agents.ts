@@ -3,7 +3,7 @@ import * as net from 'node:net';
 import * as os from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AgentRecord } from '../../src/recording/folder/agent-record.ts';
-import { packAppend } from '../../src/sinks/hub/append-body.ts';
+import { packAppend } from '../../src/sinks/hub/body.ts';
 import type { AppendReply, OpenReply, Piece } from '../../src/sinks/hub/protocol.ts';
 import type { Recorded, RecordedTable } from './ticks.ts';
 

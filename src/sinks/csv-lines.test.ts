@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { testJob } from '../../test/made/spool.ts';
 import { rowEnd } from '../base/csv.ts';
 import { KafkaRows } from './kafka/rows.ts';
-import { ImportBody } from './victoria/import-body.ts';
+import { ImportBody } from './victoria/body.ts';
 import { VictoriaRows } from './victoria/rows.ts';
 
 test('a row ends at the first newline that is not inside of quotes', () => {

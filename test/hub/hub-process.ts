@@ -3,7 +3,7 @@ import * as http from 'node:http';
 import type { TestContext } from 'node:test';
 import type { AgentRecord } from '../../src/recording/folder/agent-record.ts';
 import type { Job } from '../../src/recording/folder/job.ts';
-import { packAppend } from '../../src/sinks/hub/append-body.ts';
+import { packAppend } from '../../src/sinks/hub/body.ts';
 import {
   type AppendReply,
   type OpenReply,

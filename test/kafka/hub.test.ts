@@ -10,7 +10,7 @@ import type { Job } from '../../src/recording/folder/job.ts';
 import { openRecording, type Recording } from '../../src/recording/folder/open.ts';
 import { replaceJson } from '../../src/recording/folder/replace.ts';
 import { readTable } from '../../src/recording/read/read.ts';
-import { type KafkaSink, openKafkaSink } from '../../src/sinks/kafka/kafka.ts';
+import { type KafkaSink, openKafkaSink } from '../../src/sinks/kafka/sink.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { eventually } from '../made/eventually.ts';
 import { testAgent, testJob, testRecording } from '../made/spool.ts';

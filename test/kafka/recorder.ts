@@ -4,7 +4,7 @@ import { nodeFolder } from '../../src/recording/folder/node-folder.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { TableWriter } from '../../src/recording/live/append.ts';
 import { readTable } from '../../src/recording/read/read.ts';
-import { openKafkaSink } from '../../src/sinks/kafka/kafka.ts';
+import { openKafkaSink } from '../../src/sinks/kafka/sink.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../made/spool.ts';
 

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { TableWriter } from '../../src/recording/live/append.ts';
 import { readTable } from '../../src/recording/read/read.ts';
-import { openKafkaSink } from '../../src/sinks/kafka/kafka.ts';
+import { openKafkaSink } from '../../src/sinks/kafka/sink.ts';
 import { openSpool } from '../../src/sinks/spool/spool.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { eventually } from '../made/eventually.ts';

@@ -1,7 +1,7 @@
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Position } from '../../src/recording/live/position.ts';
-import { unpackAppend } from '../../src/sinks/hub/append-body.ts';
+import { unpackAppend } from '../../src/sinks/hub/body.ts';
 import type { AppendReply, OpenReply, OpenRequest, RecordReply, RecordRequest } from '../../src/sinks/hub/protocol.ts';
 
 interface Filed {

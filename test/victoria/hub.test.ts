@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { startHub } from '../../src/hub/hub.ts';
 import { type ArchiveSinks, openArchiveSinks } from '../../src/hub/keep/archive-sinks.ts';
 import { nodeFolder } from '../../src/recording/folder/node-folder.ts';
-import { openHubSink } from '../../src/sinks/hub/hub.ts';
+import { openHubSink } from '../../src/sinks/hub/sink.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { agentTable } from '../../src/sources/own/agent.ts';
 import { eventually } from '../made/eventually.ts';

@@ -7,7 +7,7 @@ import { unpackRecord } from '../../src/prometheus/record-labels.ts';
 import { nodeFolder } from '../../src/recording/folder/node-folder.ts';
 import { TableWriter } from '../../src/recording/live/append.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
-import { openVictoriaSink } from '../../src/sinks/victoria/victoria.ts';
+import { openVictoriaSink } from '../../src/sinks/victoria/sink.ts';
 import { agentTable } from '../../src/sources/own/agent.ts';
 import { marker } from '../../src/sources/own/marker.ts';
 import { processTable } from '../../src/sources/process/table.ts';

@@ -1,7 +1,7 @@
 import * as path from 'node:path';
 import type { Labels } from '../../src/prometheus/series-labels.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
-import { openVictoriaSink } from '../../src/sinks/victoria/victoria.ts';
+import { openVictoriaSink } from '../../src/sinks/victoria/sink.ts';
 
 /** Pushes the recordings of a folder, which are not sealed, with the sink that agents have; every process of them. */
 export async function pushRecordings(url: string, folder: string, labels: Labels = []): Promise<void> {

@@ -1,7 +1,6 @@
-import * as fs from 'node:fs';
-import { Fault, reason } from '../../base/fault.ts';
 import type { Config } from '../../config/config.ts';
 import type { SettingKey } from '../../config/settings.ts';
+import { HUB_SETTINGS } from '../../sinks/hub/settings.ts';
 import { KAFKA_SETTINGS, kafkaOptions } from '../../sinks/kafka/settings.ts';
 import type { Sink } from '../../sinks/sink.ts';
 import type { Streams } from '../../sinks/spool/streams.ts';
@@ -11,11 +10,7 @@ import type { Outlet } from './service.ts';
 /** The settings that say where samples go besides the spool. */
 export const SINK_SETTINGS = [
   'spool.size',
-  'hub.addresses',
-  'trust.method',
-  'trust.token_file',
-  'trust.ca',
-  'trust.munge_socket',
+  ...HUB_SETTINGS,
   ...KAFKA_SETTINGS,
   ...VICTORIA_SETTINGS,
 ] as const satisfies readonly SettingKey[];
@@ -84,53 +79,21 @@ export function troubles(
 }
 
 async function hub({ config, spool, node, streams, say }: SinkPlace): Promise<Sink | undefined> {
-  const addresses = config['hub.addresses'];
-  if (addresses.length === 0) return undefined;
-  const { parseHubAddress } = await import('../../sinks/hub/address.ts');
-  const { openHubSink } = await import('../../sinks/hub/hub.ts');
-  const { openCredentials } = await import('../../trust/gatekeeper.ts');
-  const { isLoopback } = await import('../../trust/same-host.ts');
-  const token = config['trust.token_file'];
-  const socket = config['trust.munge_socket'];
-  const ca = config['trust.ca'];
-  const urls = addresses.map((address) => parseHubAddress(address, ca !== undefined));
-  for (const { protocol, hostname, host } of urls) {
-    if (config['trust.method'] !== 'token' || protocol === 'https:' || isLoopback(hostname)) continue;
-    say(
-      `hub ${host}: the token travels without TLS, and whoever reads it on the way can use it; write https://${host}`,
-    );
-  }
-  return openHubSink({
-    addresses: urls,
-    spool,
-    streams,
-    node,
-    credentials: await openCredentials({
-      method: config['trust.method'],
-      ...(token === undefined ? {} : { tokenFile: token }),
-      ...(socket === undefined ? {} : { mungeSocket: socket }),
-    }),
-    ...(ca === undefined ? {} : { ca: read(ca) }),
-  });
+  if (config['hub.addresses'].length === 0) return undefined;
+  const { hubOptions } = await import('../../sinks/hub/settings.ts');
+  const { openHubSink } = await import('../../sinks/hub/sink.ts');
+  return openHubSink({ ...(await hubOptions(config, say)), spool, streams, node });
 }
 
 async function kafka({ config, spool, streams }: SinkPlace): Promise<Sink | undefined> {
   if (config['kafka.brokers'].length === 0) return undefined;
-  const { openKafkaSink } = await import('../../sinks/kafka/kafka.ts');
+  const { openKafkaSink } = await import('../../sinks/kafka/sink.ts');
   return openKafkaSink({ ...kafkaOptions(config), folder: spool, streams });
 }
 
 async function victoria({ config, spool, streams }: SinkPlace): Promise<Sink | undefined> {
   const options = victoriaOptions(config);
   if (options === undefined) return undefined;
-  const { openVictoriaSink } = await import('../../sinks/victoria/victoria.ts');
+  const { openVictoriaSink } = await import('../../sinks/victoria/sink.ts');
   return openVictoriaSink({ ...options, spool, streams });
-}
-
-function read(file: string): Buffer {
-  try {
-    return fs.readFileSync(file);
-  } catch (error) {
-    throw new Fault(`cannot read ${file}: ${reason(error)}`, { hint: 'trust.ca names a file of certificates (PEM)' });
-  }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Admin, Consumer, Message, MessagesStream } from '@platformatic/kafka';
-import { clientOptions, type KafkaConnection, troubleOf } from '../../sinks/kafka/client.ts';
+import { clientOptions, type KafkaConnection, troubleOf } from '../../sinks/kafka/link.ts';
 
 export type TextMessage = Message<string, string, string, string>;
 

@@ -2,7 +2,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type * as net from 'node:net';
 import { code, reason } from '../../base/fault.ts';
-import { unpackAppend } from '../../sinks/hub/append-body.ts';
+import { unpackAppend } from '../../sinks/hub/body.ts';
 import {
   LARGEST_BODY,
   LARGEST_SAMPLES,

@@ -3,7 +3,7 @@ import { reason } from '../../base/fault.ts';
 import { comparePositions } from '../../recording/live/position.ts';
 import { streamKey } from '../../recording/live/stream.ts';
 import type { StreamState } from '../spool/streams.ts';
-import { packAppend } from './append-body.ts';
+import { packAppend } from './body.ts';
 import { HubBusy, type HubLink, HubRefusal } from './link.ts';
 import {
   type AppendReply,

@@ -1,7 +1,7 @@
 import { usage } from '../../base/fault.ts';
 import type { SettingKey, Values } from '../../config/settings.ts';
 import { readSecret } from '../../trust/token.ts';
-import type { KafkaConnection } from './client.ts';
+import type { KafkaConnection } from './link.ts';
 
 export const KAFKA_SETTINGS = [
   'kafka.brokers',

@@ -8,7 +8,7 @@ import { CsvText } from '../../recording/live/csv-write.ts';
 import { gpu } from '../../sources/gpu/gpu.ts';
 import { processStart } from '../../sources/records/records.ts';
 import { counter, gauge, header, type Table, text } from '../../table/table.ts';
-import { ImportBody } from './import-body.ts';
+import { ImportBody } from './body.ts';
 import { VictoriaRows } from './rows.ts';
 
 const table: Table = {

@@ -7,7 +7,7 @@ import { markerTable } from '../../sources/own/marker.ts';
 import { processTable } from '../../sources/process/table.ts';
 import { inBaseUnit, infoName, labelName, labelTexts, metricsOf } from '../../table/names.ts';
 import { byName, type NameIn, type NumberName, type Table } from '../../table/table.ts';
-import { type Group, type ImportBody, labelJson, lineHead, newGroup } from './import-body.ts';
+import { type Group, type ImportBody, labelJson, lineHead, newGroup } from './body.ts';
 
 export interface RowOptions {
   /** Omnistat's names for GPUs besides Tacho's. */

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import type { SettingKey } from '../../config/settings.ts';
 import type { Labels } from '../../prometheus/series-labels.ts';
 import { labelName } from '../../table/names.ts';
-import type { VictoriaOptions } from './victoria.ts';
+import type { VictoriaOptions } from './sink.ts';
 
 /** What of the configuration the sink for VictoriaMetrics needs. */
 export const VICTORIA_SETTINGS = [

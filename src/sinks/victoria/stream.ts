@@ -6,7 +6,7 @@ import { isOurs } from '../../recording/live/stream.ts';
 import { Tail } from '../../recording/live/tail.ts';
 import { agentTable } from '../../sources/own/agent.ts';
 import type { StreamState } from '../spool/streams.ts';
-import { type ImportBody, labelJson } from './import-body.ts';
+import { type ImportBody, labelJson } from './body.ts';
 import { type RowOptions, VictoriaRows } from './rows.ts';
 
 const MINUTE = 60_000;

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../../../test/made/spool.ts';
 import { TableWriter } from '../../recording/live/append.ts';
 import { spoolStreams } from '../spool/streams.ts';
-import { type KafkaBatch, KafkaCollector, type Stored } from './batch.ts';
+import { type KafkaBatch, KafkaCollector, type Stored } from './body.ts';
 import type { Reached } from './journal.ts';
 
 const naming = { prefix: 'tacho', byUser: false };

@@ -9,7 +9,7 @@ import { gunzipSync } from 'node:zlib';
 import { eventually } from '../../../test/made/eventually.ts';
 import { testAgent, testJob, testRecording } from '../../../test/made/spool.ts';
 import { spoolStreams } from '../spool/streams.ts';
-import { openVictoriaSink } from './victoria.ts';
+import { openVictoriaSink } from './sink.ts';
 
 test('streams take turns: one that has very much keeps no other waiting', async (t) => {
   const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-victoria-'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { packAppend, unpackAppend } from './append-body.ts';
+import { packAppend, unpackAppend } from './body.ts';
 import type { Piece } from './protocol.ts';
 
 test('what is packed comes out again', () => {

@@ -11,8 +11,8 @@ import type { Table } from '../../table/table.ts';
 import { Visits } from '../hub/visits.ts';
 import type { StreamState, Streams } from '../spool/streams.ts';
 import { tableVersion } from '../table-version.ts';
-import type { KafkaMessage } from './client.ts';
 import type { Reached } from './journal.ts';
+import type { KafkaMessage } from './link.ts';
 import { jobKey, type Naming, namingFor, type RecordTopic, recordTopic, rowTopic, runOf } from './names.ts';
 import { KafkaRows } from './rows.ts';
 

@@ -13,8 +13,8 @@ import { Backoff } from '../backoff.ts';
 import type { Sink } from '../sink.ts';
 import { spoolStreams } from '../spool/streams.ts';
 import { parseHubAddress } from './address.ts';
-import { unpackAppend } from './append-body.ts';
-import { openHubSink } from './hub.ts';
+import { unpackAppend } from './body.ts';
+import { openHubSink } from './sink.ts';
 
 let spool: string;
 let hub: TestHub;

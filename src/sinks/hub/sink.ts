@@ -4,7 +4,7 @@ import { comparePositions, type Position } from '../../recording/live/position.t
 import { openPositions, type Positions } from '../../recording/live/positions.ts';
 import { type Stream, streamKey } from '../../recording/live/stream.ts';
 import { type Credentials, NO_CREDENTIALS } from '../../trust/identity.ts';
-import { Backoff } from '../backoff.ts';
+import { type Round, Rounds, type Sent } from '../rounds.ts';
 import type { Sink } from '../sink.ts';
 import type { StreamState, Streams } from '../spool/streams.ts';
 import { HubAway, HubLink, HubRefusal, type LinkOptions } from './link.ts';
@@ -35,23 +35,15 @@ export function openHubSink(options: HubOptions): Sink {
   return new HubSink(options);
 }
 
-class HubSink implements Sink {
+class HubSink implements Sink, Round {
   readonly name: string;
   readonly keepsUntilDone: boolean;
-  trouble: string | undefined;
   private readonly options: HubOptions;
   private readonly hubs: OneHub[];
   private readonly saved: Positions;
-  private readonly backoff = new Backoff();
+  private readonly rounds = new Rounds(this);
   private readonly spreadMs: number;
   private current = 0;
-  private timer: NodeJS.Timeout | undefined;
-  /** Streams that the hub could not take are tried again, though nobody wakes us. */
-  private retry: NodeJS.Timeout | undefined;
-  private pausedUntil = 0;
-  private running: Promise<void> | undefined;
-  private again = false;
-  private closed = false;
   private nextSave = 0;
   private nextReturn = 0;
 
@@ -72,12 +64,11 @@ class HubSink implements Sink {
   }
 
   wake(): void {
-    if (this.closed || this.timer !== undefined) return;
-    if (this.running !== undefined) {
-      this.again = true;
-      return;
-    }
-    this.schedule(Math.max(this.spreadMs, this.pausedUntil - performance.now()));
+    this.rounds.wake();
+  }
+
+  get trouble(): string | undefined {
+    return this.rounds.trouble;
   }
 
   stored(stream: Stream, table: string): Position | undefined {
@@ -111,19 +102,7 @@ class HubSink implements Sink {
   }
 
   async close(seconds: number): Promise<void> {
-    const deadline = performance.now() + seconds * 1000;
-    clearTimeout(this.timer);
-    clearTimeout(this.retry);
-    this.timer = undefined;
-    this.closed = true;
-    const cut = setTimeout(() => this.hub.link.close(), seconds * 1000);
-    await this.running;
-    while (performance.now() < deadline) {
-      await this.pump();
-      if (this.trouble === undefined) break;
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, Math.min(200, deadline - performance.now()))));
-    }
-    clearTimeout(cut);
+    await this.rounds.close(seconds);
     this.savePositions();
     for (const hub of this.hubs) hub.close();
   }
@@ -136,45 +115,24 @@ class HubSink implements Sink {
     return this.hubs[this.current]!;
   }
 
-  private schedule(ms: number): void {
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      this.again = false;
-      this.running = this.pump().finally(() => {
-        this.running = undefined;
-        if (this.closed) return;
-        const pause = this.pausedUntil - performance.now();
-        // while the hub is away nobody has to wake us
-        if (pause > 0) this.schedule(pause);
-        else if (this.again) this.wake();
-      });
-    }, ms);
-    this.timer.unref();
+  async send(): Promise<Sent> {
+    const states = this.options.streams.list();
+    if (this.current > 0 && performance.now() >= this.nextReturn) await this.tryReturn(states);
+    for (const hub of this.hubs) hub.follow(states);
+    const away = await this.hub.sendAll();
+    if (away !== undefined) throw new HubAway(away);
+    if (performance.now() >= this.nextSave) this.savePositions();
+    return { trouble: this.saidOf(this.hub.blockedWhy()) };
   }
 
-  /** Sends what there is. Never throws. */
-  private async pump(): Promise<void> {
-    try {
-      const states = this.options.streams.list();
-      if (this.current > 0 && performance.now() >= this.nextReturn) await this.tryReturn(states);
-      for (const hub of this.hubs) hub.follow(states);
-      const trouble = await this.hub.sendAll();
-      if (trouble !== undefined) return this.failed(trouble);
-      this.backoff.reset();
-      this.trouble = this.saidOf(this.hub.blockedWhy());
-      this.retryAt(this.hub.nextAttempt);
-      if (performance.now() >= this.nextSave) this.savePositions();
-    } catch (error) {
-      this.failed(
-        error instanceof HubAway || error instanceof HubRefusal ? error.message : `cannot send: ${reason(error)}`,
-      );
-    }
+  pause(): number {
+    return this.spreadMs;
   }
 
-  private retryAt(time: number | undefined): void {
-    clearTimeout(this.retry);
-    if (time === undefined || this.closed) return;
-    this.retry = setTimeout(() => this.wake(), Math.max(0, time - performance.now())).unref();
+  /** Streams that the hub could not take are tried again. */
+  unasked(): number | undefined {
+    const { nextAttempt } = this.hub;
+    return nextAttempt === undefined ? undefined : nextAttempt - performance.now();
   }
 
   /** Of several it is said which. */
@@ -182,17 +140,18 @@ class HubSink implements Sink {
     return this.hubs.length === 1 ? why : why?.replace(/^/gm, `${this.hub.link.address}: `);
   }
 
-  private failed(why: string): void {
-    this.trouble = this.saidOf(why);
+  failed(error: unknown): string {
+    const isHub = error instanceof HubAway || error instanceof HubRefusal;
+    const said = this.saidOf(isHub ? error.message : `cannot send: ${reason(error)}`)!;
+    const { count } = this.rounds.backoff;
     // whatever fails next, this is how far everything had come
-    if (this.backoff.count === 0) this.savePositions();
-    const pause = this.backoff.next();
-    if (this.hubs.length > 1 && this.backoff.count % PATIENCE === 0) {
+    if (count === 1) this.savePositions();
+    if (this.hubs.length > 1 && count % PATIENCE === 0) {
       this.hub.lost();
       this.current = (this.current + 1) % this.hubs.length;
       this.nextReturn = performance.now() + (this.options.returnSeconds ?? 30) * 1000;
     }
-    this.pausedUntil = performance.now() + pause * 1000;
+    return said;
   }
 
   /** Is a hub that comes before the current one there again? */
