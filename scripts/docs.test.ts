@@ -38,11 +38,18 @@ test('every column says its unit in its name, has a sentence of help and a Prome
 test('docs/README.md leads to every page', () => {
   const docs = path.join(import.meta.dirname, '../docs');
   const index = fs.readFileSync(path.join(docs, 'README.md'), 'utf8');
-  const pages = fs.readdirSync(docs).filter((name) => name.endsWith('.md') && name !== 'README.md');
+  const pages = fs.globSync('{,decisions/}*.md', { cwd: docs }).filter((name) => name !== 'README.md');
   assert.deepEqual(
     pages.filter((name) => !index.includes(`](${name})`)),
     [],
   );
+});
+
+test('every benchmark that a decision rests on is there', () => {
+  const root = path.join(import.meta.dirname, '..');
+  for (const page of fs.globSync('docs/decisions/*.md', { cwd: root }))
+    for (const [, name] of fs.readFileSync(path.join(root, page), 'utf8').matchAll(/npm run bench -- ([a-z-]+)/g))
+      assert.ok(fs.existsSync(path.join(root, `bench/${name}.ts`)), `${page}: ${name}`);
 });
 
 test('every test that the threat model names is there', () => {
