@@ -44,7 +44,7 @@ export async function bench(options: ExportBenchOptions = {}): Promise<Row[]> {
     return [
       {
         what: 'wide CSV of the whole demo (10.37 M values), whole command',
-        must: '≤ 2.5 s',
+        must: '≤ 1.4 s',
         measured,
         unit: 's',
         peer: `${peer.name} ${other.toFixed(2)} s`,

@@ -27,6 +27,9 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
   try {
     const sealed = await writeDemo({ folder: path.join(folder, 'sealed'), seconds });
     const live = await writeDemo({ folder: path.join(folder, 'live'), seconds, live: true });
+    const many = { nodes: 64, seconds: seconds / 2 };
+    const wide = await writeDemo({ folder: path.join(folder, 'wide'), ...many });
+    const wideLive = await writeDemo({ folder: path.join(folder, 'wide-live'), ...many, live: true });
     execFileSync('sh', [path.join(HERE, 'scripts/release'), path.join(folder, 'release')], { stdio: 'ignore' });
     const [name] = fs.readdirSync(path.join(folder, 'release')).filter((each) => !each.endsWith('.gz'));
     const release = path.join(folder, 'release', name!, 'tacho');
@@ -51,15 +54,19 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
       run: time('run', tacho, 'run', '--', 'true'),
       sealed: time('report, sealed', tacho, 'report', sealed),
       live: time('report, unsealed', tacho, 'report', live),
+      wide: time('report of 64 nodes, sealed', tacho, 'report', wide),
+      wideLive: time('report of 64 nodes, unsealed', tacho, 'report', wideLive),
       start: time('start', tacho, 'start', '-o', path.join(folder, 'started')),
     }));
     for (let run = 0; run < runs; run++) for (const each of cases) each.times.push(wall(each.command, folder));
 
-    return measured.flatMap(({ of, version, run, sealed: report, live: unsealed, start }) => [
+    return measured.flatMap(({ of, version, run, sealed: report, live: unsealed, start, ...of64 }) => [
       row(`tacho --version, ${of}`, '', median(version), node),
       row(`tacho run -- true over true, ${of}`, '≤ 0.3', median(run) - median(nothing), nothing),
-      row(`tacho report, sealed, whole command, ${of}`, '≤ 0.25', median(report), node),
-      row(`tacho report, unsealed, whole command, ${of}`, '≤ 3', median(unsealed), node),
+      row(`tacho report, sealed, whole command, ${of}`, '≤ 0.2', median(report), node),
+      row(`tacho report, unsealed, whole command, ${of}`, '≤ 2', median(unsealed), node),
+      row(`tacho report of 64 nodes × 1 h, sealed, ${of}`, '≤ 0.4', median(of64.wide), node),
+      row(`tacho report of 64 nodes × 1 h, unsealed, ${of}`, '≤ 4', median(of64.wideLive), node),
       row(`tacho start until the first sample, one node, ${of}`, '≤ 1', median(start), node),
     ]);
   } finally {
