@@ -75,12 +75,29 @@ export function defineTable<const T extends string, const C extends Column, cons
   table: Omit<Table, 'name' | 'keys' | 'columns'> & Pick<DefinedTable<T, C, K>, 'name' | 'keys' | 'columns'>,
 ): DefinedTable<T, C, K> {
   const { name, keys, columns } = table;
-  const texts = [...keys, ...columns.filter(({ type }) => type === 'text')];
-  const numbers = columns.filter(({ type }) => type !== 'text');
-  const at = Object.fromEntries([texts, numbers].flatMap((all) => all.map((one, place) => [one.name, place] as const)));
-  const col = Object.fromEntries(columns.map((c) => [c.name, { ...c, table: name, keys, place: at[c.name] }]));
-  // not listed: files and messages have the definition alone
-  return Object.defineProperties({ ...table }, { col: { value: col }, at: { value: at } }) as DefinedTable<T, C, K>;
+  const defined = { ...table } as DefinedTable<T, C, K>;
+  onDemand(defined, 'at', () => {
+    const texts = [...keys, ...columns.filter(({ type }) => type === 'text')];
+    const numbers = columns.filter(({ type }) => type !== 'text');
+    return Object.fromEntries([texts, numbers].flatMap((all) => all.map((one, place) => [one.name, place])));
+  });
+  onDemand(defined, 'col', () => {
+    const { at } = defined as { at: Record<string, number> };
+    return Object.fromEntries(columns.map((c) => [c.name, { ...c, table: name, keys, place: at[c.name] }]));
+  });
+  return defined;
+}
+
+/** Made when somebody asks for it: most commands need few tables. Not listed: files and messages have the definition alone. */
+function onDemand(object: object, name: string, make: () => unknown): void {
+  Object.defineProperty(object, name, {
+    configurable: true,
+    get() {
+      const value = make();
+      Object.defineProperty(object, name, { value });
+      return value;
+    },
+  });
 }
 
 /** Shorthands, so that a source's definition reads as a list. */
