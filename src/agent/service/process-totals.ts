@@ -1,6 +1,6 @@
 import { bootMilliseconds } from '../../sources/host/boot-time.ts';
 import type { Host } from '../../sources/host.ts';
-import { KERNEL_CLOCK, RECORD_DELAY } from '../../sources/process/same-process.ts';
+import { HIGHER_PEAK, KERNEL_CLOCK, RECORD_DELAY } from '../../sources/process/same-process.ts';
 import { TICK_MS } from '../../sources/process/stat.ts';
 import { processTable } from '../../sources/process/table.ts';
 import { processEndTable } from '../../sources/records/tables.ts';
@@ -15,9 +15,6 @@ const KEPT_MICROSECONDS = 60e6;
 const MANY = 4096;
 /** Who tells of more is not believed: the oldest are forgotten. */
 const MOST = 16_384;
-
-/** What a process tells is another peak than what was sampled when it is so much higher. */
-const HIGHER = 1.1;
 
 const LIVES = Number.POSITIVE_INFINITY;
 const { at: END } = processEndTable;
@@ -120,7 +117,7 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
       }
       const most = numbers[from + END.rssmax]! * 1024;
       count(one, numbers[from + END.usertime]! + numbers[from + END.systemtime]!, most);
-      if (most > told && most > one.shown * HIGHER) told = most;
+      if (most > told && most > one.shown * HIGHER_PEAK) told = most;
       // another program goes on in its place
       if (texts[row * textWidth + END.ended] !== 'exec') one.end = Math.min(one.end, time);
     }

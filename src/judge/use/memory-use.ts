@@ -1,4 +1,5 @@
 import { sampleKey, sampleKeyAt } from '../../query/processes/sampled-cpu.ts';
+import { HIGHER_PEAK } from '../../sources/process/same-process.ts';
 import {
   cgroupTable,
   meminfoTable,
@@ -9,7 +10,7 @@ import {
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from '../facts/material.ts';
 import { processPeak, processSeries, seenAlive } from '../facts/processes.ts';
 import type { MemorySource, MemoryTruth } from '../report-schema.ts';
-import { HIGHER, type Life, partMemoryOf } from './part-memory.ts';
+import { type Life, partMemoryOf } from './part-memory.ts';
 import { cgroupOf } from './usage.ts';
 
 export interface MemoryUse {
@@ -104,7 +105,7 @@ function unseenPeak(material: Material, node: NodeMaterial): number | undefined 
     if (processes!.node[i] !== node.node || !(isHidden && peak > (most ?? 0))) continue;
     const series = sampled.get(sampleKeyAt(processes!, i));
     const seen = series && processPeak(material, node, series);
-    if (seen === undefined || peak > seen * HIGHER) most = peak;
+    if (seen === undefined || peak > seen * HIGHER_PEAK) most = peak;
   }
   return most;
 }

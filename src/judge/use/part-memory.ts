@@ -1,5 +1,5 @@
 import { sampleKey } from '../../query/processes/sampled-cpu.ts';
-import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
+import { HIGHER_PEAK, KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import { processEndTable } from '../../sources/tables.ts';
 import { largest, type Material, type NodeMaterial, type ProcessSeries } from '../facts/material.ts';
 import { isTimed, processPeak, processSeries, seenAlive, seenInPart } from '../facts/processes.ts';
@@ -53,12 +53,9 @@ export function partMemoryOf(material: Material, node: NodeMaterial): PartMemory
   return found;
 }
 
-/** A peak is another one than what was sampled when it is so much higher. */
-export const HIGHER = 1.1;
-
 /** What a process that ended in a part came to after its last sample, by its record. */
 function laterPeak({ lives }: Material, place: number, { columns }: ProcessSeries): number | undefined {
   const peak = (lives!.metrics.get(processEndTable.col.rssmax.name)?.[place] ?? Number.NaN) * 1024;
   const seen = largest([columns.rss_peak_bytes?.max, columns.rss_bytes?.max]);
-  return seen !== undefined && peak > seen * HIGHER ? peak : undefined;
+  return seen !== undefined && peak > seen * HIGHER_PEAK ? peak : undefined;
 }

@@ -1,6 +1,12 @@
 import { unquoted, wordsOf } from '../../base/shell-words.ts';
 import { type Batch, textAt } from '../../recording/read/batch.ts';
-import { joinObservations, type Observation, RECORD_DELAY, SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
+import {
+  HIGHER_PEAK,
+  joinObservations,
+  type Observation,
+  RECORD_DELAY,
+  SAMPLE_CLOCK,
+} from '../../sources/process/same-process.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
 import {
   birthOf,
@@ -13,9 +19,9 @@ import {
   type RecordName,
   type StartBatch,
 } from './images.ts';
+import { takeSampledOut } from './sampled-children.ts';
 import type { SampledProcess } from './samples.ts';
 import { CPU_TIMES, makeColumns, type ProcessColumns, type ProcessJob } from './set.ts';
-import { takeSampledOut } from './told.ts';
 import { findEarlierBirths } from './tree.ts';
 
 /** Everything that is known of the processes of one job on one node. */
@@ -36,9 +42,6 @@ const IDENTITY: ReadonlySet<string> = new Set<RecordName>([
   ...ID_NUMBERS,
   ...(['exitcode', 'exitsignal', 'numtids', 'threads_counted', 'rank', 'step', 'thread_start'] as const),
 ]);
-
-/** A program may have grown by so much after it had told its peak: a higher one is of the program that it executed. */
-const HIGHER = 1.05;
 
 /**
  * One row a process: those that told of their end, those that only told of their start (filled with what sampling saw
@@ -266,7 +269,7 @@ function fillFrom({ columns, ends, before }: Writer, i: number, { sample, peak }
   const wasOther = peak > 0 && sample.start < columns.start[i]!;
   const counters = cumulative(ends);
   const isOwn = (name: string, value: number): boolean =>
-    name === PEAK ? value > peak * HIGHER : counters.has(name) && value > 0;
+    name === PEAK ? value > peak * HIGHER_PEAK : counters.has(name) && value > 0;
   for (const [name, value] of own) {
     const values = columns.metrics.get(name)!;
     if (Number.isNaN(values[i]!)) {

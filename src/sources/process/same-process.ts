@@ -29,6 +29,12 @@ export const SCHEDULER_CLOCK = 2e6;
 /** A process that lives has a sampled row once a minute, here with some patience. */
 export const LONGEST_SILENCE = 90e6;
 
+/**
+ * A peak of memory that is higher than another one by this factor is not the same peak. Less may be what a program grew by
+ * after it was sampled, or after it had recorded its own peak and before it executed the next.
+ */
+export const HIGHER_PEAK = 1.05;
+
 /** One record of a program image, or several of the same process in one. Epoch microseconds. */
 export interface ImageRecord {
   /** When it began to record itself, or its parent reported it. */

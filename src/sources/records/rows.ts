@@ -1,5 +1,6 @@
 import { Frame } from '../../table/frame.ts';
 import type { NumberName, Table } from '../../table/table.ts';
+import { HIGHER_PEAK } from '../process/same-process.ts';
 import type { LineFields } from './fields.ts';
 import type { Known, Written } from './known.ts';
 import { NOTHING } from './known.ts';
@@ -59,9 +60,6 @@ const THREAD_METRICS = THREAD[FIRST!.name];
 const OF_CHILDREN = [order('cutime'), order('cstime')];
 /** A kernel that does not count it says 0. */
 const BLOCK_DELAY = order('delayacct_blkio_time');
-
-/** What a program had grown by when the next one took its place, at most, after it had told its peak. */
-const HIGHER = 1.05;
 
 /** What a process that was waited for used, by the names of columns and where its line has them. */
 const WAITED_METRICS = (['minflt', 'majflt', 'inblock', 'outblock', 'vol_ctxsw', 'invol_ctxsw'] as const).map(
@@ -250,7 +248,7 @@ export function recordRows(
       // the kernel adds up these with those of children, whose records do not tell what their children had
       if ((live?.childrenUser ?? 0) + (live?.childrenSystem ?? 0) === 0) {
         // and keep the largest of all programs that it was
-        if (!(line.number(7) <= (live?.peakBefore ?? 0) * HIGHER)) put('rssmax', line.number(7));
+        if (!(line.number(7) <= (live?.peakBefore ?? 0) * HIGHER_PEAK)) put('rssmax', line.number(7));
         for (const [name, field] of WAITED_METRICS) put(name, line.number(field));
       }
       finish(frame);

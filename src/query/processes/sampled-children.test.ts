@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testSet } from '../../../test/made/processes.ts';
-import { takeSampledOut } from './told.ts';
+import { takeSampledOut } from './sampled-children.ts';
 
 const used = (user: number) => ({ usertime: user, systemtime: 10, minflt: 7, rssmax: 99 });
 
