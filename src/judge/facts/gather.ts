@@ -3,6 +3,7 @@ import { append } from '../../base/extremes.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
 import { type SampledCpu, sampledCpu } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
+import { series } from '../../query/series/series.ts';
 import { type SpanQuery, sampledPart, select } from '../../query/spans/select.ts';
 import type { StoredJob } from '../../query/store/records.ts';
 import { type Part, summariseParts, type TableDamage, type WantedColumns } from '../../query/summarise.ts';
@@ -28,9 +29,12 @@ export interface GatherOptions extends SpanQuery {
   now?: number;
 }
 
+const needs = rules.flatMap((rule) => rule.needs);
+const overTime = needs.flatMap((need) => (isColumn(need) ? [] : (need.series ?? [])));
+
 /** What the report is made of, and the columns that rules need. */
 const WANTED_COLUMNS = new Map(REPORT_COLUMNS);
-for (const { table, name } of rules.flatMap(({ needs }) => needs.filter(isColumn)))
+for (const { table, name } of [...needs.filter(isColumn), ...overTime])
   WANTED_COLUMNS.set(table, [...(WANTED_COLUMNS.get(table) ?? []), name]);
 
 /** What says how busy CPUs and GPUs were in a phase, and what they drew. */
@@ -60,7 +64,7 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
   const { job, nodes } = stored.recording;
   const { from, to, step, marker, phases } = options;
   const isPart = [from, to, step, marker, phases].some((each) => each !== undefined);
-  const rows = isPart || nodes.some(({ agent }) => overrunOf(job, agent) !== undefined);
+  const rows = isPart || overTime.length > 0 || nodes.some(({ agent }) => overrunOf(job, agent) !== undefined);
   return gather(await downloadJob(stored, { tables: [...WANTED_COLUMNS.keys()], rows }), options);
 }
 
@@ -94,6 +98,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const until = late ? { what: 'the job', to: recording.job.end! } : range;
   const [nodes] = measured(chosen, [sampledPart(until)], WANTED_COLUMNS, tell) as [NodeMaterial[]];
   const material: Material = { path: recording.path, job: recording.job, nodes, markers, now };
+  material.series = (column, options) => series(chosen, column, { ...sampledPart(until), ...options });
   if (range !== undefined) material.range = range;
   if (range !== undefined) {
     if (lives !== undefined) material.lives = lives;

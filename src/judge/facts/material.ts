@@ -1,5 +1,6 @@
 import type { SampledCpu } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
+import type { ColumnSeries, SeriesOptions } from '../../query/series/series.ts';
 import type { Selection } from '../../query/spans/select.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import type { Job } from '../../recording/folder/job.ts';
@@ -7,7 +8,7 @@ import type { Marker } from '../../recording/read/markers.ts';
 import { quantiles } from '../../recording/sealed/quantiles.ts';
 import type { SeriesOf, SeriesStatistics, Statistics, TableStatistics } from '../../recording/sealed/statistics.ts';
 import type { processTable } from '../../sources/process/table.ts';
-import type { KeyName, KeyValues, Table } from '../../table/table.ts';
+import type { KeyName, KeyValues, Table, TableColumn } from '../../table/table.ts';
 import type { ReportColumn, ReportName } from './report-columns.ts';
 
 export interface NodeMaterial {
@@ -61,6 +62,8 @@ export interface Material {
   strays?: readonly string[];
   /** What was left out where this comes from. */
   leftOut?: readonly { what: string; why: string; hint?: string }[];
+  /** A column over time, read when it is asked for; not there when no samples are at hand. */
+  series?: <K extends string>(column: TableColumn<string, string, K>, options?: SeriesOptions<K>) => ColumnSeries[];
   /** Now, in epoch microseconds: how old the newest sample of a running job is. */
   now: number;
 }

@@ -1,5 +1,6 @@
 import { commandOf } from '../../../query/processes/columns.ts';
 import { operationsOf } from '../../../query/processes/operations.ts';
+import type { ColumnSeries, SeriesOptions } from '../../../query/series/series.ts';
 import { phaseSpans } from '../../../query/spans/phases.ts';
 import type { Span, SpanKind } from '../../../query/spans/span.ts';
 import type { Statistics } from '../../../recording/sealed/statistics.ts';
@@ -10,6 +11,8 @@ import { type Material, matching } from '../../facts/material.ts';
 export interface Questions {
   /** A column over the job: one for each node and key that has values. */
   statistics<K extends string>(column: TableColumn<string, string, K>, keys?: KeyValues<K>): NodeStatistics[];
+  /** A column over time: count, least, mean and greatest of each step; counters as rates. See `overTime`. */
+  series<K extends string>(column: TableColumn<string, string, K>, options?: SeriesOptions<K>): ColumnSeries[];
   /** What the job is made of, by its start. */
   spans(kind: SpanKind): Span[];
 }
@@ -28,6 +31,7 @@ export const questionsOf = (material: Material): Questions => ({
         return statistics === undefined || statistics.count === 0 ? [] : [{ node: node.node, keys, statistics }];
       }),
     ),
+  series: (column, options) => material.series?.(column, options) ?? [],
   spans: (kind) => SPANS[kind](material).sort((a, b) => a.from - b.from),
 });
 

@@ -15,6 +15,8 @@ export interface Fact {
   what: string;
   /** Where it comes from. */
   columns?: readonly TableColumn[];
+  /** Columns whose samples are asked for, not only their statistics. */
+  series?: readonly TableColumn[];
   /** Not there: every recording has it. */
   has?(facts: RuleContext): boolean;
   /** What its absence means, when it is not just "was not recorded". */

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { agentOf, appendRows, jobOf, START, temporary } from '../../../../test/make-recording.ts';
+import { openRecording } from '../../../recording/folder/open.ts';
+import { cgroupTable } from '../../../sources/tables.ts';
+import { gather } from '../../facts/gather.ts';
+import { questionsOf } from './questions.ts';
+
+/** A minute: one CPU busy in the first half, three in the second. */
+async function recorded(): Promise<string> {
+  const folder = path.join(temporary(), 'tacho-17');
+  const place = path.join(folder, 'node=c1');
+  const rows = Array.from({ length: 61 }, (_, t) => ({
+    time: START + t * 1e6,
+    cgroup: '.',
+    usage_us: (t <= 30 ? t : 30 + (t - 30) * 3) * 1e6,
+  }));
+  await appendRows(place, cgroupTable, rows);
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [cgroupTable])));
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1'] })));
+  return folder;
+}
+
+test('a rule sees what a column did over time, and of a part of the job only that', async () => {
+  const folder = await recorded();
+  const busy = (part: { from?: number }) => {
+    const { series } = questionsOf(gather(openRecording(folder), part));
+    const [found, ...others] = series(cgroupTable.col.usage_us, { keys: { cgroup: '.' }, step: 10e6 });
+    assert.deepEqual(others, []);
+    return [found!.mean[0]! / 1e6, found!.mean.at(-1)! / 1e6];
+  };
+  assert.deepEqual(busy({}), [1, 3]);
+  assert.deepEqual(busy({ from: START + 40e6 }), [3, 3]);
+  const { series } = questionsOf(gather(openRecording(folder)));
+  assert.deepEqual(series(cgroupTable.col.usage_us, { keys: { cgroup: 'user' } }), []);
+});
