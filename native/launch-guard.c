@@ -113,6 +113,22 @@ static char **users_environment(void)
     return theirs == NULL ? environ : theirs;
 }
 
+/* CPU time of this process since the launcher script began, with what it waited for; that shell had used TACHO_OWN before. */
+static long long own_microseconds(void)
+{
+    struct rusage used;
+    long long all = 0, before[4] = { 0 };
+    for (int i = 0; i < 2; i++) {
+        getrusage(i == 0 ? RUSAGE_SELF : RUSAGE_CHILDREN, &used);
+        all += (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000LL + used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+    }
+    const char *stat = getenv("TACHO_OWN"), *rest = stat == NULL ? NULL : strrchr(stat, ')');
+    if (rest != NULL && sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld", &before[0], &before[1],
+                               &before[2], &before[3]) == 4)
+        all -= (before[0] + before[1] + before[2] + before[3]) * (1000000 / sysconf(_SC_CLK_TCK));
+    return all < 0 ? 0 : all;
+}
+
 static void start_node(void)
 {
     static char named[64];
@@ -121,6 +137,8 @@ static void start_node(void)
         channel = high(ends[0]);
     }
     pid_t self = getpid();
+    /* of the command, when it has gone, wait4 tells */
+    long long used = command.ended ? 0 : own_microseconds();
     node = fork();
     if (node == 0) {
         /* who kills us means Tacho */
@@ -133,7 +151,7 @@ static void start_node(void)
             errno = 0;
         use_usual_signals();
         /* Node keeps those below 16 from what it starts */
-        snprintf(named, sizeof named, "TACHO_GUARD=%d", fcntl(ends[1], F_DUPFD, 3));
+        snprintf(named, sizeof named, "TACHO_GUARD=%d %lld", fcntl(ends[1], F_DUPFD, 3), used);
         putenv(named);
         putenv("TACHO_OWN=1");
         execv(node_words[0], node_words);

@@ -1,5 +1,7 @@
 /** What the guard above this process says (native/launch-guard.c): it started us, and starts the command of `tacho run`. */
 export interface Guard {
+  /** CPU time that the launcher script and the guard had used before this process was there. */
+  usedSeconds: number;
   /** The descriptor on which it is asked for the command, and reports of it. */
   channel?: number;
   /** The command has run already: its process id, when it began and how it ended, as the guard says it. */
@@ -19,13 +21,14 @@ function taken(name: string): string | undefined {
   return value;
 }
 
-const channel = Number(taken('TACHO_GUARD'));
+const [channel = 0, used = 0] = taken('TACHO_GUARD')?.split(' ').map(Number) ?? [];
 const ended = taken('TACHO_ENDED');
 const why = taken('TACHO_ENDED_WHY');
 const unsampled = taken('TACHO_UNSAMPLED');
 const recording = taken('TACHO_ENDED_RECORDING');
 
 export const guard: Guard = {
+  usedSeconds: used / 1e6,
   ...(channel > 2 ? { channel } : {}),
   ...(ended === undefined ? {} : { ended }),
   ...(why === undefined ? {} : { why }),

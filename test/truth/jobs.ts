@@ -190,7 +190,7 @@ export const jobs: readonly TruthJob[] = [
       const found = withCgroup(({ folders, cpuSeconds }): Figure[] => {
         const { report } = record(ground, ['sleep', '5'], { through: [ground.job, 'in', ...folders, '--'] });
         const [job, by, tacho] = [this.name, 'cgroup around tacho run', report.cost.cpu_seconds];
-        return [{ job, what: 'CPU time, s', tacho, truth: cpuSeconds(), by, share: 0.05, beside: 0.02 }];
+        return [{ job, what: 'CPU time, s', tacho, truth: cpuSeconds(), by, share: 0.03, beside: 0.01 }];
       });
       if (found === undefined) ground.leave(this.name, 'cgroups can be made by root only');
       return found ?? [];
