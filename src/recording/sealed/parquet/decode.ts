@@ -5,13 +5,11 @@ import type { TextPool } from '../../read/text-pool.ts';
 const TWO32 = 4294967296;
 
 export function plainInt64(bytes: Buffer, count: number): Float64Array {
-  const values = new Float64Array(count);
   if (bytes.length < count * 8) throw new Error('a page ends in the middle');
-  for (let i = 0, at = 0; i < count; i++, at += 8) {
-    const low = (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0;
-    const high = bytes[at + 4]! | (bytes[at + 5]! << 8) | (bytes[at + 6]! << 16) | (bytes[at + 7]! << 24);
-    values[i] = high * TWO32 + low;
-  }
+  const values = new Float64Array(count);
+  const words = new Int32Array(count * 2);
+  bytes.copy(Buffer.from(words.buffer), 0, 0, count * 8);
+  for (let i = 0; i < count; i++) values[i] = words[2 * i + 1]! * TWO32 + (words[2 * i]! >>> 0);
   return values;
 }
 

@@ -269,9 +269,11 @@ function readTexts(
     };
     for (const page of pages(fd, column, chunk, takeDictionary)) {
       const indexes = dictionaryIndexes(page);
-      for (let i = 0, at = 0; i < page.rows; i++) {
-        into.codes[row + i] = page.present === undefined || page.present[i] === 1 ? codes[indexes[at++]!]! : 0;
-      }
+      const { present } = page;
+      if (present === undefined && codes.length === 1) into.codes.fill(codes[0]!, row, row + page.rows);
+      else if (present === undefined) for (let i = 0; i < page.rows; i++) into.codes[row + i] = codes[indexes[i]!]!;
+      else
+        for (let i = 0, at = 0; i < page.rows; i++) into.codes[row + i] = present[i] === 1 ? codes[indexes[at++]!]! : 0;
       row += page.rows;
     }
   }
