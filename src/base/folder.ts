@@ -2,6 +2,15 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code } from './fault.ts';
 
+/** What lies in a folder; nothing where it is not there or may not be looked into. */
+export function namesIn(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
 /**
  * Makes a folder and those above it that are missing, and returns those, the innermost first; throws the system's error.
  * Node's own `recursive` never returns where the kernel answers "no such file" to every attempt, as below /proc.

@@ -14,6 +14,16 @@ export function databaseOption(command: Command): Command {
   return configFlags(command, ['db']).hook('postAction', closeDatabases);
 }
 
+/** What verbs about processes are asked of. */
+export function processesArgument(command: Command): Command {
+  return databaseOption(command)
+    .usage('[RECORDING…] [options]')
+    .argument(
+      '[recordings...]',
+      'recordings, folders that hold some (default: the current folder), or jobs in a database',
+    );
+}
+
 const open = new Map<string, Promise<Database>>();
 
 /**

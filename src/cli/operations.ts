@@ -3,7 +3,7 @@ import { Fault, usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { filterProcesses } from '../query/processes/filter.ts';
 import { type Operation, operationsOf, tagKey, tagKeys } from '../query/processes/operations.ts';
-import { type DatabaseOptions, databaseOption } from './database-option.ts';
+import { type DatabaseOptions, processesArgument } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
 import { type SpanOptions, spanOptions } from './span-options.ts';
@@ -29,12 +29,7 @@ const SORTS = {
 const MOST = 30;
 
 export function define(command: Command): void {
-  spanOptions(databaseOption(command))
-    .usage('[RECORDING…] [options]')
-    .argument(
-      '[recordings...]',
-      'recordings, folders that hold some (default: the current folder), or jobs in a database',
-    )
+  spanOptions(processesArgument(command))
     .option('-t, --tag <key[:value]>', 'group by the values of this tag, or only this value', several, [])
     .option('--filter <expression>', 'only these processes, as in tacho processes', several, [])
     .addOption(new Option('-s, --sort <by>', 'what comes first').choices(Object.keys(SORTS)).default('duration'))

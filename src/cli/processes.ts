@@ -3,7 +3,7 @@ import { usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { filterProcesses } from '../query/processes/filter.ts';
 import { sortProcesses } from '../query/processes/sort.ts';
-import { type DatabaseOptions, databaseOption } from './database-option.ts';
+import { type DatabaseOptions, processesArgument } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { type SpanOptions, spanOptions } from './span-options.ts';
 
@@ -35,12 +35,7 @@ function wantedColumns({ tree, filter, sort = 'cpu', columns, format }: Options)
 }
 
 export function define(command: Command): void {
-  spanOptions(databaseOption(command))
-    .usage('[RECORDING…] [options]')
-    .argument(
-      '[recordings...]',
-      'recordings, folders that hold some (default: the current folder), or jobs in a database',
-    )
+  spanOptions(processesArgument(command))
     .option('-t, --tree', 'who started whom, with the CPU time of each alone and with all that it started')
     .option('--filter <expression>', 'only these: exename=cp, cpu>1s, rss>=2GiB…; several must all be met', several, [])
     .option('-s, --sort <column>', 'cpu, rss, io, duration, start or any column (default: cpu; in a tree: start)')

@@ -3,7 +3,7 @@ import { Fault, usage } from '../base/fault.ts';
 import { pageWidth } from '../base/page-width.ts';
 import { filterProcesses } from '../query/processes/filter.ts';
 import { type TimelineBy, timelineOf } from '../query/processes/timeline.ts';
-import { type DatabaseOptions, databaseOption } from './database-option.ts';
+import { type DatabaseOptions, processesArgument } from './database-option.ts';
 import { openProcesses } from './process-source.ts';
 import { several, whole } from './processes.ts';
 import { type SpanOptions, spanOptions } from './span-options.ts';
@@ -20,12 +20,7 @@ interface Options extends DatabaseOptions, SpanOptions {
 const MOST = 24;
 
 export function define(command: Command): void {
-  spanOptions(databaseOption(command))
-    .usage('[RECORDING…] [options]')
-    .argument(
-      '[recordings...]',
-      'recordings, folders that hold some (default: the current folder), or jobs in a database',
-    )
+  spanOptions(processesArgument(command))
     .addOption(
       new Option('-b, --by <what>', 'a row for each').choices(['process', 'operation', 'node']).default('process'),
     )

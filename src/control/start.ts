@@ -5,14 +5,13 @@ import { Fault } from '../base/fault.ts';
 import { count, figure } from '../base/figure.ts';
 import { guard } from '../base/guard.ts';
 import { nodesText } from '../base/hostlist.ts';
-import { VERSION } from '../base/version.ts';
 import { countMemoryKills } from '../jobs/found/memory-kills.ts';
 import type { Environment } from '../jobs/schedulers/command.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from '../jobs/schedulers/job-facts.ts';
 import { isHere } from '../jobs/schedulers/local.ts';
 import { known } from '../jobs/schedulers/scheduler.ts';
 import { newRecording, saveJob } from '../recording/folder/create.ts';
-import { FORMAT, type Job } from '../recording/folder/job.ts';
+import type { Job } from '../recording/folder/job.ts';
 import { nodeFolder } from '../recording/folder/node-folder.ts';
 import { forgetActive, noteActive, refuseSecond, updateActive } from './active.ts';
 import { beginEverywhere } from './begin-everywhere.ts';
@@ -26,6 +25,7 @@ import {
   whyMissing,
 } from './launch.ts';
 import { planRecords } from './preload.ts';
+import { runningJob } from './running-job.ts';
 
 export interface StartOptions extends JobOptions {
   intervalSeconds: number;
@@ -61,12 +61,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
   refuseSecond(env);
   const facts = await jobFacts(env, options);
   const job: Job = {
-    format: FORMAT,
-    tacho: VERSION,
-    ...facts,
-    interval_seconds: options.intervalSeconds,
-    start: Date.now() * 1000,
-    state: 'running',
+    ...runningJob(facts, options.intervalSeconds),
     ...(options.processes === false ? {} : { process_records: planRecords(env) }),
   };
   const recording = newRecording(job, { ...options, name: defaultFolder(facts), say: options.say ?? (() => {}) });

@@ -84,30 +84,10 @@ export async function findJobs(database: Database, filter: JobFilter = {}): Prom
 }
 
 /** As every other source of processes tells of a job. */
-export function processJobOf({
-  id,
-  name,
-  user,
-  nodes,
-  start,
-  end,
-  state,
-  exit_code,
-  tags,
-  origin,
-}: StoredJob): ProcessJob {
-  return {
-    id,
-    name,
-    user,
-    nodes,
-    start,
-    end,
-    state,
-    ...(exit_code === undefined ? {} : { exit_code }),
-    tags,
-    origin,
-  };
+export function processJobOf(stored: StoredJob): ProcessJob {
+  const { id, name, user, nodes, start, end } = stored;
+  const { state, exit_code, tags, origin } = stored;
+  return { id, name, user, nodes, start, end, state, tags, origin, ...(exit_code === undefined ? {} : { exit_code }) };
 }
 
 function storedJob(row: JobRow, address: string): StoredJob {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PROCESS_ORIGINS } from '../query/processes/set.ts';
+import { JOB_STATES } from '../recording/folder/job.ts';
 
 /**
  * The report: what `--format json` prints, what docs/report.schema.json describes and, by z.infer, the types of all that
@@ -77,17 +78,7 @@ const job = z.strictObject({
   submit: moment.exactOptional(),
   start: orNaN(moment, 'Epoch microseconds, UTC; not there when job.json cannot be read.'),
   end: moment.exactOptional(),
-  state: z.enum([
-    'running',
-    'completed',
-    'failed',
-    'cancelled',
-    'timeout',
-    'out_of_memory',
-    'node_fail',
-    'preempted',
-    'unknown',
-  ]),
+  state: z.enum(JOB_STATES),
   exit_code: z.number().exactOptional(),
   signal: words.exactOptional(),
   reason: words.exactOptional(),

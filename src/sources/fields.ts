@@ -1,4 +1,12 @@
+import type { Column, Table } from '../table/table.ts';
 import { lineEnd } from './digits.ts';
+import { type SourceKind, Unavailable } from './source.ts';
+
+/** A line of such a file. */
+export interface Field {
+  name: string;
+  kilobytes: boolean;
+}
 
 /**
  * Files with a name and a number a line (meminfo, vmstat, memory.stat). The kernel writes the lines in the same order every
@@ -70,10 +78,38 @@ export function fields(place: (name: string) => number): TakeFields {
 }
 
 /** The names in such a file, in its order, and whether their numbers are in kB. */
-export function fieldNames(text: string): { name: string; kilobytes: boolean }[] {
-  const names: { name: string; kilobytes: boolean }[] = [];
+export function fieldNames(text: string): Field[] {
+  const names: Field[] = [];
   for (const [, name, unit] of text.matchAll(/^([^\s:]+):? *\d+( kB)?$/gm)) {
     names.push({ name: name!, kilobytes: unit !== undefined });
   }
   return names;
+}
+
+/** A source with a number a field of one file; `columnOf`: the column of a field. */
+export function fieldsKind(
+  table: Table,
+  path: string,
+  columnOf: (field: Field) => Column,
+  options: { single?: boolean } = {},
+): SourceKind {
+  return {
+    table,
+    open(host) {
+      const found = fieldNames(host.text(path) ?? '');
+      const file = host.tryKeep(path, options.single);
+      if (file === undefined || found.length === 0) throw new Unavailable('denied', `${path} cannot be read`);
+      const places = new Map(found.map(({ name }, i) => [name, i]));
+      const take = fields((name) => places.get(name) ?? -1);
+      return {
+        table: { ...table, columns: found.map(columnOf) },
+        read(frame) {
+          const end = file.read();
+          if (end <= 0) return;
+          take(file.bytes, end, frame.numbers, frame.row() * frame.numberWidth, frame.numberWidth);
+        },
+        close: () => file.close(),
+      };
+    },
+  };
 }

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { namesIn } from '../../base/folder.ts';
 import { RECORD_PLACES } from '../../control/record-places.ts';
 import { type ProcessId, stillRuns } from '../../jobs/found/process-id.ts';
 
@@ -53,12 +54,4 @@ function isWrittenTo(file: string): boolean {
       return false;
     }
   });
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return fs.readdirSync(folder);
-  } catch {
-    return [];
-  }
 }

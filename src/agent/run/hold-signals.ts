@@ -1,21 +1,9 @@
 import { guard } from '../../base/guard.ts';
-import { ignoreApplicationSignals } from '../../base/signals.ts';
+import { APPLICATION_SIGNALS, ignoreApplicationSignals } from '../../base/signals.ts';
 import { hearUsr1 } from './hear-usr1.ts';
 
 /** Signals that would end us and are the command's. */
-const PASSED = [
-  'SIGTERM',
-  'SIGHUP',
-  'SIGUSR1',
-  'SIGUSR2',
-  'SIGXCPU',
-  'SIGALRM',
-  'SIGVTALRM',
-  'SIGPROF',
-  'SIGIO',
-  'SIGPWR',
-  'SIGSTKFLT',
-] as const;
+const PASSED = ['SIGTERM', 'SIGHUP', 'SIGXCPU', ...APPLICATION_SIGNALS] as const;
 
 /**
  * While the command runs its signals are its own. What a terminal sends reaches the whole group, the command included;

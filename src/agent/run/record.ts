@@ -2,7 +2,6 @@ import * as fs from 'node:fs';
 import { reason } from '../../base/fault.ts';
 import { guard, guardMessage } from '../../base/guard.ts';
 import { nodesText } from '../../base/hostlist.ts';
-import { VERSION } from '../../base/version.ts';
 import { warn } from '../../base/warn.ts';
 import { beginEverywhere } from '../../control/begin-everywhere.ts';
 import {
@@ -16,6 +15,7 @@ import {
 } from '../../control/launch.ts';
 import { takeOwnUse } from '../../control/own-use.ts';
 import { injected, planRecords, refusal, tryLibraryHere } from '../../control/preload.ts';
+import { runningJob } from '../../control/running-job.ts';
 import { isTooFew, notEverywhere, withoutScheduler } from '../../control/start.ts';
 import { findScope } from '../../jobs/found/scope.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../../jobs/schedulers/job-facts.ts';
@@ -23,7 +23,7 @@ import { isThisNode } from '../../jobs/schedulers/local.ts';
 import { known } from '../../jobs/schedulers/scheduler.ts';
 import { taskOf } from '../../jobs/schedulers/slurm-task.ts';
 import { discardRecording, newRecording, saveJob } from '../../recording/folder/create.ts';
-import { FORMAT, type Job } from '../../recording/folder/job.ts';
+import type { Job } from '../../recording/folder/job.ts';
 import { lostWords } from '../../recording/folder/lost-samples.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import type { WriterOptions } from '../../recording/live/append.ts';
@@ -133,12 +133,7 @@ async function newJob(options: RecordOptions): Promise<{ job: Job; folder: strin
     ...(task === undefined ? {} : { given: task.facts, tags: { ...task.tags, ...options.tags } }),
   });
   const job: Job = {
-    format: FORMAT,
-    tacho: VERSION,
-    ...facts,
-    interval_seconds: options.intervalSeconds,
-    start: Date.now() * 1000,
-    state: 'running',
+    ...runningJob(facts, options.intervalSeconds),
     ...(options.processes ? { process_records: planRecords(process.env) } : {}),
   };
   const folder = newRecording(job, {

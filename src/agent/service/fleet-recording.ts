@@ -7,7 +7,7 @@ import { readJob } from '../../recording/folder/open.ts';
 import { Host } from '../../sources/host.ts';
 import { Agent } from '../loop/agent.ts';
 import { prepared } from '../loop/prepared.ts';
-import { type Common, readAgent } from './job-recording.ts';
+import { type Common, inCommon, readAgent } from './job-recording.ts';
 import { WHOLE_NODE } from './shared-sources.ts';
 
 export interface FleetRecording {
@@ -51,19 +51,12 @@ export function recordFleet(spool: string, intervalSeconds: number, common: Comm
   const prepare = prepared(folder, nodePath, () => job, before === undefined);
   const old = common.aside.complete(nodePath, readAgent(nodePath));
   const agent = new Agent({
+    ...inCommon(common, old),
     folder: nodePath,
     prepare,
-    aside: common.aside,
-    node: common.node,
     host: new Host(common.root),
     facts: { ...common.facts, gpus: [...common.facts.gpus] },
     intervalSeconds,
-    writer: common.writer,
-    clock: common.clock,
-    ticker: common.ticker,
-    turns: common.turns,
-    shared: true,
-    ...(old === undefined ? {} : { before: old }),
   });
   agent.open(common.shared.kinds, WHOLE_NODE);
   common.shared.attach(agent);

@@ -72,6 +72,18 @@ export interface Common {
   marks?: { folder: string; users: UserPlaces };
 }
 
+/** What all agents of a service have alike. */
+export const inCommon = ({ aside, node, writer, clock, ticker, turns }: Common, before: AgentRecord | undefined) => ({
+  aside,
+  node,
+  writer,
+  clock,
+  ticker,
+  turns,
+  shared: true,
+  ...(before === undefined ? {} : { before }),
+});
+
 export interface JobRecording {
   readonly folder: string;
   readonly job: Job;
@@ -121,19 +133,12 @@ export function recordJob(
   const old = common.aside.complete(nodePath, readAgent(nodePath));
   const facts: NodeFacts = { ...common.facts, gpus: [...common.facts.gpus] };
   const agent = new Agent({
+    ...inCommon(common, old),
     folder: nodePath,
     prepare,
-    aside: common.aside,
-    node: common.node,
     host,
     facts,
     intervalSeconds: job.interval_seconds,
-    writer: common.writer,
-    clock: common.clock,
-    ticker: common.ticker,
-    turns: common.turns,
-    shared: true,
-    ...(old === undefined ? {} : { before: old }),
   });
   const processes = sources.find((kind) => kind.table.name === processTable.name)!;
   const remembered = rememberProcesses(processes, host);

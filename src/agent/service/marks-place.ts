@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { makeFolder } from '../../base/folder.ts';
+import { makeFolder, namesIn } from '../../base/folder.ts';
 import { removeForeign } from './remove-foreign.ts';
 import type { UserPlaces } from './user-places.ts';
 
@@ -118,13 +118,5 @@ function isWritable(folder: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return fs.readdirSync(folder);
-  } catch {
-    return [];
   }
 }

@@ -4,16 +4,19 @@ import { fields, flag, list, map, may, moment, must, number, oneOf, text, tuple 
 /** The version of the folder's layout. A reader refuses a recording whose format is higher than its own. */
 export const FORMAT = 1;
 
-export type JobState =
-  | 'running'
-  | 'completed'
-  | 'failed'
-  | 'cancelled'
-  | 'timeout'
-  | 'out_of_memory'
-  | 'node_fail'
-  | 'preempted'
-  | 'unknown';
+export const JOB_STATES = [
+  'running',
+  'completed',
+  'failed',
+  'cancelled',
+  'timeout',
+  'out_of_memory',
+  'node_fail',
+  'preempted',
+  'unknown',
+] as const;
+
+export type JobState = (typeof JOB_STATES)[number];
 
 /** What was asked for, for the whole job; a value that nobody stated is not there. */
 export interface Asked {
@@ -124,18 +127,6 @@ export interface Job {
   process_records?: { file: string; events: readonly string[] };
 }
 
-const STATES: readonly JobState[] = [
-  'running',
-  'completed',
-  'failed',
-  'cancelled',
-  'timeout',
-  'out_of_memory',
-  'node_fail',
-  'preempted',
-  'unknown',
-];
-
 const STEP = {
   id: text,
   name: may(text),
@@ -197,7 +188,7 @@ export const JOB_NEEDS = {
   submit: may(moment),
   start: must(moment, Number.NaN),
   end: may(moment),
-  state: must(oneOf(...STATES), 'unknown'),
+  state: must(oneOf(...JOB_STATES), 'unknown'),
   exit_code: may(number),
   signal: may(text),
   reason: may(text),

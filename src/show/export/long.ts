@@ -4,7 +4,7 @@ import { isNumber } from '../../recording/read/batch.ts';
 import type { Table } from '../../table/table.ts';
 import type { Output } from './output.ts';
 import { keysOf, type Piece } from './piece.ts';
-import { TextBuffer } from './text-buffer.ts';
+import { type TextBuffer, writePieces } from './text-buffer.ts';
 
 export interface TimeForm {
   /** Microseconds since 1970 instead of ISO 8601. */
@@ -29,15 +29,8 @@ export async function writeLong(
   pieces: AsyncIterable<Piece>,
   form: LongForm = {},
 ): Promise<number> {
-  const text = new TextBuffer(output);
-  text.put(line(longHeader(table, form.recordings)));
-  let rows = 0;
-  for await (const piece of pieces) {
-    writePiece(text, table, piece, form);
-    rows += piece.batch.rows;
-  }
-  text.flush();
-  return rows;
+  const header = line(longHeader(table, form.recordings));
+  return writePieces(output, header, pieces, (text, piece) => writePiece(text, table, piece, form));
 }
 
 /** A column of this piece: numbers, or the cells that codes stand for; neither when the node does not have it. */

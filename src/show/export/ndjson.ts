@@ -4,7 +4,7 @@ import type { Table } from '../../table/table.ts';
 import type { LongForm } from './long.ts';
 import type { Output } from './output.ts';
 import { keysOf, type Piece } from './piece.ts';
-import { TextBuffer } from './text-buffer.ts';
+import { type TextBuffer, writePieces } from './text-buffer.ts';
 
 const NULL = Buffer.from('null');
 const TIME = Buffer.from('{"time":');
@@ -16,14 +16,7 @@ export async function writeNdjson(
   pieces: AsyncIterable<Piece>,
   form: LongForm = {},
 ): Promise<number> {
-  const text = new TextBuffer(output);
-  let rows = 0;
-  for await (const piece of pieces) {
-    writePiece(text, table, piece, form);
-    rows += piece.batch.rows;
-  }
-  text.flush();
-  return rows;
+  return writePieces(output, '', pieces, (text, piece) => writePiece(text, table, piece, form));
 }
 
 function writePiece(text: TextBuffer, table: Table, piece: Piece, form: LongForm): void {

@@ -33,3 +33,21 @@ export class TextBuffer {
     this.at = 0;
   }
 }
+
+/** Writes what each piece holds behind the first line; returns how many rows that was. */
+export async function writePieces<P extends { batch: { rows: number } }>(
+  output: Output,
+  firstLine: string,
+  pieces: AsyncIterable<P>,
+  write: (text: TextBuffer, piece: P) => void,
+): Promise<number> {
+  const text = new TextBuffer(output);
+  text.put(firstLine);
+  let rows = 0;
+  for await (const piece of pieces) {
+    write(text, piece);
+    rows += piece.batch.rows;
+  }
+  text.flush();
+  return rows;
+}

@@ -6,17 +6,7 @@ import { printable } from '../terminal/text-table.ts';
 import { gpuMap, meterBar } from './drawings.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, meters } from './meters.ts';
-import {
-  figureRows,
-  flowRows,
-  gpuRows,
-  nodeRows,
-  operationRows,
-  phaseRows,
-  processRows,
-  type Rows,
-  recordWords,
-} from './rows.ts';
+import * as tables from './rows.ts';
 import { jobRow, severalRows } from './several.ts';
 import { STYLE } from './style.ts';
 
@@ -54,12 +44,12 @@ ${about(report)
 ${section(askedWords(report), used(report))}
 ${section('Findings', findings(report))}
 ${section('GPUs', gpus(report))}
-${section('Nodes', table(nodeRows(report.nodes)))}
-${section('I/O and network', table(flowRows(report.flows)))}
-${section('Top processes', table(processRows(report, 10)) + records(report))}
-${section('Operations', table(operationRows(report, 20)))}
-${section('Phases', table(phaseRows(report.phases, report.job.start, 40)))}
-${section('Figures of merit', table(figureRows(report.figures)))}
+${section('Nodes', table(tables.nodeRows(report.nodes)))}
+${section('I/O and network', table(tables.flowRows(report.flows)))}
+${section('Top processes', table(tables.processRows(report, 10)) + records(report))}
+${section('Operations', table(tables.operationRows(report, 20)))}
+${section('Phases', table(tables.phaseRows(report.phases, report.job.start, 40)))}
+${section('Figures of merit', table(tables.figureRows(report.figures)))}
 ${section('Memory, by who counts', memory(report))}
 ${section('Not measured', list(unmeasuredLines(report)))}
 ${section('Checks', checks(report))}
@@ -70,7 +60,7 @@ ${section('Checks', checks(report))}
 }
 
 function records(report: Report): string {
-  const words = recordWords(report);
+  const words = tables.recordWords(report);
   return words === undefined ? '' : `<p>${safe(words)}</p>`;
 }
 
@@ -107,7 +97,7 @@ function findings(report: Report): string {
 function gpus(report: Report): string {
   if (report.gpus.length === 0) return '';
   const map = report.gpus.length > 1 ? gpuMap(report.gpus) : '';
-  const rows = table(gpuRows(report.gpus));
+  const rows = table(tables.gpuRows(report.gpus));
   if (report.gpus.length <= 16) return map + rows;
   const nodes = nodeList([...new Set(report.gpus.map((g) => g.node))]);
   return `${map}<details><summary>All ${report.gpus.length} GPUs of ${safe(nodes)}</summary>${rows}</details>`;
@@ -126,7 +116,7 @@ function checks(report: Report): string {
   return `<details><summary>What was looked for</summary>${table({ columns: [{ head: 'what' }, { head: 'result' }, { head: '' }], rows })}</details>`;
 }
 
-function table({ columns, rows }: Rows): string {
+function table({ columns, rows }: tables.Rows): string {
   if (rows.length === 0) return '';
   const shown = columns.map((_, i) => i).filter((i) => rows.some((row) => row[i] !== '' && row[i] !== '-'));
   const kind = (i: number): string =>

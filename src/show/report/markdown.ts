@@ -5,18 +5,7 @@ import { foldRows } from '../terminal/fold-rows.ts';
 import { pad, printable, textWidth } from '../terminal/text-table.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, meters } from './meters.ts';
-import {
-  figureRows,
-  flowRows,
-  gpuMark,
-  gpuRows,
-  nodeRows,
-  operationRows,
-  phaseRows,
-  processRows,
-  type Rows,
-  recordWords,
-} from './rows.ts';
+import * as tables from './rows.ts';
 import { jobRow, severalRows } from './several.ts';
 
 /** The report for an issue, a wiki or a notebook. */
@@ -33,13 +22,13 @@ function card(report: Report): string {
     section(askedWords(report), used(report)),
     section('Findings', findings(report)),
     section('GPUs', gpus(report)),
-    section('Nodes', table(nodeRows(report.nodes))),
-    section('I/O and network', table(flowRows(report.flows))),
-    section('Top processes', table(processRows(report, 10))),
-    safe(recordWords(report) ?? ''),
-    section('Operations', table(operationRows(report, 20))),
-    section('Phases', table(phaseRows(report.phases, report.job.start, 20))),
-    section('Figures of merit', table(figureRows(report.figures))),
+    section('Nodes', table(tables.nodeRows(report.nodes))),
+    section('I/O and network', table(tables.flowRows(report.flows))),
+    section('Top processes', table(tables.processRows(report, 10))),
+    safe(tables.recordWords(report) ?? ''),
+    section('Operations', table(tables.operationRows(report, 20))),
+    section('Phases', table(tables.phaseRows(report.phases, report.job.start, 20))),
+    section('Figures of merit', table(tables.figureRows(report.figures))),
     section(
       'Memory, by who counts',
       table({
@@ -64,10 +53,10 @@ const section = (name: string, body: string): string => (body === '' ? '' : `## 
 function gpus(report: Report): string {
   const { rows, hidden } = foldRows(
     report.gpus,
-    (g) => gpuMark(g) !== '',
+    (g) => tables.gpuMark(g) !== '',
     (g) => g.utilization_mean,
   );
-  return `${table(gpuRows(rows))}${hidden > 0 ? `\n\n${hidden} more GPUs are like the others.` : ''}`;
+  return `${table(tables.gpuRows(rows))}${hidden > 0 ? `\n\n${hidden} more GPUs are like the others.` : ''}`;
 }
 
 function used(report: Report): string {
@@ -101,7 +90,7 @@ function checks(report: Report): string {
   return lines.join('\n');
 }
 
-function table({ columns, rows }: Rows, keepEmpty = false): string {
+function table({ columns, rows }: tables.Rows, keepEmpty = false): string {
   if (rows.length === 0) return '';
   const shown = columns
     .map((_, i) => i)

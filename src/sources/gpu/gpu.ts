@@ -1,6 +1,5 @@
 import { counter, defineTable, gauge, text } from '../../table/table.ts';
-import { type IsolatedKind, type Source, Unavailable } from '../source.ts';
-import { present } from './present.ts';
+import { gpuKind } from './kind.ts';
 
 export const gpuTable = defineTable({
   name: 'gpu',
@@ -55,18 +54,4 @@ export const gpuTable = defineTable({
   ],
 });
 
-type Reader = typeof import('./reader.ts');
-let reader: Reader | undefined;
-
-export const gpu: IsolatedKind = {
-  table: gpuTable,
-  isolated: true,
-  present,
-  async load() {
-    reader = await import('./reader.ts');
-  },
-  open(host): Source {
-    if (!present(host)) throw new Unavailable('absent', 'there is no GPU that can be seen');
-    return reader!.openGpu(gpuTable, host);
-  },
-};
+export const gpu = gpuKind(gpuTable, (reader, host) => reader.openGpu(gpuTable, host));

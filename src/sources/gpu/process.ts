@@ -1,6 +1,5 @@
 import { defineTable, gauge, text } from '../../table/table.ts';
-import { type IsolatedKind, type Source, Unavailable } from '../source.ts';
-import { present } from './present.ts';
+import { gpuKind } from './kind.ts';
 
 export const gpuProcessTable = defineTable({
   name: 'gpu_process',
@@ -20,18 +19,4 @@ export const gpuProcessTable = defineTable({
   ],
 });
 
-type Reader = typeof import('./reader.ts');
-let reader: Reader | undefined;
-
-export const gpuProcess: IsolatedKind = {
-  table: gpuProcessTable,
-  isolated: true,
-  present,
-  async load() {
-    reader = await import('./reader.ts');
-  },
-  open(host): Source {
-    if (!present(host)) throw new Unavailable('absent', 'there is no GPU that can be seen');
-    return reader!.openGpuProcess(gpuProcessTable, host);
-  },
-};
+export const gpuProcess = gpuKind(gpuProcessTable, (reader, host) => reader.openGpuProcess(gpuProcessTable, host));

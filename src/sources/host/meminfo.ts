@@ -1,6 +1,5 @@
-import { type Column, defineTable, gauge, type Table } from '../../table/table.ts';
-import { fieldNames, fields } from '../fields.ts';
-import { type SourceKind, Unavailable } from '../source.ts';
+import { type Column, defineTable, gauge } from '../../table/table.ts';
+import { type Field, fieldsKind } from '../fields.ts';
 
 const bytes = <N extends string>(name: N, help: string) => gauge(`${name}_bytes` as const, 'bytes', help);
 const pages = <N extends string>(name: N, help: string) => gauge(name, 'count', help);
@@ -79,31 +78,11 @@ const PATH = '/proc/meminfo';
 
 const columnName = (name: string): string => name.replace(/\(/g, '_').replace(/[^\w]/g, '');
 
-function columnOf(field: { name: string; kilobytes: boolean }): Column {
+function columnOf(field: Field): Column {
   const plain = columnName(field.name);
   const name = field.kilobytes ? `${plain}_bytes` : plain;
   const help = `${field.name} of /proc/meminfo.`;
   return meminfoTable.columns.find((c) => c.name === name) ?? gauge(name, field.kilobytes ? 'bytes' : 'count', help);
 }
 
-export const meminfo: SourceKind = {
-  table: meminfoTable,
-  open(host) {
-    const names = fieldNames(host.text(PATH) ?? '');
-    const file = host.tryKeep(PATH, true);
-    if (file === undefined || names.length === 0) throw new Unavailable('denied', `${PATH} cannot be read`);
-    const here: Table = { ...meminfoTable, columns: names.map(columnOf) };
-    const places = new Map(names.map((field, i) => [field.name, i]));
-    const take = fields((name) => places.get(name) ?? -1);
-    return {
-      table: here,
-      read(frame) {
-        const end = file.read();
-        if (end <= 0) return;
-        const at = frame.row() * frame.numberWidth;
-        take(file.bytes, end, frame.numbers, at, frame.numberWidth);
-      },
-      close: () => file.close(),
-    };
-  },
-};
+export const meminfo = fieldsKind(meminfoTable, PATH, columnOf, { single: true });

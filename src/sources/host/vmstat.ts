@@ -1,6 +1,5 @@
-import { type Column, counter, defineTable, gauge, type Table } from '../../table/table.ts';
-import { fieldNames, fields } from '../fields.ts';
-import { type SourceKind, Unavailable } from '../source.ts';
+import { type Column, counter, defineTable, gauge } from '../../table/table.ts';
+import { fieldsKind } from '../fields.ts';
 
 const level = <N extends string>(name: N, help: string) => gauge(name, 'count', help);
 const events = <N extends string>(name: N, help: string) => counter(name, 'count', help);
@@ -77,24 +76,4 @@ function columnOf(name: string): Column {
   return LEVELS.test(name) && !COUNTERS.test(name) ? level(name, help) : events(name, help);
 }
 
-export const vmstat: SourceKind = {
-  table: vmstatTable,
-  open(host) {
-    const names = fieldNames(host.text(PATH) ?? '').map((field) => field.name);
-    const file = host.tryKeep(PATH);
-    if (file === undefined || names.length === 0) throw new Unavailable('denied', `${PATH} cannot be read`);
-    const here: Table = { ...vmstatTable, columns: names.map(columnOf) };
-    const places = new Map(names.map((name, i) => [name, i]));
-    const take = fields((name) => places.get(name) ?? -1);
-    return {
-      table: here,
-      read(frame) {
-        const end = file.read();
-        if (end <= 0) return;
-        const at = frame.row() * frame.numberWidth;
-        take(file.bytes, end, frame.numbers, at, frame.numberWidth);
-      },
-      close: () => file.close(),
-    };
-  },
-};
+export const vmstat = fieldsKind(vmstatTable, PATH, ({ name }) => columnOf(name));
