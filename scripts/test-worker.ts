@@ -57,10 +57,10 @@ function work(files: readonly string[]): void {
   const stream = run({ files: [...files], isolation: 'none', concurrency: false });
 
   if (files.length > 1) {
-    let begin = processState();
+    let begin: Record<string, unknown> | undefined;
     beforeEach((t) => {
       const now = processState();
-      const changes = stateChanges(begin, now);
+      const changes = stateChanges(begin ?? now, now);
       begin = now;
       if (changes.length > 0) throw new Error(`a test before "${t.name}" left its mark on the process: ${changes}`);
     });

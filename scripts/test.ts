@@ -10,14 +10,23 @@ import type { Report } from './test-worker.ts';
 const HERE = path.join(import.meta.dirname, '..');
 const WORKER = path.join(import.meta.dirname, 'test-worker.ts');
 /** A file that takes longer hangs: it is ended, with all that it started. */
-const LIMIT_MINUTES = Number(process.env.TEST_LIMIT_MINUTES ?? 10);
+const LIMIT_MINUTES = Number(process.env.TEST_LIMIT_MINUTES ?? 20);
 /** So many files at a time anyhow; more, up to the other number, while they leave a processor idle. */
 const AT_ONCE = [os.availableParallelism(), 3 * os.availableParallelism()] as const;
 /** Unit tests share processes, of about so many files each. */
 const SHARED_FILES = 40;
 const SLOWEST = 5;
 /** They take longest, in this order: what comes last must not run alone. */
-const FIRST = ['slurm/cluster-mode', 'slurm/slurm', 'database-commands', 'kafka/', 'release', 'clock-set', 'victoria/'];
+const FIRST = [
+  'slurm/cluster-mode',
+  'slurm/slurm',
+  'database-commands',
+  'kafka/',
+  'release',
+  'start-stop',
+  'clock-set',
+  'victoria/',
+];
 
 /** A test file that changes what belongs to the process, or prepares something for all of its tests, has one of its own. */
 const OWN_PROCESS =
