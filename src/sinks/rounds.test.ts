@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '../../test/made/eventually.ts';
 import { type Round, Rounds, type Sent } from './rounds.ts';
 
 /** A round that does what the list says, one entry each time; then nothing. */
@@ -18,9 +19,7 @@ function scripted(script: (() => Sent | Promise<Sent>)[], more: Partial<Round> =
   return { sent, rounds: new Rounds(round) };
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !holds(); await sleep(5)) assert.ok(Date.now() < end, 'it takes too long');
-}
+const until = (holds: () => boolean): Promise<boolean> => eventually('what the rounds do', holds);
 
 const fail = (): never => {
   throw new Error('away');
