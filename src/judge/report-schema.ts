@@ -29,7 +29,7 @@ export type AllocationSource = z.infer<typeof allocationSource>;
 const cpuSource = z
   .enum(['wait4', 'cgroup', 'records', 'records and samples', 'processes', 'node'])
   .describe(
-    'wait4: the kernel’s exact count for the command of `tacho run` and all it waited for. cgroup: the job’s own cgroup. records: what processes recorded of themselves, all of them to their end. records and samples: some did, others were killed, still run or were only sampled. processes: sampled processes; those that came and went between two ticks are missing. node: everything on the node.',
+    'wait4: the kernel’s exact count for the command of `tacho run` and all it waited for. cgroup: the job’s own cgroup. records: what processes recorded of themselves, all of them to their end. records and samples: some did, others were killed, still run or were only sampled. processes: sampled processes, and their children that they waited for; what others used after their last sample is missing. node: everything on the node.',
   );
 export type CpuSource = z.infer<typeof cpuSource>;
 

@@ -2,7 +2,7 @@ import type { Job } from '../recording/folder/job.ts';
 import { costOf } from './facts/cost.ts';
 import { flowsOf } from './facts/flows.ts';
 import { gpusOf } from './facts/gpus.ts';
-import { type Material, sum } from './facts/material.ts';
+import { type Material, sum, wholeOf } from './facts/material.ts';
 import { nodesOf } from './facts/nodes.ts';
 import { figuresOf, phasePartsOf } from './facts/phases.ts';
 import { operationReports, recordsOf } from './facts/process-records.ts';
@@ -93,8 +93,7 @@ function measuredPhases(material: Material): PhaseReport[] {
     const several = intervals.length > 1 ? { intervals } : {};
     const own = step === undefined ? {} : { step: { ...step, whole: false } };
     const range = { what: phase.name, from, to, ...several, ...own };
-    const lives = material.lives ?? material.processes;
-    const part: Material = { ...material, nodes, range, ...(lives === undefined ? {} : { lives }) };
+    const part: Material = { ...material, nodes, range, whole: wholeOf(material) };
     const gpus = gpusOf(part);
     const seen = nodesOf(part, gpus);
     const used = summaryOf(part, seen, gpus);

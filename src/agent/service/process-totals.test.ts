@@ -63,6 +63,16 @@ function machine(t: TestContext, before?: TotalsBefore | 'unknown') {
   };
   const [sampled, recorded] = [reading(processTable), reading(processEndTable)];
   return {
+    /** All of a tick: a parent, and its children. */
+    family: (second: number, rows: [pid: string, ppid: number, ms: number, children: number, state: string][]) =>
+      sampled(
+        second,
+        rows.map(([pid, ppid, user_ms, children_user_ms, state]) => ({
+          keys: [pid, (BOOT + Number(pid)) * 1000] as [string, number],
+          numbers: { ppid, user_ms, system_ms: 0, children_user_ms, children_system_ms: 0, rss_peak_bytes: 0 },
+          texts: { state },
+        })),
+      ),
     sample: (second: number, pid: string, start: number, ms: number, peak: number, state = 'R') =>
       sampled(second, [
         {
@@ -185,7 +195,7 @@ test('the next agent counts on from where the one before has come: what was used
   ];
   write('process.csv', `time,pid,start,command,user_ms,system_ms\n${rows.join('\n')}`);
   const left = totalsBefore(folder)!;
-  const processes = new Map([['7', { start, used_us: 4_000_000 }]]);
+  const processes = new Map([['7', { start, used_us: 4_000_000, children_us: 0 }]]);
   assert.deepEqual(left, { cpu_us: 4_100_000, peak_bytes: 40 * MEGABYTE, time: at, processes });
   const sum = (pid: string, start: number, ms: number): number => {
     const { sample, now } = machine(t, left);
@@ -195,4 +205,24 @@ test('the next agent counts on from where the one before has come: what was used
   assert.equal(sum('7', 9.5, 4500), 4_600_000, 'it was there');
   assert.equal(sum('9', 16, 700), 4_800_000, 'it began when no agent was there');
   assert.equal(sum('10', 3, 700), 4_100_000, 'it is older, and was counted with others');
+});
+
+test('what children used that no sample saw is counted when they were waited for, unless processes record themselves', (t) => {
+  const { family, record, now } = machine(t);
+  family(10, [
+    ['7', 1, 10, 0, 'S'],
+    ['8', 7, 200, 0, 'R'],
+  ]);
+  assert.deepEqual(now(10), [210_000, 0]);
+  // 8 used 50 ms more before it ended; another came and went
+  family(11, [
+    ['7', 1, 10, 280, 'S'],
+    ['8', 7, 200, 0, 'X'],
+  ]);
+  assert.deepEqual(now(11), [290_000, 0]);
+  family(12, [['7', 1, 10, 280, 'S']]);
+  assert.deepEqual(now(12), [290_000, 0]);
+  record(13, '9', 12, 12.5, 40_000, 1);
+  family(13, [['7', 1, 10, 320, 'S']]);
+  assert.deepEqual(now(13)[0], 330_000);
 });

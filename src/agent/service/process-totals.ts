@@ -3,7 +3,7 @@ import type { Host } from '../../sources/host.ts';
 import { HIGHER_PEAK, KERNEL_CLOCK, RECORD_DELAY } from '../../sources/process/same-process.ts';
 import { TICK_MS } from '../../sources/process/stat.ts';
 import { processTable } from '../../sources/process/table.ts';
-import { processEndTable } from '../../sources/records/tables.ts';
+import { processEndTable, processStartTable } from '../../sources/records/tables.ts';
 import type { Totals } from '../../sources/scope.ts';
 import type { Source, SourceKind } from '../../sources/source.ts';
 import type { Frame } from '../../table/frame.ts';
@@ -33,6 +33,10 @@ interface Seen {
   peak: number;
   /** The part of it that samples have shown. */
   shown: number;
+  /** What children used that it waited for, less what is counted of them already, and what was there before this agent. */
+  reaped: number;
+  /** What sampled children had used that have gone, and what it had waited for before this agent. */
+  accounted: number;
 }
 
 export interface ProcessTotals extends Totals {
@@ -54,7 +58,11 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
   let told = 0;
   let first = before !== undefined;
   let looked = 0;
-  for (const [pid, { start, used_us }] of left?.processes ?? []) seen(pid, start, 0).counted = used_us;
+  /** What nobody has sampled, by what those say who waited for it: counts only where no process records itself. */
+  let reaped = 0;
+  let areRecorded = false;
+  for (const [pid, { start, used_us, children_us }] of left?.processes ?? [])
+    Object.assign(seen(pid, start, 0), { counted: used_us, accounted: children_us });
 
   /** `start` in epoch milliseconds; NaN: whoever has this pid now. */
   function seen(pid: string, start: number, time: number): Seen {
@@ -65,7 +73,10 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
     const began = Number.isNaN(start) ? time / 1000 : start;
     // one that follows another at once did not live at the same time
     const begin = (began + TICK_MS) * 1000;
-    const made: Seen = { start: began, begin, exact: false, end: LIVES, counted: 0, peak: 0, shown: 0 };
+    const made: Seen = {
+      ...{ start: began, begin, exact: false, end: LIVES, counted: 0, peak: 0, shown: 0 },
+      ...{ reaped: 0, accounted: 0 },
+    };
     known.set(pid, made);
     if (known.size > MOST) forgetOldest();
     return made;
@@ -89,22 +100,38 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
 
   function sampled(frame: Frame): void {
     const { numbers, numberWidth, texts, textWidth } = frame;
+    const childrenOf = (at: number): number =>
+      ((numbers[at + SAMPLE.children_user_ms]! || 0) + (numbers[at + SAMPLE.children_system_ms]! || 0)) * 1000;
     for (let row = 0; row < frame.rows; row++) {
       const one = seen(texts[row * textWidth + SAMPLE.pid]!, Number(texts[row * textWidth + SAMPLE.start]), frame.time);
       const at = row * numberWidth;
       const used = (numbers[at + SAMPLE.user_ms]! + numbers[at + SAMPLE.system_ms]!) * 1000;
       // one that began when no agent was there is new
-      if (first && one.counted === 0 && !(one.start * 1000 > (left?.time ?? LIVES))) one.counted = used;
+      if (first && one.counted === 0 && !(one.start * 1000 > (left?.time ?? LIVES))) {
+        one.counted = used;
+        one.accounted = childrenOf(at);
+      }
+      const parent = texts[row * textWidth + SAMPLE.state] === 'X' && known.get(String(numbers[at + SAMPLE.ppid]!));
+      if (parent) parent.accounted += used + childrenOf(at);
       count(one, used, numbers[at + SAMPLE.rss_peak_bytes]!);
       one.shown = Math.max(one.shown, numbers[at + SAMPLE.rss_peak_bytes]! || 0);
       // it was alive a tick ago, when it was looked at last
       if (texts[row * textWidth + SAMPLE.state] === 'X' && one.end === LIVES) one.end = Math.max(looked, one.begin);
+    }
+    // what has gone in this tick is known now
+    for (let row = 0; row < frame.rows; row++) {
+      const one = known.get(texts[row * textWidth + SAMPLE.pid]!)!;
+      const beyond = childrenOf(row * numberWidth) - one.accounted;
+      if (!(beyond > one.reaped)) continue;
+      reaped += beyond - one.reaped;
+      one.reaped = beyond;
     }
     first = false;
   }
 
   function recorded(frame: Frame): void {
     const { numbers, numberWidth, texts, textWidth } = frame;
+    started(frame);
     for (let row = 0; row < frame.rows; row++) {
       const from = row * numberWidth;
       const time = frame.times![row]!;
@@ -123,6 +150,10 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
     }
   }
 
+  function started({ rows }: Frame): void {
+    if (rows > 0) areRecorded = true;
+  }
+
   /** The most that those add up to that lived at the same time lately: what one used is known when it has ended. */
   function together(): number {
     const lives = [...known.values()].filter(({ end }) => known.size < MANY || end >= looked);
@@ -137,14 +168,14 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
     return most;
   }
 
+  const adding = new Map<string, (frame: Frame) => void>([
+    [processTable.name, sampled],
+    [processEndTable.name, recorded],
+    [processStartTable.name, started],
+  ]);
   return {
     watch(kind) {
-      const add =
-        kind.table.name === processTable.name
-          ? sampled
-          : kind.table.name === processEndTable.name
-            ? recorded
-            : undefined;
+      const add = adding.get(kind.table.name);
       if (add === undefined) return kind;
       return {
         ...kind,
@@ -163,6 +194,8 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
     },
     now(time, wanted) {
       if (wanted) peak = Math.max(peak, together());
+      if (!areRecorded) cpu += reaped;
+      reaped = 0;
       const found = { cpu_us: Math.round(cpu), peak_bytes: peak, told_peak_bytes: told };
       told = 0;
       looked = time;

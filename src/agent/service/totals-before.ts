@@ -11,8 +11,8 @@ export interface TotalsBefore {
   peak_bytes: number;
   /** When that was, epoch microseconds. */
   time: number;
-  /** Of each process that it saw lately: its start in epoch milliseconds and what it had used. By pid. */
-  processes: Map<string, { start: number; used_us: number }>;
+  /** Of each process that it saw lately: its start in epoch milliseconds, what it and the children that it waited for had used. By pid. */
+  processes: Map<string, { start: number; used_us: number; children_us: number }>;
 }
 
 /** A process that lives has a row in every minute; of very many the last ones are enough. */
@@ -24,8 +24,11 @@ export function totalsBefore(folder: string): TotalsBefore | undefined {
   if (sums === undefined) return undefined;
   const processes: TotalsBefore['processes'] = new Map();
   for (const row of rowsOf(folder, processTable)) {
-    const used_us = (Number(row.get('user_ms')) + Number(row.get('system_ms'))) * 1000;
-    processes.set(row.get('pid')!, { start: Number(row.get('start')), used_us });
+    const [used_us, children_us] = [
+      (Number(row.get('user_ms')) + Number(row.get('system_ms'))) * 1000,
+      (Number(row.get('children_user_ms') ?? 0) + Number(row.get('children_system_ms') ?? 0)) * 1000,
+    ];
+    processes.set(row.get('pid')!, { start: Number(row.get('start')), used_us, children_us });
   }
   const number = (name: 'time' | NameIn<typeof processTotalTable>): number => Number(sums.get(name) ?? 0);
   return { cpu_us: number('cpu_us'), peak_bytes: number('peak_bytes'), time: number('time'), processes };

@@ -1,21 +1,28 @@
 import * as path from 'node:path';
 import { append } from '../../base/extremes.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
-import { type SampledCpu, sampledCpu } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { series } from '../../query/series/series.ts';
 import { type SpanQuery, sampledPart, select } from '../../query/spans/select.ts';
 import type { StoredJob } from '../../query/store/records.ts';
 import { type Part, summariseParts, type TableDamage, type WantedColumns } from '../../query/summarise.ts';
+import { type NodeSamples, readSamples } from '../../query/use/samples.ts';
 import { lostRecords } from '../../recording/folder/lost-records.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { recordedMarkers } from '../../recording/read/markers.ts';
-import { cgroupTable, cpuTable, gpuTable, loadavgTable, powerTable, processTable } from '../../sources/tables.ts';
+import {
+  agentTable,
+  cgroupTable,
+  cpuTable,
+  gpuTable,
+  loadavgTable,
+  powerTable,
+  processTable,
+  processTotalTable,
+} from '../../sources/tables.ts';
 import { rules } from '../rules/index.ts';
 import { isColumn } from '../rules/shared/rule.ts';
 import { overrunOf } from '../use/overrun.ts';
-import { hasLost, isMadeAnew } from '../use/remade-cgroup.ts';
-import { hasOwnCgroup } from '../use/usage.ts';
 import type { Material, NodeMaterial, Unread } from './material.ts';
 import { phasePartsOf } from './phases.ts';
 import { processSeries } from './processes.ts';
@@ -37,10 +44,17 @@ const WANTED_COLUMNS = new Map(REPORT_COLUMNS);
 for (const { table, name } of [...needs.filter(isColumn), ...overTime])
   WANTED_COLUMNS.set(table, [...(WANTED_COLUMNS.get(table) ?? []), name]);
 
-/** What says how busy CPUs and GPUs were in a phase, and what they drew. */
+/** What says what the whole job used, where a part of it is looked at. */
+const USE_COLUMNS: WantedColumns = new Map(
+  [agentTable, cgroupTable, cpuTable, processTable, processTotalTable].map(({ name }) => [
+    name,
+    REPORT_COLUMNS.get(name)!,
+  ]),
+);
+
+/** What says when samples were taken in a phase, how busy GPUs were, and what was drawn. */
 const PHASE_COLUMNS: readonly ReportColumn[] = [
-  ...[cgroupTable.col.usage_us, cpuTable.col.busy_ms, loadavgTable.col.load1],
-  ...[processTable.col.user_ms, processTable.col.system_ms, processTable.col.state, processTable.col.name],
+  ...[cpuTable.col.busy_ms, loadavgTable.col.load1],
   ...[gpuTable.col.utilization_percent, gpuTable.col.energy_mj, gpuTable.col.power_watts, gpuTable.col.mine],
   ...[powerTable.col.energy_mj, powerTable.col.power_watts, powerTable.col.meter, powerTable.col.within],
 ];
@@ -88,61 +102,43 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
       unread.push({ node: node.name, table: found.table, file, why, whole, lines: found.bad_lines });
   };
   const markers = recordedMarkers(recording, tell);
-  const isPart = [options.from, options.to, options.step, options.marker].some((each) => each !== undefined);
-  // records are of whole lives: of a part of the job they tell what began and ended in it, or was its step's
-  const lives = isPart ? recordedProcesses(recording, () => [], tell) : undefined;
-  const range = select(recording, options, { markers, processes: lives, now });
-  const chosen = recording.nodes.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
+  const { job, path: folder, nodes: all } = recording;
   // what an agent recorded that did not know of the end is none of the job's
-  const late = range === undefined && chosen.some(({ agent }) => overrunOf(recording.job, agent) !== undefined);
-  const until = late ? { what: 'the job', to: recording.job.end! } : range;
-  const [nodes] = measured(chosen, [sampledPart(until)], WANTED_COLUMNS, tell) as [NodeMaterial[]];
-  const material: Material = { path: recording.path, job: recording.job, nodes, markers, now };
-  material.series = (column, options) => series(chosen, column, { ...sampledPart(until), ...options });
-  if (range !== undefined) material.range = range;
-  if (range !== undefined) {
-    if (lives !== undefined) material.lives = lives;
-  } else {
-    const sampled = (name: string) => processSeries(nodes.find((n) => n.node === name)!);
-    const processes = options.processes ?? recordedProcesses(recording, sampled, tell);
-    if (processes !== undefined) {
-      material.processes = processes;
-      append(
-        damage,
-        processes.troubles.filter((trouble) => !damage.includes(trouble)),
-      );
-    }
+  const isLate = all.some(({ agent }) => overrunOf(job, agent) !== undefined);
+  const until = isLate ? { to: job.end! } : {};
+  const isPart = [options.from, options.to, options.step, options.marker].some((each) => each !== undefined);
+  const inAll = measured(all, [until], isPart ? USE_COLUMNS : WANTED_COLUMNS, tell)[0]!;
+  const whole: Material = { path: folder, job, nodes: inAll, markers, now };
+  const sampled = (name: string) => processSeries(inAll.find((n) => n.node === name)!);
+  const processes = options.processes ?? recordedProcesses(recording, sampled, tell);
+  if (processes !== undefined) {
+    whole.processes = processes;
+    append(
+      damage,
+      processes.troubles.filter((trouble) => !damage.includes(trouble)),
+    );
   }
+  if (opened.nodes.some((node) => (node.memory ?? node.agent?.from_store) && hadProcesses(node)))
+    whole.leftOut = [NOT_IN_STORES];
+  const range = select(recording, options, { markers, processes, now });
+  const chosen = all.filter((node) => range?.nodes === undefined || range.nodes.includes(node.name));
+  let material = whole;
+  if (range !== undefined) {
+    const { processes: _, ...rest } = whole;
+    material = { ...rest, nodes: measured(chosen, [sampledPart(range)], WANTED_COLUMNS, tell)[0]!, range, whole };
+  } else if (isPart) material.nodes = measured(all, [until], WANTED_COLUMNS, tell)[0]!;
+  const looked = range === undefined ? until : sampledPart(range);
+  material.series = (column, options) => series(chosen, column, { ...looked, ...options });
   if (options.phases === true) {
     const parts = phasePartsOf(material).map(({ intervals }) => ({ intervals }));
     material.phaseTables = measured(chosen, parts, PHASE_TABLES, tell, false);
   }
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
-  const byName = new Map(nodes.map((n) => [n.node, n]));
-  const uncounted = chosen.filter(({ name }) => !hasOwnCgroup(byName.get(name)!));
-  // those of a node's own agent come and go with the job's processes
-  const told = lives ?? material.processes;
-  const served = chosen.filter((n) => hasParts && told && n.agent?.service === true && !uncounted.includes(n));
-  const wholes =
-    range === undefined || served.length === 0 ? nodes : measured(served, [{}], [cgroupTable.name], tell)[0]!;
-  const remade = wholes.filter(({ node }) => served.some(({ name }) => name === node)).filter(isMadeAnew);
-  const sought = chosen.filter((n) => uncounted.includes(n) || remade.some(({ node }) => node === n.name));
-  let sampled = hasParts && sought.length > 0 ? sampledCpuOf(sought, tell) : undefined;
-  if (sampled !== undefined && remade.length > 0) {
-    const all: Material = { ...material, lives: told!, sampledCpu: sampled };
-    const right = remade.filter((n) => !hasLost(all, n)).map(({ node }) => node);
-    sampled = new Map([...sampled].filter(([name]) => !right.includes(name)));
-  }
-  if (sampled !== undefined) material.sampledCpu = sampled;
-  const counted = chosen.filter(({ name }) => sampled?.has(name) !== true);
-  const inCgroup = range !== undefined && told && counted.length > 0 ? sampledCpuOf(counted, tell) : undefined;
-  if (inCgroup !== undefined) material.sampledInCgroup = inCgroup;
+  if (hasParts) whole.samples = samplesOf(chosen, until.to, tell);
   if (damage.length > 0) material.damage = damage;
   if (recording.troubles.length > 0) material.troubles = recording.troubles;
   if (unread.length > 0) material.unread = unread;
   if (recording.strays !== undefined) material.strays = recording.strays;
-  if (opened.nodes.some((node) => (node.memory ?? node.agent?.from_store) && hadProcesses(node)))
-    material.leftOut = [NOT_IN_STORES];
   return material;
 }
 
@@ -166,12 +162,17 @@ function measured(
   );
 }
 
-const sampledCpuOf = (nodes: readonly NodeRecording[], tell: Tell): ReadonlyMap<string, readonly SampledCpu[]> =>
-  new Map(
-    nodes.map((node) => [
-      node.name,
-      sampledCpu(node, ({ damage }) => {
-        for (const each of damage) tell(node, { ...each, table: processTable.name });
-      }),
-    ]),
+/** What was sampled of what is used up, by node; `to`: what came later is not the job's. */
+function samplesOf(
+  nodes: readonly NodeRecording[],
+  to: number | undefined,
+  tell: Tell,
+): ReadonlyMap<string, NodeSamples> {
+  return new Map(
+    nodes.map((node) => {
+      const samples = readSamples(node, to);
+      for (const each of samples.damage) tell(node, each);
+      return [node.name, samples];
+    }),
   );
+}

@@ -1,7 +1,7 @@
-import type { SampledCpu } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import type { ColumnSeries, SeriesOptions } from '../../query/series/series.ts';
 import type { Selection } from '../../query/spans/select.ts';
+import type { NodeSamples } from '../../query/use/samples.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import type { Marker } from '../../recording/read/markers.ts';
@@ -42,12 +42,10 @@ export interface Material {
   /** Of all of the job, by time. */
   markers: readonly Marker[];
   range?: Selection;
-  /** Of a part of the job: what processes recorded in all of it. */
-  lives?: ProcessSet;
-  /** Of parts of the job, by node: how the CPU time of its processes grew in all of it, where no cgroup counts it. */
-  sampledCpu?: ReadonlyMap<string, readonly SampledCpu[]>;
-  /** The same where a cgroup has counted all of it: which processes used it. */
-  sampledInCgroup?: ReadonlyMap<string, readonly SampledCpu[]>;
+  /** Of a part of the job: the whole of it, with the statistics of what is used up. */
+  whole?: Material;
+  /** Of the whole job where parts of it are looked at: what was sampled of what is used up, by node. */
+  samples?: ReadonlyMap<string, NodeSamples>;
   /** What could not be read of the recording's files, in words. */
   damage?: readonly string[];
   /** Those among them that say who, what and when: job.json and agent.json. */
@@ -55,7 +53,7 @@ export interface Material {
   /** The files among them whose loss may be felt: more than a torn last line. */
   unread?: readonly Unread[];
   /** Means of each phase, by the phase's place in the list, when somebody read them. */
-  phaseTables?: readonly (readonly NodeMaterial[] | undefined)[];
+  phaseTables?: readonly (readonly NodeMaterial[])[];
   /** All processes, when they recorded themselves and the whole job is looked at. */
   processes?: ProcessSet;
   /** Folders of the recording that are no node's of this job. */
@@ -66,6 +64,11 @@ export interface Material {
   series?: <K extends string>(column: TableColumn<string, string, K>, options?: SeriesOptions<K>) => ColumnSeries[];
   /** Now, in epoch microseconds: how old the newest sample of a running job is. */
   now: number;
+}
+
+/** The whole job, also where a part of it is looked at. */
+export function wholeOf(material: Material): Material {
+  return material.whole ?? material;
 }
 
 /** The series of a table, all of them or those whose keys match; none when the table was not recorded. */

@@ -8,13 +8,14 @@ import type { GpuReport, NodeReport } from '../report-schema.ts';
 import { knownSince, lateSeconds } from '../use/late-agent.ts';
 import { memoryOf, ownMemory } from '../use/memory-use.ts';
 import { oomKillsOf } from '../use/oom-kills.ts';
+import { cpuOf } from '../use/part-cpu.ts';
 import { allowedCpusOf, processWorkOf } from '../use/process-work.ts';
 import { gpuMean } from '../use/seen.ts';
 import { unlessBrief } from '../use/seen-briefly.ts';
-import { cgroupAround, cgroupOf, cpuOf } from '../use/usage.ts';
+import { cgroupAround, cgroupOf } from '../use/usage.ts';
 import { cpusOn, memoryOn } from './allocation.ts';
 import { energyOf } from './energy.ts';
-import { columnOf, known, largest, type Material, type NodeMaterial, sum, tableOf } from './material.ts';
+import { columnOf, known, largest, type Material, type NodeMaterial, sum, tableOf, wholeOf } from './material.ts';
 
 /** A node is late, and taken for lost, after so many intervals without a sample, but not before five seconds. */
 const SILENT_INTERVALS = 3;
@@ -57,8 +58,7 @@ function waitedFor({ job, range }: Material): Partial<NodeReport> {
 
 const isUnknown = ({ agent, tables }: NodeMaterial): boolean => agent === undefined && tables.size === 0;
 
-const ranOn = ({ processes, lives }: Material, node: string): boolean =>
-  (processes ?? lives)?.node.includes(node) === true;
+const ranOn = (material: Material, node: string): boolean => wholeOf(material).processes?.node.includes(node) === true;
 
 function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport[]): NodeReport {
   const { job } = material;

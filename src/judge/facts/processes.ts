@@ -1,3 +1,4 @@
+import { type Intervals, lengthOf, within } from '../../base/intervals.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { sampleKey } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessOrigin, ProcessSet } from '../../query/processes/set.ts';
@@ -14,8 +15,7 @@ import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 import type { ProcessReport } from '../report-schema.ts';
-import { type PartCpu, partProcessesOf } from '../use/part-cpu.ts';
-import { livesInPart, toldInPart } from '../use/part-lives.ts';
+import { type PartProcesses, partProcessesOf } from '../use/part-processes.ts';
 import {
   known,
   largest,
@@ -25,6 +25,7 @@ import {
   seriesOf,
   sum,
   tableOf,
+  wholeOf,
 } from './material.ts';
 
 /** What sampling saw of the processes of a node, each to when it was alive last. */
@@ -52,37 +53,36 @@ export function processesOf(material: Material): ProcessReport[] {
 }
 
 /** Whether a part is looked at whose processes are known to have used so much in it, up to its edges. */
-export const isTimed = ({ range, lives, sampledCpu }: Material): boolean =>
-  range !== undefined && range.step === undefined && (lives ?? sampledCpu) !== undefined;
+export function isTimed(material: Material): boolean {
+  const { processes, samples } = wholeOf(material);
+  return material.range !== undefined && (processes ?? samples) !== undefined;
+}
 
 /** How many processes lived in a part, as far as records and samples tell; undefined when they do not. */
 export function livedInPart(material: Material): number | undefined {
   if (!isTimed(material)) return undefined;
   return sum(
     material.nodes.map((node) => {
-      const part = partProcessesOf(material, node)!;
+      const part = partProcessesOf(material, node);
       const sampled = node.tables.get(processTable.name)?.series_total;
       if (sampled === undefined && part.lived === 0) return undefined;
-      const beside = processSeries(node).length - seenInPart(material, node, part).length;
-      return (sampled ?? 0) - beside + part.byRecord.size + seenLater(material, node, part).length;
+      const beside = processSeries(node).length - sampledInPart(node, part).length;
+      return (sampled ?? 0) - beside + part.byRecord.size + sampledLater(material, node, part).length;
     }),
   );
 }
 
 /** What samples tell of in a part: not of those that records tell more of, nor of those that had ended before. */
-export function seenInPart({ range }: Material, node: NodeMaterial, part: PartCpu): ProcessSeries[] {
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range ?? {};
+export function sampledInPart(node: NodeMaterial, { notSampled, spans }: PartProcesses): ProcessSeries[] {
   return processSeries(node).filter(({ keys: { pid, start }, end }) => {
-    if (part.notSampled.has(sampleKey(pid, start))) return false;
-    return !(end < from || Number(start) * 1000 > to + KERNEL_CLOCK);
+    if (notSampled.has(sampleKey(pid, start))) return false;
+    return spans.some(([from, to]) => !(end < from || Number(start) * 1000 > to + KERNEL_CLOCK));
   });
 }
 
 /** What began in a part, and was sampled only after it. */
-function seenLater(material: Material, node: NodeMaterial, part: PartCpu): ProcessReport[] {
-  const { range, sampledCpu, sampledInCgroup } = material;
-  const sampled = sampledCpu?.get(node.node) ?? sampledInCgroup?.get(node.node) ?? [];
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range!;
+function sampledLater(material: Material, node: NodeMaterial, part: PartProcesses): ProcessReport[] {
+  const sampled = wholeOf(material).samples?.get(node.node)?.processes ?? [];
   const { series = [], series_total: total = 0 } = tableOf(node, processTable) ?? {};
   // the table of so many leaves small ones out that were sampled in the part
   if (series.length < total) return [];
@@ -90,9 +90,10 @@ function seenLater(material: Material, node: NodeMaterial, part: PartCpu): Proce
   return sampled.flatMap(({ pid, start, command, user, times }): ProcessReport[] => {
     const key = sampleKey(pid, start);
     const used = part.bySample.get(key);
-    const began = Math.max(from, Number(start) * 1000);
-    if (used === undefined || here.has(key) || part.notSampled.has(key) || !(times[0]! > to && began <= to)) return [];
-    const seconds = (to - began) / 1e6;
+    const began = Number(start) * 1000;
+    const span = part.spans.find(([from, to]) => began <= to && times[0]! > to && began > from - KERNEL_CLOCK);
+    if (used === undefined || here.has(key) || part.notSampled.has(key) || span === undefined) return [];
+    const seconds = (span[1] - Math.max(began, span[0])) / 1e6;
     const busy = busyCpus(used, seconds);
     return [
       {
@@ -110,36 +111,29 @@ function seenLater(material: Material, node: NodeMaterial, part: PartCpu): Proce
 
 /** Of a part: what those used in it that lived in it, by their records where samples do not tell. */
 function timedOf(material: Material, node: NodeMaterial): ProcessReport[] {
-  const { lives } = material;
-  const part = partProcessesOf(material, node)!;
-  const sampled = processSeries(node).map((series) => processOf(material, node, series));
-  const places = [...part.byRecord.keys()];
-  const inside = seenInPart(material, node, part).map((series): ProcessReport => {
+  const { processes: set } = wholeOf(material);
+  const part = partProcessesOf(material, node);
+  const rows = [...part.byRecord.keys()];
+  const inside = sampledInPart(node, part).map((series): ProcessReport => {
     const { pid, start } = series.keys;
     return processOf(material, node, series, part.bySample.get(sampleKey(pid, start)));
   });
-  const seen = [...inside, ...seenLater(material, node, part)].map(
-    (found): ProcessReport => (places.length === 0 ? found : { ...found, source: 'sample' }),
+  const isMixed = rows.length > 0 || material.range?.step !== undefined;
+  const sampled = [...inside, ...sampledLater(material, node, part)].map(
+    (one): ProcessReport => (isMixed ? { ...one, source: 'sample' } : one),
   );
-  if (lives === undefined || places.length === 0) return seen;
-  return [...recordedOf(material, lives, sampled, places, part.byRecord), ...seen];
+  if (set === undefined || rows.length === 0) return sampled;
+  const all = processSeries(node).map((series) => processOf(material, node, series));
+  return [...recordedOf(material, set, all, rows, part), ...sampled];
 }
 
-/** Of the whole job, or of one of its steps. */
+/** Of the whole job. */
 function untimedOf(material: Material): ProcessReport[] {
   const { processes } = material;
-  const seen = material.nodes.flatMap((node) =>
-    processSeries(node).map((series) => ({ node, series, found: processOf(material, node, series) })),
+  const sampled = material.nodes.flatMap((node) =>
+    processSeries(node).map((series) => processOf(material, node, series)),
   );
-  const sampled = seen.map(({ found }) => found);
-  if (processes !== undefined) return recordedOf(material, processes, sampled);
-  const places = livesInPart(material);
-  if (places.length === 0 && material.range?.step === undefined) return sampled;
-  const told = toldInPart(material, places);
-  const others = seen.flatMap(({ node, series, found }): ProcessReport[] =>
-    told(node, series) ? [] : [{ ...found, source: 'sample' }],
-  );
-  return [...recordedOf(material, material.lives!, sampled, places), ...others];
+  return processes === undefined ? sampled : recordedOf(material, processes, sampled);
 }
 
 /** Kernels count CPU time in ticks of up to 10 ms: a shorter life has no meaningful mean. */
@@ -154,43 +148,43 @@ function recordedOf(
   material: Material,
   set: ProcessSet,
   sampled: readonly ProcessReport[],
-  places: readonly number[] = Array.from({ length: set.length }, (_, i) => i),
-  inPart?: ReadonlyMap<number, number>,
+  rows: readonly number[] = Array.from({ length: set.length }, (_, i) => i),
+  part?: PartProcesses,
 ): ProcessReport[] {
   const growing = new Map(
     sampled.filter((p) => p.rss_growth !== undefined).map((p) => [`${p.node} ${p.pid}`, p.rss_growth!]),
   );
   const memory = set.metrics.get(processEndTable.col.rssmax.name);
   const first = (of: (i: number) => number): number[] =>
-    places.toSorted((a, b) => (of(b) || -1) - (of(a) || -1) || a - b).slice(0, MOST);
+    rows.toSorted((a, b) => (of(b) || -1) - (of(a) || -1) || a - b).slice(0, MOST);
   // a program that leaks is told even if others have more
-  const leaking = places.filter((i) => growing.has(`${set.node[i]} ${set.pid[i]}`) && set.ended[i] !== 'exec');
-  const used = (i: number): number => inPart?.get(i) ?? set.cpu_time[i]!;
+  const leaking = rows.filter((i) => growing.has(`${set.node[i]} ${set.pid[i]}`) && set.ended[i] !== 'exec');
+  const used = (i: number): number => part?.byRecord.get(i) ?? set.cpu_time[i]!;
   const kept = new Set([...first(used), ...first((i) => memory?.[i] ?? -1), ...leaking]);
   const agents = new Map(material.nodes.map((node) => [node.node, node.agent]));
   const began = (node: string): number => recordingBegan(agents.get(node), material.job);
   return [...kept].map((i) => {
     const found = recordOf(set, i, growing.get(`${set.node[i]} ${set.pid[i]}`), began(set.node[i]!));
-    return inPart === undefined ? found : cut(material, set, i, found, inPart.get(i)!);
+    return part === undefined ? found : cut(set, i, found, part.byRecord.get(i)!, part.spans);
   });
 }
 
 /** Of a program that began before a part or ended after it, only what it used in it is told, and what is true all of its life. */
-function cut({ range }: Material, set: ProcessSet, i: number, found: ProcessReport, used: number): ProcessReport {
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range!;
+function cut(set: ProcessSet, i: number, found: ProcessReport, used: number, spans: Intervals): ProcessReport {
   const [start, end] = [set.start[i]!, set.end[i]!];
-  if (start >= from && end <= to) return found;
-  if (start >= from - KERNEL_CLOCK && end <= to) return { ...found, cpu_seconds: used };
+  if (spans.some(([from, to]) => start >= from && end <= to)) return found;
+  const isEnd = spans.some(([from, to]) => end >= from && end <= to);
+  if (spans.some(([from, to]) => start >= from - KERNEL_CLOCK && end <= to)) return { ...found, cpu_seconds: used };
   const { read_bytes: _read, written_bytes: _written, exit_code, signal, cpus_busy: _busy, ...rest } = found;
-  const seconds = Math.max(0, Math.min(end, to) - Math.max(start, from)) / 1e6;
+  const seconds = lengthOf(within(spans, start, end)) / 1e6;
   const busy = busyCpus(used, seconds);
   return {
     ...rest,
     seconds,
     cpu_seconds: used,
     ...(busy === undefined ? {} : { cpus_busy: busy }),
-    ...(end <= to && exit_code !== undefined ? { exit_code } : {}),
-    ...(end <= to && signal !== undefined ? { signal } : {}),
+    ...(isEnd && exit_code !== undefined ? { exit_code } : {}),
+    ...(isEnd && signal !== undefined ? { signal } : {}),
   };
 }
 

@@ -3,11 +3,10 @@ import { intervalsOf } from '../../query/spans/select.ts';
 import { gpuTable, processTable } from '../../sources/tables.ts';
 import type { CpuSource, GpuReport, NodeReport, SummaryReport } from '../report-schema.ts';
 import { memoryTruthOf } from '../use/memory-use.ts';
-import { livesInPart, toldInPart } from '../use/part-lives.ts';
 import { gpuMean, weightedMean } from '../use/seen.ts';
 import { cpusOfJob } from './allocation.ts';
 import { undivided } from './gpus.ts';
-import { largest, type Material, seriesOf, sum } from './material.ts';
+import { largest, type Material, sum } from './material.ts';
 import { livedInPart } from './processes.ts';
 
 export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus: readonly GpuReport[]): SummaryReport {
@@ -43,17 +42,8 @@ export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus
 }
 
 /** Of those that sampling saw, and of a part those that began and ended in it unseen, too. */
-function processCount(material: Material): number | undefined {
-  const lived = livedInPart(material);
-  if (lived !== undefined) return lived;
-  const sampled = sum(material.nodes.map((n) => n.tables.get(processTable.name)?.series_total));
-  const places = livesInPart(material);
-  if (places.length === 0 && material.range?.step === undefined) return sampled;
-  const told = toldInPart(material, places);
-  const both =
-    sum(material.nodes.map((n) => seriesOf(n, processTable).filter((series) => told(n, series)).length)) ?? 0;
-  return (sampled ?? 0) - both + places.length;
-}
+const processCount = (material: Material): number | undefined =>
+  livedInPart(material) ?? sum(material.nodes.map((n) => n.tables.get(processTable.name)?.series_total));
 
 type Set = <K extends keyof SummaryReport>(key: K, value: SummaryReport[K] | undefined) => void;
 

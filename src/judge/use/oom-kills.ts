@@ -1,7 +1,7 @@
 import { numberOf } from '../../query/spans/steps.ts';
 import { SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
 import { cgroupTable, processTable, vmstatTable } from '../../sources/tables.ts';
-import { columnOf, known, type Material, type NodeMaterial, seriesOf } from '../facts/material.ts';
+import { columnOf, known, type Material, type NodeMaterial, seriesOf, wholeOf } from '../facts/material.ts';
 import { cgroupOf } from './usage.ts';
 
 /** Processes that the kernel killed because memory ran out. */
@@ -67,7 +67,7 @@ function isUnread(node: NodeMaterial, death: number, tick: number): boolean {
 function endsOf(material: Material, node: NodeMaterial): { killed: number[]; unknown: boolean } {
   const { job, range } = material;
   const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range ?? {};
-  const set = material.processes ?? material.lives;
+  const set = wholeOf(material).processes;
   const killed: number[] = [];
   /** Of shells, which tell so of a child. */
   const passedOn: number[] = [];

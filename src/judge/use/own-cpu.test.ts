@@ -40,24 +40,31 @@ test('what srun started on the command’s own node is the job’s, whether or n
 });
 
 test('of a part of a job, what commands of Tacho’s used in it is not the job’s either', () => {
-  const lived = span(40, 1, START + 10e6);
   const second = (s: number): number => START + s * 1e6;
-  const told = (spans?: [number, number, number][]) => {
-    const own_use = {
-      c1: { commands: 3, cpu_seconds: 3, max_rss_bytes: 0, ...(spans === undefined ? {} : { spans }) },
-    };
-    const range = { what: 'phase "a"', from: second(10), to: second(50) };
-    const c1 = node('c1', agent('c1', span(100)), [cgroup(lived, 0.1, 2 ** 30)]);
-    return Number(report(material(job(100, { own_use }), [c1], { range })).summary.cpu_seconds!.toFixed(6));
-  };
-  // the first ended in it, after three quarters of its life; the second is in it; the third came later
+  // the first ended in the part, after three quarters of its life; the second is in it; the third came later
   const spans: [number, number, number][] = [
     [second(9.7), second(10.1), 1],
     [second(30), second(30.2), 1],
     [second(60), second(60.2), 1],
   ];
   // each uses a hundredth of a second more to end
-  assert.equal(told(spans), 4 - 1.25 - 0.0125);
-  // those that noted no times
-  assert.equal(told(), 4);
+  const own = (time: number): number =>
+    spans.reduce((sum, [from, to]) => sum + 1.01 * Math.min(1, Math.max(0, (time - from) / (to - from))), 0);
+  const times = Array.from({ length: 1001 }, (_, i) => second(i / 10));
+  // a tenth of a CPU is the job's
+  const values = times.map((time) => (time - START) * 0.1 + own(time) * 1e6);
+  const sampled = { keys: { cgroup: '.' }, points: new Map([['usage_us', { times, values, interval: 0.1 }]]) };
+  const samples = new Map([['c1', { series: new Map([['cgroup', [sampled]]]), processes: [], damage: [] }]]);
+  const used = (noted?: typeof spans) => {
+    const own_use = { c1: { commands: 3, cpu_seconds: 3, max_rss_bytes: 0, ...(noted && { spans: noted }) } };
+    const range = { what: 'phase "a"', from: second(10), to: second(50) };
+    const on = (lived: ReturnType<typeof span>, cpus: number) =>
+      node('c1', agent('c1', span(100)), [cgroup(lived, cpus, 2 ** 30)]);
+    const whole = material(job(100, { own_use }), [on(span(100), 0.1303)], { samples });
+    const part = on(span(40, 1, second(10)), 0.1);
+    return Number(report(material(job(100, { own_use }), [part], { range, whole })).summary.cpu_seconds!.toFixed(6));
+  };
+  assert.equal(used(spans), 4);
+  // of those that noted no times it is known that they ran, and not when
+  assert.equal(used(), Number(((4 + 1.01 * 1.25) * (10 / 13.03)).toFixed(6)));
 });

@@ -1,39 +1,43 @@
+import { type Curve, even, sumOf } from '../../query/use/curve.ts';
+import { counted, sampledColumn } from '../../query/use/samples.ts';
 import type { OwnUse } from '../../recording/folder/job.ts';
 import { agentTable } from '../../sources/tables.ts';
-import { columnOf, known, type Material, type NodeMaterial } from '../facts/material.ts';
+import { columnOf, known, type Material, type NodeMaterial, seriesOf } from '../facts/material.ts';
 
-/** What commands of Tacho's used that ran inside the job; of a part as much as lies in it, where they noted their times. */
-function ownUse({ job, range }: Material, { node }: NodeMaterial): OwnUse | undefined {
+/** What Tacho itself used of the CPU time that was counted for the job. */
+
+/** What its commands used that ran inside the job. */
+export function ownSeconds({ job }: Material, { node }: NodeMaterial): number {
   const own = job.own_use?.[node];
-  if (own === undefined || range === undefined) return own;
-  if (own.spans === undefined) return undefined;
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = range;
-  const each = own.commands / own.spans.length;
-  const found = { commands: 0, cpu_seconds: 0, max_rss_bytes: own.max_rss_bytes };
-  for (const [begin, end, seconds] of own.spans) {
-    const inside = Math.min(end, to) - Math.max(begin, from);
-    if (inside < 0) continue;
-    const share = end > begin ? inside / (end - begin) : 1;
-    found.commands += share * each;
-    found.cpu_seconds += share * seconds;
-  }
-  return found;
-}
-
-export function ownSeconds(material: Material, node: NodeMaterial): number {
-  const own = ownUse(material, node);
   return own === undefined ? 0 : own.cpu_seconds + usualEnds(own);
 }
 
-/** What `tacho run` used in the job where it only started agents and the command. When it did is not known: not of a part. */
-export function runSeconds({ job, range }: Material, { node }: NodeMaterial): number {
-  return range === undefined && job.run_use?.node === node ? job.run_use.cpu_seconds : 0;
+/** What `tacho run` used in the job where it only started agents and the command. */
+export function runSeconds({ job }: Material, { node }: NodeMaterial): number {
+  return job.run_use?.node === node ? job.run_use.cpu_seconds : 0;
 }
 
 /** What the agent used in the cgroup of the job. */
 export function agentSeconds(node: NodeMaterial): number {
   if (node.agent?.scope.cgroup_with_agent !== true) return 0;
   return (known(columnOf(node, agentTable.col.cpu_us)?.increase) ?? 0) / 1e6;
+}
+
+/** When its commands used that, as far as they noted it; in microseconds. */
+export function commandsCurve({ job }: Material, { node }: NodeMaterial): Curve | undefined {
+  const own = job.own_use?.[node];
+  if (own?.spans === undefined) return undefined;
+  const withEnds = 1 + (own.cpu_seconds > 0 ? usualEnds(own) / own.cpu_seconds : 0);
+  return sumOf(own.spans.map(([from, to, seconds]) => even(from, to, seconds * withEnds * 1e6)));
+}
+
+/** When the agent did, in microseconds. */
+export function agentCurve({ samples }: Material, node: NodeMaterial): Curve | undefined {
+  const seconds = agentSeconds(node);
+  if (seconds === 0) return undefined;
+  const points = sampledColumn(samples?.get(node.node), agentTable.col.cpu_us);
+  const { start, end } = seriesOf(node, agentTable)[0]!;
+  return (points && counted(points)) ?? even(start, end, seconds * 1e6);
 }
 
 /** A command of Tacho's in the job uses a part of what it has used, at most so many seconds, to end after it has noted that. */
@@ -49,8 +53,8 @@ const usualEnds = ({ cpu_seconds, commands }: OwnUse): number =>
 export const RUN_REST_SECONDS = 0.02;
 
 /** What ends of Tacho's own commands may have used beyond the usual: as much again, and more for a large one. */
-export function ownEnds(material: Material, node: NodeMaterial): number {
-  const own = ownUse(material, node);
+export function ownEnds({ job }: Material, { node }: NodeMaterial): number {
+  const own = job.own_use?.[node];
   return own === undefined || own.commands === 0 ? 0 : usualEnds(own) + own.max_rss_bytes * OWN_END_SECONDS_PER_BYTE;
 }
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { BEGAN, type Told, testSet } from '../../../test/made/processes.ts';
 import { agent, job, material, node, START, span } from '../../../test/made/report-jobs.ts';
 import type { SampledCpu } from '../../query/processes/sampled-cpu.ts';
-import { partCpuOf } from './part-cpu.ts';
+import { partProcessesOf } from './part-processes.ts';
 
 const LASTS = 100;
 const lived = span(LASTS);
@@ -13,11 +13,14 @@ const c1 = node('c1', agent('c1', lived, { scope: { members: 'tree' } }), []);
 /** Seconds that these processes used from second `from` to second `to` of a job of 100. */
 function used(told: readonly Told[], sampled: readonly SampledCpu[], from: number, to: number) {
   const later = (seconds: number): number => seconds + (START - BEGAN) / 1e6;
-  const lives = testSet(
+  const processes = testSet(
     told.map((one) => ({ ...one, from: later(one.from!), birth: later(one.birth ?? one.from!), to: later(one.to!) })),
   );
   const range = { what: 'the time asked for', from: START + from * 1e6, to: START + to * 1e6 };
-  return partCpuOf(material(job(LASTS), [c1], { range, lives, sampledCpu: new Map([['c1', sampled]]) }), c1);
+  const samples = new Map([['c1', { series: new Map(), processes: sampled, damage: [] }]]);
+  const whole = material(job(LASTS), [c1], { processes, samples });
+  const part = partProcessesOf(material(job(LASTS), [c1], { range, whole }), c1);
+  return part.known === 0 ? undefined : part;
 }
 
 function sample(pid: number, start: number, seen: readonly [when: number, used: number][]): SampledCpu {

@@ -32,10 +32,10 @@ function part(told: readonly Told[], sampled: Record<number, Sampled>, to = 50, 
     times: seen.map(([when]) => START + when * 1e6),
     used: seen.map(([, used]) => used * 1e6),
   }));
-  const read = new Map([['c1', points]]);
-  const grown = members === 'tree' ? { sampledCpu: read } : { sampledInCgroup: read };
+  const samples = new Map([['c1', { series: new Map(), processes: points, damage: [] }]]);
+  const whole = material(job(100), nodes, { processes: testSet(shifted), samples });
   const range = { what: 'marker work', from: START + 10e6, to: START + to * 1e6 };
-  const card = report(material(job(100), nodes, { range, lives: testSet(shifted), ...grown }));
+  const card = report(material(job(100), nodes, { range, whole }));
   const { processes, summary } = reportSchema.parse(JSON.parse(JSON.stringify(card)));
   const used = processes.map((p) => [Number(p.pid), p.cpu_seconds, p.source]);
   return [...used, summary.cpu_seconds, summary.processes];

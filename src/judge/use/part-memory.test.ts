@@ -22,7 +22,7 @@ function memory(
   to: number,
 ) {
   const later = (seconds: number): number => seconds + (START - BEGAN) / 1e6;
-  const lives = testSet(
+  const processes = testSet(
     told.map(({ rssmax, ...one }) => ({
       ...one,
       from: later(one.from!),
@@ -50,8 +50,10 @@ function memory(
   const points = rows.map(({ keys, start, end }) => {
     return { pid: keys.pid!, start: keys.start!, times: [start, end], used: [0, 0] };
   });
-  const facts = { range, lives, sampledCpu: new Map([['c1', points]]) };
-  const found = memoryOf(material(job(100, { interval_seconds: 10 }), [c1], facts), c1);
+  const samples = new Map([['c1', { series: new Map(), processes: points, damage: [] }]]);
+  const facts = job(100, { interval_seconds: 10 });
+  const whole = material(facts, [c1], { processes, samples });
+  const found = memoryOf(material(facts, [c1], { range, whole }), c1);
   return found && [found.bytes / MIB, found.source];
 }
 

@@ -1,10 +1,10 @@
 import { sampleKey } from '../../query/processes/sampled-cpu.ts';
+import type { ProcessSet } from '../../query/processes/set.ts';
 import { HIGHER_PEAK, KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import { processEndTable } from '../../sources/tables.ts';
-import { largest, type Material, type NodeMaterial, type ProcessSeries } from '../facts/material.ts';
-import { isTimed, processPeak, processSeries, seenAlive, seenInPart } from '../facts/processes.ts';
-import { partProcessesOf } from './part-cpu.ts';
-import { livesInPart, toldInPart } from './part-lives.ts';
+import { largest, type Material, type NodeMaterial, type ProcessSeries, wholeOf } from '../facts/material.ts';
+import { isTimed, processPeak, sampledInPart, seenAlive } from '../facts/processes.ts';
+import { partProcessesOf } from './part-processes.ts';
 
 /** When a process lived, and its highest resident set. */
 export interface Life {
@@ -22,19 +22,15 @@ export interface PartMemory {
 
 /** undefined when the whole job is looked at, or nobody knows more than samples tell. */
 export function partMemoryOf(material: Material, node: NodeMaterial): PartMemory | undefined {
-  const { range, lives: set } = material;
-  if (range === undefined || (range.step === undefined ? !isTimed(material) : set === undefined)) return undefined;
-  const part = range.step === undefined ? partProcessesOf(material, node) : undefined;
-  const places = part === undefined ? livesInPart(material) : [...part.byRecord.keys()];
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = part === undefined ? {} : range;
-  const told = part === undefined ? toldInPart(material, places) : undefined;
-  const seen =
-    part === undefined ? processSeries(node).filter((one) => !told!(node, one)) : seenInPart(material, node, part);
+  if (!isTimed(material)) return undefined;
+  const { processes: set } = wholeOf(material);
+  const part = partProcessesOf(material, node);
+  const [from, to] = [part.spans[0]![0], part.spans.at(-1)![1]];
   const found: PartMemory = { lives: [], largest: undefined };
-  for (const series of seen) {
+  for (const series of sampledInPart(node, part)) {
     const { keys, start, end } = series;
-    const record = part?.told.get(sampleKey(keys.pid, keys.start));
-    const later = record !== undefined && record.end <= to ? laterPeak(material, record.place, series) : undefined;
+    const record = part.recorded.get(sampleKey(keys.pid, keys.start));
+    const later = record !== undefined && record.end <= to ? laterPeak(set!, record.row, series) : undefined;
     const peak = largest([processPeak(material, node, series), later]);
     // rows beside the part stand for what lies in it
     const begin = Math.max(from, record?.begin ?? start);
@@ -43,7 +39,7 @@ export function partMemoryOf(material: Material, node: NodeMaterial): PartMemory
     found.largest = largest([found.largest, peak]);
   }
   const peaks = set?.metrics.get(processEndTable.col.rssmax.name);
-  for (const i of places) {
+  for (const i of part.byRecord.keys()) {
     const peak = peaks === undefined ? Number.NaN : peaks[i]! * 1024;
     if (set!.node[i] !== node.node || !(peak > 0)) continue;
     const [start, end] = [set!.start[i]!, set!.end[i]!];
@@ -54,8 +50,8 @@ export function partMemoryOf(material: Material, node: NodeMaterial): PartMemory
 }
 
 /** What a process that ended in a part came to after its last sample, by its record. */
-function laterPeak({ lives }: Material, place: number, { columns }: ProcessSeries): number | undefined {
-  const peak = (lives!.metrics.get(processEndTable.col.rssmax.name)?.[place] ?? Number.NaN) * 1024;
+function laterPeak(set: ProcessSet, row: number, { columns }: ProcessSeries): number | undefined {
+  const peak = (set.metrics.get(processEndTable.col.rssmax.name)?.[row] ?? Number.NaN) * 1024;
   const seen = largest([columns.rss_peak_bytes?.max, columns.rss_bytes?.max]);
   return seen !== undefined && peak > seen * HIGHER_PEAK ? peak : undefined;
 }

@@ -4,7 +4,7 @@ import { makeColumns } from '../../query/processes/set.ts';
 import type { Statistics } from '../../recording/sealed/statistics.ts';
 import type { Material, NodeMaterial } from '../facts/material.ts';
 import { memoryOf } from './memory-use.ts';
-import { cpuOf } from './usage.ts';
+import { cpuOf } from './part-cpu.ts';
 
 test("what a job's cgroup counted before its first sample is the job's, unless it is older than the recording", () => {
   const usage = { count: 3, first: 0.3e6, last: 2.7e6, increase: 2.4e6 } as Statistics;
@@ -20,10 +20,13 @@ test("what a job's cgroup counted before its first sample is the job's, unless i
         ...(service ? { service } : {}),
       },
       tables: new Map([
-        ['cgroup', { rows: 3, series: [{ start: began, keys: { cgroup: '.' }, columns: { usage_us: usage } }] }],
+        [
+          'cgroup',
+          { rows: 3, series: [{ start: began ?? 1, end: 3e6, keys: { cgroup: '.' }, columns: { usage_us: usage } }] },
+        ],
       ]),
     } as unknown as NodeMaterial;
-    const job = { nodes: ['c1'], start: 0, ...(began === undefined ? {} : { restart: 1 }) };
+    const job = { nodes: ['c1'], start: 0, end: 3e6, asked: {}, ...(began === undefined ? {} : { restart: 1 }) };
     return cpuOf({ job, nodes: [node], range } as unknown as Material, node)!.seconds;
   };
   // the cgroup of a job that a node's agent records was made with the job
@@ -31,7 +34,7 @@ test("what a job's cgroup counted before its first sample is the job's, unless i
   // `tacho start` came later: the shell's work before it is not in the recording
   assert.equal(seconds(false), 2.4);
   assert.equal(seconds(true, { from: 1 } as Material['range']), 2.4);
-  assert.equal(seconds(true, { to: 1 } as Material['range']), 2.7);
+  assert.equal(seconds(true, { to: 3e6 } as Material['range']), 2.7);
   // a run before this one has left its cgroup: 0.3 s on two CPUs in a tenth of a second, or in a fifth
   assert.deepEqual([seconds(true, undefined, 0.1e6), seconds(true, undefined, 0.2e6)], [2.4, 2.7]);
   // another job with its id has left its cgroup
@@ -124,16 +127,16 @@ test('from a store, too, what processes told at their end counts where the cgrou
       agent: { scope: { members: 'cgroup' }, facts: { cpus: 2 }, ticks: 3, tables: [], unmeasured: [] },
       tables: new Map([
         ['cgroup', { rows: 3, series: [{ start: 0, end: 2e6, keys: { cgroup: '.' }, columns: { usage_us: usage } }] }],
-        ['process_total', { rows: 3, series: [{ start: 0, keys: {}, columns: { cpu_us: total } }] }],
+        ['process_total', { rows: 3, series: [{ start: 0, end: 2e6, keys: {}, columns: { cpu_us: total } }] }],
       ]),
     } as unknown as NodeMaterial;
-    const job = { nodes: ['c1'], start: 0 };
+    const job = { nodes: ['c1'], start: 0, end: 2e6, asked: {} };
     return cpuOf({ job, nodes: [node], leftOut: [], range } as unknown as Material, node);
   };
   assert.deepEqual(cpu(1e6), { seconds: 1, source: 'processes' });
   assert.deepEqual(cpu(0.7e6), { seconds: 0.8, source: 'cgroup' });
-  const part = { seconds: 0.8, source: 'cgroup', window_seconds: 2 };
-  assert.deepEqual(cpu(1e6, { from: 1, what: 'a part' }), part);
+  // as much of it as of the whole
+  assert.deepEqual(cpu(1e6, { from: 1e6, what: 'a part' }), { seconds: 0.5, source: 'processes' });
 });
 
 test('of a job whose agent came after its end nobody knows the CPU time, in a store as in files', () => {

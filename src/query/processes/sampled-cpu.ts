@@ -1,7 +1,5 @@
-import type { NodeRecording } from '../../recording/folder/open.ts';
 import { type BatchOf, textAt } from '../../recording/read/batch.ts';
-import { type ReadBatch, readDefined } from '../../recording/read/read.ts';
-import { processTable } from '../../sources/process/table.ts';
+import type { processTable } from '../../sources/process/table.ts';
 import type { NameIn, TextName } from '../../table/table.ts';
 import type { ProcessSet } from './set.ts';
 
@@ -17,24 +15,37 @@ export interface SampledCpu {
   pid: string;
   /** As samples name it, in milliseconds. */
   start: string;
+  /** The process that waits for its end. */
+  parent?: number;
   command?: string;
   user?: string;
   times: number[];
   used: number[];
+  /** What children had used that it had waited for, and those that they had waited for. */
+  children?: number[];
   /** Whether its last row says that it had gone. */
   isGone?: true;
 }
 
-/** Of every process that was sampled on a node, in all of its recording. */
-export function sampledCpu(node: NodeRecording, damaged: (batch: ReadBatch) => void): SampledCpu[] {
-  if (!node.tables.has(processTable.name)) return [];
-  const columns = ['user_ms', 'system_ms', 'state', 'name', 'command', 'user'] as const;
-  const batch = readDefined(node, processTable, { columns });
-  damaged(batch);
-  return Array.from({ length: Math.max(0, batch.series.length - 1) }, (_, s) => cpuOf(batch, s));
-}
+export const SAMPLED_CPU_COLUMNS = [
+  'user_ms',
+  'system_ms',
+  'children_user_ms',
+  'children_system_ms',
+  'ppid',
+  'state',
+  'name',
+  'command',
+  'user',
+] as const satisfies NameIn<typeof processTable>[];
 
-function cpuOf(batch: BatchOf<typeof processTable>, s: number): SampledCpu {
+type ProcessBatch = BatchOf<typeof processTable>;
+
+/** Of every process that was sampled on a node. */
+export const sampledCpu = (batch: ProcessBatch): SampledCpu[] =>
+  Array.from({ length: Math.max(0, batch.series.length - 1) }, (_, s) => cpuOf(batch, s));
+
+function cpuOf(batch: ProcessBatch, s: number): SampledCpu {
   const [from, to] = [batch.series[s]!, batch.series[s + 1]!];
   const text = (name: NameIn<typeof processTable>, row: number): string => textAt(batch, name, row);
   /** What was said last and is not empty. */
@@ -42,22 +53,42 @@ function cpuOf(batch: BatchOf<typeof processTable>, s: number): SampledCpu {
     for (let row = to - 1; row >= from; row--) if (text(name, row) !== '') return text(name, row);
     return '';
   };
-  const columns = (['user_ms', 'system_ms'] as const).flatMap((name) => batch.numbers.get(name) ?? []);
-  const found: SampledCpu = { pid: text('pid', from), start: text('start', from), times: [], used: [] };
+  const sampled: SampledCpu = { pid: text('pid', from), start: text('start', from), times: [], used: [] };
   const [command, user] = [said('command') || said('name'), said('user')];
-  if (command !== '') found.command = command;
-  if (user !== '') found.user = user;
-  if (text('state', to - 1) === 'X') found.isGone = true;
-  const reached = columns.map(() => 0);
+  if (command !== '') sampled.command = command;
+  if (user !== '') sampled.user = user;
+  if (text('state', to - 1) === 'X') sampled.isGone = true;
+  const parent = batch.numbers.get('ppid')?.[to - 1];
+  if (parent !== undefined && !Number.isNaN(parent)) sampled.parent = parent;
+  const own = summed(batch, ['user_ms', 'system_ms'], from, to);
+  const reaped = summed(batch, ['children_user_ms', 'children_system_ms'], from, to);
+  const children: number[] = [];
   for (let row = from; row < to; row++) {
-    const seen = columns.map((column) => column[row]!);
-    if (seen.every(Number.isNaN)) continue;
-    // one that is missing has grown no less than before
-    seen.forEach((value, i) => {
-      if (!Number.isNaN(value)) reached[i] = value;
-    });
-    found.times.push(batch.time[row]!);
-    found.used.push(reached.reduce((sum, value) => sum + value * 1000, 0));
+    if (Number.isNaN(own[row - from]!)) continue;
+    sampled.times.push(batch.time[row]!);
+    sampled.used.push(own[row - from]!);
+    children.push(reaped[row - from]! || children.at(-1) || 0);
   }
-  return found;
+  if (reaped.some((used) => used > 0)) sampled.children = children;
+  return sampled;
+}
+
+/** Columns of milliseconds added up, row by row, in microseconds; NaN where no value has come yet or all are missing. */
+function summed(
+  batch: ProcessBatch,
+  names: readonly ('user_ms' | 'system_ms' | 'children_user_ms' | 'children_system_ms')[],
+  from: number,
+  to: number,
+): number[] {
+  const columns = names.flatMap((name) => batch.numbers.get(name) ?? []);
+  const reached = columns.map(() => 0);
+  return Array.from({ length: to - from }, (_, i) => {
+    const seen = columns.map((column) => column[from + i]!);
+    if (seen.every(Number.isNaN)) return Number.NaN;
+    // one that is missing has grown no less than before
+    seen.forEach((value, c) => {
+      if (!Number.isNaN(value)) reached[c] = value;
+    });
+    return reached.reduce((sum, value) => sum + value * 1000, 0);
+  });
 }

@@ -17,7 +17,9 @@ export function stepsOf(set: ProcessSet, known?: readonly Step[]): string[] {
   const livedWith = (i: number): boolean => {
     if (known === undefined) return true;
     const { start = Number.NaN, end = Number.NaN } = byNumber.get(set.step[i]!) ?? { start: Number.POSITIVE_INFINITY };
-    return !(Math.min(set.birth[i]!, set.start[i]!) < start - SCHEDULER_CLOCK || set.end[i]! > end + SCHEDULER_CLOCK);
+    // the end of one that did not tell of it is when it was sampled last, or later
+    const ended = set.source[i] === 'record' || set.source[i] === 'parent' ? set.end[i]! : Number.NaN;
+    return !(Math.min(set.birth[i]!, set.start[i]!) < start - SCHEDULER_CLOCK || ended > end + SCHEDULER_CLOCK);
   };
   const steps = new Array<string>(set.length).fill('');
   for (const i of set.order) {

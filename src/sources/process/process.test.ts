@@ -66,6 +66,8 @@ test('every column of a process', (t) => {
       threads: 1,
       user_ms: 2500,
       system_ms: 300,
+      children_user_ms: 7770,
+      children_system_ms: 6660,
       rss_bytes: 4096000,
       rss_anon_bytes: 3072000,
       rss_file_bytes: 1024000,
@@ -353,10 +355,10 @@ test('shared memory is not read where the kernel counts it, nobody wants it, or 
 
 test('every column has a place of its own in the order of the table', () => {
   const frame = new Frame(processTable);
-  assert.equal(frame.numberWidth, 23);
+  assert.equal(frame.numberWidth, 25);
   assert.equal(frame.number('ppid'), 0);
-  assert.equal(frame.number('cpu'), 21);
-  assert.equal(frame.number('pss_bytes'), 22);
+  assert.equal(frame.number('cpu'), 23);
+  assert.equal(frame.number('pss_bytes'), 24);
   assert.equal(frame.text('state'), 5);
 });
 

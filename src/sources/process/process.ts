@@ -162,6 +162,8 @@ export const process: SourceKind = {
       set(w, at.threads, stat.threads);
       set(w, at.user_ms, stat.user * TICK_MS);
       set(w, at.system_ms, stat.system * TICK_MS);
+      set(w, at.children_user_ms, stat.childrenUser * TICK_MS);
+      set(w, at.children_system_ms, stat.childrenSystem * TICK_MS);
       set(w, at.rss_bytes, rss);
       set(w, at.virtual_bytes, stat.virtualBytes);
       set(w, at.minor_faults, stat.minorFaults);

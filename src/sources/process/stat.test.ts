@@ -30,6 +30,8 @@ test('any name: blanks, brackets, newlines, numbers, bytes that are no text', ()
         majorFaults: 22,
         user: 24,
         system: 25,
+        childrenUser: 26,
+        childrenSystem: 27,
         threads: 28,
         start: 29,
         virtualBytes: 30,

@@ -11,6 +11,9 @@ export interface ProcessStat {
   majorFaults: number;
   user: number;
   system: number;
+  /** Of children that it waited for, and of those that they waited for. */
+  childrenUser: number;
+  childrenSystem: number;
   threads: number;
   /** After boot: together with the pid it names the process, however often the pid is used again. */
   start: number;
@@ -38,6 +41,8 @@ export function emptyStat(): ProcessStat {
     majorFaults: 0,
     user: 0,
     system: 0,
+    childrenUser: 0,
+    childrenSystem: 0,
     threads: 0,
     start: 0,
     virtualBytes: 0,
@@ -69,7 +74,9 @@ export function readStat(bytes: Buffer, end: number, stat: ProcessStat): boolean
   skip(bytes, end, 1);
   stat.user = number(bytes, scan.at, end);
   stat.system = number(bytes, scan.at, end);
-  skip(bytes, end, 4); // times of reaped children, priority, nice
+  stat.childrenUser = number(bytes, scan.at, end);
+  stat.childrenSystem = number(bytes, scan.at, end);
+  skip(bytes, end, 2); // priority, nice
   stat.threads = number(bytes, scan.at, end);
   skip(bytes, end, 1);
   stat.start = number(bytes, scan.at, end);

@@ -29,6 +29,12 @@ export const processTable = defineTable({
     gauge('threads', 'count', 'Threads.'),
     counter('user_ms', 'milliseconds', 'CPU time in the program itself, all threads, without children.'),
     counter('system_ms', 'milliseconds', 'CPU time in the kernel, all threads, without children.'),
+    counter(
+      'children_user_ms',
+      'milliseconds',
+      'CPU time in the program of children that it waited for, and of those that they waited for.',
+    ),
+    counter('children_system_ms', 'milliseconds', 'CPU time in the kernel of the same children.'),
     gauge('rss_bytes', 'bytes', 'Memory in RAM.'),
     gauge(
       'rss_anon_bytes',

@@ -1,0 +1,136 @@
+import { type Intervals, within } from '../../base/intervals.ts';
+import { sampleKey } from '../../query/processes/sampled-cpu.ts';
+import type { ProcessSet } from '../../query/processes/set.ts';
+import { intervalsOf } from '../../query/spans/select.ts';
+import { isExact, type NodeProcesses, type ProcessCpu, processCurves } from '../../query/use/process-cpu.ts';
+import { sampledOfStatistics } from '../../query/use/reaped.ts';
+import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
+import { processTable } from '../../sources/tables.ts';
+import { type Material, type NodeMaterial, seriesOf, wholeOf } from '../facts/material.ts';
+import { stepLives } from './step-lives.ts';
+
+/** What is known of the processes of a node in the whole job. */
+export function nodeProcesses(whole: Material, node: NodeMaterial): NodeProcesses {
+  const { job, processes: set, samples } = whole;
+  const sampled = samples?.get(node.node)?.processes ?? sampledOfStatistics(seriesOf(node, processTable));
+  return { job, node: node.node, agent: node.agent, set, sampled };
+}
+
+/** Put together once for all parts of a job, by node. */
+const made = new WeakMap<Material, Map<string, readonly ProcessCpu[]>>();
+
+/** How the CPU time of the processes of a node grew in all of the job. */
+export function curvesOf(whole: Material, node: NodeMaterial): readonly ProcessCpu[] {
+  const byNode = made.get(whole) ?? new Map<string, readonly ProcessCpu[]>();
+  made.set(whole, byNode);
+  const own = whole.nodes.find((one) => one.node === node.node) ?? node;
+  const curves = byNode.get(node.node) ?? processCurves(nodeProcesses(whole, own));
+  byNode.set(node.node, curves);
+  return curves;
+}
+
+/**
+ * The stretches of time of a part. The first part of a job has what was before the job began, as its first processes are said
+ * to, and the last what came after.
+ */
+export function spansOf({ range, job, now }: Material): Intervals {
+  const end = job.end ?? now;
+  const open = ([from, to]: readonly [number, number]): [number, number] => [
+    from <= job.start && to > job.start ? Number.NEGATIVE_INFINITY : from,
+    to >= end && from < end ? Number.POSITIVE_INFINITY : to,
+  ];
+  if (range === undefined || range.step?.whole === true) return [[Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]];
+  return intervalsOf(range).map(open);
+}
+
+/** What the processes of a node used in a part of the job. */
+export interface PartProcesses {
+  spans: Intervals;
+  /** How many processes lived in it, and of how many of them it is known what they used. */
+  lived: number;
+  known: number;
+  seconds: number;
+  /** Whether records tell of some of it, and whether they alone do, as these processes began and ended in the part. */
+  isRecorded: boolean;
+  isExact: boolean;
+  /** Seconds of those that were sampled, by pid and start. */
+  bySample: Map<string, number>;
+  /** Seconds of programs that their records tell more of than samples in the part do: rows of the recorded processes. */
+  byRecord: Map<number, number>;
+  /** Sampled ones that have such records, or are of another step or time, by pid and start. */
+  notSampled: Set<string>;
+  /** The other sampled ones of which records tell, by pid and start: when they lived, and their last row. */
+  recorded: Map<string, { begin: number; end: number; row: number }>;
+}
+
+export function partProcessesOf(material: Material, node: NodeMaterial): PartProcesses {
+  const whole = wholeOf(material);
+  const set = whole.processes;
+  const spans = spansOf(material);
+  const part: PartProcesses = {
+    spans,
+    lived: 0,
+    known: 0,
+    seconds: 0,
+    isRecorded: false,
+    isExact: true,
+    bySample: new Map(),
+    byRecord: new Map(),
+    notSampled: new Set(),
+    recorded: new Map(),
+  };
+  const here = sampledIn(material, node);
+  const step = stepLives(material);
+  for (const curve of curvesOf(whole, node)) {
+    const { key, isRecorded, isUnknown, rows } = curve;
+    const begin = curve.from;
+    const row = rows.at(-1) ?? -1;
+    // the row that says that a process had gone is of the tick after it had
+    const end = isRecorded ? set!.end[row]! : curve.to;
+    const isOther = step !== undefined && (row < 0 ? !step.mayOwn(startOf(key!)) : !step.isOwn(rows[0]!));
+    const isBeside = isOther || spans.every(([from, to]) => begin > to || end < from);
+    // all that it became last is in the part
+    const isIn = isRecorded && spans.some(([from, to]) => set!.start[row]! >= from - KERNEL_CLOCK && end <= to);
+    const isByRecord = isIn || key === undefined || (isRecorded && (isBeside || !here.has(key)));
+    if ((isByRecord || isOther) && key !== undefined) part.notSampled.add(key);
+    if (isBeside) continue;
+    part.lived++;
+    if (isUnknown) {
+      part.isExact = false;
+      continue;
+    }
+    part.known++;
+    const seconds = secondsIn(curve, spans);
+    part.seconds += seconds;
+    if (isRecorded) part.isRecorded = true;
+    if (seconds > 0 && !(isRecorded && spans.some(([from, to]) => begin >= from && end <= to))) part.isExact = false;
+    if (key !== undefined) part.bySample.set(key, seconds);
+    if (key !== undefined && isRecorded && !isByRecord) part.recorded.set(key, { begin, end, row });
+    if (isByRecord) for (const [i, used] of programsIn(set!, curve, spans)) part.byRecord.set(i, used);
+  }
+  return part;
+}
+
+const startOf = (key: string): number => Number(key.slice(key.indexOf(' ') + 1)) * 1000;
+
+const secondsIn = (curve: ProcessCpu, spans: Intervals): number =>
+  spans.reduce((sum, [from, to]) => sum + (curve.at(to) - curve.at(from)) / 1e6, 0);
+
+/** The seconds that a process used in a part, by the programs that it was in that time. */
+function programsIn(set: ProcessSet, curve: ProcessCpu, spans: Intervals): [row: number, seconds: number][] {
+  const exact = curve.rows.filter((i) => isExact(set, i));
+  return exact.flatMap((i, at): [number, number][] => {
+    if (!spans.some(([from, to]) => set.start[i]! <= to && set.end[i]! >= from)) return [];
+    const begin = at === 0 ? Number.NEGATIVE_INFINITY : set.start[i]!;
+    const end = at === exact.length - 1 ? Number.POSITIVE_INFINITY : set.start[exact[at + 1]!]!;
+    return [[i, Math.max(0, secondsIn(curve, within(spans, begin, end)))]];
+  });
+}
+
+/** Processes that samples tell of in a part: they have rows in it, or it is so long that one would have been written. */
+function sampledIn({ range, job, now }: Material, node: NodeMaterial): Set<string> {
+  const lasts = (range?.to ?? job.end ?? now) - (range?.from ?? job.start);
+  const isLong = lasts >= 2e6 * (node.agent?.interval_seconds ?? job.interval_seconds);
+  const seen = seriesOf(node, processTable).filter(({ samples }) => isLong || samples > 0);
+  return new Set(seen.map(({ keys }) => sampleKey(keys.pid, keys.start)));
+}

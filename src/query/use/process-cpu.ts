@@ -1,0 +1,133 @@
+import type { AgentRecord } from '../../recording/folder/agent-record.ts';
+import type { Job } from '../../recording/folder/job.ts';
+import { isOlder, isSeenOnce, recordingBegan } from '../../recording/read/process-part.ts';
+import { joinSampled, type RecordedProcess, recordedOn } from '../processes/on-node.ts';
+import { type SampledCpu, sampleKey } from '../processes/sampled-cpu.ts';
+import type { ProcessSet } from '../processes/set.ts';
+import { type Curve, through } from './curve.ts';
+
+/** What is known of the processes of a node. */
+export interface NodeProcesses {
+  job: Pick<Job, 'start' | 'interval_seconds'>;
+  node: string;
+  agent?: AgentRecord | undefined;
+  /** What they recorded of themselves, if they did. */
+  set?: ProcessSet | undefined;
+  sampled: readonly SampledCpu[];
+}
+
+/**
+ * The CPU time that a process had used at the moments that are known: where its programs began and ended by their records, and
+ * where it was sampled. It grew evenly in between. Microseconds.
+ */
+export interface ProcessCpu extends Curve {
+  /** When it had used how much. */
+  times: readonly number[];
+  used: readonly number[];
+  /** As samples name it, where it was sampled. */
+  key?: string;
+  /** Whether it was sampled once, so that nobody knows what it used since. */
+  isUnknown: boolean;
+  /** Whether records tell of it to its end. */
+  isRecorded: boolean;
+  /** Its records: rows of `set`, by time. */
+  rows: readonly number[];
+}
+
+/** All processes of a node: each once, whether it recorded itself, was sampled, or both. */
+export function processCurves(processes: NodeProcesses): ProcessCpu[] {
+  const { set, node, sampled } = processes;
+  const recorded = set === undefined ? [] : recordedOn(set, node);
+  return joinSampled(recorded, sampled).flatMap((one) => curveOf(processes, one.recorded, one.sampled) ?? []);
+}
+
+export const isExact = (set: ProcessSet, i: number): boolean =>
+  set.source[i] === 'record' || set.source[i] === 'parent';
+
+interface Point {
+  time: number;
+  used: number;
+  by: 'record' | 'sample';
+}
+
+function curveOf(
+  { set, job, agent }: NodeProcesses,
+  process: RecordedProcess | undefined,
+  sampled: SampledCpu | undefined,
+): ProcessCpu | undefined {
+  const recorded = process === undefined ? [] : recordedPoints(set!, process);
+  const seen = (sampled?.times ?? []).map((time, i): Point => ({ time, used: sampled!.used[i]!, by: 'sample' }));
+  const began = sampled === undefined ? Number.NaN : Number(sampled.start) * 1000;
+  // what a process used before its node was recorded is not the job's
+  if (recorded.length === 0 && seen.length > 0 && !isOlder(began, recordingBegan(agent, job)))
+    recorded.push({ time: Math.min(began, seen[0]!.time), used: 0, by: 'record' });
+  const points = [...recorded, ...seen].sort(
+    (a, b) => a.time - b.time || (a.by === b.by ? 0 : a.by === 'record' ? -1 : 1),
+  );
+  if (points.length === 0) return undefined;
+  const isRecorded = process !== undefined && isRecordedToEnd(set!, process);
+  const seconds = agent?.interval_seconds ?? job.interval_seconds;
+  const interval = seconds * 1e6;
+  const looked = agent?.last_sample ?? Number.POSITIVE_INFINITY;
+  const isUnknown = recorded.length === 0 && sampled !== undefined && isOnce(sampled, looked, seconds);
+  const cpus = agent?.facts.cpus ?? Number.POSITIVE_INFINITY;
+  // clocks of samples are coarser than those of records
+  let least = isRecorded && recorded.length > 0 ? recorded.at(-1)!.used : Number.POSITIVE_INFINITY;
+  for (const point of points.toReversed()) {
+    if (point.by === 'record') least = point.used;
+    else point.used = Math.min(point.used, least);
+  }
+  const times: number[] = [];
+  const used: number[] = [];
+  let reached = recorded.length === 0 ? points[0]!.used : 0;
+  points.forEach((point, i) => {
+    const { time, by } = point;
+    const before = points[i - 1];
+    // a row is written at the tick after something changed: until then it had used no more, unless nobody looked
+    const held = Math.min(time - interval, by === 'record' ? looked : time);
+    if (before?.by === 'sample' && held > before.time && point.used - reached <= (time - held) * cpus) {
+      times.push(held);
+      used.push(reached);
+    }
+    reached = Math.max(reached, point.used);
+    times.push(time);
+    used.push(reached);
+  });
+  const curve: ProcessCpu = { ...through(times, used)!, times, used, isRecorded, isUnknown, rows: process?.rows ?? [] };
+  if (sampled !== undefined) curve.key = sampleKey(sampled.pid, sampled.start);
+  return curve;
+}
+
+/** Whether a process was sampled once, and by no row later to have used more. */
+function isOnce({ times, used, isGone }: SampledCpu, looked: number, interval: number): boolean {
+  const last = times.at(-1)!;
+  const once = isSeenOnce(isGone ? 'X' : undefined, times[0]!, isGone ? last : Math.max(last, looked), interval);
+  return once && used.at(-1) === used[0];
+}
+
+/** What records say: each program began with what those before it had used. */
+function recordedPoints(set: ProcessSet, { rows }: RecordedProcess): Point[] {
+  let used = 0;
+  return rows.flatMap((i): Point[] => {
+    if (!isExact(set, i) || !(set.cpu_time[i]! >= 0)) return [];
+    const end = set.end[i]!;
+    const start = [set.start[i]!, set.birth[i]!].find((moment) => moment <= end) ?? end;
+    const begin: Point = { time: start, used, by: 'record' };
+    used += set.cpu_time[i]!;
+    return Number.isNaN(end) ? [] : [begin, { time: end, used, by: 'record' }];
+  });
+}
+
+const isRecordedToEnd = (set: ProcessSet, { rows }: RecordedProcess): boolean =>
+  rows.every((i) => isExact(set, i)) && set.ended[rows.at(-1)!] !== 'exec';
+
+/** How much processes may have used, and when, after they were sampled last. undefined: all of them recorded themselves. */
+export function tailsOf(curves: readonly ProcessCpu[]): Curve[] {
+  return curves.flatMap(({ times, used, isRecorded, isUnknown }): Curve[] => {
+    const [begin, to, all] = [times[0]!, times.at(-1)!, used.at(-1)!];
+    // the row that says that it had gone repeats what was seen last
+    const from = times[used.indexOf(all)]!;
+    if (isRecorded || isUnknown || !(from > begin) || !(to > from)) return [];
+    return [through([from, to], [0, ((all - used[0]!) / (from - begin)) * (to - from)])!];
+  });
+}

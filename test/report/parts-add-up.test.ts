@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { writeDemo } from '../../src/demo/demo.ts';
+import { gather } from '../../src/judge/facts/gather.ts';
+import type { Material } from '../../src/judge/facts/material.ts';
+import { report } from '../../src/judge/report.ts';
+import { cpuOf } from '../../src/judge/use/part-cpu.ts';
+import { openRecording } from '../../src/recording/folder/open.ts';
+import { sealRecording } from '../../src/recording/sealed/seal.ts';
+import { type Kind, usedRecording, usedUpTo } from '../made/used-recording.ts';
+import { START, temporary } from '../make-recording.ts';
+import { makeProcessRecording } from '../process-recording.ts';
+
+/** The use of a part is the difference of two points of one curve: parts add up, whatever a recording is made of. */
+
+const service = { service: true as const, service_start: START - 60e6 };
+const own_use = {
+  c1: {
+    commands: 2,
+    cpu_seconds: 0.2,
+    max_rss_bytes: 5e7,
+    spans: [
+      [START + 12e6, START + 12.2e6, 0.1] as [number, number, number],
+      [START + 44e6, START + 44.2e6, 0.1] as [number, number, number],
+    ],
+  },
+};
+
+const KINDS: Record<string, Kind> = {
+  'own cgroup': { cgroup: {} },
+  'own cgroup, records': { cgroup: {}, records: 'all' },
+  'own cgroup of a node’s agent that came late': { cgroup: { from: 10 }, agent: service },
+  'cgroup that was gone early, records': { cgroup: { to: 40 }, records: 'all', agent: service },
+  'cgroup that was made anew, records': { cgroup: { anew: 30 }, records: 'all', agent: service },
+  'cgroup with the agent and commands of Tacho’s': {
+    cgroup: {},
+    agent: { scope: { members: 'cgroup', cgroup: '/job_17', cgroup_with_agent: true } },
+    job: { own_use },
+  },
+  'cgroup and wait4': { cgroup: {}, wait4: true, records: 'all' },
+  records: { records: 'all', samples: false },
+  'records and samples': { records: 'some' },
+  'records, samples and wait4': { records: 'some', wait4: true },
+  'samples alone': {},
+  'samples and wait4': { wait4: true },
+  'samples, wait4 and commands of Tacho’s': { wait4: true, job: { own_use } },
+  'wait4 alone': { wait4: true, samples: false },
+  'all of the node': { node: true, samples: false, agent: { scope: { members: 'node' } } },
+};
+
+/** What the job used between two moments, on all nodes; undefined: nobody knows. */
+function useOf(whole: Material, from: number, to: number): number | undefined {
+  const part: Material = { ...whole, range: { what: 'a part', from, to }, whole };
+  const used = whole.nodes.map((node) => cpuOf(part, node)?.seconds);
+  return used.every((each) => each === undefined)
+    ? undefined
+    : used.reduce<number>((sum, each) => sum + (each ?? 0), 0);
+}
+
+function check(folder: string, what: string): Material {
+  const recording = openRecording(folder);
+  const { whole } = gather(recording, { from: recording.job.start + 1 }) as { whole: Material };
+  const { start, end } = recording.job;
+  const card = report(gather(recording)).summary.cpu_seconds!;
+  const all = useOf(whole, start, end!)!;
+  assert.ok(Math.abs(all - card) <= 1e-6 * Math.max(1, card), `${what}: ${all} is not ${card}`);
+  const moment = fc.integer({ min: start - 1_000_000, max: end! + 1_000_000 });
+  fc.assert(
+    fc.property(moment, moment, moment, (...moments) => {
+      const [a, b, c] = moments.toSorted((x, y) => x - y) as [number, number, number];
+      const [first, second, both] = [useOf(whole, a, b) ?? 0, useOf(whole, b, c) ?? 0, useOf(whole, a, c) ?? 0];
+      assert.ok(Math.abs(first + second - both) < 1e-6, `${what}: ${first} + ${second} is not ${both}`);
+      for (const part of [first, second, both])
+        assert.ok(part >= -1e-9 && part <= card + 1e-6, `${what}: ${part} of ${card}`);
+    }),
+    { numRuns: 60 },
+  );
+  return whole;
+}
+
+for (const [what, kind] of Object.entries(KINDS))
+  test(`parts add up: ${what}`, async () => {
+    const folder = await usedRecording(kind);
+    check(folder, what);
+    sealRecording(openRecording(folder));
+    check(folder, `${what}, sealed`);
+  });
+
+test('parts add up: processes that recorded themselves, on two nodes', async () => {
+  const on = (pid: number) => [
+    { pid, start: 1, end: 59, cpu: 30 },
+    { pid: pid + 1, ppid: pid, start: 10, end: 12.5, cpu: 1.5 },
+    { pid: pid + 2, ppid: pid, start: 20 },
+  ];
+  check(await makeProcessRecording({ c1: on(10), c2: on(50) }), 'two nodes');
+});
+
+test('parts add up: the demo job', async () => {
+  check(await writeDemo({ folder: path.join(temporary(), 'demo'), nodes: 2, gpus: 1, seconds: 120 }), 'demo');
+});
+
+test('what was used in a gap is in the whole, and in no part that does not have all of the gap', async () => {
+  const recording = openRecording(await usedRecording({ cgroup: { gap: [20, 30] }, samples: false }));
+  const { whole } = gather(recording, { from: START + 1 }) as { whole: Material };
+  const used = (from: number, to: number): number => useOf(whole, START + from * 1e6, START + to * 1e6) ?? 0;
+  assert.equal(useOf(whole, START + 22e6, START + 28e6), undefined);
+  const inGap = used(0, 60) - used(0, 25) - used(25, 60);
+  assert.ok(Math.abs(inGap - (usedUpTo(30.05) - usedUpTo(19.05))) < 0.1, String(inGap));
+});
+
+test('parts of a second and more are within 5 %, by cgroup, by records, and by samples with what who waited tells', async () => {
+  for (const kind of [{ cgroup: {} }, { records: 'all' as const }, {}, { wait4: true }]) {
+    const recording = openRecording(await usedRecording(kind));
+    const { whole } = gather(recording, { from: START + 1 }) as { whole: Material };
+    for (const [from, to] of [
+      [3, 9],
+      [30, 34.5],
+      [36, 41],
+      [45, 46.5],
+      [40, 55],
+    ] as const) {
+      const [found, wanted] = [useOf(whole, START + from * 1e6, START + to * 1e6)!, usedUpTo(to) - usedUpTo(from)];
+      assert.ok(Math.abs(found / wanted - 1) < 0.05, `${JSON.stringify(kind)} ${from}–${to}: ${found} of ${wanted}`);
+    }
+  }
+});
