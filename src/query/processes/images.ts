@@ -13,6 +13,8 @@ export type StartBatch = BatchOf<typeof processStartTable>;
  * images of one process of the kernel come one after the other, each executed the next.
  */
 export interface Images {
+  ends: EndBatch | undefined;
+  starts: StartBatch | undefined;
   length: number;
   pid: Float64Array;
   /** Epoch microseconds. */
@@ -39,6 +41,8 @@ export function imagesOf(ends: EndBatch | undefined, starts: StartBatch | undefi
   const [a, b] = [lastRows(ends), lastRows(starts)];
   const most = a.rows.length + b.rows.length;
   const images: Images = {
+    ends,
+    starts,
     length: 0,
     pid: new Float64Array(most),
     start: new Float64Array(most),
@@ -56,8 +60,8 @@ export function imagesOf(ends: EndBatch | undefined, starts: StartBatch | undefi
     if (difference <= 0) images.endRow[images.length] = a.rows[i++]!;
     if (difference >= 0) images.startRow[images.length] = b.rows[k++]!;
   }
-  images.boot = bootOf(images, ends);
-  images.processes = processesOf(images, ends, starts);
+  images.boot = bootOf(images);
+  images.processes = processesOf(images);
   return images;
 }
 
@@ -98,31 +102,31 @@ function lastRows(batch: Batch | undefined): { pid: Float64Array; start: Float64
 }
 
 /** The kernel's start of an image's process, in ticks; NaN when its record does not say. */
-function ticksOf(images: Images, ends: EndBatch | undefined, i: number): number {
-  return images.endRow[i]! < 0 ? Number.NaN : (ends?.numbers.get('starttime')?.[images.endRow[i]!] ?? Number.NaN);
+function ticksOf({ ends, endRow }: Images, i: number): number {
+  return endRow[i]! < 0 ? Number.NaN : (ends?.numbers.get('starttime')?.[endRow[i]!] ?? Number.NaN);
 }
 
 /** The first image of a process starts right after the process itself: most of them together tell when time began. */
-function bootOf(images: Images, ends: EndBatch | undefined): number {
-  if (!ends?.numbers.has('starttime')) return Number.NaN;
+function bootOf(images: Images): number {
+  if (!images.ends?.numbers.has('starttime')) return Number.NaN;
   const found = new Float64Array(images.length);
   let count = 0;
   for (let i = 0; i < images.length; i++) {
     if (i > 0 && images.pid[i] === images.pid[i - 1]) continue;
-    const ticks = ticksOf(images, ends, i);
+    const ticks = ticksOf(images, i);
     if (!Number.isNaN(ticks)) found[count++] = images.start[i]! - ticks * TICK;
   }
   return count === 0 ? Number.NaN : found.subarray(0, count).sort()[count >> 1]!;
 }
 
-function processesOf(images: Images, ends: EndBatch | undefined, starts: StartBatch | undefined): Uint32Array {
+function processesOf(images: Images): Uint32Array {
   const begins = new Uint32Array(images.length + 1);
   let count = 0;
   for (let i = 0; i < images.length; i++) {
     const same =
       i > 0 &&
       images.pid[i] === images.pid[i - 1] &&
-      isNextImage(recordOf(images, begins[count - 1]!, i, ends, starts), recordOf(images, i, i + 1, ends, starts));
+      isNextImage(recordOf(images, begins[count - 1]!, i), recordOf(images, i, i + 1));
     if (!same) begins[count++] = i;
   }
   begins[count] = images.length;
@@ -130,46 +134,42 @@ function processesOf(images: Images, ends: EndBatch | undefined, starts: StartBa
 }
 
 /** What the records of the images from `first` to before `end`, all of one process, say together. */
-function recordOf(
-  images: Images,
-  first: number,
-  end: number,
-  ends: EndBatch | undefined,
-  starts: StartBatch | undefined,
-): ImageRecord {
+function recordOf(images: Images, first: number, end: number): ImageRecord {
+  const { ends, starts } = images;
   const last = end - 1;
   const [endRow, startRow] = [images.endRow[last]!, images.startRow[last]!];
   let ticks = Number.NaN;
-  for (let k = first; k < end && Number.isNaN(ticks); k++) ticks = ticksOf(images, ends, k);
+  for (let k = first; k < end && Number.isNaN(ticks); k++) ticks = ticksOf(images, k);
   return {
     start: images.start[last]!,
     ticks,
     birth: images.boot + ticks * TICK,
     end: endRow < 0 ? Number.NaN : ends!.time[endRow]!,
     isExec: endRow >= 0 && textAt(ends!, 'ended', endRow) === 'exec',
-    isReported: isTold(images, last, starts),
+    isReported: isTold(images, last),
     ppid: startRow < 0 ? Number.NaN : (starts?.numbers.get('ppid')?.[startRow] ?? Number.NaN),
   };
 }
 
 /** A child that was forked only to execute another program ends without a record: it has nothing to tell of its own. */
-export function isCopy(images: Images, i: number, starts: StartBatch | undefined): boolean {
-  return images.endRow[i]! < 0 && !['exec', 'told'].includes(beganAs(images, i, starts));
+export function isCopy(images: Images, i: number): boolean {
+  return images.endRow[i]! < 0 && !['exec', 'told'].includes(beganAs(images, i));
 }
 
 /** A program that its parent told of, and that has told nothing of its own. */
-export function isTold(images: Images, i: number, starts: StartBatch | undefined): boolean {
-  return images.endRow[i]! < 0 && beganAs(images, i, starts) === 'told';
+export function isTold(images: Images, i: number): boolean {
+  return images.endRow[i]! < 0 && beganAs(images, i) === 'told';
 }
 
-function beganAs(images: Images, i: number, starts: StartBatch | undefined): string {
-  return starts === undefined || images.startRow[i]! < 0 ? '' : textAt(starts, 'began', images.startRow[i]!);
+function beganAs(images: Images, i: number): string {
+  const row = images.startRow[i]!;
+  return row < 0 ? '' : textAt(images.starts!, 'began', row);
 }
 
 /** When the kernel started the process with the images from `first` to before `end`, epoch microseconds, to a tick. */
-export function birthOf(images: Images, ends: EndBatch | undefined, first: number, end: number): number {
+export function birthOf(images: Images, first: number, end: number): number {
   for (let i = first; i < end && !Number.isNaN(images.boot); i++) {
-    const ticks = ticksOf(images, ends, i);
+    const ticks = ticksOf(images, i);
     if (!Number.isNaN(ticks)) return images.boot + ticks * TICK;
   }
   return images.start[first]!;

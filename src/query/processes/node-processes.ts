@@ -58,9 +58,7 @@ export function mergeProcesses(given: NodeProcesses): ProcessColumns {
   const before = new Int32Array(most);
   const into: Writer = { ...given, images, columns, at: 0, rows, before, sampled: new Map(), older: new Map() };
   const processes = images.processes.length - 1;
-  const recorded = Array.from({ length: samples.length === 0 ? 0 : processes }, (_, p) =>
-    observationOf(images, ends, p),
-  );
+  const recorded = Array.from({ length: samples.length === 0 ? 0 : processes }, (_, p) => observationOf(images, p));
   const same = joinObservations(recorded, samples);
   const sampleOf = new Map(Array.from(same, ([sample, process]) => [process, sample]));
   for (let p = 0; p < processes; p++)
@@ -100,14 +98,14 @@ function metricsOf(ends: Batch | undefined): string[] {
 }
 
 /** A process as its records have it. */
-function observationOf(images: Images, ends: EndBatch | undefined, p: number): Observation {
+function observationOf(images: Images, p: number): Observation {
   const [first, end] = [images.processes[p]!, images.processes[p + 1]!];
   const endRow = images.endRow[end - 1]!;
   return {
     pid: images.pid[first]!,
-    birth: birthOf(images, ends, first, end),
+    birth: birthOf(images, first, end),
     start: images.start[first]!,
-    last: endRow < 0 ? images.start[end - 1]! : ends!.time[endRow]!,
+    last: endRow < 0 ? images.start[end - 1]! : images.ends!.time[endRow]!,
   };
 }
 
@@ -120,8 +118,8 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
   let peak = 0;
   for (let k = first; k < end; k++) {
     // what was a copy, or told of, and then spoke as another image, was never anything else
-    const passed = k === first ? isCopy(images, k, into.starts) : false;
-    if (k + 1 < end && (passed || isTold(images, k, into.starts))) {
+    const passed = k === first ? isCopy(images, k) : false;
+    if (k + 1 < end && (passed || isTold(images, k))) {
       peak = Number.POSITIVE_INFINITY;
       continue;
     }
@@ -148,7 +146,7 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
     else if (sample !== undefined && sample.last >= images.start[k]!) {
       columns.end[i] = sample.last;
       addSampled(into, i, sample, before);
-      if (isCopy(images, k, into.starts)) addProgram(columns, i, sample);
+      if (isCopy(images, k)) addProgram(columns, i, sample);
     }
   }
   const last = images.endRow[end - 1]!;
@@ -159,9 +157,9 @@ function addProcess(into: Writer, first: number, end: number, sample: SampledPro
 }
 
 /** When a process began: with its first image, unless the kernel says that it was something else long before. */
-function bornOf({ images, ends }: Writer, first: number, end: number): number {
+function bornOf({ images }: Writer, first: number, end: number): number {
   const start = images.start[first]!;
-  const kernel = birthOf(images, ends, first, end);
+  const kernel = birthOf(images, first, end);
   return kernel < start - RECORD_DELAY ? kernel : start;
 }
 
