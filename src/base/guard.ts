@@ -1,3 +1,4 @@
+import { stated } from './stated.ts';
 /** What the guard above this process says (native/launch-guard.c): it started us, and starts the command of `tacho run`. */
 export interface Guard {
   /** CPU time that the launcher script and the guard had used before this process was there. */
@@ -30,10 +31,7 @@ const recording = taken('TACHO_ENDED_RECORDING');
 export const guard: Guard = {
   usedSeconds: used / 1e6,
   ...(channel > 2 ? { channel } : {}),
-  ...(ended === undefined ? {} : { ended }),
-  ...(why === undefined ? {} : { why }),
-  ...(unsampled === undefined ? {} : { unsampled }),
-  ...(recording === undefined ? {} : { recording }),
+  ...stated({ ended, why, unsampled, recording }),
 };
 
 /** A message to the guard: texts behind a line that says what they are. */

@@ -5,6 +5,7 @@ import { makeFolder } from '../base/folder.ts';
 import { ours } from '../base/ours.ts';
 import { openNew } from '../base/plain-file.ts';
 import { formatBytes } from '../base/size.ts';
+import { stated } from '../base/stated.ts';
 import { VERSION } from '../base/version.ts';
 import { tryLibraryHere } from '../control/preload.ts';
 import { ownCgroup } from '../jobs/found/own-cgroup.ts';
@@ -149,7 +150,7 @@ function found(name: string, frame: Frame, notes: readonly Note[]): CheckItem {
     name,
     state: 'limited',
     text: `${text}; ${note.what}: ${note.why}`,
-    ...(note.hint === undefined ? {} : { hint: note.hint }),
+    ...stated({ hint: note.hint }),
   };
 }
 
@@ -161,7 +162,7 @@ function refused(name: string, error: unknown): CheckItem {
     name,
     state: error.why === 'absent' && state !== 'failed' ? 'absent' : state,
     text: error.message,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...stated({ hint: error.hint }),
   };
 }
 

@@ -7,6 +7,7 @@ import { SINK_SETTINGS } from '../agent/service/make-sinks.ts';
 import type { Service } from '../agent/service/service.ts';
 import { METRICS_SETTINGS, openServiceMetrics } from '../agent/service/service-metrics.ts';
 import { usage } from '../base/fault.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
@@ -121,7 +122,7 @@ async function serve(config: Config, recorder: Recorder, over: Promise<string>):
     idleIntervalSeconds: config['service.idle_interval'],
     watchCgroups: !config['service.hooks_only'],
     say: warn,
-    ...(outlet === undefined ? {} : { outlet }),
+    ...stated({ outlet }),
   });
   const sinks = outlet?.sinks.map(({ name }) => name).join(', ') ?? 'nowhere: recordings stay there';
   warn(`records ${recorder.node} in ${spool}; jobs come in by ${config['service.jobs']}; samples go to ${sinks}`);
@@ -153,14 +154,12 @@ async function record(
   const node = await startNodeAgent({
     ...recorder,
     recording,
-    ...(step === undefined ? {} : { step }),
-    ...(records === undefined ? {} : { records }),
+    ...stated({ step, records }),
     gone: () => end('the recording folder has gone'),
   });
   node.follow(
     findScope(node.host, {
-      ...(options.jobId === undefined ? {} : { jobId: options.jobId }),
-      ...(options.scheduler === undefined ? {} : { scheduler: options.scheduler }),
+      ...stated({ jobId: options.jobId, scheduler: options.scheduler }),
       ...(options.pid === undefined ? {} : { rootPid: Number(options.pid) }),
       uid: process.getuid!(),
       exclude: [process.pid],

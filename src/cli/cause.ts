@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { tableWidth } from '../base/page-width.ts';
+import { stated } from '../base/stated.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJob } from './measured-jobs.ts';
 import { storeOf } from './model.ts';
@@ -52,7 +53,7 @@ Examples:
       }
       const { causeText } = await import('../show/judged/cause-text.ts');
       const { limit } = options;
-      const page = { stream: process.stdout, width: tableWidth(), ...(limit === undefined ? {} : { limit }) };
+      const page = { stream: process.stdout, width: tableWidth(), ...stated({ limit }) };
       process.stdout.write(causeText(cause, page));
     });
 }

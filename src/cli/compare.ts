@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { type CompareBy, compare } from '../judge/compare/compare.ts';
 import { gather, gatherStored } from '../judge/facts/gather.ts';
@@ -59,7 +60,7 @@ Examples:
       const page = {
         width: tableWidth(),
         stream: process.stdout,
-        ...(options.limit === undefined ? {} : { limit: options.limit }),
+        ...stated({ limit: options.limit }),
       };
       if (options.format === 'json') process.stdout.write(compareJson(found));
       else if (options.format === 'csv') process.stdout.write(compareCsv(found));

@@ -7,6 +7,7 @@ import { count, figure } from '../base/figure.ts';
 import { formatMoment, parseMoment } from '../base/moment.ts';
 import { tableWidth } from '../base/page-width.ts';
 import { formatBytes } from '../base/size.ts';
+import { stated } from '../base/stated.ts';
 import { configFlags } from '../config/flags.ts';
 import type { Database } from '../database/connect.ts';
 import type { StoredJob } from '../database/find-jobs.ts';
@@ -234,8 +235,7 @@ function defineTable(command: Command): void {
         const chosen = jobs.length === 0 ? undefined : (await namedJobs(database, jobs)).map(({ job }) => job);
         const question = {
           ...{ table, format: given.format },
-          ...(given.columns === undefined ? {} : { columns: given.columns }),
-          ...(chosen === undefined ? {} : { jobs: chosen }),
+          ...stated({ columns: given.columns, jobs: chosen }),
         };
         await writeTable(database, question, process.stdout);
       });

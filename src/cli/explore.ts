@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { tableWidth } from '../base/page-width.ts';
+import { stated } from '../base/stated.ts';
 import { EXPERIMENT_TAGS } from '../judge/explore/explore.ts';
 import { type DatabaseOptions, databaseOption } from './database-option.ts';
 import { openJobs, readingJobs } from './measured-jobs.ts';
@@ -62,7 +63,7 @@ Examples:
         return;
       }
       const { exploreText } = await import('../show/judged/explore-text.ts');
-      const page = { stream: process.stdout, width: tableWidth(), ...(limit === undefined ? {} : { limit }) };
+      const page = { stream: process.stdout, width: tableWidth(), ...stated({ limit }) };
       process.stdout.write(exploreText(found, page));
     });
 }

@@ -8,6 +8,7 @@ import { count } from '../base/figure.ts';
 import { parseMoment } from '../base/moment.ts';
 import { printable } from '../base/printable.ts';
 import { formatBytes } from '../base/size.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
 import type { Recording } from '../recording/folder/open.ts';
@@ -91,7 +92,7 @@ Examples:
       if (folders.length > 1) throw usage(`an export has one place to go to, not ${folders.join(' and ')}`);
       const until = options.until ?? times[0];
       const { to: _, ...asked } = options;
-      const query = spanQuery({ ...asked, ...(until === undefined ? {} : { to: until }) });
+      const query = spanQuery({ ...asked, ...stated({ to: until }) });
       if (options.interval !== undefined && !(options.interval > 0)) throw usage('--interval must be more than 0');
       const { recordings, forget } =
         options.store === undefined
@@ -108,7 +109,7 @@ Examples:
         ...(folders[0] === undefined ? {} : { folder: folders[0] }),
         ...(tables.length > 0 ? { tables } : {}),
         ...(columns.length > 0 ? { columns } : {}),
-        ...(options.interval === undefined ? {} : { interval: options.interval }),
+        ...stated({ interval: options.interval }),
         ...query,
         ...(options.epoch === true ? { epoch: true } : {}),
         lost: (file) => lost.push(file),

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
@@ -60,10 +61,9 @@ Examples:
         archive,
         gatekeeper: await openGatekeeper(await trustOptions(config), userName),
         usersWrite: config['trust.users_write'],
-        ...(tls === undefined ? {} : { tls }),
+        ...stated({ tls }),
         sealAfter: config['hub.seal_after'],
-        ...(config['hub.keep_age'] === undefined ? {} : { keepAge: config['hub.keep_age'] }),
-        ...(config['hub.keep_size'] === undefined ? {} : { keepSize: config['hub.keep_size'] }),
+        ...stated({ keepAge: config['hub.keep_age'], keepSize: config['hub.keep_size'] }),
         tell: warn,
       });
       const { startFromKafka } = await import('../hub/kafka/from-kafka.ts');

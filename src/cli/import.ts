@@ -3,6 +3,7 @@ import { Fault } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { parseMoment } from '../base/moment.ts';
 import { nodeList } from '../base/node-list.ts';
+import { stated } from '../base/stated.ts';
 import type { Imported, Refused } from '../import/epmt/import.ts';
 import type { Imported as ImportedSeries } from '../import/victoria/own.ts';
 import { progress } from '../show/terminal/progress.ts';
@@ -104,10 +105,7 @@ Examples:
       const bar = progress('importing');
       const imported = await importVictoria(place, {
         folder: options.output,
-        ...(options.job === undefined ? {} : { jobs: options.job }),
-        ...(options.match === undefined ? {} : { match: options.match }),
-        ...(options.from === undefined ? {} : { from: options.from }),
-        ...(options.to === undefined ? {} : { to: options.to }),
+        ...stated({ jobs: options.job, match: options.match, from: options.from, to: options.to }),
         signal: interruption(),
         progress: () => bar.advance(1),
       });
@@ -151,7 +149,7 @@ Examples:
       const bar = progress('importing');
       const imported = await importOmnistat(place, {
         folder: options.output,
-        ...(options.job === undefined ? {} : { jobs: options.job }),
+        ...stated({ jobs: options.job }),
         signal: interruption(),
         progress: () => bar.advance(1),
       });

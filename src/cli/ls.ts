@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { Fault } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { stated } from '../base/stated.ts';
 import { configFlags, configOf } from '../config/flags.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { authorities, CLIENT_TRUST, trustOptions } from '../config/trust.ts';
@@ -79,9 +80,7 @@ async function asker(
 ): Promise<() => Promise<Answer>> {
   const { node, user, job } = options;
   const wanted: Wanted = {
-    ...(node === undefined ? {} : { node }),
-    ...(user === undefined ? {} : { user }),
-    ...(job === undefined ? {} : { job }),
+    ...stated({ node, user, job }),
   };
   if (hub !== undefined && fs.existsSync(hub)) {
     const { archiveLines } = await import('../hub/keep/archive-lines.ts');
@@ -95,7 +94,7 @@ async function asker(
   const ca = authorities(config);
   const address = parseHubAddress(hub ?? config['hub.addresses'][0] ?? DEFAULT_HUB, ca !== undefined);
   const credentials = await openCredentials(await trustOptions(config));
-  return () => askNodes(address, wanted, { credentials, ...(ca === undefined ? {} : { ca }) });
+  return () => askNodes(address, wanted, { credentials, ...stated({ ca }) });
 }
 
 async function print({ now, lines }: Answer, format: string, again = false): Promise<void> {
@@ -108,7 +107,7 @@ async function print({ now, lines }: Answer, format: string, again = false): Pro
   }
   if (lines.length === 0) return void process.stderr.write('nothing has been received, or nothing that is yours\n');
   const height = again && stdout.isTTY ? (stdout.rows ?? 24) : undefined;
-  const layout = { width: tableWidth(), ...(height === undefined ? {} : { height }) };
+  const layout = { width: tableWidth(), ...stated({ height }) };
   // to the top, and the rest of the screen away
   stdout.write(`${again && stdout.isTTY ? '\x1b[H\x1b[J' : ''}${lsText(lines, now, layout)}`);
 }

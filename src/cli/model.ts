@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import type { Model } from '../judge/models/model.ts';
 import type { ModelStore } from '../judge/models/store.ts';
@@ -73,8 +74,7 @@ Examples:
       const model = await createModel(name, jobs, {
         now: Date.now() * 1000,
         progress: bar.advance,
-        ...(options.tag === undefined ? {} : { tag: options.tag }),
-        ...(options.note === undefined ? {} : { note: options.note }),
+        ...stated({ tag: options.tag, note: options.note }),
       });
       bar.done();
       await store.add(model);

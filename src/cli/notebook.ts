@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { splitPassword } from '../base/address.ts';
 import { usage } from '../base/fault.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import type { Subject } from '../show/notebook.ts';
 import { type DatabaseOptions, databaseFor, databaseOption } from './database-option.ts';
@@ -47,8 +48,7 @@ Examples:
       process.exitCode = await runJupyter(jupyter, notebook, {
         browser: options.browser,
         extra,
-        ...(options.port === undefined ? {} : { port: options.port }),
-        ...(environment === undefined ? {} : { environment }),
+        ...stated({ port: options.port, environment }),
       });
     });
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { Fault, usage } from '../base/fault.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { stated } from '../base/stated.ts';
 import { suggest } from '../base/suggest.ts';
 import {
   FLOOR,
@@ -112,8 +113,7 @@ Examples:
         outliersText(found, {
           stream: process.stdout,
           width: tableWidth(),
-          ...(limit === undefined ? {} : { limit }),
-          ...(votes === undefined ? {} : { votes }),
+          ...stated({ limit, votes }),
         }),
       );
     });

@@ -3,9 +3,9 @@ import type { Recorded, StartCommand } from '../agent/run/command-first.ts';
 import { usage } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { rescueWith } from '../base/rescue.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
-import { known } from '../jobs/schedulers/scheduler.ts';
 import { keepFinish, ownSeconds } from './finish-cost.ts';
 import { inWords, NOT_RECORDED } from './in-words.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
@@ -86,7 +86,7 @@ async function record(words: readonly string[], options: Options, start: StartCo
     {
       command: words,
       strict,
-      ...known({
+      ...stated({
         hosts: options.hosts,
         allowMissing: options.allowMissing ?? (strict ? 0 : undefined),
         limitSeconds: options.timeout,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { reason } from '../base/fault.ts';
 import { parseMoment } from '../base/moment.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import type { SpanQuery } from '../query/spans/select.ts';
 import type { Recording } from '../recording/folder/open.ts';
@@ -30,8 +31,7 @@ export function spanQuery({ from, to, step, marker }: SpanOptions): SpanQuery {
   return {
     ...(from === undefined ? {} : { from: parseMoment(from) }),
     ...(to === undefined ? {} : { to: parseMoment(to) }),
-    ...(step === undefined ? {} : { step }),
-    ...(marker === undefined ? {} : { marker }),
+    ...stated({ step, marker }),
   };
 }
 

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import { count } from '../base/figure.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags, configOf, forgivenConfig } from '../config/flags.ts';
-import { known } from '../jobs/schedulers/scheduler.ts';
 import { type LaunchOptions, launchOptions } from './launch-options.ts';
 import { near } from './near.ts';
 import { RECORDER_SETTINGS, recorderOptions } from './recorder-options.ts';
@@ -63,7 +63,7 @@ Examples:
         watchPid: callingShell(),
         tell: (what, why) => warn(`${what}: ${why}`),
         say: warn,
-        ...known({
+        ...stated({
           allowMissing: options.allowMissing ?? (strict ? 0 : undefined),
           folder: options.output,
           name: options.name,

@@ -4,6 +4,7 @@ import { usage } from '../base/fault.ts';
 import { count } from '../base/figure.ts';
 import { hang } from '../base/hang.ts';
 import { tableWidth } from '../base/page-width.ts';
+import { stated } from '../base/stated.ts';
 import { warn } from '../base/warn.ts';
 import { configFlags } from '../config/flags.ts';
 import type { Submitted } from '../database/submit.ts';
@@ -96,5 +97,5 @@ function plain(result: SubmitResult): object {
   const { path, id } = result;
   if ('submitted' in result) return { path, id, ...result.submitted };
   const { message, hint } = result.refused;
-  return { path, id, outcome: 'refused', error: message, ...(hint === undefined ? {} : { hint }) };
+  return { path, id, outcome: 'refused', error: message, ...stated({ hint }) };
 }

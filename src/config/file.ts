@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason, usage } from '../base/fault.ts';
 import { openPlain } from '../base/plain-file.ts';
+import { stated } from '../base/stated.ts';
 import { suggest } from '../base/suggest.ts';
 import type { CustomSource } from '../sources/custom/custom.ts';
 import { kinds } from './kinds.ts';
@@ -170,7 +171,7 @@ function customSources(file: string, content: Record<string, unknown>): CustomSo
   return given.map((source) => ({
     name: source.name!,
     ...(source.module === undefined ? {} : { module: path.resolve(realFolder(file), source.module) }),
-    ...(source.command === undefined ? {} : { command: source.command }),
+    ...stated({ command: source.command }),
     format: source.format === 'json' ? 'json' : 'prometheus',
     ...(source.interval === undefined ? {} : { interval: kinds.duration.parse(source.interval) }),
     timeout: kinds.duration.parse(source.timeout ?? '10s'),

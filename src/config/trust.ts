@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import * as fs from 'node:fs';
 import { promisify } from 'node:util';
 import { Fault, reason } from '../base/fault.ts';
+import { stated } from '../base/stated.ts';
 import type { TrustOptions } from '../trust/gatekeeper.ts';
 import type { SettingKey, Values } from './settings.ts';
 
@@ -26,9 +27,7 @@ export async function trustOptions(config: TrustValues): Promise<TrustOptions> {
   const { 'trust.key_file': keyFile, 'trust.token_file': tokenFile, 'trust.munge_socket': mungeSocket } = config;
   return {
     method: config['trust.method'],
-    ...(keyFile === undefined ? {} : { keyFile }),
-    ...(tokenFile === undefined ? {} : { tokenFile }),
-    ...(mungeSocket === undefined ? {} : { mungeSocket }),
+    ...stated({ keyFile, tokenFile, mungeSocket }),
     agentUids: await Promise.all(config['trust.agents'].map(userId)),
     administratorUids: await Promise.all(config['trust.administrators'].map(userId)),
   };

@@ -5,6 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { code, reason } from '../base/fault.ts';
 import { ours } from '../base/ours.ts';
+import { stated } from '../base/stated.ts';
 import { processId, stillRuns } from '../jobs/found/process-id.ts';
 import { defined, type Environment } from '../jobs/schedulers/command.ts';
 import type { Note } from '../sources/host.ts';
@@ -209,7 +210,7 @@ function wrongFile(library: string): Note | undefined {
 }
 
 function note(why: string, hint?: string): Note {
-  return { table: processEndTable.name, what: WHAT, why, ...(hint === undefined ? {} : { hint }) };
+  return { table: processEndTable.name, what: WHAT, why, ...stated({ hint }) };
 }
 
 /** The variables that make processes record themselves. */

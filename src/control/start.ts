@@ -5,11 +5,11 @@ import { Fault } from '../base/fault.ts';
 import { count, figure } from '../base/figure.ts';
 import { guard } from '../base/guard.ts';
 import { nodesText } from '../base/hostlist.ts';
+import { stated } from '../base/stated.ts';
 import { countMemoryKills } from '../jobs/found/memory-kills.ts';
 import type { Environment } from '../jobs/schedulers/command.ts';
 import { defaultFolder, type JobOptions, jobFacts, schedulerRunner } from '../jobs/schedulers/job-facts.ts';
 import { isHere } from '../jobs/schedulers/local.ts';
-import { known } from '../jobs/schedulers/scheduler.ts';
 import { newRecording, saveJob } from '../recording/folder/create.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { nodeFolder } from '../recording/folder/node-folder.ts';
@@ -72,10 +72,10 @@ export async function startRecording(env: Environment, options: StartOptions): P
     job,
     nodes: job.nodes,
     env,
-    ...known({ only: options.only, without: options.without, config: options.config, tacho: options.tacho }),
+    ...stated({ only: options.only, without: options.without, config: options.config, tacho: options.tacho }),
     ...(local ? { watchPid: options.watchPid } : { endWith: options.watchPid }),
   };
-  const note = { recording, begun: false, ...known({ kills_before: countMemoryKills() }) };
+  const note = { recording, begun: false, ...stated({ kills_before: countMemoryKills() }) };
   const mustRecord = isTooFew(job, job.nodes.length, options.allowMissing ?? Number.POSITIVE_INFINITY);
   if (guard.unsampled !== undefined && job.nodes.length === 1 && !mustRecord) {
     // a recording without samples: what is known of the job is its facts, and its end

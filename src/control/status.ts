@@ -1,4 +1,5 @@
 import * as path from 'node:path';
+import { stated } from '../base/stated.ts';
 import { isGone, newestWrite } from '../recording/folder/alive.ts';
 import { type LostSamples, lostWords } from '../recording/folder/lost-samples.ts';
 import { openRecording } from '../recording/folder/open.ts';
@@ -68,7 +69,7 @@ export function recordingStatus(folder: string, now = Date.now() * 1000): Status
       return {
         node: name,
         state,
-        ...(age === undefined ? {} : { last_sample_seconds: age }),
+        ...stated({ last_sample_seconds: age }),
         ticks: Math.max(agent?.ticks ?? 0, own?.rows ?? 0),
         late_ticks: newest('late_ticks') ?? agent?.late_ticks ?? 0,
         missed_ticks: newest('missed_ticks') ?? agent?.missed_ticks ?? 0,

@@ -1,9 +1,10 @@
 import * as path from 'node:path';
+import { stated } from '../base/stated.ts';
 import { countMemoryKills, isMemoryKill } from '../jobs/found/memory-kills.ts';
 import { stillRuns } from '../jobs/found/process-id.ts';
 import type { Environment, Run } from '../jobs/schedulers/command.ts';
 import { schedulerNamed, schedulerRunner } from '../jobs/schedulers/job-facts.ts';
-import { known, type Tell } from '../jobs/schedulers/scheduler.ts';
+import type { Tell } from '../jobs/schedulers/scheduler.ts';
 import { isGone } from '../recording/folder/alive.ts';
 import { needOwn } from '../recording/folder/as-owner.ts';
 import { saveJob } from '../recording/folder/create.ts';
@@ -46,7 +47,7 @@ export async function stopRecording(
   const ended = {
     ...job,
     ...(await howItStands(job, run, tell)),
-    ...known({ own_use, memory_kills }),
+    ...stated({ own_use, memory_kills }),
     ...(Object.keys(not_recorded).length > 0 ? { not_recorded } : {}),
   };
   saveJob(recording, ended);

@@ -1,6 +1,7 @@
 import { shownAddress } from '../base/address.ts';
 import { Fault, usage } from '../base/fault.ts';
 import { formatMoment } from '../base/moment.ts';
+import { stated } from '../base/stated.ts';
 import type { ProcessJob } from '../query/processes/set.ts';
 import type { JobState } from '../recording/folder/job.ts';
 import type { Database } from './connect.ts';
@@ -87,7 +88,7 @@ export async function findJobs(database: Database, filter: JobFilter = {}): Prom
 export function processJobOf(stored: StoredJob): ProcessJob {
   const { id, name, user, nodes, start, end } = stored;
   const { state, exit_code, tags, origin } = stored;
-  return { id, name, user, nodes, start, end, state, tags, origin, ...(exit_code === undefined ? {} : { exit_code }) };
+  return { id, name, user, nodes, start, end, state, tags, origin, ...stated({ exit_code }) };
 }
 
 function storedJob(row: JobRow, address: string): StoredJob {

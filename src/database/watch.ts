@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../base/fault.ts';
+import { stated } from '../base/stated.ts';
 import { isArchive } from '../import/epmt/archive.ts';
 import { refreshJob } from '../jobs/schedulers/refresh.ts';
 import { isAlive } from '../recording/folder/alive.ts';
@@ -197,7 +198,7 @@ async function submitOne(
   options.tell({
     what: submitted.outcome === 'present' ? 'present' : 'stored',
     path: folder,
-    ...(moved === undefined ? {} : { moved }),
+    ...stated({ moved }),
     id,
     submitted,
   });

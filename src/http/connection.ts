@@ -1,5 +1,6 @@
 import * as net from 'node:net';
 import { Readable } from 'node:stream';
+import { stated } from '../base/stated.ts';
 import { type Advice, CLOSED_UNANSWERED, connectionWords } from '../trust/certificate-words.ts';
 import { AnswerReader } from './answer-reader.ts';
 
@@ -173,10 +174,7 @@ export class Connection {
     const tls = secure ? await import('node:tls') : undefined;
     const name = net.isIP(host) > 0 ? {} : { servername: host };
     return new Promise((resolve, reject) => {
-      const socket =
-        tls === undefined
-          ? net.connect(where)
-          : tls.connect({ ...where, ...name, ...(ca === undefined ? {} : { ca }) });
+      const socket = tls === undefined ? net.connect(where) : tls.connect({ ...where, ...name, ...stated({ ca }) });
       const fail = (error: Error): void => {
         clearTimeout(timer);
         this.connecting = undefined;

@@ -1,4 +1,5 @@
 import { code, Fault, reason } from '../base/fault.ts';
+import { stated } from '../base/stated.ts';
 import { Connection, type HttpAnswer, type HttpRequest } from '../http/connection.ts';
 import { type NodesReply, PROTOCOL, type SessionReply } from '../sinks/hub/protocol.ts';
 import { type Credentials, NO_CREDENTIALS } from '../trust/identity.ts';
@@ -30,7 +31,7 @@ export async function askNodes(hub: URL, wanted: Wanted, options: AskOptions = {
     requestSeconds: SECONDS,
     connectSeconds: SECONDS,
     mostBytes: LARGEST_ANSWER,
-    ...(ca === undefined ? {} : { ca }),
+    ...stated({ ca }),
   });
   let reply: NodesReply;
   try {

@@ -6,6 +6,7 @@ import * as path from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { code, Fault, reason, usage } from '../base/fault.ts';
 import { makeFolder } from '../base/folder.ts';
+import { stated } from '../base/stated.ts';
 import { readJob } from '../recording/folder/open.ts';
 import { type Gatekeeper, OPEN_DOOR } from '../trust/identity.ts';
 import { parseListen, shownHost } from '../trust/listen-address.ts';
@@ -113,14 +114,11 @@ export async function startHub(options: HubOptions): Promise<Hub> {
   );
   const finisher = new Finisher(filing, compressor, {
     tell,
-    ...(options.holds === undefined ? {} : { holds: options.holds }),
-    ...(options.sealSeconds === undefined ? {} : { sealSeconds: options.sealSeconds }),
-    ...(options.sealMemory === undefined ? {} : { sealMemory: options.sealMemory }),
+    ...stated({ holds: options.holds, sealSeconds: options.sealSeconds, sealMemory: options.sealMemory }),
   });
   const caretaker = new Caretaker(filing, finisher, tell, {
     sealAfter: options.sealAfter ?? SEAL_AFTER_S,
-    ...(options.keepAge === undefined ? {} : { age: options.keepAge }),
-    ...(options.keepSize === undefined ? {} : { bytes: options.keepSize }),
+    ...stated({ age: options.keepAge, bytes: options.keepSize }),
   });
   const syncer = new Syncer(archive, descriptors);
   const started = Date.now() * 1000;
@@ -128,7 +126,7 @@ export async function startHub(options: HubOptions): Promise<Hub> {
     filing,
     sessions: new Sessions(),
     gatekeeper,
-    ...(options.tls === undefined ? {} : { tls: options.tls }),
+    ...stated({ tls: options.tls }),
     nodes: lineServer(filing, started),
     tell,
     connections,

@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { stated } from '../../base/stated.ts';
 import { VERSION } from '../../base/version.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { FORMAT } from '../../recording/folder/job.ts';
@@ -127,7 +128,7 @@ export class Agent {
       tacho: VERSION,
       node: options.node,
       pid: process.pid,
-      ...(options.step === undefined ? {} : { step: options.step }),
+      ...stated({ step: options.step }),
       interval_seconds: options.intervalSeconds,
       ...(options.shared === true
         ? { service: true as const, service_start: Math.round(performance.timeOrigin * 1000) }
@@ -428,15 +429,12 @@ function goingOn(before: AgentRecord | undefined): Partial<AgentRecord> {
   const { service_start, start, first_sample, tables, ticks, late_ticks, missed_ticks } = before;
   const { shared_with, clock_jumps, away } = before;
   return {
-    ...(service_start === undefined ? {} : { service_start }),
+    ...stated({ service_start }),
     start,
     tables,
     ticks,
     late_ticks,
     missed_ticks,
-    ...(first_sample === undefined ? {} : { first_sample }),
-    ...(shared_with === undefined ? {} : { shared_with }),
-    ...(clock_jumps === undefined ? {} : { clock_jumps }),
-    ...(away === undefined ? {} : { away }),
+    ...stated({ first_sample, shared_with, clock_jumps, away }),
   };
 }

@@ -1,5 +1,6 @@
 import * as path from 'node:path';
 import { Fault, isFull, reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import { discardRecords, prepareRecords } from '../../control/preload.ts';
 import { allowance } from '../../jobs/found/scope.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
@@ -62,8 +63,7 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     facts,
     intervalSeconds: options.intervalSeconds,
     writer: options.writer,
-    ...(options.step === undefined ? {} : { step: options.step }),
-    ...(options.gone === undefined ? {} : { gone: options.gone }),
+    ...stated({ step: options.step, gone: options.gone }),
   });
   // a process of its own needs a moment to begin: the cards are to be seen from the job's first moments on
   const slow = await openSlow(agent, host, options, isWanted);

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import { reason } from '../../base/fault.ts';
 import { guard, guardMessage } from '../../base/guard.ts';
 import { nodesText } from '../../base/hostlist.ts';
+import { stated } from '../../base/stated.ts';
 import { warn } from '../../base/warn.ts';
 import { beginEverywhere } from '../../control/begin-everywhere.ts';
 import {
@@ -20,7 +21,6 @@ import { isTooFew, notEverywhere, withoutScheduler } from '../../control/start.t
 import { findScope } from '../../jobs/found/scope.ts';
 import { defaultFolder, jobFacts, schedulerRunner } from '../../jobs/schedulers/job-facts.ts';
 import { isThisNode } from '../../jobs/schedulers/local.ts';
-import { known } from '../../jobs/schedulers/scheduler.ts';
 import { taskOf } from '../../jobs/schedulers/slurm-task.ts';
 import { discardRecording, newRecording, saveJob } from '../../recording/folder/create.ts';
 import type { Job } from '../../recording/folder/job.ts';
@@ -114,7 +114,7 @@ export async function recordCommand(
   // whatever the disk says now, the command's own end is what counts
   try {
     await recorder.stop('the command has ended');
-    saveJob(folder, { ...job, ...known({ own_use: takeOwnUse(folder, job.nodes) }) });
+    saveJob(folder, { ...job, ...stated({ own_use: takeOwnUse(folder, job.nodes) }) });
   } catch (error) {
     say(`the end of the recording ${folder}`, reason(error));
   }
@@ -163,7 +163,7 @@ async function recordAfter(options: RecordOptions, start: StartCommand) {
   finish(job, ending);
   job.not_recorded = { ...job.not_recorded, ...Object.fromEntries(job.nodes.map((node) => [node, why])) };
   if (job.process_records !== undefined) tellEnd(job.process_records, { pid, end: job.end!, ...ending });
-  saveJob(folder, { ...job, ...known({ own_use: takeOwnUse(folder, job.nodes) }) });
+  saveJob(folder, { ...job, ...stated({ own_use: takeOwnUse(folder, job.nodes) }) });
   if (begun !== undefined) await adoptRecords(openRecording(folder), false);
   return { folder, job, ending };
 }
@@ -194,7 +194,7 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
   const { process_records: records } = job;
   const node = await startNodeAgent({
     ...options,
-    ...(records === undefined ? {} : { records }),
+    ...stated({ records }),
     recording: folder,
     node: job.nodes[0]!,
   });
@@ -228,7 +228,7 @@ async function recordHere(folder: string, job: Job, options: RecordOptions): Pro
 /** One agent on every node of the allocation, as `tacho start` and `tacho stop` have them. */
 async function recordAll(folder: string, job: Job, options: RecordOptions): Promise<Recorder> {
   const { without, only, config } = options;
-  const asked = { without, only, endWith: process.pid, ...known({ config }) };
+  const asked = { without, only, endWith: process.pid, ...stated({ config }) };
   const agents = { recording: folder, job, nodes: job.nodes, env: process.env, ...asked };
   const first = startAgents(agents);
   const limit = options.limitSeconds ?? FIRST_SAMPLE_SECONDS;

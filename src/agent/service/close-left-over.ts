@@ -1,8 +1,8 @@
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stated } from '../../base/stated.ts';
 import { jobName, type NodeJobEnd } from '../../jobs/found/job-file.ts';
 import { schedulerNamed } from '../../jobs/schedulers/job-facts.ts';
-import { known } from '../../jobs/schedulers/scheduler.ts';
 import { KILLED } from '../../recording/folder/agent-record.ts';
 import { newestWrite } from '../../recording/folder/alive.ts';
 import { saveJob } from '../../recording/folder/create.ts';
@@ -43,7 +43,7 @@ export async function closeLeftOver(folder: string, common: Common, end?: NodeJo
     ...job,
     ...words,
     tags: { ...job.tags, ...words?.tags },
-    ...known({ own_use: left?.ownUse() }),
+    ...stated({ own_use: left?.ownUse() }),
     ...ended,
     end: Math.max(end?.end ?? ended.end ?? last ?? job.start, job.start),
   });

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import { VERSION } from '../../base/version.ts';
 import { libraryOf } from '../../control/preload.ts';
 import { READABLE, whyPrivate } from '../../control/private-path.ts';
@@ -11,7 +12,7 @@ import { allowance, jobScope } from '../../jobs/found/scope.ts';
 import type { Run } from '../../jobs/schedulers/command.ts';
 import { keptEnvironment } from '../../jobs/schedulers/environment.ts';
 import { schedulerNamed } from '../../jobs/schedulers/job-facts.ts';
-import { known, signalName } from '../../jobs/schedulers/scheduler.ts';
+import { signalName } from '../../jobs/schedulers/scheduler.ts';
 import { AGENT_NEEDS, type AgentRecord } from '../../recording/folder/agent-record.ts';
 import { saveJob } from '../../recording/folder/create.ts';
 import { FORMAT, type Job } from '../../recording/folder/job.ts';
@@ -81,7 +82,7 @@ export const inCommon = ({ aside, node, writer, clock, ticker, turns }: Common, 
   ticker,
   turns,
   shared: true,
-  ...(before === undefined ? {} : { before }),
+  ...stated({ before }),
 });
 
 export interface JobRecording {
@@ -156,7 +157,7 @@ export function recordJob(
       uid: job.uid,
       exclude: [process.pid],
       redact: common.redact,
-      ...(cgroup === undefined ? {} : { cgroup }),
+      ...stated({ cgroup }),
     }),
   });
   agent.open(common.shared.kinds, WHOLE_NODE);
@@ -186,7 +187,7 @@ export function recordJob(
       agent.note({ table: 'job', what, why });
     });
     const { name, account, partition, directory, asked, per_node, submit, nodes, command, array, het } = found;
-    const more = known({ name, account, partition, directory, per_node, submit, command }) as Partial<Job>;
+    const more = stated({ name, account, partition, directory, per_node, submit, command }) as Partial<Job>;
     if (common.redact) delete more.command;
     job = {
       ...job,
@@ -236,7 +237,7 @@ export function recordJob(
     told({ begin, cluster, account, partition, directory, tags }) {
       byHook = true;
       job = {
-        ...known({ cluster, account, partition, directory }),
+        ...stated({ cluster, account, partition, directory }),
         ...job,
         start: Math.min(job.start, begin ?? job.start),
         tags: { ...tags, ...job.tags },
@@ -261,7 +262,7 @@ export function recordJob(
       noteSilence();
       await common.turns.finish(takeMarks, common.ending);
       try {
-        job = { ...job, ...known({ own_use: marks?.ownUse() }) };
+        job = { ...job, ...stated({ own_use: marks?.ownUse() }) };
         await Promise.race([marks?.remove(), sleep(REMOVE_MS, undefined, { ref: false })]);
       } catch (error) {
         agent.note({ table: markerTable.name, what: 'what the job left', why: reason(error) });
@@ -419,7 +420,7 @@ export function newJob(told: NodeJob, intervalSeconds: number, now: number, comm
     format: FORMAT,
     tacho: VERSION,
     id: told.id,
-    ...known({ restart, cluster, account, partition, directory }),
+    ...stated({ restart, cluster, account, partition, directory }),
     scheduler: told.scheduler,
     name: told.name ?? told.id,
     user: told.user ?? (told.uid === undefined ? '' : userNames(host)(told.uid)),

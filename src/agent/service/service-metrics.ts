@@ -1,3 +1,4 @@
+import { stated } from '../../base/stated.ts';
 import type { Config } from '../../config/config.ts';
 import type { SettingKey } from '../../config/settings.ts';
 import type { MetricsServer } from '../../prometheus/metrics-server.ts';
@@ -27,7 +28,7 @@ export async function openServiceMetrics(
     listen,
     omnistat: config['metrics.omnistat_names'],
     labels: metricLabels(config['metrics.labels']),
-    ...(tokenFile === undefined ? {} : { tokenFile }),
+    ...stated({ tokenFile }),
     ...(certificate === undefined || key === undefined ? {} : { certificate, key }),
   };
   return serveMetrics(options, () => {

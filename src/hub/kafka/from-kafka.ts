@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { isFleet } from '../../recording/folder/fleet.ts';
 import type { Position } from '../../recording/live/position.ts';
@@ -79,7 +80,7 @@ export function startFromKafka(options: FromKafkaOptions): FromKafka {
     }
   };
   const { brokers, tls, sasl } = options;
-  const connection = { brokers, ...(tls === undefined ? {} : { tls }), ...(sasl === undefined ? {} : { sasl }) };
+  const connection = { brokers, ...stated({ tls, sasl }) };
   const isRecords = (topic: string): boolean => {
     const holds = topicHolds(prefix, topic);
     return holds === 'tables' || holds === 'nodes';
@@ -204,10 +205,7 @@ export class Filer {
     }
     const said = { stream: known.stream, agent: this.agentOf(record), job: record.job };
     if (said.agent === undefined) return;
-    const reply = this.filing.record(
-      { ...said, agent: said.agent, ...(record.end === undefined ? {} : { end: record.end }) },
-      TRUSTED,
-    );
+    const reply = this.filing.record({ ...said, agent: said.agent, ...stated({ end: record.end }) }, TRUSTED);
     if (record.end === undefined || reply?.done === true) this.ends.delete(key);
   }
 
@@ -461,8 +459,7 @@ function jobOf({ user, job: id, restart, cluster }: RowIdentity): KeyedJob {
   return {
     id,
     user,
-    ...(restart === undefined ? {} : { restart }),
-    ...(cluster === undefined ? {} : { cluster }),
+    ...stated({ restart, cluster }),
   };
 }
 

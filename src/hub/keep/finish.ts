@@ -2,6 +2,7 @@ import * as path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { formatDuration } from '../../base/duration.ts';
 import { reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import { nodeFolder, nodeName } from '../../recording/folder/node-folder.ts';
 import { NOBODY_SAYS, NOTHING_MORE } from '../../recording/folder/silent-end.ts';
 import type { FiledRecording, FiledStream, Filing } from '../receive/filing.ts';
@@ -332,6 +333,6 @@ function complete(recording: FiledRecording, whole: boolean): void {
   const state = job.state === 'running' ? (kind === 'fleet' ? 'completed' : 'unknown') : job.state;
   if (end === job.end && state === job.state) return;
   const why = state === 'unknown' ? { reason: job.reason ?? (whole ? NOBODY_SAYS : NOTHING_MORE) } : {};
-  recording.job = { ...job, ...(end === undefined ? {} : { end }), state, ...why };
+  recording.job = { ...job, ...stated({ end }), state, ...why };
   recording.unsaved = true;
 }

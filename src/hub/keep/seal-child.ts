@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODE_FLAGS, ownNodeEnvironment } from '../../base/own-node.ts';
+import { stated } from '../../base/stated.ts';
 import type { Owner } from '../receive/owner.ts';
 import { SEAL_MARK, type SealAnswer, type SealOrder } from './seal-worker.ts';
 
@@ -48,7 +49,7 @@ export function startSealing(
     folder,
     nodes,
     dataBytes: memory.data * MIB,
-    ...(owner === undefined ? {} : { owner }),
+    ...stated({ owner }),
   };
   let said = '';
   let error = '';

@@ -1,5 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
+import { stated } from '../../base/stated.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import type { Note } from '../../sources/host.ts';
 import { processEndTable, threadEndTable } from '../../sources/records/tables.ts';
@@ -193,6 +194,6 @@ function within(input: string, error: unknown): unknown {
   const { hint } = error;
   return new Fault(`${input} cannot be imported: ${error.message}`, {
     cause: error,
-    ...(hint === undefined ? {} : { hint }),
+    ...stated({ hint }),
   });
 }

@@ -1,7 +1,8 @@
+import { stated } from '../../base/stated.ts';
 import { VERSION } from '../../base/version.ts';
 import { keptEnvironment } from '../../jobs/schedulers/environment.ts';
 import { schedulerOf } from '../../jobs/schedulers/job-facts.ts';
-import { known, whole } from '../../jobs/schedulers/scheduler.ts';
+import { whole } from '../../jobs/schedulers/scheduler.ts';
 import { FORMAT, type Job } from '../../recording/folder/job.ts';
 import type { JobTimes } from './job-times.ts';
 import type { Metadata } from './metadata.ts';
@@ -16,7 +17,7 @@ export async function jobOf(metadata: Metadata, times: JobTimes, nodes: string[]
   const exitCode = exitCodeOf(metadata, rows);
   const { reason } = metadata;
   const annotations = Object.keys(metadata.annotations).length > 0 ? metadata.annotations : undefined;
-  const job = known({
+  const job = stated({
     format: FORMAT,
     tacho: VERSION,
     ...facts,

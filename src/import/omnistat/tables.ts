@@ -1,3 +1,4 @@
+import { stated } from '../../base/stated.ts';
 import type { StoredSeries } from '../../query/store/export-lines.ts';
 import { type MarkerRow, markerBatch } from '../../query/store/marker-rows.ts';
 import type { Batch } from '../../recording/read/batch.ts';
@@ -146,13 +147,12 @@ function factsOf(named: (name: string) => StoredSeries[]): Partial<NodeFacts> {
       ...(version?.type ? { model: version.type } : {}),
       ...(version?.serial ? { serial: version.serial } : {}),
       ...(version?.driver_ver ? { driver: version.driver_ver } : {}),
-      ...(bytes === undefined ? {} : { memory_bytes: bytes }),
+      ...stated({ memory_bytes: bytes }),
     };
   });
   return {
     gpus,
-    ...(cpus === undefined ? {} : { cpus }),
-    ...(memory === undefined ? {} : { memory_bytes: memory }),
+    ...stated({ cpus, memory_bytes: memory }),
     ...(boot === undefined ? {} : { boot_time: boot * 1e6 }),
   };
 }
@@ -162,7 +162,7 @@ const byNumber = (a: string, b: string): number => Number(a) - Number(b) || (a <
 function addTexts(all: readonly StoredSeries[], facts: Partial<NodeFacts>, tables: Map<string, TableRows>): void {
   const always = Number.NEGATIVE_INFINITY;
   for (const { gpu, vendor, model } of tables.has(gpuTable.name) ? (facts.gpus ?? []) : []) {
-    const texts = { vendor, ...(model === undefined ? {} : { model }) };
+    const texts = { vendor, ...stated({ model }) };
     tables.get(gpuTable.name)!.say({ gpu }, { time: always, texts });
   }
   for (const { labels } of all) {

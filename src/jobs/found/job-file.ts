@@ -4,10 +4,11 @@ import { parseDuration } from '../../base/duration.ts';
 import { Fault, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
 import { expandHostlist } from '../../base/hostlist.ts';
+import { stated } from '../../base/stated.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import type { Environment } from '../schedulers/command.ts';
 import { plain } from '../schedulers/job-facts.ts';
-import { known, whole } from '../schedulers/scheduler.ts';
+import { whole } from '../schedulers/scheduler.ts';
 
 /**
  * A job file tells the agent of a node that a job begins there: lines KEY=VALUE, in the jobs folder under the job's name
@@ -113,7 +114,7 @@ export function parseJobFile(text: string): NodeJob {
       : []),
     ...(SCHEDULERS.includes(scheduler) ? [] : [`TACHO_SCHEDULER=${scheduler.slice(0, 40)}`]),
   ];
-  return known({
+  return stated({
     id,
     restart: whole(env.SLURM_RESTART_COUNT),
     scheduler: (SCHEDULERS.includes(scheduler) ? scheduler : 'slurm') as Job['scheduler'],
@@ -127,7 +128,7 @@ export function parseJobFile(text: string): NodeJob {
     nodes: expandHostlist(env.SLURM_JOB_NODELIST ?? env.SLURM_NODELIST ?? ''),
     begin: moment(begin),
     intervalSeconds: intervalOf(interval),
-    tags: known({
+    tags: stated({
       array_job: env.SLURM_ARRAY_JOB_ID,
       array_task: env.SLURM_ARRAY_TASK_ID,
       het_job: env.SLURM_HET_JOB_ID,
@@ -143,7 +144,7 @@ export function parseEndFile(text: string): NodeJobEnd {
   const env = pairs(text, END_KEYS);
   const [exit, signal] = (env.SLURM_JOB_EXIT_CODE2 ?? '').split(':').map(whole);
   const waited = whole(env.SLURM_JOB_EXIT_CODE);
-  return known({
+  return stated({
     id: idOf(env),
     restart: whole(env.SLURM_RESTART_COUNT),
     end: moment(env.END),

@@ -2,7 +2,8 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import { Fault, reason } from '../../base/fault.ts';
 import { expandHostlist } from '../../base/hostlist.ts';
-import { known, type SchedulerFacts, whole } from './scheduler.ts';
+import { stated } from '../../base/stated.ts';
+import { type SchedulerFacts, whole } from './scheduler.ts';
 
 /**
  * Facts from a job file: the JSON with RMS_* keys that prologs write for Omnistat.
@@ -28,14 +29,14 @@ export function factsFromFile(file: string): SchedulerFacts {
   const id = value('JOB_ID');
   if (id === undefined) throw new Fault(`the job file ${file} has no RMS_JOB_ID`, { hint: HINT });
   const listed = expandHostlist(value('JOB_NODELIST') ?? '');
-  return known({
+  return stated({
     id,
     name: value('JOB_NAME'),
     user: value('JOB_USER'),
     partition: value('JOB_PARTITION'),
     account: value('JOB_ACCOUNT'),
     nodes: listed.length > 0 ? listed : [os.hostname()],
-    asked: known({ nodes: whole(value('JOB_NUM_NODES')) }),
+    asked: stated({ nodes: whole(value('JOB_NUM_NODES')) }),
   }) as SchedulerFacts;
 }
 

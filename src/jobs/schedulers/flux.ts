@@ -1,7 +1,8 @@
 import { expandHostlist } from '../../base/hostlist.ts';
+import { stated } from '../../base/stated.ts';
 import type { Job, JobState } from '../../recording/folder/job.ts';
 import { defined, type Environment, type Run } from './command.ts';
-import { type Ending, jobId, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
+import { type Ending, jobId, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
 
 /** The parts of `flux jobs --json` that are used. Times and durations are seconds. */
 interface FluxJob {
@@ -103,7 +104,7 @@ function merge(
     const values = Object.values(given?.shares ?? {}).flatMap((share) => share[part] ?? []);
     return values.length === 0 ? undefined : values.reduce((a, b) => a + b, 0);
   };
-  return known({
+  return stated({
     id,
     name: job?.name,
     user: job?.username ?? env.USER,
@@ -111,7 +112,7 @@ function merge(
     partition: job?.queue || undefined,
     directory: job?.cwd,
     nodes,
-    asked: known({
+    asked: stated({
       nodes: job?.nnodes ?? whole(env.FLUX_JOB_NNODES) ?? (nodes.length || undefined),
       cpus: total('cpus') ?? job?.ncores,
       gpus: total('gpus'),
@@ -135,7 +136,7 @@ function allocation(text: string): { nodes: string[]; shares: NonNullable<Job['p
     for (const { rank, children } of execution.R_lite) {
       for (const _ of expandHostlist(`[${rank}]`)) {
         const node = nodes[at++];
-        if (node !== undefined) shares[node] = known({ cpus: count(children.core), gpus: count(children.gpu) });
+        if (node !== undefined) shares[node] = stated({ cpus: count(children.core), gpus: count(children.gpu) });
       }
     }
     return { nodes, shares };
@@ -164,7 +165,7 @@ function ending(job: FluxJob): Ending {
     ? [job.exception.type, job.exception.note].filter(Boolean).join(': ')
     : undefined;
   const signal = (job.waitstatus ?? 0) & 0x7f;
-  return known({
+  return stated({
     state,
     end: micro(job.t_cleanup ?? job.t_inactive),
     exit_code: job.returncode !== undefined && job.returncode >= 0 ? job.returncode : undefined,

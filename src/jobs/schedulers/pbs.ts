@@ -1,9 +1,10 @@
 import * as fs from 'node:fs';
 import { formatDuration } from '../../base/duration.ts';
 import { parseBytes } from '../../base/size.ts';
+import { stated } from '../../base/stated.ts';
 import type { Job, JobState } from '../../recording/folder/job.ts';
 import { defined, type Environment, type Run } from './command.ts';
-import { type Ending, jobId, known, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
+import { type Ending, jobId, type Scheduler, type SchedulerFacts, signalName, whole } from './scheduler.ts';
 import { slurmSeconds } from './slurm.ts';
 
 /** The parts of `qstat -f -F json` that are used. */
@@ -90,7 +91,7 @@ function merge(id: string, env: Environment, job: PbsJob): SchedulerFacts {
   const listed = [...new Set(nodeLines(env))];
   const hosts = (job.exec_host ?? '').split('+').flatMap((part) => part.split('/')[0] || []);
   const nodes = listed.length > 0 ? listed : [...new Set(hosts)];
-  return known({
+  return stated({
     id,
     restart: job.run_count === undefined ? undefined : Math.max(0, job.run_count - 1),
     cluster: job.server ?? env.PBS_JOBID?.split('.')[1],
@@ -100,7 +101,7 @@ function merge(id: string, env: Environment, job: PbsJob): SchedulerFacts {
     partition: job.queue ?? env.PBS_QUEUE,
     directory: job.Variable_List?.PBS_O_WORKDIR ?? env.PBS_O_WORKDIR,
     nodes,
-    asked: known({
+    asked: stated({
       nodes: whole(asked.nodect) ?? (nodes.length || undefined),
       cpus: whole(asked.ncpus) ?? whole(env.NCPUS),
       memory_bytes: pbsBytes(asked.mem),
@@ -156,22 +157,22 @@ function ending(job: PbsJob): Ending {
   if (!['F', 'X'].includes(job.job_state ?? '')) return { state: 'running' };
   const end = moment(job.obittime ?? job.mtime);
   const status = job.Exit_status;
-  if (status === undefined) return known({ state: 'unknown' as const, end, reason: job.comment }) as Ending;
+  if (status === undefined) return stated({ state: 'unknown' as const, end, reason: job.comment }) as Ending;
   const killed = KILLED[status];
   if (killed !== undefined) {
     const limit = slurmSeconds(String(job.Resource_List?.walltime ?? ''));
     const words = status === -29 && limit !== undefined ? `time limit of ${formatDuration(limit)} reached` : killed[1];
-    return known({ state: killed[0], end, reason: words }) as Ending;
+    return stated({ state: killed[0], end, reason: words }) as Ending;
   }
   // 256 + n: ended by signal n; SIGTERM and SIGKILL are what qdel sends
   if (status > 256) {
     const signal = signalName(status - 256);
     const state = signal === 'SIGTERM' || signal === 'SIGKILL' ? 'cancelled' : 'failed';
-    return known({ state, end, signal, reason: job.comment }) as Ending;
+    return stated({ state, end, signal, reason: job.comment }) as Ending;
   }
   if (status < 0)
-    return known({ state: 'failed' as const, end, reason: job.comment ?? `PBS gave exit status ${status}` }) as Ending;
-  return known({
+    return stated({ state: 'failed' as const, end, reason: job.comment ?? `PBS gave exit status ${status}` }) as Ending;
+  return stated({
     state: status === 0 ? ('completed' as const) : ('failed' as const),
     end,
     exit_code: status,

@@ -1,3 +1,4 @@
+import { stated } from '../../base/stated.ts';
 import type { Listed } from '../../recording/folder/list.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import type { Run } from './command.ts';
@@ -30,5 +31,5 @@ async function refreshed(each: Listed, run: Run): Promise<Listed> {
   const { scheduler, uid } = recording.job;
   if (scheduler === 'none' || scheduler === 'file' || uid !== process.getuid!()) return each;
   const { state, end } = await refreshJob(recording, { run });
-  return { ...each, job_state: state, ...(end === undefined ? {} : { end }) };
+  return { ...each, job_state: state, ...stated({ end }) };
 }

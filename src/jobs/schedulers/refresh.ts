@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
+import { stated } from '../../base/stated.ts';
 import { lastSign } from '../../recording/folder/alive.ts';
 import { saveJob } from '../../recording/folder/create.ts';
 import type { Job, Step } from '../../recording/folder/job.ts';
@@ -53,7 +54,7 @@ async function askScheduler(
   const found = await schedulerNamed(job.scheduler).state(run, job, () => {});
   if (!ended && found?.state === 'running') {
     const { taken_nodes: taken = job.taken_nodes } = found;
-    const running = { ...job, running_at: Date.now() * 1000, ...(taken === undefined ? {} : { taken_nodes: taken }) };
+    const running = { ...job, running_at: Date.now() * 1000, ...stated({ taken_nodes: taken }) };
     return { job: running, final: false };
   }
   let known: Job = job;
@@ -69,7 +70,7 @@ async function askScheduler(
   } else if (found !== undefined) {
     // the recording's own end, where there is one, is what its figures refer to
     const { waits: _, reason: __, ...said } = job;
-    known = { ...said, ...found, ...(job.end === undefined ? {} : { end: job.end }) };
+    known = { ...said, ...found, ...stated({ end: job.end }) };
     const last = lastSign(recording);
     if (known.end === undefined) known.end = last ?? job.start;
     // Slurm calls a job ended when it begins to end it; a node's agent records until the last process has gone
@@ -100,7 +101,7 @@ function whoKilled(job: Job, found: Ending): Partial<Job> {
 }
 
 const nextRun = ({ reason, waits }: Ending): Partial<Job> => ({
-  ...(reason === undefined ? {} : { reason }),
+  ...stated({ reason }),
   ...(waits === true ? { waits } : {}),
 });
 

@@ -97,15 +97,6 @@ export function whole(text: string | number | undefined): number | undefined {
   return Number.isSafeInteger(n) && n >= 0 ? n : undefined;
 }
 
-type Known<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
-};
-
-/** Leaves out what is undefined, so that a missing value is not there at all. */
-export function known<T extends object>(value: T): Known<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined)) as Known<T>;
-}
-
 /** Signals as schedulers number them. */
 const SIGNALS: Record<number, string> = {
   1: 'SIGHUP',

@@ -1,7 +1,8 @@
 import { formatDuration } from '../../base/duration.ts';
 import { expandHostlist } from '../../base/hostlist.ts';
+import { stated } from '../../base/stated.ts';
 import type { JobState, Step } from '../../recording/folder/job.ts';
-import { type Ending, known, signalName, whole } from './scheduler.ts';
+import { type Ending, signalName, whole } from './scheduler.ts';
 
 /** Tacho's own step in a job has this name, so that it is told apart from the user's steps. */
 export const AGENT_STEP = 'tacho-agent';
@@ -65,7 +66,7 @@ function reasonOf(state: JobState, limit?: number): string | undefined {
 export function endingFromScontrol(shown: Map<string, string>, limit: number | undefined): Ending {
   const state = stateOf(shown.get('JobState') ?? '');
   if (state === 'running') return { state };
-  return known({
+  return stated({
     state,
     end: moment(shown.get('EndTime')),
     ...exitOf(state, shown.get('ExitCode')),
@@ -94,7 +95,7 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
       const requeued = state.startsWith('REQUEUED') ? PUT_BACK : undefined;
       const reason = by !== undefined ? `cancelled by uid ${by}` : (requeued ?? reasonOf(word));
       const ended = word === 'running' ? {} : { end: moment(to), ...exitOf(word, exit) };
-      const ending = known({ state: word, ...ended, reason }) as Ending;
+      const ending = stated({ state: word, ...ended, reason }) as Ending;
       // a job that lost a node and went on has a line for each of its sizes: they are one run, which the last one ended
       const before = resized === undefined ? undefined : runs.at(-1);
       const has = expandHostlist(nodes ?? '');
@@ -112,7 +113,7 @@ export function accounted(text: string, start: number): { ending: Ending; steps:
     // slurmd's own step, and Tacho's, are not what the user ran
     if (step === 'extern' || name === AGENT_STEP) continue;
     runs.at(-1)?.steps.push(
-      known({
+      stated({
         id: step,
         name: name || undefined,
         start: moment(from),

@@ -1,5 +1,6 @@
+import { stated } from '../../base/stated.ts';
 import type { Environment } from './command.ts';
-import { known, type SchedulerFacts } from './scheduler.ts';
+import type { SchedulerFacts } from './scheduler.ts';
 
 /**
  * The components of a heterogeneous job, each with the environment that a job of its own would have: SLURM_JOB_NODELIST
@@ -29,7 +30,7 @@ export function joinFacts(parts: readonly SchedulerFacts[]): SchedulerFacts {
   return {
     ...first,
     nodes: [...new Set(parts.flatMap((part) => part.nodes))],
-    asked: known({
+    asked: stated({
       ...first.asked,
       nodes: total('nodes'),
       cpus: total('cpus'),

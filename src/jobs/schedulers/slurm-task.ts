@@ -1,9 +1,10 @@
 import * as os from 'node:os';
+import { stated } from '../../base/stated.ts';
 import { Host } from '../../sources/host.ts';
 import { innermostCgroup } from '../found/own-cgroup.ts';
 import { allowance } from '../found/scope.ts';
 import type { Environment } from './command.ts';
-import { known, type SchedulerFacts, whole } from './scheduler.ts';
+import { type SchedulerFacts, whole } from './scheduler.ts';
 import { slurm, slurmBytes } from './slurm.ts';
 import { isOwnStep } from './slurm-step.ts';
 
@@ -42,7 +43,7 @@ export function taskOf(env: Environment, terminal: boolean, host = new Host()): 
     nodes: [env.SLURMD_NODENAME || os.hostname()],
     asked: given(env, host),
   };
-  return { rank, tasks, step: String(step), job, facts: known(facts) };
+  return { rank, tasks, step: String(step), job, facts: stated(facts) };
 }
 
 /** The step has all that the job has: `srun -n1` outside of any job, which makes one. */
@@ -65,7 +66,7 @@ function given(env: Environment, host: Host): SchedulerFacts['asked'] {
   const cpus = Number.isFinite(told) ? least(told, limit.cpus) : undefined;
   const perCpu = slurmBytes(env.SLURM_MEM_PER_CPU);
   const gpus = /(\d+)$/.exec(env.SLURM_GPUS_PER_TASK ?? '')?.[1] ?? (here === 1 ? env.SLURM_GPUS_ON_NODE : undefined);
-  return known({
+  return stated({
     cpus,
     memory_bytes: least(
       perCpu === undefined || cpus === undefined ? undefined : perCpu * cpus,
@@ -81,7 +82,7 @@ function limits(host: Host): ReturnType<typeof allowance> {
   const path = innermostCgroup(host);
   const cgroup = path === undefined ? {} : { cgroup: { path, shared: true } };
   const { cpus, memory_bytes } = allowance(host, { members: { by: 'node' }, exclude: [], redact: false, ...cgroup });
-  return known({ cpus, memory_bytes: path === undefined ? undefined : memory_bytes });
+  return stated({ cpus, memory_bytes: path === undefined ? undefined : memory_bytes });
 }
 
 function least(...values: (number | undefined)[]): number | undefined {

@@ -1,10 +1,10 @@
 import { compressHostlist, expandHostlist } from '../../base/hostlist.ts';
+import { stated } from '../../base/stated.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import type { Environment } from './command.ts';
 import {
   type Ending,
   jobId,
-  known,
   type Launcher,
   type LaunchPlan,
   type Scheduler,
@@ -92,7 +92,7 @@ export const slurm: Scheduler = {
         if (next.waits) found.waits = true;
       }
       const taken = past?.ending.taken_nodes;
-      return known({ ...found, taken_nodes: taken, steps }) as Ending;
+      return stated({ ...found, taken_nodes: taken, steps }) as Ending;
     }
     if (!same) {
       const next = again(now);
@@ -227,9 +227,9 @@ function fromEnvironment(env: Environment, id: string): SchedulerFacts {
   const perCpu = slurmBytes(env.SLURM_MEM_PER_CPU);
   const gpus = gresGpus(env.SLURM_JOB_GRES ?? '') ?? whole(env.SLURM_GPUS_ON_NODE);
   const memory = (i: number): number | undefined => perNode ?? (perCpu === undefined ? undefined : perCpu * cpus[i]!);
-  const share = nodes.map((_, i) => known({ cpus: cpus[i], memory_bytes: memory(i), gpus }));
+  const share = nodes.map((_, i) => stated({ cpus: cpus[i], memory_bytes: memory(i), gpus }));
   const memories = share.flatMap((s) => s.memory_bytes ?? []);
-  return known({
+  return stated({
     id,
     restart: whole(env.SLURM_RESTART_COUNT) ?? 0,
     cluster: env.SLURM_CLUSTER_NAME,
@@ -239,7 +239,7 @@ function fromEnvironment(env: Environment, id: string): SchedulerFacts {
     partition: env.SLURM_JOB_PARTITION,
     directory: env.SLURM_SUBMIT_DIR,
     nodes,
-    asked: known({
+    asked: stated({
       nodes: whole(env.SLURM_JOB_NUM_NODES) ?? (nodes.length || undefined),
       cpus: sum(cpus),
       memory_bytes: memories.length === nodes.length ? sum(memories) : undefined,
@@ -256,7 +256,7 @@ function fromScontrol(shown: Map<string, string>, base: SchedulerFacts): Schedul
   if (shown.size === 0) return base;
   const tres = parseTres(shown.get('AllocTRES') ?? shown.get('TRES'));
   const nodes = expandHostlist(word(shown.get('NodeList')) ?? '');
-  return known({
+  return stated({
     ...base,
     restart: whole(shown.get('Restarts')) ?? base.restart,
     name: shown.get('JobName') ?? base.name,
@@ -265,7 +265,7 @@ function fromScontrol(shown: Map<string, string>, base: SchedulerFacts): Schedul
     partition: word(shown.get('Partition')) ?? base.partition,
     directory: shown.get('WorkDir') ?? base.directory,
     nodes: nodes.length > 0 ? nodes : base.nodes,
-    asked: known({
+    asked: stated({
       nodes: whole(tres.get('node')) ?? base.asked.nodes,
       cpus: whole(tres.get('cpu')) ?? base.asked.cpus,
       memory_bytes: slurmBytes(tres.get('mem')) ?? base.asked.memory_bytes,
@@ -295,7 +295,7 @@ function sharesFromScontrol(shown: Map<string, string>): NonNullable<Job['per_no
   for (const [name, line] of shown) {
     const found = name.startsWith('node ') ? /^Nodes=(\S+) CPU_IDs=(\S*) Mem=(\d+)(?: GRES=(.*))?$/.exec(line) : null;
     if (found === null) continue;
-    const share = known({
+    const share = stated({
       cpus: expandHostlist(`[${found[2]}]`).length,
       memory_bytes: slurmBytes(found[3]),
       gpus: gresGpus(found[4] ?? ''),

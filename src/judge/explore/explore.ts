@@ -1,4 +1,5 @@
 import { Fault } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import { suggest } from '../../base/suggest.ts';
 import { byName } from '../../recording/folder/open.ts';
 import { jobFeatures } from '../outliers/features.ts';
@@ -118,7 +119,7 @@ export async function explore(
     sum,
     components: components.sort((a, b) => b.sum - a.sum),
     segments: entries.map((entry) => ({ ...entry, share: entry.value / sum })),
-    ...(spacing === undefined ? {} : { spacing }),
+    ...stated({ spacing }),
     missing: spacing?.expected.filter((name) => !present.has(name)) ?? [],
   };
 }

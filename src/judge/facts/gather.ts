@@ -1,5 +1,6 @@
 import * as path from 'node:path';
 import { append } from '../../base/extremes.ts';
+import { stated } from '../../base/stated.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
 import { series } from '../../query/series/series.ts';
@@ -157,7 +158,7 @@ function measured(
     byNode.map((summaries) => {
       const { node, tables, damage } = summaries[i]!;
       for (const each of damage) tell(node, each);
-      return { node: node.name, tables, ...(node.agent === undefined ? {} : { agent: node.agent }) };
+      return { node: node.name, tables, ...stated({ agent: node.agent }) };
     }),
   );
 }

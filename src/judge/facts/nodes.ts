@@ -1,5 +1,6 @@
 import { smallest } from '../../base/extremes.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { stated } from '../../base/stated.ts';
 import { secondsIn } from '../../query/spans/select.ts';
 import { type AgentRecord, KILLED } from '../../recording/folder/agent-record.ts';
 import type { JobState } from '../../recording/folder/job.ts';
@@ -196,7 +197,7 @@ function statusOf(material: Material, node: NodeMaterial): Omit<NodeReport, 'nod
   const tables = [...node.tables.values()].filter((t) => t.rows > 0);
   if (agent?.end !== undefined && agent.ticks === 0 && tables.length === 0 && agent.service === true) {
     // its hooks told of the job when it was over
-    return { status: 'never recorded', ...(agent.end_reason === undefined ? {} : { reason: agent.end_reason }) };
+    return { status: 'never recorded', ...stated({ reason: agent.end_reason }) };
   }
   // what the agent says is of all the job
   const told = range === undefined ? agent : undefined;

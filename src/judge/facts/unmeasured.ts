@@ -1,3 +1,4 @@
+import { stated } from '../../base/stated.ts';
 import { count, listed } from '../../base/words.ts';
 import { lossesOf } from '../../recording/folder/lost-samples.ts';
 import type { Note } from '../../sources/host.ts';
@@ -30,8 +31,7 @@ export function unmeasuredOf(material: Material, checks: readonly CheckResult[])
       const id = `${what}\n${note.why}`;
       const known = found.get(id);
       if (known !== undefined) known.nodes!.push(node);
-      else
-        found.set(id, { what, why: note.why, ...(note.hint === undefined ? {} : { hint: note.hint }), nodes: [node] });
+      else found.set(id, { what, why: note.why, ...stated({ hint: note.hint }), nodes: [node] });
     }
   }
   const shared = material.nodes.filter(({ agent }) => (agent?.shared_with?.length ?? 0) > 0);

@@ -1,4 +1,5 @@
 import { Fault, usage } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import type { FeatureTable } from '../outliers/feature-table.ts';
 import { type Features, featureTable, jobFeatures } from '../outliers/features.ts';
 import type { MeasuredJob } from '../outliers/measured-job.ts';
@@ -79,8 +80,7 @@ export async function createModel(name: string, jobs: readonly MeasuredJob[], op
     name,
     enabled: true,
     created: options.now,
-    ...(options.note === undefined ? {} : { note: options.note }),
-    ...(options.tag === undefined ? {} : { tag: options.tag }),
+    ...stated({ note: options.note, tag: options.tag }),
     jobs: learned,
   };
 }

@@ -1,3 +1,4 @@
+import { stated } from '../../base/stated.ts';
 import { count, listed } from '../../base/words.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { joinColumns, type ProcessColumns, type ProcessJob } from '../../query/processes/set.ts';
@@ -245,10 +246,7 @@ async function judge(
   reference?: FeatureTable,
 ): Promise<Group> {
   const { verdicts, incomplete, ...ballot } = await castVotes(table, {
-    ...(options.methods === undefined ? {} : { methods: options.methods }),
-    ...(options.all === undefined ? {} : { all: options.all }),
-    ...(options.floors === undefined ? {} : { floors: options.floors }),
-    ...(reference === undefined ? {} : { reference }),
+    ...stated({ methods: options.methods, all: options.all, floors: options.floors, reference }),
   });
   const judged = verdicts.map(({ row, ...verdict }) => ({ ...who(row), ...verdict, excess: excessOf(verdict) }));
   const score = (one: Outlier): number => one.features.filter(({ apart }) => apart).length;

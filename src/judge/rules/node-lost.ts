@@ -1,5 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { stated } from '../../base/stated.ts';
 import { listed } from '../../base/words.ts';
 import { UNHEARD } from '../facts/nodes.ts';
 import type { Evidence, NodeReport } from '../report-schema.ts';
@@ -57,7 +58,7 @@ const lastHeard = ({ node, status, reason, last_sample: last }: NodeReport): Evi
       : `${node}: last sample ${last === undefined ? 'unknown' : formatMoment(last)}; ${reason ?? 'reason unknown'}`,
   from: 'agent.json',
   node,
-  ...(last === undefined ? {} : { value: last }),
+  ...stated({ value: last }),
 });
 
 const LATER =

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, isFull, reason, usage } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { stated } from '../../base/stated.ts';
 import { JOB_NEEDS, type Job } from './job.ts';
 import { nodeName } from './node-folder.ts';
 import { jobInShort } from './node-names.ts';
@@ -113,7 +114,7 @@ function withWords(job: Job, file: string): Job {
     return job;
   }
   const { annotations, tags } = said;
-  return { ...job, tags: { ...job.tags, ...tags }, ...(annotations === undefined ? {} : { annotations }) };
+  return { ...job, tags: { ...job.tags, ...tags }, ...stated({ annotations }) };
 }
 
 /** Makes the first folder of `name`, `name-2`, `name-3`… that is not taken: two that begin at once get one each. */

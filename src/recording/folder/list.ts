@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import { isAlive, STILL_WRITTEN_MS } from './alive.ts';
 import { openRecording, type Recording, recordingFolders } from './open.ts';
 import { silentEnd } from './silent-end.ts';
@@ -97,12 +98,12 @@ function describe(folder: string, now: number): Listed {
     name: job.name,
     user: job.user,
     ...(Number.isFinite(job.start) ? { start: job.start } : {}),
-    ...(end === undefined ? {} : { end }),
+    ...stated({ end }),
     nodes: nodes.length,
     bytes,
     state,
     job_state: job.state,
-    ...(trouble === undefined ? {} : { trouble }),
+    ...stated({ trouble }),
   };
 }
 

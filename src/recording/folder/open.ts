@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { smallest } from '../../base/extremes.ts';
 import { code, Fault, reason } from '../../base/fault.ts';
 import { isForeignLink } from '../../base/plain-file.ts';
+import { stated } from '../../base/stated.ts';
 import type { Batch } from '../read/batch.ts';
 import type { TableStatistics } from '../sealed/statistics.ts';
 import { readAgentJson } from './agent-file.ts';
@@ -272,7 +273,7 @@ function openNode(
     });
   const all = [...missing, ...aside].map((each): LostFile => {
     const statistics = lost.includes(each.table) ? names.find((name) => statisticsOf(name) === each.table) : undefined;
-    return { ...each, ...(statistics === undefined ? {} : { statistics }) };
+    return { ...each, ...stated({ statistics }) };
   });
   if (all.length > 0) node.lost = all;
   if (agent === undefined) return described === undefined ? node : { ...node, described };

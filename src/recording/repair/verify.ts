@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { append } from '../../base/extremes.ts';
 import { reason } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
+import { stated } from '../../base/stated.ts';
 import { isAlive, isBeingWritten } from '../folder/alive.ts';
 import { headerOf, layoutOf, tableOf } from '../folder/describe.ts';
 import { fileNames } from '../folder/file-names.ts';
@@ -222,7 +223,7 @@ class Verifier {
     const undescribed: string[] = [];
     const header = headerOf(node, name);
     const csv: CsvOptions = {
-      ...(header === undefined ? {} : { header }),
+      ...stated({ header }),
       layout: (header, sample) => {
         if (table !== undefined) {
           const known = ['time', ...table.keys.map((k) => k.name), ...table.columns.map((c) => c.name)];

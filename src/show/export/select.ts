@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, usage } from '../../base/fault.ts';
 import type { Intervals } from '../../base/intervals.ts';
+import { stated } from '../../base/stated.ts';
 import { suggest } from '../../base/suggest.ts';
 import { damageWords } from '../../query/processes/processes.ts';
 import { coarse } from '../../query/series/coarse.ts';
@@ -101,7 +102,7 @@ export function pieceOf(
     options.damaged?.(file, `${file}: ${lostWhy(lost)}`, true);
   }
   if (!node.tables.has(table) || intervals.length === 0) return undefined;
-  const batch = readTable(node, table, { intervals, ...(columns === undefined ? {} : { columns }) });
+  const batch = readTable(node, table, { intervals, ...stated({ columns }) });
   for (const damage of batch.damage) {
     const lost = damage.unreadable !== undefined || damage.lost_columns !== undefined;
     options.damaged?.(damage.file, damageWords(damage), lost);
@@ -109,7 +110,7 @@ export function pieceOf(
   if (batch.rows === 0) return undefined;
   return {
     job,
-    ...(name === undefined ? {} : { recording: name }),
+    ...stated({ recording: name }),
     node: node.name,
     batch: options.interval === undefined ? batch : coarse(batch, options.interval, options.sampled),
   };

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { formatBytes } from '../../base/size.ts';
+import { stated } from '../../base/stated.ts';
 import { count, energy, figure, percent } from '../../base/words.ts';
 import type { Comparison, PartRow } from '../../judge/compare/compare.ts';
 import type { MetricKind } from '../../judge/compare/metrics.ts';
@@ -20,7 +21,7 @@ const letter = (j: number): string => (j < 26 ? String.fromCharCode(65 + j) : `J
 const right = (head: string, spare?: number): TextColumn => ({
   head,
   align: 'right',
-  ...(spare === undefined ? {} : { spare }),
+  ...stated({ spare }),
 });
 
 function metricCell(kind: MetricKind, value: number | undefined): string {

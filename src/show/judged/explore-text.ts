@@ -1,4 +1,5 @@
 import { append } from '../../base/extremes.ts';
+import { stated } from '../../base/stated.ts';
 import { count, figure, listed, percent } from '../../base/words.ts';
 import type { Component, Entry, Exploration } from '../../judge/explore/explore.ts';
 import { paint } from '../terminal/paint.ts';
@@ -15,7 +16,7 @@ export interface ExploreTextOptions {
 const right = (head: string, spare?: number): TextColumn => ({
   head,
   align: 'right',
-  ...(spare === undefined ? {} : { spare }),
+  ...stated({ spare }),
 });
 
 /** An experiment for people: components, then their segments, then all segments together. */

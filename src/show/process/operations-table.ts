@@ -1,4 +1,5 @@
 import { formatDuration } from '../../base/duration.ts';
+import { stated } from '../../base/stated.ts';
 import { count, figure, percent } from '../../base/words.ts';
 import type { Operation } from '../../query/processes/operations.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
@@ -25,7 +26,7 @@ export function operationsTable(
   const right = (head: string, spare?: number): TextColumn => ({
     head,
     align: 'right',
-    ...(spare === undefined ? {} : { spare }),
+    ...stated({ spare }),
   });
   const several = set.jobs.length > 1;
   const key = onlyKey(operations);

@@ -1,3 +1,4 @@
+import { stated } from '../../base/stated.ts';
 import { count } from '../../base/words.ts';
 import { columnNamed, commandOf, type ProcessColumn } from '../../query/processes/columns.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
@@ -45,7 +46,7 @@ function usual(set: ProcessSet, rows: readonly number[], width: number, pen: Pai
   const right = (head: string, spare?: number): TextColumn => ({
     head,
     align: 'right',
-    ...(spare === undefined ? {} : { spare }),
+    ...stated({ spare }),
   });
   const names = ['pid', 'cpu_time', 'share', 'duration', processEndTable.col.rssmax.name, 'io', 'threads'];
   const figures = names.map((name) => columnNamed(set, name));

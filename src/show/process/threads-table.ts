@@ -1,5 +1,6 @@
 import { append } from '../../base/extremes.ts';
 import { formatMoment } from '../../base/moment.ts';
+import { stated } from '../../base/stated.ts';
 import { count } from '../../base/words.ts';
 import { commandOf, metricKind } from '../../query/processes/columns.ts';
 import type { ProcessSet, ThreadColumns } from '../../query/processes/set.ts';
@@ -35,7 +36,7 @@ export function threadsTable(
     const right = (head: string, spare?: number): TextColumn => ({
       head,
       align: 'right',
-      ...(spare === undefined ? {} : { spare }),
+      ...stated({ spare }),
     });
     const [heads, ...rows] = textTable(
       [

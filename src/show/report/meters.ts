@@ -1,5 +1,6 @@
 import { formatDuration } from '../../base/duration.ts';
 import { formatBytes } from '../../base/size.ts';
+import { stated } from '../../base/stated.ts';
 import { count, energy, figure, percent } from '../../base/words.ts';
 import type { Report } from '../../judge/report-schema.ts';
 
@@ -48,7 +49,7 @@ export function meters(report: Report): Meter[] {
     found.push({
       name: 'CPU',
       text: busy + spent + part,
-      ...(s.cpu_utilization === undefined ? {} : { share: s.cpu_utilization }),
+      ...stated({ share: s.cpu_utilization }),
     });
   }
   found.push(memoryMeter(report));

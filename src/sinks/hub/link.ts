@@ -1,4 +1,5 @@
 import { reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import { Connection } from '../../http/connection.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import { jobInShort } from '../../recording/folder/node-names.ts';
@@ -44,7 +45,7 @@ export class HubLink {
     this.url = url;
     this.options = options;
     const { requestSeconds = 20, connectSeconds = 5, ca } = options;
-    this.connection = new Connection(url, { requestSeconds, connectSeconds, ...(ca === undefined ? {} : { ca }) });
+    this.connection = new Connection(url, { requestSeconds, connectSeconds, ...stated({ ca }) });
   }
 
   /** As a user writes it. */

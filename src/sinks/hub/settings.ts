@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import { Fault, reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import type { SettingKey, Values } from '../../config/settings.ts';
 import type { HubOptions } from './sink.ts';
 
@@ -32,8 +33,7 @@ export async function hubOptions(
   }
   const credentials = await openCredentials({
     method,
-    ...(token === undefined ? {} : { tokenFile: token }),
-    ...(socket === undefined ? {} : { mungeSocket: socket }),
+    ...stated({ tokenFile: token, mungeSocket: socket }),
   });
   return { addresses, credentials, ...(ca === undefined ? {} : { ca: certificates(ca) }) };
 }

@@ -1,5 +1,6 @@
 import * as path from 'node:path';
 import { reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import { comparePositions, type Position } from '../../recording/live/position.ts';
 import { openPositions, type Positions } from '../../recording/live/positions.ts';
 import { type Stream, streamKey } from '../../recording/live/stream.ts';
@@ -52,9 +53,7 @@ class HubSink implements Sink, Round {
     const link: LinkOptions = {
       credentials: options.credentials ?? NO_CREDENTIALS,
       node: options.node,
-      ...(options.ca === undefined ? {} : { ca: options.ca }),
-      ...(options.requestSeconds === undefined ? {} : { requestSeconds: options.requestSeconds }),
-      ...(options.connectSeconds === undefined ? {} : { connectSeconds: options.connectSeconds }),
+      ...stated({ ca: options.ca, requestSeconds: options.requestSeconds, connectSeconds: options.connectSeconds }),
     };
     this.hubs = options.addresses.map((url) => new OneHub(new HubLink(url, link)));
     this.name = `hub ${this.hubs.map((hub) => hub.link.address).join(', ')}`;

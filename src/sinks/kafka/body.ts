@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { stated } from '../../base/stated.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { tableOf } from '../../recording/folder/describe.ts';
 import type { Job } from '../../recording/folder/job.ts';
@@ -381,5 +382,5 @@ const nodeOf = (stream: StreamState) => ({
   name: stream.node,
   folder: stream.folder,
   tables: new Map(),
-  ...(stream.agent === undefined ? {} : { agent: stream.agent }),
+  ...stated({ agent: stream.agent }),
 });

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { stated } from '../../base/stated.ts';
 import { AGENT_NEEDS, type AgentRecord } from '../../recording/folder/agent-record.ts';
 import { isGone } from '../../recording/folder/alive.ts';
 import { isFleet } from '../../recording/folder/fleet.ts';
@@ -300,7 +301,7 @@ class NodeFolder {
       recording,
       folder: this.folder.path,
       node: this.node,
-      ...(this.owner === undefined ? {} : { owner: this.owner }),
+      ...stated({ owner: this.owner }),
       kind: isFleet(job) ? 'fleet' : 'job',
       job,
       agent,

@@ -1,3 +1,4 @@
+import { stated } from '../../../base/stated.ts';
 import { listed } from '../../../base/words.ts';
 import type { Step } from '../../../recording/folder/job.ts';
 import type { FailedStep } from '../../report-schema.ts';
@@ -15,7 +16,7 @@ export function failedSteps(steps: readonly Step[]): FailedStep[] {
   return steps.flatMap(({ id, name, state, exit_code }) =>
     (id === 'batch' && state !== 'out_of_memory') || state === undefined || !(state in ENDS)
       ? []
-      : [{ id, ...(name === undefined ? {} : { name }), state, ...(exit_code === undefined ? {} : { exit_code }) }],
+      : [{ id, ...stated({ name }), state, ...stated({ exit_code }) }],
   );
 }
 
