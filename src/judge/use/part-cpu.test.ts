@@ -124,3 +124,19 @@ test('adjacent parts add up to the whole, wherever a job is cut', () => {
     }),
   );
 });
+
+test('what a process used in a repeated phase is what it used each time, without the gaps', () => {
+  const busy = sample(
+    2,
+    0,
+    Array.from({ length: 101 }, (_, i) => [i, i]),
+  );
+  const samples = new Map([['c1', { series: new Map(), processes: [busy], damage: [] }]]);
+  const whole = material(job(LASTS), [c1], { samples });
+  const intervals = [
+    [START + 10e6, START + 20e6],
+    [START + 50e6, START + 55e6],
+  ] as const;
+  const range = { what: 'phase "a", 2 times', from: START + 10e6, to: START + 55e6, intervals };
+  assert.equal(partProcessesOf(material(job(LASTS), [c1], { range, whole }), c1).seconds, 15);
+});
