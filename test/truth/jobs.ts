@@ -198,7 +198,11 @@ export const jobs: readonly TruthJob[] = [
   },
   { name: 'fio', run: fio },
   { name: 'iperf3 over veth', run: iperf },
-  { name: 'phases', run: phases },
+  { name: 'phases', run: (ground) => phases(ground, 'phases', '1.5', []) },
+  {
+    name: 'phases without process records',
+    run: (ground) => phases(ground, 'phases without process records', '0.4 0.4 0.4 0.4', ['--no-processes']),
+  },
   { name: 'GPU', run: gpu },
 ];
 
@@ -270,17 +274,21 @@ function iperf(ground: Ground): Figure[] {
   }
 }
 
-/** CPU time within a marked phase, as the work in it counts its own. */
-function phases(ground: Ground): Figure[] {
+/** CPU time within a marked phase, as the programs in it count their own: each spins for so many seconds. */
+function phases(ground: Ground, job: string, spins: string, run: readonly string[]): Figure[] {
   const tacho = path.join(import.meta.dirname, '../../tacho');
-  const script = `${tacho} mark begin work; ${ground.job} spin 1.5; ${tacho} mark end work; sleep 1`;
-  const { report, out } = record(ground, ['sh', '-c', script], { report: ['--phases'] });
+  const work = `for s in ${spins}; do ${ground.job} spin $s; done`;
+  const script = `${tacho} mark begin work; ${work}; ${tacho} mark end work; sleep 1`;
+  const { report, out } = record(ground, ['sh', '-c', script], { run, report: ['--phases'] });
   const phase = report.phases.find(({ name }) => name === 'work');
   const used = phase && phase.cpu_utilization! * phase.seconds * report.summary.cpus!;
-  const truth = ownFigures(out).cpu;
-  return [
-    { job: 'phases', what: 'CPU time in it, s', tacho: used, truth, by: 'its own clock', share: 0.05, beside: 0.05 },
-  ];
+  const truth = sumOf(
+    out
+      .trim()
+      .split('\n')
+      .map((line) => ownFigures(line).cpu),
+  );
+  return [{ job, what: 'CPU time in it, s', tacho: used, truth, by: 'its own clock', share: 0.05, beside: 0.05 }];
 }
 
 /** Power of a card that rises and falls: card 0 counts its energy, the counter of card 1 stands still. */

@@ -23,12 +23,18 @@ export function agentSeconds(node: NodeMaterial): number {
   return (known(columnOf(node, agentTable.col.cpu_us)?.increase) ?? 0) / 1e6;
 }
 
-/** When its commands used that, as far as they noted it; in microseconds. */
-export function commandsCurve({ job }: Material, { node }: NodeMaterial): Curve | undefined {
+/** When its commands used that, as far as they noted it, or when that was over; in microseconds. */
+export function commandsCurve(
+  { job }: Material,
+  { node }: NodeMaterial,
+  when: 'running' | 'over' = 'running',
+): Curve | undefined {
   const own = job.own_use?.[node];
   if (own?.spans === undefined) return undefined;
   const withEnds = 1 + (own.cpu_seconds > 0 ? usualEnds(own) / own.cpu_seconds : 0);
-  return sumOf(own.spans.map(([from, to, seconds]) => even(from, to, seconds * withEnds * 1e6)));
+  return sumOf(
+    own.spans.map(([from, to, seconds]) => even(when === 'running' ? from : to, to, seconds * withEnds * 1e6)),
+  );
 }
 
 /** When the agent did, in microseconds. */

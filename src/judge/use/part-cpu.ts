@@ -162,7 +162,8 @@ function processesCurve(material: Material, node: NodeMaterial, wanted: number):
   const { set, sampled } = nodeProcesses(material, node);
   if (set?.node.includes(node.node) !== true) {
     const reaped = sumOf(reapedCurves(sampled, recordingBegan(node.agent, job), node.agent));
-    const own = commandsCurve(material, node);
+    // whoever waits for a command has its time when that is over
+    const own = commandsCurve(material, node, 'over');
     const moments = [...new Set(sampled.flatMap(({ times }) => times))].sort((a, b) => a - b);
     if (reaped !== undefined) curves.push(own === undefined ? reaped : minus(reaped, own, moments));
   }
