@@ -1,4 +1,5 @@
 import { intersect, lengthOf } from '../../base/intervals.ts';
+import { recordedOn } from '../../query/processes/on-node.ts';
 import { intervalsOf } from '../../query/spans/select.ts';
 import {
   type Curve,
@@ -160,7 +161,7 @@ function processesCurve(material: Material, node: NodeMaterial, wanted: number):
   const processes = curvesOf(material, node).filter(({ isUnknown }) => !isUnknown);
   const curves: Curve[] = [even(job.start, job.end ?? now, 0), ...processes];
   const { set, sampled } = nodeProcesses(material, node);
-  if (set?.node.includes(node.node) !== true) {
+  if (set === undefined || recordedOn(set, node.node).length === 0) {
     const reaped = sumOf(reapedCurves(sampled, recordingBegan(node.agent, job), node.agent));
     // whoever waits for a command has its time when that is over
     const own = commandsCurve(material, node, 'over');

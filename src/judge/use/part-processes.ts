@@ -40,7 +40,10 @@ export function spansOf({ range, job, now }: Material): Intervals {
     to >= end && from < end ? Number.POSITIVE_INFINITY : to,
   ];
   if (range === undefined || range.step?.whole === true) return [[Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]];
-  return intervalsOf(range).map(open);
+  const asked = intervalsOf(range);
+  const during = asked.filter(([from, to]) => from < end && to > job.start).map(open);
+  // what came after the end is in the last part that began before it
+  return during.length > 0 ? during : [[end, end]];
 }
 
 /** What the processes of a node used in a part of the job. */

@@ -17,7 +17,7 @@ import {
 } from '../facts/material.ts';
 import { processCpuSeconds, processSeries } from '../facts/processes.ts';
 import type { CpuSource } from '../report-schema.ts';
-import { agentSeconds, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
+import { agentSeconds, commandsCurve, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
 
 export interface CpuUse {
   seconds: number;
@@ -74,9 +74,11 @@ export function wholeCpu(material: Material, node: NodeMaterial): CpuUse | undef
     if (most !== undefined) use.rate_max = most / 1e6;
     counts.push(use);
   }
-  if (recorded !== undefined) counts.push(recorded);
+  // where no process recorded itself
+  const isSampled = recorded === undefined || recorded.source === 'processes';
+  const reaped = isSampled ? reapedSeconds(material, node, sampled) : 0;
+  if (recorded !== undefined) counts.push({ ...recorded, seconds: recorded.seconds + reaped });
   const addedUp = processTotal(material, node);
-  const reaped = recorded === undefined ? reapedSeconds(material, node, sampled) : 0;
   const sampledOnly = seen === undefined && reaped === 0 ? undefined : (seen ?? 0) + reaped;
   const processes = addedUp ?? sampledOnly ?? (hadNoProcesses(material, node) ? 0 : undefined);
   // the sum in a store does not tell which of them were recorded to their end
@@ -108,7 +110,11 @@ export function wholeCpu(material: Material, node: NodeMaterial): CpuUse | undef
 function reapedSeconds(material: Material, node: NodeMaterial, sampled: readonly ProcessSeries[]): number {
   const curves = reapedCurves(sampledOfStatistics(sampled), recordingBegan(node.agent, material.job), node.agent);
   const all = sumOf(curves);
-  return all === undefined ? 0 : Math.max(0, total(all) / 1e6 - ownSeconds(material, node));
+  if (all === undefined) return 0;
+  // those that were over before the first sample, or not before the last, are not in it
+  const noted = commandsCurve(material, node, 'over');
+  const own = noted === undefined ? ownSeconds(material, node) : (noted.at(all.to) - noted.at(all.from)) / 1e6;
+  return Math.max(0, total(all) / 1e6 - own);
 }
 
 /** Whether every process was gone at the sample after its first: then nobody knows what any of them used. */
