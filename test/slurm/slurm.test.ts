@@ -252,6 +252,9 @@ describe('on a real Slurm', { skip, concurrency: true }, () => {
     const stdout = await report('tacho-c', recording);
     assert.match(stdout, /CANCELLED/);
     assert.match(stdout, /cancelled by tacho-c/);
+    // reading changes nothing; sealing files what the scheduler said
+    assert.equal(readJob(recording).end, undefined);
+    assert.equal((await lab.on('login', 'tacho-c', 'tacho', 'seal', recording)).code, 0);
     assert.equal(readJob(recording).state, 'cancelled');
   });
 
