@@ -212,6 +212,9 @@ function live(
     process.threads,
     process.user,
     process.system,
+    // none of them waits for a child
+    0,
+    0,
     rss,
     anon,
     file,
