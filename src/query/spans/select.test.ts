@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Recording } from '../../recording/folder/open.ts';
 import type { Marker } from '../../recording/read/markers.ts';
+import { phaseSpans } from './phases.ts';
 import { intervalsOf, type SpanQuery, select } from './select.ts';
 
 const second = (n: number): number => n * 1e6;
@@ -53,4 +54,20 @@ test('all of the job is no selection; an empty one, and names that are not there
   wrong({ from: second(200) }, /nothing was recorded in the time asked for/);
   wrong({ marker: 'epohc' }, /^job 17 has no phase "epohc"$/, 'it has epoch and tail');
   wrong({ step: '7' }, /^job 17 has no step 7$/, 'it has 17.0 and 17.1');
+});
+
+test('phases of the same name on several nodes are paired on each of them', () => {
+  const on = (node: string, at: number, action: Marker['action']): Marker => ({ ...mark(at, action, 'load'), node });
+  const marked = [on('a', 1, 'begin'), on('b', 2, 'begin'), on('a', 7, 'end'), on('b', 9, 'end'), on('c', 11, 'end')];
+  const spans = phaseSpans(job, marked, second(100)).map(({ node, from, to }) => [node, from / 1e6, to / 1e6]);
+  assert.deepEqual(spans, [
+    ['a', 1, 7],
+    ['b', 2, 9],
+  ]);
+  // begun on one node and ended on another
+  const across = phaseSpans(job, [on('a', 1, 'begin'), on('b', 4, 'end')], second(100));
+  assert.deepEqual(
+    across.map(({ from, to }) => [from / 1e6, to / 1e6]),
+    [[1, 4]],
+  );
 });

@@ -45,14 +45,15 @@ export interface MarkedPhase {
   end?: Marker;
 }
 
-/** Pairs each end with the newest open begin of the same name; phases may nest and repeat. By their begin. */
+/** Pairs each end with the newest open begin of the same name, first of its own node; phases may nest and repeat. By their begin. */
 export function pairPhases(markers: readonly Marker[]): MarkedPhase[] {
   const open: MarkedPhase[] = [];
   const phases: MarkedPhase[] = [];
   for (const marker of markers) {
     if (marker.action === 'begin') phases.push(open[open.push({ begin: marker }) - 1]!);
     if (marker.action !== 'end') continue;
-    const at = open.findLastIndex(({ begin }) => begin.name === marker.name);
+    const here = open.findLastIndex(({ begin }) => begin.name === marker.name && begin.node === marker.node);
+    const at = here >= 0 ? here : open.findLastIndex(({ begin }) => begin.name === marker.name);
     if (at >= 0) open.splice(at, 1)[0]!.end = marker;
   }
   return phases;
