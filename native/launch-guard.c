@@ -113,7 +113,13 @@ static char **users_environment(void)
     return theirs == NULL ? environ : theirs;
 }
 
-/* CPU time of this process since the launcher script began, with what it waited for; that shell had used TACHO_OWN before. */
+/* What the launcher script had used when Tacho was installed, as /proc/self/stat has it; NULL: it was there. */
+static char *installed;
+
+/*
+ * CPU time of this process since the launcher script began, with what it waited for; that shell had used TACHO_OWN before.
+ * Where it has installed Tacho first, that is no cost of recording: it had used `installed` when that was over.
+ */
 static long long own_microseconds(void)
 {
     struct rusage used;
@@ -122,7 +128,7 @@ static long long own_microseconds(void)
         getrusage(i == 0 ? RUSAGE_SELF : RUSAGE_CHILDREN, &used);
         all += (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000LL + used.ru_utime.tv_usec + used.ru_stime.tv_usec;
     }
-    const char *stat = getenv("TACHO_OWN"), *rest = stat == NULL ? NULL : strrchr(stat, ')');
+    const char *stat = installed != NULL ? installed : getenv("TACHO_OWN"), *rest = stat == NULL ? NULL : strrchr(stat, ')');
     if (rest != NULL && sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld", &before[0], &before[1],
                                &before[2], &before[3]) == 4)
         all -= (before[0] + before[1] + before[2] + before[3]) * (1000000 / sysconf(_SC_CLK_TCK));
@@ -415,6 +421,11 @@ int guard(char **argv)
         return 0;
     if (argv[1] == NULL || argv[2] == NULL || argv[3] == NULL)
         return 2;
+    installed = getenv("TACHO_INSTALLED");
+    if (installed != NULL) {
+        installed = strdup(installed);
+        unsetenv("TACHO_INSTALLED");
+    }
     char *verb = argv[0], *unrecorded = argv[2];
     node_words = argv + 3;
     while (node_words[words] != NULL)

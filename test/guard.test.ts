@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -146,4 +146,23 @@ test('the guard takes little memory, and the command is not its Node’s child',
   const [, rss, program] = /^VmRSS:\s+(\d+) kB\n(.*)\n0\n$/.exec(out)!;
   assert.match(program!, /native\/build\/launch$/);
   assert.ok(Number(rss) < 1536, `${rss} kB`);
+});
+
+test('what it took to install is no cost of recording', { skip }, () => {
+  const launch = path.join(path.dirname(TACHO), 'native/build/launch');
+  const show = 'const { TACHO_GUARD, TACHO_INSTALLED } = process.env; console.log(TACHO_GUARD, TACHO_INSTALLED)';
+  // a launcher that used 0.3 s of CPU time for something before it became the guard
+  const script = `
+    ( set -- 0 0; until [ $(($1 + $2)) -ge 30 ]; do read -r stat </proc/self/stat; set -- \${stat##*)}; shift 11; done )
+    if [ -n "$is_new" ]; then read -r TACHO_INSTALLED </proc/self/stat; export TACHO_INSTALLED; fi
+    exec "$0" guard run 0 /bin/false "$@"`;
+  const used = (is_new: string): number => {
+    const env = { PATH: process.env.PATH, TACHO_OWN: '1 (sh) S 0 0 0 0 0 0 0 0 0 0 0 0 0 0', is_new };
+    const done = spawnSync('sh', ['-c', script, launch, process.execPath, '-e', show], { env, encoding: 'utf8' });
+    const [, microseconds, installed] = done.stdout.trim().split(' ');
+    assert.equal(installed, 'undefined', done.stdout + done.stderr);
+    return Number(microseconds) / 1e6;
+  };
+  assert.ok(used('') >= 0.29, `${used('')}`);
+  assert.ok(used('1') < 0.1, `${used('1')}`);
 });
