@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { PROCESS_ORIGINS } from '../query/processes/set.ts';
+import { ALLOCATION_SOURCES } from '../query/use/allocation.ts';
+import { CPU_SOURCES } from '../query/use/cpu-total.ts';
+import { MEMORY_SOURCES } from '../query/use/memory.ts';
 import { JOB_STATES } from '../recording/folder/job.ts';
 
 /**
@@ -20,25 +23,22 @@ const optional = <T extends z.ZodType>(type: T, help: string) => type.describe(h
 const orNaN = (type: z.ZodNumber, help: string) => type.describe(help).optional() as unknown as z.ZodNumber;
 
 const allocationSource = z
-  .enum(['asked', 'limit', 'machine'])
+  .enum(ALLOCATION_SOURCES)
   .describe(
     'asked: the user or scheduler said so. limit: the kernel holds the job to it (cpuset, cgroup). machine: nobody said anything, so it is all the machine has.',
   );
-export type AllocationSource = z.infer<typeof allocationSource>;
 
 const cpuSource = z
-  .enum(['wait4', 'cgroup', 'records', 'records and samples', 'processes', 'node'])
+  .enum(CPU_SOURCES)
   .describe(
     'wait4: the kernel’s exact count for the command of `tacho run` and all it waited for. cgroup: the job’s own cgroup. records: what processes recorded of themselves, all of them to their end. records and samples: some did, others were killed, still run or were only sampled. processes: sampled processes, and their children that they waited for; what others used after their last sample is missing. node: everything on the node.',
   );
-export type CpuSource = z.infer<typeof cpuSource>;
 
 const memorySource = z
-  .enum(['cgroup', 'processes', 'pss', 'process', 'node'])
+  .enum(MEMORY_SOURCES)
   .describe(
     'cgroup: peak of the job’s cgroup, file cache included. processes: the peaks of processes that lived at the same time, added up: an upper bound. pss: the same less what they were seen to share, which is sampled. process: the largest single process: a lower bound. node: all that is used on the node.',
   );
-export type MemorySource = z.infer<typeof memorySource>;
 
 const energySource = z
   .enum(['counter', 'integrated power', 'both'])
@@ -112,7 +112,6 @@ const memory = z
     node_used_max: optional(bytes, 'All that was used on the node, by everybody.'),
   })
   .describe('The memory of the fullest node, in every way that it could be measured.');
-export type MemoryTruth = z.infer<typeof memory>;
 
 const summary = z.strictObject({
   wall_seconds: orNaN(seconds, 'How long it ran; not there when job.json cannot be read and nothing else tells.'),

@@ -1,8 +1,8 @@
+import { type Material, sum, wholeOf } from '../query/material.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { costOf } from './facts/cost.ts';
 import { flowsOf } from './facts/flows.ts';
 import { gpusOf } from './facts/gpus.ts';
-import { type Material, sum, wholeOf } from './facts/material.ts';
 import { nodesOf } from './facts/nodes.ts';
 import { figuresOf, phasePartsOf } from './facts/phases.ts';
 import { operationReports, recordsOf } from './facts/process-records.ts';

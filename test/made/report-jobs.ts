@@ -1,4 +1,4 @@
-import type { Material, NodeMaterial } from '../../src/judge/facts/material.ts';
+import type { Material, NodeMaterial } from '../../src/query/material.ts';
 import type { AgentRecord } from '../../src/recording/folder/agent-record.ts';
 import type { Job } from '../../src/recording/folder/job.ts';
 import type { TableStatistics } from '../../src/recording/sealed/statistics.ts';

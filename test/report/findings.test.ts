@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Material } from '../../src/judge/facts/material.ts';
 import { report } from '../../src/judge/report.ts';
 import type { Finding } from '../../src/judge/report-schema.ts';
 import { reportSchema } from '../../src/judge/report-schema.ts';
 import { rules } from '../../src/judge/rules/index.ts';
+import type { Material } from '../../src/query/material.ts';
 import { verdict } from '../../src/show/report/head.ts';
 import { reportJson } from '../../src/show/report/json.ts';
 import { type Told, testJob, testSet } from '../made/processes.ts';

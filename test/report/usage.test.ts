@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Material } from '../../src/judge/facts/material.ts';
 import { report } from '../../src/judge/report.ts';
 import type { Report } from '../../src/judge/report-schema.ts';
-import { peakTogether } from '../../src/judge/use/memory-use.ts';
+import type { Material } from '../../src/query/material.ts';
+import { peakTogether } from '../../src/query/use/memory.ts';
 import type { AgentRecord } from '../../src/recording/folder/agent-record.ts';
 import type { Job } from '../../src/recording/folder/job.ts';
 import { meters } from '../../src/show/report/meters.ts';

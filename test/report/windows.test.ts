@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Material } from '../../src/judge/facts/material.ts';
 import { report } from '../../src/judge/report.ts';
 import type { Report } from '../../src/judge/report-schema.ts';
+import type { Material } from '../../src/query/material.ts';
 import type { AgentRecord } from '../../src/recording/folder/agent-record.ts';
 import { meters } from '../../src/show/report/meters.ts';
 import { testSet } from '../made/processes.ts';

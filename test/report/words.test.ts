@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Material } from '../../src/judge/facts/material.ts';
 import { report } from '../../src/judge/report.ts';
+import type { Material } from '../../src/query/material.ts';
 import { memoryLines, verdict } from '../../src/show/report/head.ts';
 import { meters } from '../../src/show/report/meters.ts';
 import { nodeRows, phaseRows, processRows, recordWords } from '../../src/show/report/rows.ts';

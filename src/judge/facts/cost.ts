@@ -1,6 +1,6 @@
+import { columnOf, known, largest, type Material, type NodeMaterial, sum } from '../../query/material.ts';
 import { agentTable } from '../../sources/tables.ts';
 import type { CostReport } from '../report-schema.ts';
-import { columnOf, known, largest, type Material, type NodeMaterial, sum } from './material.ts';
 
 export function costOf(material: Material, cpus?: number): CostReport {
   const recorded = material.nodes.flatMap((n) => (n.agent === undefined || isBlank(n) ? [] : [[n, n.agent] as const]));

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agent, job, node as jobNode, material, span } from '../../../test/made/report-jobs.ts';
 import { count, level, series, table } from '../../../test/made/report-statistics.ts';
+import type { NodeMaterial } from '../../query/material.ts';
 import type { SeriesStatistics } from '../../recording/sealed/statistics.ts';
 import { report } from '../report.ts';
 import type { GpuReport } from '../report-schema.ts';
 import { energyOf } from './energy.ts';
 import { gpusOf } from './gpus.ts';
-import type { NodeMaterial } from './material.ts';
 
 type Meter = { domain: string; meter: string; within?: string; energy_mj?: number; watts?: number };
 

@@ -1,7 +1,7 @@
+import { known, type NodeMaterial, type ReportSeries, seriesOf } from '../../query/material.ts';
 import { type Selection, secondsIn } from '../../query/spans/select.ts';
 import { type gpuTable, powerTable } from '../../sources/tables.ts';
 import type { EnergySource, GpuReport } from '../report-schema.ts';
-import { known, type NodeMaterial, type ReportSeries, seriesOf } from './material.ts';
 
 /** Energy of one node while it was recorded, and what it includes. */
 export interface Energy {

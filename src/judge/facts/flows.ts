@@ -1,10 +1,10 @@
+import { known, type Material, type NodeMaterial, seriesOf } from '../../query/material.ts';
+import type { ReportColumn } from '../../query/report-columns.ts';
+import { cgroupOf, hasOwnCgroup } from '../../query/use/cpu-total.ts';
+import { storedBytes } from '../../query/use/process-work.ts';
 import type { SeriesStatistics } from '../../recording/sealed/statistics.ts';
 import { agentTable, cgroupTable, diskTable, lustreTable, networkTable, nfsTable } from '../../sources/tables.ts';
 import type { FlowReport } from '../report-schema.ts';
-import { storedBytes } from '../use/process-work.ts';
-import { cgroupOf, hasOwnCgroup } from '../use/usage.ts';
-import { known, type Material, type NodeMaterial, seriesOf } from './material.ts';
-import type { ReportColumn } from './report-columns.ts';
 
 interface Door {
   what: string;

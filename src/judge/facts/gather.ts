@@ -1,8 +1,11 @@
 import * as path from 'node:path';
 import { append } from '../../base/extremes.ts';
 import { stated } from '../../base/stated.ts';
+import type { Material, NodeMaterial, Unread } from '../../query/material.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
+import { processSeries } from '../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
+import { REPORT_COLUMNS, type ReportColumn } from '../../query/report-columns.ts';
 import { series } from '../../query/series/series.ts';
 import { type SpanQuery, sampledPart, select } from '../../query/spans/select.ts';
 import type { StoredJob } from '../../query/store/records.ts';
@@ -24,10 +27,7 @@ import {
 import { rules } from '../rules/index.ts';
 import { isColumn } from '../rules/shared/rule.ts';
 import { overrunOf } from '../use/overrun.ts';
-import type { Material, NodeMaterial, Unread } from './material.ts';
 import { phasePartsOf } from './phases.ts';
-import { processSeries } from './processes.ts';
-import { REPORT_COLUMNS, type ReportColumn } from './report-columns.ts';
 
 export interface GatherOptions extends SpanQuery {
   /** Also what every phase did on its own: reads the data, not only their statistics. */

@@ -1,8 +1,8 @@
+import { known, largest, type Material, type NodeMaterial, type ReportSeries, seriesOf } from '../../query/material.ts';
 import { secondsIn } from '../../query/spans/select.ts';
 import { gpuProcessTable, gpuTable, processTable } from '../../sources/tables.ts';
 import type { GpuReport } from '../report-schema.ts';
 import { meteredBy } from './energy.ts';
-import { known, largest, type Material, type NodeMaterial, type ReportSeries, seriesOf } from './material.ts';
 
 type GpuSeries = ReportSeries<typeof gpuTable>;
 

@@ -1,7 +1,7 @@
+import type { Material } from '../../query/material.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { allLost, type LostSamples } from '../../recording/folder/lost-samples.ts';
 import type { NodeLostSamples } from '../report-schema.ts';
-import type { Material } from './material.ts';
 
 /** Why samples are missing that were taken, but could not be sent for too long. */
 export const SPOOL_FULL = 'the node’s spool was full before they could be sent';

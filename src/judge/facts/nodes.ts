@@ -1,22 +1,31 @@
 import { smallest } from '../../base/extremes.ts';
 import { formatMoment } from '../../base/moment.ts';
 import { stated } from '../../base/stated.ts';
+import {
+  columnOf,
+  known,
+  largest,
+  type Material,
+  type NodeMaterial,
+  sum,
+  tableOf,
+  wholeOf,
+} from '../../query/material.ts';
 import { secondsIn } from '../../query/spans/select.ts';
+import { cpusOn, memoryOn } from '../../query/use/allocation.ts';
+import { cpuOf } from '../../query/use/cpu.ts';
+import { cgroupAround, cgroupOf } from '../../query/use/cpu-total.ts';
+import { memoryOf, ownMemory } from '../../query/use/memory.ts';
+import { allowedCpusOf, processWorkOf } from '../../query/use/process-work.ts';
 import { type AgentRecord, KILLED } from '../../recording/folder/agent-record.ts';
 import type { JobState } from '../../recording/folder/job.ts';
 import { cgroupTable, cpuTable, loadavgTable, pressureTable, processTable, vmstatTable } from '../../sources/tables.ts';
 import type { GpuReport, NodeReport } from '../report-schema.ts';
 import { knownSince, lateSeconds } from '../use/late-agent.ts';
-import { memoryOf, ownMemory } from '../use/memory-use.ts';
 import { oomKillsOf } from '../use/oom-kills.ts';
-import { cpuOf } from '../use/part-cpu.ts';
-import { allowedCpusOf, processWorkOf } from '../use/process-work.ts';
 import { gpuMean } from '../use/seen.ts';
 import { unlessBrief } from '../use/seen-briefly.ts';
-import { cgroupAround, cgroupOf } from '../use/usage.ts';
-import { cpusOn, memoryOn } from './allocation.ts';
 import { energyOf } from './energy.ts';
-import { columnOf, known, largest, type Material, type NodeMaterial, sum, tableOf, wholeOf } from './material.ts';
 
 /** A node is late, and taken for lost, after so many intervals without a sample, but not before five seconds. */
 const SILENT_INTERVALS = 3;

@@ -1,8 +1,8 @@
 import { holds, type Intervals, intersect, lengthOf } from '../../base/intervals.ts';
+import { known, type Material } from '../../query/material.ts';
 import { phaseSpans } from '../../query/spans/phases.ts';
 import { intervalsOf } from '../../query/spans/select.ts';
 import type { FigureReport, PhaseReport } from '../report-schema.ts';
-import { known, type Material } from './material.ts';
 
 type Phases = Pick<Material, 'markers' | 'job' | 'now' | 'range'>;
 

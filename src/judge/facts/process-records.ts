@@ -1,7 +1,7 @@
+import type { Material } from '../../query/material.ts';
 import { operationsOf } from '../../query/processes/operations.ts';
 import { hasFailed } from '../../query/processes/set.ts';
 import type { NodeReport, OperationReport, RecordsReport } from '../report-schema.ts';
-import type { Material } from './material.ts';
 
 /** undefined when processes were not to record themselves. */
 export function recordsOf({ processes }: Material, nodes: readonly NodeReport[]): RecordsReport | undefined {

@@ -1,45 +1,31 @@
 import { type Intervals, lengthOf, within } from '../../base/intervals.ts';
+import {
+  known,
+  type Material,
+  type NodeMaterial,
+  type ProcessSeries,
+  sum,
+  tableOf,
+  wholeOf,
+} from '../../query/material.ts';
 import { commandOf } from '../../query/processes/columns.ts';
+import {
+  isEarlier,
+  isOnce,
+  processCpuSeconds,
+  processPeak,
+  processSeries,
+  seenAlive,
+} from '../../query/processes/sampled.ts';
 import { sampleKey } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessOrigin, ProcessSet } from '../../query/processes/set.ts';
-import {
-  counted,
-  isOlder,
-  isSeenOnce,
-  lastAlive,
-  peakMemory,
-  recordingBegan,
-} from '../../recording/read/process-part.ts';
+import { isTimed, type PartProcesses, partProcessesOf, sampledInPart } from '../../query/use/part-processes.ts';
+import { counted, isOlder, recordingBegan } from '../../recording/read/process-part.ts';
 import type { Statistics } from '../../recording/sealed/statistics.ts';
 import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 import type { ProcessReport } from '../report-schema.ts';
-import { type PartProcesses, partProcessesOf } from '../use/part-processes.ts';
-import {
-  known,
-  largest,
-  type Material,
-  type NodeMaterial,
-  type ProcessSeries,
-  seriesOf,
-  sum,
-  tableOf,
-  wholeOf,
-} from './material.ts';
-
-/** What sampling saw of the processes of a node, each to when it was alive last. */
-export function processSeries(node: NodeMaterial): ProcessSeries[] {
-  const tick = largest([...node.tables.values()].map(({ end }) => end));
-  return seriesOf(node, processTable).map((series) => {
-    const end = lastAlive(series.texts.state, series.end, () => tick);
-    return end === series.end ? series : { ...series, end };
-  });
-}
-
-/** The last row of a sampled process is of the tick at which it had gone: when it was seen alive, one tick earlier at least. */
-export const seenAlive = ({ job }: Material, start: number, lastRow: number): number =>
-  Math.max(start, lastRow - (job.interval_seconds || 0) * 1e6);
 
 /** So many by CPU time, and as many again by memory, are kept. */
 const MOST = 10;
@@ -50,12 +36,6 @@ export function processesOf(material: Material): ProcessReport[] {
   const byCpu = [...all].sort((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, MOST);
   const byMemory = [...all].sort((a, b) => (b.rss_max_bytes ?? -1) - (a.rss_max_bytes ?? -1)).slice(0, MOST);
   return [...new Set([...byCpu, ...byMemory])];
-}
-
-/** Whether a part is looked at whose processes are known to have used so much in it, up to its edges. */
-export function isTimed(material: Material): boolean {
-  const { processes, samples } = wholeOf(material);
-  return material.range !== undefined && (processes ?? samples) !== undefined;
 }
 
 /** How many processes lived in a part, as far as records and samples tell; undefined when they do not. */
@@ -70,14 +50,6 @@ export function livedInPart(material: Material): number | undefined {
       return (sampled ?? 0) - beside + part.byRecord.size + sampledLater(material, node, part).length;
     }),
   );
-}
-
-/** What samples tell of in a part: not of those that records tell more of, nor of those that had ended before. */
-export function sampledInPart(node: NodeMaterial, { notSampled, spans }: PartProcesses): ProcessSeries[] {
-  return processSeries(node).filter(({ keys: { pid, start }, end }) => {
-    if (notSampled.has(sampleKey(pid, start))) return false;
-    return spans.some(([from, to]) => !(end < from || Number(start) * 1000 > to + KERNEL_CLOCK));
-  });
 }
 
 /** What began in a part, and was sampled only after it. */
@@ -254,31 +226,6 @@ function processOf(
   const written = grown(columns.written_bytes);
   if (written !== undefined) found.written_bytes = written;
   return found;
-}
-
-/** A process that began while the job ran has used all its CPU time in the job, also what it used before it was seen. */
-export function processCpuSeconds(material: Material, node: NodeMaterial, series: ProcessSeries): number | undefined {
-  const older = isEarlier(material, node, series);
-  const once = isOnce(material, node, series);
-  const { user_ms, system_ms } = series.columns;
-  const spent = sum([user_ms, system_ms].map((each) => each && counted(each, older, once)));
-  return spent === undefined ? undefined : spent / 1000;
-}
-
-const isOnce = ({ job }: Material, { agent }: NodeMaterial, { texts, start, end }: ProcessSeries): boolean =>
-  isSeenOnce(texts.state, start, end, agent?.interval_seconds ?? job.interval_seconds);
-
-/** Whether only what a process was seen to do is the job's, or that of the part looked at. Its start is in milliseconds. */
-export function isEarlier({ range, job }: Material, { agent }: NodeMaterial, { keys }: ProcessSeries): boolean {
-  const start = Number(keys.start) * 1000;
-  if (range?.from !== undefined) return !(start > range.from - KERNEL_CLOCK);
-  return isOlder(start, recordingBegan(agent, job));
-}
-
-/** Its highest resident set. */
-export function processPeak(material: Material, node: NodeMaterial, series: ProcessSeries): number | undefined {
-  const { rss_peak_bytes: mark, rss_bytes: seen } = series.columns;
-  return peakMemory(mark, seen, isEarlier(material, node, series));
 }
 
 /** The last part of a life. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Material } from '../../query/material.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { SPOOL_FULL } from './lost.ts';
-import type { Material } from './material.ts';
 import { qualityOf } from './quality.ts';
 import { unmeasuredOf } from './unmeasured.ts';
 

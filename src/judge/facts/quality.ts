@@ -2,12 +2,12 @@ import { formatDuration } from '../../base/duration.ts';
 import { greatest, smallest } from '../../base/extremes.ts';
 import { nodeList } from '../../base/node-list.ts';
 import { percent } from '../../base/words.ts';
+import { columnOf, largest, type Material, type NodeMaterial, sum } from '../../query/material.ts';
 import { agentTable, loadavgTable, meminfoTable } from '../../sources/tables.ts';
 import { isTooMuch } from '../../sources/too-much.ts';
 import type { Grade, NodeReport, QualityReport } from '../report-schema.ts';
 import { isLate } from '../use/late-agent.ts';
 import { lostOf } from './lost.ts';
-import { columnOf, largest, type Material, type NodeMaterial, sum } from './material.ts';
 import { sampled } from './nodes.ts';
 
 const GRADES: readonly [Grade, number][] = [

@@ -1,12 +1,13 @@
 import { intersect, lengthOf } from '../../base/intervals.ts';
+import { largest, type Material, sum } from '../../query/material.ts';
 import { intervalsOf } from '../../query/spans/select.ts';
+import { cpusOfJob } from '../../query/use/allocation.ts';
+import { CPU_SOURCES, type CpuSource } from '../../query/use/cpu-total.ts';
+import { memoryTruthOf } from '../../query/use/memory.ts';
 import { gpuTable, processTable } from '../../sources/tables.ts';
-import type { CpuSource, GpuReport, NodeReport, SummaryReport } from '../report-schema.ts';
-import { memoryTruthOf } from '../use/memory-use.ts';
+import type { GpuReport, NodeReport, SummaryReport } from '../report-schema.ts';
 import { gpuMean, weightedMean } from '../use/seen.ts';
-import { cpusOfJob } from './allocation.ts';
 import { undivided } from './gpus.ts';
-import { largest, type Material, sum } from './material.ts';
 import { livedInPart } from './processes.ts';
 
 export function summaryOf(material: Material, nodes: readonly NodeReport[], gpus: readonly GpuReport[]): SummaryReport {
@@ -62,9 +63,6 @@ function wallOf(material: Material, nodes: readonly NodeReport[]): Pick<SummaryR
   const told = job.scheduler !== 'none' && end === (job.end ?? job.running_at);
   return { wall_seconds: Math.max(0, end - job.start) / 1e6, wall_source: told ? 'scheduler' : 'recording' };
 }
-
-/** From the most exact to the least. */
-const CPU_SOURCES: readonly CpuSource[] = ['wait4', 'cgroup', 'records', 'records and samples', 'processes', 'node'];
 
 /** What may be said of the sum: no more than of its least exact part; a node where nothing was used does not count. */
 function sourceOfAll(nodes: readonly NodeReport[]): CpuSource | undefined {

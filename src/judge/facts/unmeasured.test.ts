@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Material } from '../../query/material.ts';
 import type { Note } from '../../sources/host.ts';
-import type { Material } from './material.ts';
 import { unmeasuredOf } from './unmeasured.ts';
 
 const told = (...nodes: Note[][]) =>

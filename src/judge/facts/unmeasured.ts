@@ -1,11 +1,11 @@
 import { stated } from '../../base/stated.ts';
 import { count, listed } from '../../base/words.ts';
+import type { Material } from '../../query/material.ts';
 import { lossesOf } from '../../recording/folder/lost-samples.ts';
 import type { Note } from '../../sources/host.ts';
 import type { CheckResult, Unmeasured } from '../report-schema.ts';
 import { overruns } from '../use/overrun.ts';
 import { lostOf } from './lost.ts';
-import type { Material } from './material.ts';
 
 /** What is lost of the recording's files, what the agents could not read, each thing once with its nodes, then the checks that could not be made. */
 export function unmeasuredOf(material: Material, checks: readonly CheckResult[]): Unmeasured[] {

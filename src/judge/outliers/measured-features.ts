@@ -1,6 +1,6 @@
+import { known } from '../../query/material.ts';
 import type { Recording } from '../../recording/folder/open.ts';
 import { gather } from '../facts/gather.ts';
-import { known } from '../facts/material.ts';
 import { report } from '../report.ts';
 
 /** What the report card has measured of a job, as features: jobs can be compared by them without any process record. */

@@ -1,8 +1,8 @@
 import { stated } from '../../base/stated.ts';
 import { count, listed } from '../../base/words.ts';
+import { largest, sum } from '../../query/material.ts';
 import { commandOf } from '../../query/processes/columns.ts';
 import { joinColumns, type ProcessColumns, type ProcessJob } from '../../query/processes/set.ts';
-import { largest, sum } from '../facts/material.ts';
 import { type FeatureTable, takeFeatures } from './feature-table.ts';
 import { type Features, featureTable, isLevel, jobFeatures, processFeatures, threadFeatures } from './features.ts';
 import type { MeasuredJob } from './measured-job.ts';

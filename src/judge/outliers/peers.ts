@@ -1,4 +1,4 @@
-import { known } from '../facts/material.ts';
+import { known } from '../../query/material.ts';
 import { spreadOf } from './spread.ts';
 import { modifiedZScore } from './univariate.ts';
 

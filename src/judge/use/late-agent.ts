@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
+import { largest, type Material, type NodeMaterial } from '../../query/material.ts';
+import { processSeries } from '../../query/processes/sampled.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
-import { largest, type Material, type NodeMaterial } from '../facts/material.ts';
-import { processSeries } from '../facts/processes.ts';
 import type { NodeReport, Unmeasured } from '../report-schema.ts';
 
 /** A node's agent that first sampled a job so much after its start was late, however short the job. */

@@ -1,8 +1,8 @@
+import { columnOf, known, type Material, type NodeMaterial, seriesOf, wholeOf } from '../../query/material.ts';
 import { numberOf } from '../../query/spans/steps.ts';
+import { cgroupOf } from '../../query/use/cpu-total.ts';
 import { SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
 import { cgroupTable, processTable, vmstatTable } from '../../sources/tables.ts';
-import { columnOf, known, type Material, type NodeMaterial, seriesOf, wholeOf } from '../facts/material.ts';
-import { cgroupOf } from './usage.ts';
 
 /** Processes that the kernel killed because memory ran out. */
 export interface OomKills {

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
+import type { Material } from '../../query/material.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import type { Job } from '../../recording/folder/job.ts';
-import type { Material } from '../facts/material.ts';
 import type { Unmeasured } from '../report-schema.ts';
 
 /** The agent of a node takes its last sample a moment after the job's end; later than this it did not know of the end. */

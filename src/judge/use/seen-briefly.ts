@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.ts';
-import type { Material } from '../facts/material.ts';
+import type { Material } from '../../query/material.ts';
+import type { CpuUse } from '../../query/use/cpu-total.ts';
 import type { NodeReport, Unmeasured } from '../report-schema.ts';
-import type { CpuUse } from './usage.ts';
 
 /** Sampled for less than this share of the job, a node does not tell what the job did there. */
 const ENOUGH = 0.5;

@@ -1,6 +1,6 @@
 import { count } from '../../base/words.ts';
-import type { Material, NodeMaterial } from '../facts/material.ts';
-import { processCpuSeconds, processSeries } from '../facts/processes.ts';
+import type { Material, NodeMaterial } from '../../query/material.ts';
+import { processCpuSeconds, processSeries } from '../../query/processes/sampled.ts';
 import type { NodeReport, Unmeasured } from '../report-schema.ts';
 
 /** Processes of a node that left no record, and of which nobody knows what they used. */

@@ -1,4 +1,4 @@
-import { known, largest } from '../facts/material.ts';
+import { known, largest } from '../../query/material.ts';
 import { isShort } from '../facts/quality.ts';
 import type { GpuReport, NodeReport, Report } from '../report-schema.ts';
 

@@ -3,7 +3,6 @@ import { greatest, smallest } from '../../base/extremes.ts';
 import { allDigits } from '../../base/figure.ts';
 import { formatBytes } from '../../base/size.ts';
 import { count, energy, figure, percent } from '../../base/words.ts';
-import { largest } from '../../judge/facts/material.ts';
 import { isIdle } from '../../judge/facts/stragglers.ts';
 import type {
   FigureReport,
@@ -14,6 +13,7 @@ import type {
   ProcessReport,
   Report,
 } from '../../judge/report-schema.ts';
+import { largest } from '../../query/material.ts';
 import type { TextColumn } from '../terminal/text-table.ts';
 
 /** The tables of the report, the same in every form. */

@@ -1,3 +1,4 @@
+import { type Material, matching } from '../../../query/material.ts';
 import { commandOf } from '../../../query/processes/columns.ts';
 import { operationsOf } from '../../../query/processes/operations.ts';
 import type { ColumnSeries, SeriesOptions } from '../../../query/series/series.ts';
@@ -5,7 +6,6 @@ import { phaseSpans } from '../../../query/spans/phases.ts';
 import type { Span, SpanKind } from '../../../query/spans/span.ts';
 import type { Statistics } from '../../../recording/sealed/statistics.ts';
 import type { KeyValues, TableColumn } from '../../../table/table.ts';
-import { type Material, matching } from '../../facts/material.ts';
 
 /** What a rule may ask beyond the facts of the report; each is worked out when it is asked for. */
 export interface Questions {

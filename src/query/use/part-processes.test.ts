@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { BEGAN, type Told, testSet } from '../../../test/made/processes.ts';
 import { agent, job, material, node, START, span } from '../../../test/made/report-jobs.ts';
-import type { SampledCpu } from '../../query/processes/sampled-cpu.ts';
+import type { SampledCpu } from '../processes/sampled-cpu.ts';
 import { partProcessesOf } from './part-processes.ts';
 
 const LASTS = 100;

@@ -1,10 +1,10 @@
-import { sampleKey } from '../../query/processes/sampled-cpu.ts';
-import type { ProcessSet } from '../../query/processes/set.ts';
 import { HIGHER_PEAK, KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import { processEndTable } from '../../sources/tables.ts';
-import { largest, type Material, type NodeMaterial, type ProcessSeries, wholeOf } from '../facts/material.ts';
-import { isTimed, processPeak, sampledInPart, seenAlive } from '../facts/processes.ts';
-import { partProcessesOf } from './part-processes.ts';
+import { largest, type Material, type NodeMaterial, type ProcessSeries, wholeOf } from '../material.ts';
+import { processPeak, seenAlive } from '../processes/sampled.ts';
+import { sampleKey } from '../processes/sampled-cpu.ts';
+import type { ProcessSet } from '../processes/set.ts';
+import { isTimed, partProcessesOf, sampledInPart } from './part-processes.ts';
 
 /** When a process lived, and its highest resident set. */
 export interface Life {

@@ -1,12 +1,13 @@
 import { type Intervals, within } from '../../base/intervals.ts';
-import { sampleKey } from '../../query/processes/sampled-cpu.ts';
-import type { ProcessSet } from '../../query/processes/set.ts';
-import { intervalsOf } from '../../query/spans/select.ts';
-import { isExact, type NodeProcesses, type ProcessCpu, processCurves } from '../../query/use/process-cpu.ts';
-import { sampledOfStatistics } from '../../query/use/reaped.ts';
 import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import { processTable } from '../../sources/tables.ts';
-import { type Material, type NodeMaterial, seriesOf, wholeOf } from '../facts/material.ts';
+import { type Material, type NodeMaterial, type ProcessSeries, seriesOf, wholeOf } from '../material.ts';
+import { processSeries } from '../processes/sampled.ts';
+import { sampleKey } from '../processes/sampled-cpu.ts';
+import type { ProcessSet } from '../processes/set.ts';
+import { intervalsOf } from '../spans/select.ts';
+import { isExact, type NodeProcesses, type ProcessCpu, processCurves } from './process-cpu.ts';
+import { sampledOfStatistics } from './reaped.ts';
 import { stepLives } from './step-lives.ts';
 
 /** What is known of the processes of a node in the whole job. */
@@ -136,4 +137,18 @@ function sampledIn({ range, job, now }: Material, node: NodeMaterial): Set<strin
   const isLong = lasts >= 2e6 * (node.agent?.interval_seconds ?? job.interval_seconds);
   const seen = seriesOf(node, processTable).filter(({ samples }) => isLong || samples > 0);
   return new Set(seen.map(({ keys }) => sampleKey(keys.pid, keys.start)));
+}
+
+/** Whether a part is looked at whose processes are known to have used so much in it, up to its edges. */
+export function isTimed(material: Material): boolean {
+  const { processes, samples } = wholeOf(material);
+  return material.range !== undefined && (processes ?? samples) !== undefined;
+}
+
+/** What samples tell of in a part: not of those that records tell more of, nor of those that had ended before. */
+export function sampledInPart(node: NodeMaterial, { notSampled, spans }: PartProcesses): ProcessSeries[] {
+  return processSeries(node).filter(({ keys: { pid, start }, end }) => {
+    if (notSampled.has(sampleKey(pid, start))) return false;
+    return spans.some(([from, to]) => !(end < from || Number(start) * 1000 > to + KERNEL_CLOCK));
+  });
 }

@@ -1,4 +1,3 @@
-import { sampleKey, sampleKeyAt } from '../../query/processes/sampled-cpu.ts';
 import { HIGHER_PEAK } from '../../sources/process/same-process.ts';
 import {
   cgroupTable,
@@ -7,15 +6,28 @@ import {
   processMemoryTable,
   processTotalTable,
 } from '../../sources/tables.ts';
-import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from '../facts/material.ts';
-import { processPeak, processSeries, seenAlive } from '../facts/processes.ts';
-import type { MemorySource, MemoryTruth } from '../report-schema.ts';
+import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from '../material.ts';
+import { processPeak, processSeries, seenAlive } from '../processes/sampled.ts';
+import { sampleKey, sampleKeyAt } from '../processes/sampled-cpu.ts';
+import { cgroupOf } from './cpu-total.ts';
 import { type Life, partMemoryOf } from './part-memory.ts';
-import { cgroupOf } from './usage.ts';
+
+/** By whom memory is measured. */
+export const MEMORY_SOURCES = ['cgroup', 'processes', 'pss', 'process', 'node'] as const;
+
+/** A node's memory at most, in every way that it was measured, in bytes. */
+export type MemoryTruth = Partial<
+  Record<
+    | `cgroup_${'peak' | 'anon_max' | 'file_max'}`
+    | 'node_used_max'
+    | `process_${'peaks_sum' | 'pss_max' | 'shared_max' | 'peak_max'}`,
+    number
+  >
+>;
 
 export interface MemoryUse {
   bytes: number;
-  source: MemorySource;
+  source: (typeof MEMORY_SOURCES)[number];
   /** By processes only: files in memory (/dev/shm) belong to none; so much more may be the job's. */
   shm_bytes?: number;
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeColumns } from '../../query/processes/set.ts';
 import type { Statistics } from '../../recording/sealed/statistics.ts';
-import type { Material, NodeMaterial } from '../facts/material.ts';
-import { memoryOf } from './memory-use.ts';
-import { cpuOf } from './part-cpu.ts';
+import type { Material, NodeMaterial } from '../material.ts';
+import { makeColumns } from '../processes/set.ts';
+import { cpuOf } from './cpu.ts';
+import { memoryOf } from './memory.ts';
 
 test("what a job's cgroup counted before its first sample is the job's, unless it is older than the recording", () => {
   const usage = { count: 3, first: 0.3e6, last: 2.7e6, increase: 2.4e6 } as Statistics;

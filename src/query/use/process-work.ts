@@ -1,9 +1,9 @@
-import { SAMPLED_METRICS } from '../../query/processes/samples.ts';
 import { counted } from '../../recording/read/process-part.ts';
 import { countList } from '../../sources/host/facts.ts';
 import type { ProcessMetric } from '../../sources/records/tables.ts';
-import { known, type Material, type NodeMaterial, type ProcessSeries } from '../facts/material.ts';
-import { isEarlier, processCpuSeconds, processSeries } from '../facts/processes.ts';
+import { known, type Material, type NodeMaterial, type ProcessSeries } from '../material.ts';
+import { isEarlier, processCpuSeconds, processSeries } from '../processes/sampled.ts';
+import { SAMPLED_METRICS } from '../processes/samples.ts';
 
 /** What the job's processes on a node tell of their waiting for CPUs, and of their files. */
 export interface ProcessWork {

@@ -1,6 +1,6 @@
-import { numberOf, recordedStep, stepsOf } from '../../query/spans/steps.ts';
 import { RECORD_DELAY, SAMPLE_CLOCK, SCHEDULER_CLOCK } from '../../sources/process/same-process.ts';
-import { type Material, wholeOf } from '../facts/material.ts';
+import { type Material, wholeOf } from '../material.ts';
+import { numberOf, recordedStep, stepsOf } from '../spans/steps.ts';
 
 /** Of records: which are of the step that is asked for. */
 interface StepLives {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { BEGAN, type Told, testSet } from '../../../test/made/processes.ts';
 import { agent, job, material, node, START, span } from '../../../test/made/report-jobs.ts';
 import { level, series, table } from '../../../test/made/report-statistics.ts';
-import { memoryOf } from './memory-use.ts';
+import { memoryOf } from './memory.ts';
 
 const MIB = 2 ** 20;
 

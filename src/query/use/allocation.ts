@@ -1,12 +1,14 @@
 import { cgroupTable } from '../../sources/tables.ts';
-import type { AllocationSource } from '../report-schema.ts';
-import { cgroupAround, cgroupOf } from '../use/usage.ts';
-import type { Material, NodeMaterial } from './material.ts';
-import { sum } from './material.ts';
+import type { Material, NodeMaterial } from '../material.ts';
+import { sum } from '../material.ts';
+import { cgroupAround, cgroupOf } from './cpu-total.ts';
+
+/** asked: the user or scheduler said so. limit: the kernel holds the job to it. machine: all that the machine has. */
+export const ALLOCATION_SOURCES = ['asked', 'limit', 'machine'] as const;
 
 export interface Share {
   value: number;
-  source: AllocationSource;
+  source: (typeof ALLOCATION_SOURCES)[number];
 }
 
 function even(total: number | undefined, nodes: number): number | undefined {

@@ -16,8 +16,8 @@ import {
   processTable,
   processTotalTable,
   vmstatTable,
-} from '../../sources/tables.ts';
-import type { NameIn, Table } from '../../table/table.ts';
+} from '../sources/tables.ts';
+import type { NameIn, Table } from '../table/table.ts';
 
 const only = <T extends Table, const N extends NameIn<T>>(table: T, ...columns: N[]) => ({ table, columns });
 const all = <T extends Table>(table: T) => only(table, ...table.columns.map(({ name }) => name as NameIn<T>));

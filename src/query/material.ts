@@ -1,15 +1,15 @@
-import type { ProcessSet } from '../../query/processes/set.ts';
-import type { ColumnSeries, SeriesOptions } from '../../query/series/series.ts';
-import type { Selection } from '../../query/spans/select.ts';
-import type { NodeSamples } from '../../query/use/samples.ts';
-import type { AgentRecord } from '../../recording/folder/agent-record.ts';
-import type { Job } from '../../recording/folder/job.ts';
-import type { Marker } from '../../recording/read/markers.ts';
-import { quantiles } from '../../recording/sealed/quantiles.ts';
-import type { SeriesOf, SeriesStatistics, Statistics, TableStatistics } from '../../recording/sealed/statistics.ts';
-import type { processTable } from '../../sources/process/table.ts';
-import type { KeyName, KeyValues, Table, TableColumn } from '../../table/table.ts';
+import type { AgentRecord } from '../recording/folder/agent-record.ts';
+import type { Job } from '../recording/folder/job.ts';
+import type { Marker } from '../recording/read/markers.ts';
+import { quantiles } from '../recording/sealed/quantiles.ts';
+import type { SeriesOf, SeriesStatistics, Statistics, TableStatistics } from '../recording/sealed/statistics.ts';
+import type { processTable } from '../sources/process/table.ts';
+import type { KeyName, KeyValues, Table, TableColumn } from '../table/table.ts';
+import type { ProcessSet } from './processes/set.ts';
 import type { ReportColumn, ReportName } from './report-columns.ts';
+import type { ColumnSeries, SeriesOptions } from './series/series.ts';
+import type { Selection } from './spans/select.ts';
+import type { NodeSamples } from './use/samples.ts';
 
 export interface NodeMaterial {
   node: string;

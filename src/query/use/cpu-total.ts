@@ -1,6 +1,3 @@
-import type { ProcessSet } from '../../query/processes/set.ts';
-import { sumOf, total } from '../../query/use/curve.ts';
-import { reapedCurves, sampledOfStatistics } from '../../query/use/reaped.ts';
 import { KILLED } from '../../recording/folder/agent-record.ts';
 import { recordingBegan } from '../../recording/read/process-part.ts';
 import type { Statistics } from '../../recording/sealed/statistics.ts';
@@ -14,10 +11,16 @@ import {
   type ProcessSeries,
   seriesOf,
   sum,
-} from '../facts/material.ts';
-import { processCpuSeconds, processSeries } from '../facts/processes.ts';
-import type { CpuSource } from '../report-schema.ts';
+} from '../material.ts';
+import { processCpuSeconds, processSeries } from '../processes/sampled.ts';
+import type { ProcessSet } from '../processes/set.ts';
+import { sumOf, total } from './curve.ts';
 import { agentSeconds, commandsCurve, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
+import { reapedCurves, sampledOfStatistics } from './reaped.ts';
+
+/** Who counted, from the most exact to the least. */
+export const CPU_SOURCES = ['wait4', 'cgroup', 'records', 'records and samples', 'processes', 'node'] as const;
+export type CpuSource = (typeof CPU_SOURCES)[number];
 
 export interface CpuUse {
   seconds: number;

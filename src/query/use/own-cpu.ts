@@ -1,8 +1,8 @@
-import { type Curve, even, sumOf } from '../../query/use/curve.ts';
-import { counted, sampledColumn } from '../../query/use/samples.ts';
 import type { OwnUse } from '../../recording/folder/job.ts';
 import { agentTable } from '../../sources/tables.ts';
-import { columnOf, known, type Material, type NodeMaterial, seriesOf } from '../facts/material.ts';
+import { columnOf, known, type Material, type NodeMaterial, seriesOf } from '../material.ts';
+import { type Curve, even, sumOf } from './curve.ts';
+import { counted, sampledColumn } from './samples.ts';
 
 /** What Tacho itself used of the CPU time that was counted for the job. */
 

@@ -1,29 +1,18 @@
 import { intersect, lengthOf } from '../../base/intervals.ts';
-import { recordedOn } from '../../query/processes/on-node.ts';
-import { intervalsOf } from '../../query/spans/select.ts';
-import {
-  type Curve,
-  even,
-  minus,
-  over,
-  preceded,
-  refined,
-  scaled,
-  sumOf,
-  through,
-  total,
-} from '../../query/use/curve.ts';
-import { tailsOf } from '../../query/use/process-cpu.ts';
-import { reapedCurves } from '../../query/use/reaped.ts';
-import { counted, sampledColumn } from '../../query/use/samples.ts';
 import { recordingBegan } from '../../recording/read/process-part.ts';
 import { cgroupTable, cpuTable, processTotalTable } from '../../sources/tables.ts';
-import { cpusOn } from '../facts/allocation.ts';
-import { columnOf, known, type Material, type NodeMaterial, wholeOf } from '../facts/material.ts';
-import type { ReportColumn } from '../facts/report-columns.ts';
+import { columnOf, known, type Material, type NodeMaterial, wholeOf } from '../material.ts';
+import { recordedOn } from '../processes/on-node.ts';
+import type { ReportColumn } from '../report-columns.ts';
+import { intervalsOf } from '../spans/select.ts';
+import { cpusOn } from './allocation.ts';
+import { type CpuUse, cgroupOf, hasOwnCgroup, hasWholeCgroup, wholeCpu } from './cpu-total.ts';
+import { type Curve, even, minus, over, preceded, refined, scaled, sumOf, through, total } from './curve.ts';
 import { agentCurve, commandsCurve } from './own-cpu.ts';
 import { curvesOf, nodeProcesses, partProcessesOf, spansOf } from './part-processes.ts';
-import { type CpuUse, cgroupOf, hasOwnCgroup, hasWholeCgroup, wholeCpu } from './usage.ts';
+import { tailsOf } from './process-cpu.ts';
+import { reapedCurves } from './reaped.ts';
+import { counted, sampledColumn } from './samples.ts';
 
 /** The CPU time of the job on one node: of all of it, or of the part that is looked at. */
 export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefined {
