@@ -72,35 +72,47 @@ export function refuseBeyondAscii(file: string): void {
   throw new Error(`${path.basename(file)} is not ASCII: write \\u escapes in the regular expression near ${around}`);
 }
 
-/** Verbs that run inside a job beside another process of Tacho's: for these a part of the program is enough (see start.cjs). */
-const PART_VERBS = /^\.\/(start|mark|fom|agent)\.ts$/;
-
-/** What the part does not need is left out of it. */
-const withoutOthers: Plugin = {
-  name: 'without other verbs',
-  setup(bundler) {
-    const elsewhere = () => ({ path: 'elsewhere', namespace: 'elsewhere' });
-    bundler.onResolve({ filter: /^\.\/.*\.ts$/ }, ({ path: name, importer, kind }) =>
-      importer.endsWith('/src/cli/verbs.ts') && kind === 'dynamic-import' && !PART_VERBS.test(name)
-        ? elsewhere()
-        : undefined,
-    );
-    bundler.onResolve({ filter: /\/seal-worker\.ts$/ }, elsewhere);
-    bundler.onLoad({ filter: /.*/, namespace: 'elsewhere' }, () => ({
-      contents: 'throw new Error("this part of the program does not have it");',
-    }));
-  },
+/** Parts of the program for verbs that run inside a job beside another process of Tacho's (see start.cjs). */
+export const PARTS: Readonly<Record<string, readonly string[]>> = {
+  job: ['start', 'mark', 'fom'],
+  agent: ['agent'],
+  stop: ['stop'],
 };
+
+/** What a part does not need is left out of it. */
+function onlyVerbs(verbs: readonly string[]): Plugin {
+  const elsewhere = () => ({ path: 'elsewhere', namespace: 'elsewhere' });
+  const isAgent = verbs.includes('agent');
+  return {
+    name: 'without other verbs',
+    setup(bundler) {
+      bundler.onResolve({ filter: /^\.\/.*\.ts$/ }, ({ path: file, importer, kind }) =>
+        importer.endsWith('/src/cli/verbs.ts') &&
+        kind === 'dynamic-import' &&
+        !verbs.includes(path.basename(file, '.ts'))
+          ? elsewhere()
+          : undefined,
+      );
+      bundler.onResolve({ filter: isAgent ? /\/seal-worker\.ts$/ : /\/(seal-|isolated\/)worker\.ts$/ }, elsewhere);
+      bundler.onResolve({ filter: /\/stop-finish\.ts$/ }, () => ({ path: path.join(HERE, 'src/cli/stop-whole.ts') }));
+      bundler.onLoad({ filter: /.*/, namespace: 'elsewhere' }, () => ({
+        contents: 'throw new Error("this part of the program does not have it");',
+      }));
+    },
+  };
+}
 
 /**
  * Bundles the program into one function in one file (plain ASCII); what it imports lazily stays lazy inside it. Beside it
- * lies `job.cjs`, the part of it that runs inside jobs: what is loaded takes its place in the job's memory.
+ * lie parts of it that run inside jobs: what is loaded takes its place in the job's memory.
  */
 export async function bundle(outfile: string, version: string): Promise<void> {
   const beside = (name: string): string => path.join(path.dirname(outfile), name);
   await bundleKafka(beside('kafka.cjs'));
   await bundleProgram(outfile, version, []);
-  await bundleProgram(beside('job.cjs'), version, [withoutOthers]);
+  for (const [name, verbs] of Object.entries(PARTS)) {
+    await bundleProgram(beside(`${name}.cjs`), version, [onlyVerbs(verbs)]);
+  }
 }
 
 async function bundleProgram(outfile: string, version: string, plugins: readonly Plugin[]): Promise<void> {

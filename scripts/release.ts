@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { formatBytes } from '../src/base/size.ts';
 import { VERSION } from '../src/base/version.ts';
 import { CSV_COLUMNS, csvText, madeProcess, metadataOf, pickle3, tgzOf } from '../test/made/epmt-archive.ts';
-import { bundle } from './bundle.ts';
+import { bundle, PARTS } from './bundle.ts';
 
 /**
  * Makes tacho-<version>-linux-<architecture>.tar.gz in dist/, or in the folder given:
@@ -13,7 +13,7 @@ import { bundle } from './bundle.ts';
  *     tacho                   the launcher
  *     bin/node                the run time
  *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
- *     lib/job.cjs             the part of it that runs inside jobs, with its compiled code
+ *     lib/job.cjs …           parts of it that run inside jobs, with their compiled code
  *     native/build/           the small C programs
  *     python/                 the Python package and the notebooks
  *     packaging/              units for systemd, hooks for Slurm
@@ -84,7 +84,7 @@ function compile(): void {
     if (done.status !== 0) throw new Error(`the bundled program does not run:\n${done.stderr}`);
   }
   fs.rmSync(scratch, { recursive: true });
-  for (const name of ['tacho', 'job'])
+  for (const name of ['tacho', ...Object.keys(PARTS)])
     if (!fs.existsSync(at(`lib/${name}.compiled`))) throw new Error('V8 left no compiled code');
 }
 

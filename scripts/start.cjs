@@ -4,9 +4,10 @@ const fs = require('node:fs');
 const path = require('node:path');
 const vm = require('node:vm');
 
-// these run inside jobs, two at a time: a part of the program is enough for them (scripts/bundle.ts)
-const isPart = ['start', 'mark', 'fom', 'agent', '--isolated-sources'].includes(process.argv[2]);
-const name = isPart ? 'job' : 'tacho';
+// for what runs inside jobs, two at a time, parts of the program are enough (scripts/bundle.ts); once `stop` has ended the
+// agents, it goes on as the whole program (src/cli/stop-whole.ts)
+const PARTS = { start: 'job', mark: 'job', fom: 'job', agent: 'agent', '--isolated-sources': 'agent', stop: 'stop' };
+const name = (!process.env.TACHO_STOPPED && PARTS[process.argv[2]]) || 'tacho';
 const filename = path.join(__dirname, `${name}.cjs`);
 const compiled = path.join(__dirname, `${name}.compiled`);
 const script = new vm.Script(fs.readFileSync(filename, 'latin1'), {
@@ -20,9 +21,15 @@ if (process.env.TACHO_WRITE_COMPILED) {
   const v8 = require('node:v8');
   // functions that runs before needed, and this one does not, are kept; the code belongs to the usual options
   v8.setFlagsFromString('--no-flush-bytecode');
-  process.on('exit', () => {
+  const write = () => {
     for (const usual of ['--flush-bytecode', '--turbofan']) v8.setFlagsFromString(usual);
     fs.writeFileSync(compiled, script.createCachedData());
-  });
+  };
+  const { execve } = process;
+  process.execve = (...program) => {
+    write();
+    execve(...program);
+  };
+  process.on('exit', write);
 }
 script.runInThisContext()(exports, require, module, filename, __dirname);

@@ -49,7 +49,7 @@ test('it records a command', { skip: lacks }, () => {
   assert.equal(job.exit_code, 3);
 });
 
-test('the part of it that runs inside jobs starts, marks and samples; the whole one stops and reports', {
+test('the parts of it that run inside jobs start, mark, sample and stop; the whole one reports', {
   skip: lacks,
 }, () => {
   const env = { PATH: '/usr/bin:/bin', XDG_RUNTIME_DIR: folder };
@@ -100,7 +100,7 @@ test('it starts through a link, and V8 takes the compiled code', { skip: lacks }
        new vm.Script(read('${library}/${name}.cjs', 'latin1'), { cachedData: read('${library}/${name}.compiled') }).cachedDataRejected`,
     ]).toString();
   assert.equal(isRefused('tacho'), 'false\n');
-  for (const name of ['tacho', 'job'])
+  for (const name of ['tacho', 'job', 'agent', 'stop'])
     assert.equal(isRefused(name, inJob!), 'false\n', `nor is ${name} with the options of what runs inside a job`);
 });
 

@@ -1,15 +1,7 @@
 import { type Command, Option } from 'commander';
 import { warn } from '../base/warn.ts';
-import { keepFinish, ownSeconds } from './finish-cost.ts';
-import { near } from './near.ts';
-import type { ReportOptions } from './report.ts';
-
-interface Options {
-  report: boolean;
-  seal: boolean;
-  strict?: boolean;
-  format: NonNullable<ReportOptions['format']>;
-}
+import type { StopOptions } from './stop-finish.ts';
+import { type StoppedRecording, takeStopped } from './stop-whole.ts';
 
 export function define(command: Command): void {
   command
@@ -26,51 +18,29 @@ Examples:
   tacho stop tacho-4711 --no-report
 `,
     )
-    .action(async (folder: string | undefined, options: Options) => {
-      const { stopRecording } = await import('../control/stop.ts');
-      const { recording, job, silent, never, over, noted } = await stopRecording(process.env, folder, (what, why) => {
-        warn(`${what}: ${why}`);
-      });
-      const { nodesText } = await import('../base/hostlist.ts');
-      const { sameWords } = await import('../control/launch.ts');
-      const why = (node: string): string => job.not_recorded?.[node] ?? 'its agent wrote nothing';
-      for (const { nodes, many, words } of sameWords(never.map((node) => ({ node, words: [why(node)] })))) {
-        warn(`${nodes} ${many ? 'were' : 'was'} not recorded: ${words[0]}`);
-      }
-      const unrecorded = new Set(never);
-      const lost = silent.filter((node) => !unrecorded.has(node));
-      if (lost.length > 0) {
-        warn(`no word from the end of recording on ${nodesText(lost)}: what was written there is kept`);
-      }
-      const spent = (): number => Math.max(0, ownSeconds() - noted);
-      if (options.seal) {
-        // whatever becomes of it, the report card is what the job waits for
-        try {
-          await takeIn(recording, over);
-        } catch (error) {
-          const { tell } = await import('./failure.ts');
-          tell(error);
-          if (options.strict) process.exitCode = 1;
-        }
-      }
-      if (!options.report) {
-        warn(`stopped; tacho report ${near(recording)} shows what happened`);
-      } else {
-        const { reportCard } = await import('./report.ts');
-        const card = { stream: process.stdout, format: options.format, spent };
-        process.stdout.write(await reportCard([recording], card));
-      }
-      keepFinish(recording, spent());
+    .action(async (folder: string | undefined, options: StopOptions) => {
+      const stopped = takeStopped() ?? (await stop(folder));
+      const { finish } = await import('./stop-finish.ts');
+      await finish(stopped, options);
     });
 }
 
-/** Completes the files: what processes still said to agents that had died, and a form that is small and quick to read. */
-async function takeIn(folder: string, over: boolean): Promise<void> {
-  const { openRecording } = await import('../recording/folder/open.ts');
-  const { adoptRecords } = await import('../agent/run/adopt-records.ts');
-  if (over) await adoptRecords(openRecording(folder), false);
-  const { sealRecording } = await import('../recording/sealed/seal.ts');
-  for (const { node, skipped } of sealRecording(openRecording(folder), { force: over })) {
-    if (skipped !== undefined) warn(`${node} is not sealed: ${skipped}`);
+/** Ends the agents, and says what they left out. */
+async function stop(folder: string | undefined): Promise<StoppedRecording> {
+  const { stopRecording } = await import('../control/stop.ts');
+  const { recording, job, silent, never, over, noted } = await stopRecording(process.env, folder, (what, why) => {
+    warn(`${what}: ${why}`);
+  });
+  const { nodesText } = await import('../base/hostlist.ts');
+  const { sameWords } = await import('../control/launch.ts');
+  const why = (node: string): string => job.not_recorded?.[node] ?? 'its agent wrote nothing';
+  for (const { nodes, many, words } of sameWords(never.map((node) => ({ node, words: [why(node)] })))) {
+    warn(`${nodes} ${many ? 'were' : 'was'} not recorded: ${words[0]}`);
   }
+  const unrecorded = new Set(never);
+  const lost = silent.filter((node) => !unrecorded.has(node));
+  if (lost.length > 0) {
+    warn(`no word from the end of recording on ${nodesText(lost)}: what was written there is kept`);
+  }
+  return { recording, over, noted };
 }

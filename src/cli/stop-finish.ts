@@ -1,0 +1,46 @@
+import { warn } from '../base/warn.ts';
+import { keepFinish, ownSeconds } from './finish-cost.ts';
+import { near } from './near.ts';
+import type { ReportOptions } from './report.ts';
+import type { StoppedRecording } from './stop-whole.ts';
+
+export interface StopOptions {
+  report: boolean;
+  seal: boolean;
+  strict?: boolean;
+  format: NonNullable<ReportOptions['format']>;
+}
+
+/** What `tacho stop` does when no agent runs any more: seals the files and prints the report card. */
+export async function finish({ recording, over, noted }: StoppedRecording, options: StopOptions): Promise<void> {
+  const spent = (): number => Math.max(0, ownSeconds() - noted);
+  if (options.seal) {
+    // whatever becomes of it, the report card is what the job waits for
+    try {
+      await takeIn(recording, over);
+    } catch (error) {
+      const { tell } = await import('./failure.ts');
+      tell(error);
+      if (options.strict) process.exitCode = 1;
+    }
+  }
+  if (!options.report) {
+    warn(`stopped; tacho report ${near(recording)} shows what happened`);
+  } else {
+    const { reportCard } = await import('./report.ts');
+    const card = { stream: process.stdout, format: options.format, spent };
+    process.stdout.write(await reportCard([recording], card));
+  }
+  keepFinish(recording, spent());
+}
+
+/** Completes the files: what processes still said to agents that had died, and a form that is small and quick to read. */
+async function takeIn(folder: string, over: boolean): Promise<void> {
+  const { openRecording } = await import('../recording/folder/open.ts');
+  const { adoptRecords } = await import('../agent/run/adopt-records.ts');
+  if (over) await adoptRecords(openRecording(folder), false);
+  const { sealRecording } = await import('../recording/sealed/seal.ts');
+  for (const { node, skipped } of sealRecording(openRecording(folder), { force: over })) {
+    if (skipped !== undefined) warn(`${node} is not sealed: ${skipped}`);
+  }
+}
