@@ -44,13 +44,7 @@ export function bucketsOf({ time, series, rows }: Batch, step: number, sampled: 
   for (let s = 0; s + 1 < series.length; s++) {
     starts[s] = first.length;
     const end = series[s + 1]!;
-    for (let row = series[s]!; row < end; ) {
-      const tick = tickOf(time[row]!, step, early);
-      const until = beginOf(tick + 1, step, early);
-      first.push(row);
-      begins.push(tick * step);
-      while (row < end && time[row]! < until) row++;
-    }
+    for (let row = series[s]!; row < end; ) row = addStep(time, row, end, step, early, first, begins);
   }
   starts[series.length - 1] = first.length;
   const { length } = first;
@@ -62,4 +56,23 @@ export function bucketsOf({ time, series, rows }: Batch, step: number, sampled: 
     time: Float64Array.from(begins),
     series: starts,
   };
+}
+
+/** The step that begins with a row; returns the first row of the next one. */
+function addStep(
+  time: Float64Array,
+  from: number,
+  end: number,
+  step: number,
+  early: number,
+  first: number[],
+  begins: number[],
+): number {
+  const tick = tickOf(time[from]!, step, early);
+  const until = beginOf(tick + 1, step, early);
+  first.push(from);
+  begins.push(tick * step);
+  let row = from + 1;
+  while (row < end && time[row]! < until) row++;
+  return row;
 }

@@ -21,40 +21,55 @@ function emptyPoints(length: number): Points {
  */
 export function levelPoints({ time, table }: Batch, values: Float64Array, buckets: Buckets): Points {
   const points = emptyPoints(buckets.length);
-  const sparse = table.sparse === true;
-  for (let b = 0; b < buckets.length; b++) {
-    let count = 0;
-    let min = Number.POSITIVE_INFINITY;
-    let max = Number.NEGATIVE_INFINITY;
-    let area = 0;
-    let first = 0;
-    let at = 0;
-    let last = 0;
-    for (let row = buckets.rows[b]!; row < buckets.rows[b + 1]!; row++) {
-      const value = values[row]!;
-      if (Number.isNaN(value)) continue;
-      const now = Math.floor(time[row]! / 1000);
-      if (count++ === 0) first = now;
-      else area += last * (now - at);
-      if (value < min) min = value;
-      if (value > max) max = value;
-      at = now;
-      last = value;
-    }
-    if (count === 0) continue;
-    const rest = sparse
-      ? Math.max(0, Math.floor((buckets.time[b]! + buckets.step) / 1000) - at)
-      : count > 1
-        ? (at - first) / (count - 1)
-        : 0;
-    const held = at - first + rest;
-    points.count[b] = count;
-    points.min[b] = min;
-    points.max[b] = max;
-    // equal values have that mean to the last digit
-    points.mean[b] = min === max || held === 0 ? last : (area + last * rest) / held;
-  }
+  for (let b = 0; b < buckets.length; b++)
+    setLevel(
+      points,
+      b,
+      time,
+      values,
+      buckets.rows[b]!,
+      buckets.rows[b + 1]!,
+      table.sparse === true ? Math.floor((buckets.time[b]! + buckets.step) / 1000) : Number.NaN,
+    );
   return points;
+}
+
+/** One bucket of it; `holds` is the end of its step where values hold until then. */
+function setLevel(
+  points: Points,
+  b: number,
+  time: Float64Array,
+  values: Float64Array,
+  from: number,
+  to: number,
+  holds: number,
+): void {
+  let count = 0;
+  let min = Number.POSITIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
+  let area = 0;
+  let first = 0;
+  let at = 0;
+  let last = 0;
+  for (let row = from; row < to; row++) {
+    const value = values[row]!;
+    if (Number.isNaN(value)) continue;
+    const now = Math.floor(time[row]! / 1000);
+    if (count++ === 0) first = now;
+    else area += last * (now - at);
+    if (value < min) min = value;
+    if (value > max) max = value;
+    at = now;
+    last = value;
+  }
+  if (count === 0) return;
+  const rest = Number.isNaN(holds) ? (count > 1 ? (at - first) / (count - 1) : 0) : Math.max(0, holds - at);
+  const held = at - first + rest;
+  points.count[b] = count;
+  points.min[b] = min;
+  points.max[b] = max;
+  // equal values have that mean to the last digit
+  points.mean[b] = min === max || held === 0 ? last : (area + last * rest) / held;
 }
 
 /** A counter becomes rates, each in the step that it ends in: mean × time is what the counter grew by. */

@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.ts';
 import type { Table } from '../../table/table.ts';
 import type { Batch, TextColumn } from './batch.ts';
 import type { Rows } from './rows.ts';
@@ -82,22 +83,28 @@ const numbersOf = (values: readonly string[]): Float64Array =>
  * only be compared with the one before it.
  */
 function sortedSeries(keys: readonly TextColumn[], time: Float64Array, count: number): Uint32Array | undefined {
-  const starts: number[] = count > 0 ? [0] : [];
+  const starts = [0];
   for (let from = 0; from < count; ) {
     // as long as no key changes, times must grow
     let to = count;
-    for (const { codes } of keys) {
-      const own = codes[from]!;
-      let i = from + 1;
-      while (i < to && codes[i] === own) i++;
-      to = i;
-    }
-    for (let i = from + 1; i < to; i++) if (!(time[i]! > time[i - 1]!)) return undefined;
-    if (to < count && !isBefore(keys, to - 1, to)) return undefined;
+    for (const { codes } of keys) to = inBlocks(from + 1, to, sameUntil, codes);
+    if (inBlocks(from + 1, to, risesUntil, time) < to || (to < count && !isBefore(keys, to - 1, to))) return undefined;
     starts.push(to);
     from = to;
   }
-  return Uint32Array.from(count > 0 ? starts : [0]);
+  return Uint32Array.from(starts);
+}
+
+function sameUntil(from: number, to: number, codes: Uint32Array): number {
+  let i = from;
+  while (i < to && codes[i] === codes[i - 1]) i++;
+  return i;
+}
+
+function risesUntil(from: number, to: number, time: Float64Array): number {
+  let i = from;
+  while (i < to && time[i]! > time[i - 1]!) i++;
+  return i;
 }
 
 /** Whether the keys of a row come before those of another one. */

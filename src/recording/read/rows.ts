@@ -31,8 +31,9 @@ export class Rows {
     }
   }
 
-  addNumber(name: string): void {
-    if (!this.numbers.has(name)) this.numbers.set(name, new Float64Array(this.capacity).fill(Number.NaN));
+  /** `written`: so many of the first rows get their values at once. */
+  addNumber(name: string, written = 0): void {
+    if (!this.numbers.has(name)) this.numbers.set(name, new Float64Array(this.capacity).fill(Number.NaN, written));
   }
 
   addText(name: string): void {

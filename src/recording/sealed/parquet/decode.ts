@@ -1,23 +1,29 @@
+import { inBlocks } from '../../../base/blocks.ts';
 import type { TextPool } from '../../read/text-pool.ts';
 
-/* The reverse of encode.ts. Everything checks its bounds by the page's length, which the caller knows. */
+/*
+ * The reverse of encode.ts. Everything checks its bounds by the page's length, which the caller knows. Numbers go to where the
+ * caller wants them.
+ */
 
 const TWO32 = 4294967296;
 
-export function plainInt64(bytes: Buffer, count: number): Float64Array {
+export function plainInt64(bytes: Buffer, count: number, into: Float64Array = new Float64Array(count)): Float64Array {
   if (bytes.length < count * 8) throw new Error('a page ends in the middle');
-  const values = new Float64Array(count);
-  const words = new Int32Array(count * 2);
-  bytes.copy(Buffer.from(words.buffer), 0, 0, count * 8);
-  for (let i = 0; i < count; i++) values[i] = words[2 * i + 1]! * TWO32 + (words[2 * i]! >>> 0);
-  return values;
+  const words = bytes.byteOffset % 4 === 0 ? bytes : Buffer.copyBytesFrom(bytes);
+  const halves = new Int32Array(words.buffer, words.byteOffset, count * 2);
+  inBlocks(0, count, joinHalves, halves, into);
+  return into;
 }
 
-export function plainDouble(bytes: Buffer, count: number): Float64Array {
+function joinHalves(from: number, to: number, halves: Int32Array, into: Float64Array): undefined {
+  for (let i = from; i < to; i++) into[i] = halves[2 * i + 1]! * TWO32 + (halves[2 * i]! >>> 0);
+}
+
+export function plainDouble(bytes: Buffer, count: number, into: Float64Array = new Float64Array(count)): Float64Array {
   if (bytes.length < count * 8) throw new Error('a page ends in the middle');
-  const values = new Float64Array(count);
-  bytes.copy(Buffer.from(values.buffer), 0, 0, count * 8);
-  return values;
+  new Uint8Array(into.buffer, into.byteOffset, count * 8).set(bytes.subarray(0, count * 8));
+  return into;
 }
 
 /** The codes that `pool` has for texts. */
@@ -35,16 +41,18 @@ export function plainTexts(bytes: Buffer, count: number, pool: TextPool): Uint32
   return codes;
 }
 
-export function splitDouble(bytes: Buffer, count: number): Float64Array {
+export function splitDouble(bytes: Buffer, count: number, into: Float64Array = new Float64Array(count)): Float64Array {
   if (bytes.length < count * 8) throw new Error('a page ends in the middle');
-  const values = new Float64Array(count);
-  const into = new Uint8Array(values.buffer);
-  for (let b = 0; b < 8; b++) for (let i = 0; i < count; i++) into[i * 8 + b] = bytes[b * count + i]!;
-  return values;
+  const own = new Uint8Array(into.buffer, into.byteOffset, count * 8);
+  inBlocks(0, count, joinBytes, bytes, count, own);
+  return into;
 }
 
-export function deltaInt64(bytes: Buffer, count: number): Float64Array {
-  const values = new Float64Array(count);
+function joinBytes(from: number, to: number, bytes: Buffer, count: number, into: Uint8Array): undefined {
+  for (let b = 0; b < 8; b++) for (let i = from; i < to; i++) into[i * 8 + b] = bytes[b * count + i]!;
+}
+
+export function deltaInt64(bytes: Buffer, count: number, into: Float64Array = new Float64Array(count)): Float64Array {
   let at = 0;
   const varint = (): number => {
     let value = 0;
@@ -64,10 +72,10 @@ export function deltaInt64(bytes: Buffer, count: number): Float64Array {
   const block = varint();
   const minis = varint();
   const total = varint();
-  let value = zigzag();
+  const value = zigzag();
   if (total !== count || block % (32 * minis) !== 0) throw new Error('a page is not what its header says');
   const mini = block / minis;
-  if (count > 0) values[0] = value;
+  if (count > 0) into[0] = value;
   for (let i = 1; i < count; ) {
     const least = zigzag();
     const widths = at;
@@ -77,35 +85,53 @@ export function deltaInt64(bytes: Buffer, count: number): Float64Array {
       const end = Math.min(count, i + mini);
       const next = at + (width * mini) / 8;
       if (next > bytes.length) throw new Error('a page ends in the middle');
-      if (width === 0) {
-        for (; i < end; i++) {
-          value += least;
-          values[i] = value;
-        }
-      } else if (width <= 24) {
-        const mask = (1 << width) - 1;
-        let pending = 0;
-        let bits = 0;
-        for (; i < end; i++) {
-          while (bits < width) {
-            pending |= bytes[at++]! << bits;
-            bits += 8;
-          }
-          value += least + (pending & mask);
-          pending >>>= width;
-          bits -= width;
-          values[i] = value;
-        }
-      } else {
-        for (let bit = 0; i < end; i++, bit += width) {
-          value += least + bitsAt(bytes, at, bit, width);
-          values[i] = value;
-        }
-      }
+      if (width <= 24) addDeltas(bytes, at, width, least, into, i, end);
+      else addWideDeltas(bytes, at, width, least, into, i, end);
+      i = end;
       at = next;
     }
   }
-  return values;
+  return into;
+}
+
+/** Each of into[from, to) is `least` and `width` (0…24) bits more than the one before it. */
+function addDeltas(
+  bytes: Buffer,
+  start: number,
+  width: number,
+  least: number,
+  into: Float64Array,
+  from: number,
+  to: number,
+): void {
+  const mask = (1 << width) - 1;
+  let value = into[from - 1]!;
+  let pending = 0;
+  let bits = 0;
+  for (let i = from, at = start; i < to; i++) {
+    while (bits < width) {
+      pending |= bytes[at++]! << bits;
+      bits += 8;
+    }
+    value += least + (pending & mask);
+    pending >>>= width;
+    bits -= width;
+    into[i] = value;
+  }
+}
+
+/** The same with 25…64 bits. */
+function addWideDeltas(
+  bytes: Buffer,
+  start: number,
+  width: number,
+  least: number,
+  into: Float64Array,
+  from: number,
+  to: number,
+): void {
+  for (let i = from, bit = 0; i < to; i++, bit += width)
+    into[i] = into[i - 1]! + (least + bitsAt(bytes, start, bit, width));
 }
 
 /** `width` (25…64) bits at bit `bit` behind `base`. */
@@ -124,9 +150,16 @@ function bitsAt(bytes: Buffer, base: number, bit: number, width: number): number
   return value;
 }
 
-/** Runs and bit-packed groups of small numbers; returns `count` of them. */
-export function runsAndBits(bytes: Buffer, from: number, end: number, width: number, count: number): Uint32Array {
-  const values = new Uint32Array(count);
+/** Runs and bit-packed groups of small numbers, `count` of them: as they are, or what stands there in a dictionary. */
+export function runsAndBits<T extends Float64Array | Uint32Array = Uint32Array>(
+  bytes: Buffer,
+  from: number,
+  end: number,
+  width: number,
+  count: number,
+  into = new Uint32Array(count) as T,
+  dictionary?: T,
+): T {
   let at = from;
   let i = 0;
   while (i < count) {
@@ -139,30 +172,45 @@ export function runsAndBits(bytes: Buffer, from: number, end: number, width: num
       if (byte < 128) break;
       shift += 7;
     }
+    const values = head % 2 === 0 ? head / 2 : ((head - 1) / 2) * 8;
+    const to = Math.min(count, i + values);
     if (head % 2 === 0) {
       let value = 0;
       for (let b = 0; b < width; b += 8) value |= bytes[at++]! << b;
-      const to = Math.min(count, i + head / 2);
-      values.fill(value, i, to);
-      i = to;
+      into.fill(dictionary === undefined ? value : dictionary[value]!, i, to);
     } else {
-      const groups = (head - 1) / 2;
-      const to = Math.min(count, i + groups * 8);
-      const next = at + groups * width;
-      const mask = width === 32 ? 0xffffffff : (1 << width) - 1;
-      let pending = 0;
-      let bits = 0;
-      for (; i < to; i++) {
-        while (bits < width) {
-          pending |= bytes[at++]! << bits;
-          bits += 8;
-        }
-        values[i] = pending & mask;
-        pending >>>= width;
-        bits -= width;
-      }
-      at = next;
+      inBlocks(0, to - i, unpackBits<T>, bytes.subarray(at), width, into.subarray(i) as T, dictionary);
+      at += (values / 8) * width;
     }
+    i = to;
   }
-  return values;
+  return into;
+}
+
+/** Values of `width` bits; `from` is a multiple of 8. */
+function unpackBits<T extends Float64Array | Uint32Array>(
+  from: number,
+  to: number,
+  bytes: Buffer,
+  width: number,
+  into: T,
+  dictionary: T | undefined,
+): undefined {
+  if (width === 8 && dictionary !== undefined) {
+    for (let i = from; i < to; i++) into[i] = dictionary[bytes[i]!]!;
+    return;
+  }
+  const mask = width === 32 ? 0xffffffff : (1 << width) - 1;
+  let at = (from / 8) * width;
+  let pending = 0;
+  let bits = 0;
+  for (let i = from; i < to; i++) {
+    while (bits < width) {
+      pending |= bytes[at++]! << bits;
+      bits += 8;
+    }
+    into[i] = dictionary === undefined ? pending & mask : dictionary[pending & mask]!;
+    pending >>>= width;
+    bits -= width;
+  }
 }

@@ -161,19 +161,23 @@ export function bitWidth(most: number): number {
   return most < TWO32 ? 32 - Math.clz32(most) : 64 - Math.clz32(Math.floor(most / TWO32));
 }
 
-/** Small numbers: runs of eight and more as one, everything else bit-packed. */
+/** Runs of so many are worth an entry of their own among many values: zstd packs shorter ones as well, and each takes time to read. */
+const LONG_RUN = 256;
+
+/** Small numbers: long runs (among few values: of eight and more) as one, everything else bit-packed. */
 export function runsAndBits(out: Bytes, values: Uint8Array | Uint32Array, width: number): void {
   const count = values.length;
+  const shortest = Math.min(LONG_RUN, Math.max(8, count >> 4));
   let packedFrom = 0;
   let i = 0;
   while (i < count) {
     const value = values[i]!;
     let end = i + 1;
     while (end < count && values[end] === value) end++;
-    if (end - i >= 8) {
+    if (end - i >= shortest) {
       // a packed group holds eight: a run may begin only where one ends
       const start = packedFrom + Math.ceil((i - packedFrom) / 8) * 8;
-      if (end - start >= 8) {
+      if (end - start >= shortest) {
         packGroups(out, values, packedFrom, start, width);
         const head: number[] = [];
         writeVarint(head, (end - start) * 2);

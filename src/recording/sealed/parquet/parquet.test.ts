@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { diskTable, START, temporary } from '../../../../test/make-recording.ts';
 import type { Batch } from '../../read/batch.ts';
 import { Rows } from '../../read/rows.ts';
+import { numberChunk } from './chunk.ts';
 import * as decode from './decode.ts';
 import * as encode from './encode.ts';
 import { readFooter, readParquet } from './read.ts';
@@ -160,6 +161,19 @@ test('large columns of every nature survive the choice of encodings', () => {
       model: i % 2 === 0 ? 'a' : '',
     };
   });
+  writeParquet(file, batchOf(rows));
+  assert.deepEqual(readBack(file).rows, rows);
+});
+
+test('percentages take a byte each before they are packed, with runs and gaps in them', () => {
+  const percent = Float64Array.from({ length: 50_000 }, (_, i) =>
+    i % 500 === 7 ? Number.NaN : i < 20_000 ? 100 : (i * 7919) % 101,
+  );
+  const chunk = numberChunk(percent, 'int', true);
+  assert.ok(chunk.dictionaryBytes > 0);
+  assert.ok(chunk.plainBytes < 60_000, `${chunk.plainBytes} bytes`);
+  const file = path.join(temporary(), 'disk.parquet');
+  const rows = Array.from(percent, (queue) => ({ disk: 'a', read_bytes: 1, busy_percent: 2.5, queue, model: 'm' }));
   writeParquet(file, batchOf(rows));
   assert.deepEqual(readBack(file).rows, rows);
 });

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import { crc32, zstdDecompressSync } from 'node:zlib';
 import { reason } from '../../../base/fault.ts';
 import { openPlain, readPlain } from '../../../base/plain-file.ts';
+import { stated } from '../../../base/stated.ts';
 import type { Column, Table } from '../../../table/table.ts';
 import { TABLES } from '../../folder/agent-record.ts';
 import { guessColumn } from '../../folder/describe.ts';
@@ -84,28 +85,29 @@ export function readFooter(fd: number, size: number): ParquetFooter {
   });
   const rows = groups.reduce((sum, group) => sum + (group[3] as number), 0);
   if (footer[3] !== rows || rows * columns.length > Math.max(FEW_VALUES, size * VALUES_PER_BYTE)) throw damaged();
-  const described = description(footer[5] === undefined ? [] : listIn(footer, 5));
-  const facts: ParquetFooter = { rows, columns };
-  return described === undefined ? facts : { ...facts, table: tableIn(described) };
+  const table = tableIn(footer[5] === undefined ? [] : listIn(footer, 5));
+  return { rows, columns, ...stated({ table }) };
 }
 
-function tableIn(described: string): Table {
-  const wrong: string[] = [];
-  const [table] = TABLES([JSON.parse(described)], wrong) as Table[];
-  if (table === undefined || wrong.length > 0)
-    throw new Error(`its description of the table is damaged (${wrongWords(wrong)})`);
-  return table;
-}
+/** The last description that was read: those of all nodes are mostly the same. */
+let known: { pair: Buffer; table: Table } | undefined;
 
-function description(pairs: readonly ReadStruct[]): string | undefined {
-  for (const pair of pairs) {
-    if (!Buffer.isBuffer(pair[1]) || !Buffer.isBuffer(pair[2])) continue;
-    const key = text(pair[1]);
-    if (key === TABLE_KEY) return text(pair[2]);
-    if (key === PACKED_TABLE_KEY)
-      return zstdDecompressSync(Buffer.from(text(pair[2]), 'base64'), {
-        maxOutputLength: MOST_BYTES.tables,
-      }).toString();
+function tableIn(pairs: readonly ReadStruct[]): Table | undefined {
+  for (const { 1: key, 2: value } of pairs) {
+    if (!Buffer.isBuffer(key) || !Buffer.isBuffer(value)) continue;
+    const packed = text(key) === PACKED_TABLE_KEY;
+    if (!packed && text(key) !== TABLE_KEY) continue;
+    if (known?.pair.equals(value) !== true) {
+      const plain = packed
+        ? zstdDecompressSync(Buffer.from(text(value), 'base64'), { maxOutputLength: MOST_BYTES.tables })
+        : value;
+      const wrong: string[] = [];
+      const [table] = TABLES([JSON.parse(text(plain))], wrong) as Table[];
+      if (table === undefined || wrong.length > 0)
+        throw new Error(`its description of the table is damaged (${wrongWords(wrong)})`);
+      known = { pair: Buffer.copyBytesFrom(value), table };
+    }
+    return known.table;
   }
   return undefined;
 }
@@ -140,7 +142,7 @@ export function readParquet(file: string, rows: Rows, options: ParquetOptions = 
       if (name !== 'time' && !keys.has(name) && wanted !== undefined && !wanted.has(name)) continue;
       const text = column.type === Type.BYTE_ARRAY;
       if (text) rows.addText(name);
-      else if (name !== 'time') rows.addNumber(name);
+      else if (name !== 'time') rows.addNumber(name, start === 0 ? footer.rows : 0);
       try {
         if (text) readTexts(fd, column, rows.texts.get(name)!, start);
         else readNumbers(fd, column, name === 'time' ? rows.time : rows.numbers.get(name)!, start);
@@ -226,33 +228,34 @@ function readNumbers(fd: number, column: ParquetColumnFacts, into: Float64Array,
       dictionary = integer ? plainInt64(page, count) : plainDouble(page, count);
     };
     for (const page of pages(fd, column, chunk, takeDictionary)) {
-      const values = decodeNumbers(page, integer, dictionary);
-      if (page.present === undefined) into.set(values, row);
-      else {
-        for (let i = 0, at = 0; i < page.rows; i++) {
-          into[row + i] = page.present[i] === 1 ? values[at++]! : Number.NaN;
-        }
-      }
+      if (row + page.rows > into.length) throw damaged();
+      const own = into.subarray(row, row + page.rows);
+      decodeNumbers(page, integer, dictionary, own);
+      spread(own, page, Number.NaN);
       row += page.rows;
     }
   }
 }
 
-function decodeNumbers(page: Page, integer: boolean, dictionary: Float64Array): Float64Array {
-  const { values: bytes, count } = page;
-  if (page.encoding === Encoding.PLAIN) return integer ? plainInt64(bytes, count) : plainDouble(bytes, count);
-  if (page.encoding === Encoding.DELTA_BINARY_PACKED) return deltaInt64(bytes, count);
-  if (page.encoding === Encoding.BYTE_STREAM_SPLIT) return splitDouble(bytes, count);
-  const indexes = dictionaryIndexes(page);
-  const values = new Float64Array(count);
-  for (let i = 0; i < count; i++) values[i] = dictionary[indexes[i]!]!;
-  return values;
+function decodeNumbers(page: Page, integer: boolean, dictionary: Float64Array, into: Float64Array): void {
+  const { values: bytes, count, encoding } = page;
+  if (encoding === Encoding.PLAIN) (integer ? plainInt64 : plainDouble)(bytes, count, into);
+  else if (encoding === Encoding.DELTA_BINARY_PACKED) deltaInt64(bytes, count, into);
+  else if (encoding === Encoding.BYTE_STREAM_SPLIT) splitDouble(bytes, count, into);
+  else lookUp(page, dictionary, into);
 }
 
-function dictionaryIndexes({ encoding, values, count }: Page): Uint32Array {
+/** Values, which come first without those that are missing, take their places. */
+function spread(into: Float64Array | Uint32Array, { present, count }: Page, missing: number): void {
+  if (present === undefined) return;
+  let at = count;
+  for (let i = present.length - 1; i >= 0; i--) into[i] = present[i] === 1 ? into[--at]! : missing;
+}
+
+function lookUp<T extends Float64Array | Uint32Array>({ encoding, values, count }: Page, dictionary: T, into: T): void {
   if (encoding !== Encoding.RLE_DICTIONARY)
     throw new Error(`a page has an encoding Tacho does not write (${encoding})`);
-  return count === 0 ? new Uint32Array(0) : runsAndBits(values, 1, values.length, values[0]!, count);
+  if (count > 0) runsAndBits(values, 1, values.length, values[0]!, count, into, dictionary);
 }
 
 function readTexts(
@@ -268,12 +271,9 @@ function readTexts(
       codes = plainTexts(page, count, into.pool);
     };
     for (const page of pages(fd, column, chunk, takeDictionary)) {
-      const indexes = dictionaryIndexes(page);
-      const { present } = page;
-      if (present === undefined && codes.length === 1) into.codes.fill(codes[0]!, row, row + page.rows);
-      else if (present === undefined) for (let i = 0; i < page.rows; i++) into.codes[row + i] = codes[indexes[i]!]!;
-      else
-        for (let i = 0, at = 0; i < page.rows; i++) into.codes[row + i] = present[i] === 1 ? codes[indexes[at++]!]! : 0;
+      const own = into.codes.subarray(row, row + page.rows);
+      lookUp(page, codes, own);
+      spread(own, page, 0);
       row += page.rows;
     }
   }
