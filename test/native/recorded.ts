@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { ours } from '../../src/base/ours.ts';
-import { recordLines } from '../../src/sources/records/lines.ts';
+import { RecordLines } from '../../src/sources/records/lines.ts';
 import { recordTables } from '../../src/sources/records/tables.ts';
 import type { Frame } from '../../src/table/frame.ts';
 
@@ -94,7 +94,7 @@ export function rowsOf(
   bytes: Buffer,
   events: readonly string[] = [],
 ): Pick<Recorded, 'starts' | 'ends' | 'threads' | 'torn'> {
-  const lines = recordLines(recordTables(events));
+  const lines = new RecordLines(recordTables(events));
   for (let from = 0, end = bytes.indexOf(10); end >= 0; from = end + 1, end = bytes.indexOf(10, from)) {
     if (end > from) lines.take(bytes, from, end);
   }

@@ -1,20 +1,12 @@
-import type { Table } from '../../table/table.ts';
 import type { PidNamespaces } from '../process/pid-namespaces.ts';
-import { lineFields } from './fields.ts';
-import { insideChildren } from './inside.ts';
-import { type Known, keptOverExec, knownProcesses, NOTHING, type Written } from './known.ts';
-import { LONG_TEXTS, longTexts } from './long-texts.ts';
-import { isInside, recordNames, spaceOf } from './names.ts';
-import { END_FIELDS, endField, type LineTrouble, type RecordFrames, recordRows, THREAD_FIELDS } from './rows.ts';
-
-export interface RecordLines {
-  readonly frames: RecordFrames;
-  /** Takes the line between these places, without its newline. */
-  take(bytes: Buffer, from: number, to: number): void;
-  /** Lets go what waited for the lines that follow: of a read before the last one, or everything. */
-  release(everything: boolean): void;
-  readonly trouble: LineTrouble;
-}
+import { LineFields } from './fields.ts';
+import { InsideChildren } from './inside.ts';
+import { type Known, KnownProcesses, keptOverExec, NOTHING, type Written } from './known.ts';
+import { LONG_TEXTS, LongTexts } from './long-texts.ts';
+import { isInside, RecordNames, spaceOf } from './names.ts';
+import { END_FIELDS, endField, type LineTrouble, type RecordFrames, RecordRows, THREAD_FIELDS } from './rows.ts';
+import type { RecordTables } from './tables.ts';
+import { type HeldLines, WaitingLines } from './waiting.ts';
 
 const TAB = 9;
 const POINT = 46;
@@ -35,11 +27,6 @@ const TEXT_FIELDS = 6;
 const [PEAK, USER, SYSTEM, OTHERS_USER, OTHERS_SYSTEM] = (
   ['rssmax', 'usertime', 'systemtime', 'cutime', 'cstime'] as const
 ).map(endField) as [number, number, number, number, number];
-/** Of lines that wait for others no more than this is kept, in bytes: then the oldest wait no longer. */
-const MOST_WAITING = 4 << 20;
-/** What an entry costs besides its lines, about. */
-const ENTRY = 256;
-
 /** A process has a number, and perhaps a namespace that it holds in. */
 const PROCESS = /^[1-9]\d{0,9}(@\d{1,20})?$/;
 const PARENT = /^(\d{1,10}(@\d{1,20})?)?$/;
@@ -55,364 +42,302 @@ const KEY_FORMS: ReadonlyMap<number, readonly RegExp[]> = new Map([
   [TAKEN_BACK, [PROCESS]],
 ]);
 
-const KINDS = ['fork', 'exec', 'told', 'exit'] as const;
-
 /** Programs that say nothing themselves, of which one may have made a namespace: the last ones are looked at. */
 const MOST_SILENT = 64;
 
-/** Lines of one process that wait for what follows. */
-interface Waiting {
-  /** The start of a forked child. */
-  fork?: Buffer;
-  /** An end by exec. */
-  exec?: Buffer;
-  /** What another process, or the image before, told of it. */
-  told?: Buffer;
-  /** An end without an exit code. */
-  exit?: Buffer;
-  seen: boolean;
-}
+/** Makes rows of lines, of which some wait for what follows. */
+export class RecordLines {
+  readonly frames: RecordFrames;
+  readonly trouble: LineTrouble;
+  private readonly line = new LineFields();
+  private readonly texts = new LongTexts();
+  private readonly names: RecordNames;
+  private readonly rows: RecordRows;
+  private readonly known: KnownProcesses;
+  private readonly inside = new InsideChildren();
+  private readonly lastTold: string[] = [];
+  private readonly waiting = new WaitingLines((pid, lines, exitcode) => this.addRows(pid, lines, exitcode));
 
-/**
- * Makes rows of lines. Some kinds of lines wait for what follows: the start of a forked child, which most often executes
- * another program at once and then has nothing to tell; an end by exec, which may fail, and then the image lives on; what
- * was told of a program, which most often speaks for itself; and an end whose exit code only the parent knows.
- */
-export function recordLines(
-  tables: { start: Table; end: Table; thread: Table },
-  {
-    redact = false,
-    delays = true,
-    resumed = false,
-    spaces,
-  }: { redact?: boolean; delays?: boolean; resumed?: boolean; spaces?: PidNamespaces } = {},
-): RecordLines {
-  const trouble: LineTrouble = { torn: 0, unknown: 0, leftOut: 0, events: new Set(), ended: 0, counted: new Set() };
-  const waiting = new Map<string, Waiting>();
-  let waitingBytes = 0;
-  const known = knownProcesses(resumed);
-  const fields = lineFields();
-  const texts = longTexts();
-  const names = recordNames(spaces);
-  const inside = insideChildren();
-  const lastTold: string[] = [];
-  const rows = recordRows(tables, fields, texts, trouble, { redact, delays, names });
-  const { word, is, number, using, line } = fields;
-  const who = (): string => names.name(word(2));
-
-  /** Who the current line says has started the process. */
-  function parentOf(name: string): Pick<Known, 'ppid' | 'parent'> {
-    const parent = names.parent(word(4), name) || (isInside(name) ? parentOutside(name) : '');
-    return { parent, ppid: parent === '' ? Number.NaN : Number(names.id(parent)) };
+  constructor(
+    tables: RecordTables,
+    {
+      redact = false,
+      delays = true,
+      resumed = false,
+      spaces,
+    }: { redact?: boolean; delays?: boolean; resumed?: boolean; spaces?: PidNamespaces } = {},
+  ) {
+    this.known = new KnownProcesses(resumed);
+    this.names = new RecordNames(spaces);
+    this.rows = new RecordRows(tables, this.line, this.texts, this.names, { redact, delays });
+    this.frames = this.rows.frames;
+    this.trouble = this.rows.trouble;
   }
 
-  /** The first process of a namespace cannot name its parent; one that says nothing itself may have made it. */
-  function parentOutside(name: string): string {
-    const seen = names.parentOutside(name);
-    if (seen !== undefined) return seen;
-    const isSilent = (other: string): boolean => known.living.get(other)?.told === true;
-    return lastTold.findLast((other) => isSilent(other) && spaceOf(other) !== spaceOf(name)) ?? '';
+  /** Takes the line between these places, without its newline. */
+  take(bytes: Buffer, from: number, to: number): void {
+    const { line, trouble } = this;
+    // a whole line ends with a point
+    if (to - from < 6 || bytes[to - 1] !== POINT || bytes[to - 2] !== TAB) {
+      trouble.torn++;
+      return;
+    }
+    line.look(bytes, from, to);
+    const { count } = line;
+    const kind = bytes[from]!;
+    const version = kind === START || kind === END ? FIFTH : SECOND;
+    if (bytes[from + 1] !== version || bytes[from + 2] !== TAB) trouble.unknown++;
+    else if (!this.isFormed(kind)) trouble.torn++;
+    else if (kind === START && count === START_FIELDS) this.started();
+    else if (kind === END && count >= END_FIELDS) this.ended();
+    else if (kind === THREAD && count >= THREAD_FIELDS) this.rows.addThread();
+    else if (kind === TEXT && count === TEXT_FIELDS)
+      this.texts.add(`${this.names.name(line.word(1))}:${line.word(2)}`, line.word(3), line.copy(4), line.length());
+    else if (kind === WAITED && count === WAITED_FIELDS) this.waited();
+    else if (kind === TAKEN_BACK && count === TAKEN_BACK_FIELDS) this.takenBack();
+    else trouble.torn++;
   }
 
-  /** Who spawned it from outside has told of it by the id that it has there: that is this one. */
-  function takeToldOutside(name: string): Known | undefined {
-    const outside = names.id(name);
-    const told = outside === name ? undefined : known.living.get(outside);
-    if (told?.told !== true) return undefined;
-    dropTold(waiting.get(outside), outside);
-    stopWaiting(outside);
-    known.leave(outside);
-    return told;
+  /** Lets go what waited for the lines that follow: of a read before the last one, or everything. */
+  release(everything: boolean): void {
+    this.waiting.releaseSeen(everything);
   }
 
-  /** A process of which nothing was known begins. */
-  function beginNew(name: string, start: number): void {
-    names.begin(name, start);
-    if (isInside(name)) inside.add(names.parent(word(4), name) || parentOutside(name), name);
+  /** Has every field that becomes part of a key its form, and with it a length? */
+  private isFormed(kind: number): boolean {
+    const first = kind === TEXT ? 1 : 2;
+    const forms = KEY_FORMS.get(kind);
+    return forms?.every((form, i) => first + i < this.line.count && form.test(this.line.word(first + i))) === true;
+  }
+
+  /** Whom the current line is about. */
+  private who(): string {
+    return this.names.name(this.line.word(2));
   }
 
   /** Lines that have waited become rows after all. */
-  function letGo(pid: string, exitcode?: number): void {
-    const held = waiting.get(pid);
-    if (held === undefined) return;
-    stopWaiting(pid);
-    const live = known.living.get(pid);
-    const ppid = live?.ppid;
-    const wrote = live?.wroteBefore;
+  private addRows(pid: string, { fork, exec, told, exit }: HeldLines, exitcode?: number): void {
+    const { line, rows } = this;
+    const { ppid, wroteBefore } = this.known.living.get(pid) ?? {};
     // a child that was forked to execute something was never anything else
-    if (held.fork !== undefined && held.told === undefined) using(held.fork, rows.addStart);
-    if (held.exec !== undefined) using(held.exec, () => rows.addEnd(ppid, wrote));
-    if (held.told !== undefined) using(held.told, rows.addStart);
-    if (held.exit !== undefined) using(held.exit, () => rows.addEnd(ppid, wrote, exitcode));
+    if (fork !== undefined && told === undefined) line.using(fork, () => rows.addStart());
+    if (exec !== undefined) line.using(exec, () => rows.addEnd(ppid, wroteBefore));
+    if (told !== undefined) line.using(told, () => rows.addStart());
+    if (exit !== undefined) line.using(exit, () => rows.addEnd(ppid, wroteBefore, exitcode));
   }
 
-  function wait(kind: (typeof KINDS)[number], pid: string): void {
-    const held = waiting.get(pid) ?? { seen: false };
-    if (!waiting.has(pid)) waitingBytes += ENTRY;
-    waitingBytes -= held[kind]?.length ?? 0;
-    held[kind] = line();
-    waitingBytes += held[kind].length;
-    held.seen = false;
-    waiting.set(pid, held);
-    if (waitingBytes > MOST_WAITING) letOldestGo(pid);
+  /** Who the current line says has started the process. */
+  private parentOf(name: string): Pick<Known, 'ppid' | 'parent'> {
+    const parent = this.parentName(name);
+    return { parent, ppid: parent === '' ? Number.NaN : Number(this.names.id(parent)) };
   }
 
-  /** Many at once: the first of a map is found slowly when those before it were removed. */
-  function letOldestGo(current: string): void {
-    for (const oldest of [...waiting.keys()]) {
-      if (waitingBytes < MOST_WAITING * (15 / 16)) return;
-      if (oldest !== current) letGo(oldest);
-    }
+  private parentName(name: string): string {
+    return this.names.parent(this.line.word(4), name) || (isInside(name) ? this.parentOutside(name) : '');
   }
 
-  /** Whatever still waits of it is forgotten. */
-  function stopWaiting(pid: string): void {
-    const held = waiting.get(pid);
-    if (held === undefined) return;
-    waiting.delete(pid);
-    waitingBytes -= ENTRY;
-    for (const kind of KINDS) waitingBytes -= held[kind]?.length ?? 0;
+  /** The first process of a namespace cannot name its parent; one that says nothing itself may have made it. */
+  private parentOutside(name: string): string {
+    const isSilent = (other: string): boolean => this.known.living.get(other)?.told === true;
+    return (
+      this.names.parentOutside(name) ??
+      this.lastTold.findLast((other) => isSilent(other) && spaceOf(other) !== spaceOf(name)) ??
+      ''
+    );
   }
 
-  /** One line waits no longer. */
-  function drop(held: Waiting, kind: (typeof KINDS)[number]): void {
-    waitingBytes -= held[kind]?.length ?? 0;
-    delete held[kind];
+  /** A process of which nothing was known begins. */
+  private beginNew(name: string, start: number): void {
+    this.names.begin(name, start);
+    if (isInside(name)) this.inside.add(this.parentName(name), name);
   }
 
   /** With the current line, and its newlines. */
-  const withThis = ({ bytes: before, calls } = NOTHING): Written => ({
-    bytes: before + fields.length(),
-    calls: calls + 1,
-  });
+  private withThis({ bytes, calls } = NOTHING): Written {
+    return { bytes: bytes + this.line.length(), calls: calls + 1 };
+  }
 
   /** And with the texts that went ahead of it. */
-  function withTexts(before?: Written): Written {
-    const { bytes, calls } = withThis(before);
-    const ahead = texts.written(`${who()}:${word(3)}`);
+  private withTexts(before?: Written): Written {
+    const { bytes, calls } = this.withThis(before);
+    const ahead = this.texts.written(`${this.who()}:${this.line.word(3)}`);
     return { bytes: bytes + ahead.bytes, calls: calls + ahead.calls };
   }
 
   /** The start that a line has, as it stands there. */
-  function startOf(held: Buffer | undefined): string {
-    let start = '';
-    if (held !== undefined)
-      using(held, () => {
-        start = word(3);
-      });
-    return start;
+  private startOf(line: Buffer): string {
+    return this.line.using(line, () => this.line.word(3));
   }
 
-  function dropTold(held: Waiting | undefined, pid: string): void {
-    if (held?.told === undefined) return;
-    texts.forget(`${pid}:${startOf(held.told)}`);
-    drop(held, 'told');
+  private dropTold(pid: string): void {
+    const told = this.waiting.get(pid, 'told');
+    if (told === undefined) return;
+    this.texts.forget(`${pid}:${this.startOf(told)}`);
+    this.waiting.drop(pid, 'told');
   }
 
-  function told(pid: string, start: number): void {
+  private started(): void {
+    const { line } = this;
+    const pid = this.who();
+    // every child of a copy tells of it
+    if (line.is(8, 'copy') && this.known.living.has(pid)) return;
+    if (line.is(8, 'told') || line.is(8, 'spawn')) this.told(pid, line.number(3));
+    else if (line.is(8, 'fork') || line.is(8, 'copy')) this.forked(pid, line.number(3));
+    else this.executed(pid, line.number(3));
+  }
+
+  private told(pid: string, start: number): void {
+    const { line, known, waiting } = this;
     const before = known.living.get(pid);
     // of a child that was spawned its parent tells only afterwards: it may have spoken, become another program or ended before
-    const spoken = [pid, names.named(pid) ?? pid].some(
+    const spoken = [pid, this.names.named(pid) ?? pid].some(
       (name) => (known.living.get(name)?.start ?? Number.NEGATIVE_INFINITY) >= start || known.endedSince(name, start),
     );
     if (spoken) {
-      texts.forget(`${pid}:${word(3)}`);
+      this.texts.forget(`${pid}:${line.word(3)}`);
       return;
     }
-    if (waiting.get(pid)?.exit !== undefined) letGo(pid);
-    if (before === undefined) beginNew(pid, start);
-    dropTold(waiting.get(pid), pid);
-    wait('told', pid);
-    if (lastTold.push(pid) > MOST_SILENT) lastTold.shift();
-    const wrote = is(8, 'told') ? withTexts(before?.wrote) : (before?.wrote ?? NOTHING);
+    if (waiting.get(pid, 'exit') !== undefined) waiting.release(pid);
+    if (before === undefined) this.beginNew(pid, start);
+    this.dropTold(pid);
+    const text = line.line();
+    waiting.add(pid, 'told', text);
+    if (this.lastTold.push(pid) > MOST_SILENT) this.lastTold.shift();
+    // a program that is executed goes on with the process; one that is spawned begins one
+    const goesOn = line.is(8, 'told');
     known.begin(pid, {
-      // a program that is executed goes on with the process; one that is spawned begins one
-      ...(is(8, 'told') ? keptOverExec(before) : {}),
+      ...(goesOn ? keptOverExec(before) : {}),
       start,
-      ...parentOf(pid),
-      line: line(),
+      ...this.parentOf(pid),
+      line: text,
       told: true,
       before: before?.told ? before.before : before,
-      wrote,
+      wrote: goesOn ? this.withTexts(before?.wrote) : (before?.wrote ?? NOTHING),
       wroteBefore: before?.wroteBefore ?? NOTHING,
     });
   }
 
-  function started(): void {
-    const pid = who();
-    const start = number(3);
-    // every child of a copy tells of it
-    if (is(8, 'copy') && known.living.has(pid)) return;
-    if (is(8, 'told') || is(8, 'spawn')) {
-      told(pid, start);
-      return;
-    }
-    const held = waiting.get(pid);
-    if (is(8, 'fork') || is(8, 'copy')) {
-      letGo(pid);
-      beginNew(pid, start);
-      wait('fork', pid);
-      known.begin(pid, {
-        start,
-        ...parentOf(pid),
-        line: line(),
-        told: false,
-        wrote: withTexts(),
-        wroteBefore: NOTHING,
-      });
-      return;
-    }
+  private forked(pid: string, start: number): void {
+    const line = this.line.line();
+    this.waiting.release(pid);
+    this.beginNew(pid, start);
+    this.waiting.add(pid, 'fork', line);
+    const wrote = this.withTexts();
+    this.known.begin(pid, { start, ...this.parentOf(pid), line, told: false, wrote, wroteBefore: NOTHING });
+  }
+
+  private executed(pid: string, start: number): void {
+    const { known, waiting } = this;
     // a process that executes a program keeps the parent that it was started by, which may have ended since
     const before = known.living.get(pid);
-    const same = before !== undefined && (before.told || held !== undefined) ? before : undefined;
-    if (same === undefined) beginNew(pid, start);
-    const outside = same === undefined ? takeToldOutside(pid) : undefined;
-    const { ppid, parent } = outside ?? (same === undefined || Number.isNaN(same.ppid) ? parentOf(pid) : same);
-    dropTold(held, pid);
-    if (held?.fork !== undefined) drop(held, 'fork');
-    letGo(pid);
+    const same = before !== undefined && (before.told || waiting.has(pid)) ? before : undefined;
+    if (same === undefined) this.beginNew(pid, start);
+    const outside = same === undefined ? this.takeToldOutside(pid) : undefined;
+    const { ppid, parent } = outside ?? (same === undefined || Number.isNaN(same.ppid) ? this.parentOf(pid) : same);
+    this.dropTold(pid);
+    waiting.drop(pid, 'fork');
+    waiting.release(pid);
     known.begin(pid, {
       ...same,
       start,
       ppid,
       parent,
-      line: line(),
+      line: this.line.line(),
       told: false,
       before: undefined,
-      wrote: withTexts(same?.wrote),
+      wrote: this.withTexts(same?.wrote),
       wroteBefore: same?.wrote ?? NOTHING,
     });
-    rows.addStart(ppid);
+    this.rows.addStart(ppid);
   }
 
-  function ended(): void {
-    const pid = who();
-    const held = waiting.get(pid);
+  /** Who spawned it from outside has told of it by the id that it has there: that is this one. */
+  private takeToldOutside(name: string): Known | undefined {
+    const outside = this.names.id(name);
+    const told = outside === name ? undefined : this.known.living.get(outside);
+    if (told?.told !== true) return undefined;
+    this.dropTold(outside);
+    this.waiting.forget(outside);
+    this.known.leave(outside);
+    return told;
+  }
+
+  private ended(): void {
+    const { line, known, waiting } = this;
+    const pid = this.who();
+    const start = line.number(3);
     let live = known.living.get(pid);
+    const exec = waiting.get(pid, 'exec');
     // that exec failed
-    if (held?.exec !== undefined && is(3, startOf(held.exec))) drop(held, 'exec');
-    if (live?.before !== undefined && live.before.start === number(3)) {
-      dropTold(held, pid);
+    if (exec !== undefined && line.is(3, this.startOf(exec))) waiting.drop(pid, 'exec');
+    if (live?.before !== undefined && live.before.start === start) {
+      this.dropTold(pid);
       live = live.before;
       known.begin(pid, live);
     }
-    letGo(pid);
-    if (is(16, 'exec')) {
-      wait('exec', pid);
-      if (live !== undefined) {
-        live.wrote = withThis(live.wrote);
-        live.peakBefore = Math.max(live.peakBefore ?? 0, number(PEAK) || 0);
-      }
+    waiting.release(pid);
+    if (line.is(16, 'exec')) {
+      waiting.add(pid, 'exec', line.line());
+      if (live === undefined) return;
+      live.wrote = this.withThis(live.wrote);
+      live.peakBefore = Math.max(live.peakBefore ?? 0, line.number(PEAK) || 0);
       return;
     }
-    const { ppid, parent } = live !== undefined && live.start === number(3) ? live : parentOf(pid);
-    known.end(pid, number(3));
+    const { ppid, parent } = live?.start === start ? live : this.parentOf(pid);
+    known.end(pid, start);
     // with what its own children used that it waited for
-    const user = number(USER) + (number(OTHERS_USER) || 0);
-    const system = number(SYSTEM) + (number(OTHERS_SYSTEM) || 0);
+    const user = line.number(USER) + (line.number(OTHERS_USER) || 0);
+    const system = line.number(SYSTEM) + (line.number(OTHERS_SYSTEM) || 0);
     known.childUsed(parent, user, system);
-    inside.end(parent, pid, user + system);
-    if (!fields.isEmpty(17) || !is(16, 'exit'))
-      rows.addEnd(ppid, live?.start === number(3) ? live.wroteBefore : NOTHING);
+    this.inside.end(parent, pid, user + system);
+    if (!line.isEmpty(17) || !line.is(16, 'exit'))
+      this.rows.addEnd(ppid, live?.start === start ? live.wroteBefore : NOTHING);
     else {
-      known.begin(pid, {
-        start: number(3),
-        ppid,
-        parent,
-        line: Buffer.alloc(0),
-        told: false,
-        ended: true,
-        wrote: NOTHING,
-        wroteBefore: live?.wroteBefore ?? NOTHING,
-      });
-      wait('exit', pid);
+      const wroteBefore = live?.wroteBefore ?? NOTHING;
+      const nothing = { line: Buffer.alloc(0), told: false, wrote: NOTHING };
+      known.begin(pid, { ...nothing, start, ppid, parent, ended: true, wroteBefore });
+      waiting.add(pid, 'exit', line.line());
     }
   }
 
   /** A parent says how a child ended: news only of one that has not said so itself. */
-  function waited(): void {
-    const told = who();
-    const teller = names.parent(word(3), told);
-    const status = number(4);
+  private waited(): void {
+    const { line, known, names } = this;
+    const told = this.who();
+    const teller = names.parent(line.word(3), told);
+    const status = line.number(4);
     const spoken = known.living.has(told) || known.isOver(told);
     // in a namespace of its own it has another id than for who waits for it
-    const seen = names.named(told);
-    const other = seen ?? (spoken ? undefined : inside.take(teller, status, number(5) + number(6)));
+    const other =
+      names.named(told) ?? (spoken ? undefined : this.inside.take(teller, status, line.number(5) + line.number(6)));
     const pid = other !== undefined && (!spoken || known.living.has(other)) ? other : told;
     const live = known.living.get(pid);
-    if (live?.ended === true) {
-      letGo(pid, (status & 0x7f) === 0 ? (status >> 8) & 0xff : undefined);
-      known.end(pid, live.start);
-      known.done(pid);
-      return;
+    if (live?.ended === true) this.waiting.release(pid, (status & 0x7f) === 0 ? (status >> 8) & 0xff : undefined);
+    else {
+      // a child that nobody has told of, made by a system call of its own, is a copy of its parent
+      const like = live ?? (known.done(pid) ? undefined : known.living.get(teller));
+      if (like === undefined) return;
+      this.waiting.release(pid);
+      this.rows.addWaited(pid, live, like, status);
+      known.childUsed(teller, line.number(5), line.number(6));
     }
-    // a child that nobody has told of, made by a system call of its own, is a copy of its parent
-    const like = live ?? (known.done(pid) ? undefined : known.living.get(teller));
-    if (like === undefined) return;
-    letGo(pid);
-    rows.addWaited(pid, live, like, status);
-    known.childUsed(teller, number(5), number(6));
     known.end(pid, live?.start ?? 0);
-    known.done(pid);
   }
 
-  /** Has every field that becomes part of a key its form, and with it a length? */
-  const isFormed = (kind: number): boolean =>
-    KEY_FORMS.get(kind)?.every((form, i) => {
-      const field = i + (kind === TEXT ? 1 : 2);
-      return field < fields.count() && form.test(word(field));
-    }) === true;
-
   /** What was told last does not count: the program could not be executed, or is not to be recorded. */
-  function takenBack(): void {
-    const pid = who();
-    const held = waiting.get(pid);
-    const live = known.living.get(pid);
-    dropTold(held, pid);
-    if (is(3, 'failed')) {
-      if (held?.exec !== undefined) drop(held, 'exec');
-      if (live?.before !== undefined) known.begin(pid, live.before);
+  private takenBack(): void {
+    const { known, waiting } = this;
+    const pid = this.who();
+    this.dropTold(pid);
+    if (this.line.is(3, 'failed')) {
+      waiting.drop(pid, 'exec');
+      const before = known.living.get(pid)?.before;
+      if (before !== undefined) known.begin(pid, before);
       return;
     }
     // what it was before has ended with this; a copy that was made only for this was never anything
-    if (held?.exec !== undefined) letGo(pid);
-    stopWaiting(pid);
+    if (waiting.get(pid, 'exec') !== undefined) waiting.release(pid);
+    waiting.forget(pid);
     known.leave(pid);
   }
-
-  return {
-    frames: rows.frames,
-    trouble,
-    take(buffer, from, to) {
-      if (to - from < 6 || cutOff(buffer, to)) {
-        trouble.torn++;
-        return;
-      }
-      fields.look(buffer, from, to);
-      const count = fields.count();
-      const kind = buffer[from]!;
-      const version = kind === START || kind === END ? FIFTH : SECOND;
-      if (buffer[from + 1] !== version || buffer[from + 2] !== TAB) trouble.unknown++;
-      else if (!isFormed(kind)) trouble.torn++;
-      else if (kind === START && count === START_FIELDS) started();
-      else if (kind === END && count >= END_FIELDS) ended();
-      else if (kind === THREAD && count >= THREAD_FIELDS) rows.addThread();
-      else if (kind === TEXT && count === TEXT_FIELDS)
-        texts.add(`${names.name(word(1))}:${word(2)}`, word(3), fields.bytes(4), fields.length());
-      else if (kind === WAITED && count === WAITED_FIELDS) waited();
-      else if (kind === TAKEN_BACK && count === TAKEN_BACK_FIELDS) takenBack();
-      else trouble.torn++;
-    },
-    release(everything) {
-      for (const [pid, held] of [...waiting]) {
-        if (everything || held.seen) letGo(pid);
-        else held.seen = true;
-      }
-    },
-  };
-}
-
-/** Does the line lack the point that says that it is whole? */
-function cutOff(bytes: Buffer, to: number): boolean {
-  return bytes[to - 1] !== POINT || bytes[to - 2] !== TAB;
 }

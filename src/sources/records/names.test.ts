@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import type { Frame } from '../../table/frame.ts';
 import { Host } from '../host.ts';
 import { insideId, type PidNamespaces, pidNamespaces } from '../process/pid-namespaces.ts';
-import { recordLines } from './lines.ts';
+import { RecordLines } from './lines.ts';
 import { recordTables } from './tables.ts';
 
 const OWN = 4026531836;
@@ -38,7 +38,7 @@ function spacesWith(seen: Record<string, [pid: number, ppid: number]> = {}): Pid
 
 /** id, parent, who told, CPU time of every end. */
 function ends(lines: readonly string[], spaces = spacesWith()): unknown[] {
-  const parser = recordLines(recordTables([]), { spaces });
+  const parser = new RecordLines(recordTables([]), { spaces });
   for (const text of lines) {
     const bytes = Buffer.from(text);
     parser.take(bytes, 0, bytes.length);

@@ -9,7 +9,7 @@ import { Frame } from '../../table/frame.ts';
 import { Host } from '../host.ts';
 import type { Scope } from '../scope.ts';
 import type { Source } from '../source.ts';
-import { recordLines } from './lines.ts';
+import { RecordLines } from './lines.ts';
 import { processEnd, processStart, RECORD_KINDS, threadEnd } from './records.ts';
 import { recordTables } from './tables.ts';
 import { decoded } from './text.ts';
@@ -87,7 +87,7 @@ interface Rows {
 }
 
 function read(lines: readonly string[], everything = true): Rows & { torn: number; unknown: number; frames: Frame[] } {
-  const parser = recordLines(recordTables(['instructions']));
+  const parser = new RecordLines(recordTables(['instructions']));
   for (const line of lines) {
     const bytes = Buffer.from(line);
     parser.take(bytes, 0, bytes.length);
@@ -138,7 +138,7 @@ test('of several threads each has its line', () => {
 });
 
 test('events have columns by their names; others are noted', () => {
-  const parser = recordLines(recordTables(['instructions']));
+  const parser = new RecordLines(recordTables(['instructions']));
   const line = Buffer.from(endLine().replace(/\.$/, 'PERF_COUNT_HW_INSTRUCTIONS=77\tPERF_COUNT_OTHER=1\t.'));
   parser.take(line, 0, line.length);
   const { end, thread } = parser.frames;
@@ -294,7 +294,7 @@ test('an exec that failed is not an end', () => {
 });
 
 test('what waits for the next line waits for one read, not longer', () => {
-  const parser = recordLines(recordTables([]));
+  const parser = new RecordLines(recordTables([]));
   const line = Buffer.from(startLine({ began: 'fork' }));
   parser.take(line, 0, line.length);
   parser.release(false);
@@ -306,7 +306,7 @@ test('what waits for the next line waits for one read, not longer', () => {
 test('texts that are too long for a line come in pieces', () => {
   const piece = (text: string): string => ['A2', 10, 100, 'args', text, '.'].join('\t');
   const euro = Buffer.from('€');
-  const parser = recordLines(recordTables([]));
+  const parser = new RecordLines(recordTables([]));
   const take = (bytes: Buffer): void => parser.take(bytes, 0, bytes.length);
   // a character that is divided between two lines
   take(Buffer.concat([Buffer.from(piece('one ').slice(0, -2)), euro.subarray(0, 1), Buffer.from('\t.')]));
@@ -319,7 +319,7 @@ test('texts that are too long for a line come in pieces', () => {
 });
 
 test('arguments are left out of a redacted recording', () => {
-  const parser = recordLines(recordTables([]), { redact: true });
+  const parser = new RecordLines(recordTables([]), { redact: true });
   const line = Buffer.from(startLine({ args: 'secret' }));
   parser.take(line, 0, line.length);
   assert.equal(parser.frames.start.texts[6], '');
@@ -328,7 +328,7 @@ test('arguments are left out of a redacted recording', () => {
 
 test('what the kernel does not count is missing, not 0', () => {
   for (const delays of [true, false]) {
-    const parser = recordLines(recordTables([]), { delays });
+    const parser = new RecordLines(recordTables([]), { delays });
     const line = Buffer.from(endLine());
     parser.take(line, 0, line.length);
     const { end, thread } = parser.frames;
@@ -361,7 +361,7 @@ test('no bytes at all make it fail, and a line that is cut off anywhere is none'
   const lines = [startLine(), endLine(), threadLine(10, 11)];
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), fc.nat(2), fc.nat(), (noise, which, cut) => {
-      const parser = recordLines(recordTables([]));
+      const parser = new RecordLines(recordTables([]));
       const bytes = Buffer.from(noise);
       parser.take(bytes, 0, bytes.length);
       const line = Buffer.from(lines[which]!);
@@ -396,7 +396,7 @@ test('texts come back as they were; what is no text is told apart from what look
 });
 
 test('programs whose path is no UTF-8 keep it, relative and removed ones too', () => {
-  const parser = recordLines(recordTables([]));
+  const parser = new RecordLines(recordTables([]));
   const starts = ['/opt/\xff/p\xfe (deleted)', 'p\xfe', './plain'].map((program, i) =>
     Buffer.from(startLine({ pid: 10 + i }).replace('/bin/prog', program), 'latin1'),
   );
@@ -579,7 +579,7 @@ test('a folder that somebody has removed is made again, and that is said', (t) =
 });
 
 test('lines that wait for others do not fill the memory: the oldest become rows', () => {
-  const lines = recordLines(recordTables([]));
+  const lines = new RecordLines(recordTables([]));
   const text = 'x'.repeat(1000);
   const many = 20_000;
   let rows = 0;
@@ -595,7 +595,7 @@ test('lines that wait for others do not fill the memory: the oldest become rows'
 });
 
 test('texts of which nothing follows, names of events and wrong numbers do not fill the memory', () => {
-  const lines = recordLines(recordTables([]));
+  const lines = new RecordLines(recordTables([]));
   const take = (line: string): void => lines.take(Buffer.from(line), 0, Buffer.byteLength(line));
   for (let i = 0; i < 1000; i++) take(`${endLine({ pid: i + 1 }).slice(0, -1)}E${i}=1\t.`);
   assert.ok(lines.trouble.events.size <= 20, `${lines.trouble.events.size} events`);
@@ -622,7 +622,7 @@ test('what is kept by a name has a short one: no field of 60,000 characters beco
 });
 
 test('a long text that every row asks for fills no memory: it is left out of some rows, and that is counted', () => {
-  const parser = recordLines(recordTables([]));
+  const parser = new RecordLines(recordTables([]));
   const take = (line: string): void => parser.take(Buffer.from(line), 0, Buffer.byteLength(line));
   const { start } = parser.frames;
   const lengths = (): number[] =>

@@ -1,12 +1,18 @@
 import { Frame } from '../../table/frame.ts';
-import type { NumberName, Table } from '../../table/table.ts';
+import type { NumberName } from '../../table/table.ts';
 import { HIGHER_PEAK } from '../process/same-process.ts';
 import type { LineFields } from './fields.ts';
-import type { Known, Written } from './known.ts';
-import { NOTHING } from './known.ts';
+import { type Known, NOTHING } from './known.ts';
 import type { LongTexts } from './long-texts.ts';
 import type { RecordNames } from './names.ts';
-import { PROCESS_METRICS, type ProcessMetric, processEndTable, processStartTable, threadEndTable } from './tables.ts';
+import {
+  PROCESS_METRICS,
+  type ProcessMetric,
+  processEndTable,
+  processStartTable,
+  type RecordTables,
+  threadEndTable,
+} from './tables.ts';
 import { nameOf, placeOf } from './text.ts';
 
 /** The tables that the lines of native/record-*.c become, and the rows that are ready. */
@@ -26,16 +32,6 @@ export interface LineTrouble {
   /** Processes that told of their own end, and the events that any of them has counted. */
   ended: number;
   readonly counted: Set<string>;
-}
-
-/** Each makes a row of the current line. */
-export interface RecordRows {
-  readonly frames: RecordFrames;
-  addStart(ppid?: number): void;
-  addEnd(ppid?: number, wrote?: Written, exitcode?: number): void;
-  addThread(): void;
-  /** How a process ended that another one waited for: `live` is what is known of it, `like` whom it is described like. */
-  addWaited(pid: string, live: Known | undefined, like: Known, status: number): void;
 }
 
 const [METRICS, [FIRST]] = [PROCESS_METRICS.length, PROCESS_METRICS];
@@ -73,51 +69,138 @@ const OWN_STEPS: Readonly<Record<string, string>> = {
   4294967292: 'extern',
 };
 
-const stepName = (step: string): string => OWN_STEPS[step] ?? step;
+/** Each method makes a row of the current line. */
+export class RecordRows {
+  readonly frames: RecordFrames;
+  readonly trouble: LineTrouble = { torn: 0, unknown: 0, leftOut: 0, events: new Set(), ended: 0, counted: new Set() };
+  private readonly line: LineFields;
+  private readonly texts: LongTexts;
+  private readonly names: RecordNames;
+  private readonly redact: boolean;
+  private readonly delays: boolean;
+  private readonly eventPlaces: ReadonlyMap<string, number>;
+  /** A line that was damaged in a way that its form does not show leaves no row behind. */
+  private bad = false;
+  private longText = 0;
 
-export function recordRows(
-  tables: { start: Table; end: Table; thread: Table },
-  line: LineFields,
-  texts: LongTexts,
-  trouble: LineTrouble,
-  { redact, delays, names }: { redact: boolean; delays: boolean; names: RecordNames },
-): RecordRows {
-  const frames = { start: new Frame(tables.start), end: new Frame(tables.end), thread: new Frame(tables.thread) };
-  const eventPlaces = new Map<string, number>();
-  const events = tables.end.columns.slice(processEndTable.columns.length);
-  events.forEach((column, i) => void eventPlaces.set(column.name, METRICS + i));
-  // a line that was damaged in a way that its form does not show leaves no row behind
-  let bad = false;
-  let longText = 0;
-
-  function textAhead(id: string, field: string): string {
-    const text = texts.get(id, field);
-    if (longText + text.length > MOST_LONG_TEXT) {
-      trouble.leftOut++;
-      return '';
-    }
-    longText += text.length;
-    return text;
+  constructor(
+    tables: RecordTables,
+    line: LineFields,
+    texts: LongTexts,
+    names: RecordNames,
+    { redact, delays }: { redact: boolean; delays: boolean },
+  ) {
+    this.frames = { start: new Frame(tables.start), end: new Frame(tables.end), thread: new Frame(tables.thread) };
+    const events = tables.end.columns.slice(processEndTable.columns.length);
+    this.eventPlaces = new Map(events.map(({ name }, i) => [name, METRICS + i]));
+    this.line = line;
+    this.texts = texts;
+    this.names = names;
+    this.redact = redact;
+    this.delays = delays;
   }
 
-  function begin(frame: Frame): number {
-    bad = false;
-    if (frames.start.rows + frames.end.rows === 0) longText = 0;
+  addStart(ppid?: number): void {
+    const { line, frames } = this;
+    const frame = frames.start;
+    const row = this.begin(frame);
+    this.identity(frame, row, 9, ppid);
+    frame.texts[row * frame.textWidth + START.began] = line.is(8, 'spawn') ? 'told' : line.word(8);
+    this.finish(frame);
+  }
+
+  addEnd(ppid?: number, wrote = NOTHING, exitcode?: number): void {
+    const { line, frames } = this;
+    const frame = frames.end;
+    const row = this.begin(frame);
+    this.identity(frame, row, 8, ppid);
+    frame.texts[row * frame.textWidth + END.ended] = line.word(16);
+    frame.texts[row * frame.textWidth + END.told_by] = 'itself';
+    const n = row * frame.numberWidth;
+    frame.numbers[n + END.exitcode] = exitcode ?? line.number(17);
+    frame.numbers[n + END.exitsignal] = line.number(18);
+    frame.numbers[n + END.numtids] = line.number(19);
+    frame.numbers[n + END.threads_counted] = line.number(20);
+    this.metrics(frame, n + END_METRICS, END_LINE);
+    frame.numbers[n + END.wchar]! -= wrote.bytes;
+    frame.numbers[n + END.syscw]! -= wrote.calls;
+    if (this.finish(frame)) {
+      this.trouble.ended++;
+      if (line.number(19) === 1) this.addOnlyThread(row);
+    }
+    this.texts.forget(`${this.names.name(line.word(2))}:${line.word(3)}`);
+  }
+
+  addThread(): void {
+    const { line, names } = this;
+    const frame = this.frames.thread;
+    const row = this.begin(frame);
+    const t = row * frame.textWidth;
+    frame.texts[t + THREAD.pid] = names.id(names.name(line.word(2)), line.number(3));
+    frame.texts[t + THREAD.start] = line.word(3);
+    frame.texts[t + THREAD.tid] = line.word(4);
+    frame.texts[t + THREAD.ended] = line.word(6);
+    const n = row * frame.numberWidth;
+    frame.numbers[n + THREAD.thread_start] = line.number(5);
+    this.metrics(frame, n + THREAD_METRICS, THREAD_LINE);
+    this.finish(frame);
+  }
+
+  /** How a process ended that another one waited for: `live` is what is known of it, `like` whom it is described like. */
+  addWaited(pid: string, live: Known | undefined, like: Known, status: number): void {
+    const { line, names } = this;
+    const frame = this.frames.end;
+    const row = this.begin(frame);
+    const n = row * frame.numberWidth;
+    const put = (name: NumberName<typeof processEndTable>, value: number): void => {
+      frame.numbers[n + END[name]] = value;
+    };
+    const signal = status & 0x7f;
+    const time = line.number(1);
+    const parent = Number(names.id(names.parent(line.word(3), pid)));
+    frame.numbers.fill(Number.NaN, n, n + frame.numberWidth);
+    line.using(like.line, () => {
+      this.identity(frame, row, 9, live === undefined ? parent : like.ppid);
+      this.texts.forget(`${pid}:${line.word(3)}`);
+    });
+    const t = row * frame.textWidth;
+    frame.texts[t + END.pid] = names.id(pid, time);
+    if (live === undefined) frame.texts[t + END.start] = String(time);
+    frame.texts[t + END.ended] = signal === 0 ? 'exit' : 'signal';
+    frame.texts[t + END.told_by] = 'parent';
+    if (signal === 0) put('exitcode', (status >> 8) & 0xff);
+    put('exitsignal', signal);
+    const { childrenUser = 0, childrenSystem = 0, peakBefore = 0 } = live ?? {};
+    put('usertime', Math.max(0, line.number(5) - childrenUser));
+    put('systemtime', Math.max(0, line.number(6) - childrenSystem));
+    // the kernel adds up these with those of children, whose records do not tell what their children had
+    if (childrenUser + childrenSystem === 0) {
+      // and keep the largest of all programs that it was
+      if (!(line.number(7) <= peakBefore * HIGHER_PEAK)) put('rssmax', line.number(7));
+      for (const [name, field] of WAITED_METRICS) put(name, line.number(field));
+    }
+    this.finish(frame);
+  }
+
+  private begin(frame: Frame): number {
+    this.bad = false;
+    if (this.frames.start.rows + this.frames.end.rows === 0) this.longText = 0;
     const row = frame.row();
-    frame.times![row] = line.number(1);
+    frame.times![row] = this.line.number(1);
     return row;
   }
 
-  function finish(frame: Frame): boolean {
-    if (!bad && !line.damaged()) return true;
+  private finish(frame: Frame): boolean {
+    if (!this.bad && !this.line.damaged) return true;
     frame.drop();
-    trouble.torn++;
+    this.trouble.torn++;
     return false;
   }
 
-  function identity(frame: Frame, row: number, firstText: number, ppid?: number): void {
+  private identity(frame: Frame, row: number, firstText: number, ppid?: number): void {
+    const { line, names } = this;
     const n = row * frame.numberWidth;
-    const at = frame === frames.start ? START : END;
+    const at = frame === this.frames.start ? START : END;
     frame.numbers[n + at.pgid] = line.number(5);
     frame.numbers[n + at.sid] = line.number(6);
     frame.numbers[n + at.uid] = line.number(7);
@@ -128,7 +211,7 @@ export function recordRows(
     const into = frame.texts;
     const start = line.word(3);
     const id = `${name}:${start}`;
-    const text = (i: number, field: string): string => line.text(firstText + i, field) ?? textAhead(id, field);
+    const text = (i: number, field: string): string => line.text(firstText + i, field) ?? this.textAhead(id, field);
     const directory = text(3, 'directory');
     const program = text(4, 'path').replace(/ \(deleted\)(?='?$)/, '');
     const named = text(6, 'exename');
@@ -139,19 +222,31 @@ export function recordRows(
     into[t + at.directory] = directory;
     // whoever told of it may have named it by its place in the folder
     into[t + at.path] = placeOf(directory, program);
-    into[t + at.args] = redact ? '' : text(7, 'args');
+    into[t + at.args] = this.redact ? '' : text(7, 'args');
     into[t + at.exename] = named === '' ? nameOf(program) : named;
-    into[t + at.step] = stepName(text(1, 'step'));
-    into[t + at.argv0] = redact ? '' : text(5, 'argv0');
+    const step = text(1, 'step');
+    into[t + at.step] = OWN_STEPS[step] ?? step;
+    into[t + at.argv0] = this.redact ? '' : text(5, 'argv0');
   }
 
-  function metrics(frame: Frame, place: number, field: number): void {
+  private textAhead(id: string, field: string): string {
+    const text = this.texts.get(id, field);
+    if (this.longText + text.length > MOST_LONG_TEXT) {
+      this.trouble.leftOut++;
+      return '';
+    }
+    this.longText += text.length;
+    return text;
+  }
+
+  private metrics(frame: Frame, place: number, field: number): void {
+    const { line, trouble } = this;
     for (let i = 0; i < METRICS; i++) frame.numbers[place + i] = line.number(field + i);
-    if (!delays) frame.numbers[place + BLOCK_DELAY] = Number.NaN;
-    for (let i = field + METRICS; i < line.count() - 1; i++) {
+    if (!this.delays) frame.numbers[place + BLOCK_DELAY] = Number.NaN;
+    for (let i = field + METRICS; i < line.count - 1; i++) {
       const [name, value] = line.named(i) ?? [];
-      const known = name === undefined ? undefined : eventPlaces.get(name);
-      if (name === undefined) bad = true;
+      const known = name === undefined ? undefined : this.eventPlaces.get(name);
+      if (name === undefined) this.bad = true;
       else if (known === undefined) {
         if (trouble.events.size < MOST_EVENTS) trouble.events.add(name.slice(0, LONGEST_EVENT));
       } else {
@@ -162,8 +257,8 @@ export function recordRows(
   }
 
   /** What a process with one thread used is what that thread used: the library does not write it twice. */
-  function addOnlyThread(row: number): void {
-    const { end, thread } = frames;
+  private addOnlyThread(row: number): void {
+    const { end, thread } = this.frames;
     const r = thread.row();
     thread.times![r] = end.times![row]!;
     const t = r * thread.textWidth;
@@ -173,85 +268,9 @@ export function recordRows(
     thread.texts[t + THREAD.ended] = end.texts[own + END.ended]!;
     const from = row * end.numberWidth + END_METRICS;
     const to = r * thread.numberWidth;
-    thread.numbers[to + THREAD.thread_start] = line.number(3);
-    for (let i = 0; i < METRICS + eventPlaces.size; i++) {
+    thread.numbers[to + THREAD.thread_start] = this.line.number(3);
+    for (let i = 0; i < METRICS + this.eventPlaces.size; i++) {
       if (!OF_CHILDREN.includes(i)) thread.numbers[to + THREAD_METRICS + i] = end.numbers[from + i]!;
     }
   }
-
-  return {
-    frames,
-    addStart(ppid) {
-      const frame = frames.start;
-      const row = begin(frame);
-      identity(frame, row, 9, ppid);
-      frame.texts[row * frame.textWidth + START.began] = line.is(8, 'spawn') ? 'told' : line.word(8);
-      finish(frame);
-    },
-    addEnd(ppid, wrote = NOTHING, exitcode) {
-      const frame = frames.end;
-      const row = begin(frame);
-      identity(frame, row, 8, ppid);
-      frame.texts[row * frame.textWidth + END.ended] = line.word(16);
-      frame.texts[row * frame.textWidth + END.told_by] = 'itself';
-      const n = row * frame.numberWidth;
-      frame.numbers[n + END.exitcode] = exitcode ?? line.number(17);
-      frame.numbers[n + END.exitsignal] = line.number(18);
-      frame.numbers[n + END.numtids] = line.number(19);
-      frame.numbers[n + END.threads_counted] = line.number(20);
-      metrics(frame, n + END_METRICS, END_LINE);
-      frame.numbers[n + END.wchar]! -= wrote.bytes;
-      frame.numbers[n + END.syscw]! -= wrote.calls;
-      if (finish(frame)) {
-        trouble.ended++;
-        if (line.number(19) === 1) addOnlyThread(row);
-      }
-      texts.forget(`${names.name(line.word(2))}:${line.word(3)}`);
-    },
-    addThread() {
-      const frame = frames.thread;
-      const row = begin(frame);
-      const t = row * frame.textWidth;
-      frame.texts[t + THREAD.pid] = names.id(names.name(line.word(2)), line.number(3));
-      frame.texts[t + THREAD.start] = line.word(3);
-      frame.texts[t + THREAD.tid] = line.word(4);
-      frame.texts[t + THREAD.ended] = line.word(6);
-      const n = row * frame.numberWidth;
-      frame.numbers[n + THREAD.thread_start] = line.number(5);
-      metrics(frame, n + THREAD_METRICS, THREAD_LINE);
-      finish(frame);
-    },
-    addWaited(pid, live, like, status) {
-      const frame = frames.end;
-      const row = begin(frame);
-      const n = row * frame.numberWidth;
-      const put = (name: NumberName<typeof processEndTable>, value: number): void => {
-        frame.numbers[n + END[name]] = value;
-      };
-      const signal = status & 0x7f;
-      const time = line.number(1);
-      const parent = Number(names.id(names.parent(line.word(3), pid)));
-      frame.numbers.fill(Number.NaN, n, n + frame.numberWidth);
-      line.using(like.line, () => {
-        identity(frame, row, 9, live === undefined ? parent : like.ppid);
-        texts.forget(`${pid}:${line.word(3)}`);
-      });
-      const t = row * frame.textWidth;
-      frame.texts[t + END.pid] = names.id(pid, time);
-      if (live === undefined) frame.texts[t + END.start] = String(time);
-      frame.texts[t + END.ended] = signal === 0 ? 'exit' : 'signal';
-      frame.texts[t + END.told_by] = 'parent';
-      if (signal === 0) put('exitcode', (status >> 8) & 0xff);
-      put('exitsignal', signal);
-      put('usertime', Math.max(0, line.number(5) - (live?.childrenUser ?? 0)));
-      put('systemtime', Math.max(0, line.number(6) - (live?.childrenSystem ?? 0)));
-      // the kernel adds up these with those of children, whose records do not tell what their children had
-      if ((live?.childrenUser ?? 0) + (live?.childrenSystem ?? 0) === 0) {
-        // and keep the largest of all programs that it was
-        if (!(line.number(7) <= (live?.peakBefore ?? 0) * HIGHER_PEAK)) put('rssmax', line.number(7));
-        for (const [name, field] of WAITED_METRICS) put(name, line.number(field));
-      }
-      finish(frame);
-    },
-  };
 }

@@ -126,8 +126,10 @@ export const threadEndTable = defineTable({
   open: MORE,
 });
 
+export type RecordTables = Readonly<Record<'start' | 'end' | 'thread', Table>>;
+
 /** The tables of a node, with the events that its processes are asked to count. */
-export function recordTables(events: readonly string[]): { start: Table; end: Table; thread: Table } {
+export function recordTables(events: readonly string[]): RecordTables {
   const columns = eventsNamed(events).map((name) =>
     gauge(name, PERF_EVENTS.get(name)!.unit, PERF_EVENTS.get(name)!.help),
   );
