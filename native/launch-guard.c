@@ -38,7 +38,7 @@ static const long long GIVE_WAY = 48;
 /* No program is taken to fill memory faster than this, in MiB a millisecond. */
 static const long long FILLED_IN_MS = 4;
 
-static const int watched[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM,
+static const int watched[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ, SIGALRM,
                                SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT, SIGPIPE, SIGCHLD };
 
 static sigset_t usual;
@@ -156,6 +156,9 @@ static void start_node(void)
         if (score >= 0 && write(score, "1000", 4) < 0)
             errno = 0;
         use_usual_signals();
+        /* those that only an application knows */
+        for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+            signal(number, SIG_IGN);
         /* Node keeps those below 16 from what it starts */
         snprintf(named, sizeof named, "TACHO_GUARD=%d %lld", fcntl(ends[1], F_DUPFD, 3), used);
         putenv(named);
@@ -454,6 +457,8 @@ int guard(char **argv)
     sigemptyset(&blocked);
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
         sigaddset(&blocked, watched[i]);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        sigaddset(&blocked, number);
     sigprocmask(SIG_BLOCK, &blocked, &usual);
     signals = high(signalfd(-1, &blocked, SFD_CLOEXEC));
     if (strcmp(verb, "run") == 0)

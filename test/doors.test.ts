@@ -99,6 +99,8 @@ test('signals for the application do nothing to an agent in its job, and open no
     ] as const) {
       process.kill(process_, signal);
     }
+    // SIGXFSZ, and of those that only an application knows some
+    for (const number of [25, 34, 40, 64]) process.kill(process_, number);
   }
   const file = path.join(folder, 'r/node=c1/loadavg.csv');
   const before = fs.statSync(file).size;
