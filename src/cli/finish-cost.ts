@@ -1,8 +1,6 @@
 import { guard } from '../base/guard.ts';
+import { END_SECONDS } from '../control/own-use.ts';
 import { updateJob } from '../recording/folder/update-job.ts';
-
-/** What a process of Node uses to end, which it cannot note: the kernel takes its memory back. */
-const END_SECONDS = 0.01;
 
 /** CPU time of this process so far, in seconds, with what started it and what its end will use. */
 export function ownSeconds(): number {

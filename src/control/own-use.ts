@@ -17,6 +17,9 @@ const TICKS = 100;
 /** What this process had used before the launcher began, as that says; main.ts has taken the variable away, the kernel keeps it. */
 const BEFORE = usedBy(/(?:^|\0)TACHO_OWN=([^\0]*)/.exec(readEnvironment())?.[1] ?? '');
 
+/** What a process of Node uses to end, which it cannot note: the kernel takes its memory back. */
+export const END_SECONDS = 0.01;
+
 const noted = new Set<string>();
 
 /** When this process ends, it notes what it used: it ran in the job, but is no part of it. `children`: they are Tacho's too. */
@@ -24,17 +27,17 @@ export function noteAtExit(recording: string, env: Environment, children = true)
   const folder = path.resolve(recording);
   if (noted.has(folder)) return;
   noted.add(folder);
-  process.on('exit', () => noteOwnUse(folder, env, children));
+  process.on('exit', () => noteOwnUse(folder, env, children, END_SECONDS));
 }
 
-/** Notes what this process has used so far, in a recording that goes on. */
-export function noteOwnUse(recording: string, env: Environment, children = true): void {
+/** Notes what this process has used so far and so many seconds more, in a recording that goes on. */
+export function noteOwnUse(recording: string, env: Environment, children = true, more = 0): void {
   try {
     const job = readJson(path.join(recording, 'job.json'), MOST_BYTES.job) as { end?: number };
     if (job.end !== undefined) return;
     const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
     const now = usedBy(fs.readFileSync('/proc/self/stat', 'latin1'));
-    const alone = Math.max(0, (userCPUTime + systemCPUTime) / 1e6 - BEFORE.alone);
+    const alone = Math.max(0, (userCPUTime + systemCPUTime) / 1e6 - BEFORE.alone) + more;
     const seconds = alone + (children ? now.children - BEFORE.children : 0);
     const node = env.SLURMD_NODENAME ?? os.hostname().split('.')[0]!;
     const span = [performance.timeOrigin, Date.now()].map((ms) => Math.round(ms * 1000));
