@@ -222,7 +222,7 @@ export class RecordTail {
     const sample = Buffer.allocUnsafe(Math.min(LOOKED_AT, left));
     const got = fs.readSync(this.fd, sample, 0, sample.length, this.offset);
     let lines = 0;
-    for (let i = 0; i < got; i++) if (sample[i] === 10) lines++;
+    for (let i = 0; i < got; i++) if (sample[i] === 10 && sample[i - 1] !== 10) lines++;
     if (this.skipped === 0) this.skippedSince = Date.now() * 1000;
     this.skipped += Math.max(1, Math.round((lines / Math.max(1, got)) * left));
     this.offset += left;
