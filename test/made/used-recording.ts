@@ -3,8 +3,12 @@ import * as path from 'node:path';
 import type { AgentRecord } from '../../src/recording/folder/agent-record.ts';
 import type { Job } from '../../src/recording/folder/job.ts';
 import { cgroupTable } from '../../src/sources/cgroup/table.ts';
+import { gpuTable } from '../../src/sources/gpu/gpu.ts';
 import { cpu } from '../../src/sources/host/cpu.ts';
+import { disk } from '../../src/sources/host/disk.ts';
 import { loadavg } from '../../src/sources/host/loadavg.ts';
+import { network } from '../../src/sources/host/network.ts';
+import { power } from '../../src/sources/host/power.ts';
 import { agentTable } from '../../src/sources/own/agent.ts';
 import { processTable } from '../../src/sources/process/table.ts';
 import { processEndTable, processStartTable } from '../../src/sources/records/tables.ts';
@@ -49,6 +53,49 @@ const usedBy = ({ from, to, busy }: Worker, second: number): number =>
 export const usedUpTo = (second: number): number => ALL.reduce((sum, one) => sum + usedBy(one, second), 0);
 const TICKS = Array.from({ length: 61 }, (_, i) => i + 0.05);
 
+/** Bytes that came and went: in bursts, and at times not at all. */
+const moved = (t: number): { io_read_bytes: number; io_written_bytes: number } => ({
+  io_read_bytes: Math.round(1e6 * Math.floor(t / 7) + 1e4 * t),
+  io_written_bytes: Math.round(5e6 * Math.max(0, t - 33.3)),
+});
+
+/** Memory at a tick, and its mark, which has a peak between two ticks. */
+const filledUp = (t: number): { memory_current_bytes: number; memory_peak_bytes: number } => ({
+  memory_current_bytes: Math.round(1e8 + 1e6 * Math.min(t, 90 - t)),
+  memory_peak_bytes: Math.round(t > 21.5 ? 3e8 : 1e8 + 1e6 * t),
+});
+
+const watts = (t: number): number => Math.round(100 + 50 * Math.sin(t / 5));
+
+/** What a node counts of itself. */
+const NODE_ROWS: readonly [Table, (t: number) => Omit<Row, 'time'>[]][] = [
+  [
+    disk.table,
+    (t) =>
+      ['sda', 'sda1'].map((name) => ({
+        ...{ disk: name, class: name === 'sda' ? 'disk' : 'partition' },
+        ...{ read_bytes: moved(t).io_read_bytes + 4096, written_bytes: Math.round(t * t) },
+      })),
+  ],
+  [
+    network.table,
+    (t) =>
+      ['eth0', 'lo'].map((name) => ({
+        ...{ interface: name, class: name === 'lo' ? 'loopback' : 'ethernet' },
+        // begins again in the middle
+        ...{ received_bytes: Math.round(1000 * (t < 30 ? t : t - 30)), sent_bytes: 12 },
+      })),
+  ],
+  [power.table, (t) => [{ domain: 'package-0', meter: 'rapl', energy_mj: Math.round(1000 * t * (60 + t)) }]],
+  [
+    gpuTable,
+    (t) => [
+      { gpu: '0', mine: 'yes', utilization_percent: t < 20 ? 0 : 80, power_watts: watts(t) },
+      { gpu: '1', mine: 'yes', utilization_percent: 50, power_watts: watts(t), energy_mj: Math.round(t * 200_000) },
+    ],
+  ],
+];
+
 /** Returns the folder of the recording. */
 export async function usedRecording(kind: Kind): Promise<string> {
   const folder = path.join(temporary(), 'tacho-17');
@@ -76,8 +123,13 @@ export async function usedRecording(kind: Kind): Promise<string> {
   );
   await write(
     agentTable,
-    TICKS.map((t) => ({ time: at(t), cpu_us: Math.round(t * 1000) })),
+    TICKS.map((t) => ({ time: at(t), cpu_us: Math.round(t * 1000), written_bytes: Math.round(t * 500) })),
   );
+  for (const [table, row] of NODE_ROWS)
+    await write(
+      table,
+      TICKS.flatMap((t) => row(t).map((one) => ({ time: at(t), ...one }))),
+    );
   if (kind.node === true) {
     const busy = (t: number): Row => ({ time: at(t), cpu: 'all', busy_ms: Math.round(usedUpTo(t) * 1100 + t) });
     await write(cpu.table, TICKS.map(busy));
@@ -89,7 +141,17 @@ export async function usedRecording(kind: Kind): Promise<string> {
       cgroupTable,
       counted.map((t) => {
         const before = t > anew ? usedUpTo(anew) : 0;
-        return { time: at(t), cgroup: '.', usage_us: Math.round((usedUpTo(t) - before) * 1e6 + t * 1000) };
+        const usage_us = Math.round((usedUpTo(t) - before) * 1e6 + t * 1000);
+        const user_us = Math.round(usage_us * 0.75);
+        return {
+          time: at(t),
+          cgroup: '.',
+          usage_us,
+          user_us,
+          system_us: usage_us - user_us,
+          ...filledUp(t),
+          ...moved(t),
+        };
       }),
     );
   }

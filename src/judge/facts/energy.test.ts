@@ -6,7 +6,7 @@ import type { NodeMaterial } from '../../query/material.ts';
 import type { SeriesStatistics } from '../../recording/sealed/statistics.ts';
 import { report } from '../report.ts';
 import type { GpuReport } from '../report-schema.ts';
-import { energyOf } from './energy.ts';
+import { energyOf as energyIn } from './energy.ts';
 import { gpusOf } from './gpus.ts';
 
 type Meter = { domain: string; meter: string; within?: string; energy_mj?: number; watts?: number };
@@ -29,6 +29,8 @@ function node(...meters: Meter[]): NodeMaterial {
   const power = { table: 'power', rows: 1, start: 0, end: 1e7, series, series_total: series.length };
   return { node: 'c1', tables: new Map([['power', power]]) };
 }
+
+const energyOf = (node: NodeMaterial, gpus: GpuReport[]) => energyIn(material(job(10), [node]), node, gpus);
 
 const gpu = (joules: number, source: 'counter' | 'integrated power'): GpuReport => ({
   node: 'c1',

@@ -5,7 +5,7 @@ import type { Material, NodeMaterial, Unread } from '../../query/material.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
 import { processSeries } from '../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
-import { REPORT_COLUMNS, type ReportColumn } from '../../query/report-columns.ts';
+import { REPORT_COLUMNS } from '../../query/report-columns.ts';
 import { series } from '../../query/series/series.ts';
 import { type SpanQuery, sampledPart, select } from '../../query/spans/select.ts';
 import type { StoredJob } from '../../query/store/records.ts';
@@ -53,19 +53,13 @@ const USE_COLUMNS: WantedColumns = new Map(
   ]),
 );
 
-/** What says when samples were taken in a phase, how busy GPUs were, and what was drawn. */
-const PHASE_COLUMNS: readonly ReportColumn[] = [
-  ...[cpuTable.col.busy_ms, loadavgTable.col.load1],
-  ...[gpuTable.col.utilization_percent, gpuTable.col.energy_mj, gpuTable.col.power_watts, gpuTable.col.mine],
-  ...[powerTable.col.energy_mj, powerTable.col.power_watts, powerTable.col.meter, powerTable.col.within],
-];
-
-const PHASE_TABLES: WantedColumns = new Map(
-  [...Map.groupBy(PHASE_COLUMNS, ({ table }) => table)].map(([table, columns]) => [
-    table,
-    columns.map(({ name }) => name),
-  ]),
-);
+/** What says when samples were taken in a phase, and how busy GPUs were; what is used up is told by its curves. */
+const PHASE_TABLES: WantedColumns = new Map([
+  [cpuTable.name, []],
+  [loadavgTable.name, []],
+  [gpuTable.name, [gpuTable.col.utilization_percent.name, gpuTable.col.mine.name]],
+  [powerTable.name, []],
+]);
 
 const NOT_IN_STORES = {
   what: 'process: short processes, and how long they lived',

@@ -1,8 +1,9 @@
 import { known, largest, type Material, type NodeMaterial, type ReportSeries, seriesOf } from '../../query/material.ts';
 import { secondsIn } from '../../query/spans/select.ts';
+import { cardMeters, type Meter } from '../../query/use/energy.ts';
+import { usedIn } from '../../query/use/use.ts';
 import { gpuProcessTable, gpuTable, processTable } from '../../sources/tables.ts';
 import type { GpuReport } from '../report-schema.ts';
-import { meteredBy } from './energy.ts';
 
 type GpuSeries = ReportSeries<typeof gpuTable>;
 
@@ -10,16 +11,20 @@ type GpuSeries = ReportSeries<typeof gpuTable>;
 export function gpusOf(material: Material): GpuReport[] {
   const all: GpuReport[] = [];
   for (const node of material.nodes) {
-    for (const series of seriesOf(node, gpuTable)) all.push(gpuOf(material, node, series));
+    const meters = cardMeters(material, node);
+    for (const series of seriesOf(node, gpuTable)) {
+      const meter = meters.find(({ keys }) => keys.gpu === series.keys.gpu);
+      all.push(gpuOf(material, node, series, meter));
+    }
   }
   return all.sort((a, b) => Number(a.own === false) - Number(b.own === false));
 }
 
-function gpuOf(material: Material, node: NodeMaterial, series: GpuSeries): GpuReport {
+function gpuOf(material: Material, node: NodeMaterial, series: GpuSeries, meter: Meter | undefined): GpuReport {
   const gpu = series.keys.gpu ?? Object.values(series.keys).join(' ');
   const facts = node.agent?.facts.gpus.find((g) => g.gpu === gpu);
   const { columns } = series;
-  const metered = meteredBy(series, material.range);
+  const energy = meter && usedIn(material, meter.curve)?.amount;
   const found: Record<keyof GpuReport, unknown> = {
     node: node.node,
     gpu,
@@ -42,8 +47,8 @@ function gpuOf(material: Material, node: NodeMaterial, series: GpuSeries): GpuRe
     clock_mean_mhz: known(columns.clock_mhz?.mean),
     clock_p05_mhz: known(columns.clock_mhz?.p05),
     clock_max_mhz: known(columns.clock_mhz?.max),
-    energy_joules: metered?.joules,
-    energy_source: metered && (metered.counted ? 'counter' : 'integrated power'),
+    energy_joules: energy,
+    energy_source: energy === undefined ? undefined : meter!.isCounted ? 'counter' : 'integrated power',
     throttled_thermal: known(columns.throttled_thermal?.mean),
     throttled_power: known(columns.throttled_power?.mean),
     uncorrected_errors: known(columns.ecc_uncorrected?.increase),

@@ -138,7 +138,7 @@ function nodeOf(material: Material, node: NodeMaterial, gpus: readonly GpuReport
   if (own.length > 0) set('gpus', own.length);
   set('gpu_utilization', gpuMean(own, 'utilization_mean'));
   set('gpu_power_watts', sum(own.map((g) => g.power_mean_watts)));
-  const energy = energyOf(node, gpus, material.range);
+  const energy = energyOf(material, node, gpus);
   set('energy_joules', energy?.joules);
   set('energy_source', energy?.source);
   set('energy_covers', energy?.covers);

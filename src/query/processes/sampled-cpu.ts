@@ -23,6 +23,8 @@ export interface SampledCpu {
   used: number[];
   /** What children had used that it had waited for, and those that they had waited for. */
   children?: number[];
+  /** The share (0 to 1) of it that was not in the kernel. */
+  inUser?: number;
   /** Whether its last row says that it had gone. */
   isGone?: true;
 }
@@ -61,6 +63,8 @@ function cpuOf(batch: ProcessBatch, s: number): SampledCpu {
   const parent = batch.numbers.get('ppid')?.[to - 1];
   if (parent !== undefined && !Number.isNaN(parent)) sampled.parent = parent;
   const own = summed(batch, ['user_ms', 'system_ms'], from, to);
+  const inUser = ((batch.numbers.get('user_ms')?.[to - 1] ?? Number.NaN) * 1000) / own.at(-1)!;
+  if (inUser <= 1) sampled.inUser = inUser;
   const reaped = summed(batch, ['children_user_ms', 'children_system_ms'], from, to);
   const children: number[] = [];
   for (let row = from; row < to; row++) {

@@ -1,18 +1,18 @@
 import { intersect, lengthOf } from '../../base/intervals.ts';
 import { recordingBegan } from '../../recording/read/process-part.ts';
 import { cgroupTable, cpuTable, processTotalTable } from '../../sources/tables.ts';
+import type { TableColumn } from '../../table/table.ts';
 import { columnOf, known, type Material, type NodeMaterial, wholeOf } from '../material.ts';
 import { recordedOn } from '../processes/on-node.ts';
-import type { ReportColumn } from '../report-columns.ts';
 import { intervalsOf } from '../spans/select.ts';
 import { cpusOn } from './allocation.ts';
 import { type CpuUse, cgroupOf, hasOwnCgroup, hasWholeCgroup, wholeCpu } from './cpu-total.ts';
-import { type Curve, even, minus, over, preceded, refined, scaled, sumOf, through, total } from './curve.ts';
+import { type Curve, even, minus, over, preceded, refined, scaled, shareOf, sumOf, times, total } from './curve.ts';
 import { agentCurve, commandsCurve } from './own-cpu.ts';
 import { curvesOf, nodeProcesses, partProcessesOf, spansOf } from './part-processes.ts';
 import { tailsOf } from './process-cpu.ts';
 import { reapedCurves } from './reaped.ts';
-import { counted, sampledColumn } from './samples.ts';
+import { type Counter, countersOf } from './samples.ts';
 
 /** The CPU time of the job on one node: of all of it, or of the part that is looked at. */
 export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefined {
@@ -83,51 +83,53 @@ export function cpuCurve(whole: Material, { node: name }: NodeMaterial): CpuCurv
 /** From who counted best; it ends with what the card of the whole job says. */
 function draw(material: Material, node: NodeMaterial, whole: CpuUse): CpuCurve | undefined {
   const wanted = whole.seconds * 1e6;
-  const inCgroup = hasOwnCgroup(node)
-    ? counterOf(material, node, cgroupTable.col.usage_us, 1, { cgroup: '.' })
-    : undefined;
+  const inCgroup = hasOwnCgroup(node) ? cgroupCounter(material, node, cgroupTable.col.usage_us) : undefined;
   const isCounted = whole.source === 'cgroup' || whole.source === 'wait4';
   if (inCgroup !== undefined && isCounted)
     return { whole, by: 'cgroup', curve: scaled(cgroupCurve(material, node, inCgroup), wanted) };
   if (whole.source === 'node') {
-    const busy = counterOf(material, node, cpuTable.col.busy_ms, 1000, { cpu: 'all' });
+    const busy = countersOf(material, node, cpuTable, { cpu: 'all' })[0]?.counter(cpuTable.col.busy_ms);
     return busy && { whole, by: 'node', curve: scaled(busy.curve, wanted) };
   }
+  const { cpu_us } = processTotalTable.col;
   const totals =
-    material.leftOut === undefined ? undefined : counterOf(material, node, processTotalTable.col.cpu_us, 1);
+    material.leftOut === undefined ? undefined : countersOf(material, node, processTotalTable)[0]?.counter(cpu_us);
   if (totals === undefined) return { whole, by: 'processes', curve: processesCurve(material, node, wanted) };
   const { job } = material;
-  const all = preceded(totals.curve, job.start, columnOf(node, processTotalTable.col.cpu_us)!.first);
+  const all = preceded(totals.curve, job.start, columnOf(node, cpu_us)!.first);
   // what processes told at their end may be of earlier: the cgroup knows better, as long as it was there
   const better = inCgroup && cgroupCurve(material, node, inCgroup);
   const curve = better === undefined ? all : sumOf([better, minus(all, better, totals.moments)])!;
   return { whole, by: 'process totals', curve: scaled(curve, wanted) };
 }
 
-interface Counter {
-  curve: Curve;
-  /** When it was sampled. */
-  moments: ArrayLike<number>;
+/** More moments than this say no more of how the shares of programs and kernel changed. */
+const SHARE_MOMENTS = 256;
+
+/** What was used in programs, the rest being the kernel's: the two are all of it in any span. */
+export function userCurve(whole: Material, node: NodeMaterial): Curve | undefined {
+  const all = cpuCurve(whole, node)?.curve;
+  const [cgroup] = hasOwnCgroup(node) ? countersOf(whole, node, cgroupTable, { cgroup: '.' }) : [];
+  const [user, system] = [cgroup?.counter(cgroupTable.col.user_us), cgroup?.counter(cgroupTable.col.system_us)];
+  if (all === undefined) return undefined;
+  if (user !== undefined && system !== undefined) return shareOf(all, user.curve, system.curve, user.moments);
+  const { user_seconds = Number.NaN, system_seconds = 0 } = whole.job.usage ?? {};
+  const usual = user_seconds / (user_seconds + system_seconds);
+  const told = curvesOf(whole, node).filter(({ inUser }) => !Number.isNaN(inUser));
+  if (told.length === 0) return Number.isNaN(usual) ? undefined : times(all, usual);
+  const ends = told.map(({ to }) => to).sort((a, b) => a - b);
+  const moments = ends.filter((_, i) => i % Math.ceil(ends.length / SHARE_MOMENTS) === 0);
+  const share = (of: (inUser: number) => number): Curve => sumOf(told.map((one) => times(one, of(one.inUser))))!;
+  return shareOf(
+    all,
+    share((user) => user),
+    share((user) => 1 - user),
+    moments,
+  );
 }
 
-/** A counter as it was sampled, or from its first to its last value where only these are known; times `factor`. */
-function counterOf(
-  material: Material,
-  node: NodeMaterial,
-  column: ReportColumn,
-  factor: number,
-  keys: Record<string, string> = {},
-): Counter | undefined {
-  const increase = known(columnOf(node, column, keys)?.increase);
-  if (increase === undefined) return undefined;
-  const sampled = sampledColumn(material.samples?.get(node.node), column, keys);
-  const curve = sampled && counted(sampled);
-  if (curve !== undefined)
-    return { curve: { ...curve, at: (time) => curve.at(time) * factor }, moments: sampled!.times };
-  const series = node.tables.get(column.table)!.series.find((one) => one.columns[column.name] !== undefined)!;
-  const moments = [series.start, series.end];
-  return { curve: through(moments, [0, increase * factor])!, moments };
-}
+const cgroupCounter = (material: Material, node: NodeMaterial, column: TableColumn): Counter | undefined =>
+  countersOf(material, node, cgroupTable, { cgroup: '.' })[0]?.counter(column);
 
 /** What the job's own cgroup counted, without what Tacho used in it, and between two samples as its processes used it. */
 function cgroupCurve(material: Material, node: NodeMaterial, { curve, moments }: Counter): Curve {

@@ -7,6 +7,8 @@ export interface Curve {
   to: number;
   /** Before `from` and after `to` it stands still. */
   at(time: number): number;
+  /** Between two samples it is only known not to fall: the least and the most that it may have been. */
+  bounds(time: number): readonly [low: number, high: number];
   /** The same moment, or the next (the last) one of which it is known: other ones lie in a gap, or outside. */
   next(time: number): number;
   previous(time: number): number;
@@ -36,6 +38,20 @@ export function over(curve: Curve, spans: Iterable<readonly [from: number, to: n
   return sum;
 }
 
+/** The least and the most that may have been used in these spans. */
+export function boundsIn(
+  curve: Curve,
+  spans: Iterable<readonly [from: number, to: number]>,
+): readonly [low: number, high: number] {
+  let [low, high] = [0, 0];
+  for (const [from, to] of spans) {
+    const [first, last] = [curve.bounds(curve.next(from)), curve.bounds(curve.previous(to))];
+    low += Math.max(0, last[0] - first[1]);
+    high += Math.max(0, last[1] - first[0]);
+  }
+  return [low, high];
+}
+
 export const total = (curve: Curve): number => curve.at(curve.to) - curve.at(curve.from);
 
 /** The place of the first point after a moment. */
@@ -49,11 +65,20 @@ function placeAfter(times: ArrayLike<number>, time: number): number {
   return low;
 }
 
-/** Through points by time, straight in between; steps that are longer than `farthest` are gaps. undefined: no points. */
+/** How much of step `next` was used when a share of its time was over. */
+type Stepped = (share: number, next: number) => number;
+
+const straight: Stepped = (share) => share;
+
+/**
+ * Through points by time, straight in between unless `stepped` knows better; steps that are longer than `farthest` are gaps.
+ * undefined: no points.
+ */
 export function through(
   times: ArrayLike<number>,
   used: ArrayLike<number>,
   farthest = Number.POSITIVE_INFINITY,
+  stepped = straight,
 ): Curve | undefined {
   const last = times.length - 1;
   if (last < 0) return undefined;
@@ -73,7 +98,12 @@ export function through(
       if (next === 0) return used[0]!;
       if (next > last) return used[last]!;
       const [begin, end] = [times[next - 1]!, times[next]!];
-      return used[next - 1]! + (used[next]! - used[next - 1]!) * ((time - begin) / (end - begin));
+      return used[next - 1]! + (used[next]! - used[next - 1]!) * stepped((time - begin) / (end - begin), next);
+    },
+    bounds(time) {
+      const next = placeAfter(times, time);
+      const low = used[Math.max(0, next - 1)]!;
+      return [low, next === 0 || next > last || times[next - 1] === time ? low : used[next]!];
     },
     next(time) {
       const next = gap(time);
@@ -86,7 +116,7 @@ export function through(
   };
 }
 
-/** All of them together; known from the first moment of any to the last, without gaps. */
+/** All of them together; known from the first moment of any to the last, but for their gaps. */
 export function sumOf(curves: readonly Curve[]): Curve | undefined {
   if (curves.length === 0) return undefined;
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -94,15 +124,23 @@ export function sumOf(curves: readonly Curve[]): Curve | undefined {
     from = Math.min(from, curve.from);
     to = Math.max(to, curve.to);
   }
-  const within = (time: number): number => Math.min(Math.max(time, from), to);
+  const known = (way: 'next' | 'previous') => (time: number) =>
+    curves.reduce(
+      (moment, curve) => (curve.from < moment && moment < curve.to ? curve[way](moment) : moment),
+      Math.min(Math.max(time, from), to),
+    );
   return {
     from,
     to,
     at: (time) => curves.reduce((sum, curve) => sum + curve.at(time), 0),
-    next: within,
-    previous: within,
+    bounds: (time) => addUp(curves.map((curve) => curve.bounds(time))),
+    next: known('next'),
+    previous: known('previous'),
   };
 }
+
+const addUp = (all: readonly (readonly [number, number])[]): [number, number] =>
+  all.reduce<[number, number]>(([low, high], [lowest, highest]) => [low + lowest, high + highest], [0, 0]);
 
 /** Evenly from one moment to another. */
 export const even = (from: number, to: number, amount: number): Curve =>
@@ -117,6 +155,7 @@ export function preceded(curve: Curve, begin: number, amount: number): Curve {
     ...curve,
     from,
     at: (time) => before.at(time) + curve.at(time),
+    bounds: (time) => addUp([before.bounds(time), curve.bounds(time)]),
     next: (time) => (isBefore(time) ? Math.max(time, from) : curve.next(time)),
     previous: (time) => (isBefore(time) ? Math.max(time, from) : curve.previous(time)),
   };
@@ -125,8 +164,17 @@ export function preceded(curve: Curve, begin: number, amount: number): Curve {
 /** The same shape, another total. */
 export function scaled(curve: Curve, wanted: number): Curve {
   const all = total(curve);
-  const factor = all > 0 ? wanted / all : 0;
-  return factor === 1 ? curve : { ...curve, at: (time) => curve.at(time) * factor };
+  return times(curve, all > 0 ? wanted / all : 0);
+}
+
+/** So many times as much. */
+export function times(curve: Curve, factor: number): Curve {
+  if (factor === 1) return curve;
+  const bounds = (time: number): readonly [number, number] => {
+    const [low, high] = curve.bounds(time);
+    return [low * factor, high * factor];
+  };
+  return { ...curve, at: (time) => curve.at(time) * factor, bounds };
 }
 
 /** One curve less another that is in it, whose moments may be later or earlier: it never falls. `moments` are those to look at. */
@@ -137,7 +185,29 @@ export function minus(curve: Curve, own: Curve, moments: ArrayLike<number>): Cur
     most = Math.max(most, curve.at(time) - own.at(time));
     return most;
   });
-  return { ...curve, at: through(times, rest)!.at };
+  const { at, bounds } = through(times, rest)!;
+  return { ...curve, at, bounds };
+}
+
+/** What one of two parts of a curve has of it: between two moments as much as it has of both, at any time within it. */
+export function shareOf(curve: Curve, part: Curve, other: Curve, moments: ArrayLike<number>): Curve {
+  const grew = (of: Curve, from: number, to: number): number => of.at(to) - of.at(from);
+  const steps = [curve.from, ...Array.from(moments).filter((time) => time > curve.from && time < curve.to), curve.to];
+  const usual = total(part) / (total(part) + total(other)) || 0;
+  let sum = 0;
+  const used = steps.map((time, i) => {
+    const before = steps[i - 1] ?? time;
+    const [own, both] = [grew(part, before, time), grew(part, before, time) + grew(other, before, time)];
+    sum += grew(curve, before, time) * (both > 0 ? own / both : usual);
+    return sum;
+  });
+  const stepped: Stepped = (share, next) => {
+    const [begin, end] = [steps[next - 1]!, steps[next]!];
+    const all = grew(curve, begin, end);
+    return all > 0 ? grew(curve, begin, begin + share * (end - begin)) / all : share;
+  };
+  const { at, bounds } = through(steps, used, Number.POSITIVE_INFINITY, stepped)!;
+  return { ...curve, at, bounds };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { holds, type Intervals } from '../../base/intervals.ts';
 import { HIGHER_PEAK } from '../../sources/process/same-process.ts';
 import {
   cgroupTable,
@@ -6,11 +7,13 @@ import {
   processMemoryTable,
   processTotalTable,
 } from '../../sources/tables.ts';
-import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum } from '../material.ts';
+import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum, wholeOf } from '../material.ts';
 import { processPeak, processSeries, seenAlive } from '../processes/sampled.ts';
 import { sampleKey, sampleKeyAt } from '../processes/sampled-cpu.ts';
+import { intervalsOf, sampledPart } from '../spans/select.ts';
 import { cgroupOf } from './cpu-total.ts';
 import { type Life, partMemoryOf } from './part-memory.ts';
+import type { Points } from './samples.ts';
 
 /** By whom memory is measured. */
 export const MEMORY_SOURCES = ['cgroup', 'processes', 'pss', 'process', 'node'] as const;
@@ -57,13 +60,32 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   return truth;
 }
 
-/** The kernel's mark counts from the beginning of the cgroup: not of a part, nor of what a job did before this recording. */
-function cgroupMark({ job, range }: Material, node: NodeMaterial): number | undefined {
-  const mark = cgroupOf(node, cgroupTable.col.memory_peak_bytes);
-  if (mark === undefined || range !== undefined) return undefined;
+/**
+ * The kernel's mark of the most that the cgroup had. It counts from the beginning of the cgroup: what a job did before this
+ * recording is not in it, and a part has it only if it rose there, by the samples in it.
+ */
+function cgroupMark(material: Material, node: NodeMaterial): number | undefined {
+  const { job, range } = material;
+  const { memory_peak_bytes } = cgroupTable.col;
+  const mark = cgroupOf(node, memory_peak_bytes);
+  if (mark === undefined) return undefined;
   const { service, scope } = node.agent ?? {};
   const madeWithJob = service === true && !job.restart && scope?.cgroup_older !== true;
-  return madeWithJob || !(mark.max <= mark.first) ? mark.max : undefined;
+  if (range === undefined) return madeWithJob || !(mark.max <= mark.first) ? mark.max : undefined;
+  const sampled = wholeOf(material).samples?.get(node.node)?.series.get(cgroupTable.name);
+  const points = sampled?.find(({ keys }) => keys.cgroup === '.')?.points.get(memory_peak_bytes.name);
+  return points && risenIn(points, intervalsOf(sampledPart(range)), madeWithJob);
+}
+
+/** The highest that a mark was raised to in these spans. */
+function risenIn({ times, values }: Points, spans: Intervals, isNew: boolean): number | undefined {
+  let before = isNew ? 0 : Number.POSITIVE_INFINITY;
+  let highest: number | undefined;
+  for (let i = 0; i < times.length; i++) {
+    if (values[i]! > before && holds(spans, times[i]!)) highest = Math.max(highest ?? 0, values[i]!);
+    before = Number.isNaN(values[i]!) ? before : values[i]!;
+  }
+  return highest;
 }
 
 /** A command of Tacho's grows a little after it has noted what it used. */
@@ -101,15 +123,15 @@ function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
  * any between two of them where the kernel's mark does not tell.
  */
 function unseenPeak(material: Material, node: NodeMaterial): number | undefined {
-  const { processes } = material;
+  const { processes, range } = material;
   const last = memorySeen(material, node);
   const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
-  const isStore = material.leftOut !== undefined && material.range === undefined;
+  const isStore = material.leftOut !== undefined && range === undefined;
   const told = isStore ? columnOf(node, processTotalTable.col.told_peak_bytes) : undefined;
   if (last !== undefined && told !== undefined && told.max_time > last) return told.max;
   if (last === undefined || peaks === undefined) return undefined;
   const sampled = new Map(processSeries(node).map((series) => [sampleKey(series.keys.pid, series.keys.start), series]));
-  const isMarked = material.range !== undefined || cgroupMark(material, node) !== undefined;
+  const isMarked = range !== undefined || cgroupMark(material, node) !== undefined;
   let most: number | undefined;
   for (let i = 0; i < peaks.length; i++) {
     const peak = peaks[i]! * 1024;

@@ -1,8 +1,8 @@
 import type { OwnUse } from '../../recording/folder/job.ts';
 import { agentTable } from '../../sources/tables.ts';
-import { columnOf, known, type Material, type NodeMaterial, seriesOf } from '../material.ts';
+import { columnOf, known, type Material, type NodeMaterial } from '../material.ts';
 import { type Curve, even, sumOf } from './curve.ts';
-import { counted, sampledColumn } from './samples.ts';
+import { countersOf } from './samples.ts';
 
 /** What Tacho itself used of the CPU time that was counted for the job. */
 
@@ -38,12 +38,9 @@ export function commandsCurve(
 }
 
 /** When the agent did, in microseconds. */
-export function agentCurve({ samples }: Material, node: NodeMaterial): Curve | undefined {
-  const seconds = agentSeconds(node);
-  if (seconds === 0) return undefined;
-  const points = sampledColumn(samples?.get(node.node), agentTable.col.cpu_us);
-  const { start, end } = seriesOf(node, agentTable)[0]!;
-  return (points && counted(points)) ?? even(start, end, seconds * 1e6);
+export function agentCurve(material: Material, node: NodeMaterial): Curve | undefined {
+  if (agentSeconds(node) === 0) return undefined;
+  return countersOf(material, node, agentTable)[0]?.counter(agentTable.col.cpu_us)?.curve;
 }
 
 /** A command of Tacho's in the job uses a part of what it has used, at most so many seconds, to end after it has noted that. */

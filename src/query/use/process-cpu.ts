@@ -30,6 +30,8 @@ export interface ProcessCpu extends Curve {
   isUnknown: boolean;
   /** Whether records tell of it to its end. */
   isRecorded: boolean;
+  /** The share (0 to 1) of it that was not in the kernel; NaN where nobody knows. */
+  inUser: number;
   /** Its records: rows of `set`, by time. */
   rows: readonly number[];
 }
@@ -93,7 +95,9 @@ function curveOf(
     times.push(time);
     used.push(reached);
   });
-  const curve: ProcessCpu = { ...through(times, used)!, times, used, isRecorded, isUnknown, rows: process?.rows ?? [] };
+  const rows = process?.rows ?? [];
+  const inUser = sampled?.inUser ?? recordedInUser(set, rows);
+  const curve: ProcessCpu = { ...through(times, used)!, times, used, isRecorded, isUnknown, inUser, rows };
   if (sampled !== undefined) curve.key = sampleKey(sampled.pid, sampled.start);
   return curve;
 }
@@ -103,6 +107,12 @@ function isOnce({ times, used, isGone }: SampledCpu, looked: number, interval: n
   const last = times.at(-1)!;
   const once = isSeenOnce(isGone ? 'X' : undefined, times[0]!, isGone ? last : Math.max(last, looked), interval);
   return once && used.at(-1) === used[0];
+}
+
+function recordedInUser(set: ProcessSet | undefined, rows: readonly number[]): number {
+  const [user, system] = [set?.metrics.get('usertime'), set?.metrics.get('systemtime')];
+  const sum = (values: Float64Array | undefined): number => rows.reduce((all, i) => all + (values?.[i] || 0), 0);
+  return sum(user) / (sum(user) + sum(system));
 }
 
 /** What records say: each program began with what those before it had used. */

@@ -68,6 +68,7 @@ export function sampledOfStatistics(all: readonly SeriesOf<typeof processTable>[
       start: keys.start ?? '',
       times: [start, end],
       used: [at('first'), at('last')],
+      ...(at('last') > 0 ? { inUser: ((columns.user_ms?.last ?? 0) * 1000) / at('last') } : {}),
       ...(ppid === undefined ? {} : { parent: ppid.last }),
       ...(user === undefined ? {} : { children: [children('first'), children('last')] }),
       ...(texts.state === 'X' ? { isGone: true } : {}),

@@ -2,8 +2,22 @@ import type { NodeRecording } from '../../recording/folder/open.ts';
 import { type Batch, textAt } from '../../recording/read/batch.ts';
 import { farthest, grown } from '../../recording/read/edges.ts';
 import { type ReadBatch, readTable } from '../../recording/read/read.ts';
-import { agentTable, cgroupTable, cpuTable, processTable, processTotalTable } from '../../sources/tables.ts';
-import type { TableColumn } from '../../table/table.ts';
+import type { Statistics } from '../../recording/sealed/statistics.ts';
+import {
+  agentTable,
+  cgroupTable,
+  cpuTable,
+  diskTable,
+  gpuTable,
+  lustreTable,
+  networkTable,
+  nfsTable,
+  powerTable,
+  processTable,
+  processTotalTable,
+} from '../../sources/tables.ts';
+import type { KeyValues, NameIn, Table, TableColumn } from '../../table/table.ts';
+import { known, type Material, type NodeMaterial, seriesOf } from '../material.ts';
 import { SAMPLED_CPU_COLUMNS, type SampledCpu, sampledCpu } from '../processes/sampled-cpu.ts';
 import type { TableDamage } from '../summarise.ts';
 import { type Curve, through } from './curve.ts';
@@ -12,102 +26,170 @@ import { type Curve, through } from './curve.ts';
 export interface Points {
   times: ArrayLike<number>;
   values: ArrayLike<number>;
+  /** Not a counter. */
+  isLevel?: boolean;
   /** At which they were sampled, in seconds, if that is known. */
   interval: number;
 }
 
 /** What was sampled of one thing (a card, a meter, a cgroup). */
-export interface SampledSeries {
+interface SampledSeries {
   keys: Readonly<Record<string, string>>;
+  /** What was said last. */
+  texts?: Readonly<Record<string, string>>;
   /** By the column's name. */
   points: ReadonlyMap<string, Points>;
 }
 
 /** All that was sampled on a node of what is used up. */
 export interface NodeSamples {
-  /** By the table's name. */
-  series: ReadonlyMap<string, readonly SampledSeries[]>;
+  /** By the table's name, each read when it is first asked for; undefined: there is none. */
+  series: { get(table: string): readonly SampledSeries[] | undefined };
   processes: readonly SampledCpu[];
-  /** What could not be read. */
+  /** What could not be read of the tables of CPU time. */
   damage: readonly TableDamage[];
 }
 
-/** What is used up: the columns that the use of any part of a job is made of. */
-export const USED_COLUMNS: readonly TableColumn[] = [
-  cgroupTable.col.usage_us,
-  agentTable.col.cpu_us,
-  processTotalTable.col.cpu_us,
-];
+const some = <T extends Table>(table: T, ...columns: NameIn<T>[]): [string, readonly string[]] => [table.name, columns];
 
-/** Those of a node: where all that runs there is the job, what its CPUs did, too. */
-export const usedColumns = ({ agent }: Pick<NodeRecording, 'agent'>): readonly TableColumn[] =>
-  agent?.scope.members === 'node' ? [...USED_COLUMNS, cpuTable.col.busy_ms] : USED_COLUMNS;
+/** What is used up: the columns that the use of any span of a job is made of, by table; and how memory came to its peak. */
+const USED_COLUMNS: ReadonlyMap<string, readonly string[]> = new Map([
+  some(cgroupTable, 'usage_us', 'user_us', 'system_us', 'io_read_bytes', 'io_written_bytes', 'memory_peak_bytes'),
+  some(agentTable, 'cpu_us', 'written_bytes'),
+  some(processTotalTable, 'cpu_us'),
+  some(cpuTable, 'busy_ms'),
+  some(diskTable, 'class', 'read_bytes', 'written_bytes'),
+  some(nfsTable, 'read_bytes', 'written_bytes'),
+  some(lustreTable, 'read_bytes', 'written_bytes'),
+  some(networkTable, 'class', 'received_bytes', 'sent_bytes'),
+  some(powerTable, 'meter', 'within', 'energy_mj', 'power_watts'),
+  some(gpuTable, 'mine', 'energy_mj', 'power_watts', 'utilization_percent'),
+]);
 
-/** Reads them once, for all parts of a job; `to`: what was sampled later is not the job's. */
+/** Each table is read once, for all spans of a job; `to`: what was sampled later is not the job's. */
 export function readSamples(node: NodeRecording, to?: number): NodeSamples {
   const damage: TableDamage[] = [];
-  const series = new Map<string, readonly SampledSeries[]>();
   const read = (table: string, columns: readonly string[]): ReadBatch | undefined => {
     if (!node.tables.has(table)) return undefined;
     const batch = readTable(node, table, { columns, ...(to === undefined ? {} : { to }) });
     damage.push(...batch.damage.map((each) => ({ ...each, table })));
     return batch;
   };
-  for (const [table, columns] of Map.groupBy(usedColumns(node), (column) => column.table)) {
-    const batch = read(
-      table,
-      columns.map(({ name }) => name),
-    );
-    if (batch !== undefined) series.set(table, seriesOf(batch));
-  }
+  const made = new Map<string, readonly SampledSeries[] | undefined>();
+  const get = (table: string): readonly SampledSeries[] | undefined => {
+    if (!made.has(table)) {
+      const batch = read(table, USED_COLUMNS.get(table)!);
+      made.set(table, batch && sampledSeries(batch));
+    }
+    return made.get(table);
+  };
+  for (const { name } of [cgroupTable, agentTable, processTotalTable]) get(name);
   const processes = read(processTable.name, SAMPLED_CPU_COLUMNS);
-  return { series, processes: processes === undefined ? [] : sampledCpu(processes), damage };
+  return { series: { get }, processes: processes === undefined ? [] : sampledCpu(processes), damage: [...damage] };
 }
 
-function seriesOf(batch: Batch): SampledSeries[] {
+function sampledSeries(batch: Batch): SampledSeries[] {
+  const { table, numbers, time, interval_seconds: interval = Number.NaN } = batch;
+  const levels = new Set(table.columns.flatMap(({ name, kind }) => (kind === 'counter' ? [] : name)));
+  const texts = table.columns.map(({ name }) => name).filter((name) => batch.texts.has(name));
   return Array.from({ length: Math.max(0, batch.series.length - 1) }, (_, s): SampledSeries => {
     const [from, to] = [batch.series[s]!, batch.series[s + 1]!];
-    const times = batch.time.subarray(from, to);
-    const interval = batch.interval_seconds ?? Number.NaN;
+    const times = time.subarray(from, to);
+    const said = (name: string): string => {
+      for (let row = to - 1; row >= from; row--) if (textAt(batch, name, row) !== '') return textAt(batch, name, row);
+      return '';
+    };
     return {
-      keys: Object.fromEntries(batch.table.keys.map(({ name }) => [name, textAt(batch, name, from)])),
+      keys: Object.fromEntries(table.keys.map(({ name }) => [name, textAt(batch, name, from)])),
+      texts: Object.fromEntries(texts.map((name) => [name, said(name)])),
       points: new Map(
-        [...batch.numbers].map(([name, all]) => [name, { times, values: all.subarray(from, to), interval }]),
+        [...numbers].map(([name, all]) => {
+          const values = all.subarray(from, to);
+          return [name, { times, values, isLevel: levels.has(name), interval }];
+        }),
       ),
     };
   });
 }
 
-/** A column of the one series with these keys. */
-export function sampledColumn(
-  samples: NodeSamples | undefined,
-  { table, name }: TableColumn,
-  keys: Readonly<Record<string, string | undefined>> = {},
-): Points | undefined {
-  const wanted = Object.entries(keys);
-  const series = samples?.series.get(table)?.find((one) => wanted.every(([key, value]) => one.keys[key] === value));
-  return series?.points.get(name);
+/** One thing that was sampled on a node, and how its counters grew. */
+export interface Counters {
+  keys: Readonly<Record<string, string | undefined>>;
+  texts: Readonly<Record<string, string | undefined>>;
+  /** A counter, or the area under a level (unit × seconds); undefined: it has no value. */
+  counter({ name }: TableColumn): Counter | undefined;
 }
 
-/** The same curve serves all parts of a job. */
+export interface Counter {
+  curve: Curve;
+  /** When it was sampled. */
+  moments: ArrayLike<number>;
+}
+
+/**
+ * What was sampled on a node of the whole job, all of it or what has these keys. Where samples are not at hand, counters go
+ * straight from their first to their last value, as statistics tell them.
+ */
+export function countersOf<T extends Table>(
+  { samples }: Pick<Material, 'samples'>,
+  node: NodeMaterial,
+  table: T,
+  keys: KeyValues<T['keys'][number]['name']> = {},
+): Counters[] {
+  const wanted = Object.entries(keys);
+  const sampled = samples?.get(node.node)?.series.get(table.name);
+  if (sampled === undefined)
+    return seriesOf(node, table, keys).map(({ keys, texts, start, end, columns }) => ({
+      keys,
+      texts,
+      counter({ name }) {
+        const { increase, integral } = (columns as Record<string, Statistics>)[name] ?? {};
+        const grown = known(increase ?? integral);
+        if (grown === undefined) return undefined;
+        return { curve: through([start, end], [0, grown])!, moments: [start, end] };
+      },
+    }));
+  return sampled
+    .filter((one) => wanted.every(([key, value]) => one.keys[key] === value))
+    .map(({ keys, texts = {}, points }) => ({
+      keys,
+      texts,
+      counter({ name }) {
+        const column = points.get(name);
+        const curve = column && curveOf(column);
+        return curve && { curve, moments: column!.times };
+      },
+    }));
+}
+
+/** The same curve serves all spans of a job. */
 const drawn = new WeakMap<Points, Curve | undefined>();
 
-/** How a counter grew, from 0 on; one that fell began again. undefined: it has no value. */
-export function counted(points: Points): Curve | undefined {
+function curveOf(points: Points): Curve | undefined {
   if (!drawn.has(points)) drawn.set(points, draw(points));
   return drawn.get(points);
 }
 
-function draw({ times, values, interval }: Points): Curve | undefined {
-  const [moments, used]: [number[], number[]] = [[], []];
-  let [before, sum] = [Number.NaN, 0];
-  for (let i = 0; i < times.length; i++) {
-    const value = values[i]!;
+/** How a counter grew, from 0 on (one that fell began again), or the area under a level, as if it went straight between samples. */
+function draw({ times, values, interval, isLevel }: Points): Curve | undefined {
+  const { length } = times;
+  const [moments, used, levels] = [new Float64Array(length), new Float64Array(length), new Float64Array(length)];
+  let [count, sum] = [0, 0];
+  for (let i = 0; i < length; i++) {
+    const [time, value] = [times[i]!, values[i]!];
     if (Number.isNaN(value)) continue;
-    if (moments.length > 0) sum += grown(before, value);
-    moments.push(times[i]!);
-    used.push(sum);
-    before = value;
+    if (count > 0) {
+      const before = levels[count - 1]!;
+      sum += isLevel ? ((before + value) / 2) * ((time - moments[count - 1]!) / 1e6) : grown(before, value);
+    }
+    moments[count] = time;
+    used[count] = sum;
+    levels[count++] = value;
   }
-  return through(moments, used, farthest(interval * 1e6));
+  const farAway = farthest(interval * 1e6);
+  if (isLevel !== true) return through(moments.subarray(0, count), used, farAway);
+  return through(moments.subarray(0, count), used, farAway, (share, next) => {
+    const [begin, end] = [levels[next - 1]!, levels[next]!];
+    return begin + end > 0 ? (share * (2 * begin + (end - begin) * share)) / (begin + end) : share;
+  });
 }

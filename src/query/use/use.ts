@@ -1,0 +1,77 @@
+import { gpuTable } from '../../sources/tables.ts';
+import { type Material, type NodeMaterial, wholeOf } from '../material.ts';
+import { intervalsOf, sampledPart } from '../spans/select.ts';
+import { DOORS, trafficOf } from './bytes.ts';
+import { cpuCurve, userCurve } from './cpu.ts';
+import { type Curve, over, sumOf, times, total, type Used } from './curve.ts';
+import { cardMeters, metersOf } from './energy.ts';
+import { countersOf } from './samples.ts';
+
+/**
+ * What a job uses up: seconds of CPUs and of GPUs, joules, and bytes through each door. Memory is a level, and has its own
+ * question (memory.ts).
+ */
+export const RESOURCES = [
+  ...(['CPU', 'CPU user', 'CPU system', 'GPU', 'energy'] as const),
+  ...DOORS.flatMap(({ what }) => [`${what} in`, `${what} out`] as const),
+];
+export type Resource = (typeof RESOURCES)[number];
+
+/** How much the job had used on a node up to a moment, and who counted that. */
+export interface Use {
+  curve: Curve;
+  source: string;
+}
+
+/**
+ * How the use of a resource grew on a node in all of the job, without what Tacho used itself. What any span used is the
+ * difference of two points, so that spans add up. Without samples (a card of the whole job needs none) only the end is exact.
+ *
+ *     over(useOf(material, node, 'energy')!.curve, [[from, to]])
+ */
+export function useOf(material: Material, node: NodeMaterial, resource: Resource): Use | undefined {
+  const whole = wholeOf(material);
+  const use = (curve: Curve | undefined, source: string): Use | undefined => curve && { curve, source };
+  switch (resource) {
+    case 'CPU':
+    case 'CPU user':
+    case 'CPU system': {
+      const all = cpuCurve(whole, node);
+      const user = resource === 'CPU' ? undefined : userCurve(whole, node);
+      const part = resource === 'CPU' ? all?.curve : resource === 'CPU user' ? user : user && less(all!.curve, user);
+      return all && use(part && times(part, 1e-6), all.whole.source);
+    }
+    case 'GPU': {
+      const { utilization_percent } = gpuTable.col;
+      const cards = countersOf(whole, node, gpuTable).filter(({ texts }) => texts.mine !== 'no');
+      const busy = sumOf(cards.flatMap(({ counter }) => counter(utilization_percent)?.curve ?? []));
+      return use(busy && times(busy, 1e-2), gpuTable.name);
+    }
+    case 'energy': {
+      const meters = metersOf(whole, node);
+      const all = meters[0]?.covers === 'node' ? meters : [...meters, ...cardMeters(whole, node)];
+      return use(sumOf(all.map(({ curve }) => curve)), [...new Set(all.map(({ covers }) => covers))].join(', '));
+    }
+    default: {
+      const door = DOORS.find(({ what }) => resource.startsWith(`${what} `))!;
+      const way = resource.endsWith(' in') ? 'in' : 'out';
+      const curves = trafficOf(whole, node, door).flatMap((traffic) => traffic[way] ?? []);
+      return use(sumOf(curves), door[way].table);
+    }
+  }
+}
+
+const less = (all: Curve, part: Curve): Curve => ({
+  ...all,
+  at: (time) => all.at(time) - part.at(time),
+  bounds(time) {
+    const [[low, high], [least, most]] = [all.bounds(time), part.bounds(time)];
+    return [Math.max(0, low - most), high - least];
+  },
+});
+
+/** What was used in the part of the job that is looked at, or in all of it. undefined: nobody knows. */
+export function usedIn({ range }: Material, curve: Curve): Used | undefined {
+  if (range === undefined) return { amount: total(curve), seconds: (curve.to - curve.from) / 1e6 };
+  return over(curve, intervalsOf(sampledPart(range)));
+}
