@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startService } from '../src/agent/service/service.ts';
+import { Service } from '../src/agent/service/service.ts';
 import { openRecording } from '../src/recording/folder/open.ts';
 import { readTable } from '../src/recording/read/read.ts';
 import { temporaryFolder } from './tacho.ts';
@@ -28,7 +28,7 @@ test('a full spool is told once by the agent, and its end', async (t) => {
   const log: string[] = [];
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: 1_800_000_000_000 });
   const spool = path.join(folder, 'spool');
-  const service = startService({
+  const service = new Service({
     spool,
     jobs: path.join(folder, 'jobs'),
     node: 'c1',
@@ -94,7 +94,7 @@ for (const code of ['ENOSPC', 'EROFS']) {
       'SLURM_JOB_ID=17\nSLURM_JOB_UID=1001\nSLURM_JOB_USER=ada\nBEGIN=1799999999\n',
     );
     const again = refuseAll(t, spool, code);
-    const service = startService({
+    const service = new Service({
       spool,
       jobs,
       node: 'c1',
@@ -140,7 +140,7 @@ test('what was lost with an agent on a read-only disk is counted by the next one
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: 1_800_000_000_000 });
   const spool = path.join(folder, 'spool');
   const start = () =>
-    startService({
+    new Service({
       spool,
       jobs: path.join(folder, 'jobs'),
       node: 'c1',

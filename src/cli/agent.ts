@@ -108,13 +108,13 @@ type Recorder = ReturnType<typeof recorderOptions> & { node: string };
 
 /** The node's own agent, until it is asked to end. */
 async function serve(config: Config, recorder: Recorder, over: Promise<string>): Promise<void> {
-  const { startService } = await import('../agent/service/service.ts');
+  const { Service } = await import('../agent/service/service.ts');
   const { makeOutlet } = await import('../agent/service/make-sinks.ts');
   const spool = config['service.spool'];
   let service: Service | undefined;
   const metrics = await openServiceMetrics(config, () => service);
   const outlet = await makeOutlet({ config, spool, node: recorder.node, say: warn }, () => service?.roll());
-  service = startService({
+  service = new Service({
     ...recorder,
     spool,
     jobs: config['service.jobs'],

@@ -11,8 +11,9 @@ import type { Job } from '../../recording/folder/job.ts';
 import { type NodeRecording, openRecording } from '../../recording/folder/open.ts';
 import { replaceJson } from '../../recording/folder/replace.ts';
 import { takeOver } from '../run/adopt-records.ts';
+import type { Common } from './common.ts';
+import { outcome } from './job-description.ts';
 import { type JobMarks, leftMarks } from './job-marks.ts';
-import { type Common, outcome } from './job-recording.ts';
 
 /**
  * Closes a recording that an agent before this one has left, and whose job (or day) is over. Whoever is killed meanwhile

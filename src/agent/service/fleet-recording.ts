@@ -7,7 +7,7 @@ import { readJob } from '../../recording/folder/open.ts';
 import { Host } from '../../sources/host.ts';
 import { Agent } from '../loop/agent.ts';
 import { prepared } from '../loop/prepared.ts';
-import { type Common, inCommon, readAgent } from './job-recording.ts';
+import { type Common, inCommon, readAgent } from './common.ts';
 import { WHOLE_NODE } from './shared-sources.ts';
 
 export interface FleetRecording {

@@ -8,7 +8,8 @@ import { FORMAT } from '../../recording/folder/job.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import { replaceJson } from '../../recording/folder/replace.ts';
 import { Host } from '../../sources/host.ts';
-import { type Common, newJob } from './job-recording.ts';
+import type { Common } from './common.ts';
+import { newJob } from './job-description.ts';
 
 /** Why a node has no sample of a job. */
 const NOBODY_THERE = 'no agent was running on this node while the job ran';
@@ -18,7 +19,7 @@ const NOBODY_THERE = 'no agent was running on this node while the job ran';
  * `closeLeftOver` completes.
  */
 export function recordMissed(folder: string, told: NodeJob, end: NodeJobEnd, interval: number, common: Common): void {
-  const job = newJob(told, interval, common.clock.now(), common, new Host(common.root));
+  const job = newJob(told, interval, common, new Host(common.root));
   const nodePath = path.join(folder, nodeFolder(common.node));
   makeFolder(nodePath, 0o700);
   const record: AgentRecord = {

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { frozen } from '../../../test/frozen.ts';
 import { cgroupJobs } from '../../jobs/found/cgroup-jobs.ts';
 import { endedCgroups } from './ended-cgroups.ts';
-import { nodeJobs } from './node-jobs.ts';
+import { NodeJobs } from './node-jobs.ts';
 
 const V1_MOUNT = '40 30 0:40 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n';
 const CGROUP = '/sys/fs/cgroup/freezer/slurm/uid_1001';
@@ -24,7 +24,7 @@ function watched(t: TestContext, failures = 0) {
   const closed = closing.promise;
   const memory = path.join(machine.host.root, 'ended.json');
   const start = () =>
-    nodeJobs({
+    new NodeJobs({
       folder,
       endedCgroups: endedCgroups(memory),
       cgroups: cgroupJobs(machine.host, 'c1'),

@@ -1,28 +1,17 @@
-import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { code, reason } from '../../base/fault.ts';
+import { reason } from '../../base/fault.ts';
 import type { CgroupJob, CgroupJobs } from '../../jobs/found/cgroup-jobs.ts';
-import {
-  jobName,
-  type NodeJob,
-  type NodeJobEnd,
-  parseEndFile,
-  parseJobFile,
-  readJobText,
-} from '../../jobs/found/job-file.ts';
+import { jobName, type NodeJob, type NodeJobEnd } from '../../jobs/found/job-file.ts';
 import { type EndedCgroups, endedCgroups } from './ended-cgroups.ts';
+import { type HookFile, HookFiles, type HookFilesOptions } from './hook-files.ts';
 
-export interface NodeJobsOptions {
-  /** Where job files come in. */
-  folder: string;
+interface NodeJobsOptions extends HookFilesOptions {
   /** Undefined: only job files count. */
   cgroups?: CgroupJobs;
   /** Which cgroups are of jobs that have ended: an agent that starts again must not take them for new ones. */
   endedCgroups?: EndedCgroups;
   /** Epoch microseconds. */
   now(): number;
-  /** Hooks and files have the time of the wall clock, which may be so much ahead of this one (src/agent/loop/clock.ts). */
-  ahead?(): number;
   /** A job runs here. When this throws, the job is offered again at the next look. */
   begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void;
   /** Slurm has a cgroup now for a job that has begun without. */
@@ -33,15 +22,6 @@ export interface NodeJobsOptions {
   ended(name: string, end: NodeJobEnd, why: string): Promise<void>;
   /** Both came while nobody looked: the job may have been recorded by an agent before this one. */
   missed(name: string, job: NodeJob, end: NodeJobEnd): Promise<void>;
-  /** A file that cannot be used, said once. */
-  refused(file: string, why: string): void;
-}
-
-export interface NodeJobs {
-  /** Looks at the folder and at the cgroups: a few system calls. */
-  look(): void;
-  /** The job has ended, as somebody else found out; its file stays until it is closed. */
-  forget(name: string, closed: Promise<void>): void;
 }
 
 interface Running {
@@ -63,254 +43,205 @@ const PATIENCE = 400_000;
 const EMPTY_FOR = 30_000_000;
 
 /** Which jobs run on this node: what prologs and epilogs say, and what cgroups show. */
-export function nodeJobs(options: NodeJobsOptions): NodeJobs {
-  const since = options.now();
-  let found: ReadonlyMap<string, CgroupJob> = new Map();
-  const running = new Map<string, Running>();
-  const refused = new Set<string>();
+export class NodeJobs {
+  private readonly options: NodeJobsOptions;
+  private readonly files: HookFiles;
+  private readonly since: number;
+  private found: ReadonlyMap<string, CgroupJob> = new Map();
+  private readonly running = new Map<string, Running>();
   /** Files of jobs that could not be begun yet (a full disk): their ends wait with them. */
-  const waiting = new Set<string>();
+  private readonly waiting = new Set<string>();
   /** Cgroups of jobs that were not begun yet: since when they are there. */
-  const seen = new Map<string, number>();
+  private readonly seen = new Map<string, number>();
   /** Jobs that have ended while their cgroup was still there. */
-  const over = options.endedCgroups ?? endedCgroups();
-  /** Files of jobs that have ended and are being closed: which they were, by name. */
-  const closing = new Map<string, string | undefined>();
-  const isClosing = (name: string): boolean => closing.has(name) && closing.get(name) === identityOf(name);
-  const identityOf = (name: string): string | undefined => fileIdentity(path.join(options.folder, name));
+  private readonly over: EndedCgroups;
 
-  function read<T>(name: string, parse: (text: string) => T): T | undefined {
-    const file = path.join(options.folder, name);
+  constructor(options: NodeJobsOptions) {
+    this.options = options;
+    this.files = new HookFiles(options);
+    this.since = options.now();
+    this.over = options.endedCgroups ?? endedCgroups();
+  }
+
+  /** Looks at the folder and at the cgroups: a few system calls. */
+  look(): void {
+    // a prolog comes before the cgroup: whatever has one by now has its file, if there are hooks
+    const { cgroups } = this.options;
+    if (cgroups !== undefined) this.found = cgroups.look();
+    this.lookAtFiles();
+    if (cgroups !== undefined) this.lookAtCgroups(cgroups);
+    else this.over.clear();
+  }
+
+  /** The job has ended, as somebody else found out; its file stays until it is closed. */
+  forget(name: string, closed: Promise<void>): void {
+    const { job, file, identity } = this.running.get(name) ?? {};
+    this.running.delete(name);
+    if (job !== undefined) this.over.add(job.id);
+    this.files.removeAfter(closed, [file, identity]);
+  }
+
+  private begin(name: string, job: NodeJob, [file, identity]: HookFile, cgroup?: CgroupJob): boolean {
     try {
-      const text = readJobText(file);
-      return text === undefined ? undefined : parse(text);
+      this.options.begun(name, job, file === undefined ? 'cgroup' : 'file', cgroup);
     } catch (error) {
-      refuse(name, reason(error));
-      return undefined;
-    }
-  }
-
-  const ahead = options.ahead ?? ((): number => 0);
-
-  function readBegin(name: string): NodeJob | undefined {
-    const job = read(name, parseJobFile);
-    return job?.begin === undefined ? job : { ...job, begin: job.begin - ahead() };
-  }
-
-  function readEnd(name: string): NodeJobEnd | undefined {
-    const end = read(name, parseEndFile);
-    return end?.end === undefined ? end : { ...end, end: end.end - ahead() };
-  }
-
-  function refuse(name: string, why: string): void {
-    if (!refused.has(name)) options.refused(name.includes(' ') ? name : path.join(options.folder, name), why);
-    refused.add(name);
-  }
-
-  function remove(...names: (string | undefined)[]): void {
-    for (const name of names) {
-      if (name === undefined) continue;
-      try {
-        fs.rmSync(path.join(options.folder, name), { force: true });
-      } catch (error) {
-        refuse(name, `cannot be removed: ${reason(error)}`);
-      }
-    }
-  }
-
-  function begin(
-    name: string,
-    job: NodeJob,
-    file: string | undefined,
-    identity: string | undefined,
-    cgroup?: CgroupJob,
-  ): boolean {
-    try {
-      options.begun(name, job, file === undefined ? 'cgroup' : 'file', cgroup);
-    } catch (error) {
-      refuse(file ?? `cgroup of job ${name}`, `the job is not recorded yet: ${reason(error)}`);
-      if (file !== undefined) waiting.add(file);
+      this.files.refuse(file ?? `cgroup of job ${name}`, `the job is not recorded yet: ${reason(error)}`);
+      if (file !== undefined) this.waiting.add(file);
       return false;
     }
-    if (file !== undefined) waiting.delete(file);
-    refused.delete(file ?? `cgroup of job ${name}`);
-    const before = cgroup === undefined ? found.get(job.id) : undefined;
+    if (file !== undefined) this.waiting.delete(file);
+    this.files.accept(file ?? `cgroup of job ${name}`);
+    const before = cgroup === undefined ? this.found.get(job.id) : undefined;
     // an agent that comes late, or again, finds the job's own
     const isOwn =
-      before !== undefined && job.begin !== undefined && !options.cgroups!.isOlder(before, job.begin + ahead());
-    const leftOver = before === undefined || isOwn ? undefined : options.cgroups!.identity(before);
-    running.set(name, { job, file, identity, cgroup: cgroup !== undefined, leftOver });
+      before !== undefined &&
+      job.begin !== undefined &&
+      !this.options.cgroups!.isOlder(before, job.begin + this.files.ahead());
+    const leftOver = before === undefined || isOwn ? undefined : this.options.cgroups!.identity(before);
+    this.running.set(name, { job, file, identity, cgroup: cgroup !== undefined, leftOver });
     return true;
   }
 
-  /** Files that have taken the place of these meanwhile stay: they are of another run. */
-  function removeAfter(work: Promise<void>, ...files: readonly (readonly [string | undefined, string | undefined])[]) {
-    for (const [file, identity] of files) if (file !== undefined) closing.set(file, identity);
-    void work.finally(() => {
-      for (const [file, identity] of files) {
-        if (file === undefined) continue;
-        if (identityOf(file) === identity) remove(file);
-        if (closing.get(file) === identity) closing.delete(file);
-      }
-    });
-  }
-
-  function finish(name: string, end: NodeJobEnd, why: string, endFile?: string): void {
-    const { file, job, identity } = running.get(name)!;
-    running.delete(name);
-    over.add(job.id);
-    const own = file === undefined || isNextRun(file, identity, end) ? identity : identityOf(file);
-    const endIdentity = endFile === undefined ? undefined : identityOf(endFile);
-    removeAfter(options.ended(name, end, why), [file, own], [endFile, endIdentity]);
+  private finish(name: string, end: NodeJobEnd, why: string, endFile?: string): void {
+    const { file, job, identity } = this.running.get(name)!;
+    this.running.delete(name);
+    this.over.add(job.id);
+    const own = file === undefined || this.isNextRun(file, identity, end) ? identity : this.files.identity(file);
+    const endIdentity = endFile === undefined ? undefined : this.files.identity(endFile);
+    this.files.removeAfter(this.options.ended(name, end, why), [file, own], [endFile, endIdentity]);
   }
 
   /** Whether a file is no longer the one that it was because the same id has begun again after this end. */
-  function isNextRun(file: string, identity: string | undefined, end: NodeJobEnd): boolean {
-    if (end.end === undefined || identityOf(file) === identity) return false;
-    return (readBegin(file)?.begin ?? 0) > end.end;
+  private isNextRun(file: string, identity: string | undefined, end: NodeJobEnd): boolean {
+    if (end.end === undefined || this.files.identity(file) === identity) return false;
+    return (this.files.readBegin(file)?.begin ?? 0) > end.end;
   }
 
-  const withId = (id: string): string | undefined => [...running].find(([, { job }]) => job.id === id)?.[0];
+  private withId(id: string): string | undefined {
+    return [...this.running].find(([, { job }]) => job.id === id)?.[0];
+  }
 
-  function takeFile(file: string, endFile: string | undefined): void {
-    const identity = identityOf(file);
-    const job = readBegin(file);
+  private takeFile(file: string, endFile: string | undefined): void {
+    const identity = this.files.identity(file);
+    const job = this.files.readBegin(file);
     if (job === undefined) return;
     const name = jobName(job);
-    const same = withId(job.id);
-    if (same !== undefined) {
-      const known = running.get(same)!;
-      // its cgroup was there first
-      if (known.file === undefined && !((job.restart ?? 0) > (known.job.restart ?? 0))) {
-        known.file = file;
-        known.identity = identity;
-        waiting.delete(file);
-        options.told(same, job);
-        return;
-      }
-      if (same !== name) finish(same, { id: job.id }, 'the scheduler started the job again');
-    }
+    if (this.isRunning(name, job, file, identity)) return;
     // between two looks of this agent a job may begin and end
-    if (endFile !== undefined && !((job.begin ?? 0) >= since)) {
-      const end = readEnd(endFile);
+    if (endFile !== undefined && !((job.begin ?? 0) >= this.since)) {
+      const end = this.files.readEnd(endFile);
       if (end === undefined) return;
-      const ends = [endFile, identityOf(endFile)] as const;
+      const ends = [endFile, this.files.identity(endFile)] as const;
       if (!isEarlier(end, job)) {
-        over.add(job.id);
-        removeAfter(options.missed(name, job, end), [file, identity], ends);
+        this.over.add(job.id);
+        this.files.removeAfter(this.options.missed(name, job, end), [file, identity], ends);
         return;
       }
       // that was the end of another run, whose file this one has replaced
       const { begin: _, ...before } = job;
-      removeAfter(options.missed(name, before, end), ends);
+      this.files.removeAfter(this.options.missed(name, before, end), ends);
     }
-    over.delete(job.id);
-    if (!begin(name, job, file, identity)) return;
-    for (const line of job.unused ?? []) options.refused(path.join(options.folder, file), `${line} cannot be used`);
+    this.over.delete(job.id);
+    if (!this.begin(name, job, [file, identity])) return;
+    for (const line of job.unused ?? [])
+      this.options.refused(path.join(this.options.folder, file), `${line} cannot be used`);
   }
 
-  function takeEnd(file: string): void {
-    const end = readEnd(file);
+  /** Its cgroup was there first. What runs by its id otherwise has ended. */
+  private isRunning(name: string, job: NodeJob, file: string, identity: string | undefined): boolean {
+    const same = this.withId(job.id);
+    if (same === undefined) return false;
+    const known = this.running.get(same)!;
+    if (known.file === undefined && !((job.restart ?? 0) > (known.job.restart ?? 0))) {
+      known.file = file;
+      known.identity = identity;
+      this.waiting.delete(file);
+      this.options.told(same, job);
+      return true;
+    }
+    if (same !== name) this.finish(same, { id: job.id }, 'the scheduler started the job again');
+    return false;
+  }
+
+  private takeEnd(file: string): void {
+    const end = this.files.readEnd(file);
     if (end === undefined) return;
     const exact = jobName(end);
-    const name = running.has(exact) && end.restart !== undefined ? exact : withId(end.id);
+    const name = this.running.has(exact) && end.restart !== undefined ? exact : this.withId(end.id);
     // a node that comes back runs the epilog of what it has lost, perhaps after the prolog of the next run
-    const earlier = name !== undefined && isEarlier(end, running.get(name)!.job);
+    const earlier = name !== undefined && isEarlier(end, this.running.get(name)!.job);
     // a run that is named and does not run here has ended before
     if (name !== undefined && !earlier && (end.restart === undefined || name === exact)) {
-      finish(name, end, 'the job has ended', file);
-    } else remove(file);
+      this.finish(name, end, 'the job has ended', file);
+    } else this.files.remove(file);
   }
 
-  function lookAtFiles(): void {
-    let names: string[];
-    try {
-      names = fs.readdirSync(options.folder);
-    } catch (error) {
-      if (code(error) !== 'ENOENT') refuse('', reason(error));
-      return;
-    }
+  private lookAtFiles(): void {
+    const names = this.files.list();
+    if (names === undefined) return;
     const all = new Set(names);
-    const files = new Set([...running.values()].map(({ file }) => file));
+    const files = new Set([...this.running.values()].map(({ file }) => file));
     for (const name of names) {
-      if (name.startsWith('.') || name.endsWith('.end') || files.has(name) || isClosing(name)) continue;
+      if (name.endsWith('.end') || files.has(name) || this.files.isClosing(name)) continue;
       const end = `${name}.end`;
-      takeFile(name, all.has(end) && !isClosing(end) ? end : undefined);
+      this.takeFile(name, all.has(end) && !this.files.isClosing(end) ? end : undefined);
     }
-    for (const file of waiting) if (!all.has(file)) waiting.delete(file);
+    for (const file of this.waiting) if (!all.has(file)) this.waiting.delete(file);
     for (const name of names) {
-      if (!name.endsWith('.end') || name.startsWith('.') || isClosing(name)) continue;
-      if (!waiting.has(name.slice(0, -'.end'.length))) takeEnd(name);
+      if (!name.endsWith('.end') || this.files.isClosing(name)) continue;
+      if (!this.waiting.has(name.slice(0, -'.end'.length))) this.takeEnd(name);
     }
-    for (const name of refused) if (!all.has(name) && !name.includes(' ')) refused.delete(name);
   }
 
-  function lookAtCgroups(cgroups: CgroupJobs): void {
-    const now = options.now();
-    over.keep((id) => {
-      const cgroup = found.get(id);
+  private lookAtCgroups(cgroups: CgroupJobs): void {
+    const now = this.options.now();
+    this.over.keep((id) => {
+      const cgroup = this.found.get(id);
       return cgroup === undefined ? undefined : cgroups.identity(cgroup);
     });
-    for (const [id, cgroup] of found) {
-      if (over.has(id)) continue;
-      let name = withId(id);
-      if (name === undefined) {
-        if (!cgroups.hasProcesses(cgroup)) continue;
-        const first = seen.get(id) ?? now;
-        seen.set(id, first);
-        const job = cgroups.describe(cgroup) ?? (now - first >= PATIENCE ? cgroups.outline(cgroup) : undefined);
-        if (job === undefined || !begin(jobName(job), job, undefined, undefined, cgroup)) continue;
-        name = withId(id)!;
-      }
-      seen.delete(id);
-      const known = running.get(name)!;
-      if (known.cgroup) continue;
-      const isOld = known.leftOver !== undefined && known.leftOver === cgroups.identity(cgroup);
-      if (isOld && !cgroups.hasProcesses(cgroup)) continue;
-      options.inCgroup(name, cgroup);
-      known.cgroup = true;
+    for (const [id, cgroup] of this.found) if (!this.over.has(id)) this.takeCgroup(cgroups, id, cgroup, now);
+    this.finishEmpty(cgroups, now);
+    for (const id of this.seen.keys()) if (!this.found.has(id)) this.seen.delete(id);
+  }
+
+  private takeCgroup(cgroups: CgroupJobs, id: string, cgroup: CgroupJob, now: number): void {
+    let name = this.withId(id);
+    if (name === undefined) {
+      if (!cgroups.hasProcesses(cgroup)) return;
+      const first = this.seen.get(id) ?? now;
+      this.seen.set(id, first);
+      const job = cgroups.describe(cgroup) ?? (now - first >= PATIENCE ? cgroups.outline(cgroup) : undefined);
+      if (job === undefined || !this.begin(jobName(job), job, [undefined, undefined], cgroup)) return;
+      name = this.withId(id)!;
     }
-    for (const [name, known] of [...running]) {
+    this.seen.delete(id);
+    const known = this.running.get(name)!;
+    if (known.cgroup) return;
+    const isOld = known.leftOver !== undefined && known.leftOver === cgroups.identity(cgroup);
+    if (isOld && !cgroups.hasProcesses(cgroup)) return;
+    this.options.inCgroup(name, cgroup);
+    known.cgroup = true;
+  }
+
+  /** Jobs without a file end with what is in their cgroups. */
+  private finishEmpty(cgroups: CgroupJobs, now: number): void {
+    for (const [name, known] of [...this.running]) {
       if (known.file !== undefined) continue;
       const { id } = known.job;
-      const cgroup = found.get(id);
-      if (cgroup === undefined) finish(name, { id, end: known.empty ?? now }, 'its cgroup has gone');
+      const cgroup = this.found.get(id);
+      if (cgroup === undefined) this.finish(name, { id, end: known.empty ?? now }, 'its cgroup has gone');
       else if (cgroups.hasProcesses(cgroup)) delete known.empty;
       else {
         known.empty ??= now;
         if (now - known.empty < EMPTY_FOR) continue;
-        finish(name, { id, end: known.empty, guessed: true }, 'its cgroup is empty');
+        this.finish(name, { id, end: known.empty, guessed: true }, 'its cgroup is empty');
         // should a process come into it again, the job goes on
-        over.delete(id);
+        this.over.delete(id);
       }
     }
-    for (const id of seen.keys()) if (!found.has(id)) seen.delete(id);
   }
-
-  return {
-    look() {
-      // a prolog comes before the cgroup: whatever has one by now has its file, if there are hooks
-      const { cgroups } = options;
-      if (cgroups !== undefined) found = cgroups.look();
-      lookAtFiles();
-      if (cgroups !== undefined) lookAtCgroups(cgroups);
-      else over.clear();
-    },
-    forget(name, closed) {
-      const { job, file, identity } = running.get(name) ?? {};
-      running.delete(name);
-      if (job !== undefined) over.add(job.id);
-      removeAfter(closed, [file, identity]);
-    },
-  };
 }
 
 /** Whether this is the end of a run before this one. */
 const isEarlier = ({ end }: NodeJobEnd, { begin }: NodeJob): boolean =>
   begin !== undefined && end !== undefined && end < begin;
-
-/** Whether a file is still the same one; undefined: it has gone. */
-function fileIdentity(file: string): string | undefined {
-  const stat = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.ino} ${stat.mtimeNs}`;
-}

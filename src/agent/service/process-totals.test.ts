@@ -10,7 +10,7 @@ import type { Scope } from '../../sources/scope.ts';
 import type { SourceKind } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
 import type { Table } from '../../table/table.ts';
-import { processTotals } from './process-totals.ts';
+import { ProcessTotals } from './process-totals.ts';
 import { type TotalsBefore, totalsBefore } from './totals-before.ts';
 
 const MEGABYTE = 2 ** 20;
@@ -29,7 +29,7 @@ interface Row {
 /** What an agent would read at its ticks. */
 function machine(t: TestContext, before?: TotalsBefore | 'unknown') {
   const { host } = frozen(t, { '/proc/stat': `btime ${BOOT}\n`, '/proc/uptime': '' });
-  const totals = processTotals(host, before);
+  const totals = new ProcessTotals(host, before);
   const at = (seconds: number): number => (BOOT + seconds) * SECOND;
   const reading = (table: Table) => {
     let rows: Row[] = [];

@@ -1,3 +1,4 @@
+import { forgetOldest } from '../../base/forget-oldest.ts';
 import { bootMilliseconds } from '../../sources/host/boot-time.ts';
 import type { Host } from '../../sources/host.ts';
 import { HIGHER_PEAK, KERNEL_CLOCK, RECORD_DELAY } from '../../sources/process/same-process.ts';
@@ -39,37 +40,60 @@ interface Seen {
   accounted: number;
 }
 
-export interface ProcessTotals extends Totals {
-  /** The kinds that tell of processes: what they read is added up. */
-  watch(kind: SourceKind): SourceKind;
-}
-
-/**
- * Adds up what the processes of a job use, by samples and by what they record of themselves. `before`: what an agent before
- * this one had added up, which is gone on with; 'unknown': there was one, and what the processes that live now have used is
- * in its rows.
- */
-export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): ProcessTotals {
-  const boot = bootMilliseconds(host);
-  const known = new Map<string, Seen>();
-  const left = before === 'unknown' ? undefined : before;
-  let cpu = left?.cpu_us ?? 0;
-  let peak = left?.peak_bytes ?? 0;
-  let told = 0;
-  let first = before !== undefined;
-  let looked = 0;
+/** Adds up what the processes of a job use, by samples and by what they record of themselves. */
+export class ProcessTotals implements Totals {
+  private readonly boot: number;
+  private readonly left: TotalsBefore | undefined;
+  private readonly known = new Map<string, Seen>();
+  private cpu: number;
+  private peak: number;
+  private told = 0;
+  private first: boolean;
+  private looked = 0;
   /** What nobody has sampled, by what those say who waited for it: counts only where no process records itself. */
-  let reaped = 0;
-  let areRecorded = false;
-  for (const [pid, { start, used_us, children_us }] of left?.processes ?? [])
-    Object.assign(seen(pid, start, 0), { counted: used_us, accounted: children_us });
+  private reaped = 0;
+  private areRecorded = false;
+
+  /**
+   * `before`: what an agent before this one had added up, which is gone on with; 'unknown': there was one, and what the
+   * processes that live now have used is in its rows.
+   */
+  constructor(host: Host, before?: TotalsBefore | 'unknown') {
+    this.boot = bootMilliseconds(host);
+    this.left = before === 'unknown' ? undefined : before;
+    this.first = before !== undefined;
+    this.cpu = this.left?.cpu_us ?? 0;
+    this.peak = this.left?.peak_bytes ?? 0;
+    for (const [pid, { start, used_us, children_us }] of this.left?.processes ?? [])
+      Object.assign(this.seen(pid, start, 0), { counted: used_us, accounted: children_us });
+  }
+
+  /** The kinds that tell of processes: what they read is added up. */
+  watch(kind: SourceKind): SourceKind {
+    const { name } = kind.table;
+    if (name === processTable.name) return watched(kind, (frame) => this.sampled(frame));
+    if (name === processEndTable.name) return watched(kind, (frame) => this.recorded(frame));
+    return name === processStartTable.name ? watched(kind, (frame) => this.started(frame)) : kind;
+  }
+
+  now(time: number, wanted: boolean): ReturnType<Totals['now']> {
+    const { known } = this;
+    if (wanted) this.peak = Math.max(this.peak, this.together());
+    if (!this.areRecorded) this.cpu += this.reaped;
+    this.reaped = 0;
+    const sums = { cpu_us: Math.round(this.cpu), peak_bytes: this.peak, told_peak_bytes: this.told };
+    this.told = 0;
+    this.looked = time;
+    for (const [pid, { end }] of known) if (end < time - KEPT_MICROSECONDS) known.delete(pid);
+    return sums;
+  }
 
   /** `start` in epoch milliseconds; NaN: whoever has this pid now. */
-  function seen(pid: string, start: number, time: number): Seen {
-    const found = known.get(pid);
+  private seen(pid: string, start: number, time: number): Seen {
+    const found = this.known.get(pid);
     if (found !== undefined && !(Math.abs(found.start - start) * 1000 > KERNEL_CLOCK)) return found;
     // what had its pid before counts in this tick, too
-    if (found !== undefined) known.set(`${pid} ${found.start}`, found);
+    if (found !== undefined) this.known.set(`${pid} ${found.start}`, found);
     const began = Number.isNaN(start) ? time / 1000 : start;
     // one that follows another at once did not live at the same time
     const begin = (began + TICK_MS) * 1000;
@@ -77,65 +101,67 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
       ...{ start: began, begin, exact: false, end: LIVES, counted: 0, peak: 0, shown: 0 },
       ...{ reaped: 0, accounted: 0 },
     };
-    known.set(pid, made);
-    if (known.size > MOST) forgetOldest();
+    this.known.set(pid, made);
+    if (this.known.size > MOST) forgetOldest(this.known);
     return made;
   }
 
-  function forgetOldest(): void {
-    let left = MOST / 8;
-    for (const oldest of known.keys()) {
-      if (left-- === 0) return;
-      known.delete(oldest);
-    }
-  }
-
-  function count(one: Seen, used: number, most: number): void {
+  private count(one: Seen, used: number, most: number): void {
     if (used > one.counted) {
-      cpu += used - one.counted;
+      this.cpu += used - one.counted;
       one.counted = used;
     }
     if (most > one.peak) one.peak = most;
   }
 
-  function sampled(frame: Frame): void {
+  private sampled(frame: Frame): void {
     const { numbers, numberWidth, texts, textWidth } = frame;
     const childrenOf = (at: number): number =>
       ((numbers[at + SAMPLE.children_user_ms]! || 0) + (numbers[at + SAMPLE.children_system_ms]! || 0)) * 1000;
     for (let row = 0; row < frame.rows; row++) {
-      const one = seen(texts[row * textWidth + SAMPLE.pid]!, Number(texts[row * textWidth + SAMPLE.start]), frame.time);
+      const one = this.seen(
+        texts[row * textWidth + SAMPLE.pid]!,
+        Number(texts[row * textWidth + SAMPLE.start]),
+        frame.time,
+      );
       const at = row * numberWidth;
       const used = (numbers[at + SAMPLE.user_ms]! + numbers[at + SAMPLE.system_ms]!) * 1000;
       // one that began when no agent was there is new
-      if (first && one.counted === 0 && !(one.start * 1000 > (left?.time ?? LIVES))) {
+      if (this.first && one.counted === 0 && !(one.start * 1000 > (this.left?.time ?? LIVES))) {
         one.counted = used;
         one.accounted = childrenOf(at);
       }
-      const parent = texts[row * textWidth + SAMPLE.state] === 'X' && known.get(String(numbers[at + SAMPLE.ppid]!));
+      const parent =
+        texts[row * textWidth + SAMPLE.state] === 'X' && this.known.get(String(numbers[at + SAMPLE.ppid]!));
       if (parent) parent.accounted += used + childrenOf(at);
-      count(one, used, numbers[at + SAMPLE.rss_peak_bytes]!);
+      this.count(one, used, numbers[at + SAMPLE.rss_peak_bytes]!);
       one.shown = Math.max(one.shown, numbers[at + SAMPLE.rss_peak_bytes]! || 0);
       // it was alive a tick ago, when it was looked at last
-      if (texts[row * textWidth + SAMPLE.state] === 'X' && one.end === LIVES) one.end = Math.max(looked, one.begin);
+      if (texts[row * textWidth + SAMPLE.state] === 'X' && one.end === LIVES)
+        one.end = Math.max(this.looked, one.begin);
     }
     // what has gone in this tick is known now
     for (let row = 0; row < frame.rows; row++) {
-      const one = known.get(texts[row * textWidth + SAMPLE.pid]!)!;
+      const one = this.known.get(texts[row * textWidth + SAMPLE.pid]!)!;
       const beyond = childrenOf(row * numberWidth) - one.accounted;
       if (!(beyond > one.reaped)) continue;
-      reaped += beyond - one.reaped;
+      this.reaped += beyond - one.reaped;
       one.reaped = beyond;
     }
-    first = false;
+    this.first = false;
   }
 
-  function recorded(frame: Frame): void {
+  private recorded(frame: Frame): void {
     const { numbers, numberWidth, texts, textWidth } = frame;
-    started(frame);
+    this.started(frame);
     for (let row = 0; row < frame.rows; row++) {
       const from = row * numberWidth;
       const time = frame.times![row]!;
-      const one = seen(texts[row * textWidth + END.pid]!, boot + numbers[from + END.starttime]! * TICK_MS, time);
+      const one = this.seen(
+        texts[row * textWidth + END.pid]!,
+        this.boot + numbers[from + END.starttime]! * TICK_MS,
+        time,
+      );
       // the first of its images began with it
       const begin = Number(texts[row * textWidth + END.start]);
       if (!one.exact && Math.abs(begin - one.start * 1000) <= RECORD_DELAY) {
@@ -143,20 +169,20 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
         one.exact = true;
       }
       const most = numbers[from + END.rssmax]! * 1024;
-      count(one, numbers[from + END.usertime]! + numbers[from + END.systemtime]!, most);
-      if (most > told && most > one.shown * HIGHER_PEAK) told = most;
+      this.count(one, numbers[from + END.usertime]! + numbers[from + END.systemtime]!, most);
+      if (most > this.told && most > one.shown * HIGHER_PEAK) this.told = most;
       // another program goes on in its place
       if (texts[row * textWidth + END.ended] !== 'exec') one.end = Math.min(one.end, time);
     }
   }
 
-  function started({ rows }: Frame): void {
-    if (rows > 0) areRecorded = true;
+  private started({ rows }: Frame): void {
+    if (rows > 0) this.areRecorded = true;
   }
 
   /** The most that those add up to that lived at the same time lately: what one used is known when it has ended. */
-  function together(): number {
-    const lives = [...known.values()].filter(({ end }) => known.size < MANY || end >= looked);
+  private together(): number {
+    const lives = [...this.known.values()].filter(({ end }) => this.known.size < MANY || end >= this.looked);
     const begun = lives.toSorted((a, b) => a.begin - b.begin);
     const ended = lives.toSorted((a, b) => a.end - b.end);
     let [now, gone, most] = [0, 0, 0];
@@ -167,40 +193,19 @@ export function processTotals(host: Host, before?: TotalsBefore | 'unknown'): Pr
     }
     return most;
   }
+}
 
-  const adding = new Map<string, (frame: Frame) => void>([
-    [processTable.name, sampled],
-    [processEndTable.name, recorded],
-    [processStartTable.name, started],
-  ]);
+/** The kind, whose rows `add` sees, too. */
+function watched(kind: SourceKind, add: (frame: Frame) => void): SourceKind {
   return {
-    watch(kind) {
-      const add = adding.get(kind.table.name);
-      if (add === undefined) return kind;
-      return {
-        ...kind,
-        open(own, scope): Source {
-          const source = kind.open(own, scope);
-          return {
-            ...source,
-            table: source.table,
-            read(frame) {
-              source.read(frame);
-              add(frame);
-            },
-          };
-        },
+    ...kind,
+    open(host, scope): Source {
+      const source = kind.open(host, scope);
+      const read = (frame: Frame): void => {
+        source.read(frame);
+        add(frame);
       };
-    },
-    now(time, wanted) {
-      if (wanted) peak = Math.max(peak, together());
-      if (!areRecorded) cpu += reaped;
-      reaped = 0;
-      const found = { cpu_us: Math.round(cpu), peak_bytes: peak, told_peak_bytes: told };
-      told = 0;
-      looked = time;
-      for (const [pid, { end }] of known) if (end < time - KEPT_MICROSECONDS) known.delete(pid);
-      return found;
+      return { ...source, table: source.table, read };
     },
   };
 }

@@ -12,7 +12,7 @@ import { writeMarks } from '../../control/mark.ts';
 import type { Answer } from '../../jobs/schedulers/command.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { readTable } from '../../recording/read/read.ts';
-import { type ServiceOptions, startService } from './service.ts';
+import { Service, type ServiceOptions } from './service.ts';
 
 const NOT_INSTALLED: Answer = { stdout: '', trouble: 'scontrol is not installed' };
 
@@ -53,7 +53,7 @@ test('the node has a recording a day, which changes at midnight UTC', async (t) 
     idleIntervalSeconds: 1,
     clock: { now: () => Date.now() * 1000, jumps: [], ahead: () => 0, settle: () => {} },
   });
-  const service = startService(options);
+  const service = new Service(options);
   assert.equal(service.fleet.day, '2026-11-15');
   for (let i = 0; i < 40; i++) t.mock.timers.tick(100);
   assert.equal(service.fleet.day, '2026-11-16');
@@ -81,7 +81,7 @@ test('the node has a recording a day, which changes at midnight UTC', async (t) 
 test('users come through the folder of the agent to what is theirs, and see no job files', async (t) => {
   const { options, jobs } = setUp(t, { only: ['loadavg', 'process_end'] });
   const run = path.join(jobs, 'run');
-  const service = startService({ ...options, jobs: path.join(run, 'jobs') });
+  const service = new Service({ ...options, jobs: path.join(run, 'jobs') });
   const modes = ['', 'jobs', 'records'].map((name) => fs.statSync(path.join(run, name)).mode & 0o777);
   assert.deepEqual(modes, [0o711, 0o700, 0o700]);
   await service.stop('SIGTERM');
@@ -89,7 +89,7 @@ test('users come through the folder of the agent to what is theirs, and see no j
 
 test('of jobs that begin together each has its first sample before any has the rest', async (t) => {
   const { options, jobs, spool } = setUp(t);
-  const service = startService(options);
+  const service = new Service(options);
   const ids = ['1', '2', '3'];
   for (const id of ids)
     fs.writeFileSync(path.join(jobs, id), `SLURM_JOB_ID=${id}\nSLURM_JOB_UID=${process.getuid!()}\n`);
@@ -117,7 +117,7 @@ test('of jobs that begin together each has its first sample before any has the r
 
 test('two jobs on one node have recordings of their own, which say so', async (t) => {
   const { options, jobs, recording, log } = setUp(t);
-  const service = startService(options);
+  const service = new Service(options);
   fs.writeFileSync(
     path.join(jobs, '17'),
     'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\nSLURM_JOB_UID=1001\nSLURM_NODELIST=c[1-2]\n',
@@ -152,7 +152,7 @@ test('two jobs on one node have recordings of their own, which say so', async (t
 
 test('jobs that begin together are written down once each, not once for each of the others', async (t) => {
   const { options, jobs, recording } = setUp(t);
-  const service = startService(options);
+  const service = new Service(options);
   const ids = Array.from({ length: 8 }, (_, i) => String(100 + i));
   for (const id of ids) fs.writeFileSync(path.join(jobs, id), `SLURM_JOB_ID=${id}\nTACHO_SCHEDULER=none\n`);
   const renamed = t.mock.method(rawFs, 'renameSync');
@@ -173,7 +173,7 @@ test('the next agent goes on with a job in its recording, and closes what has en
   fs.mkdirSync(jobs);
   for (const id of ['17', '18', '19']) fs.writeFileSync(path.join(jobs, id), `SLURM_JOB_ID=${id}\nBEGIN=1700000000\n`);
   fs.writeFileSync(path.join(jobs, '20'), 'SLURM_JOB_ID=20\nTACHO_SCHEDULER=none\nBEGIN=1700000000\n');
-  const service = startService(options);
+  const service = new Service(options);
   await service.stop('SIGTERM');
   const before = recording('job-17');
   const samples = times(before);
@@ -182,7 +182,7 @@ test('the next agent goes on with a job in its recording, and closes what has en
   fs.rmSync(path.join(jobs, '19'));
   fs.writeFileSync(path.join(jobs, '20.end'), 'SLURM_JOB_ID=20\nSLURM_JOB_EXIT_CODE2=3:0\nEND=1700000100\n');
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-  const next = startService(options);
+  const next = new Service(options);
   t.mock.timers.tick(3000);
   await next.stop('SIGTERM');
   const [first, second, third] = ['job-17', 'job-18', 'job-19'].map(recording) as [
@@ -211,7 +211,7 @@ test('a job that began and ended while no agent was there has a recording withou
     'SLURM_JOB_ID=17\nSLURM_JOB_USER=ada\nSLURM_JOB_UID=1001\nSLURM_NODELIST=c[1-2]\nSLURM_JOB_NAME=short\n';
   fs.writeFileSync(path.join(jobs, '17'), `${facts}BEGIN=1700000000.25\n`);
   fs.writeFileSync(path.join(jobs, '17.end'), 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=3:0\nEND=1700000004.5\n');
-  const service = startService(options);
+  const service = new Service(options);
   await service.stop('SIGTERM');
   assert.ok(log.some((line) => line.includes('job 17 has begun and ended while no agent was running')));
   const { job, nodes } = recording('job-17');
@@ -224,7 +224,7 @@ test('a job that began and ended while no agent was there has a recording withou
   assert.equal(agent!.end_reason, 'no agent was running on this node while the job ran');
   assert.deepEqual(fs.readdirSync(jobs), []);
   const { options: own } = setUp(t, { spool: options.spool, jobs });
-  const next = startService(own);
+  const next = new Service(own);
   await next.stop('SIGTERM');
   assert.equal(fs.readdirSync(options.spool).filter((name) => name.startsWith('job-')).length, 1, 'once');
 });
@@ -233,7 +233,7 @@ test('an agent that is killed while it closes what was left leaves it to the nex
   const { options, jobs, spool, recording } = setUp(t);
   fs.mkdirSync(jobs);
   fs.writeFileSync(path.join(jobs, '17'), 'SLURM_JOB_ID=17\nSLURM_NODELIST=c1\nBEGIN=1700000000\n');
-  const service = startService(options);
+  const service = new Service(options);
   await service.stop('SIGTERM');
   const end = path.join(jobs, '17.end');
   fs.writeFileSync(end, 'SLURM_JOB_ID=17\nSLURM_JOB_EXIT_CODE2=0:15\nEND=1700000100\n');
@@ -248,7 +248,7 @@ test('an agent that is killed while it closes what was left leaves it to the nex
   const wanted = ['failed', 'SIGTERM', 1_700_000_100e6, 'the agent was killed'];
   // killed while it asked the scheduler: the agent's record is written, the job's is not
   const asking = Promise.withResolvers<void>();
-  const stuck = startService({ ...options, run: () => asking.promise.then(() => NOT_INSTALLED) });
+  const stuck = new Service({ ...options, run: () => asking.promise.then(() => NOT_INSTALLED) });
   assert.equal(recording('job-17').nodes[0]!.agent!.end_reason, 'the agent was killed');
   assert.equal(recording('job-17').job.end, undefined);
   const files = new Map([jobFile, agentFile, end, path.join(jobs, '17')].map((file) => [file, fs.readFileSync(file)]));
@@ -257,12 +257,12 @@ test('an agent that is killed while it closes what was left leaves it to the nex
   assert.deepEqual(closed(), wanted);
   const finished = fs.readFileSync(jobFile);
   for (const [file, bytes] of files) fs.writeFileSync(file, bytes);
-  await startService(options).stop('SIGTERM');
+  await new Service(options).stop('SIGTERM');
   assert.deepEqual([closed(), fs.readdirSync(jobs)], [wanted, []]);
   // killed when all was written but the job's files not yet removed
   for (const [file, bytes] of files) fs.writeFileSync(file, bytes);
   fs.writeFileSync(jobFile, finished);
-  await startService(options).stop('SIGTERM');
+  await new Service(options).stop('SIGTERM');
   assert.deepEqual([closed(), fs.readdirSync(jobs)], [wanted, []]);
   assert.ok(!fs.existsSync(path.join(spool, 'job-17.2')));
   assert.notDeepEqual(before, finished);
@@ -277,7 +277,7 @@ test('an id that is used again has a recording of its own, whatever became of th
     const text = `SLURM_JOB_ID=${id}\nSLURM_JOB_EXIT_CODE2=${code}:0\nEND=${1_700_000_000 + when}\n`;
     fs.writeFileSync(path.join(jobs, `${id}.end`), text);
   };
-  const service = startService(options);
+  const service = new Service(options);
   begin('17', 0);
   begin('18', 0);
   service.look();
@@ -289,7 +289,7 @@ test('an id that is used again has a recording of its own, whatever became of th
   // 18 ended and began again while no agent was there
   end('18', 4, 10);
   begin('18', 20);
-  const next = startService(options);
+  const next = new Service(options);
   assert.deepEqual([...next.jobs.keys()].sort(), ['17', '18']);
   end('17', 0, 30);
   next.look();
@@ -316,7 +316,7 @@ test('the first node of a job asks the scheduler, the others do not', async (t) 
       return command === 'scontrol' ? { stdout: recorded('slurm-scontrol-failed.txt') } : { stdout: '' };
     },
   });
-  const service = startService(options);
+  const service = new Service(options);
   fs.writeFileSync(
     path.join(jobs, '17'),
     'SLURM_JOB_ID=17\nSLURM_NODELIST=c[1-2]\nSLURM_ARRAY_JOB_ID=15\nSLURM_ARRAY_TASK_ID=2\nBEGIN=1700000000.25\n',
@@ -347,7 +347,7 @@ test('a component of a heterogeneous job says which it is, though its prolog doe
     node: 'c2',
     run: async (command) => ({ stdout: command === 'scontrol' ? answer.slice(answer.indexOf('JobId=11')) : '' }),
   });
-  const service = startService(options);
+  const service = new Service(options);
   fs.writeFileSync(path.join(jobs, '11'), 'SLURM_JOB_ID=11\nSLURM_NODELIST=c2\nSLURM_HET_JOB_ID=10\n');
   service.look();
   await setImmediate();
@@ -365,7 +365,7 @@ test('two agents share neither a spool nor the folder around their jobs', async 
     const file = path.join(folder, '.agent.json');
     fs.writeFileSync(file, JSON.stringify({ pid: process.ppid, started, host: os.hostname() }));
     const already = `an agent (process ${process.ppid}) records in ${folder} already`;
-    assert.throws(() => startService(options), { message: already });
+    assert.throws(() => new Service(options), { message: already });
     fs.rmSync(file);
   }
   assert.deepEqual(fs.readdirSync(spool), []);
@@ -376,7 +376,7 @@ test('sinks are woken after ticks and closed last', async (t) => {
   const { options } = setUp(t, {
     outlet: { wake: () => void calls.push('wake'), close: async () => void calls.push('close') },
   });
-  const service = startService(options);
+  const service = new Service(options);
   await service.stop('SIGTERM');
   assert.equal(calls.at(-1), 'close');
   assert.ok(calls.includes('wake'));
@@ -387,7 +387,7 @@ test('a phase that a job marks begins and ends with a sample, however long the i
   // it is no child of ours, as the agent's own are nobody's job, and ends with the folder
   const work = `while [ -e ${path.dirname(jobs)} ]; do :; done`;
   spawnSync('setsid', ['-f', 'sh', '-c', work], { stdio: 'ignore', env: { ...process.env, SLURM_JOB_ID: '17' } });
-  const service = startService(options);
+  const service = new Service(options);
   t.after(() => service.stop('SIGTERM'));
   const uid = process.getuid!();
   fs.writeFileSync(path.join(jobs, '17'), `SLURM_JOB_ID=17\nSLURM_JOB_UID=${uid}\n`);

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { Fault, isUnwritable, reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { stated } from '../../base/stated.ts';
 import { trouble } from '../../base/trouble.ts';
 import { libraryOf, tryLibraryHere } from '../../control/preload.ts';
 import { whyPrivate } from '../../control/private-path.ts';
@@ -27,15 +28,16 @@ import { ticker } from '../loop/ticker.ts';
 import { turns } from '../loop/turns.ts';
 import { recordAside } from '../run/record-aside.ts';
 import { closeLeftOver } from './close-left-over.ts';
+import type { Common } from './common.ts';
 import { endedCgroups } from './ended-cgroups.ts';
 import { dayOf, type FleetRecording, recordFleet } from './fleet-recording.ts';
 import { cgroupJobFolder, jobFolder } from './job-folder.ts';
-import { type Common, type JobRecording, recordJob } from './job-recording.ts';
+import { JobRecording } from './job-recording.ts';
 import { type JobRecords, jobRecords } from './job-records.ts';
 import { lostEpilogs } from './lost-epilogs.ts';
 import { tidyPlaces } from './marks-place.ts';
 import { recordMissed } from './missed-job.ts';
-import { nodeJobs } from './node-jobs.ts';
+import { NodeJobs } from './node-jobs.ts';
 import { sharedSources } from './shared-sources.ts';
 import { type UserPlaces, userPlaces } from './user-places.ts';
 
@@ -71,20 +73,6 @@ export interface ServiceOptions {
   run?: Run;
 }
 
-export interface Service {
-  /** The jobs that are being recorded, by name. */
-  readonly jobs: ReadonlyMap<string, JobRecording>;
-  readonly fleet: FleetRecording;
-  /** Everything that is being recorded. */
-  recordings(): { job: Job; agent: Agent }[];
-  /** Looks for jobs now instead of at the next turn. */
-  look(): void;
-  /** Ends the current part of all that is being written, so that it is compressed. */
-  roll(): void;
-  /** Takes the last samples and closes everything; jobs that go on are gone on with by the next service. */
-  stop(why: string): Promise<void>;
-}
-
 const LOOK_MS = 500;
 /** What an agent before this one has left is closed when it is sure that no job goes on with it. */
 const LEFT_OVER_MS = 3_000;
@@ -92,253 +80,286 @@ const LOST_EPILOG_LOOK_MS = 10_000;
 const LAST_SEND_SECONDS = 5;
 
 /** The agent of a node, always on: records the node itself, and every job that runs on it. */
-export function startService(options: ServiceOptions): Service {
-  const { spool, say } = options;
-  const clock = options.clock ?? wallClock();
-  const host = new Host(options.root ?? '');
-  const taken = takeFolders(options);
-  keepBootTime(host, path.join(spool, '.boot.json'));
-  const isWanted = (name: string): boolean =>
-    !options.without.includes(name) && (options.only.length === 0 || options.only.includes(name));
-  const shared = sharedSources({ host, isWanted, custom: options.custom });
-  const closing = new Set<Promise<void>>();
-  const said = new Set<string>();
+export class Service {
+  /** The jobs that are being recorded, by name. */
+  readonly jobs = new Map<string, JobRecording>();
+  fleet: FleetRecording;
+  private readonly options: ServiceOptions;
+  private readonly clock: Clock;
+  private readonly common: Common;
+  private readonly marks: NonNullable<Common['marks']>;
+  private readonly folders: TakenFolder[];
+  private readonly watch: NodeJobs;
+  private readonly closing = new Set<Promise<void>>();
+  private readonly said = new Set<string>();
   /** Recordings that an agent before this one has left, and that are being closed. */
-  const old = new Set<string>();
-  const jobs = new Map<string, JobRecording>();
+  private readonly old = new Set<string>();
   /** Recordings of jobs that have ended, while the rest of job.json is still to come. */
-  const ending = new Set<string>();
-  const isClosing = (folder: string): boolean => ending.has(folder);
-  const stopping = new AbortController();
-  /** What can be done a moment later. */
-  const waiting: (() => void)[] = [];
-  const marks = {
-    folder: path.join(path.dirname(path.resolve(options.jobs)), 'marks/jobs'),
-    users: userPlaces(usersFolder(options.jobs)),
-  };
-  const common: Common = {
-    node: options.node,
-    root: options.root ?? '',
-    facts: nodeFacts(host),
-    shared,
-    view: sharedView(host),
-    clock,
-    ticker: ticker(clock, { before: beforeTick, after: ticked, failed: sayOnce }),
-    turns: turns(undefined, sayOnce),
-    aside: recordAside(path.join(path.dirname(path.resolve(options.jobs)), 'unwritten.json')),
-    writer: options.writer,
-    redact: options.redact,
-    isWanted,
-    run: options.run ?? schedulerRunner(),
-    later,
-    ending: stopping.signal,
-    marks,
-  };
-  const records = openRecords(options, marks.users, isWanted);
-  if (records !== undefined) common.records = records;
-  let fleet = recordFleet(spool, options.idleIntervalSeconds, common);
+  private readonly ending = new Set<string>();
+  private readonly stopping = new AbortController();
+  private readonly disk: ReturnType<typeof trouble>;
+  private readonly endTimers: (() => void)[] = [];
 
-  const disk = trouble(say, () => clock.now() / 1000);
-
-  function ticked(): void {
-    const why = [fleet, ...jobs.values()].map(({ agent }) => agent.refusedBy).find((words) => words !== undefined);
-    taken.note();
-    if (why === undefined) disk.right(`${spool} can be written again`);
-    else
-      disk.wrong(
-        `cannot write to ${spool}: ${why}; samples wait in memory, the oldest are given up when they are many`,
-      );
-    options.outlet?.wake();
+  constructor(options: ServiceOptions) {
+    const { spool, say, root = '' } = options;
+    const beside = path.dirname(path.resolve(options.jobs));
+    this.options = options;
+    this.clock = options.clock ?? wallClock();
+    this.disk = trouble(say, () => this.clock.now() / 1000);
+    this.folders = takeFolders(spool, beside);
+    const host = new Host(root);
+    keepBootTime(host, path.join(spool, '.boot.json'));
+    this.marks = { folder: path.join(beside, 'marks/jobs'), users: userPlaces(usersFolder(options.jobs)) };
+    this.common = this.inCommon(host, beside);
+    this.fleet = recordFleet(spool, options.idleIntervalSeconds, this.common);
+    this.watch = this.watchJobs(host);
+    // names of files in there are jobs of others
+    makeFolder(options.jobs, 0o700);
+    this.startTimers();
   }
 
-  /** Whatever becomes of it, the service goes on. */
-  function whenClosed(what: string, work: Promise<void>): Promise<void> {
-    const done = work
-      .catch((error) => say(`${what}: ${reason(error)}`))
-      .finally(() => {
-        closing.delete(done);
-        options.outlet?.wake();
-      });
-    closing.add(done);
-    return done;
+  /** Everything that is being recorded. */
+  recordings(): { job: Job; agent: Agent }[] {
+    return [this.fleet, ...this.jobs.values()].map(({ job, agent }) => ({ job, agent }));
   }
 
-  /** A recording whose folder was taken away fails at every tick. */
-  function sayOnce(error: unknown): void {
-    const words = reason(error);
-    if (!said.has(words)) say(`a tick: ${words}`);
-    said.add(words);
-  }
-
-  async function closeOld(folder: string, end?: NodeJobEnd): Promise<void> {
-    if (old.has(folder)) return;
-    old.add(folder);
-    await whenClosed(folder, closeLeftOver(folder, common, end));
-  }
-
-  /** One at a time: a tick that is due comes between. */
-  function later(work: () => void): void {
-    if (waiting.push(work) === 1) setImmediate(next);
-  }
-
-  function next(): void {
-    const [work] = waiting;
+  /** Looks for jobs now instead of at the next turn. */
+  look(): void {
     try {
-      work!();
+      this.common.view.forget();
+      this.watch.look();
     } catch (error) {
-      say(reason(error));
+      this.options.say(`looking for jobs: ${reason(error)}`);
     }
-    waiting.shift();
-    if (waiting.length > 0) setImmediate(next);
   }
 
-  function beforeTick(now: number): void {
-    common.view.forget();
-    changeDay(now);
+  /** Ends the current part of all that is being written, so that it is compressed. */
+  roll(): void {
+    for (const { agent } of this.recordings()) agent.roll();
   }
 
-  function changeDay(now: number): void {
-    if (jobs.size === 0) clock.settle();
-    if (dayOf(now) === fleet.day) return;
-    const yesterday = fleet;
+  /** Takes the last samples and closes everything; jobs that go on are gone on with by the next service. */
+  async stop(why: string): Promise<void> {
+    const { outlet } = this.options;
+    for (const end of this.endTimers) end();
+    this.stopping.abort();
+    await Promise.all([...this.jobs.values()].map((job) => job.pause(why)));
+    await this.fleet.pause(why);
+    await Promise.all(this.closing);
+    await this.common.shared.close();
+    this.common.records?.close();
+    outlet?.wake();
+    await outlet?.close(LAST_SEND_SECONDS);
+    for (const folder of this.folders) folder.release();
+  }
+
+  private inCommon(host: Host, beside: string): Common {
+    const { options, clock } = this;
+    const isWanted = (name: string): boolean =>
+      !options.without.includes(name) && (options.only.length === 0 || options.only.includes(name));
+    const sayOnce = (error: unknown): void => this.sayOnce(reason(error));
+    const before = (now: number): void => this.beforeTick(now);
+    return {
+      node: options.node,
+      root: options.root ?? '',
+      facts: nodeFacts(host),
+      shared: sharedSources({ host, isWanted, custom: options.custom }),
+      view: sharedView(host),
+      clock,
+      ticker: ticker(clock, { before, after: () => this.ticked(), failed: sayOnce }),
+      turns: turns(undefined, sayOnce),
+      aside: recordAside(path.join(beside, 'unwritten.json')),
+      writer: options.writer,
+      redact: options.redact,
+      isWanted,
+      run: options.run ?? schedulerRunner(),
+      later: oneAfterTheOther(options.say),
+      ending: this.stopping.signal,
+      marks: this.marks,
+      ...stated({ records: openRecords(path.join(beside, 'records'), options.say, this.marks.users, isWanted) }),
+    };
+  }
+
+  private watchJobs(host: Host): NodeJobs {
+    const { options, clock, jobs } = this;
+    return new NodeJobs({
+      folder: options.jobs,
+      ...(options.watchCgroups === false ? {} : { cgroups: cgroupJobs(host, options.node) }),
+      endedCgroups: endedCgroups(path.join(options.spool, '.ended.json')),
+      now: () => clock.now(),
+      ahead: () => clock.ahead(),
+      begun: (...job) => this.begin(...job),
+      ended: (...job) => this.end(...job),
+      inCgroup: (name, cgroup) => jobs.get(name)?.inCgroup(cgroup),
+      told: (name, job) => jobs.get(name)?.hearProlog(job),
+      missed: (...job) => this.miss(...job),
+      refused: (file, why) => options.say(`${file}: ${why}`),
+    });
+  }
+
+  private startTimers(): void {
+    const { options, jobs, common } = this;
+    const look = (): void => this.look();
+    const findLost = lostEpilogs({
+      jobs: () => jobs,
+      ask: (job) => schedulerNamed(job.scheduler).state(common.run, job, () => {}),
+      ended: (name, end, why) => this.watch.forget(name, this.end(name, end, why)),
+    });
+    const watcher = watchFolder(options.jobs, look);
+    look();
+    // whether samples can be sent is known long before the first tick of an idle node
+    options.outlet?.wake();
+    const timers = [
+      setInterval(look, LOOK_MS),
+      setInterval(() => void findLost().catch((error) => options.say(reason(error))), LOST_EPILOG_LOOK_MS),
+      setTimeout(() => this.closeLeftOvers(), LEFT_OVER_MS),
+    ];
+    this.endTimers.push(() => watcher?.close(), ...timers.map((timer) => () => clearTimeout(timer)));
+  }
+
+  private beforeTick(now: number): void {
+    this.common.view.forget();
+    if (this.jobs.size === 0) this.clock.settle();
+    if (dayOf(now) !== this.fleet.day) this.changeDay(now);
+  }
+
+  private changeDay(now: number): void {
+    const { spool, idleIntervalSeconds, say } = this.options;
+    const yesterday = this.fleet;
     try {
-      fleet = recordFleet(spool, options.idleIntervalSeconds, common);
+      this.fleet = recordFleet(spool, idleIntervalSeconds, this.common);
     } catch (error) {
       // the old one goes on until there is room for a new one
       say(`${dayOf(now)} cannot be begun in ${spool}: ${reason(error)}`);
       return;
     }
-    whenClosed(yesterday.folder, yesterday.end());
+    this.whenClosed(yesterday.folder, yesterday.end());
   }
 
-  function begun(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void {
+  private ticked(): void {
+    const { spool, outlet } = this.options;
+    const why = this.recordings()
+      .map(({ agent }) => agent.refusedBy)
+      .find((words) => words !== undefined);
+    for (const folder of this.folders) folder.note();
+    const given = 'samples wait in memory, the oldest are given up when they are many';
+    if (why === undefined) this.disk.right(`${spool} can be written again`);
+    else this.disk.wrong(`cannot write to ${spool}: ${why}; ${given}`);
+    outlet?.wake();
+  }
+
+  /** A recording whose folder was taken away fails at every tick. */
+  private sayOnce(words: string): void {
+    if (!this.said.has(words)) this.options.say(`a tick: ${words}`);
+    this.said.add(words);
+  }
+
+  /** Whatever becomes of it, the service goes on. */
+  private whenClosed(what: string, work: Promise<void>): Promise<void> {
+    const done = work
+      .catch((error) => this.options.say(`${what}: ${reason(error)}`))
+      .finally(() => {
+        this.closing.delete(done);
+        this.options.outlet?.wake();
+      });
+    this.closing.add(done);
+    return done;
+  }
+
+  private readonly isClosing = (folder: string): boolean => this.ending.has(folder);
+
+  private begin(name: string, job: NodeJob, by: 'file' | 'cgroup', cgroup?: CgroupJob): void {
+    const { spool, intervalSeconds, say, outlet } = this.options;
     const find = by === 'file' ? jobFolder : cgroupJobFolder;
-    const { folder, known: goesOn } = find(spool, job, isClosing);
-    const recording = recordJob(folder, job, job.intervalSeconds ?? options.intervalSeconds, common, cgroup);
-    for (const [other, running] of jobs) {
+    const { folder, known: goesOn } = find(spool, job, this.isClosing);
+    const recording = new JobRecording(folder, job, job.intervalSeconds ?? intervalSeconds, this.common, cgroup);
+    for (const [other, running] of this.jobs) {
       running.sharesWith(name);
       recording.sharesWith(other);
     }
-    jobs.set(name, recording);
+    this.jobs.set(name, recording);
     const whose = recording.job.user === '' ? '' : ` of ${recording.job.user}`;
     const what = goesOn ? 'goes on' : 'begins';
     say(`job ${name}${whose} ${what}${by === 'file' ? '' : ' (by its cgroup)'}: ${recording.folder}`);
-    later(() => options.outlet?.wake());
+    this.common.later(() => outlet?.wake());
   }
 
-  async function ended(name: string, end: NodeJobEnd, why: string): Promise<void> {
-    const recording = jobs.get(name);
+  private async end(name: string, end: NodeJobEnd, why: string): Promise<void> {
+    const recording = this.jobs.get(name);
     if (recording === undefined) return;
-    jobs.delete(name);
-    ending.add(recording.folder);
+    this.jobs.delete(name);
+    this.ending.add(recording.folder);
     const over = recording.end(end, why).then(() => {
       const left = recording.agent.record.left_running ?? [];
       const daemons = left.map(({ pid, command }) => `${pid} ${command}`).join(', ');
-      say(`job ${name} has ended${left.length === 0 ? '' : `; still running: ${daemons}`}`);
+      this.options.say(`job ${name} has ended${left.length === 0 ? '' : `; still running: ${daemons}`}`);
     });
-    await whenClosed(`job ${name}`, over);
-    ending.delete(recording.folder);
+    await this.whenClosed(`job ${name}`, over);
+    this.ending.delete(recording.folder);
   }
 
-  const watch = nodeJobs({
-    folder: options.jobs,
-    ...(options.watchCgroups === false ? {} : { cgroups: cgroupJobs(host, options.node) }),
-    endedCgroups: endedCgroups(path.join(spool, '.ended.json')),
-    now: () => clock.now(),
-    ahead: () => clock.ahead(),
-    begun,
-    ended,
-    inCgroup: (name, cgroup) => jobs.get(name)?.inCgroup(cgroup),
-    told: (name, job) => jobs.get(name)?.told(job),
-    async missed(name, job, end) {
-      const { folder, known } = jobFolder(spool, job, isClosing);
-      if (!known) {
-        say(`job ${name} has begun and ended while no agent was running: not recorded`);
-        // of an end that comes without its beginning nobody knows what it was
-        if (job.begin === undefined) return;
-        recordMissed(folder, job, end, job.intervalSeconds ?? options.intervalSeconds, common);
-      }
-      await closeOld(folder, end);
-    },
-    refused: (file, why) => say(`${file}: ${why}`),
-  });
-  const look = (): void => {
-    try {
-      common.view.forget();
-      watch.look();
-    } catch (error) {
-      say(`looking for jobs: ${reason(error)}`);
+  private async miss(name: string, job: NodeJob, end: NodeJobEnd): Promise<void> {
+    const { spool, say, intervalSeconds } = this.options;
+    const { folder, known } = jobFolder(spool, job, this.isClosing);
+    if (!known) {
+      say(`job ${name} has begun and ended while no agent was running: not recorded`);
+      // of an end that comes without its beginning nobody knows what it was
+      if (job.begin === undefined) return;
+      recordMissed(folder, job, end, job.intervalSeconds ?? intervalSeconds, this.common);
     }
-  };
-
-  const findLost = lostEpilogs({
-    jobs: () => jobs,
-    ask: (job) => schedulerNamed(job.scheduler).state(common.run, job, () => {}),
-    ended: (name, end, why) => watch.forget(name, ended(name, end, why)),
-  });
-
-  /** Where jobs that nobody records any more could say something. */
-  async function tidy(): Promise<void> {
-    const isWanted = (name: string): boolean => jobs.has(name.replace(/^job-/, ''));
-    await tidyPlaces(marks.folder, marks.users, isWanted, (name, error) =>
-      say(`${marks.folder}: ${name} cannot be removed: ${reason(error)}`),
-    );
+    await this.closeOld(folder, end);
   }
 
-  // names of files in there are jobs of others
-  makeFolder(options.jobs, 0o700);
-  const watcher = watchFolder(options.jobs, look);
-  look();
-  // whether samples can be sent is known long before the first tick of an idle node
-  options.outlet?.wake();
-  const timers = [
-    setInterval(look, LOOK_MS),
-    setInterval(() => void findLost().catch((error) => say(reason(error))), LOST_EPILOG_LOOK_MS),
-  ];
-  const leftOver = setTimeout(() => {
-    const current = new Set([fleet.folder, ...[...jobs.values()].map(({ folder }) => folder)]);
+  private async closeOld(folder: string, end?: NodeJobEnd): Promise<void> {
+    if (this.old.has(folder)) return;
+    this.old.add(folder);
+    await this.whenClosed(folder, closeLeftOver(folder, this.common, end));
+  }
+
+  private closeLeftOvers(): void {
+    const { spool } = this.options;
+    const current = new Set([this.fleet, ...this.jobs.values()].map(({ folder }) => folder));
     for (const name of fs.readdirSync(spool)) {
       const folder = path.join(spool, name);
       if (!/^(job|fleet)-/.test(name) || current.has(folder) || readJob(folder)?.end !== undefined) continue;
-      void closeOld(folder);
+      void this.closeOld(folder);
     }
     // only what was taken over may go
-    void Promise.all(closing).then(() => {
-      records?.tidy([...jobs.keys()].map((name) => `job-${name}`));
-      void tidy();
-    });
-  }, LEFT_OVER_MS);
+    void Promise.all(this.closing).then(() => this.tidy());
+  }
 
-  return {
-    jobs,
-    get fleet() {
-      return fleet;
-    },
-    look,
-    recordings: () => [fleet, ...jobs.values()].map(({ job, agent }) => ({ job, agent })),
-    roll() {
-      for (const { agent } of [fleet, ...jobs.values()]) agent.roll();
-    },
-    async stop(why) {
-      watcher?.close();
-      clearTimeout(leftOver);
-      stopping.abort();
-      for (const timer of timers) clearInterval(timer);
-      await Promise.all([...jobs.values()].map((job) => job.pause(why)));
-      await fleet.pause(why);
-      await Promise.all(closing);
-      await shared.close();
-      records?.close();
-      options.outlet?.wake();
-      await options.outlet?.close(LAST_SEND_SECONDS);
-      taken.release();
-    },
+  /** Removes what jobs that nobody records any more have left, and where they could say something. */
+  private async tidy(): Promise<void> {
+    const { folder, users } = this.marks;
+    this.common.records?.tidy([...this.jobs.keys()].map((name) => `job-${name}`));
+    const isWanted = (name: string): boolean => this.jobs.has(name.replace(/^job-/, ''));
+    await tidyPlaces(folder, users, isWanted, (name, error) =>
+      this.options.say(`${folder}: ${name} cannot be removed: ${reason(error)}`),
+    );
+  }
+}
+
+/** Does what can be done a moment later, one thing at a time: a tick that is due comes between. */
+function oneAfterTheOther(say: (line: string) => void): (work: () => void) => void {
+  const waiting: (() => void)[] = [];
+  const next = (): void => {
+    try {
+      waiting[0]!();
+    } catch (error) {
+      say(reason(error));
+    }
+    waiting.shift();
+    if (waiting.length > 0) setImmediate(next);
+  };
+  return (work) => {
+    if (waiting.push(work) === 1) setImmediate(next);
   };
 }
 
 /** Where processes of jobs record themselves, if the library for it is here and does its work. */
 function openRecords(
-  { jobs, say }: ServiceOptions,
+  folder: string,
+  say: (line: string) => void,
   users: UserPlaces,
   isWanted: (table: string) => boolean,
 ): JobRecords | undefined {
@@ -350,7 +371,7 @@ function openRecords(
     const cannot = whyPrivate(library);
     if (cannot !== undefined)
       say(`tasks of jobs cannot record themselves: users cannot read ${library}, for ${cannot}`);
-    return jobRecords(path.join(path.dirname(path.resolve(jobs)), 'records'), users);
+    return jobRecords(folder, users);
   } catch (error) {
     say(`processes of jobs cannot record themselves: ${reason(error)}`);
     return undefined;
@@ -368,72 +389,63 @@ function watchFolder(folder: string, look: () => void): fs.FSWatcher | undefined
   }
 }
 
-interface Taken {
-  /** Says so once a full disk has room. */
-  note(): void;
-  release(): void;
-}
-
 /** Two agents in one spool would write to the same files; what lies beside the jobs folder each would tidy away as left over. */
-function takeFolders({ spool, jobs }: Pick<ServiceOptions, 'spool' | 'jobs'>): Taken {
-  const first = takeFolder(spool, 0o700, '--spool FOLDER (setting service.spool)');
+function takeFolders(spool: string, beside: string): TakenFolder[] {
+  const first = new TakenFolder(spool, 0o700, '--spool FOLDER (setting service.spool)');
   try {
     // users come through it to what is theirs, before anything in it is made that they must not see
-    const second = takeFolder(path.dirname(path.resolve(jobs)), 0o711, '--jobs FOLDER/jobs (setting service.jobs)');
-    return {
-      note() {
-        first.note();
-        second.note();
-      },
-      release() {
-        first.release();
-        second.release();
-      },
-    };
+    return [first, new TakenFolder(beside, 0o711, '--jobs FOLDER/jobs (setting service.jobs)')];
   } catch (error) {
     first.release();
     throw error;
   }
 }
 
-function takeFolder(folder: string, mode: number, choice: string): Taken {
-  const file = path.join(folder, '.agent.json');
-  try {
-    makeFolder(folder, mode);
-    const other = JSON.parse(fs.readFileSync(file, 'utf8')) as ProcessId;
-    if (other.pid !== process.pid && stillRuns(other)) {
-      throw new Fault(`an agent (process ${other.pid}) records in ${folder} already`, {
-        hint: `one agent a node is enough; another one needs folders of its own (--spool A/spool --jobs A/jobs)`,
+/** A folder that no other agent records in. */
+class TakenFolder {
+  private readonly file: string;
+  private noted = false;
+
+  constructor(folder: string, mode: number, choice: string) {
+    this.file = path.join(folder, '.agent.json');
+    try {
+      makeFolder(folder, mode);
+      const other = JSON.parse(fs.readFileSync(this.file, 'utf8')) as ProcessId;
+      if (other.pid !== process.pid && stillRuns(other)) {
+        throw new Fault(`an agent (process ${other.pid}) records in ${folder} already`, {
+          hint: `one agent a node is enough; another one needs folders of its own (--spool A/spool --jobs A/jobs)`,
+        });
+      }
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      if (!fs.existsSync(folder))
+        throw new Fault(`cannot make ${folder}: ${reason(error)}`, { hint: `${choice} chooses another` });
+    }
+    try {
+      this.note();
+    } catch (error) {
+      throw new Fault(`cannot write ${folder}: ${reason(error)}`, {
+        hint: `the agent needs a folder that it may write to: ${choice}`,
       });
     }
-  } catch (error) {
-    if (error instanceof Fault) throw error;
-    if (!fs.existsSync(folder))
-      throw new Fault(`cannot make ${folder}: ${reason(error)}`, { hint: `${choice} chooses another` });
   }
-  let noted = false;
-  const note = (): void => {
-    if (noted) return;
+
+  /** Says so once a full disk has room. */
+  note(): void {
+    if (this.noted) return;
     try {
-      replaceJson(file, processId(process.pid));
-      noted = true;
+      replaceJson(this.file, processId(process.pid));
+      this.noted = true;
     } catch (error) {
       if (!isUnwritable(error)) throw error;
     }
-  };
-  try {
-    note();
-  } catch (error) {
-    throw new Fault(`cannot write ${folder}: ${reason(error)}`, {
-      hint: `the agent needs a folder that it may write to: ${choice}`,
-    });
   }
-  const release = (): void => {
+
+  release(): void {
     try {
-      if (noted) fs.unlinkSync(file);
+      if (this.noted) fs.unlinkSync(this.file);
     } catch {
       // a disk that cannot be written: the next agent sees that this one has ended
     }
-  };
-  return { note, release };
+  }
 }
