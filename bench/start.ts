@@ -14,6 +14,8 @@ export interface StartOptions {
 
 const HERE = path.join(import.meta.dirname, '..');
 
+const POINTS = ['--layout', 'wide', '--table', 'gpu', '--columns', 'utilization_percent', '--interval', '12s'];
+
 interface Case {
   name: string;
   command: readonly string[];
@@ -56,17 +58,19 @@ export async function bench(options: StartOptions = {}): Promise<Row[]> {
       live: time('report, unsealed', tacho, 'report', live),
       wide: time('report of 64 nodes, sealed', tacho, 'report', wide),
       wideLive: time('report of 64 nodes, unsealed', tacho, 'report', wideLive),
+      points: time('series', tacho, 'export', sealed, ...POINTS, '--to', path.join(folder, 'points')),
       start: time('start', tacho, 'start', '-o', path.join(folder, 'started')),
     }));
     for (let run = 0; run < runs; run++) for (const each of cases) each.times.push(wall(each.command, folder));
 
-    return measured.flatMap(({ of, version, run, sealed: report, live: unsealed, start, ...of64 }) => [
+    return measured.flatMap(({ of, version, run, sealed: report, live: unsealed, points, start, ...of64 }) => [
       row(`tacho --version, ${of}`, '', median(version), node),
       row(`tacho run -- true over true, ${of}`, '≤ 0.3', median(run) - median(nothing), nothing),
       row(`tacho report, sealed, whole command, ${of}`, '≤ 0.2', median(report), node),
       row(`tacho report, unsealed, whole command, ${of}`, '≤ 2', median(unsealed), node),
       row(`tacho report of 64 nodes × 1 h, sealed, ${of}`, '≤ 0.4', median(of64.wide), node),
       row(`tacho report of 64 nodes × 1 h, unsealed, ${of}`, '≤ 4', median(of64.wideLive), node),
+      row(`a column of 64 GPUs, 7,200 points to 600, sealed, ${of}`, '≤ 0.12', median(points), node),
       row(`tacho start until the first sample, one node, ${of}`, '≤ 1', median(start), node),
     ]);
   } finally {

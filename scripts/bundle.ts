@@ -72,11 +72,12 @@ export function refuseBeyondAscii(file: string): void {
   throw new Error(`${path.basename(file)} is not ASCII: write \\u escapes in the regular expression near ${around}`);
 }
 
-/** Parts of the program for verbs that run inside a job beside another process of Tacho's (see start.cjs). */
+/** Parts of the program for verbs that run inside a job beside another process of Tacho's, or are quick (see start.cjs). */
 export const PARTS: Readonly<Record<string, readonly string[]>> = {
   job: ['start', 'mark', 'fom'],
   agent: ['agent'],
   stop: ['stop'],
+  export: ['export'],
 };
 
 /** What a part does not need is left out of it. */
@@ -104,7 +105,7 @@ function onlyVerbs(verbs: readonly string[]): Plugin {
 
 /**
  * Bundles the program into one function in one file (plain ASCII); what it imports lazily stays lazy inside it. Beside it
- * lie parts of it that run inside jobs: what is loaded takes its place in the job's memory.
+ * lie parts of it that run inside jobs, where what is loaded takes its place in the job's memory, or are quick.
  */
 export async function bundle(outfile: string, version: string): Promise<void> {
   const beside = (name: string): string => path.join(path.dirname(outfile), name);

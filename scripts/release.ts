@@ -13,7 +13,7 @@ import { bundle, PARTS } from './bundle.ts';
  *     tacho                   the launcher
  *     bin/node                the run time
  *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
- *     lib/job.cjs …           parts of it that run inside jobs, with their compiled code
+ *     lib/job.cjs …           parts of it that run inside jobs or are quick, with their compiled code
  *     native/build/           the small C programs
  *     python/                 the Python package and the notebooks
  *     packaging/              units for systemd, hooks for Slurm
@@ -68,9 +68,14 @@ function compile(): void {
   const archive = path.join(scratch, 'job.tgz');
   writeArchive(archive);
   const started = path.join(scratch, 'started');
+  const recording = path.join(scratch, 'recording');
+  const columns = ['--layout', 'wide', '--table', 'cpu', '--interval', '1s'];
   // no process has the number 0: the agent ends after a second
   const runs = [
-    ['run', '-o', path.join(scratch, 'recording'), '--', 'true'],
+    ['run', '-o', recording, '--', 'true'],
+    ['seal', '--parquet', recording],
+    ['export', recording, ...columns, '--to', path.join(scratch, 'columns')],
+    ['export', recording, '--layout', 'wide', '--to', path.join(scratch, 'wide')],
     ['import', 'epmt', archive, '-o', scratch],
     ['start', '-o', started],
     ['stop', started, '--no-seal'],

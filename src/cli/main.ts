@@ -53,8 +53,6 @@ async function main(args: readonly string[]): Promise<void> {
       return;
     }
     await noteCost(args, recording);
-    const { TACHO_ASIDE_NODE_EXTRA_CA_CERTS: certificates } = process.env;
-    if (certificates) (await import('../trust/extra-certificates.ts')).trustCertificates(certificates);
     const { runProgram } = await import('./program.ts');
     await runProgram(args);
   } catch (error) {

@@ -22,6 +22,8 @@ export interface Database {
 export async function connect(address: string): Promise<Database> {
   parseAddress(address);
   const { default: pg } = await import('pg');
+  if (/[?&]ssl/.test(address) || process.env.PGSSLMODE)
+    (await import('../trust/extra-certificates.ts')).trustExtraCertificates();
   let client: Client;
   try {
     client = new pg.Client({

@@ -172,6 +172,7 @@ export class Connection {
     const where = { host, port: Number(port || (secure ? 443 : 80)) };
     // TLS is loaded by those who have it
     const tls = secure ? await import('node:tls') : undefined;
+    if (secure) (await import('../trust/extra-certificates.ts')).trustExtraCertificates();
     const name = net.isIP(host) > 0 ? {} : { servername: host };
     return new Promise((resolve, reject) => {
       const socket = tls === undefined ? net.connect(where) : tls.connect({ ...where, ...name, ...stated({ ca }) });

@@ -4,8 +4,14 @@ import { reason } from '../base/fault.ts';
 import { forRoot } from '../base/for-root.ts';
 import { warn } from '../base/warn.ts';
 
-/** What NODE_EXTRA_CA_CERTS names is trusted besides the usual authorities, as Node would do it; by root only what is root's. */
-export function trustCertificates(file: string): void {
+/**
+ * What NODE_EXTRA_CA_CERTS names is trusted besides the usual authorities, as Node would do it; by root only what is root's.
+ * Reading it takes longer than most commands: whoever is about to speak TLS asks for it.
+ */
+export function trustExtraCertificates(): void {
+  const { TACHO_ASIDE_NODE_EXTRA_CA_CERTS: file } = process.env;
+  if (!file || done) return;
+  done = true;
   try {
     const certificates = fs.readFileSync(forRoot(file), 'utf8');
     tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificates]);
@@ -13,3 +19,5 @@ export function trustCertificates(file: string): void {
     warn(`NODE_EXTRA_CA_CERTS is not used: ${reason(error)}`);
   }
 }
+
+let done = false;

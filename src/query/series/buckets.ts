@@ -38,41 +38,36 @@ export interface Buckets {
 /** `step`, and the interval at which samples were taken, are in microseconds. */
 export function bucketsOf({ time, series, rows }: Batch, step: number, sampled: number): Buckets {
   const early = Math.min(step, sampled);
-  const first: number[] = [];
-  const begins: number[] = [];
+  const most = Math.min(rows, stepsAtMost(time, series, step));
+  const first = new Uint32Array(most + 1);
+  const begins = new Float64Array(most);
   const starts = new Uint32Array(series.length);
+  let length = 0;
   for (let s = 0; s + 1 < series.length; s++) {
-    starts[s] = first.length;
+    starts[s] = length;
     const end = series[s + 1]!;
-    for (let row = series[s]!; row < end; ) row = addStep(time, row, end, step, early, first, begins);
+    for (let row = series[s]!; row < end; length++) {
+      const tick = tickOf(time[row]!, step, early);
+      first[length] = row;
+      begins[length] = tick * step;
+      row = firstSince(time, beginOf(tick + 1, step, early), row + 1, end);
+    }
   }
-  starts[series.length - 1] = first.length;
-  const { length } = first;
-  first.push(rows);
-  return {
-    step,
-    length,
-    rows: Uint32Array.from(first),
-    time: Float64Array.from(begins),
-    series: starts,
-  };
+  starts[series.length - 1] = length;
+  first[length] = rows;
+  return { step, length, rows: first.subarray(0, length + 1), time: begins.subarray(0, length), series: starts };
 }
 
-/** The step that begins with a row; returns the first row of the next one. */
-function addStep(
-  time: Float64Array,
-  from: number,
-  end: number,
-  step: number,
-  early: number,
-  first: number[],
-  begins: number[],
-): number {
-  const tick = tickOf(time[from]!, step, early);
-  const until = beginOf(tick + 1, step, early);
-  first.push(from);
-  begins.push(tick * step);
-  let row = from + 1;
-  while (row < end && time[row]! < until) row++;
+function stepsAtMost(time: Float64Array, series: Uint32Array, step: number): number {
+  let steps = 0;
+  for (let s = 0; s + 1 < series.length; s++)
+    if (series[s]! < series[s + 1]!) steps += Math.ceil((time[series[s + 1]! - 1]! - time[series[s]!]!) / step) + 2;
+  return steps;
+}
+
+/** The first row from `from` to `end` at or after a moment: not many lie before it. */
+function firstSince(time: Float64Array, moment: number, from: number, end: number): number {
+  let row = from;
+  while (row < end && time[row]! < moment) row++;
   return row;
 }

@@ -38,6 +38,7 @@ const load = () => import('@platformatic/kafka');
 
 export async function clientOptions(connection: KafkaConnection) {
   const { brokers, tls, sasl } = connection;
+  if (tls !== undefined) (await import('../../trust/extra-certificates.ts')).trustExtraCertificates();
   const ca = tls?.ca === undefined ? undefined : (await import('node:fs')).readFileSync(tls.ca);
   return {
     clientId: 'tacho',
