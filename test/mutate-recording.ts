@@ -21,10 +21,14 @@ export function mutate(folder: string, seed: number): string {
   const inside = packed ? ', unpacked' : '';
 
   if (/\.json(\.zst)?$/.test(name) && (packed || !name.endsWith('.zst')) && chance() < 0.75) {
-    const record: unknown = JSON.parse(plain.toString());
+    // statistics are several lines of JSON
+    const lines = /\.stats\.json/.test(name) ? plain.toString().trimEnd().split('\n') : [plain.toString()];
+    const line = lines.length > 1 ? below(lines.length) : 0;
+    const record: unknown = JSON.parse(lines[line]!);
     const where = replaceSomething(record, below, pick);
-    write(Buffer.from(JSON.stringify(record)));
-    return `${name}${inside}: ${where}`;
+    lines[line] = JSON.stringify(record);
+    write(Buffer.from(lines.join('\n') + (plain.at(-1) === 10 ? '\n' : '')));
+    return `${name}${inside}: ${where}${line > 0 ? ` in line ${line + 1}` : ''}`;
   }
   if (/\.csv(\.zst)?$/.test(name) && (packed || !name.endsWith('.zst')) && chance() < 0.6) {
     const lines = plain.toString('latin1').split('\n');

@@ -2,11 +2,11 @@ import type { AgentRecord } from '../recording/folder/agent-record.ts';
 import type { Job } from '../recording/folder/job.ts';
 import type { Marker } from '../recording/read/markers.ts';
 import { quantiles } from '../recording/sealed/quantiles.ts';
-import type { SeriesOf, SeriesStatistics, Statistics, TableStatistics } from '../recording/sealed/statistics.ts';
+import type { Figures, SeriesOf, SeriesStatistics, TableStatistics } from '../recording/sealed/statistics.ts';
 import type { processTable } from '../sources/process/table.ts';
-import type { KeyName, KeyValues, Table, TableColumn } from '../table/table.ts';
+import type { KeyName, KeyValues, NumberName, Table, TableColumn } from '../table/table.ts';
 import type { ProcessSet } from './processes/set.ts';
-import type { ReportColumn, ReportName } from './report-columns.ts';
+import type { ReportColumn, ReportFigures, ReportName } from './report-columns.ts';
 import type { ColumnSeries, SeriesOptions } from './series/series.ts';
 import type { Selection } from './spans/select.ts';
 import type { NodeSamples } from './use/samples.ts';
@@ -19,7 +19,7 @@ export interface NodeMaterial {
 }
 
 /** What sampling saw of one process. */
-export type ProcessSeries = SeriesOf<typeof processTable>;
+export type ProcessSeries = ReportSeries<typeof processTable>;
 
 /** A file that could not be read, or not all of it. */
 export interface Unread {
@@ -81,7 +81,9 @@ export function seriesOf<T extends Table>(
 }
 
 /** A series with the columns that the report reads. */
-export type ReportSeries<T extends Table> = SeriesOf<T, ReportName<T['name']>>;
+export type ReportSeries<T extends Table> = Omit<SeriesOf<T, ReportName<T['name']>>, 'columns'> & {
+  columns: { [C in Extract<NumberName<T>, ReportName<T['name']>>]?: ReportFigures<T['name'], C> };
+};
 
 /** The same by the table's name. */
 export function matching(node: NodeMaterial, table: string, keys: KeyValues<string> = {}): SeriesStatistics[] {
@@ -98,7 +100,7 @@ export function columnOf<C extends ReportColumn>(
   node: NodeMaterial,
   { table, name }: C,
   keys?: KeyValues<C['keys'][number]['name']>,
-): Statistics | undefined {
+): Figures | undefined {
   const found = matching(node, table, keys)[0]?.columns[name];
   return found !== undefined && found.count > 0 ? found : undefined;
 }

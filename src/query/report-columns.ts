@@ -1,3 +1,4 @@
+import type { Figures, Statistics } from '../recording/sealed/statistics.ts';
 import {
   agentTable,
   cgroupTable,
@@ -63,3 +64,14 @@ export type ReportColumn = ColumnsIn<Entry>;
 
 /** The names of those of a table. */
 export type ReportName<T extends string> = Extract<Entry, { table: { name: T } }>['columns'][number];
+
+/** Those whose deviations and percentiles it needs, too. */
+export const SPREAD_COLUMNS = [
+  gpuTable.col.clock_mhz,
+  gpuTable.col.utilization_percent,
+  processTable.col.rss_bytes,
+] as const satisfies ReportColumn[];
+
+/** What the report may ask of a column of a table. */
+export type ReportFigures<T extends string, N extends string> =
+  Extract<(typeof SPREAD_COLUMNS)[number], { table: T; name: N }> extends never ? Figures : Statistics;

@@ -9,6 +9,7 @@ import { measure } from '../recording/sealed/measure.ts';
 import { quickCheck } from '../recording/sealed/parquet/read.ts';
 import type { TableStatistics } from '../recording/sealed/statistics.ts';
 import { isAsSealed, readStatistics } from '../recording/sealed/statistics-file.ts';
+import type { WantedFigures } from '../recording/sealed/statistics-text.ts';
 
 /** When, in epoch microseconds, both ends included; empty: all the time. */
 export type Part = Pick<Clip, 'from' | 'to' | 'intervals'>;
@@ -55,22 +56,29 @@ export function summariseNode(node: NodeRecording, { tables, ...part }: Summaris
   return summariseParts(node, [part], tables)[0]!;
 }
 
-/** The same of several parts of the time, of some tables or columns: each table is read once. */
+/**
+ * The same of several parts of the time, of some tables or columns: each table is read once. `spread`: only of these columns
+ * deviations and percentiles.
+ */
 export function summariseParts(
   node: NodeRecording,
   parts: readonly Part[],
   tables?: readonly string[] | WantedColumns,
-  percentiles = true,
+  spread?: WantedColumns,
 ): NodeSummary[] {
   const wanted = tables === undefined ? undefined : new Set(tables instanceof Map ? tables.keys() : tables);
   const summaries = parts.map((): NodeSummary => ({ node, tables: new Map(), damage: [] }));
   const isWhole = parts.map((part) => Object.keys(part).length === 0);
   for (const [name, files] of node.tables) {
     if (wanted?.has(name) === false) continue;
-    const columns = tables instanceof Map ? { columns: tables.get(name)! } : {};
+    const columns = tables instanceof Map ? { columns: tables.get(name)! as readonly string[] } : {};
+    const figures: WantedFigures = {
+      ...(columns.columns === undefined ? {} : { columns: new Set(columns.columns) }),
+      ...(spread === undefined ? {} : { spread: new Set(spread.get(name)) }),
+    };
     // with live parts beside it, what seal left is not the whole table
     const isSealed = files.parts.length === 0 && node.unfiled?.has(name) !== true;
-    const sealed = isWhole.includes(true) && isSealed ? wholeStatistics(node, name, files) : undefined;
+    const sealed = isWhole.includes(true) && isSealed ? wholeStatistics(node, name, files, figures) : undefined;
     let batch: ReadBatch | undefined;
     summaries.forEach(({ tables, damage }, i) => {
       if (isWhole[i] && sealed !== undefined) {
@@ -79,7 +87,7 @@ export function summariseParts(
         return;
       }
       batch ??= readTable(node, name, parts.length === 1 ? { ...KEPT, ...parts[0], ...columns } : columns);
-      tables.set(name, measure(parts.length === 1 ? batch : clip(batch, { ...KEPT, ...parts[i] }), percentiles));
+      tables.set(name, measure(parts.length === 1 ? batch : clip(batch, { ...KEPT, ...parts[i] }), figures.spread));
       append(
         damage,
         batch.damage.map((each) => ({ ...each, table: name })),
@@ -112,16 +120,18 @@ function wholeStatistics(
   node: NodeRecording,
   name: string,
   files: TableFiles,
+  figures: WantedFigures,
 ): { statistics: TableStatistics; damage: TableDamage[] } | undefined {
   const inMemory = node.memory?.get(name);
   if (inMemory !== undefined) return { statistics: inMemory.statistics, damage: [] };
   if (files.statistics === undefined) return undefined;
-  const found = readStatistics(path.join(node.folder, files.statistics));
+  const measured = path.join(node.folder, files.statistics);
+  const found = readStatistics(measured, figures);
   if (found === undefined) return undefined;
   const { damage: before = [], sealed, ...statistics } = found;
   const damage = before.map((each) => ({ ...each, table: name, file: path.join(node.folder, each.file) }));
   const file = path.join(node.folder, files.sealed!);
-  if (sealed !== undefined && isAsSealed(file, sealed)) return { statistics, damage };
+  if (sealed !== undefined && isAsSealed(file, sealed, measured)) return { statistics, damage };
   const why = quickCheck(file, name);
   if (why !== undefined) damage.push(lostFile(node, name, files.sealed!, `${why}; only its statistics are left`));
   // a sound file that is not the one which was measured

@@ -57,7 +57,9 @@ function newestSample(job: Job, node: NodeRecording, table: string, changed: num
   const ended = agent?.end === undefined ? undefined : (agent.last_sample ?? agent.end);
   // of an agent that was killed the job's end says less than the table itself
   const measured = (): number | undefined =>
-    files?.statistics === undefined ? undefined : readStatistics(path.join(folder, files.statistics))?.end;
+    files?.statistics === undefined
+      ? undefined
+      : readStatistics(path.join(folder, files.statistics), { columns: new Set() })?.end;
   const taken = live?.endsWith('.csv') ? lastTime(path.join(folder, live)) : undefined;
   const known = taken ?? ended ?? measured() ?? job.end ?? agent?.last_sample;
   return Math.min(changed, known || changed);

@@ -5,7 +5,7 @@ import type { Material, NodeMaterial, Unread } from '../../query/material.ts';
 import { damageWords, recordedProcesses } from '../../query/processes/processes.ts';
 import { processSeries } from '../../query/processes/sampled.ts';
 import type { ProcessSet } from '../../query/processes/set.ts';
-import { REPORT_COLUMNS } from '../../query/report-columns.ts';
+import { REPORT_COLUMNS, SPREAD_COLUMNS } from '../../query/report-columns.ts';
 import { series } from '../../query/series/series.ts';
 import { type SpanQuery, sampledPart, select } from '../../query/spans/select.ts';
 import type { StoredJob } from '../../query/store/records.ts';
@@ -24,6 +24,7 @@ import {
   processTable,
   processTotalTable,
 } from '../../sources/tables.ts';
+import type { TableColumn } from '../../table/table.ts';
 import { rules } from '../rules/index.ts';
 import { isColumn } from '../rules/shared/rule.ts';
 import { overrunOf } from '../use/overrun.ts';
@@ -44,6 +45,13 @@ const overTime = needs.flatMap((need) => (isColumn(need) ? [] : (need.series ?? 
 const WANTED_COLUMNS = new Map(REPORT_COLUMNS);
 for (const { table, name } of [...needs.filter(isColumn), ...overTime])
   WANTED_COLUMNS.set(table, [...(WANTED_COLUMNS.get(table) ?? []), name]);
+
+/** Of these, and of what rules need, also how their values are spread. */
+const SPREAD: WantedColumns = new Map(
+  [...Map.groupBy<string, TableColumn>([...needs.filter(isColumn), ...SPREAD_COLUMNS], ({ table }) => table)].map(
+    ([table, columns]) => [table, columns.map(({ name }) => name)],
+  ),
+);
 
 /** What says what the whole job used, where a part of it is looked at. */
 const USE_COLUMNS: WantedColumns = new Map(
@@ -126,7 +134,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   material.series = (column, options) => series(chosen, column, { ...looked, ...options });
   if (options.phases === true) {
     const parts = phasePartsOf(material).map(({ intervals }) => ({ intervals }));
-    material.phaseTables = measured(chosen, parts, PHASE_TABLES, tell, false);
+    material.phaseTables = measured(chosen, parts, PHASE_TABLES, tell, new Map());
   }
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
   if (hasParts) whole.samples = samplesOf(chosen, until.to, tell);
@@ -145,9 +153,9 @@ function measured(
   parts: readonly Part[],
   tables: readonly string[] | WantedColumns,
   tell: Tell,
-  percentiles = true,
+  spread = SPREAD,
 ): NodeMaterial[][] {
-  const byNode = nodes.map((node) => summariseParts(node, parts, tables, percentiles));
+  const byNode = nodes.map((node) => summariseParts(node, parts, tables, spread));
   return parts.map((_, i) =>
     byNode.map((summaries) => {
       const { node, tables, damage } = summaries[i]!;

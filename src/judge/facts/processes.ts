@@ -21,7 +21,7 @@ import { sampleKey } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessOrigin, ProcessSet } from '../../query/processes/set.ts';
 import { isTimed, type PartProcesses, partProcessesOf, sampledInPart } from '../../query/use/part-processes.ts';
 import { counted, isOlder, recordingBegan } from '../../recording/read/process-part.ts';
-import type { Statistics } from '../../recording/sealed/statistics.ts';
+import type { Figures, Statistics } from '../../recording/sealed/statistics.ts';
 import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
@@ -220,7 +220,7 @@ function processOf(
   const threads = known(columns.threads?.max);
   if (threads !== undefined) found.threads_max = threads;
   const once = isOnce(material, node, series);
-  const grown = (column: Statistics | undefined) => column && known(counted(column, older, once));
+  const grown = (column: Figures | undefined) => column && known(counted(column, older, once));
   const read = grown(columns.read_bytes);
   if (read !== undefined) found.read_bytes = read;
   const written = grown(columns.written_bytes);

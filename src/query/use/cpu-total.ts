@@ -1,6 +1,6 @@
 import { KILLED } from '../../recording/folder/agent-record.ts';
 import { recordingBegan } from '../../recording/read/process-part.ts';
-import type { Statistics } from '../../recording/sealed/statistics.ts';
+import type { Figures } from '../../recording/sealed/statistics.ts';
 import { cgroupTable, cpuTable, processEndTable, processTable, processTotalTable } from '../../sources/tables.ts';
 import {
   columnOf,
@@ -42,13 +42,13 @@ export function hasOwnCgroup(node: NodeMaterial): boolean {
 type CgroupColumn = (typeof cgroupTable.col)[keyof typeof cgroupTable.col];
 
 /** A column of the job's own cgroup. */
-export function cgroupOf(node: NodeMaterial, column: CgroupColumn): Statistics | undefined {
+export function cgroupOf(node: NodeMaterial, column: CgroupColumn): Figures | undefined {
   if (!hasOwnCgroup(node)) return undefined;
   return columnOf(node, column, { cgroup: '.' });
 }
 
 /** A column of the cgroup that the job runs in, its own or not: its limits hold for the job. */
-export function cgroupAround(node: NodeMaterial, column: CgroupColumn): Statistics | undefined {
+export function cgroupAround(node: NodeMaterial, column: CgroupColumn): Figures | undefined {
   return columnOf(node, column, { cgroup: '.' });
 }
 
@@ -135,7 +135,7 @@ function processTotal(material: Material, node: NodeMaterial): number | undefine
 }
 
 /** Whether what a cgroup had counted before its first sample is the job's, too: it was made with the job. */
-export function hasWholeCgroup({ job }: Material, node: NodeMaterial, usage: Statistics): boolean {
+export function hasWholeCgroup({ job }: Material, node: NodeMaterial, usage: Figures): boolean {
   const { agent } = node;
   if (agent?.service !== true || agent.scope.cgroup_older === true) return false;
   if (!job.restart) return true;

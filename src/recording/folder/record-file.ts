@@ -23,10 +23,15 @@ export function countJson(bytes: number): void {
  * it is no ordinary file or too large, and what the system says otherwise. `as`: its name, where it has a temporary one.
  */
 export function readJson(file: string, most: number, as = file): unknown {
+  return JSON.parse(readJsonText(file, most, as));
+}
+
+/** The same as it stands there. */
+export function readJsonText(file: string, most: number, as = file): string {
   const bytes = readPlain(file, most);
   const text = as.endsWith('.zst') ? unpacked(bytes, most) : bytes;
   countJson(text.length);
-  return JSON.parse(text.toString());
+  return text.toString();
 }
 
 function unpacked(bytes: Buffer, most: number): Buffer {

@@ -12,12 +12,12 @@ export const MOST_PROCESSES = 2000;
 const FIVE = [0.05, 0.25, 0.5, 0.75, 0.95];
 const THREE = [0.05, 0.5, 0.95];
 
-/** What a table's rows show, series by series; without percentiles these and deviations are NaN. */
-export function measure(batch: Batch, percentiles = true): TableStatistics {
+/** What a table's rows show, series by series; of columns that are not in `spread` deviations and percentiles are NaN. */
+export function measure(batch: Batch, spread?: ReadonlySet<string>): TableStatistics {
   const statistics = measureSeries(batch);
   for (const column of batch.table.columns) {
     const values = batch.numbers.get(column.name);
-    if (values !== undefined) measureColumn(statistics, batch, column, values, percentiles);
+    if (values !== undefined) measureColumn(statistics, batch, column, values, spread?.has(column.name));
   }
   return statistics.table;
 }

@@ -1,12 +1,13 @@
 import * as fs from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { openNew, openPlain } from '../../base/plain-file.ts';
-import { MOST_BYTES, readJson } from '../folder/record-file.ts';
+import { MOST_BYTES, readJsonText } from '../folder/record-file.ts';
 import { fields, list, may, number, text } from '../folder/shape.ts';
 import type { Damage } from '../read/csv-read.ts';
+import { parseEarlier } from './earlier-statistics.ts';
 import { packText } from './pack-text.ts';
-import { restored, shortened } from './short-statistics.ts';
-import type { SeriesStatistics, TableStatistics } from './statistics.ts';
+import type { TableStatistics } from './statistics.ts';
+import { parseStatistics, statisticsText, type WantedFigures } from './statistics-text.ts';
 
 /** What the sealed file was like when its statistics were written: whether it still is, is seen without taking it apart. */
 interface Fingerprint {
@@ -34,20 +35,23 @@ export function writeStatistics(file: string, statistics: StatisticsFile, sealed
   } finally {
     fs.closeSync(fd);
   }
+  // to the microsecond: clocks of file systems are coarse, and nobody who writes to them now gets the same time
+  const now = (performance.timeOrigin + performance.now()) / 1e3;
+  for (const each of [sealed, file]) fs.utimesSync(each, now, now);
 }
 
 /** What is to be in `file`, which is compressed if its name says so. */
-export function statisticsBytes(file: string, { series, ...rest }: StatisticsFile, sealed: string): Buffer {
-  const text = JSON.stringify({ ...rest, sealed: fingerprint(sealed), series: series.map(shortened) });
+export function statisticsBytes(file: string, statistics: StatisticsFile, sealed: string): Buffer {
+  const text = statisticsText({ ...statistics, sealed: fingerprint(sealed) });
   return /\.zst(\.|$)/.test(file) ? packText(text, LEVEL) : Buffer.from(text);
 }
 
 /** The statistics that were left; undefined when there are none or they are damaged. */
-export function readStatistics(file: string): StatisticsFile | undefined {
+export function readStatistics(file: string, wanted?: WantedFigures): StatisticsFile | undefined {
   try {
-    const found = readJson(file, MOST_BYTES.statistics) as StatisticsFile;
-    if (!isUsable(found)) return undefined;
-    found.series.forEach(restored);
+    const text = readJsonText(file, MOST_BYTES.statistics);
+    const found = text.endsWith('\n') ? parseStatistics(text, wanted) : parseEarlier(text);
+    if (found === undefined || !isUsable(found)) return undefined;
     // JSON has no NaN: a table without rows has neither start nor end
     found.start ??= Number.NaN;
     found.end ??= Number.NaN;
@@ -57,17 +61,13 @@ export function readStatistics(file: string): StatisticsFile | undefined {
   }
 }
 
-/** Written out, because there may be very many numbers, and each card waits for them. */
-function isUsable(found: StatisticsFile): boolean {
-  const { rows, series, series_total, start, end, damage = [], sealed } = found;
+function isUsable({ table, rows, series_total, start, end, damage = [], sealed }: StatisticsFile): boolean {
   return (
-    typeof found.table === 'string' &&
+    typeof table === 'string' &&
     [rows, series_total].every((each) => Number.isSafeInteger(each) && each >= 0) &&
     isNumber(start) &&
     isNumber(end) &&
-    Array.isArray(series) &&
-    series.every(isSeries) &&
-    (sealed === undefined || (isPlain(sealed) && isNumber(sealed.bytes))) &&
+    (sealed === undefined || isNumber(sealed?.bytes)) &&
     DAMAGE(damage, []) === damage
   );
 }
@@ -83,34 +83,20 @@ const DAMAGE = list(
   }),
 );
 
-function isSeries(each: SeriesStatistics): boolean {
-  if (!isPlain(each) || !isNumber(each.start) || !isNumber(each.end) || !isNumber(each.samples)) return false;
-  if (!isPlain(each.keys) || !isPlain(each.texts) || !isPlain(each.columns)) return false;
-  for (const key in each.keys) if (typeof each.keys[key] !== 'string') return false;
-  for (const key in each.texts) if (typeof each.texts[key] !== 'string') return false;
-  for (const key in each.columns) {
-    const column = each.columns[key] as unknown as Record<string, unknown>;
-    if (!isPlain(column)) return false;
-    for (const name in column) {
-      if (isNumber(column[name])) continue;
-      const { rate } = column;
-      if (name !== 'rate' || !isPlain(rate)) return false;
-      for (const each in rate) if (!isNumber((rate as Record<string, unknown>)[each])) return false;
-    }
-  }
-  return true;
-}
-
 /** Or null, which JSON makes of what is no number; or missing, where it is left out. */
 const isNumber = (value: unknown): boolean => typeof value === 'number' || value === null || value === undefined;
 
-const isPlain = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-export function isAsSealed(file: string, sealed: Fingerprint): boolean {
+/**
+ * Whether the sealed file is the one that was measured. `statistics`: the file that says so; where both still have the time that
+ * they were given together, nobody has written to either.
+ */
+export function isAsSealed(file: string, sealed: Fingerprint, statistics?: string): boolean {
   try {
-    const now = fingerprint(file);
-    return now.bytes === sealed.bytes && now.crc32 === sealed.crc32;
+    const { size, mtimeMs } = fs.statSync(file);
+    if (size !== sealed.bytes) return false;
+    // some file systems know whole seconds only, in which more than one may have written
+    const isTimed = statistics !== undefined && mtimeMs % 1000 !== 0;
+    return (isTimed && fs.statSync(statistics).mtimeMs === mtimeMs) || fingerprint(file).crc32 === sealed.crc32;
   } catch {
     return false;
   }

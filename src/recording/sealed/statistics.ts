@@ -4,7 +4,18 @@ import type { KeyName, NumberName, Table, TextName } from '../../table/table.ts'
  * What is kept of one column of one series (one GPU, one disk, one process). Times are epoch microseconds.
  * Values are in the column's own unit; rates are per second.
  */
-export interface Statistics {
+export interface Statistics extends Figures {
+  deviation: number;
+  p05: number;
+  p25: number;
+  p50: number;
+  p75: number;
+  p95: number;
+  rate?: NonNullable<Figures['rate']> & { p05: number; p50: number; p95: number };
+}
+
+/** The same without how values are spread, which takes longer to find and to read. */
+export interface Figures {
   /** Samples with a value, and samples without one. */
   count: number;
   missing: number;
@@ -15,18 +26,12 @@ export interface Statistics {
   /** When the maximum was reached first. */
   max_time: number;
   mean: number;
-  deviation: number;
-  p05: number;
-  p25: number;
-  p50: number;
-  p75: number;
-  p95: number;
   /** Gauges: area under the curve (unit × seconds), trapezoids between neighbouring samples (held value in sparse tables). */
   integral?: number;
   /** Counters: how much it grew, resets taken into account. */
   increase?: number;
   /** Counters: growth per second between neighbouring samples. */
-  rate?: { min: number; max: number; max_time: number; mean: number; p05: number; p50: number; p95: number };
+  rate?: { min: number; max: number; max_time: number; mean: number };
 }
 
 /** One series: what it is about, when it was seen, what it showed. */
@@ -47,10 +52,10 @@ export interface SeriesOf<T extends Table, N extends string = string>
   extends Omit<SeriesStatistics, 'keys' | 'texts' | 'columns'> {
   keys: { [K in KeyName<T>]?: string };
   texts: { [C in Extract<TextName<T>, N>]?: string };
-  columns: { [C in Extract<NumberName<T>, N>]?: Statistics };
+  columns: { [C in Extract<NumberName<T>, N>]?: Figures };
 }
 
-/** node=<n>/<table>.stats.json, left by `seal`; the same is computed on the fly for what is not sealed. */
+/** node=<n>/<table>.stats.json.zst, left by `seal`; the same is computed on the fly for what is not sealed. */
 export interface TableStatistics {
   table: string;
   rows: number;
