@@ -1,11 +1,14 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Report } from './test-worker.ts';
 
-/** Type check, lint, then every test file; the last line says how it went: `N passed, N failed, N skipped`. */
+/**
+ * Type check, lint, then every test file; the last line says how it went: `N passed, N failed, N skipped`. What starts
+ * the program as a user does starts a release that is made of this checkout, unless WORDs choose some of the files.
+ */
 
 const HERE = path.join(import.meta.dirname, '..');
 const WORKER = path.join(import.meta.dirname, 'test-worker.ts');
@@ -27,6 +30,9 @@ const FIRST = [
   'clock-set',
   'victoria/',
 ];
+
+/** These start the program of the checkout in any case: how it installs itself, and a sample of all that it does. */
+const CHECKOUT = /^test\/(install|cgroup-v2|doors|readme|run|exit-status|mark-sample|gpu-run|configuration)\.test\.ts$/;
 
 /** A test file that changes what belongs to the process, or prepares something for all of its tests, has one of its own. */
 const OWN_PROCESS =
@@ -60,10 +66,14 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 
 const words = process.argv.slice(2);
 const started = Date.now();
+const { execPath: node } = process;
+/** The folder that it was made in. */
+let release: string | undefined;
 if (words.length === 0) {
   await Promise.all([
-    check('type check', ['node_modules/typescript/bin/tsc', '--noEmit', '-p', '.']),
-    check('lint', ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.']),
+    check('type check', [node, 'node_modules/typescript/bin/tsc', '--noEmit', '-p', '.']),
+    check('lint', [node, 'node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.']),
+    ...(process.env.TACHO_UNDER_TEST === undefined && !spawnSync('cc', ['--version']).error ? [makeRelease()] : []),
   ]);
 }
 await runAll(shareProcesses(testFiles(words)));
@@ -93,9 +103,25 @@ function shareProcesses(files: readonly string[]): string[][] {
   return [...[...whole, ...alone].map((file) => [file]), ...groups];
 }
 
-async function check(name: string, command: readonly string[]): Promise<void> {
+/** Its files belong to the user who tests, and others may read them. */
+async function makeRelease(): Promise<void> {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-release-'));
+  fs.chmodSync(folder, 0o755);
+  process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+  if (!(await check('release', ['sh', 'scripts/release', folder]))) return;
+  release = folder;
+}
+
+/** Tells a test file which program it starts, and test/release which release there is already. */
+function programOf(file: string): Record<string, string> {
+  if (release === undefined || CHECKOUT.test(file) || !file.startsWith('test/')) return {};
+  if (file === 'test/release.test.ts') return { RELEASE_UNDER_TEST: release };
+  return { TACHO_UNDER_TEST: fs.globSync(`${release}/*/tacho`)[0]! };
+}
+
+async function check(name: string, [program, ...args]: readonly string[]): Promise<boolean> {
   const began = Date.now();
-  const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const code = await new Promise((resolve) => child.on('close', resolve).on('error', () => resolve(-1)));
@@ -107,6 +133,7 @@ async function check(name: string, command: readonly string[]): Promise<void> {
     failures.push(name);
     say(`✗ ${name}\n${output}`);
   }
+  return code === 0;
 }
 
 /** Most tests wait for other programs: as long as a processor is idle, another file is begun. */
@@ -139,6 +166,7 @@ async function runFiles(files: readonly string[]): Promise<void> {
   const began = Date.now();
   // not in our process group: Ctrl-C ends them in order (abort)
   const child = fork(WORKER, [...files], {
+    env: { ...process.env, ...programOf(files[0]!) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     serialization: 'advanced',
     detached: true,

@@ -394,7 +394,7 @@ test('tacho env for a TaskProlog prints lines that Slurm understands, and never 
   assert.equal(none.status, 2);
   const some = sh('tacho start -o r && tacho env slurm; tacho stop --format json >/dev/null');
   assert.deepEqual(some.stdout.split('\n'), [
-    `export LD_PRELOAD=${ours('native/build/libtacho-record.so')}`,
+    `export LD_PRELOAD=${path.join(path.dirname(TACHO), 'native/build/libtacho-record.so')}`,
     `export TACHO_RECORD=${recordsOf(path.join(cwd, 'r'))}/events`,
     'export ASAN_OPTIONS=verify_asan_link_order=0',
     '',
