@@ -15,7 +15,7 @@ const WORKER = path.join(import.meta.dirname, 'test-worker.ts');
 /** A file that takes longer hangs: it is ended, with all that it started. */
 const LIMIT_MINUTES = Number(process.env.TEST_LIMIT_MINUTES ?? 20);
 /** So many files at a time anyhow; more, up to the other number, while they leave a processor idle. */
-const AT_ONCE = [os.availableParallelism(), 3 * os.availableParallelism()] as const;
+const AT_ONCE = [os.availableParallelism(), 5 * os.availableParallelism()] as const;
 /** Unit tests share processes, of about so many files each. */
 const SHARED_FILES = 40;
 const SLOWEST = 5;
@@ -143,7 +143,7 @@ async function runAll(processes: readonly string[][]): Promise<void> {
   const all = new Set<Promise<void>>();
   while (waiting.length > 0) {
     const idle = all.size < least ? 1 : all.size < most ? await idleProcessors() : 0;
-    if (idle < 0.5) {
+    if (idle < 0.4) {
       await Promise.race([...all, sleep(500)]);
       continue;
     }
@@ -153,11 +153,11 @@ async function runAll(processes: readonly string[][]): Promise<void> {
   await Promise.all(all);
 }
 
-/** Over one second. */
+/** Over half a second. */
 async function idleProcessors(): Promise<number> {
   const idle = (): number => os.cpus().reduce((sum, { times }) => sum + times.idle, 0);
   const [before, began] = [idle(), Date.now()];
-  await sleep(1000);
+  await sleep(500);
   return (idle() - before) / (Date.now() - began);
 }
 

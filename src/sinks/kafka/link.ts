@@ -33,6 +33,9 @@ const TRANSACTION_SECONDS = 30;
 /** Which version of AddPartitionsToTxn is the last for clients; later ones are for brokers among themselves. */
 const ADD_PARTITIONS_VERSION = 3;
 
+/** The client has tried for a second each time. */
+const MOST_TRIES = 20;
+
 /** Loads the client; nobody without Kafka pays for it. */
 const load = () => import('@platformatic/kafka');
 
@@ -135,8 +138,21 @@ async function ensureTopics(
       // another agent was faster
       if (!says(error, 'TOPIC_ALREADY_EXISTS')) throw error;
     });
+    await known(admin, names);
   }
   for (const { name } of missing) made.add(name);
+}
+
+/** A broker tells of a topic some time after it was made: on a loaded one in seconds. */
+async function known(admin: Admin, topics: readonly string[]): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await admin.metadata({ topics: [...topics], forceUpdate: true });
+      return;
+    } catch (error) {
+      if (tries === MOST_TRIES || !/^Unknown topic/.test((error as Error).message)) throw error;
+    }
+  }
 }
 
 /** Keeps the client from a version of a request that brokers with access lists allow to brokers only. */
