@@ -9,7 +9,7 @@ import { cpusOn } from './allocation.ts';
 import { type CpuUse, cgroupOf, hasOwnCgroup, hasWholeCgroup, wholeCpu } from './cpu-total.ts';
 import { type Curve, even, minus, over, preceded, refined, scaled, shareOf, sumOf, times, total } from './curve.ts';
 import { agentCurve, commandsCurve } from './own-cpu.ts';
-import { curvesOf, nodeProcesses, partProcessesOf, spansOf } from './part-processes.ts';
+import { curvesOf, nodeProcesses, partProcessesOf, partSpans } from './part-processes.ts';
 import { tailsOf } from './process-cpu.ts';
 import { reapedCurves } from './reaped.ts';
 import { type Counter, countersOf } from './samples.ts';
@@ -22,7 +22,7 @@ export function cpuOf(material: Material, node: NodeMaterial): CpuUse | undefine
 function partCpu(material: Material, node: NodeMaterial): CpuUse | undefined {
   const { job, range, now } = material;
   const end = job.end ?? now;
-  const spans = spansOf(material);
+  const spans = partSpans(material);
   const asked = intersect(intervalsOf(range), [[job.start, Math.max(job.start, end)]]);
   const window_seconds = lengthOf(asked) / 1e6;
   const byProcesses = partProcessesOf(material, node);

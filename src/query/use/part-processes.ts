@@ -34,7 +34,7 @@ export function curvesOf(whole: Material, node: NodeMaterial): readonly ProcessC
  * The stretches of time of a part. The first part of a job has what was before the job began, as its first processes are said
  * to, and the last what came after.
  */
-export function spansOf({ range, job, now }: Material): Intervals {
+export function partSpans({ range, job, now }: Material): Intervals {
   const end = job.end ?? now;
   const open = ([from, to]: readonly [number, number]): [number, number] => [
     from <= job.start && to > job.start ? Number.NEGATIVE_INFINITY : from,
@@ -70,7 +70,7 @@ export interface PartProcesses {
 export function partProcessesOf(material: Material, node: NodeMaterial): PartProcesses {
   const whole = wholeOf(material);
   const set = whole.processes;
-  const spans = spansOf(material);
+  const spans = partSpans(material);
   const part: PartProcesses = {
     spans,
     lived: 0,
