@@ -34,6 +34,12 @@ export interface Unread {
   lines: number;
 }
 
+/** Some of the series of a column. */
+export interface AskedSeries<K extends string> extends SeriesOptions<K> {
+  /** Of this node alone. */
+  node?: string;
+}
+
 /** All that the judge knows of one recording. */
 export interface Material {
   path: string;
@@ -61,7 +67,7 @@ export interface Material {
   /** What was left out where this comes from. */
   leftOut?: readonly { what: string; why: string; hint?: string }[];
   /** A column over time, read when it is asked for; not there when no samples are at hand. */
-  series?: <K extends string>(column: TableColumn<string, string, K>, options?: SeriesOptions<K>) => ColumnSeries[];
+  series?: <K extends string>(column: TableColumn<string, string, K>, options?: AskedSeries<K>) => ColumnSeries[];
   /** Now, in epoch microseconds: how old the newest sample of a running job is. */
   now: number;
 }

@@ -131,7 +131,10 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
     material = { ...rest, nodes: measured(chosen, [sampledPart(range)], WANTED_COLUMNS, tell)[0]!, range, whole };
   } else if (isPart) material.nodes = measured(all, [until], WANTED_COLUMNS, tell)[0]!;
   const looked = range === undefined ? until : sampledPart(range);
-  material.series = (column, options) => series(chosen, column, { ...looked, ...options });
+  material.series = (column, { node, ...options } = {}) => {
+    const asked = node === undefined ? chosen : chosen.filter(({ name }) => name === node);
+    return series(asked, column, { ...looked, ...options });
+  };
   if (options.phases === true) {
     const parts = phasePartsOf(material).map(({ intervals }) => ({ intervals }));
     material.phaseTables = measured(chosen, parts, PHASE_TABLES, tell, new Map());

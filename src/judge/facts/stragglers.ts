@@ -17,9 +17,9 @@ export const CLOCK_APART = 0.05;
 export const IDLE_UTILIZATION = 0.01;
 
 /** Whether a card did nothing: even its busiest twentieth of the time stayed below a hundredth. */
-export function isIdle(gpu: GpuReport): boolean {
+export function isIdle(gpu: GpuReport, idle = IDLE_UTILIZATION): boolean {
   const busiest = gpu.utilization_p95 ?? gpu.utilization_max;
-  return busiest !== undefined && busiest < IDLE_UTILIZATION && (gpu.utilization_mean ?? 0) < IDLE_UTILIZATION;
+  return busiest !== undefined && busiest < idle && (gpu.utilization_mean ?? 0) < idle;
 }
 
 /** Writes into nodes and GPUs why they are unlike their peers. */

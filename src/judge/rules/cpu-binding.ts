@@ -1,5 +1,6 @@
 import { count, cpusFigure, figure, listed } from '../../base/words.ts';
 import { processTable } from '../../sources/tables.ts';
+import type { NodeReport } from '../report-schema.ts';
 import { high } from './shared/confidence.ts';
 import { hasWaited, isBound, isThrottled, WAITING, waitEvidence, wantedOn } from './shared/cpu-waiting.ts';
 import { shown } from './shared/evidence.ts';
@@ -20,10 +21,10 @@ export default rule({
     },
   ],
   thresholds: WAITING,
-  when({ nodes }) {
-    return together(
-      nodes.filter((n) => n.cpu_wait_seconds !== undefined && hasWaited(n) && !isThrottled(n) && isBound(n)),
-    );
+  when({ nodes }, limits) {
+    const isHeld = (n: NodeReport): boolean =>
+      n.cpu_wait_seconds !== undefined && hasWaited(n, limits) && !isThrottled(n, limits) && isBound(n, limits);
+    return together(nodes.filter(isHeld));
   },
   severity: 'warning',
   say(bound) {
@@ -31,7 +32,7 @@ export default rule({
     const { allowed_cpus, cpus } = bound[0]!;
     return `The job’s threads are bound to ${figure(allowed_cpus)} of its ${count(cpus!, 'CPU')}${more}`;
   },
-  evidence: (bound) =>
+  evidence: (bound, _, limits) =>
     shown(bound).flatMap((n) => [
       {
         text: `${n.node}: its processes may run on ${count(n.allowed_cpus!, 'CPU')} and wanted ${cpusFigure(wantedOn(n)!)}`,
@@ -40,7 +41,7 @@ export default rule({
         value: n.allowed_cpus!,
         threshold: n.cpus!,
       },
-      waitEvidence(n),
+      waitEvidence(n, limits),
     ]),
   advise:
     'Give every thread its own CPU: srun --cpus-per-task (and --cpu-bind=cores), mpirun --bind-to or --map-by with the number of threads, OMP_PROC_BIND and OMP_PLACES, or no taskset.',

@@ -9,6 +9,7 @@ import { named, rule, together } from './shared/rule.ts';
 const thresholds = {
   full: WAITING.full,
   pressure: WAITING.pressure,
+  throttled: WAITING.throttled,
   /** So many runnable threads for each CPU of the node. */
   load_per_cpu: 1.5,
 };
@@ -37,7 +38,7 @@ export default rule({
   thresholds,
   when({ nodes }, limits) {
     const isBusy = (n: NodeReport): boolean => (n.cpu_utilization ?? 0) >= limits.full;
-    return together(nodes.filter((n) => isMeasured(n) && isBusy(n) && !isThrottled(n) && isCrowded(n, limits)));
+    return together(nodes.filter((n) => isMeasured(n) && isBusy(n) && !isThrottled(n, limits) && isCrowded(n, limits)));
   },
   severity: 'advice',
   say: (crowded) => `More threads wanted to run than there were CPUs on ${listed(crowded.map((n) => n.node))}`,

@@ -15,9 +15,9 @@ export default rule({
   order: 430,
   needs: usedCpus,
   thresholds: SERIAL,
-  when(facts) {
+  when(facts, limits) {
     const { cpus, cpus_busy } = facts.summary;
-    return cpus! < 2 || !isSerial(facts) || isGpuJob(facts) ? [] : [{ cpus: cpus!, busy: cpus_busy! }];
+    return cpus! < 2 || !isSerial(facts, limits) || isGpuJob(facts) ? [] : [{ cpus: cpus!, busy: cpus_busy! }];
   },
   severity: 'warning',
   say: ({ cpus }) => `One CPU worked, ${figure(cpus - 1)} stood idle: the program ran as if serial`,

@@ -1,5 +1,6 @@
 import { cpusFigure, figure, listed } from '../../base/words.ts';
 import { processEndTable, processTable } from '../../sources/tables.ts';
+import type { NodeReport } from '../report-schema.ts';
 import { high, medium } from './shared/confidence.ts';
 import {
   busyOn,
@@ -33,10 +34,13 @@ export default rule({
     },
   ],
   thresholds: WAITING,
-  when({ nodes }) {
-    const held = nodes.filter((n) => hasWaitRecord(n) && isHeldUp(n) && !isThrottled(n) && !isBound(n));
+  when({ nodes }, limits) {
+    const isHeld = (n: NodeReport): boolean =>
+      hasWaitRecord(n) && isHeldUp(n, limits) && !isThrottled(n, limits) && !isBound(n, limits);
+    const held = nodes.filter(isHeld);
     if (held.length === 0) return [];
-    return [{ held, isFull: held.every(isFullOfOthers), isCounted: held.every((n) => waitedShare(n) !== undefined) }];
+    const isFull = held.every((n) => isFullOfOthers(n, limits));
+    return [{ held, isFull, isCounted: held.every((n) => waitedShare(n) !== undefined) }];
   },
   severity: 'warning',
   say({ held, isFull }) {
@@ -47,7 +51,8 @@ export default rule({
       ? `The job waited for CPUs on ${where}: others used them; it had ${cpusFigure(had)} of ${figure(cpus)}`
       : `The job waited for CPUs on ${where}, and had ${cpusFigure(had)} of ${figure(cpus)}`;
   },
-  evidence: ({ held }) => shown(held).flatMap((n) => [waitEvidence(n), ...othersEvidence(n)]),
+  evidence: ({ held }, _, limits) =>
+    shown(held).flatMap((n) => [waitEvidence(n, limits), ...othersEvidence(n, limits)]),
   advise: ({ isFull }) =>
     isFull
       ? 'Asking for fewer CPUs would not help: run where nobody else uses them (an exclusive node, or CPUs that the scheduler binds jobs to), and tell the administrators that this node is overbooked.'

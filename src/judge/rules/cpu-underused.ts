@@ -1,11 +1,13 @@
 import { count, cpusFigure, figure, listed, percent } from '../../base/words.ts';
 import { low, ofCpuTime } from './shared/confidence.ts';
 import {
+  HELD_UP,
   hasWaited,
   isGpuJob,
   isHeldUp,
   isMaybeStarved,
   isSerial,
+  SERIAL,
   waitEvidence,
   wantedCpus,
 } from './shared/cpu-waiting.ts';
@@ -26,17 +28,20 @@ export default rule({
     low: 0.65,
     /** Below this it costs others a lot: a warning, not advice. */
     very_low: 0.25,
+    ...HELD_UP,
+    ...SERIAL,
   },
-  when(facts, { low, very_low }) {
+  when(facts, limits) {
+    const { low, very_low } = limits;
     const { cpu_utilization: used, cpus_busy: busy, cpus_measured: measured } = facts.summary;
-    if (isSerial(facts)) return { skipped: 'the job is serial, which is said apart' };
+    if (isSerial(facts, limits)) return { skipped: 'the job is serial, which is said apart' };
     const least = isGpuJob(facts) ? very_low : low;
     if (used! >= least) return [];
     // what was not measured may have been busy: nothing is said of it
     const unmeasured = facts.nodes.filter((n) => n.cpu_utilization === undefined).map((n) => n.node);
     const cpus = unmeasured.length === 0 ? facts.summary.cpus! : measured!;
     const needed = wantedCpus(facts) ?? busy!;
-    const heldUp = facts.nodes.filter(isHeldUp);
+    const heldUp = facts.nodes.filter((n) => isHeldUp(n, limits));
     const isWaiting = heldUp.length === facts.nodes.length || (needed === busy && heldUp.length > 0);
     if (needed >= least * cpus || isWaiting)
       return { skipped: 'the job’s CPUs were not idle: it waited for them, which is said apart' };
@@ -49,8 +54,8 @@ export default rule({
         unmeasured,
         which: unmeasured.length === 0 ? '' : ' that were measured',
         enough: Math.max(1, Math.ceil(needed * 1.1)),
-        waited: facts.nodes.filter((n) => hasWaited(n) && !isHeldUp(n)),
-        isUnsure: isMaybeStarved(facts),
+        waited: facts.nodes.filter((n) => hasWaited(n, limits) && !isHeldUp(n, limits)),
+        isUnsure: isMaybeStarved(facts, limits),
       },
     ];
   },
@@ -61,7 +66,7 @@ export default rule({
   },
   say: ({ busy, cpus, which, used }) =>
     `${cpusFigure(busy)} of ${count(cpus, 'CPU')}${which} ${cpus === 1 ? 'was' : 'were'} busy on average (${percent(used)})`,
-  evidence: ({ used, least, cpus, which, waited, unmeasured }, facts) => [
+  evidence: ({ used, least, cpus, which, waited, unmeasured }, facts, limits) => [
     {
       text: `CPU utilisation ${percent(used)} of the ${which === '' ? 'allocation' : `CPUs${which}`}`,
       from: cpuFrom(facts),
@@ -69,7 +74,7 @@ export default rule({
       threshold: least,
     },
     idleHours(facts, cpus),
-    ...shown(waited).map(waitEvidence),
+    ...shown(waited).map((n) => waitEvidence(n, limits)),
     ...(which === '' ? [] : [{ text: `not measured: ${listed(unmeasured)}`, from: cpuFrom(facts) }]),
   ],
   advise({ isUnsure, enough, cpus, unmeasured, waited }, facts) {

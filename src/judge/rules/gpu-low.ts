@@ -1,37 +1,59 @@
-import { smallest } from '../../base/extremes.ts';
+import { formatDuration } from '../../base/duration.ts';
+import { greatest, smallest } from '../../base/extremes.ts';
 import { percent } from '../../base/words.ts';
+import type { ColumnSeries } from '../../query/series/series.ts';
 import { gpuTable } from '../../sources/tables.ts';
+import { IDLE_UTILIZATION } from '../facts/stragglers.ts';
+import type { GpuReport } from '../report-schema.ts';
 import { gpuMean } from '../use/seen.ts';
 import { workingCards } from './shared/cards.ts';
 import { sampled } from './shared/confidence.ts';
 import { gpuUtilization } from './shared/needs.ts';
-import { named, rule } from './shared/rule.ts';
+import { hit, named, type RuleContext, ruleOfCases, type Words } from './shared/rule.ts';
 
-export default rule({
+const { utilization_percent } = gpuTable.col;
+
+const thresholds = {
+  /** Below this mean it is worth asking why; healthy training and simulation codes run well above one half. */
+  modest: 0.25,
+  /** Below this a GPU is mostly waiting: a smaller card, or part of one, would do the same work. */
+  low: 0.15,
+  /** A card below this did nothing at that moment. */
+  idle: IDLE_UTILIZATION,
+  /** In so much of the time on end all cards did nothing, and were busy for at least `busy` of the rest. */
+  stretch: 0.3,
+  busy: 0.5,
+};
+
+export default ruleOfCases({
   id: 'gpu-low',
   title: 'GPUs that were hardly used',
-  help: 'The GPUs that did work were busy for less than a quarter of the time, on average.',
+  help: 'The GPUs that did work were busy for less than a quarter of the time, on average. Where all of them did nothing for a third of the time or more on end, and worked well in the rest, that is said instead.',
   kind: 'waste',
   order: 220,
   needs: gpuUtilization,
-  thresholds: {
-    /** Below this mean it is worth asking why; healthy training and simulation codes run well above one half. */
-    modest: 0.25,
-    /** Below this a GPU is mostly waiting: a smaller card, or part of one, would do the same work. */
-    low: 0.15,
-  },
-  when(facts, { modest }) {
-    const cards = workingCards(facts);
+  thresholds,
+  when(facts, limits) {
+    const cards = workingCards(facts, limits.idle);
     const used = gpuMean(cards, 'utilization_mean');
-    return used === undefined || used >= modest ? [] : [{ cards, used }];
+    if (used === undefined || used >= limits.modest) return [];
+    const idle = idleStretch(facts, cards, limits);
+    return [idle === undefined ? hit(alwaysLow, { cards, used }) : hit(lowAtTimes, { cards, used, ...idle })];
   },
+});
+
+interface Low {
+  cards: GpuReport[];
+  used: number;
+}
+
+const alwaysLow: Words<Low, typeof thresholds> = {
   severity: ({ used }, _, { low }) => (used < low ? 'warning' : 'advice'),
-  say: ({ cards, used }) =>
-    `${cards.length === 1 ? 'The GPU was' : `The ${cards.length} GPUs in use were`} busy ${percent(used)} of the time`,
+  say: ({ cards, used }) => `${subject(cards)} busy ${percent(used)} of the time`,
   evidence: ({ used }, _, { modest }) => [
     {
       text: `mean utilisation ${percent(used)}`,
-      from: named(gpuTable.col.utilization_percent),
+      from: named(utilization_percent),
       value: used,
       threshold: modest,
     },
@@ -39,4 +61,70 @@ export default rule({
   advise:
     'Give the card more to do at once (larger batches, several processes on one card), feed it faster (data loading, transfers), or ask for fewer or smaller cards (a MIG slice).',
   confidence: ({ cards }, facts) => sampled(facts, smallest(cards.map((g) => g.samples))),
-});
+};
+
+const subject = (cards: readonly GpuReport[]): string =>
+  cards.length === 1 ? 'The GPU was' : `The ${cards.length} GPUs in use were`;
+
+/** The longest time in which no card did anything. */
+interface Stretch {
+  seconds: number;
+  /** Of the time that was seen. */
+  share: number;
+  when: 'at the start' | 'at the end' | 'in between';
+  /** How busy they were in the rest. */
+  rest: number;
+}
+
+const lowAtTimes: Words<Low & Stretch, typeof thresholds> = {
+  ...alwaysLow,
+  say: ({ cards, rest, seconds, when }) =>
+    `${subject(cards)} idle for ${formatDuration(seconds)} ${when}, and ${percent(rest)} busy in the rest of the time`,
+  evidence: (found, facts, limits) => [
+    ...alwaysLow.evidence(found, facts, limits),
+    {
+      text: `no card did anything in ${percent(found.share)} of the time on end`,
+      from: named(utilization_percent),
+      value: found.share,
+      threshold: limits.stretch,
+    },
+  ],
+  advise: ({ when }) =>
+    when === 'at the end'
+      ? 'End the job when the GPUs have done their work: run what comes after it (evaluation, copying, compressing) in a job without GPUs.'
+      : 'Do what needs no GPU (staging, preparing or checking data) in a job of its own, before the one that has them.',
+};
+
+/** So many steps of the time are looked at. */
+const STEPS = 200;
+
+/** Samples are read only where the statistics say that the cards were busy at times. */
+function idleStretch(
+  facts: RuleContext,
+  cards: readonly GpuReport[],
+  { idle, stretch, busy }: typeof thresholds,
+): Stretch | undefined {
+  if (!cards.every((g) => (g.utilization_p95 ?? 0) >= busy)) return undefined;
+  const isOwn = ({ node, keys }: ColumnSeries): boolean => cards.some((g) => g.node === node && g.gpu === keys.gpu);
+  const all = facts.series(utilization_percent, { points: STEPS }).filter(isOwn);
+  const [step] = all.map((series) => series.step);
+  if (step === undefined) return undefined;
+  const highest = new Map<number, number>();
+  for (const { time, max } of all)
+    time.forEach((moment, i) => {
+      highest.set(moment, Math.max(highest.get(moment) ?? 0, max[i]!));
+    });
+  const moments = [...highest.keys()].sort((a, b) => a - b);
+  let [from, to, begin] = [0, 0, 0];
+  moments.forEach((moment, i) => {
+    if (highest.get(moment)! >= idle * 100) begin = i + 1;
+    else if (i + 1 - begin > to - from) [from, to] = [begin, i + 1];
+  });
+  const share = (to - from) / moments.length;
+  const used = gpuMean(cards, 'utilization_mean')!;
+  const rest = used / (1 - share);
+  if (share < stretch || rest < busy) return undefined;
+  const when = to === moments.length ? 'at the end' : from === 0 ? 'at the start' : 'in between';
+  const seen = greatest(cards.map((g) => g.recorded_seconds));
+  return { seconds: seen * share, share, when, rest };
+}

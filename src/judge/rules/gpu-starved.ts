@@ -1,17 +1,18 @@
 import { smallest } from '../../base/extremes.ts';
 import { percent } from '../../base/words.ts';
 import { cgroupTable, gpuTable, pressureTable } from '../../sources/tables.ts';
+import { IDLE_UTILIZATION } from '../facts/stragglers.ts';
 import type { Evidence, Facts } from '../report-schema.ts';
 import { gpuMean, weightedMean } from '../use/seen.ts';
 import { workingCards } from './shared/cards.ts';
 import { medium, sampled } from './shared/confidence.ts';
-import { hasNoIo, PRESSURE_IO } from './shared/file-work.ts';
+import { FILE_WORK, hasNoIo } from './shared/file-work.ts';
 import { gpuUtilization } from './shared/needs.ts';
 import { named, rule } from './shared/rule.ts';
 
 /** Of the job's own doing, as far as that is known. */
-const ioPressure = ({ nodes }: Facts): number | undefined =>
-  weightedMean(nodes.map((n) => [hasNoIo(n) ? 0 : n.pressure_io, n.recorded_seconds]));
+const ioPressure = ({ nodes }: Facts, limits = FILE_WORK): number | undefined =>
+  weightedMean(nodes.map((n) => [hasNoIo(n, limits) ? 0 : n.pressure_io, n.recorded_seconds]));
 
 export default rule({
   id: 'gpu-starved',
@@ -38,13 +39,15 @@ export default rule({
     utilization: 0.5,
     /** The CPUs are the bottleneck when the job keeps this much of them busy while its GPUs wait. */
     cpus_busy: 0.85,
-    pressure_io: PRESSURE_IO,
+    idle: IDLE_UTILIZATION,
+    ...FILE_WORK,
   },
-  when(facts, { utilization, cpus_busy, pressure_io }) {
-    const cards = workingCards(facts);
+  when(facts, limits) {
+    const { utilization, cpus_busy, pressure_io, idle } = limits;
+    const cards = workingCards(facts, idle);
     const used = gpuMean(cards, 'utilization_mean')!;
     const cpu = facts.summary.cpu_utilization;
-    const io = ioPressure(facts);
+    const io = ioPressure(facts, limits);
     const byCpu = cpu !== undefined && cpu >= cpus_busy ? cpu : undefined;
     const byDisk = io !== undefined && io >= pressure_io ? io : undefined;
     return used >= utilization || (byCpu ?? byDisk) === undefined ? [] : [{ cards, used, byCpu, byDisk }];

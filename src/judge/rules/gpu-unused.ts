@@ -16,9 +16,9 @@ export default rule({
   order: 210,
   needs: gpuUtilization,
   thresholds: { idle: IDLE_UTILIZATION },
-  when(facts) {
+  when(facts, limits) {
     const cards = ownCards(facts);
-    const idle = cards.filter(isIdle);
+    const idle = cards.filter((g) => isIdle(g, limits.idle));
     const asked = facts.job.asked.gpus;
     // a node may show more cards than the job was given: only those that it must have had are held against it
     const certain =

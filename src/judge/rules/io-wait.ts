@@ -4,7 +4,7 @@ import type { Evidence, NodeReport } from '../report-schema.ts';
 import { weightedMean } from '../use/seen.ts';
 import { high, medium } from './shared/confidence.ts';
 import { pressureFrom, shown } from './shared/evidence.ts';
-import { hasNoIo, PRESSURE_IO } from './shared/file-work.ts';
+import { FILE_WORK, hasNoIo } from './shared/file-work.ts';
 import { named, rule } from './shared/rule.ts';
 
 export default rule({
@@ -22,13 +22,14 @@ export default rule({
     },
   ],
   thresholds: {
-    pressure: PRESSURE_IO,
+    ...FILE_WORK,
     /** CPUs that waited for a disk, as a share of the job's CPUs. */
     iowait: 0.1,
   },
-  when({ nodes }, { pressure, iowait }) {
-    const held = nodes.filter((n) => (n.pressure_io ?? 0) >= pressure || waitingCpus(n) >= iowait);
-    const waiting = held.filter((n) => !hasNoIo(n));
+  when({ nodes }, limits) {
+    const { pressure_io, iowait } = limits;
+    const held = nodes.filter((n) => (n.pressure_io ?? 0) >= pressure_io || waitingCpus(n) >= iowait);
+    const waiting = held.filter((n) => !hasNoIo(n, limits));
     if (held.length > 0 && waiting.length === 0)
       return { skipped: 'the job’s own processes did next to no I/O: others on the node waited for it' };
     return waiting.length === 0 ? [] : [waiting];
@@ -38,7 +39,7 @@ export default rule({
     const most = weightedMean(waiting.map((n) => [n.pressure_io ?? waitingCpus(n), n.recorded_seconds]));
     return `Work waited for files ${percent(most)} of the time on ${listed(waiting.map((n) => n.node))}`;
   },
-  evidence: (waiting, _, { pressure }) => shown(waiting).flatMap((n) => evidenceOf(n, pressure)),
+  evidence: (waiting, _, { pressure_io }) => shown(waiting).flatMap((n) => evidenceOf(n, pressure_io)),
   advise:
     'Read and write larger pieces, keep small or often-read files on a local disk, and write checkpoints less often or in the background.',
   confidence: (waiting) =>

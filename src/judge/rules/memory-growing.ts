@@ -2,18 +2,33 @@ import { formatDuration } from '../../base/duration.ts';
 import { nodeList } from '../../base/node-list.ts';
 import { formatBytes } from '../../base/size.ts';
 import { count } from '../../base/words.ts';
+import type { ColumnSeries } from '../../query/series/series.ts';
+import type { Statistics } from '../../recording/sealed/statistics.ts';
 import { processTable } from '../../sources/tables.ts';
+import type { ProcessReport } from '../report-schema.ts';
 import { medium } from './shared/confidence.ts';
 import { shown } from './shared/evidence.ts';
-import { named, rule } from './shared/rule.ts';
+import { named, type RuleContext, rule } from './shared/rule.ts';
 
-/** Smaller processes, and shorter jobs, may grow without anybody minding. */
-const thresholds = { bytes: 2 ** 30, seconds: 600 };
+const thresholds = {
+  /** Smaller processes, and shorter jobs, may grow without anybody minding. */
+  bytes: 2 ** 30,
+  seconds: 600,
+  /** So much of the differences over time (0 to 1) a straight line explains: memory that comes and goes is no growth. */
+  straight: 0.8,
+  /** Its memory lay so far below its peak until then, on average, as a share of all that it grew by. */
+  fell: 0.05,
+};
+
+const { rss_bytes, rss_peak_bytes } = processTable.col;
+
+/** So many steps of the time are looked at. */
+const STEPS = 100;
 
 export default rule({
   id: 'memory-growing',
   title: 'memory that only grows',
-  help: 'The memory of a process of more than 1 GiB grew like a straight line for ten minutes or more, and was highest at the end.',
+  help: 'The memory of a process of more than 1 GiB grew like a straight line for ten minutes or more, and was highest at the end. Where it fell in between, its samples must lie near such a line.',
   kind: 'trouble',
   order: 520,
   needs: [
@@ -24,16 +39,23 @@ export default rule({
     },
     {
       what: 'processes that were sampled',
-      columns: [processTable.col.rss_bytes],
+      columns: [rss_bytes],
       has: ({ processes }) => processes.length > 0,
       otherwise: { unmeasurable: 'no processes of the job were seen' },
     },
   ],
   thresholds,
-  when({ nodes, processes, summary }, { bytes, seconds }) {
-    const growing = processes
+  when(facts, { bytes, seconds, straight, fell }) {
+    const { nodes, processes, summary } = facts;
+    const perhaps = processes
       .filter((p) => p.rss_growth !== undefined && (p.rss_max_bytes ?? 0) >= bytes && p.seconds >= seconds)
       .sort((a, b) => b.rss_growth! - a.rss_growth!);
+    const growing = perhaps.filter((p) => {
+      if (neverFell(facts, p, fell)) return true;
+      // statistics do not tell the order of values: samples do, and are read only now
+      const own = facts.series(rss_bytes, { node: p.node, keys: { pid: p.pid }, points: STEPS });
+      return own.length === 0 || own.some((series) => straightness(series) >= straight);
+    });
     const [worst] = growing;
     if (worst === undefined) return [];
     const node = nodes.find((n) => n.node === worst.node);
@@ -52,7 +74,7 @@ export default rule({
   evidence: ({ growing }) =>
     shown(growing).map((p) => ({
       text: `${p.node} pid ${p.pid}: ${formatBytes(p.rss_growth! * 3600)} an hour, up to ${formatBytes(p.rss_max_bytes!)}`,
-      from: named(processTable.col.rss_bytes),
+      from: named(rss_bytes),
       node: p.node,
       value: p.rss_growth!,
     })),
@@ -60,3 +82,25 @@ export default rule({
     'Look for what is kept for ever: lists of results, caches without a limit, tensors that hold their history. If it has to grow, ask for more memory for longer runs.',
   confidence: medium('a program that fills a data structure on purpose looks the same'),
 });
+
+/** Whether it had as much as ever at any time, as far as statistics tell. */
+function neverFell({ statistics }: RuleContext, { node, pid }: ProcessReport, fell: number): boolean {
+  const of = (column: typeof rss_bytes | typeof rss_peak_bytes): Statistics | undefined =>
+    statistics(column, { pid }).find((one) => one.node === node)?.statistics;
+  const [rss, mark] = [of(rss_bytes), of(rss_peak_bytes)];
+  return rss !== undefined && mark !== undefined && mark.mean - rss.mean <= fell * (rss.max - rss.min);
+}
+
+/** How much of the differences between its values a straight line over time explains, 0 to 1. */
+function straightness({ time, mean }: ColumnSeries): number {
+  const { length } = time;
+  const middle = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / length;
+  const [t, y] = [middle(time), middle(mean)];
+  let [both, times, values] = [0, 0, 0];
+  for (let i = 0; i < length; i++) {
+    both += (time[i]! - t) * (mean[i]! - y);
+    times += (time[i]! - t) ** 2;
+    values += (mean[i]! - y) ** 2;
+  }
+  return both > 0 ? both ** 2 / (times * values) : 0;
+}

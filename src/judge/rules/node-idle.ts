@@ -3,7 +3,7 @@ import { count, figure, listed, percent } from '../../base/words.ts';
 import type { NodeReport } from '../report-schema.ts';
 import { seenSeconds, UNLIKE_TIMES } from '../use/seen.ts';
 import { sampled } from './shared/confidence.ts';
-import { isHeldUp } from './shared/cpu-waiting.ts';
+import { HELD_UP, isHeldUp } from './shared/cpu-waiting.ts';
 import { cpuFrom, shown } from './shared/evidence.ts';
 import { severalNodes } from './shared/needs.ts';
 import { isSlurm } from './shared/request.ts';
@@ -26,11 +26,12 @@ export default rule({
   thresholds: {
     /** A node below this did nothing for the job. */
     idle: 0.01,
+    ...HELD_UP,
   },
   when({ nodes }, limits) {
     const measured = nodes.filter((n) => n.cpu_utilization !== undefined);
     // one that waited for its CPUs had something to do
-    const below = measured.filter((n) => isIdleNode(n, limits.idle) && !isHeldUp(n));
+    const below = measured.filter((n) => isIdleNode(n, limits.idle) && !isHeldUp(n, limits));
     if (below.length === 0) return [];
     const working = measured.filter((n) => !below.includes(n));
     // what it did in a longer time it may have done while the others were seen

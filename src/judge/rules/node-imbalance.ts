@@ -5,7 +5,7 @@ import { FEWEST_PEERS } from '../outliers/peers.ts';
 import type { Facts, NodeReport } from '../report-schema.ts';
 import { comparable, seenSeconds, UNLIKE_TIMES } from '../use/seen.ts';
 import { medium, sampled } from './shared/confidence.ts';
-import { isHeldUp } from './shared/cpu-waiting.ts';
+import { HELD_UP, isHeldUp } from './shared/cpu-waiting.ts';
 import { shown } from './shared/evidence.ts';
 import { severalNodes } from './shared/needs.ts';
 import { hit, named, ruleOfCases, type Words } from './shared/rule.ts';
@@ -38,19 +38,20 @@ export default ruleOfCases({
   thresholds: {
     /** Two or three: which of them is normal cannot be told, but a difference of this many points can be shown. */
     apart: 0.25,
+    ...HELD_UP,
   },
-  when(facts, { apart }) {
+  when(facts, limits) {
     const nodes = peers(facts);
     // a process that fills its node's memory is said apart, and so are CPUs that others used
     const filled = new Set(facts.processes.filter((p) => p.rss_growth !== undefined).map((p) => p.node));
     const isSaid = (n: NodeReport): boolean =>
-      (filled.has(n.node) && hasOnly(n, 'memory')) || (isHeldUp(n) && hasOnly(n, 'CPU'));
+      (filled.has(n.node) && hasOnly(n, 'memory')) || (isHeldUp(n, limits) && hasOnly(n, 'CPU'));
     const unlike = measured(facts).filter((n) => n.straggler !== undefined && !isSaid(n));
     if (unlike.length > 0) return [hit(oneOfMany, { unlike, others: nodes.length - unlike.length })];
     if (nodes.length >= FEWEST_PEERS) return [];
     const used = nodes.map((n) => n.gpu_utilization ?? n.cpu_utilization!);
-    if (greatest(used) - smallest(used) < apart) return [];
-    if (nodes.some((n) => n.gpu_utilization === undefined && isHeldUp(n)))
+    if (greatest(used) - smallest(used) < limits.apart) return [];
+    if (nodes.some((n) => n.gpu_utilization === undefined && isHeldUp(n, limits)))
       return { skipped: 'the job waited for CPUs on a node, which is said apart' };
     return [hit(fewThatDiffer, { nodes, used })];
   },

@@ -1,7 +1,7 @@
 import { nodeList } from '../../../base/node-list.ts';
 import { listed } from '../../../base/words.ts';
 import { undivided } from '../../facts/gpus.ts';
-import { isIdle } from '../../facts/stragglers.ts';
+import { IDLE_UTILIZATION, isIdle } from '../../facts/stragglers.ts';
 import type { Facts, GpuReport } from '../../report-schema.ts';
 
 /** GPUs as findings speak of them. */
@@ -12,7 +12,8 @@ export const cardName = (g: GpuReport): string => `${g.node} GPU ${g.gpu}`;
 export const ownCards = ({ gpus }: Facts): GpuReport[] => undivided(gpus).filter((g) => g.own !== false);
 
 /** Those of the job that did something. */
-export const workingCards = (facts: Facts): GpuReport[] => ownCards(facts).filter((g) => !isIdle(g));
+export const workingCards = (facts: Facts, idle = IDLE_UTILIZATION): GpuReport[] =>
+  ownCards(facts).filter((g) => !isIdle(g, idle));
 
 /** "all of node03", or the cards by name. */
 export function cardList(facts: Facts, cards: readonly GpuReport[]): string {

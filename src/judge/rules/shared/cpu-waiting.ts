@@ -7,7 +7,8 @@ import { named } from './rule.ts';
 
 /** Whether the job's threads waited for CPUs, and who had them. */
 
-export const WAITING = {
+/** Limits of rules that look at waiting: they are among the thresholds of each. */
+export const HELD_UP = {
   /** Nearly all CPUs busy: only then can there be too many threads. */
   full: 0.9,
   /** Some task waited for a CPU in this share of the time. */
@@ -16,9 +17,18 @@ export const WAITING = {
   waited_cpus: 0.1,
   /** From this share of its CPUs on, had and waited for, a job wanted them: below, it did something else most of the time. */
   wanted: 0.5,
+};
+
+export const WAITING = {
+  ...HELD_UP,
   /** The quota of the cgroup ran out in more than this share of the periods. */
   throttled: 0.05,
+  /** Threads that are bound to CPUs wanted so many times as many, and used this share of them. */
+  beyond_bound: 1.1,
+  bound_used: 0.5,
 };
+
+type Limits<K extends keyof typeof WAITING = keyof typeof WAITING> = Pick<typeof WAITING, K>;
 
 /** Of the time in which its threads wanted a CPU, the share in which they had none. */
 export function waitedShare({ cpu_wait_seconds: waited, cpu_seconds: ran }: NodeReport): number | undefined {
@@ -40,28 +50,31 @@ export function wantedCpus({ nodes }: Facts): number | undefined {
 }
 
 /** Whether the job's own threads waited for CPUs while it did not have all of them. */
-export function hasWaited(n: NodeReport): boolean {
-  if (n.cpu_utilization === undefined || n.cpu_utilization >= WAITING.full) return false;
+export function hasWaited(n: NodeReport, limits: Limits<'full' | 'pressure' | 'waited_cpus'>): boolean {
+  if (n.cpu_utilization === undefined || n.cpu_utilization >= limits.full) return false;
   const share = waitedShare(n);
-  if (share === undefined) return n.pressure_scope === 'job' && (n.pressure_cpu ?? 0) >= WAITING.pressure;
-  return share >= WAITING.pressure && n.cpu_wait_seconds! >= WAITING.waited_cpus * (seenSeconds(n) ?? 0);
+  if (share === undefined) return n.pressure_scope === 'job' && (n.pressure_cpu ?? 0) >= limits.pressure;
+  return share >= limits.pressure && n.cpu_wait_seconds! >= limits.waited_cpus * (seenSeconds(n) ?? 0);
 }
 
 /** Whether it waited so, and wanted its CPUs most of the time; of the machine's, which nobody asked for, one. */
-export function isHeldUp(n: NodeReport): boolean {
-  if (!hasWaited(n)) return false;
-  if (n.cpu_wait_seconds === undefined) return busyOn(n) + n.pressure_cpu! >= WAITING.wanted;
-  return wantedOn(n)! >= WAITING.wanted * (n.cpus_source === 'machine' ? 1 : n.cpus!);
+export function isHeldUp(n: NodeReport, limits: typeof HELD_UP): boolean {
+  if (!hasWaited(n, limits)) return false;
+  if (n.cpu_wait_seconds === undefined) return busyOn(n) + n.pressure_cpu! >= limits.wanted;
+  return wantedOn(n)! >= limits.wanted * (n.cpus_source === 'machine' ? 1 : n.cpus!);
 }
 
 /** Whether its threads may run on fewer CPUs than it has and than they wanted, and used those. */
-export const isBound = (n: NodeReport): boolean =>
-  n.allowed_cpus !== undefined && wantedOn(n)! > 1.1 * n.allowed_cpus && busyOn(n) >= 0.5 * n.allowed_cpus;
+export const isBound = (n: NodeReport, limits: Limits<'beyond_bound' | 'bound_used'>): boolean =>
+  n.allowed_cpus !== undefined &&
+  wantedOn(n)! > limits.beyond_bound * n.allowed_cpus &&
+  busyOn(n) >= limits.bound_used * n.allowed_cpus;
 
 export const busyOn = (n: NodeReport): number => n.cpu_utilization! * n.cpus!;
 
 /** By the quota of its cgroup, which has a rule of its own. */
-export const isThrottled = (n: NodeReport): boolean => (n.cpu_throttled ?? 0) > WAITING.throttled;
+export const isThrottled = (n: NodeReport, { throttled }: Limits<'throttled'>): boolean =>
+  (n.cpu_throttled ?? 0) > throttled;
 
 /** CPUs of the node that others kept busy. */
 function othersOn(n: NodeReport): number | undefined {
@@ -70,20 +83,20 @@ function othersOn(n: NodeReport): number | undefined {
 }
 
 /** Whether others left no CPU of the node free. */
-export function isFullOfOthers(n: NodeReport): boolean {
-  return (n.node_cpu_utilization ?? 0) >= WAITING.full && (othersOn(n) ?? 0) >= WAITING.waited_cpus * n.node_cpus!;
+export function isFullOfOthers(n: NodeReport, { full, waited_cpus }: Limits<'full' | 'waited_cpus'>): boolean {
+  return (n.node_cpu_utilization ?? 0) >= full && (othersOn(n) ?? 0) >= waited_cpus * n.node_cpus!;
 }
 
 /** Whether CPUs of the job that stood idle may have been taken by others: nobody knows whether it waited for them. */
-export const isMaybeStarved = ({ nodes }: Facts): boolean =>
-  nodes.some((n) => n.cpu_utilization !== undefined && !hasWaitRecord(n) && isFullOfOthers(n));
+export const isMaybeStarved = ({ nodes }: Facts, limits: Limits<'full' | 'waited_cpus'>): boolean =>
+  nodes.some((n) => n.cpu_utilization !== undefined && !hasWaitRecord(n) && isFullOfOthers(n, limits));
 
 /** Whether it is known how long the job's threads waited for CPUs. */
 export const hasWaitRecord = (n: NodeReport): boolean =>
   n.cpu_wait_seconds !== undefined || (n.pressure_scope === 'job' && n.pressure_cpu !== undefined);
 
 /** How long the threads of a node waited. */
-export function waitEvidence(n: NodeReport): Evidence {
+export function waitEvidence(n: NodeReport, { pressure: threshold }: Limits<'pressure'>): Evidence {
   const waited = waitedShare(n);
   if (waited === undefined)
     return {
@@ -91,19 +104,19 @@ export function waitEvidence(n: NodeReport): Evidence {
       from: 'cgroup (stalled)',
       node: n.node,
       value: n.pressure_cpu!,
-      threshold: WAITING.pressure,
+      threshold,
     };
   return {
     text: `${n.node}: threads ran for ${formatDuration(n.cpu_seconds!)} and waited for a CPU for ${formatDuration(n.cpu_wait_seconds!)}`,
     from: named(processEndTable.col.time_waiting, processTable.col.wait_ms),
     node: n.node,
     value: waited,
-    threshold: WAITING.pressure,
+    threshold,
   };
 }
 
 /** How busy the node was, with others' work too. */
-export const othersEvidence = (n: NodeReport): Evidence[] =>
+export const othersEvidence = (n: NodeReport, { full }: Limits<'full'>): Evidence[] =>
   n.node_cpu_utilization === undefined
     ? []
     : [
@@ -112,20 +125,25 @@ export const othersEvidence = (n: NodeReport): Evidence[] =>
           from: named(cpuTable.col.busy_ms),
           node: n.node,
           value: n.node_cpu_utilization,
-          threshold: WAITING.full,
+          threshold: full,
         },
       ];
 
-/** With what they waited for, its threads wanted less than so many CPUs: two threads that share one want two. */
-const SERIAL_WANTED = 1.5;
+export const SERIAL = {
+  /** One CPU busy, within this of exactly one: the mark of a program without threads. */
+  from: 0.85,
+  to: 1.05,
+  /** With what they waited for, its threads wanted less than so many CPUs: two threads that share one want two. */
+  serial_wanted: 1.5,
+  /** What others on the node may have taken. */
+  full: HELD_UP.full,
+  waited_cpus: HELD_UP.waited_cpus,
+};
 
-/** One CPU busy, within this of exactly one: the mark of a program without threads. */
-export const SERIAL = { from: 0.85, to: 1.05 };
-
-export function isSerial(facts: Facts): boolean {
+export function isSerial(facts: Facts, limits: typeof SERIAL): boolean {
   const { cpus_busy, cpus, nodes } = facts.summary;
-  if (nodes !== 1 || cpus! < 2 || (wantedCpus(facts) ?? 1) >= SERIAL_WANTED || isMaybeStarved(facts)) return false;
-  return cpus_busy! >= SERIAL.from && cpus_busy! <= SERIAL.to;
+  if (nodes !== 1 || cpus! < 2 || (wantedCpus(facts) ?? 1) >= limits.serial_wanted) return false;
+  return !isMaybeStarved(facts, limits) && cpus_busy! >= limits.from && cpus_busy! <= limits.to;
 }
 
 /** GPU jobs need CPUs to feed their cards: low CPU use alone is no waste there. */

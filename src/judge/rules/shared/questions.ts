@@ -1,5 +1,5 @@
-import { type Material, matching } from '../../../query/material.ts';
-import type { ColumnSeries, SeriesOptions } from '../../../query/series/series.ts';
+import { type AskedSeries, type Material, matching } from '../../../query/material.ts';
+import type { ColumnSeries } from '../../../query/series/series.ts';
 import type { Span, SpanKind } from '../../../query/spans/span.ts';
 import { spansOf } from '../../../query/spans/spans.ts';
 import type { Statistics } from '../../../recording/sealed/statistics.ts';
@@ -10,7 +10,7 @@ export interface Questions {
   /** A column over the job: one for each node and key that has values. */
   statistics<K extends string>(column: TableColumn<string, string, K>, keys?: KeyValues<K>): NodeStatistics[];
   /** A column over time: count, least, mean and greatest of each step; counters as rates. See `overTime`. */
-  series<K extends string>(column: TableColumn<string, string, K>, options?: SeriesOptions<K>): ColumnSeries[];
+  series<K extends string>(column: TableColumn<string, string, K>, options?: AskedSeries<K>): ColumnSeries[];
   /** What the job is made of, by its start. */
   spans(kind: SpanKind): Span[];
 }

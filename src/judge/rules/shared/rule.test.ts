@@ -6,11 +6,12 @@ import { agent, job, material, node, START, span } from '../../../../test/made/r
 import { level, series, table } from '../../../../test/made/report-statistics.ts';
 import { loadavgTable, powerTable } from '../../../sources/tables.ts';
 import { report } from '../../report.ts';
+import cpuStarved from '../cpu-starved.ts';
 import { rules } from '../index.ts';
 import { high } from './confidence.ts';
 import { findingsOf } from './judge.ts';
 import { questionsOf } from './questions.ts';
-import { type Fact, type Need, rule } from './rule.ts';
+import { type Fact, type Need, type RuleContext, rule } from './rule.ts';
 
 /** An hour on one node with a load of 20. */
 function crowded() {
@@ -74,6 +75,18 @@ test('thresholds may be others than the rule’s own', () => {
   const strict = highLoad().judge(facts(), { load: 9 });
   assert.equal(Array.isArray(strict) && strict[0]?.severity, 'warning');
   assert.deepEqual(highLoad().judge(facts(), { load: 30 }), []);
+});
+
+test('limits that several rules go by are thresholds of each: those that are set count', () => {
+  const waited = { cpu_utilization: 0.5, cpu_seconds: 200, cpu_wait_seconds: 150, cpu_window_seconds: 100 };
+  const n = { node: 'c1', status: 'recorded', cpus: 4, cpus_source: 'asked', ...waited };
+  const facts = { nodes: [n], summary: { wall_seconds: 3600 } } as unknown as RuleContext;
+  const found = (limits: object): unknown => cpuStarved.judge(facts, { ...cpuStarved.thresholds, ...limits });
+  assert.equal((found({}) as unknown[]).length, 1);
+  for (const limits of [{ full: 0.5 }, { pressure: 0.5 }, { waited_cpus: 2 }, { wanted: 1 }])
+    assert.deepEqual(found(limits), [], JSON.stringify(limits));
+  for (const { id, thresholds } of rules)
+    for (const [name, value] of Object.entries(thresholds)) assert.ok(Number.isFinite(value), `${id} ${name}`);
 });
 
 test('what a rule needs and the recording lacks makes it not measurable, with the reason', () => {

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { agentOf, appendRows, jobOf, type Row, START, temporary } from '../../../test/make-recording.ts';
+import { openRecording } from '../../recording/folder/open.ts';
+import { sealRecording } from '../../recording/sealed/seal.ts';
+import { gpuTable, processTable } from '../../sources/tables.ts';
+import type { Table } from '../../table/table.ts';
+import { gather } from '../facts/gather.ts';
+import { report } from '../report.ts';
+
+/** What statistics of the whole job cannot tell, and samples do. */
+
+const SECONDS = 1200;
+const EVERY = 10;
+
+async function recorded(table: Table, row: (t: number) => Omit<Row, 'time'>): Promise<string> {
+  const folder = path.join(temporary(), 'tacho-17');
+  const place = path.join(folder, 'node=c1');
+  const end = START + SECONDS * 1e6;
+  const times = Array.from({ length: SECONDS / EVERY + 1 }, (_, i) => i * EVERY);
+  await appendRows(
+    place,
+    table,
+    times.map((t) => ({ time: START + t * 1e6, ...row(t) })),
+  );
+  const seen = { interval_seconds: EVERY, end, first_sample: START, last_sample: end, ticks: times.length };
+  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [table], seen)));
+  const job = jobOf({ nodes: ['c1'], end, interval_seconds: EVERY, asked: { gpus: table === gpuTable ? 1 : 0 } });
+  fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(job));
+  return folder;
+}
+
+/** What a rule says, unsealed and sealed, and how often it looked at samples for that. */
+function said(folder: string, id: string): { text: string | undefined; looked: number } {
+  const of = () => {
+    const material = gather(openRecording(folder));
+    const { series } = material;
+    let looked = 0;
+    material.series = (...asked) => {
+      looked++;
+      return series!(...asked);
+    };
+    return { text: report(material).findings.find((found) => found.id === id)?.text, looked };
+  };
+  const live = of();
+  sealRecording(openRecording(folder));
+  assert.deepEqual(of(), live);
+  return live;
+}
+
+const gpu = (busy: (t: number) => number) =>
+  recorded(gpuTable, (t) => ({ gpu: '0', mine: 'yes', utilization_percent: busy(t) }));
+
+test('GPUs that stood idle after they had worked, or before, are not told to be fed faster', async () => {
+  const after = await gpu((t) => (t < 240 ? 90 : 0));
+  assert.match(said(after, 'gpu-low').text!, /^The GPU was idle for 16 min.* at the end, and 9\d % busy in the rest/);
+  const before = await gpu((t) => (t > 960 ? 90 : 0));
+  assert.match(
+    said(before, 'gpu-low').text!,
+    /^The GPU was idle for 16 min.* at the start, and \d\d % busy in the rest/,
+  );
+  const between = await gpu((t) => (t < 120 || t > 1080 ? 90 : 0));
+  assert.match(said(between, 'gpu-low').text!, / in between, and \d\d % busy in the rest/);
+});
+
+test('GPUs that were never busy, or now and then, are hardly used; of the first no sample is read', async () => {
+  assert.deepEqual(said(await gpu(() => 20), 'gpu-low'), { text: 'The GPU was busy 20 % of the time', looked: 0 });
+  const nowAndThen = await gpu((t) => (t % 60 === 0 ? 100 : 0));
+  assert.match(said(nowAndThen, 'gpu-low').text!, /^The GPU was busy 1\d % of the time$/);
+});
+
+const GIB = 2 ** 30;
+
+function memory(rss: (t: number) => number): Promise<string> {
+  let peak = 0;
+  return recorded(processTable, (t) => {
+    peak = Math.max(peak, Math.round(rss(t)));
+    return { pid: '7', start: String(START / 1000), state: 'R', rss_bytes: Math.round(rss(t)), rss_peak_bytes: peak };
+  });
+}
+
+test('memory that is given back again and again does not grow, however its values are spread', async () => {
+  const grows = await memory((t) => GIB + (t / SECONDS) * 8 * GIB);
+  // its peak until then is what it has: samples need not be read
+  assert.deepEqual(said(grows, 'memory-growing'), {
+    text: 'Memory of 1 process on c1 grew until the end, and would have filled the node after 17 min 30 s more',
+    looked: 0,
+  });
+  const teeth = await memory((t) => GIB + ((t % 300) / 300 + (t === SECONDS ? 1 : 0)) * 8 * GIB);
+  assert.deepEqual(said(teeth, 'memory-growing'), { text: undefined, looked: 1 });
+  // garbage is collected now and then
+  const collected = await memory(
+    (t) => GIB + (t / SECONDS) * 8 * GIB - (t % 50 === 0 ? GIB : 0) + (t === SECONDS ? GIB : 0),
+  );
+  assert.match(said(collected, 'memory-growing').text!, /grew until the end/);
+});
