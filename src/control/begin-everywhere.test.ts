@@ -12,7 +12,7 @@ import { createRecording } from '../recording/folder/create.ts';
 import type { Job } from '../recording/folder/job.ts';
 import { findActive } from './active.ts';
 import { beginEverywhere } from './begin-everywhere.ts';
-import { agentRecord, lastWords, startAgents, stopAgents } from './launch.ts';
+import { agentRecord, lastWords, startAgents, stopAgents, whyMissing } from './launch.ts';
 import { startRecording } from './start.ts';
 
 /** A stand-in for an agent: a sample, a record, and an end when it is asked to. */
@@ -178,7 +178,7 @@ for (const allowMissing of [0, 1]) {
     const job = { id: '7', scheduler: 'slurm', nodes: NODES, interval_seconds: 1 } as Job;
     createRecording(recording, job);
     const agents = { recording, job, nodes: NODES, env, tacho };
-    const first = startAgents(agents);
+    const first = startAgents(agents, 120);
     await eventually('two agents', () => ['c1', 'c2'].every((node) => agentRecord(recording, node) !== undefined));
     const { pid } = agentRecord(recording, 'c1')!;
     const patience = { limitSeconds: 120, waitedSeconds: 120, allowMissing };
@@ -193,6 +193,24 @@ for (const allowMissing of [0, 1]) {
     assert.deepEqual(await stopAgents(agents, launched, schedulerRunner()), ['c3']);
   });
 }
+
+test('of many nodes those are started for which there is time, this very node first', (t) => {
+  const { recording, env } = cluster(t);
+  const own = os.hostname();
+  const job = { id: '7', scheduler: 'file', nodes: ['far1', own, 'far2'], interval_seconds: 1 } as Job;
+  createRecording(recording, job);
+  const launched = startAgents({ recording, job, nodes: job.nodes, env, tacho: ['true'] }, 0);
+  assert.deepEqual(
+    launched.map(({ nodes, late }) => [...nodes, late]),
+    [
+      [own, undefined],
+      ['far1', true],
+      ['far2', true],
+    ],
+  );
+  const [far] = whyMissing(recording, ['far2'], launched, 3);
+  assert.deepEqual(far, { node: 'far2', words: ['not started: others took the 3.0 s (--timeout waits longer)'] });
+});
 
 test('of a node that has said itself what is wrong, nothing else is told', (t) => {
   const { recording } = cluster(t);

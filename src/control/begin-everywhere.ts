@@ -92,11 +92,12 @@ async function beginByScheduler(
   for (let limit = limitSeconds - waitedSeconds; ; limit = limitSeconds) {
     const wanted = nodes.filter((node) => !lost.has(node));
     const silent = new Set(await firstSamples(recording, wanted, running, limit));
-    const ended = running.filter((each) => !stillRuns(each));
-    const stuck = running.filter((each) => !ended.includes(each) && waitsInVain(recording, each, silent));
-    for (const each of ended) for (const node of givenUp(options, each)) lost.add(node);
+    const { true: alive = [], false: ended = [] } = Object.groupBy(running, (each) => `${stillRuns(each)}` as const);
+    const words = heard(recording);
+    const stuck = alive.filter((each) => waitsInVain(words, each, silent));
+    for (const each of ended) for (const node of givenUp(options, words, each)) lost.add(node);
     for (const each of stuck) {
-      for (const node of unheard(recording, each)) {
+      for (const node of unheard(words, each)) {
         lost.add(node);
         complain(recording, node, `${each.command} gave no answer within ${formatDuration(limitSeconds)}`);
       }
@@ -118,33 +119,40 @@ async function beginByScheduler(
       for (const node of await stopAgents(stopping, stuck, schedulerRunner(), STOP_SECONDS)) lost.add(node);
       if (over()) return { launched: running, missing: missing() };
     }
-    const fresh = startAgents({ ...options, nodes: others(), again: true });
+    const fresh = startAgents({ ...options, nodes: others(), again: true }, limitSeconds);
     running = [...running.filter((each) => !broken.includes(each)), ...fresh];
   }
 }
 
+/** What nodes have said so far, or was said of them. */
+interface Heard extends ReturnType<typeof launchLog> {
+  /** Whether anything of what was launched has run on a node. */
+  from(node: string): boolean;
+}
+
+function heard(recording: string): Heard {
+  const folders = nodesHeard(recording);
+  const log = launchLog(recording);
+  return { ...log, from: (node) => (folders.has(node) && hasLog(recording, node)) || log.complaints.has(node) };
+}
+
 /** The nodes without which a launcher that has ended is worth another try; all of them: it is not. */
-function givenUp({ recording, job }: AgentsOptions, ended: Launched): string[] {
-  const { all, complaints } = launchLog(recording);
-  const named = new Set(schedulerNamed(job.scheduler).unreached?.(all.join('\n')));
+function givenUp({ job }: AgentsOptions, words: Heard, ended: Launched): string[] {
+  const named = new Set(schedulerNamed(job.scheduler).unreached?.(words.all.join('\n')));
   const unreached = ended.nodes.filter((node) => named.has(node));
-  const without = unreached.length > 0 ? unreached : unheard(recording, ended);
+  const without = unreached.length > 0 ? unreached : unheard(words, ended);
   if (without.length === 0) return ended.nodes;
-  return [...without, ...ended.nodes.filter((node) => complaints.has(node))];
+  return [...without, ...ended.nodes.filter((node) => words.complaints.has(node))];
 }
 
 /** It has reached some of its nodes and not others: nobody knows whether it will end all for these. */
-function waitsInVain(recording: string, launcher: Launched, silent: ReadonlySet<string>): boolean {
-  const left = unheard(recording, launcher);
+function waitsInVain(words: Heard, launcher: Launched, silent: ReadonlySet<string>): boolean {
+  const left = unheard(words, launcher);
   return left.length < launcher.nodes.length && left.some((node) => silent.has(node));
 }
 
 /** Nodes where nothing of what was launched has run yet. */
-function unheard(recording: string, { nodes }: Launched): string[] {
-  const folders = nodesHeard(recording);
-  const { complaints } = launchLog(recording);
-  return nodes.filter((node) => !(folders.has(node) && hasLog(recording, node)) && !complaints.has(node));
-}
+const unheard = (words: Heard, { nodes }: Launched): string[] => nodes.filter((node) => !words.from(node));
 
 /** The folder is opened, because a network file system then looks anew. */
 const hasLog = (recording: string, node: string): boolean =>

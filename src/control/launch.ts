@@ -55,14 +55,24 @@ export interface Launched extends ProcessId {
   lifeline?: boolean;
   /** The agent itself, on this node, where the scheduler's launcher could not start it. */
   direct?: boolean;
+  /** There was no time left to start it. */
+  late?: boolean;
 }
 
-/** Starts one agent on each node, and leaves them running when this process ends. */
-export function startAgents(options: AgentsOptions): Launched[] {
+/** Starts one agent on each node, as far as the time allows, and leaves them running when this process ends. */
+export function startAgents(options: AgentsOptions, limitSeconds: number): Launched[] {
   const { recording, job, nodes } = options;
   if (options.again) for (const node of nodes) clearAgent(recording, node);
   const launchers = schedulerOf(options).launch(plan(options, agentCommand(options)), job.id);
-  return launchers.map((launcher) => launchDetached(launcher, logOf(recording, launcher)));
+  const limit = performance.now() + limitSeconds * 1000;
+  // of many, each has its ssh: this very node comes first
+  const isOwn = ({ nodes: [node] }: Launcher): boolean => launchers.length > 1 && isThisNode(node!, options.env);
+  const sorted = [...launchers.filter(isOwn), ...launchers.filter((each) => !isOwn(each))];
+  return sorted.map((launcher, i) =>
+    i > 0 && performance.now() > limit
+      ? { pid: 0, started: '', nodes: launcher.nodes, late: true }
+      : launchDetached(launcher, logOf(recording, launcher)),
+  );
 }
 
 /** Starts the agent of the node that this process is on, without the scheduler; it leaves that running, too. */
@@ -236,8 +246,11 @@ export function whyMissing(
   const waits = new Map(
     launched.filter(stillRuns).flatMap(({ nodes: awaited, command }) => awaited.map((node) => [node, command])),
   );
+  const late = new Set(launched.filter((each) => each.late).flatMap((each) => each.nodes));
   return lastWords(recording, nodes).map((words, i) => {
     const node = nodes[i]!;
+    if (late.has(node))
+      return { node, words: [`not started: others took the ${formatDuration(limitSeconds)} (--timeout waits longer)`] };
     const command = waits.get(node);
     if (words.length > 0 || command === undefined) return { node, words };
     const silence = `${command} gave no answer within ${formatDuration(limitSeconds)}`;

@@ -87,9 +87,10 @@ export async function startRecording(env: Environment, options: StartOptions): P
     return { recording, job, missing };
   }
   let first: Launched[] = [];
+  const began = performance.now();
   try {
     noteActive(env, { ...note, launched: first });
-    first = startAgents(agents);
+    first = startAgents(agents, options.limitSeconds);
     updateActive(env, { ...note, launched: first });
     // from here on there are two of us in the job
     collectGarbage();
@@ -99,6 +100,7 @@ export async function startRecording(env: Environment, options: StartOptions): P
   }
   const { launched, missing, direct } = await beginEverywhere(agents, first, {
     limitSeconds: options.limitSeconds,
+    waitedSeconds: (performance.now() - began) / 1000,
     allowMissing: options.allowMissing ?? Number.POSITIVE_INFINITY,
   });
   updateActive(env, { ...note, launched, begun: true });

@@ -230,11 +230,11 @@ async function recordAll(folder: string, job: Job, options: RecordOptions): Prom
   const { without, only, config } = options;
   const asked = { without, only, endWith: process.pid, ...stated({ config }) };
   const agents = { recording: folder, job, nodes: job.nodes, env: process.env, ...asked };
-  const first = startAgents(agents);
   const limit = options.limitSeconds ?? FIRST_SAMPLE_SECONDS;
   const began = performance.now();
+  const first = startAgents(agents, limit);
   const ownNode = job.nodes.filter((node) => isThisNode(node, process.env)).slice(0, 1);
-  await firstSamples(folder, ownNode, first, limit);
+  await firstSamples(folder, ownNode, first, limit - (performance.now() - began) / 1000);
   // from here on, what this process uses is in the samples of its node
   let before = process.cpuUsage();
   const {

@@ -8,8 +8,10 @@ export const local: Scheduler = {
   name: 'none',
   detect: () => undefined,
   facts: async () => ({ id: '', nodes: [os.hostname()], asked: {} }),
-  launch: (plan) =>
-    plan.nodes.map((node) => (isHere(node) ? here(plan.on(node), node, plan.env) : ssh(plan.on(node), node, plan.env))),
+  launch(plan) {
+    const env = defined(plan.env);
+    return plan.nodes.map((node) => (isHere(node) ? here : ssh)(plan.on(node), node, env));
+  },
   stop: async () => 'signal the launcher',
   state: async () => undefined,
 };
@@ -22,19 +24,19 @@ export function isHere(node: string): boolean {
 /** The node that this process is on, by whichever name the scheduler has for it. */
 export const isThisNode = (node: string, env: Environment): boolean => isHere(node) || node === env.SLURMD_NODENAME;
 
-function here(argv: string[], node: string, env: Environment): Launcher {
-  return { command: argv[0]!, args: argv.slice(1), nodes: [node], env: defined(env) };
+function here(argv: string[], node: string, env: Launcher['env']): Launcher {
+  return { command: argv[0]!, args: argv.slice(1), nodes: [node], env };
 }
 
 /** When ssh ends, for whatever reason, the far end's standard input ends, and with it the agent. */
-function ssh(argv: string[], node: string, env: Environment): Launcher {
+function ssh(argv: string[], node: string, env: Launcher['env']): Launcher {
   const options = ['-T', '-o', 'BatchMode=yes', '-o', 'ConnectTimeout=10', '-o', 'ServerAliveInterval=15'];
   const far = [...argv, '--lifeline'].map(shellQuote).join(' ');
   return {
     command: 'ssh',
     args: [...options, '--', node, `exec ${far}`],
     nodes: [node],
-    env: defined(env),
+    env,
     lifeline: true,
   };
 }
