@@ -11,6 +11,11 @@ export class NotPlain extends Error {}
  * are followed, as somebody has them who keeps files elsewhere.
  */
 export function openPlain(file: string, flags: number = O_RDONLY, links = false): number {
+  return openSized(file, flags, links).fd;
+}
+
+/** The same, and how many bytes it has. */
+export function openSized(file: string, flags: number = O_RDONLY, links = false): { fd: number; size: number } {
   let fd: number;
   try {
     fd = fs.openSync(file, flags | O_NOFOLLOW | O_NONBLOCK, 0o600);
@@ -22,7 +27,7 @@ export function openPlain(file: string, flags: number = O_RDONLY, links = false)
     fd = fs.openSync(file, flags | O_NONBLOCK, 0o600);
   }
   const stat = fs.fstatSync(fd);
-  if (stat.isFile()) return fd;
+  if (stat.isFile()) return { fd, size: stat.size };
   fs.closeSync(fd);
   throw new NotPlain(stat.isDirectory() ? 'is a folder' : NOT_ORDINARY);
 }
@@ -30,18 +35,16 @@ export function openPlain(file: string, flags: number = O_RDONLY, links = false)
 const NOT_ORDINARY = 'it is not an ordinary file';
 
 /** A link that somebody else has made leads where that one wants the reader to look: in an archive users own their folders. */
-export function isForeignLink(file: string): boolean {
-  const stat = fs.lstatSync(file);
+export function isForeignLink(file: string, stat = fs.lstatSync(file)): boolean {
   return stat.isSymbolicLink() && stat.uid !== 0 && stat.uid !== process.getuid!();
 }
 
-/** All of an ordinary file, if it has at most `most` bytes. */
-export function readPlain(file: string, most: number): Buffer {
-  const fd = openPlain(file, O_RDONLY, true);
+/** All of an ordinary file, if it has at most `most` bytes; in `room`, if it has room for them. */
+export function readPlain(file: string, most: number, room?: Buffer): Buffer {
+  const { fd, size } = openSized(file, O_RDONLY, true);
   try {
-    const { size } = fs.fstatSync(fd);
     if (size > most) throw tooLarge(size, most);
-    const bytes = Buffer.allocUnsafe(size);
+    const bytes = room !== undefined && size <= room.length ? room : Buffer.allocUnsafe(size);
     let filled = 0;
     while (filled < size) {
       const got = fs.readSync(fd, bytes, filled, size - filled, filled);

@@ -32,12 +32,16 @@ export function findEach(paths: readonly string[]): FoundRecording[] {
   let count = 0;
   return open.findEach(
     paths,
-    (recording) => {
-      const { path, job } = recording;
-      const kept = count++ < STAY_OPEN ? recording : undefined;
+    (path, names): FoundRecording => {
+      const job = count++ < STAY_OPEN ? undefined : open.readJob(path);
+      // a job that nobody needs to be asked about is all that is looked at now
+      if (job !== undefined && isSettled({ job, nodes: [] }, true))
+        return { path, job, isSettled: true, hasSteps: true, open: () => addUnfiled(open.openRecording(path)) };
+      const recording = open.openRecording(path, names);
+      const kept = count <= STAY_OPEN ? recording : undefined;
       return {
         path,
-        job,
+        job: recording.job,
         isSettled: isSettled(recording, false),
         hasSteps: isSettled(recording, true),
         open: () => addUnfiled(kept ?? open.openRecording(path)),

@@ -12,12 +12,17 @@ const KEY = '"tables":';
 /** Stands for tables that are known; no agent writes it. */
 const STAND_IN = '\u0000';
 
+/** Room for one: a list reads thousands of them. */
+let room: Buffer | undefined;
+const USUAL_BYTES = 128 << 10;
+
 /**
  * What an agent.json holds. Most of it are its tables, which many agents have in common: these are parsed once, and then
  * shared. Throws as `readJson` does.
  */
 export function readAgentJson(file: string): unknown {
-  const bytes = readPlain(file, MOST_BYTES.agent);
+  room ??= Buffer.allocUnsafeSlow(USUAL_BYTES);
+  const bytes = readPlain(file, MOST_BYTES.agent, room);
   countJson(bytes.length);
   const at = bytes.indexOf(`${KEY}[`) + KEY.length;
   const same = at < KEY.length ? undefined : known.find(({ text }) => isAt(bytes, at, text));

@@ -1,3 +1,4 @@
+import { line } from '../../base/csv.ts';
 import * as tables from '../../sources/tables.ts';
 import { byName, type Column, type Table } from '../../table/table.ts';
 import { type Unit, units } from '../../table/unit.ts';
@@ -25,10 +26,34 @@ export function columnsByName(table: Table): Map<string, Column> {
 }
 
 /** The header of a table's live parts, if its node described it; undefined: only the file itself can tell. */
-export function headerOf(node: NodeRecording, name: string): string[] | undefined {
+export function headerOf(node: NodeRecording, name: string): readonly string[] | undefined {
   const table = (node.agent?.tables ?? node.described)?.find((each) => each.name === name);
-  if (table === undefined) return undefined;
-  return ['time', ...table.keys.map((key) => key.name), ...table.columns.map((column) => column.name)];
+  return table === undefined ? undefined : formOf(table).names;
+}
+
+/** The header of a file with all columns of its table, and what its cells are. */
+export interface Form {
+  line: string;
+  names: readonly string[];
+  uses: readonly CellUse[];
+}
+
+const forms = new WeakMap<Table, Form>();
+
+/** Made once: many recordings share their tables, and most files have all columns. */
+export function formOf(table: Table): Form {
+  let form = forms.get(table);
+  if (form === undefined) {
+    const names = ['time', ...[...table.keys, ...table.columns].map(({ name }) => name)];
+    const uses = [
+      'time' as const,
+      ...table.keys.map(() => 'text' as const),
+      ...table.columns.map(({ type }) => (type === 'text' ? 'text' : 'number')),
+    ];
+    form = { line: line(names).trimEnd(), names, uses };
+    forms.set(table, form);
+  }
+  return form;
 }
 
 /** A table that nobody described: texts right behind the time are keys, everything else is a gauge. */
@@ -57,7 +82,7 @@ export function layoutOf(
   table: Table | undefined,
   header: readonly string[],
   sample: () => readonly string[][],
-): CellUse[] | undefined {
+): readonly CellUse[] | undefined {
   if (header[0] !== 'time') return undefined;
   const keys = byName(table?.keys ?? []);
   const columns = table === undefined ? undefined : columnsByName(table);

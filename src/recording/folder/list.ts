@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { Fault, reason } from '../../base/fault.ts';
 import { stated } from '../../base/stated.ts';
 import { isAlive, STILL_WRITTEN_MS } from './alive.ts';
-import { openRecording, type Recording, recordingFolders } from './open.ts';
+import { foldersBelow, openRecording, type Recording } from './open.ts';
 import { silentEnd } from './silent-end.ts';
 
 /**
@@ -42,32 +42,28 @@ export interface ListOptions {
 export function listRecordings(folders: readonly string[], options: ListOptions = {}): Listed[] {
   const { now = Date.now() * 1000, failed } = options;
   const seen = new Map<string, Listed>();
-  const below = (folder: string): string[] => {
+  for (const start of folders) {
     try {
-      return recordingFolders(folder);
+      for (const { folder, names } of foldersBelow(start)) {
+        const key = path.resolve(folder);
+        if (!seen.has(key)) seen.set(key, describe(folder, names, now));
+      }
     } catch (error) {
       if (failed === undefined || !(error instanceof Fault)) throw error;
       failed(error);
-      return [];
-    }
-  };
-  for (const folder of folders) {
-    for (const each of below(folder)) {
-      const key = path.resolve(each);
-      if (!seen.has(key)) seen.set(key, describe(each, now));
     }
   }
   return [...seen.values()].sort((a, b) => (a.start ?? 0) - (b.start ?? 0) || (a.path < b.path ? -1 : 1));
 }
 
-function describe(folder: string, now: number): Listed {
+function describe(folder: string, names: string[], now: number): Listed {
   let recording: Recording;
   try {
-    recording = openRecording(folder);
+    recording = openRecording(folder, names);
   } catch (error) {
     const why = error instanceof Fault ? error.message : `cannot open ${folder}: ${reason(error)}`;
     const name = path.basename(path.resolve(folder));
-    const bytes = folderBytes(folder).bytes;
+    const { bytes } = folderBytes(folder);
     return {
       path: folder,
       job: name,
@@ -111,22 +107,22 @@ function describe(folder: string, now: number): Listed {
 function folderBytes(folder: string): { bytes: number; temporary: number } {
   let bytes = 0;
   let temporary = 0;
-  let entries: fs.Dirent[];
+  let names: string[];
   try {
-    entries = fs.readdirSync(folder, { withFileTypes: true });
+    names = fs.readdirSync(folder);
   } catch (error) {
     throw new Fault(`cannot open ${folder}: ${reason(error)}`, { cause: error });
   }
-  for (const entry of entries) {
-    const file = path.join(folder, entry.name);
-    if (entry.isDirectory()) {
+  for (const name of names) {
+    const file = `${folder}/${name}`;
+    const stat = fs.lstatSync(file, { throwIfNoEntry: false });
+    if (stat?.isDirectory()) {
       const below = folderBytes(file);
       bytes += below.bytes;
       temporary = Math.max(temporary, below.temporary);
-    } else {
-      const stat = fs.lstatSync(file, { throwIfNoEntry: false });
-      bytes += stat?.size ?? 0;
-      if (entry.name.endsWith('.tmp')) temporary = Math.max(temporary, stat?.mtimeMs ?? 0);
+    } else if (stat !== undefined) {
+      bytes += stat.size;
+      if (name.endsWith('.tmp')) temporary = Math.max(temporary, stat.mtimeMs);
     }
   }
   return { bytes, temporary };

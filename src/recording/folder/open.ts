@@ -63,9 +63,8 @@ export interface Recording {
   strays?: string[];
 }
 
-/** Opens one recording. */
-export function openRecording(folder: string): Recording {
-  const names = listFolder(folder);
+/** Opens one recording; `names`: what is in its folder. */
+export function openRecording(folder: string, names = listFolder(folder)): Recording {
   if (!isRecording(folder, names)) {
     const why = names.includes('job.json')
       ? "its job.json is none of Tacho's, and it has no folder node=NAME"
@@ -114,13 +113,13 @@ export function readJob(folder: string): Job | undefined {
  * the others from being opened; fewer than `least` are no answer.
  */
 export function findRecordings(paths: readonly string[], leftOut?: (why: Fault) => void, least = 1): Recording[] {
-  return findEach(paths, (recording) => recording, leftOut, least);
+  return findEach(paths, openRecording, leftOut, least);
 }
 
-/** The same where there may be very many: of each one only what `keep` says stays in memory. */
+/** The same where there may be very many: of each one only what `keep` says stays in memory. `names`: what is in its folder. */
 export function findEach<T>(
   paths: readonly string[],
-  keep: (recording: Recording) => T,
+  keep: (folder: string, names: string[]) => T,
   leftOut?: (why: Fault) => void,
   least = 1,
 ): T[] {
@@ -139,10 +138,13 @@ export function findEach<T>(
   };
   for (const start of paths) {
     orRefused(start, () => {
-      for (const folder of someFolders(start)) {
+      let isSome = false;
+      for (const { folder, names } of foldersBelow(start)) {
+        isSome = true;
         const key = path.resolve(folder);
-        if (!found.has(key)) orRefused(folder, () => found.set(key, keep(openRecording(folder))));
+        if (!found.has(key)) orRefused(folder, () => found.set(key, keep(folder, names)));
       }
+      if (!isSome) throw noRecording(start);
     });
   }
   if (refused.length > 0 && found.size < least) throw refused[0];
@@ -150,37 +152,37 @@ export function findEach<T>(
   return [...found.values()];
 }
 
-function someFolders(start: string): string[] {
-  const folders = recordingFolders(start);
-  if (folders.length > 0) return folders;
-  throw new Fault(`no recording in ${start}: looked for folders with job.json or node=NAME, four levels deep`, {
+const noRecording = (start: string): Fault =>
+  new Fault(`no recording in ${start}: looked for folders with job.json or node=NAME, four levels deep`, {
     hint: 'tacho run -o FOLDER -- COMMAND makes one; tacho demo makes one to look at',
   });
-}
 
 /** The folders below `start` (or `start` itself) that are recordings, by name. */
-export function recordingFolders(start: string, depth = 4): string[] {
+export const recordingFolders = (start: string, depth?: number): string[] =>
+  Array.from(foldersBelow(start, depth), ({ folder }) => folder);
+
+/** The same one by one, with what is in them. */
+export function* foldersBelow(start: string, depth = 4): Generator<{ folder: string; names: string[] }> {
   const names = listFolder(start);
-  if (isRecording(start, names)) return [start];
-  const folders: string[] = [];
-  const look = (folder: string, below: readonly string[], left: number): void => {
-    for (const name of below) {
-      if (name.startsWith('.') || name === 'node_modules') continue;
-      const child = path.join(folder, name);
-      let names: string[];
-      try {
-        if (isForeignLink(child)) continue;
-        names = fs.readdirSync(child);
-      } catch {
-        // a file, or somebody else's folder
-        continue;
-      }
-      if (isRecording(child, names)) folders.push(child);
-      else if (left > 1) look(child, names.sort(byName), left - 1);
+  if (isRecording(start, names)) yield { folder: start, names };
+  else yield* foldersIn(start, names, depth);
+}
+
+function* foldersIn(parent: string, below: string[], depth: number): Generator<{ folder: string; names: string[] }> {
+  for (const name of below.sort(byName)) {
+    if (name.startsWith('.') || name === 'node_modules') continue;
+    const folder = path.join(parent, name);
+    let names: string[];
+    try {
+      if (isForeignLink(folder)) continue;
+      names = fs.readdirSync(folder);
+    } catch {
+      // a file, or somebody else's folder
+      continue;
     }
-  };
-  look(start, names.sort(byName), depth);
-  return folders;
+    if (isRecording(folder, names)) yield { folder, names };
+    else if (depth > 1) yield* foldersIn(folder, names, depth - 1);
+  }
 }
 
 const isRecording = (folder: string, names: readonly string[]): boolean =>
@@ -240,8 +242,9 @@ function openNode(
   let found: FileNames;
   let changed: number;
   try {
-    if (isForeignLink(folder)) throw new Error('it is a link that somebody else has made');
-    changed = fs.statSync(folder).mtimeMs;
+    const stat = fs.lstatSync(folder);
+    if (isForeignLink(folder, stat)) throw new Error('it is a link that somebody else has made');
+    changed = (stat.isSymbolicLink() ? fs.statSync(folder) : stat).mtimeMs;
     found = fileNames(folder);
   } catch (error) {
     if (code(error) !== 'ENOTDIR') troubles.push(`cannot open ${folder}: ${reason(error)}`);

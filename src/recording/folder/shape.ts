@@ -121,14 +121,16 @@ export function fields(needed: Readonly<Record<string, Check | Field>>): Check {
  */
 export function shaped<T extends object>(record: object, needed: object, wrong: string[], path = ''): T {
   const whole: Plain = { ...(record as Plain) };
-  for (const [key, initial] of Object.entries(needed)) {
+  for (const [key, initial] of entriesOf(needed)) {
     const value = whole[key];
     const name = path + key;
     if (initial instanceof Field) {
       // null is how JSON writes a number that is not one
       const found = value === undefined || value === null ? undefined : within(name, initial.check, value, wrong);
-      if (found !== undefined || initial.initial !== undefined) whole[key] = found ?? initial.initial;
-      else delete whole[key];
+      const usable = found ?? initial.initial;
+      if (usable === value) continue;
+      if (usable === undefined) delete whole[key];
+      else whole[key] = usable;
     } else if (isPlain(initial)) {
       if (value !== undefined && !isPlain(value)) wrong.push(name);
       whole[key] = shaped(isPlain(value) ? value : {}, initial, wrong, `${name}.`);
@@ -138,6 +140,18 @@ export function shaped<T extends object>(record: object, needed: object, wrong: 
     }
   }
   return whole as T;
+}
+
+/** What is needed is looked up once: there may be very many records. */
+const listed = new WeakMap<object, [string, unknown][]>();
+
+function entriesOf(needed: object): [string, unknown][] {
+  let entries = listed.get(needed);
+  if (entries === undefined) {
+    entries = Object.entries(needed);
+    listed.set(needed, entries);
+  }
+  return entries;
 }
 
 /** Whether a record is whole without this field (`asked.cpus`), which is of another kind than in `needed`. */

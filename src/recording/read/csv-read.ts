@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { splitLine } from '../../base/csv.ts';
-import { NotPlain, openPlain, readPlain, tooLarge } from '../../base/plain-file.ts';
+import { NotPlain, openSized, readPlain, tooLarge } from '../../base/plain-file.ts';
 import { MOST_PART_BYTES, unpackFile } from '../sealed/unpack.ts';
 import type { Rows } from './rows.ts';
 import type { TextPool } from './text-pool.ts';
@@ -28,7 +28,9 @@ export type CellUse = 'time' | 'number' | 'text';
 
 export interface CsvOptions {
   /** Called with the header; `sample` has the first lines' cells. How to take each cell. Undefined: not a file of this table. */
-  layout(header: string[], sample: () => string[][]): CellUse[] | undefined;
+  layout(header: readonly string[], sample: () => string[][]): readonly CellUse[] | undefined;
+  /** The header that most files have, and its names. */
+  usual?: { line: string; names: readonly string[] };
   /** The header as it should be: for a file that lost it, if its rows have as many cells. */
   header?: readonly string[];
   /** Whether the cells of a column are stored; they are checked in any case, so that the same rows come out. */
@@ -75,9 +77,8 @@ export function readCsvBytes(bytes: Buffer, rows: Rows, options: CsvOptions): Da
 }
 
 function readText(file: string, parser: Parser): void {
-  const fd = openPlain(file, fs.constants.O_RDONLY, true);
+  const { fd, size } = openSized(file, fs.constants.O_RDONLY, true);
   try {
-    const { size } = fs.fstatSync(fd);
     if (size > MOST_PART_BYTES) throw tooLarge(size, MOST_PART_BYTES);
     let buffer = Buffer.allocUnsafe(Math.min(CHUNK, size + 1));
     let filled = 0;
@@ -113,8 +114,8 @@ class Parser {
   private base = 0;
   private begun = false;
   private foreign = false;
-  private names: string[] = [];
-  private uses: CellUse[] = [];
+  private names: readonly string[] = [];
+  private uses: readonly CellUse[] = [];
   private scratch = Buffer.alloc(0);
 
   constructor(rows: Rows, options: CsvOptions, damage: Damage) {
@@ -163,12 +164,13 @@ class Parser {
   /** Takes the header; returns where the rows begin. */
   private begin(bytes: Buffer, end: number, filled: number): number {
     this.begun = true;
-    this.names = splitLine(bytes.toString('utf8', 0, end));
-    const { header } = this.options;
+    const { header, usual } = this.options;
+    const text = bytes.toString('utf8', 0, end);
+    this.names = text === usual?.line ? usual.names : splitLine(text);
     const lost = header !== undefined && header.length === this.names.length && /^\d+$/.test(this.names[0]!);
     if (lost) {
       this.damage.lost_header = true;
-      this.names = [...header];
+      this.names = header;
     } else this.line = 1;
     const uses = this.options.layout(this.names, () => {
       const next = bytes.toString('utf8', end + 1, Math.min(filled, end + 1 + 16384)).split('\n');

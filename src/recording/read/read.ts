@@ -1,8 +1,9 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code, Fault, reason } from '../../base/fault.ts';
+import { stated } from '../../base/stated.ts';
 import type { Column, NameIn, Table } from '../../table/table.ts';
-import { columnsByName, guessColumn, guessTable, headerOf, layoutOf, tableOf } from '../folder/describe.ts';
+import { columnsByName, formOf, guessColumn, guessTable, headerOf, layoutOf, tableOf } from '../folder/describe.ts';
 import { fileNames } from '../folder/file-names.ts';
 import { isParquet, NUMBERED, type TableFiles, tableFiles } from '../folder/files.ts';
 import type { NodeRecording } from '../folder/open.ts';
@@ -66,8 +67,11 @@ export function readTable(node: NodeRecording, table: string, options: ReadAllOp
 /** Clocks of file systems are coarse, and may differ from ours: what was changed a moment ago may have been changed again. */
 const SETTLED_MS = 60_000;
 
-const isUnchanged = ({ changed = Number.NaN, folder }: NodeRecording): boolean =>
-  Date.now() - changed > SETTLED_MS && fs.statSync(folder).mtimeMs === changed;
+/** Of a node whose agent has ended: it rolls no parts any more. */
+const ENDED_MS = 2_000;
+
+const isUnchanged = ({ changed = Number.NaN, folder, agent }: NodeRecording): boolean =>
+  Date.now() - changed > (agent?.end === undefined ? SETTLED_MS : ENDED_MS) && fs.statSync(folder).mtimeMs === changed;
 
 const NO_DAMAGE = { torn_bytes: 0, bad_lines: 0, first_bad: [] };
 
@@ -110,19 +114,23 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   }
 
   const header = headerOf(node, name);
+  const usual = described && formOf(described);
+  let isUsual = false;
   const csv: CsvOptions = {
-    ...(header === undefined ? {} : { header }),
+    ...stated({ header, usual }),
     layout(header, sample) {
-      const uses = layoutOf(described ?? table, header, sample);
+      const uses = header === usual?.names ? usual.uses : layoutOf(described ?? table, header, sample);
       if (uses === undefined) return undefined;
       table ??= described ?? guessTable(name, header, uses);
       const { keys } = table;
+      for (const key of keys) rows.addText(key.name);
+      isUsual ||= header === usual?.names;
+      if (header === usual?.names) return uses;
       const columns = described === undefined ? undefined : columnsByName(described);
       header.forEach((column, i) => {
         if (i === 0 || seen.has(column) || keys.some((key) => key.name === column)) return;
         seen.set(column, columns?.get(column) ?? guessColumn(column, uses[i]!));
       });
-      for (const key of keys) rows.addText(key.name);
       return uses;
     },
     wanted: (column) =>
@@ -144,7 +152,8 @@ function readFiles(node: NodeRecording, name: string, files: TableFiles, options
   if (unfiled !== undefined) readCsvBytes(unfiled, rows, csv);
 
   table ??= described ?? guessTable(name, ['time'], ['time']);
-  const columns = orderColumns(seen, described);
+  if (isUsual && seen.size > 0) for (const column of described!.columns) seen.set(column.name, column);
+  const columns = isUsual && seen.size === 0 ? described!.columns : orderColumns(seen, described);
   for (const key of table.keys) rows.addText(key.name);
   return clipped(node, arrange(rows, { ...table, columns }, distinct), options, damage);
 }

@@ -37,7 +37,7 @@ export class KafkaRows {
   private readonly described: Table | undefined;
   private readonly identity: string;
   private header: string | undefined;
-  private uses: CellUse[] = [];
+  private uses: readonly CellUse[] = [];
   private fields: string[] = [];
   /** The table as the newest lines have it; undefined before the first ones. */
   table: Table | undefined;
