@@ -57,6 +57,16 @@ test('start, phases, figures, status, stop in one script', (t) => {
   assert.equal(fs.statSync(path.join(folder, 'r')).mode & 0o777, 0o700);
 });
 
+test('outside of a scheduler the script may say how it ended', (t) => {
+  const { sh } = shell(t);
+  const { stdout, stderr, status } = sh(`tacho start -o r
+    trap 'tacho stop --format json --exit-code $?' EXIT
+    exit 4`);
+  assert.equal(status, 4, stderr);
+  const { job } = JSON.parse(stdout);
+  assert.deepEqual([job.state, job.exit_code], ['failed', 4]);
+});
+
 /** Shell: the recording r has a process with this command (not the one that looks for it). */
 const seen = (command: string): string => `grep -qs ',[${command[0]}]${command.slice(1)},' r/node=*/process.csv`;
 

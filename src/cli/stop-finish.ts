@@ -8,6 +8,7 @@ export interface StopOptions {
   report: boolean;
   seal: boolean;
   strict?: boolean;
+  exitCode?: number;
   format: NonNullable<ReportOptions['format']>;
 }
 

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { usage } from '../base/fault.ts';
 import { warn } from '../base/warn.ts';
 import type { StopOptions } from './stop-finish.ts';
 import { type StoppedRecording, takeStopped } from './stop-whole.ts';
@@ -7,6 +8,12 @@ export function define(command: Command): void {
   command
     .argument('[recording]', 'the recording to stop (default: the one of this job or session)')
     .option('--no-report', 'do not print the report card')
+    .addOption(
+      new Option('--exit-code <status>', "the script's, which no scheduler knows").argParser((text) => {
+        if (/^\d{1,3}$/.test(text) && Number(text) < 256) return Number(text);
+        throw usage(`"${text}" is not an exit code`, 'it is a whole number from 0 to 255');
+      }),
+    )
     .option('--no-seal', 'leave the files as they were written')
     .addOption(new Option('--format <format>', 'of the report').choices(['text', 'markdown', 'json']).default('text'))
     .addHelpText(
@@ -14,23 +21,25 @@ export function define(command: Command): void {
       `
 Examples:
   trap 'tacho stop' EXIT        in a job's script, after tacho start: keeps its exit status
+  trap 'tacho stop --exit-code $?' EXIT        without a scheduler, so that the
+                                               card says when the script failed
   tacho stop
   tacho stop tacho-4711 --no-report
 `,
     )
     .action(async (folder: string | undefined, options: StopOptions) => {
-      const stopped = takeStopped() ?? (await stop(folder));
+      const stopped = takeStopped() ?? (await stop(folder, options.exitCode));
       const { finish } = await import('./stop-finish.ts');
       await finish(stopped, options);
     });
 }
 
 /** Ends the agents, and says what they left out. */
-async function stop(folder: string | undefined): Promise<StoppedRecording> {
+async function stop(folder: string | undefined, exitCode: number | undefined): Promise<StoppedRecording> {
   const { stopRecording } = await import('../control/stop.ts');
-  const { recording, job, silent, never, over, noted } = await stopRecording(process.env, folder, (what, why) => {
-    warn(`${what}: ${why}`);
-  });
+  const tell = (what: string, why: string): void => warn(`${what}: ${why}`);
+  const stopped = await stopRecording(process.env, folder, tell, undefined, exitCode);
+  const { recording, job, silent, never, over, noted } = stopped;
   const { nodesText } = await import('../base/hostlist.ts');
   const { sameWords } = await import('../control/launch.ts');
   const why = (node: string): string => job.not_recorded?.[node] ?? 'its agent wrote nothing';

@@ -33,6 +33,7 @@ export async function stopRecording(
   folder: string | undefined,
   tell: Tell,
   run: Run = schedulerRunner(),
+  exitCode?: number,
 ): Promise<Stopped> {
   const active = folder === undefined ? needActive(env, 'there is nothing to stop') : named(env, folder);
   const { recording, launched } = active;
@@ -46,7 +47,7 @@ export async function stopRecording(
   const not_recorded = { ...job.not_recorded, ...gaveWay(recording, silent) };
   const ended = {
     ...job,
-    ...(await howItStands(job, run, tell)),
+    ...(await howItStands(job, run, tell, exitCode)),
     ...stated({ own_use, memory_kills }),
     ...(Object.keys(not_recorded).length > 0 ? { not_recorded } : {}),
   };
@@ -86,11 +87,16 @@ function named(env: Environment, folder: string): Active {
   return active?.recording === recording ? active : { recording, launched: [] };
 }
 
-/** `tacho stop` is a part of the job, which therefore still runs: how it ended is asked for later (refresh.ts). */
-async function howItStands(job: Job, run: Run, tell: Tell): Promise<Partial<Job>> {
+/**
+ * `tacho stop` is a part of the job, which therefore still runs: how it ended is asked for later (refresh.ts). Without a
+ * scheduler nobody knows it but the script, which may say its exit code.
+ */
+async function howItStands(job: Job, run: Run, tell: Tell, exit_code?: number): Promise<Partial<Job>> {
   const end = job.end ?? Date.now() * 1000;
-  if (job.scheduler === 'none' || job.scheduler === 'file')
-    return { end, state: job.end === undefined ? 'completed' : job.state };
+  if (job.scheduler === 'none' || job.scheduler === 'file') {
+    if (job.end !== undefined) return { end };
+    return { end, state: exit_code ? 'failed' : 'completed', ...stated({ exit_code }) };
+  }
   const found = await schedulerNamed(job.scheduler).state(run, job, tell);
   if (found === undefined) return { end, state: 'running' };
   return { ...found, end: found.end ?? end };
