@@ -4,7 +4,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'smol-toml';
-import { openIsolated } from '../src/agent/isolated/isolated.ts';
+import { IsolatedSources } from '../src/agent/isolated/isolated.ts';
 import type { CustomSource } from '../src/sources/custom/custom.ts';
 import { fakeGpu, hasCompiler } from './fake-gpu/build.ts';
 import { rowsOf } from './fake-gpu/table-of.ts';
@@ -33,7 +33,7 @@ test('the examples of docs/custom-sources.md work as they are', {
   );
 
   const seen = new Map<string, Record<string, number | string>[]>();
-  const isolated = openIsolated([], {
+  const isolated = new IsolatedSources([], {
     root: '',
     scope: { members: { by: 'node' }, exclude: [], redact: false },
     custom,

@@ -21,8 +21,8 @@ test('isolated sources are read when all of Tacho is one file', {
       const { runWorker } = await import('${home}/src/agent/isolated/worker.ts');
       runWorker();
     } else {
-      const { openIsolated } = await import('${home}/src/agent/isolated/isolated.ts');
-      const isolated = openIsolated(['gpu'], {
+      const { IsolatedSources } = await import('${home}/src/agent/isolated/isolated.ts');
+      const isolated = new IsolatedSources(['gpu'], {
         root: '/nonexistent',
         scope: { members: { by: 'node' }, exclude: [], redact: false },
         note: (note) => console.log(note),

@@ -194,7 +194,7 @@ async function readApart(
 ): Promise<CheckItem[]> {
   const expected = [...kinds, ...custom.map(({ name }) => name)];
   if (expected.length === 0) return [];
-  const { openIsolated } = await import('../agent/isolated/isolated.ts');
+  const { IsolatedSources } = await import('../agent/isolated/isolated.ts');
   const frames = new Map<string, CheckItem>();
   const notes: Note[] = [];
   let complete = (): void => {};
@@ -204,7 +204,7 @@ async function readApart(
   const heard = (): void => {
     if (expected.every((name) => frames.has(name) || notes.some(({ table }) => table === name))) complete();
   };
-  const opened = openIsolated(kinds, {
+  const opened = new IsolatedSources(kinds, {
     root: host.root,
     scope,
     custom,

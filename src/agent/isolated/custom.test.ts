@@ -9,7 +9,7 @@ import { eventually } from '../../../test/made/eventually.ts';
 import type { CustomSource } from '../../sources/custom/custom.ts';
 import type { Note } from '../../sources/host.ts';
 import type { Scope } from '../../sources/scope.ts';
-import { openIsolated } from './isolated.ts';
+import { IsolatedSources } from './isolated.ts';
 
 const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false };
 
@@ -18,7 +18,7 @@ function start(t: TestContext, custom: CustomSource[], kinds: string[] = [], lim
   const rows = new Map<string, Record<string, number | string>[]>();
   const counts = new Map<string, number>();
   const notes: Note[] = [];
-  const isolated = openIsolated(kinds, {
+  const isolated = new IsolatedSources(kinds, {
     root: '/nonexistent',
     scope,
     custom,

@@ -10,7 +10,7 @@ import { eventually } from '../../../test/made/eventually.ts';
 import type { NodeFacts } from '../../sources/host/facts.ts';
 import type { Note } from '../../sources/host.ts';
 import type { Scope } from '../../sources/scope.ts';
-import { type IsolatedOptions, openIsolated } from './isolated.ts';
+import { type IsolatedOptions, IsolatedSources } from './isolated.ts';
 
 const scope: Scope = { members: { by: 'node' }, exclude: [], redact: false };
 
@@ -25,7 +25,7 @@ function start(t: TestContext, kinds: string[], more: Partial<IsolatedOptions> =
   const frames: Seen[] = [];
   const notes: Note[] = [];
   const facts: NodeFacts['gpus'][] = [];
-  const isolated = openIsolated(kinds, {
+  const isolated = new IsolatedSources(kinds, {
     root: '/nonexistent',
     scope,
     deliver: (frame) => frames.push({ table: frame.table.name, time: frame.time, rows: rowsOf(frame) }),
@@ -161,8 +161,8 @@ describe('isolated GPU sources', { skip: hasCompiler() ? false : 'no C compiler'
     const program = path.join(folder, 'agent.ts');
     fs.writeFileSync(
       program,
-      `import { openIsolated } from '${path.join(import.meta.dirname, 'isolated.ts')}';
-       const isolated = openIsolated(['gpu'], { root: '/nonexistent', scope: ${JSON.stringify(scope)}, deliver() {}, note() {} });
+      `import { IsolatedSources } from '${path.join(import.meta.dirname, 'isolated.ts')}';
+       const isolated = new IsolatedSources(['gpu'], { root: '/nonexistent', scope: ${JSON.stringify(scope)}, deliver() {}, note() {} });
        await isolated.tables();
        isolated.request(Date.now() * 1000);
        await new Promise((resolve) => setTimeout(resolve, 100));

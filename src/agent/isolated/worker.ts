@@ -34,7 +34,7 @@ interface Reader {
   read(time: number): Frame | Promise<Frame>;
 }
 
-/** The process that reads isolated sources: started by `openIsolated`, ends with the agent. */
+/** The process that reads isolated sources: started by `IsolatedSources`, ends with the agent. */
 export function runWorker(): void {
   // the compile cache is for Tacho, not for the commands of its user
   delete process.env.NODE_COMPILE_CACHE;

@@ -65,6 +65,8 @@ export interface AgentOptions {
   gone?: () => void;
 }
 
+type Attached = Pick<IsolatedSources, 'request' | 'close' | 'skipped' | 'cost'>;
+
 const { at: AT } = agentTable;
 /** One that is killed again and again does not fill its record with that. */
 const MOST_AWAY = 100;
@@ -79,7 +81,7 @@ export class Agent {
   private readonly writers = new Map<string, TableWriter>();
   private readonly own: Frame;
   private readonly ownWriter: TableWriter;
-  private isolated: IsolatedSources | undefined;
+  private isolated: Attached | undefined;
   private readonly delivered = new Map<string, Frame>();
   private endTicks: () => void = () => {};
   private readonly leave: () => void;
@@ -168,7 +170,7 @@ export class Agent {
   }
 
   /** Sources in threads of their own hand their samples in when they have them. */
-  attach(isolated: IsolatedSources | undefined): void {
+  attach(isolated: Attached | undefined): void {
     this.isolated = isolated;
   }
 

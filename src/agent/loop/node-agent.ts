@@ -139,8 +139,8 @@ async function openSlow(
   const slow = sources.filter((kind) => kind.isolated === true && isWanted(kind.table.name) && kind.present(host));
   const custom = options.custom.filter((source) => isWanted(source.name));
   if (slow.length === 0 && custom.length === 0) return undefined;
-  const { openIsolated } = await import('../isolated/isolated.ts');
-  return openIsolated(
+  const { IsolatedSources } = await import('../isolated/isolated.ts');
+  return new IsolatedSources(
     slow.map((kind) => kind.table.name),
     {
       root: host.root,

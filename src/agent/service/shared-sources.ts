@@ -114,8 +114,8 @@ function sharedIsolated({ host, isWanted, custom }: SharedOptions): Pick<SharedS
   let opening: Promise<IsolatedSources> | undefined;
 
   const open = async (): Promise<IsolatedSources> => {
-    const { openIsolated } = await import('../isolated/isolated.ts');
-    isolated = openIsolated(
+    const { IsolatedSources } = await import('../isolated/isolated.ts');
+    isolated = new IsolatedSources(
       kinds.map((kind) => kind.table.name),
       {
         root: host.root,
@@ -153,8 +153,6 @@ function sharedIsolated({ host, isWanted, custom }: SharedOptions): Pick<SharedS
         asking.add(agent);
         return answered;
       },
-      tables: () => all.tables(),
-      settled: () => all.settled(),
       // the others go on; what was asked for last may still come
       async close() {
         await all.settled();
