@@ -3,7 +3,7 @@ import { replaceJson } from '../src/recording/folder/replace.ts';
 import { TableWriter } from '../src/recording/live/append.ts';
 import { parseHubAddress } from '../src/sinks/hub/address.ts';
 import { openHubSink } from '../src/sinks/hub/sink.ts';
-import { openSpool } from '../src/sinks/spool/spool.ts';
+import { Spool } from '../src/sinks/spool/spool.ts';
 import { spoolStreams } from '../src/sinks/spool/streams.ts';
 import { eventually } from './made/eventually.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from './made/spool.ts';
@@ -41,7 +41,7 @@ const sink = openHubSink({
   connectSeconds: 1,
   returnSeconds: 1,
 });
-const outlet = openSpool(spool, {
+const outlet = new Spool(spool, {
   limitBytes: orders.limitBytes,
   sinks: [sink],
   streams,

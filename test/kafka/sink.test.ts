@@ -8,7 +8,7 @@ import { openRecording } from '../../src/recording/folder/open.ts';
 import { TableWriter } from '../../src/recording/live/append.ts';
 import { readTable } from '../../src/recording/read/read.ts';
 import { openKafkaSink } from '../../src/sinks/kafka/sink.ts';
-import { openSpool } from '../../src/sinks/spool/spool.ts';
+import { Spool } from '../../src/sinks/spool/spool.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { eventually } from '../made/eventually.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../made/spool.ts';
@@ -139,7 +139,7 @@ describe('Kafka', { skip: whyNoKafka() || whyNoKcat() }, () => {
     const bytes = fs.statSync(path.join(folder, 'counted.csv')).size;
     const streams = spoolStreams(spool);
     const sink = openKafkaSink({ folder: spool, streams, brokers: [broker.address], prefix: 'ended' });
-    const outlet = openSpool(spool, { limitBytes: 1e9, sinks: [sink], streams, checkSeconds: 0 });
+    const outlet = new Spool(spool, { limitBytes: 1e9, sinks: [sink], streams, checkSeconds: 0 });
     try {
       await eventually(
         () => `the end of ${folder}: ${sink.trouble}`,

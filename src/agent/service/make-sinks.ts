@@ -39,8 +39,8 @@ export async function makeOutlet(
   const made = await Promise.all(SINKS.map((make) => make({ ...place, streams })));
   const sinks = made.filter((sink) => sink !== undefined);
   if (sinks.length === 0) return undefined;
-  const { openSpool } = await import('../../sinks/spool/spool.ts');
-  const outlet = openSpool(spool, { limitBytes: config['spool.size'], sinks, streams, roll, tell: say });
+  const { Spool } = await import('../../sinks/spool/spool.ts');
+  const outlet = new Spool(spool, { limitBytes: config['spool.size'], sinks, streams, roll, tell: say });
   const watch = setInterval(troubles(sinks, say), TROUBLES_MS);
   watch.unref();
   return {

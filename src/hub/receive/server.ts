@@ -17,7 +17,7 @@ import { Unwritable } from '../keep/archive-trouble.ts';
 import { Connections } from './connections.ts';
 import { Busy, type Filing, Forbidden } from './filing.ts';
 import { Unusable } from './names.ts';
-import { refusals } from './refusals.ts';
+import { type Refusals, refusals } from './refusals.ts';
 import type { Sessions } from './sessions.ts';
 import { Bodies, Budget, TooMuch } from './shares.ts';
 
@@ -53,7 +53,8 @@ const KEEP_ALIVE_MS = 180_000;
 const CHECK_MS = 2_000;
 const ANYONE: Identity = { kind: 'anyone' };
 
-type Handler = (body: Buffer, identity: Identity) => [status: number, text: string];
+/** What agents send. */
+const POSTS = ['/v1/append', '/v1/open', '/v1/record'];
 
 /** A refusal that is known before the body is read. */
 class Denied extends Error {
@@ -66,7 +67,6 @@ class Denied extends Error {
 
 /** The hub's end of src/sinks/hub/protocol.ts, with limits to whatever may connect to it. */
 export function createServer(options: ServerOptions): http.Server | https.Server {
-  const { filing, sessions, gatekeeper } = options;
   const limits: http.ServerOptions = {
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
@@ -77,180 +77,10 @@ export function createServer(options: ServerOptions): http.Server | https.Server
   };
   const refused = refusals(options.tell);
   // where nobody has to prove anything, everybody is on this machine
-  const connections =
-    gatekeeper.method === 'none'
-      ? undefined
-      : new Connections({
-          strangers: Math.ceil(options.connections / 4),
-          perAddress: options.connectionsPerAddress,
-          perNetwork: Math.max(options.connectionsPerAddress, Math.floor(options.connections / 16)),
-          users: Math.ceil(options.connections / 4),
-          perOwner: Math.max(options.connectionsPerAddress, Math.floor(options.connections / 32)),
-          closed: (whose, why) => refused.note(whose, 'connections', why),
-        });
-  const bodies = new Bodies(BODIES);
-  const questions = new Budget(QUESTIONS.most, QUESTIONS.perSecond);
-  const allQuestions = new Budget(ALL_QUESTIONS.most, ALL_QUESTIONS.perSecond);
-  let identifying = 0;
-
-  const handlers = new Map<string, Handler>([
-    [
-      '/v1/append',
-      (body, identity) => {
-        let unpacked: ReturnType<typeof unpackAppend>;
-        try {
-          unpacked = unpackAppend(body, LARGEST_SAMPLES);
-        } catch (error) {
-          throw new Unusable(`these are no samples: ${reason(error)}`);
-        }
-        return [200, filing.append(unpacked.pieces, unpacked.bytes, identity)];
-      },
-    ],
-    [
-      '/v1/open',
-      (body, identity) => {
-        const request = parse<OpenRequest>(body);
-        if (request.protocol !== PROTOCOL)
-          throw new Unusable(`this hub speaks protocol ${PROTOCOL}, not ${request.protocol}: update Tacho`);
-        return [200, JSON.stringify(filing.open(request, identity))];
-      },
-    ],
-    [
-      '/v1/record',
-      (body, identity) => {
-        const reply = filing.record(parse<RecordRequest>(body), identity);
-        return reply === undefined ? [404, words('no such stream: open it again')] : [200, JSON.stringify(reply)];
-      },
-    ],
-  ]);
-
-  const identityOf = (request: http.IncomingMessage): Identity => {
-    if (gatekeeper.method === 'none') return ANYONE;
-    const given = request.headers.authorization;
-    const identity = given?.startsWith('Bearer ') ? sessions.find(given.slice(7)) : undefined;
-    if (identity === undefined) throw new Denied(401, 'begin a session first');
-    connections?.prove(request.socket, ownerOf(identity), sharesOf(identity));
-    return identity;
-  };
-
-  const serve = (request: http.IncomingMessage, response: http.ServerResponse): void => {
-    response.sendDate = false;
-    try {
-      const { url = '', method } = request;
-      const handler = handlers.get(url);
-      if (handler !== undefined && method === 'POST') {
-        const identity = identityOf(request);
-        filing.allowSender(identity);
-        collect(request, response, largestOf(url, identity), identity, (body) => {
-          const [status, text] = handler(body, identity);
-          answer(response, status, text);
-        });
-      } else if (url === '/v1/session' && method === 'POST') {
-        collect(request, response, LARGEST_SESSION, undefined, (body) => beginSession(request, response, body));
-      } else if (method === 'GET' && (url === '/v1/nodes' || url.startsWith('/v1/nodes?'))) {
-        const identity = identityOf(request);
-        allowQuestion(identity);
-        options.nodes(new URLSearchParams(url.slice('/v1/nodes?'.length)), identity, response);
-      } else throw new Denied(404, 'this is a Tacho hub; there is nothing here');
-    } catch (error) {
-      refuse(response, error);
-    }
-  };
-
-  /** To answer it all streams are gone through. */
-  const allowQuestion = (identity: Identity): void => {
-    if (identity.kind !== 'user' && identity.kind !== 'node') return;
-    const owner = ownerOf(identity);
-    if (questions.left(owner) < 1) throw new TooMuch(`${owner} asks too often; try again in a second`);
-    if (allQuestions.left('') < 1) throw new Busy('too many ask at once; try again');
-    questions.spend(owner, 1);
-    allQuestions.spend('', 1);
-  };
-
-  const beginSession = (request: http.IncomingMessage, response: http.ServerResponse, body: Buffer): void => {
-    const { node } = body.length === 0 ? {} : parse<{ node?: unknown }>(body);
-    const claimed = typeof node === 'string' ? node : undefined;
-    if (identifying >= MOST_IDENTIFYING) throw new Busy('too many at once; try again');
-    identifying++;
-    connections?.asking(request.socket, true);
-    gatekeeper
-      .identify(request.headers.authorization, claimed, request.socket.remoteAddress ?? '')
-      .then((identity) => {
-        connections?.prove(request.socket, ownerOf(identity), sharesOf(identity));
-        const reply: SessionReply = { protocol: PROTOCOL, session: sessions.begin(identity), lasts: sessions.seconds };
-        answer(response, 200, JSON.stringify(reply));
-      })
-      .catch((error: unknown) => refuse(response, error, claimed))
-      .finally(() => {
-        identifying--;
-        connections?.asking(request.socket, false);
-      });
-  };
-
-  /** Reads a body whose size is known and allowed. `identity`: whose it is, if that is proved. */
-  const collect = (
-    request: http.IncomingMessage,
-    response: http.ServerResponse,
-    largest: number,
-    identity: Identity | undefined,
-    done: (body: Buffer) => void,
-  ): void => {
-    const length = Number(request.headers['content-length'] ?? Number.NaN);
-    if (!Number.isSafeInteger(length)) throw new Denied(411, 'say how long it is');
-    if (length > largest) throw new Denied(413, `more than ${largest} bytes`);
-    const answered =
-      identity === undefined ? () => {} : bodies.take(identity, ownerOf(identity), sharesOf(identity), length);
-    if (answered === undefined) throw new Denied(503, 'too much at once; try again');
-    let first: Buffer | undefined;
-    let more: Buffer[] | undefined;
-    request.on('data', (chunk: Buffer) => {
-      if (first === undefined) first = chunk;
-      else if (more === undefined) more = [first, chunk];
-      else more.push(chunk);
-    });
-    request.on('end', () => {
-      try {
-        done(more === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(more));
-      } catch (error) {
-        refuse(response, error);
-      }
-    });
-    request.on('close', () => {
-      answered();
-      first = undefined;
-      more = undefined;
-    });
-  };
-
-  const refuse = (response: http.ServerResponse, error: unknown, who?: string): void => {
-    noteRefusal(response, error, who);
-    if (response.headersSent || response.destroyed) return void response.destroy();
-    // whatever else it is sending is not read
-    if (error instanceof Denied) response.setHeader('Connection', 'close');
-    answer(response, statusOf(error), words(reason(error)));
-  };
-
-  const noteRefusal = ({ req, socket }: http.ServerResponse, error: unknown, who: string | undefined): void => {
-    const status = statusOf(error);
-    // the filing has said so
-    if (error instanceof Unwritable) return;
-    if (status === 500)
-      options.tell(`a request of ${who ?? whoIs(req) ?? 'somebody'} failed (${req.url}): ${reason(error)}`);
-    // a session that has run out, or is of a hub before this one, is begun again
-    else if (!(error instanceof Denied && status === 401 && req.headers.authorization?.startsWith('Bearer '))) {
-      const proved = whoIs(req);
-      const name = who ?? proved;
-      const address = socket?.remoteAddress ?? req.socket.remoteAddress ?? 'somebody';
-      refused.note(address, String(status), `${name === undefined ? '' : `${name}: `}${reason(error)}`, proved);
-    }
-  };
-
-  const whoIs = (request: http.IncomingMessage): string | undefined => {
-    const given = request.headers.authorization;
-    const identity = given?.startsWith('Bearer ') ? sessions.find(given.slice(7)) : undefined;
-    return identity === undefined || identity.kind === 'anyone' ? undefined : nameOf(identity);
-  };
-
+  const connections = options.gatekeeper.method === 'none' ? undefined : limitedConnections(options, refused);
+  const requests = new Requests(options, refused, connections);
+  const serve = (request: http.IncomingMessage, response: http.ServerResponse): void =>
+    requests.serve(request, response);
   const server =
     options.tls === undefined
       ? http.createServer(limits, serve)
@@ -272,6 +102,183 @@ export function createServer(options: ServerOptions): http.Server | https.Server
   return server;
 }
 
+function limitedConnections({ connections, connectionsPerAddress }: ServerOptions, refused: Refusals): Connections {
+  return new Connections({
+    strangers: Math.ceil(connections / 4),
+    perAddress: connectionsPerAddress,
+    perNetwork: Math.max(connectionsPerAddress, Math.floor(connections / 16)),
+    users: Math.ceil(connections / 4),
+    perOwner: Math.max(connectionsPerAddress, Math.floor(connections / 32)),
+    closed: (whose, why) => refused.note(whose, 'connections', why),
+  });
+}
+
+/** Answers requests, each within what its sender may have. */
+class Requests {
+  private readonly options: ServerOptions;
+  private readonly refused: Refusals;
+  private readonly connections: Connections | undefined;
+  private readonly bodies = new Bodies(BODIES);
+  private readonly questions = new Budget(QUESTIONS.most, QUESTIONS.perSecond);
+  private readonly allQuestions = new Budget(ALL_QUESTIONS.most, ALL_QUESTIONS.perSecond);
+  private identifying = 0;
+
+  constructor(options: ServerOptions, refused: Refusals, connections: Connections | undefined) {
+    this.options = options;
+    this.refused = refused;
+    this.connections = connections;
+  }
+
+  serve(request: http.IncomingMessage, response: http.ServerResponse): void {
+    response.sendDate = false;
+    try {
+      const { url = '', method } = request;
+      if (POSTS.includes(url) && method === 'POST') {
+        const identity = this.identityOf(request);
+        this.options.filing.allowSender(identity);
+        this.collect(request, response, largestOf(url, identity), identity, (body) =>
+          this.file(url, body, identity, response),
+        );
+      } else if (url === '/v1/session' && method === 'POST') {
+        this.collect(request, response, LARGEST_SESSION, undefined, (body) =>
+          this.beginSession(request, response, body),
+        );
+      } else if (method === 'GET' && (url === '/v1/nodes' || url.startsWith('/v1/nodes?'))) {
+        const identity = this.identityOf(request);
+        this.allowQuestion(identity);
+        this.options.nodes(new URLSearchParams(url.slice('/v1/nodes?'.length)), identity, response);
+      } else throw new Denied(404, 'this is a Tacho hub; there is nothing here');
+    } catch (error) {
+      this.refuse(response, error);
+    }
+  }
+
+  private identityOf(request: http.IncomingMessage): Identity {
+    if (this.options.gatekeeper.method === 'none') return ANYONE;
+    const identity = this.sessionOf(request);
+    if (identity === undefined) throw new Denied(401, 'begin a session first');
+    this.connections?.prove(request.socket, ownerOf(identity), sharesOf(identity));
+    return identity;
+  }
+
+  private file(url: string, body: Buffer, identity: Identity, response: http.ServerResponse): void {
+    const { filing } = this.options;
+    if (url === '/v1/append') {
+      const { pieces, bytes } = unpacked(body);
+      answer(response, 200, filing.append(pieces, bytes, identity));
+      return;
+    }
+    const reply =
+      url === '/v1/open'
+        ? filing.open(openRequest(body), identity)
+        : filing.record(parse<RecordRequest>(body), identity);
+    if (reply !== undefined) answer(response, 200, JSON.stringify(reply));
+    else answer(response, 404, words('no such stream: open it again'));
+  }
+
+  /** To answer it all streams are gone through. */
+  private allowQuestion(identity: Identity): void {
+    if (identity.kind !== 'user' && identity.kind !== 'node') return;
+    const owner = ownerOf(identity);
+    if (this.questions.left(owner) < 1) throw new TooMuch(`${owner} asks too often; try again in a second`);
+    if (this.allQuestions.left('') < 1) throw new Busy('too many ask at once; try again');
+    this.questions.spend(owner, 1);
+    this.allQuestions.spend('', 1);
+  }
+
+  private beginSession(request: http.IncomingMessage, response: http.ServerResponse, body: Buffer): void {
+    const { node } = body.length === 0 ? {} : parse<{ node?: unknown }>(body);
+    const claimed = typeof node === 'string' ? node : undefined;
+    if (this.identifying >= MOST_IDENTIFYING) throw new Busy('too many at once; try again');
+    this.identifying++;
+    this.connections?.asking(request.socket, true);
+    this.options.gatekeeper
+      .identify(request.headers.authorization, claimed, request.socket.remoteAddress ?? '')
+      .then((identity) => {
+        this.connections?.prove(request.socket, ownerOf(identity), sharesOf(identity));
+        const reply: SessionReply = {
+          protocol: PROTOCOL,
+          session: this.options.sessions.begin(identity),
+          lasts: this.options.sessions.seconds,
+        };
+        answer(response, 200, JSON.stringify(reply));
+      })
+      .catch((error: unknown) => this.refuse(response, error, claimed))
+      .finally(() => {
+        this.identifying--;
+        this.connections?.asking(request.socket, false);
+      });
+  }
+
+  /** Reads a body whose size is known and allowed. `identity`: whose it is, if that is proved. */
+  private collect(
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+    largest: number,
+    identity: Identity | undefined,
+    done: (body: Buffer) => void,
+  ): void {
+    const length = Number(request.headers['content-length'] ?? Number.NaN);
+    if (!Number.isSafeInteger(length)) throw new Denied(411, 'say how long it is');
+    if (length > largest) throw new Denied(413, `more than ${largest} bytes`);
+    const answered =
+      identity === undefined ? () => {} : this.bodies.take(identity, ownerOf(identity), sharesOf(identity), length);
+    if (answered === undefined) throw new Denied(503, 'too much at once; try again');
+    let first: Buffer | undefined;
+    let more: Buffer[] | undefined;
+    request.on('data', (chunk: Buffer) => {
+      if (first === undefined) first = chunk;
+      else if (more === undefined) more = [first, chunk];
+      else more.push(chunk);
+    });
+    request.on('end', () => {
+      try {
+        done(more === undefined ? (first ?? Buffer.alloc(0)) : Buffer.concat(more));
+      } catch (error) {
+        this.refuse(response, error);
+      }
+    });
+    request.on('close', () => {
+      answered();
+      first = undefined;
+      more = undefined;
+    });
+  }
+
+  private refuse(response: http.ServerResponse, error: unknown, who?: string): void {
+    this.noteRefusal(response, error, who);
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    // whatever else it is sending is not read
+    if (error instanceof Denied) response.setHeader('Connection', 'close');
+    answer(response, statusOf(error), words(reason(error)));
+  }
+
+  private noteRefusal({ req, socket }: http.ServerResponse, error: unknown, who: string | undefined): void {
+    const status = statusOf(error);
+    // the filing has said so
+    if (error instanceof Unwritable) return;
+    if (status === 500)
+      this.options.tell(`a request of ${who ?? this.whoIs(req) ?? 'somebody'} failed (${req.url}): ${reason(error)}`);
+    // a session that has run out, or is of a hub before this one, is begun again
+    else if (!(error instanceof Denied && status === 401 && req.headers.authorization?.startsWith('Bearer '))) {
+      const proved = this.whoIs(req);
+      const name = who ?? proved;
+      const address = socket?.remoteAddress ?? req.socket.remoteAddress ?? 'somebody';
+      this.refused.note(address, String(status), `${name === undefined ? '' : `${name}: `}${reason(error)}`, proved);
+    }
+  }
+
+  private whoIs(request: http.IncomingMessage): string | undefined {
+    const identity = this.sessionOf(request);
+    return identity === undefined || identity.kind === 'anyone' ? undefined : nameOf(identity);
+  }
+
+  private sessionOf(request: http.IncomingMessage): Identity | undefined {
+    const given = request.headers.authorization;
+    return given?.startsWith('Bearer ') ? this.options.sessions.find(given.slice(7)) : undefined;
+  }
+}
+
 const nameOf = (identity: Exclude<Identity, { kind: 'anyone' }>): string =>
   identity.kind === 'node' ? identity.nodes.join(',') : identity.user;
 
@@ -290,6 +297,20 @@ function answer(response: http.ServerResponse, status: number, text: string): vo
 }
 
 const words = (error: string): string => JSON.stringify({ error });
+
+function unpacked(body: Buffer): ReturnType<typeof unpackAppend> {
+  try {
+    return unpackAppend(body, LARGEST_SAMPLES);
+  } catch (error) {
+    throw new Unusable(`these are no samples: ${reason(error)}`);
+  }
+}
+
+function openRequest(body: Buffer): OpenRequest {
+  const request = parse<OpenRequest>(body);
+  if (request.protocol === PROTOCOL) return request;
+  throw new Unusable(`this hub speaks protocol ${PROTOCOL}, not ${request.protocol}: update Tacho`);
+}
 
 function parse<T>(body: Buffer): T {
   let value: unknown;

@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../../../test/made/spool.ts';
 import { TableWriter } from '../../recording/live/append.ts';
-import { openSpool } from './spool.ts';
+import { Spool } from './spool.ts';
 
 test('a full spool says once that samples are given up, and later how many', async (t) => {
   const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-spool-'));
@@ -18,7 +18,7 @@ test('a full spool says once that samples are given up, and later how many', asy
   }
   await writer.close();
   const log: string[] = [];
-  const open = openSpool(spool, { limitBytes: 512, sinks: [], checkSeconds: 0, tell: (text) => void log.push(text) });
+  const open = new Spool(spool, { limitBytes: 512, sinks: [], checkSeconds: 0, tell: (text) => void log.push(text) });
   open.wake();
   open.wake();
   assert.ok(open.bytes <= 512);
@@ -45,6 +45,6 @@ test('what an agent left that was killed while a recording left the spool is rem
   fs.renameSync(path.join(spool, 'job-2'), path.join(spool, '.leaving-job-2'));
   fs.rmSync(path.join(spool, 'job-3/node=c1'), { recursive: true });
   const sink = { name: 'hub', wake() {}, stored: () => undefined, trouble: undefined, close: async () => {} };
-  openSpool(spool, { limitBytes: 1e6, sinks: [sink], checkSeconds: 0 });
+  new Spool(spool, { limitBytes: 1e6, sinks: [sink], checkSeconds: 0 });
   assert.deepEqual(fs.readdirSync(spool).sort(), ['job-3', 'job-4'], 'of 3 nobody knows yet that it has ended');
 });
