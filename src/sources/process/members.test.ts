@@ -10,7 +10,7 @@ import { eventually } from '../../../test/made/eventually.ts';
 import { ours } from '../../base/ours.ts';
 import { Host } from '../host.ts';
 import type { Members, Scope } from '../scope.ts';
-import { type MemberWatch, watchMembers } from './members.ts';
+import { MemberWatch } from './members.ts';
 
 const OWN = process.getuid!();
 
@@ -45,14 +45,14 @@ test('a tree: children and theirs, not those of the shell that started it', (t) 
     { pid: 101, parent: 100, group: 100, session: 50 },
     { pid: 90, parent: 101, group: 100, session: 50 },
   ]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [90, 100, 101]);
   watch.close();
 });
 
 test('who was a member stays one when its parent has died, and so do its later children', (t) => {
   const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100, group: 100, session: 100 }]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [100, 101]);
   change(
     m,
@@ -75,7 +75,7 @@ test('who was a member stays one when its parent has died, and so do its later c
 test('a pid that is used again is told by its start, for members and for strangers', (t) => {
   const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100, start: 6000 }, { pid: 40, parent: 1, start: 10 }]);
   const gone: number[] = [];
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }), {
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }), {
     appeared: () => {},
     vanished: (member) => gone.push(member.start),
   });
@@ -95,7 +95,7 @@ test('a pid that is used again is told by its start, for members and for strange
 
 test('a root whose pid goes to somebody else is a stranger', (t) => {
   const m = machine(t, [{ pid: 100, start: 10 }]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [100]);
   change(m, 99, [{ pid: 100, start: 20, parent: 1, group: 1, session: 1 }]);
   watch.update();
@@ -120,7 +120,7 @@ test('what is excluded stays out with all its descendants, but not the command t
     [scope({ by: 'tree', pid: 120 }, { exclude: [110] }), [120, 121]],
     [scope({ by: 'tree', pid: 100 }, { exclude: [110] }), [100]],
   ] as const) {
-    const watch = watchMembers(m.host, how);
+    const watch = new MemberWatch(m.host, how);
     assert.deepEqual(pids(watch), expected, JSON.stringify(how));
     watch.close();
   }
@@ -133,7 +133,7 @@ test('by environment: PBS puts the name of its server behind the number', (t) =>
     ids.map((PBS_JOBID, i) => ({ pid: 100 + i, environment: { PBS_JOBID } })),
   );
   const found = (value: string): number[] => {
-    const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'PBS_JOBID', value }));
+    const watch = new MemberWatch(m.host, scope({ by: 'environment', uid: OWN, variable: 'PBS_JOBID', value }));
     const all = pids(watch);
     watch.close();
     return all;
@@ -152,14 +152,14 @@ test('by environment: the job that is named, and children that lost the variable
     // born just now
     { pid: 105, environment: {}, start: Math.floor((Date.now() - 1_700_000_000_000) / 10) },
   ]);
-  const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
+  const watch = new MemberWatch(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
   assert.deepEqual(pids(watch), [100, 101]);
   // a launcher's child becomes the job's when it has started the user's program
   m.write('/proc/105/environ', 'SLURM_JOB_ID=17\0');
   m.write('/proc/loadavg', nodeFiles(106)['/proc/loadavg']!);
   assert.deepEqual(pids(watch), [100, 101, 105]);
   watch.close();
-  const foreign = watchMembers(
+  const foreign = new MemberWatch(
     m.host,
     scope({ by: 'environment', uid: OWN + 1, variable: 'SLURM_JOB_ID', value: '17' }),
   );
@@ -169,7 +169,7 @@ test('by environment: the job that is named, and children that lost the variable
 
 test('by environment: a child that is born after the clock was set is as young as any', (t) => {
   const m = machine(t, [{ pid: 100, environment: { SLURM_JOB_ID: '17' } }]);
-  const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
+  const watch = new MemberWatch(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
   assert.deepEqual(pids(watch), [100]);
   const start = Math.floor((Date.now() - 1_700_000_000_000) / 10);
   const set = Date.now() + 3_600_000;
@@ -189,7 +189,7 @@ test('a tree with a mark: a daemon that parted from its ancestors between two ti
     { pid: 110, environment: { TACHO_RECORDING: mark.value } },
     { pid: 111, environment: { TACHO_RECORDING: '/home/ä/tacho-12' } },
   ]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100, mark }, { exclude: [20] }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100, mark }, { exclude: [20] }));
   assert.deepEqual(pids(watch), [100, 110]);
   watch.close();
 });
@@ -206,18 +206,18 @@ test('by cgroup: the job and all below it, version 1 and 2', (t) => {
     const top = name === 'cgroup-v2' ? `/sys/fs/cgroup${path}` : `/sys/fs/cgroup/freezer${path}`;
     m.write(`${top}/cgroup.procs`, '');
     m.write(`${top}/step_0/user/cgroup.procs`, '1001\n1002\n0\n');
-    const watch = watchMembers(m.host, scope({ by: 'cgroup', path }));
+    const watch = new MemberWatch(m.host, scope({ by: 'cgroup', path }));
     assert.deepEqual(pids(watch), [1001, 1002], name);
     m.write(`${top}/step_0/user/cgroup.procs`, '1002\n1003\n');
     assert.deepEqual(pids(watch), [1002, 1003], name);
     watch.close();
-    assert.throws(() => watchMembers(m.host, scope({ by: 'cgroup', path: '/elsewhere' })), { why: 'denied' });
+    assert.throws(() => new MemberWatch(m.host, scope({ by: 'cgroup', path: '/elsewhere' })), { why: 'denied' });
   }
 });
 
 test('real processes: an orphan in a session of its own is still the job’s', async () => {
   const root = spawn('sh', ['-c', 'sh -c "setsid sleep 60 & wait" & wait'], { stdio: 'ignore' });
-  const watch = watchMembers(new Host(), scope({ by: 'tree', pid: root.pid! }));
+  const watch = new MemberWatch(new Host(), scope({ by: 'tree', pid: root.pid! }));
   const sleeping = (): number[] =>
     [...watch.members.keys()].filter((pid) => new Host().text(`/proc/${pid}/comm`) === 'sleep');
   try {
@@ -245,7 +245,7 @@ test("Tacho's own processes in a job are not the job's, what they start is", (t)
     { pid: 101, parent: 100, environment: { ...job, TACHO_OWN: '1' } },
     { pid: 102, parent: 101, environment: job },
   ]);
-  const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
+  const watch = new MemberWatch(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
   assert.deepEqual(pids(watch), [100, 102]);
   watch.close();
 });
@@ -260,7 +260,7 @@ test("Tacho's task prolog is not the job's, nor what it waits with, and the task
   ]);
   m.write('/proc/100/comm', 'tacho-task-prol\n');
   m.write('/proc/102/comm', 'my-task-prolog\n');
-  const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
+  const watch = new MemberWatch(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
   assert.deepEqual(pids(watch), [102]);
   change(m, 103, [{ pid: 103, environment: job }], [100, 101]);
   assert.deepEqual(pids(watch), [102, 103]);
@@ -274,7 +274,7 @@ test("in a tree, commands of Tacho are not the job's, but what they run is", (t)
     { pid: 102, parent: 101, group: 102, session: 102 },
     { pid: 103, parent: 102, group: 102, session: 102 },
   ]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [100, 102, 103]);
   // another is still the shell script that starts it
   change(m, 104, [{ pid: 104, parent: 100, session: 100 }]);
@@ -289,7 +289,7 @@ test("in a tree, commands of Tacho are not the job's, but what they run is", (t)
 
 test("who is just becoming another program is examined again, and is never taken for the job's before", (t) => {
   const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100, command: [] }, { pid: 102, parent: 100, command: [] }]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [100]);
   change(m, 102, [{ pid: 101, parent: 100, command: ['scancel', '17'], environment: { TACHO_OWN: '1' } }]);
   assert.deepEqual(pids(watch), [100, 102]);
@@ -298,7 +298,7 @@ test("who is just becoming another program is examined again, and is never taken
 
 test('a member that turns out to be Tacho is none, however long its script took', (t) => {
   const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100 }]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [100, 101]);
   assert.equal(watch.judgeAgain(101), 'job');
   change(m, 101, [{ pid: 101, parent: 100, environment: { TACHO_OWN: '1' } }]);
@@ -314,7 +314,7 @@ test("Tacho's own that has ended, and is not collected yet, does not become the 
     { pid: 101, parent: 100, name: 'MainThread', environment: own },
     { pid: 102, parent: 101, name: 'scancel', environment: own },
   ]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [100]);
   const ended = { command: [], state: 'Z' };
   // 103 was never seen alive, 104 neither: its parent is Tacho, 105 is anybody's
@@ -340,7 +340,7 @@ test("Tacho's own that has ended, and is not collected yet, does not become the 
 test("a copy of a shell is examined again: it may become Tacho, or do the shell's work itself", (t) => {
   const shell = { name: 'bash', command: ['bash', 'job.sh'] };
   const m = machine(t, [{ pid: 100, ...shell }]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }));
   const born = Math.floor((Date.now() - 1_700_000_000_000) / 10);
   const copy = (pid: number, more: Partial<FrozenProcess> = {}): FrozenProcess => {
     return { pid, parent: 100, session: 100, start: born, ...shell, ...more };
@@ -362,7 +362,7 @@ test("a copy of a shell is examined again: it may become Tacho, or do the shell'
 
 test('a root that executes Tacho is no member any more', (t) => {
   const m = machine(t, [{ pid: 100 }, { pid: 101, parent: 100 }]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [100, 101]);
   change(m, 102, [
     { pid: 100, environment: { TACHO_OWN: '1' } },
@@ -379,7 +379,7 @@ test('the command is a copy of what starts it, which is Tacho’s, until it has 
     { pid: 99, ...launcher },
     { pid: 100, parent: 99, ...launcher },
   ]);
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }, { exclude: [99] }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }, { exclude: [99] }));
   assert.deepEqual(pids(watch), [100]);
   assert.equal(watch.judgeAgain(100), 'between');
   change(m, 100, [{ pid: 100, parent: 99, command: ['sleep', '9'], environment: {} }]);
@@ -395,7 +395,7 @@ test('the script that starts Tacho is known before it has said so', (t) => {
   ]);
   m.write('/proc/101/comm', 'tacho\n');
   fs.symlinkSync(path.dirname(ours('tacho')), m.host.path('/proc/101/cwd'));
-  const watch = watchMembers(m.host, scope({ by: 'tree', pid: 100 }));
+  const watch = new MemberWatch(m.host, scope({ by: 'tree', pid: 100 }));
   assert.deepEqual(pids(watch), [100]);
   watch.close();
 });
@@ -410,7 +410,7 @@ test("slurmstepd is not the job's, the program that it becomes is", { skip: OWN 
     { pid: 103, parent: 100, name: 'slurmstepd', environment: {} },
   ]);
   for (const pid of [100, 101, 102, 103]) m.write(`/proc/${pid}/comm`, 'slurmstepd\n');
-  const watch = watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
+  const watch = new MemberWatch(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value: '17' }));
   assert.deepEqual(pids(watch), []);
   m.write('/proc/101/comm', 'train\n');
   change(m, 104, []);
@@ -435,7 +435,7 @@ test('components of a heterogeneous job are told by their steps', { skip: OWN !=
   ]);
   for (const pid of [100, 110]) m.write(`/proc/${pid}/comm`, 'slurmstepd\n');
   const component = (value: string) =>
-    watchMembers(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value }));
+    new MemberWatch(m.host, scope({ by: 'environment', uid: OWN, variable: 'SLURM_JOB_ID', value }));
   const [first, second] = [component('17'), component('18')];
   assert.deepEqual([pids(first), pids(second)], [[101], [111, 112]]);
   // what an orphan starts stays where the orphan was

@@ -10,10 +10,10 @@ import type { Host } from '../host.ts';
 import type { Scope } from '../scope.ts';
 import type { SourceKind } from '../source.ts';
 import { DENIED, GONE, type ProcessFile, processFiles } from './files.ts';
-import { type Member, watchMembers } from './members.ts';
+import { type Member, MemberWatch } from './members.ts';
 import { pidNamespaces } from './pid-namespaces.ts';
 import { type PssRounds, pssRounds } from './pss-rounds.ts';
-import { ENDED, emptyStat, readStat, TICK_MS } from './stat.ts';
+import { ENDED, ProcessStat, readStat, TICK_MS } from './stat.ts';
 import { processTable } from './table.ts';
 
 const { at } = processTable;
@@ -73,10 +73,10 @@ export const process: SourceKind = {
     const files = processFiles(host);
     const userName = userNames(host);
     const spaces = pidNamespaces(host);
-    const stat = emptyStat();
+    const stat = new ProcessStat();
     const io = new Float64Array(IO.length);
     const watched = new Map<number, Watched>();
-    const members = watchMembers(host, scope, { appeared: watch, vanished: (m) => unwatch(m.pid) });
+    const members = new MemberWatch(host, scope, { appeared: watch, vanished: (m) => unwatch(m.pid) });
     /** Had rows, and has none at this tick: without a last one nobody knew how long it lived since it changed. */
     const gone: Watched[] = [];
     let changed = false;

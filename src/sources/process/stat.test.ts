@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { printable } from '../../base/printable.ts';
-import { emptyStat, readStat } from './stat.ts';
+import { ProcessStat, readStat } from './stat.ts';
 
 const REST =
   ' S 17 18 19 0 -1 4194304 20 21 22 23 24 25 26 27 20 -5 28 0 29 30 31 18446744073709551615 1 2 3 0 0 0 0 0 1 0 0 0 17 63 0 0 0 0 0\n';
@@ -17,7 +17,7 @@ test('any name: blanks, brackets, newlines, numbers, bytes that are no text', ()
   fc.assert(
     fc.property(hostile, (name) => {
       const bytes = line(name);
-      const stat = emptyStat();
+      const stat = new ProcessStat();
       assert.equal(readStat(bytes, bytes.length, stat), true);
       assert.deepEqual(Buffer.from(bytes.subarray(stat.nameFrom, stat.nameEnd)), Buffer.from(name));
       const { nameFrom, nameEnd, ...fields } = stat;
@@ -47,7 +47,7 @@ test('what is cut off before its last field is refused, whatever lay in the buff
     fc.property(fc.uint8Array({ maxLength: 15 }), fc.nat(), (name, cut) => {
       const bytes = line(name);
       const complete = bytes.lastIndexOf(' 63 ') + 4;
-      assert.equal(readStat(bytes, cut % (complete - 1), emptyStat()), false);
+      assert.equal(readStat(bytes, cut % (complete - 1), new ProcessStat()), false);
     }),
   );
 });
@@ -55,7 +55,7 @@ test('what is cut off before its last field is refused, whatever lay in the buff
 test('arbitrary bytes never throw', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
-      readStat(Buffer.from(bytes), bytes.length, emptyStat());
+      readStat(Buffer.from(bytes), bytes.length, new ProcessStat());
     }),
   );
 });

@@ -1,28 +1,29 @@
 import { number, scan } from '../digits.ts';
+import type { Host } from '../host.ts';
 
 /** What /proc/PID/stat says. One object is reused for all processes; times are clock ticks, memory is in pages. */
-export interface ProcessStat {
+export class ProcessStat {
   /** The state's letter as a character code. */
-  state: number;
-  parent: number;
-  group: number;
-  session: number;
-  minorFaults: number;
-  majorFaults: number;
-  user: number;
-  system: number;
+  state = 0;
+  parent = 0;
+  group = 0;
+  session = 0;
+  minorFaults = 0;
+  majorFaults = 0;
+  user = 0;
+  system = 0;
   /** Of children that it waited for, and of those that they waited for. */
-  childrenUser: number;
-  childrenSystem: number;
-  threads: number;
+  childrenUser = 0;
+  childrenSystem = 0;
+  threads = 0;
   /** After boot: together with the pid it names the process, however often the pid is used again. */
-  start: number;
-  virtualBytes: number;
-  residentPages: number;
-  cpu: number;
+  start = 0;
+  virtualBytes = 0;
+  residentPages = 0;
+  cpu = 0;
   /** Where the name lies in the bytes. */
-  nameFrom: number;
-  nameEnd: number;
+  nameFrom = 0;
+  nameEnd = 0;
 }
 
 /** Z, the state of a process that has ended and that nobody has collected. */
@@ -31,26 +32,13 @@ export const ENDED = 90;
 /** Linux tells user space about 100 ticks a second on every machine, whatever the kernel's own rate is. */
 export const TICK_MS = 10;
 
-export function emptyStat(): ProcessStat {
-  return {
-    state: 0,
-    parent: 0,
-    group: 0,
-    session: 0,
-    minorFaults: 0,
-    majorFaults: 0,
-    user: 0,
-    system: 0,
-    childrenUser: 0,
-    childrenSystem: 0,
-    threads: 0,
-    start: 0,
-    virtualBytes: 0,
-    residentPages: 0,
-    cpu: 0,
-    nameFrom: 0,
-    nameEnd: 0,
-  };
+/** Reads the stat of a process; false when there is no such process. */
+export function readStatOf(host: Host, pid: number, stat: ProcessStat): boolean {
+  const file = host.tryKeep(`/proc/${pid}/stat`, true);
+  if (file === undefined) return false;
+  const end = file.read();
+  file.close();
+  return end > 0 && readStat(host.bytes, end, stat);
 }
 
 /** Reads the fields of /proc/PID/stat; false when they are not all there (the file was cut off). */

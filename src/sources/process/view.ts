@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import type { Host } from '../host.ts';
-import { emptyStat, readStat } from './stat.ts';
+import { ProcessStat, readStatOf } from './stat.ts';
 
 /** What of a process does not change: when it started (clock ticks after boot) and where it comes from. */
 export interface Origin {
@@ -34,12 +34,8 @@ export function processView(host: Host): ProcessView {
   return {
     pids: () => fs.readdirSync(host.path('/proc')).flatMap((name) => (/^\d/.test(name) ? Number(name) : [])),
     origin(pid) {
-      const stat = emptyStat();
-      const file = host.tryKeep(`/proc/${pid}/stat`, true);
-      if (file === undefined) return undefined;
-      const end = file.read();
-      file.close();
-      if (!(end > 0 && readStat(host.bytes, end, stat))) return undefined;
+      const stat = new ProcessStat();
+      if (!readStatOf(host, pid, stat)) return undefined;
       const { start, parent, group, session } = stat;
       return { start, parent, group, session };
     },
