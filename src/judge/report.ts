@@ -16,9 +16,7 @@ import { rules } from './rules/index.ts';
 import { findingsOf } from './rules/shared/judge.ts';
 import { questionsOf } from './rules/shared/questions.ts';
 import { failedSteps } from './rules/shared/steps.ts';
-import { unseenOf } from './use/late-agent.ts';
-import { brieflySeenOf } from './use/seen-briefly.ts';
-import { seenOnceOf } from './use/seen-once.ts';
+import { brieflySeenOf, seenOnceOf, unseenOf } from './use/unseen.ts';
 
 /** The version of the report object; docs/report.schema.json describes it. */
 export const REPORT_FORMAT = 1;

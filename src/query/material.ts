@@ -52,6 +52,8 @@ export interface Material {
   whole?: Material;
   /** Of the whole job where parts of it are looked at: what was sampled of what is used up, by node. */
   samples?: ReadonlyMap<string, NodeSamples>;
+  /** The whole job with its samples, which are read when they are first asked for; not there when none are at hand. */
+  sampled?: () => Material;
   /** What could not be read of the recording's files, in words. */
   damage?: readonly string[];
   /** Those among them that say who, what and when: job.json and agent.json. */

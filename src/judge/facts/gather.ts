@@ -27,7 +27,7 @@ import {
 import type { TableColumn } from '../../table/table.ts';
 import { rules } from '../rules/index.ts';
 import { isColumn } from '../rules/shared/rule.ts';
-import { overrunOf } from '../use/overrun.ts';
+import { overrunOf } from '../use/unseen.ts';
 import { phasePartsOf } from './phases.ts';
 
 export interface GatherOptions extends SpanQuery {
@@ -141,6 +141,11 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   }
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
   if (hasParts) whole.samples = samplesOf(chosen, until.to, tell);
+  let sampledWhole = hasParts ? whole : undefined;
+  material.sampled = () => {
+    sampledWhole ??= { ...whole, samples: samplesOf(chosen, until.to, tell) };
+    return sampledWhole;
+  };
   if (damage.length > 0) material.damage = damage;
   if (recording.troubles.length > 0) material.troubles = recording.troubles;
   if (unread.length > 0) material.unread = unread;

@@ -21,10 +21,9 @@ import { type AgentRecord, KILLED } from '../../recording/folder/agent-record.ts
 import type { JobState } from '../../recording/folder/job.ts';
 import { cgroupTable, cpuTable, loadavgTable, pressureTable, processTable, vmstatTable } from '../../sources/tables.ts';
 import type { GpuReport, NodeReport } from '../report-schema.ts';
-import { knownSince, lateSeconds } from '../use/late-agent.ts';
 import { oomKillsOf } from '../use/oom-kills.ts';
 import { gpuMean } from '../use/seen.ts';
-import { unlessBrief } from '../use/seen-briefly.ts';
+import { knownSince, lateSeconds, unlessBrief } from '../use/unseen.ts';
 import { energyOf } from './energy.ts';
 
 /** A node is late, and taken for lost, after so many intervals without a sample, but not before five seconds. */

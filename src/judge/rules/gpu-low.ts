@@ -1,17 +1,17 @@
 import { formatDuration } from '../../base/duration.ts';
 import { greatest, smallest } from '../../base/extremes.ts';
-import { percent } from '../../base/words.ts';
+import { energy, percent } from '../../base/words.ts';
 import type { ColumnSeries } from '../../query/series/series.ts';
-import { gpuTable } from '../../sources/tables.ts';
+import { gpuTable, powerTable } from '../../sources/tables.ts';
 import { IDLE_UTILIZATION } from '../facts/stragglers.ts';
-import type { GpuReport } from '../report-schema.ts';
+import type { Evidence, GpuReport } from '../report-schema.ts';
 import { gpuMean } from '../use/seen.ts';
 import { workingCards } from './shared/cards.ts';
 import { sampled } from './shared/confidence.ts';
 import { gpuUtilization } from './shared/needs.ts';
 import { hit, named, type RuleContext, ruleOfCases, type Words } from './shared/rule.ts';
 
-const { utilization_percent } = gpuTable.col;
+const { utilization_percent, energy_mj } = gpuTable.col;
 
 const thresholds = {
   /** Below this mean it is worth asking why; healthy training and simulation codes run well above one half. */
@@ -69,6 +69,8 @@ const subject = (cards: readonly GpuReport[]): string =>
 /** The longest time in which no card did anything. */
 interface Stretch {
   seconds: number;
+  from: number;
+  to: number;
   /** Of the time that was seen. */
   share: number;
   when: 'at the start' | 'at the end' | 'in between';
@@ -88,6 +90,7 @@ const lowAtTimes: Words<Low & Stretch, typeof thresholds> = {
       value: found.share,
       threshold: limits.stretch,
     },
+    ...drawnMeanwhile(facts, found),
   ],
   advise: ({ when }) =>
     when === 'at the end'
@@ -126,5 +129,14 @@ function idleStretch(
   if (share < stretch || rest < busy) return undefined;
   const when = to === moments.length ? 'at the end' : from === 0 ? 'at the start' : 'in between';
   const seen = greatest(cards.map((g) => g.recorded_seconds));
-  return { seconds: seen * share, share, when, rest };
+  return { from: moments[from]!, to: moments[to - 1]! + step, seconds: seen * share, share, when, rest };
+}
+
+/** What the nodes drew while the cards did nothing. */
+function drawnMeanwhile(facts: RuleContext, { from, to }: Stretch): Evidence[] {
+  const joules = facts.use('energy', from, to)?.amount;
+  if (joules === undefined) return [];
+  return [
+    { text: `${energy(joules)} were drawn meanwhile`, from: named(powerTable.col.energy_mj, energy_mj), value: joules },
+  ];
 }

@@ -51,11 +51,19 @@ function said(folder: string, id: string): { text: string | undefined; looked: n
 }
 
 const gpu = (busy: (t: number) => number) =>
-  recorded(gpuTable, (t) => ({ gpu: '0', mine: 'yes', utilization_percent: busy(t) }));
+  recorded(gpuTable, (t) => ({
+    gpu: '0',
+    mine: 'yes',
+    utilization_percent: busy(t),
+    power_watts: busy(t) > 0 ? 500 : 100,
+  }));
 
 test('GPUs that stood idle after they had worked, or before, are not told to be fed faster', async () => {
   const after = await gpu((t) => (t < 240 ? 90 : 0));
   assert.match(said(after, 'gpu-low').text!, /^The GPU was idle for 16 min.* at the end, and 9\d % busy in the rest/);
+  const [, , drawn] = report(gather(openRecording(after))).findings.find(({ id }) => id === 'gpu-low')!.evidence;
+  // 100 W
+  assert.match(drawn!.text, /^26\.\d Wh were drawn meanwhile$/);
   const before = await gpu((t) => (t > 960 ? 90 : 0));
   assert.match(
     said(before, 'gpu-low').text!,

@@ -1,5 +1,5 @@
 import type { Step } from '../../recording/folder/job.ts';
-import { SCHEDULER_CLOCK } from '../../sources/process/same-process.ts';
+import { RECORD_DELAY, SAMPLE_CLOCK, SCHEDULER_CLOCK } from '../../sources/process/same-process.ts';
 import type { ProcessSet } from '../processes/set.ts';
 
 /** What Slurm's accounting calls the step of a batch script, whose processes have no step in their environment. */
@@ -59,3 +59,21 @@ export function recordedStep(set: ProcessSet, steps: readonly string[], step: St
 /** Schedulers cut moments to the second that they are in. */
 const isNearSecond = (moment: number, second: number): boolean =>
   moment >= second - SCHEDULER_CLOCK / 2 && moment < second + SCHEDULER_CLOCK;
+
+/** Which processes are a step's. */
+export interface StepOwner {
+  /** Of records. */
+  isOwn(i: number): boolean;
+  /** Whether a process that only sampling saw may be, as it began while the step ran. */
+  mayOwn(began: number): boolean;
+}
+
+export function stepOwner(set: ProcessSet, known: readonly Step[] | undefined, id: string): StepOwner {
+  const steps = stepsOf(set, known);
+  const asked = known?.find((each) => numberOf(each) === id);
+  const span = asked && recordedStep(set, steps, asked);
+  // a task may wait for the others before it becomes the program that it is to be
+  const first = span === undefined ? (asked?.start ?? Number.NaN) - SCHEDULER_CLOCK : span.from - SAMPLE_CLOCK;
+  const last = span === undefined ? (asked?.end ?? Number.NaN) + SCHEDULER_CLOCK : span.to + RECORD_DELAY;
+  return { isOwn: (i) => steps[i] === id, mayOwn: (began) => !(began < first || began > last) };
+}

@@ -1,5 +1,4 @@
 import { KILLED } from '../../recording/folder/agent-record.ts';
-import { recordingBegan } from '../../recording/read/process-part.ts';
 import type { Figures } from '../../recording/sealed/statistics.ts';
 import { cgroupTable, cpuTable, processEndTable, processTable, processTotalTable } from '../../sources/tables.ts';
 import {
@@ -111,7 +110,7 @@ export function wholeCpu(material: Material, node: NodeMaterial): CpuUse | undef
 
 /** What children used that samples do not have, by what those say who waited for them; not what Tacho's own commands did. */
 function reapedSeconds(material: Material, node: NodeMaterial, sampled: readonly ProcessSeries[]): number {
-  const curves = reapedCurves(sampledOfStatistics(sampled), recordingBegan(node.agent, material.job), node.agent);
+  const curves = reapedCurves(material, node, sampledOfStatistics(sampled));
   const all = sumOf(curves);
   if (all === undefined) return 0;
   // those that were over before the first sample, or not before the last, are not in it

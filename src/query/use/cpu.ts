@@ -1,5 +1,4 @@
 import { intersect, lengthOf } from '../../base/intervals.ts';
-import { recordingBegan } from '../../recording/read/process-part.ts';
 import { cgroupTable, cpuTable, processTotalTable } from '../../sources/tables.ts';
 import type { TableColumn } from '../../table/table.ts';
 import { columnOf, known, type Material, type NodeMaterial, wholeOf } from '../material.ts';
@@ -9,8 +8,8 @@ import { cpusOn } from './allocation.ts';
 import { type CpuUse, cgroupOf, hasOwnCgroup, hasWholeCgroup, wholeCpu } from './cpu-total.ts';
 import { type Curve, even, minus, over, preceded, refined, scaled, shareOf, sumOf, times, total } from './curve.ts';
 import { agentCurve, commandsCurve } from './own-cpu.ts';
-import { curvesOf, nodeProcesses, partProcessesOf, partSpans } from './part-processes.ts';
-import { tailsOf } from './process-cpu.ts';
+import { partProcessesOf, partSpans } from './part-processes.ts';
+import { processCurves, sampledOn, tailsOf } from './process-cpu.ts';
 import { reapedCurves } from './reaped.ts';
 import { type Counter, countersOf } from './samples.ts';
 
@@ -115,7 +114,7 @@ export function userCurve(whole: Material, node: NodeMaterial): Curve | undefine
   if (user !== undefined && system !== undefined) return shareOf(all, user.curve, system.curve, user.moments);
   const { user_seconds = Number.NaN, system_seconds = 0 } = whole.job.usage ?? {};
   const usual = user_seconds / (user_seconds + system_seconds);
-  const told = curvesOf(whole, node).filter(({ inUser }) => !Number.isNaN(inUser));
+  const told = processCurves(whole, node).filter(({ inUser }) => !Number.isNaN(inUser));
   if (told.length === 0) return Number.isNaN(usual) ? undefined : times(all, usual);
   const ends = told.map(({ to }) => to).sort((a, b) => a - b);
   const moments = ends.filter((_, i) => i % Math.ceil(ends.length / SHARE_MOMENTS) === 0);
@@ -138,7 +137,7 @@ function cgroupCurve(material: Material, node: NodeMaterial, { curve, moments }:
   const all = hasWholeCgroup(material, node, usage) ? preceded(curve, job.start, usage.first) : curve;
   const own = sumOf([commandsCurve(material, node), agentCurve(material, node)].filter((each) => each !== undefined));
   const jobs = own === undefined ? all : minus(all, own, moments);
-  const processes = sumOf(curvesOf(material, node).filter(({ isUnknown }) => !isUnknown));
+  const processes = sumOf(processCurves(material, node).filter(({ isUnknown }) => !isUnknown));
   const cpus = cpusOn(material, node)?.value ?? node.agent?.facts.cpus;
   return processes === undefined || cpus === undefined ? jobs : refined(jobs, moments, processes, cpus);
 }
@@ -148,12 +147,12 @@ function cgroupCurve(material: Material, node: NodeMaterial, { curve, moments }:
  * end) is there when it was waited for, then where processes were sampled last, as much as fits there, and the rest evenly.
  */
 function processesCurve(material: Material, node: NodeMaterial, wanted: number): Curve {
-  const { job, now } = material;
-  const processes = curvesOf(material, node).filter(({ isUnknown }) => !isUnknown);
+  const { job, now, processes: set } = material;
+  const processes = processCurves(material, node).filter(({ isUnknown }) => !isUnknown);
   const curves: Curve[] = [even(job.start, job.end ?? now, 0), ...processes];
-  const { set, sampled } = nodeProcesses(material, node);
+  const sampled = sampledOn(material, node);
   if (set === undefined || recordedOn(set, node.node).length === 0) {
-    const reaped = sumOf(reapedCurves(sampled, recordingBegan(node.agent, job), node.agent));
+    const reaped = sumOf(reapedCurves(material, node, sampled));
     // whoever waits for a command has its time when that is over
     const own = commandsCurve(material, node, 'over');
     const moments = [...new Set(sampled.flatMap(({ times }) => times))].sort((a, b) => a - b);

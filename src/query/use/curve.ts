@@ -20,6 +20,12 @@ export interface Used {
   seconds: number;
 }
 
+/** The same, and the least and the most that it may have been. */
+export interface BoundedUse extends Used {
+  low: number;
+  high: number;
+}
+
 /** In a gap nobody knows when it was used: it counts only in spans that have all of the gap. undefined: nothing is known. */
 export function between(curve: Curve, from: number, to: number): Used | undefined {
   const [first, last] = [curve.next(from), curve.previous(to)];

@@ -6,29 +6,8 @@ import { processSeries } from '../processes/sampled.ts';
 import { sampleKey } from '../processes/sampled-cpu.ts';
 import type { ProcessSet } from '../processes/set.ts';
 import { intervalsOf } from '../spans/select.ts';
-import { isExact, type NodeProcesses, type ProcessCpu, processCurves } from './process-cpu.ts';
-import { sampledOfStatistics } from './reaped.ts';
-import { stepLives } from './step-lives.ts';
-
-/** What is known of the processes of a node in the whole job. */
-export function nodeProcesses(whole: Material, node: NodeMaterial): NodeProcesses {
-  const { job, processes: set, samples } = whole;
-  const sampled = samples?.get(node.node)?.processes ?? sampledOfStatistics(seriesOf(node, processTable));
-  return { job, node: node.node, agent: node.agent, set, sampled };
-}
-
-/** Put together once for all parts of a job, by node. */
-const made = new WeakMap<Material, Map<string, readonly ProcessCpu[]>>();
-
-/** How the CPU time of the processes of a node grew in all of the job. */
-export function curvesOf(whole: Material, node: NodeMaterial): readonly ProcessCpu[] {
-  const byNode = made.get(whole) ?? new Map<string, readonly ProcessCpu[]>();
-  made.set(whole, byNode);
-  const own = whole.nodes.find((one) => one.node === node.node) ?? node;
-  const curves = byNode.get(node.node) ?? processCurves(nodeProcesses(whole, own));
-  byNode.set(node.node, curves);
-  return curves;
-}
+import { type StepOwner, stepOwner } from '../spans/steps.ts';
+import { isExact, type ProcessCpu, processCurves } from './process-cpu.ts';
 
 /**
  * The stretches of time of a part. The first part of a job has what was before the job began, as its first processes are said
@@ -84,8 +63,8 @@ export function partProcessesOf(material: Material, node: NodeMaterial): PartPro
     recorded: new Map(),
   };
   const here = sampledIn(material, node);
-  const step = stepLives(material);
-  for (const curve of curvesOf(whole, node)) {
+  const step = ownerOf(material);
+  for (const curve of processCurves(whole, node)) {
     const { key, isRecorded, isUnknown, rows } = curve;
     const begin = curve.from;
     const row = rows.at(-1) ?? -1;
@@ -113,6 +92,18 @@ export function partProcessesOf(material: Material, node: NodeMaterial): PartPro
     if (isByRecord) for (const [i, used] of programsIn(set!, curve, spans)) part.byRecord.set(i, used);
   }
   return part;
+}
+
+/** Put together once for all nodes of a report. */
+const owners = new WeakMap<object, StepOwner>();
+
+/** Whose processes are those of the step that is asked for; undefined: no step is, or records do not tell of steps. */
+function ownerOf(material: Material): StepOwner | undefined {
+  const [set, step] = [wholeOf(material).processes, material.range?.step];
+  if (set === undefined || step === undefined) return undefined;
+  const owner = owners.get(step) ?? stepOwner(set, material.job.steps, step.id);
+  owners.set(step, owner);
+  return owner;
 }
 
 const startOf = (key: string): number => Number(key.slice(key.indexOf(' ') + 1)) * 1000;

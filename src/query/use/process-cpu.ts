@@ -1,20 +1,11 @@
-import type { AgentRecord } from '../../recording/folder/agent-record.ts';
-import type { Job } from '../../recording/folder/job.ts';
 import { isOlder, isSeenOnce, recordingBegan } from '../../recording/read/process-part.ts';
+import { processTable } from '../../sources/tables.ts';
+import { type Material, type NodeMaterial, seriesOf } from '../material.ts';
 import { joinSampled, type RecordedProcess, recordedOn } from '../processes/on-node.ts';
 import { type SampledCpu, sampleKey } from '../processes/sampled-cpu.ts';
 import type { ProcessSet } from '../processes/set.ts';
 import { type Curve, through } from './curve.ts';
-
-/** What is known of the processes of a node. */
-export interface NodeProcesses {
-  job: Pick<Job, 'start' | 'interval_seconds'>;
-  node: string;
-  agent?: AgentRecord | undefined;
-  /** What they recorded of themselves, if they did. */
-  set?: ProcessSet | undefined;
-  sampled: readonly SampledCpu[];
-}
+import { sampledOfStatistics } from './reaped.ts';
 
 /**
  * The CPU time that a process had used at the moments that are known: where its programs began and ended by their records, and
@@ -36,11 +27,27 @@ export interface ProcessCpu extends Curve {
   rows: readonly number[];
 }
 
-/** All processes of a node: each once, whether it recorded itself, was sampled, or both. */
-export function processCurves(processes: NodeProcesses): ProcessCpu[] {
-  const { set, node, sampled } = processes;
-  const recorded = set === undefined ? [] : recordedOn(set, node);
-  return joinSampled(recorded, sampled).flatMap((one) => curveOf(processes, one.recorded, one.sampled) ?? []);
+/** What was sampled of the processes of a node in the whole job. */
+export const sampledOn = ({ samples }: Material, node: NodeMaterial): readonly SampledCpu[] =>
+  samples?.get(node.node)?.processes ?? sampledOfStatistics(seriesOf(node, processTable));
+
+/** Put together once for all parts of a job, by node. */
+const made = new WeakMap<Material, Map<string, readonly ProcessCpu[]>>();
+
+/** All processes of a node in the whole job: each once, whether it recorded itself, was sampled, or both. */
+export function processCurves(whole: Material, { node: name }: NodeMaterial): readonly ProcessCpu[] {
+  const byNode = made.get(whole) ?? new Map<string, readonly ProcessCpu[]>();
+  made.set(whole, byNode);
+  const node = whole.nodes.find((one) => one.node === name);
+  if (!byNode.has(name) && node !== undefined) {
+    const recorded = whole.processes === undefined ? [] : recordedOn(whole.processes, name);
+    const joined = joinSampled(recorded, sampledOn(whole, node));
+    byNode.set(
+      name,
+      joined.flatMap((one) => curveOf(whole, node, one.recorded, one.sampled) ?? []),
+    );
+  }
+  return byNode.get(name) ?? [];
 }
 
 export const isExact = (set: ProcessSet, i: number): boolean =>
@@ -53,7 +60,8 @@ interface Point {
 }
 
 function curveOf(
-  { set, job, agent }: NodeProcesses,
+  { processes: set, job }: Material,
+  { agent }: NodeMaterial,
   process: RecordedProcess | undefined,
   sampled: SampledCpu | undefined,
 ): ProcessCpu | undefined {

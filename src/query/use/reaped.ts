@@ -1,21 +1,15 @@
-import type { AgentRecord } from '../../recording/folder/agent-record.ts';
-import { isOlder } from '../../recording/read/process-part.ts';
-import type { SeriesOf } from '../../recording/sealed/statistics.ts';
-import type { processTable } from '../../sources/process/table.ts';
+import { isOlder, recordingBegan } from '../../recording/read/process-part.ts';
+import type { Material, NodeMaterial, ProcessSeries } from '../material.ts';
 import type { SampledCpu } from '../processes/sampled-cpu.ts';
 import { type Curve, through } from './curve.ts';
 
 /**
  * CPU time of children that samples do not have: the kernel adds what a child used in all to what the process that waits for
  * its end has of its children. That less what samples say of these children is what they used after their last sample, or
- * all that those used that came and went between two. One curve for each process that waited. `began`: when the node began
- * to be recorded.
+ * all that those used that came and went between two. One curve for each process that waited.
  */
-export function reapedCurves(
-  sampled: readonly SampledCpu[],
-  began: number,
-  agent: Pick<AgentRecord, 'interval_seconds'> | undefined,
-): Curve[] {
+export function reapedCurves({ job }: Material, { agent }: NodeMaterial, sampled: readonly SampledCpu[]): Curve[] {
+  const began = recordingBegan(agent, job);
   const gone = Map.groupBy(
     sampled.filter(({ isGone, parent }) => isGone === true && parent !== undefined),
     ({ parent }) => String(parent),
@@ -57,7 +51,7 @@ export function reapedCurves(
 const usedInAll = ({ used, children }: SampledCpu): number => used.at(-1)! + (children?.at(-1) ?? 0);
 
 /** What statistics say of sampled processes: their first and their last row. */
-export function sampledOfStatistics(all: readonly SeriesOf<typeof processTable>[]): SampledCpu[] {
+export function sampledOfStatistics(all: readonly ProcessSeries[]): SampledCpu[] {
   return all.map(({ keys, start, end, texts, columns }): SampledCpu => {
     const at = (when: 'first' | 'last'): number =>
       ((columns.user_ms?.[when] ?? 0) + (columns.system_ms?.[when] ?? 0)) * 1000;

@@ -1,9 +1,11 @@
+import { greatest } from '../../base/extremes.ts';
+import type { Intervals } from '../../base/intervals.ts';
 import { gpuTable } from '../../sources/tables.ts';
 import { type Material, type NodeMaterial, wholeOf } from '../material.ts';
 import { intervalsOf, sampledPart } from '../spans/select.ts';
 import { DOORS, trafficOf } from './bytes.ts';
 import { cpuCurve, userCurve } from './cpu.ts';
-import { type Curve, over, sumOf, times, total, type Used } from './curve.ts';
+import { type BoundedUse, boundsIn, type Curve, over, sumOf, times, total, type Used } from './curve.ts';
 import { cardMeters, metersOf } from './energy.ts';
 import { countersOf } from './samples.ts';
 
@@ -59,6 +61,21 @@ export function useOf(material: Material, node: NodeMaterial, resource: Resource
       return use(sumOf(curves), door[way].table);
     }
   }
+}
+
+/** What the job used of a resource in these spans, on all nodes that tell; undefined: none does. */
+export function usedBetween(material: Material, resource: Resource, spans: Intervals): BoundedUse | undefined {
+  const curves = material.nodes.flatMap((node) => useOf(material, node, resource)?.curve ?? []);
+  const used = curves.flatMap((curve) => over(curve, spans) ?? []);
+  if (used.length === 0) return undefined;
+  const sum = (all: readonly number[]): number => all.reduce((total, each) => total + each, 0);
+  const bounds = curves.map((curve) => boundsIn(curve, spans));
+  return {
+    amount: sum(used.map(({ amount }) => amount)),
+    seconds: greatest(used.map(({ seconds }) => seconds)),
+    low: sum(bounds.map(([low]) => low)),
+    high: sum(bounds.map(([, high]) => high)),
+  };
 }
 
 const less = (all: Curve, part: Curve): Curve => ({

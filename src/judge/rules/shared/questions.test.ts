@@ -18,7 +18,10 @@ async function recorded(): Promise<string> {
     usage_us: (t <= 30 ? t : 30 + (t - 30) * 3) * 1e6,
   }));
   await appendRows(place, cgroupTable, rows);
-  fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [cgroupTable])));
+  fs.writeFileSync(
+    path.join(place, 'agent.json'),
+    JSON.stringify(agentOf('c1', [cgroupTable], { scope: { members: 'cgroup', cgroup: '/job_17' } })),
+  );
   fs.writeFileSync(path.join(folder, 'job.json'), JSON.stringify(jobOf({ nodes: ['c1'] })));
   return folder;
 }
@@ -35,4 +38,13 @@ test('a rule sees what a column did over time, and of a part of the job only tha
   assert.deepEqual(busy({ from: START + 40e6 }), [3, 3]);
   const { series } = questionsOf(gather(openRecording(folder)));
   assert.deepEqual(series(cgroupTable.col.usage_us, { keys: { cgroup: 'user' } }), []);
+});
+
+test('a rule asks what was used between two moments, and how sure that is', async () => {
+  const { use } = questionsOf(gather(openRecording(await recorded())));
+  const used = use('CPU', START + 10e6, START + 40.5e6)!;
+  // between the samples at 40 s and 41 s three CPUs worked
+  assert.deepEqual([used.amount, used.seconds], [20 + 31.5, 30.5]);
+  assert.deepEqual([used.low, used.high], [20 + 30, 20 + 33]);
+  assert.equal(use('energy', START, START + 60e6), undefined);
 });

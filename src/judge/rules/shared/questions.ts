@@ -2,6 +2,8 @@ import { type AskedSeries, type Material, matching } from '../../../query/materi
 import type { ColumnSeries } from '../../../query/series/series.ts';
 import type { Span, SpanKind } from '../../../query/spans/span.ts';
 import { spansOf } from '../../../query/spans/spans.ts';
+import type { BoundedUse } from '../../../query/use/curve.ts';
+import { type Resource, usedBetween } from '../../../query/use/use.ts';
 import type { Statistics } from '../../../recording/sealed/statistics.ts';
 import type { KeyValues, TableColumn } from '../../../table/table.ts';
 
@@ -11,6 +13,8 @@ export interface Questions {
   statistics<K extends string>(column: TableColumn<string, string, K>, keys?: KeyValues<K>): NodeStatistics[];
   /** A column over time: count, least, mean and greatest of each step; counters as rates. See `overTime`. */
   series<K extends string>(column: TableColumn<string, string, K>, options?: AskedSeries<K>): ColumnSeries[];
+  /** What the job used up between two moments, by samples: seconds of CPUs or GPUs, joules, bytes. */
+  use(resource: Resource, from: number, to: number): BoundedUse | undefined;
   /** What the job is made of, by its start. */
   spans(kind: SpanKind): Span[];
 }
@@ -30,5 +34,6 @@ export const questionsOf = (material: Material): Questions => ({
       }),
     ),
   series: (column, options) => material.series?.(column, options) ?? [],
+  use: (resource, from, to) => material.sampled && usedBetween(material.sampled(), resource, [[from, to]]),
   spans: (kind) => spansOf(material, kind),
 });
