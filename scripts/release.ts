@@ -10,7 +10,7 @@ import { bundle, PARTS } from './bundle.ts';
 /**
  * Makes tacho-<version>-linux-<architecture>.tar.gz in dist/, or in the folder given:
  *
- *     tacho                   the launcher
+ *     tacho scripts/          the launcher
  *     bin/node                the run time
  *     lib/tacho.cjs           the whole program in one file, with V8's compiled code and koffi's native module beside it
  *     lib/job.cjs …           parts of it that run inside jobs or are quick, with their compiled code
@@ -30,7 +30,7 @@ const at = (...names: string[]): string => path.join(ROOT, ...names);
 const from = (...names: string[]): string => path.join(HERE, ...names);
 
 fs.rmSync(ROOT, { recursive: true, force: true });
-for (const folder of ['bin', 'lib', 'native/build']) fs.mkdirSync(at(folder), { recursive: true });
+for (const folder of ['bin', 'lib', 'scripts', 'native/build']) fs.mkdirSync(at(folder), { recursive: true });
 
 execFileSync('sh', [from('scripts/build-native')], { stdio: 'inherit' });
 if (!fs.existsSync(from('native/build/launch')))
@@ -40,7 +40,8 @@ for (const name of fs.readdirSync(from('native/build'))) {
 }
 
 await bundle(at('lib/tacho.cjs'), VERSION);
-for (const name of ['start.cjs', 'start-node', 'unrecorded']) fs.copyFileSync(from('scripts', name), at('lib', name));
+fs.copyFileSync(from('scripts/start.cjs'), at('lib/start.cjs'));
+for (const name of ['tacho', 'scripts/start-node', 'scripts/unrecorded']) fs.copyFileSync(from(name), at(name));
 fs.copyFileSync(
   from(`node_modules/@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`),
   at('lib/koffi.node'),
@@ -48,7 +49,6 @@ fs.copyFileSync(
 fs.copyFileSync(process.execPath, at('bin/node'));
 // names of functions that nobody looks up: 16 MB
 spawnSync('strip', [at('bin/node')]);
-fs.copyFileSync(from('scripts/launcher'), at('tacho'));
 for (const file of ['tacho', 'bin/node', 'native/build/launch']) fs.chmodSync(at(file), 0o755);
 fs.cpSync(from('docs'), at('docs'), { recursive: true });
 fs.cpSync(from('packaging'), at('packaging'), { recursive: true });

@@ -4,8 +4,8 @@ const fs = require('node:fs');
 const path = require('node:path');
 const vm = require('node:vm');
 
-// for what runs inside jobs, two at a time, or is quick, parts of the program are enough (scripts/bundle.ts); once `stop` has ended the
-// agents, it goes on as the whole program (src/cli/stop-whole.ts)
+// for what runs inside jobs, two at a time, or is quick, parts of the program are enough (scripts/bundle.ts); once `stop` has
+// ended the agents, it goes on as the whole program (src/cli/stop-whole.ts)
 const PARTS = {
   start: 'job',
   mark: 'job',
@@ -14,6 +14,7 @@ const PARTS = {
   '--isolated-sources': 'agent',
   stop: 'stop',
   export: 'export',
+  '--version': 'stop',
 };
 const name = (!process.env.TACHO_STOPPED && PARTS[process.argv[2]]) || 'tacho';
 const filename = path.join(__dirname, `${name}.cjs`);

@@ -208,26 +208,23 @@ test('the environment makes the job’s Node trust anybody, and Tacho nobody but
   assert.match(said, /NODE_EXTRA_CA_CERTS is not used: .* is not root's alone/);
 });
 
-test('both launchers put aside what src/base/own-node.ts names', () => {
+test('the launcher puts aside what src/base/own-node.ts names', () => {
   const shared = fs.readFileSync(path.join(HERE, 'scripts/start-node'), 'utf8');
   const [, names] = /^node_variables='([^']*)'$/m.exec(shared)!;
   assert.deepEqual(names!.split(/\s+/), [...NODE_VARIABLES]);
-  for (const file of ['tacho', 'scripts/launcher']) {
-    const text = fs.readFileSync(path.join(HERE, file), 'utf8');
-    assert.match(text, /^\. "\$here\/\w+\/start-node"$/m, file);
-    assert.match(text, /^prepare_node "\$@"$/m, file);
-    assert.match(text, /^exec_node \S+ "\$node" --disable-sigusr1 /m, file);
-  }
+  const text = fs.readFileSync(path.join(HERE, 'tacho'), 'utf8');
+  assert.match(text, /^\. "\$here\/\w+\/start-node"$/m);
+  assert.match(text, /^prepare_node "\$@"$/m);
+  assert.match(text, /^exec_node \S+ "\$node" --disable-sigusr1 /m);
 });
 
 test('signals for the application do nothing to an agent or a hub before its Node is there, either', (t) => {
   const folder = temporaryFolder(t);
-  fs.mkdirSync(path.join(folder, 'bin'));
-  fs.mkdirSync(path.join(folder, 'lib'));
-  fs.copyFileSync(path.join(HERE, 'scripts/launcher'), path.join(folder, 'tacho'));
+  for (const name of ['bin', 'lib', 'scripts']) fs.mkdirSync(path.join(folder, name));
+  fs.copyFileSync(path.join(HERE, 'tacho'), path.join(folder, 'tacho'));
   // the launcher gets them where it has begun, and its Node says that it came that far
   const shared = fs.readFileSync(path.join(HERE, 'scripts/start-node'), 'utf8');
-  fs.writeFileSync(path.join(folder, 'lib/start-node'), `${shared}\nkill -USR1 $$; kill -USR2 $$\n`);
+  fs.writeFileSync(path.join(folder, 'scripts/start-node'), `${shared}\nkill -USR1 $$; kill -USR2 $$\n`);
   fs.writeFileSync(path.join(folder, 'bin/node'), '#!/bin/sh\necho began\n', { mode: 0o755 });
   const begin = (verb: string) => spawnSync('sh', [path.join(folder, 'tacho'), verb], { encoding: 'utf8' });
   assert.deepEqual(

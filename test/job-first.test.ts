@@ -511,13 +511,14 @@ test('a cgroup allows few processes: the command runs below that', {
 /** A release with a Node of one's own. */
 function release(t: TestContext): { node: string; run: (args: string[]) => Answer } {
   const folder = temporaryFolder(t);
-  for (const name of ['bin', 'lib']) fs.mkdirSync(path.join(folder, name));
-  fs.copyFileSync(path.join(HERE, 'scripts/launcher'), path.join(folder, 'tacho'));
-  fs.chmodSync(path.join(folder, 'tacho'), 0o755);
+  for (const name of ['bin', 'lib', 'scripts']) fs.mkdirSync(path.join(folder, name));
   // they are a part of every release
-  const [, parts] = /\['start\.cjs', (.*)\]/.exec(fs.readFileSync(path.join(HERE, 'scripts/release.ts'), 'utf8'))!;
+  const [, parts] = /\[('tacho', .*)\]\) fs\.copy/.exec(
+    fs.readFileSync(path.join(HERE, 'scripts/release.ts'), 'utf8'),
+  )!;
   for (const name of parts!.replaceAll("'", '').split(', '))
-    fs.copyFileSync(path.join(HERE, 'scripts', name), path.join(folder, 'lib', name));
+    fs.copyFileSync(path.join(HERE, name), path.join(folder, name));
+  fs.chmodSync(path.join(folder, 'tacho'), 0o755);
   const run = (args: string[]): Answer => {
     const done = spawnSync(path.join(folder, 'tacho'), args, { encoding: 'utf8', env: outside() });
     return { code: done.status, signal: done.signal, out: done.stdout, err: done.stderr };

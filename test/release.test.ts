@@ -92,7 +92,7 @@ test('it starts through a link, and V8 takes the compiled code', { skip: lacks }
   const done = spawnSync(path.join(folder, 'link'), ['--version'], { encoding: 'utf8' });
   assert.equal(done.stdout, `${VERSION}\n`);
   const library = path.join(path.dirname(program), 'lib');
-  const [, inJob] = /^ +small=(\S+)$/m.exec(fs.readFileSync(path.join(library, 'start-node'), 'utf8'))!;
+  const [, inJob] = /^ +small=(\S+)$/m.exec(fs.readFileSync(path.join(library, '../scripts/start-node'), 'utf8'))!;
   const isRefused = (name: string, ...options: string[]): string =>
     execFileSync(path.join(path.dirname(program), 'bin/node'), [
       ...options,

@@ -1,6 +1,6 @@
 /**
  * Variables that decide what a Node process loads, trusts or writes. They are meant for the Node of the job, never for
- * Tacho's: root may have them from a user's shell. The launchers put them aside (`scripts/start-node`).
+ * Tacho's: root may have them from a user's shell. The launcher puts them aside (`scripts/start-node`).
  */
 export const NODE_VARIABLES = [
   'NODE_OPTIONS',
