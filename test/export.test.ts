@@ -110,6 +110,19 @@ test('ranges, columns and intervals', async () => {
     // by time: samples lie up to 66 µs beside whole seconds
     assert.ok(Math.abs(Number(sda[i]!.busy_percent) - mean(from!, to!)) < 1e-4);
   }
+
+  // by default over the interval of the samples; also where a table would be exported in stretches
+  for (const [options, file] of [
+    [{ interval: 30 }, 'disk.csv'],
+    [{}, 'disk.csv'],
+    [{ layout: 'wide', atOnce: 100 }, 'disk-wide.csv'],
+  ] as const) {
+    const folder = await exported([recording], { tables: ['disk'], columns: ['read_bytes'], rates: true, ...options });
+    const text = fs.readFileSync(path.join(folder, file), 'utf8');
+    const rates = [...text.matchAll(/(?:,sda|Z,[\d.]+),(\d+\.?\d*)/g)].map(([, rate]) => Number(rate));
+    assert.equal(rates.length, 'interval' in options ? 3 : 59);
+    for (const rate of rates) assert.ok(Math.abs(rate - 4096) < 1, `${file} ${rate}`);
+  }
 });
 
 test('markers confine the export to their phases, every one of that name', async () => {
@@ -261,6 +274,7 @@ test('the command line: one table to standard output, several need a folder, and
     [[recording, '--layout', 'omnistat', '--to', temporary()], 1, /neither GPUs nor networks/],
     [[recording, '--layout', 'omnistat', '--table', 'disk', '--to', temporary()], 2, /has no table "disk"/],
     [[recording, '--layout', 'omnistat', '--columns', 'queue', '--to', temporary()], 2, /columns .* are fixed/],
+    [[recording, '--layout', 'omnistat', '--rates', '--to', temporary()], 2, /columns .* are fixed\n.*--rates/],
     [[recording, '--format', 'parquet', '--table', 'load'], 2, /Parquet cannot go to standard output/],
     [[recording, '--interval', '0', '--table', 'load'], 2, /--interval/],
     [[recording, '--from', '2030-01-01T00:00Z', '--table', 'load'], 2, /nothing was recorded in the time asked for/],

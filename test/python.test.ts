@@ -93,6 +93,7 @@ test('frames hold what the program says', { skip: noPandas }, async () => {
   ]);
   assert.deepEqual(given.wide_times, ['2026-03-02T08:00:01+00:00', '2026-03-02T08:00:02+00:00']);
   assert.equal(given.coarse, 2 * 2);
+  assert.deepEqual(given.rates, ['float64']);
   assert.deepEqual(given.ends, [
     ['1', '1', '2', '2'],
     ['100', '101', '100', '101'],

@@ -32,16 +32,15 @@ else:
 # %% [markdown]
 # ## CPUs
 #
-# How many CPUs of each node were busy: counters grow, so their differences matter.
+# How many CPUs of each node were busy: counters grow, so their rates matter (milliseconds in a second).
 
 # %%
 if "cpu" in tables.index:
-    cpu = recordings.table("cpu", columns=["busy_ms"])
-    cpu = cpu[cpu["cpu"] == "all"].sort_values("time").set_index("time")
+    cpu = recordings.table("cpu", columns=["busy_ms"], interval="10s", rates=True)
+    cpu = cpu[cpu["cpu"] == "all"].set_index("time")
     axes = None
     for (job, node), busy in cpu.groupby(["job", "node"])["busy_ms"]:
-        seconds = busy.index.to_series().diff().dt.total_seconds()
-        axes = (busy.diff() / 1000 / seconds).plot(figsize=(12, 4), label=f"{node} ({job})", ax=axes)
+        axes = (busy / 1000).plot(figsize=(12, 4), label=f"{node} ({job})", ax=axes)
     axes.set(ylabel="CPUs busy", xlabel="", ylim=(0, None))
     axes.legend()
 else:

@@ -63,18 +63,20 @@ class Recording(Jobs):
         node: Words = None,
         interval: Any = None,
         marker: Optional[str] = None,
+        rates: bool = False,
     ) -> pandas.DataFrame:
         """A row for each sample: time (UTC), node, job, the table's keys, and what was measured.
 
         `start` and `end` are texts ("2026-11-15T20:49Z", "-10m") or times of Python or pandas; `interval` in seconds, or
-        "1min", asks for one row each interval; `marker` confines it to the phases of that name.
+        "1min", asks for one row each interval; `marker` confines it to the phases of that name; with `rates` counters are
+        rates a second.
         """
         described = [table for table in self._tables() if table["name"] == name]
         texts = ["node", "job"]
         for table in described:
             texts += [key["name"] for key in table["keys"]]
             texts += [column["name"] for column in table["columns"] if column["type"] == "text"]
-        exported = self._export(name, columns, start, end, interval, marker, layout="long")
+        exported = self._export(name, columns, start, end, interval, marker, rates, layout="long")
         frame = long_frame(exported, texts, ("time",))
         if node is None:
             return frame
@@ -89,9 +91,10 @@ class Recording(Jobs):
         end: Any = None,
         interval: Any = None,
         marker: Optional[str] = None,
+        rates: bool = False,
     ) -> pandas.DataFrame:
         """A row for each tick: the index is the time, columns are metric, (job,) node and keys. Good for `.plot()`."""
-        return wide_frame(self._export(name, columns, start, end, interval, marker, layout="wide"))
+        return wide_frame(self._export(name, columns, start, end, interval, marker, rates, layout="wide"))
 
     def report(self) -> dict[str, Any]:
         """The report of the one job that this is."""
@@ -123,6 +126,7 @@ class Recording(Jobs):
         end: Any,
         interval: Any,
         marker: Optional[str],
+        rates: bool,
         layout: str,
     ) -> Any:
         options = {
@@ -132,6 +136,7 @@ class Recording(Jobs):
             "until": moment(end),
             "interval": interval,
             "marker": marker,
+            "rates": rates,
             "layout": layout,
             "format": "csv",
             "epoch": True,

@@ -25,6 +25,7 @@ interface Options extends StoreOptions, Omit<SpanOptions, 'to'> {
   table?: string[];
   columns?: string[];
   interval?: number;
+  rates?: boolean;
   until?: string;
   epoch?: boolean;
 }
@@ -69,6 +70,7 @@ export function define(command: Command): void {
       'one row for each interval: means of gauges, last values of counters',
       parseDuration,
     )
+    .option('--rates', 'counters as rates a second: their means over each interval')
     .option('--until <time>', 'only until this time')
     .option('-j, --job <id>', 'only the job with this id; may be given several times', list)
     .option('--epoch', 'times as microseconds since 1970 instead of ISO 8601')
@@ -111,7 +113,7 @@ Examples:
         ...(columns.length > 0 ? { columns } : {}),
         ...stated({ interval: options.interval }),
         ...query,
-        ...(options.epoch === true ? { epoch: true } : {}),
+        ...stated({ epoch: options.epoch, rates: options.rates }),
         lost: (file) => lost.push(file),
         note: warn,
         written: ({ file, rows, bytes }) => {

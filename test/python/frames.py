@@ -41,6 +41,7 @@ print(
             "wide": [list(wide.columns.names), wide["power_watts"]["node02"]["1"].tolist()],
             "wide_times": [time.isoformat() for time in wide.index],
             "coarse": len(gpus.table("gpu", interval=60, node=["node01"])),
+            "rates": gpus.wide("cpu", columns=["busy_ms"], interval=60, rates=True).dtypes.astype(str).unique().tolist(),
             "ends": [ends["job"].tolist(), ends["pid"].tolist(), ends["exename"].tolist()],
             "report": one.report()["job"]["id"],
             "reports": [report["job"]["id"] for report in both.reports()],

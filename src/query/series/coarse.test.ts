@@ -51,3 +51,13 @@ test('values count for the time that they held: looks in a row do not weigh more
   // a sparse table has rows only where something changed
   assert.deepEqual(busy([0, 2, 11, 12], [10, 20, 100, 10], { sparse: true }), [18, 20]);
 });
+
+test('counters as rates: what they grew by in a second, restarts and all', () => {
+  const rows = [0, 5, 10, 40, 2, 4].map((energy_mj, i) => ({ time: i * 1e6, gpu: '0', energy_mj }));
+  const batch = { ...batchOf(table, rows), interval_seconds: 1 };
+  const rates = coarsen(batch, 2e6, 1e6, true);
+  assert.deepEqual([...rates.time], [0, 2e6, 4e6]);
+  assert.deepEqual([...rates.numbers.get('energy_mj')!], [5, 17.5, 2]);
+  const { kind, type, decimals } = rates.table.columns[1]!;
+  assert.deepEqual([kind, type, decimals], ['gauge', 'float', 3]);
+});

@@ -1,25 +1,29 @@
 import type { Batch } from '../../recording/read/batch.ts';
 import type { Column } from '../../table/table.ts';
 import { bucketsOf } from './buckets.ts';
-import { levelPoints } from './points.ts';
+import { levelPoints, ratePoints } from './points.ts';
 
 /** Digits that a mean gets beyond those of the values it is made of. */
 const MORE_DIGITS = 3;
 
 /**
- * One row for each step in which a series has samples: the mean of a gauge, the last value of a counter and of a text. Rows
- * stand at the beginning of their step; `step` and `sampled` (the interval of the samples) are in microseconds.
+ * One row for each step in which a series has samples: the mean of a gauge, the last value of a counter (or its mean rate a
+ * second) and of a text. Rows stand at the beginning of their step; `step` and `sampled` (the interval of the samples) are
+ * in microseconds.
  */
-export function coarse(batch: Batch, step: number, sampled: number): Batch {
+export function coarse(batch: Batch, step: number, sampled: number, rates = false): Batch {
   const buckets = bucketsOf(batch, step, sampled);
   const { length, rows } = buckets;
-  const columns = batch.table.columns.map(meanColumn);
+  const columns = batch.table.columns.map((column) => meanColumn(column, rates));
   const numbers = new Map<string, Float64Array>();
   batch.table.columns.forEach((column) => {
     const values = batch.numbers.get(column.name);
     if (values === undefined) return;
-    if (column.kind === 'gauge') numbers.set(column.name, rounded(levelPoints(batch, values, buckets).mean, column));
-    else numbers.set(column.name, lasts(values, rows, length));
+    if (column.kind === 'counter' && !rates) numbers.set(column.name, lasts(values, rows, length));
+    else {
+      const { mean } = (column.kind === 'counter' ? ratePoints : levelPoints)(batch, values, buckets);
+      numbers.set(column.name, rounded(mean, meanColumn(column, rates)));
+    }
   });
   const texts: Batch['texts'] = new Map();
   for (const [name, { codes, values }] of batch.texts) {
@@ -31,15 +35,14 @@ export function coarse(batch: Batch, step: number, sampled: number): Batch {
   return { table: { ...batch.table, columns }, rows: length, time, numbers, texts, series };
 }
 
-/** A gauge as its means are described. */
-export function meanColumn(column: Column): Column {
-  if (column.kind !== 'gauge' || column.type === 'text') return column;
+/** A gauge as its means are described; a counter as its rates are. */
+export function meanColumn(column: Column, rates = false): Column {
+  if ((column.kind !== 'gauge' && !rates) || column.type === 'text') return column;
   const digits = column.type === 'float' ? (column.decimals ?? 3) : 0;
-  return { ...column, type: 'float', decimals: Math.min(9, digits + MORE_DIGITS) };
+  return { ...column, kind: 'gauge', type: 'float', decimals: Math.min(9, digits + MORE_DIGITS) };
 }
 
-function rounded(means: Float64Array, column: Column): Float64Array {
-  const { exact, decimals = 3 } = meanColumn(column);
+function rounded(means: Float64Array, { exact, decimals = 3 }: Column): Float64Array {
   if (exact === true) return means;
   const power = 10 ** decimals;
   for (let b = 0; b < means.length; b++) means[b] = Math.round(means[b]! * power) / power;

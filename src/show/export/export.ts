@@ -26,6 +26,8 @@ export interface ExportOptions extends SpanQuery {
   columns?: readonly string[];
   /** Seconds: one row for each, gauges as means. */
   interval?: number;
+  /** Counters as rates a second, over each interval (default: that of the samples). */
+  rates?: boolean;
   /** Times as microseconds since 1970. */
   epoch?: boolean;
   /** A table that takes more bytes on disk is exported a stretch of time, or some columns, at a time (default 32 MiB). */
@@ -121,9 +123,10 @@ class TableExport {
     this.options = options;
     this.sampled = sampledAt(selected) * 1e6;
     this.atOnce = options.atOnce ?? AT_ONCE;
+    const { interval, rates } = options;
     // there is no mean of what happened
-    const { interval } = options;
-    this.interval = interval === undefined || table.events === true ? undefined : Math.round(interval * 1e6);
+    const isAsIs = table.events === true || (interval === undefined && rates !== true);
+    this.interval = isAsIs ? undefined : gridOf(selected, table, interval && Math.round(interval * 1e6));
   }
 
   async text(): Promise<Written> {
@@ -188,7 +191,9 @@ class TableExport {
   /** All series there are, and their samples, no more at a time than memory should hold. */
   windows(convert: (piece: Piece) => Piece = (piece) => piece): { lanes: Lane[]; windows: AsyncIterable<Piece[]> } {
     const columns = this.table.columns.map((c) => c.name);
-    const parts = this.table.sparse === true ? 1 : Math.ceil(bytesOf(this.selected, this.table.name) / this.atOnce);
+    // what holds, and what a counter grew by, goes on from one stretch to the next
+    const isWhole = this.table.sparse === true || this.options.rates === true;
+    const parts = isWhole ? 1 : Math.ceil(bytesOf(this.selected, this.table.name) / this.atOnce);
     if (parts <= 1) {
       const pieces = [...this.each(columns)].map(convert);
       return { lanes: lanesOf(pieces), windows: once(pieces) };
@@ -243,6 +248,7 @@ class TableExport {
           intervals,
           damaged,
           sampled: this.sampled,
+          rates: this.options.rates === true,
           ...interval,
         });
         if (piece !== undefined) yield piece;
@@ -252,7 +258,8 @@ class TableExport {
 
   /** The table as its means are described. */
   private finer(): Table {
-    return { ...this.table, columns: this.table.columns.map(meanColumn) };
+    const rates = this.options.rates === true;
+    return { ...this.table, columns: this.table.columns.map((column) => meanColumn(column, rates)) };
   }
 }
 
@@ -296,9 +303,9 @@ async function exportOmnistat(selected: readonly Selected[], options: ExportOpti
     const known = omnistatFiles.map(({ source, file }) => `${source} (${file})`).join(' and ');
     throw usage(`the omnistat layout has no table "${other}"`, `it is made of ${known}`);
   }
-  if (options.columns !== undefined) {
-    throw usage('the columns of the omnistat layout are fixed', 'leave --columns out, or take --layout wide');
-  }
+  const choice = options.columns !== undefined ? '--columns' : options.rates === true ? '--rates' : undefined;
+  if (choice !== undefined)
+    throw usage('the columns of the omnistat layout are fixed', `leave ${choice} out, or take --layout wide`);
   const wanted = omnistatFiles.filter(({ source }) => tables.length === 0 || tables.includes(source));
   const files: Written[] = [];
   for (const one of selected) {

@@ -85,6 +85,8 @@ export interface PieceOptions {
   /** Microseconds: that asked for (undefined: samples as they were taken), and that at which samples were taken. */
   interval?: number;
   sampled: number;
+  /** Counters as rates a second. */
+  rates?: boolean;
   /** Told of each file of which something could not be read; lost: more than single lines. */
   damaged?: (file: string, what: string, lost: boolean) => void;
 }
@@ -112,7 +114,8 @@ export function pieceOf(
     job,
     ...stated({ recording: name }),
     node: node.name,
-    batch: options.interval === undefined ? batch : coarse(batch, options.interval, options.sampled),
+    batch:
+      options.interval === undefined ? batch : coarse(batch, options.interval, options.sampled, options.rates === true),
   };
 }
 
