@@ -347,7 +347,7 @@ static void note_why(const char *what)
 /* The command without Node; its words are the last of our own. */
 static void run_alone(char **words)
 {
-    say("the command runs, but is not recorded", why);
+    say("the command runs, but is not sampled", why);
     run_command(words, users_environment());
     watch(0);
 }
@@ -356,8 +356,10 @@ static void run_alone(char **words)
 static void complete_recording(void)
 {
     char ended[512];
-    if (room() >= 0 && room() < ROOM_TO_VISIT * MIB)
+    if (room() >= 0 && room() < ROOM_TO_VISIT * MIB) {
+        say(recording[0] == '\0' ? "the command was not recorded" : "the recording is not complete", why);
         return;
+    }
     snprintf(ended, sizeof ended, "%d %lld %s", (int)command.pid, command.start, command.report);
     setenv("TACHO_ENDED", ended, 1);
     setenv("TACHO_ENDED_WHY", why, 1);
