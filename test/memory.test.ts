@@ -62,7 +62,7 @@ test('below a small limit nothing is sampled, and a program that fits without Ta
     const run = await limited(t, mib * MIB);
     const ran = job(cwd, `"$TACHO" run -o ran${mib} -- sh -c '${FILL} ${mib - 14}; exit 3'`, run);
     assert.deepEqual([ran.code, ran.out, run.kills()], [3, `${mib - 14}\n`, 0], ran.err);
-    assert.match(ran.err, new RegExp(`not recorded: the memory limit of the job is ${mib}\\.0 MiB`));
+    assert.match(ran.err, new RegExp(`not sampled: the memory limit of the job is ${mib}\\.0 MiB`));
     const script = await limited(t, mib * MIB);
     const started = job(cwd, `"$TACHO" start -o started${mib}; ${FILL} ${mib - 14}; "$TACHO" stop --no-report`, script);
     assert.deepEqual([started.code, started.out, script.kills()], [0, `${mib - 14}\n`, 0], started.err);
