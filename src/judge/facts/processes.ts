@@ -1,4 +1,5 @@
 import { type Intervals, lengthOf, within } from '../../base/intervals.ts';
+import { stated } from '../../base/stated.ts';
 import {
   known,
   type Material,
@@ -66,18 +67,8 @@ function sampledLater(material: Material, node: NodeMaterial, part: PartProcesse
     const span = part.spans.find(([from, to]) => began <= to && times[0]! > to && began > from - KERNEL_CLOCK);
     if (used === undefined || here.has(key) || part.notSampled.has(key) || span === undefined) return [];
     const seconds = (span[1] - Math.max(began, span[0])) / 1e6;
-    const busy = busyCpus(used, seconds);
-    return [
-      {
-        node: node.node,
-        pid,
-        ...(command === undefined ? {} : { command }),
-        ...(user === undefined ? {} : { user }),
-        seconds,
-        cpu_seconds: used,
-        ...(busy === undefined ? {} : { cpus_busy: busy }),
-      },
-    ];
+    const cpus_busy = busyCpus(used, seconds);
+    return [{ node: node.node, pid, seconds, cpu_seconds: used, ...stated({ command, user, cpus_busy }) }];
   });
 }
 
@@ -149,44 +140,35 @@ function cut(set: ProcessSet, i: number, found: ProcessReport, used: number, spa
   if (spans.some(([from, to]) => start >= from - KERNEL_CLOCK && end <= to)) return { ...found, cpu_seconds: used };
   const { read_bytes: _read, written_bytes: _written, exit_code, signal, cpus_busy: _busy, ...rest } = found;
   const seconds = lengthOf(within(spans, start, end)) / 1e6;
-  const busy = busyCpus(used, seconds);
-  return {
-    ...rest,
-    seconds,
-    cpu_seconds: used,
-    ...(busy === undefined ? {} : { cpus_busy: busy }),
-    ...(isEnd && exit_code !== undefined ? { exit_code } : {}),
-    ...(isEnd && signal !== undefined ? { signal } : {}),
-  };
+  const ended = isEnd ? stated({ exit_code, signal }) : {};
+  return { ...rest, seconds, cpu_seconds: used, ...stated({ cpus_busy: busyCpus(used, seconds) }), ...ended };
 }
 
-function recordOf(set: ProcessSet, i: number, growth: number | undefined, began: number): ProcessReport {
+function recordOf(set: ProcessSet, i: number, rss_growth: number | undefined, began: number): ProcessReport {
   const start = set.start[i]!;
   const seconds = (set.end[i]! - (isOlder(start, began) ? began : start)) / 1e6;
   const metric = ({ name }: TableColumn<'process_end'>, factor = 1): number | undefined =>
     known((set.metrics.get(name)?.[i] ?? Number.NaN) * factor);
-  const found: ProcessReport = {
+  const cpu_seconds = known(set.cpu_time[i]! / 1e6);
+  return {
     node: set.node[i]!,
     pid: String(set.pid[i]),
     seconds: known(seconds) ?? 0,
     source: set.source[i] as ProcessOrigin,
+    ...stated({
+      command: commandOf(set, i) || undefined,
+      user: set.user[i] || undefined,
+      cpu_seconds,
+      cpus_busy: busyCpus(cpu_seconds, seconds),
+      rss_max_bytes: metric(processEndTable.col.rssmax, 1024),
+      rss_growth,
+      threads_max: known(set.threads[i]),
+      read_bytes: metric(processEndTable.col.read_bytes),
+      written_bytes: metric(processEndTable.col.write_bytes),
+      exit_code: known(set.exitcode[i]),
+      signal: set.exitsignal[i]! > 0 ? set.exitsignal[i]! : undefined,
+    }),
   };
-  const put = <K extends keyof ProcessReport>(key: K, value: ProcessReport[K] | undefined): void => {
-    if (value !== undefined && value !== '') found[key] = value;
-  };
-  put('command', commandOf(set, i));
-  put('user', set.user[i]);
-  const cpu = known(set.cpu_time[i]! / 1e6);
-  put('cpu_seconds', cpu);
-  put('cpus_busy', busyCpus(cpu, seconds));
-  put('rss_max_bytes', metric(processEndTable.col.rssmax, 1024));
-  put('rss_growth', growth);
-  put('threads_max', known(set.threads[i]));
-  put('read_bytes', metric(processEndTable.col.read_bytes));
-  put('written_bytes', metric(processEndTable.col.write_bytes));
-  put('exit_code', known(set.exitcode[i]));
-  if (set.exitsignal[i]! > 0) put('signal', set.exitsignal[i]!);
-  return found;
 }
 
 function processOf(
@@ -203,29 +185,26 @@ function processOf(
   const gone = used === undefined && series.texts.state === 'X';
   const last = gone ? seenAlive(material, series.start, series.end) : series.end;
   const seconds = (last - began) / 1e6;
-  const found: ProcessReport = { node: node.node, pid: series.keys.pid ?? '', seconds };
   const { command, name, user } = series.texts;
-  if (command || name) found.command = command || name!;
-  if (user) found.user = user;
-  const cpu = used ?? processCpuSeconds(material, node, series);
-  if (cpu !== undefined) {
-    found.cpu_seconds = cpu;
-    const busy = busyCpus(cpu, seconds);
-    if (busy !== undefined) found.cpus_busy = busy;
-  }
-  const rss = processPeak(material, node, series);
-  if (rss !== undefined) found.rss_max_bytes = rss;
-  const growth = steadyGrowth(columns.rss_bytes, series);
-  if (growth !== undefined) found.rss_growth = growth;
-  const threads = known(columns.threads?.max);
-  if (threads !== undefined) found.threads_max = threads;
+  const cpu_seconds = used ?? processCpuSeconds(material, node, series);
   const once = isOnce(material, node, series);
   const grown = (column: Figures | undefined) => column && known(counted(column, older, once));
-  const read = grown(columns.read_bytes);
-  if (read !== undefined) found.read_bytes = read;
-  const written = grown(columns.written_bytes);
-  if (written !== undefined) found.written_bytes = written;
-  return found;
+  return {
+    node: node.node,
+    pid: series.keys.pid ?? '',
+    seconds,
+    ...stated({
+      command: command || name || undefined,
+      user: user || undefined,
+      cpu_seconds,
+      cpus_busy: busyCpus(cpu_seconds, seconds),
+      rss_max_bytes: processPeak(material, node, series),
+      rss_growth: steadyGrowth(columns.rss_bytes, series),
+      threads_max: known(columns.threads?.max),
+      read_bytes: grown(columns.read_bytes),
+      written_bytes: grown(columns.written_bytes),
+    }),
+  };
 }
 
 /** The last part of a life. */

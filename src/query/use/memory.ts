@@ -1,5 +1,5 @@
 import { holds, type Intervals } from '../../base/intervals.ts';
-import { HIGHER_PEAK } from '../../sources/process/same-process.ts';
+import { HIGHER_PEAK, KERNEL_CLOCK } from '../../sources/process/same-process.ts';
 import {
   cgroupTable,
   meminfoTable,
@@ -12,7 +12,8 @@ import { processPeak, processSeries, seenAlive } from '../processes/sampled.ts';
 import { sampleKey, sampleKeyAt } from '../processes/sampled-cpu.ts';
 import { intervalsOf, sampledPart } from '../spans/select.ts';
 import { cgroupOf } from './cpu-total.ts';
-import { type Life, partMemoryOf } from './part-memory.ts';
+import { isTimed, partProcessesOf, sampledInPart } from './part-processes.ts';
+import { isExact } from './process-cpu.ts';
 import type { Points } from './samples.ts';
 
 /** By whom memory is measured. */
@@ -44,14 +45,15 @@ export function memoryTruthOf(material: Material, node: NodeMaterial): MemoryTru
   set('cgroup_anon_max', cgroupOf(node, cgroupTable.col.memory_anon_bytes)?.max);
   set('cgroup_file_max', cgroupOf(node, cgroupTable.col.memory_file_bytes)?.max);
   const part = partMemoryOf(material, node);
-  const lives = part?.lives ?? sampledLives(material, node);
+  const recorded = recordedLives(material, node);
+  const lives = part?.lives ?? sampledLives(material, node, recorded);
   // the agent has put samples and records together; a store has nothing else, so it counts in recordings, too
   const total = material.range === undefined ? known(columnOf(node, processTotalTable.col.peak_bytes)?.max) : undefined;
   // each may lack processes: sampling those that come and go, records those that were killed
-  const added = (): number | undefined => largest([peakTogether(recordedLives(material, node)), peakTogether(lives)]);
+  const added = (): number | undefined => largest([peakTogether(timed(material, recorded)), peakTogether(lives)]);
   set('process_peaks_sum', total ?? added());
-  const sure = part === undefined ? lives.map(({ peak }) => peak) : [part.largest];
-  set('process_peak_max', largest([exactPeak(material), recordedPeak(material, node), ...sure]));
+  const sure = part === undefined ? [...recorded, ...lives].map(({ peak }) => peak) : [part.largest];
+  set('process_peak_max', largest([exactPeak(material), ...sure]));
   set('process_pss_max', columnOf(node, processMemoryTable.col.pss_bytes)?.max);
   set('process_shared_max', columnOf(node, processMemoryTable.col.shared_bytes)?.max);
   const all = columnOf(node, meminfoTable.col.MemTotal_bytes);
@@ -100,16 +102,6 @@ function exactPeak({ job, range }: Material): number | undefined {
   return usage.max_rss_bytes > own * NOTED ? usage.max_rss_bytes : undefined;
 }
 
-/** The largest process by its own record. */
-function recordedPeak({ processes }: Material, { node }: NodeMaterial): number | undefined {
-  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
-  let most: number | undefined;
-  for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
-    if (processes!.node[i] === node && peaks[i]! * 1024 > (most ?? 0)) most = peaks[i]! * 1024;
-  }
-  return most;
-}
-
 /** Until when the memory of the job's cgroup was sampled: of what is about to go, CPU time may be there a tick longer. */
 function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
   const [series] = seriesOf(node, cgroupTable, { cgroup: '.' });
@@ -123,57 +115,103 @@ function memorySeen({ job }: Material, node: NodeMaterial): number | undefined {
  * any between two of them where the kernel's mark does not tell.
  */
 function unseenPeak(material: Material, node: NodeMaterial): number | undefined {
-  const { processes, range } = material;
+  const { processes, range, leftOut } = material;
   const last = memorySeen(material, node);
-  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
-  const isStore = material.leftOut !== undefined && range === undefined;
+  const isStore = leftOut !== undefined && range === undefined;
   const told = isStore ? columnOf(node, processTotalTable.col.told_peak_bytes) : undefined;
-  if (last !== undefined && told !== undefined && told.max_time > last) return told.max;
-  if (last === undefined || peaks === undefined) return undefined;
+  if (last === undefined) return undefined;
+  if (told !== undefined && told.max_time > last) return told.max;
   const sampled = new Map(processSeries(node).map((series) => [sampleKey(series.keys.pid, series.keys.start), series]));
   const isMarked = range !== undefined || cgroupMark(material, node) !== undefined;
-  let most: number | undefined;
-  for (let i = 0; i < peaks.length; i++) {
-    const peak = peaks[i]! * 1024;
-    const isHidden = processes!.end[i]! > last || !isMarked;
-    if (processes!.node[i] !== node.node || !(isHidden && peak > (most ?? 0))) continue;
-    const series = sampled.get(sampleKeyAt(processes!, i));
+  const unseen = recordedLives(material, node).filter(({ row, end, peak }) => {
+    if (isMarked && !(end > last)) return false;
+    const series = sampled.get(sampleKeyAt(processes!, row));
     const seen = series && processPeak(material, node, series);
-    if (seen === undefined || peak > seen * HIGHER_PEAK) most = peak;
-  }
-  return most;
+    return seen === undefined || peak > seen * HIGHER_PEAK;
+  });
+  return largest(unseen.map(({ peak }) => peak));
 }
 
-/** What is known of processes by their records, and by samples of those that left none. */
-function recordedLives(material: Material, { node }: NodeMaterial): Life[] {
-  const { processes } = material;
-  const lives: Life[] = [];
-  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
-  for (let i = 0; peaks !== undefined && i < peaks.length; i++) {
-    const [start, last, peak] = [processes!.start[i]!, processes!.end[i]!, peaks[i]! * 1024];
-    const exact = processes!.source[i] === 'record' || processes!.source[i] === 'parent';
-    const end = exact ? last : seenAlive(material, start, last);
-    if (processes!.node[i] === node && end >= start && peak > 0) lives.push({ start, end, peak });
+/** When a process lived, and its highest resident set. */
+interface Life {
+  start: number;
+  end: number;
+  peak: number | undefined;
+}
+
+/** A row of the processes that recorded themselves. */
+interface RecordedLife extends Life {
+  row: number;
+  peak: number;
+}
+
+/** What is known of processes of a node by their records, and by samples of those that left none. */
+function recordedLives({ processes: set }: Material, { node }: NodeMaterial): RecordedLife[] {
+  const peaks = set?.metrics.get(processEndTable.col.rssmax.name);
+  const lives: RecordedLife[] = [];
+  for (let row = 0; row < (peaks?.length ?? 0); row++) {
+    const peak = peaks![row]! * 1024;
+    if (set!.node[row] === node && peak > 0) lives.push({ row, start: set!.start[row]!, end: set!.end[row]!, peak });
   }
   return lives;
 }
 
+/** Those of which it is known when they were alive. */
+function timed(material: Material, lives: readonly RecordedLife[]): Life[] {
+  const { processes: set } = material;
+  return lives
+    .map(({ row, start, end, peak }) => ({
+      start,
+      end: isExact(set!, row) ? end : seenAlive(material, start, end),
+      peak,
+    }))
+    .filter(({ start, end }) => end >= start);
+}
+
 /** What is known of processes by samples; of one that was several programs in turn, each by its record. */
-function sampledLives(material: Material, node: NodeMaterial): Life[] {
-  const { processes } = material;
-  const peaks = processes?.metrics.get(processEndTable.col.rssmax.name);
-  const own = Array.from({ length: peaks?.length ?? 0 }, (_, i) => i).filter((i) => processes!.node[i] === node.node);
-  const images = Map.groupBy(own, (i) => sampleKeyAt(processes!, i));
+function sampledLives(material: Material, node: NodeMaterial, recorded: readonly RecordedLife[]): Life[] {
+  const images = Map.groupBy(recorded, ({ row }) => sampleKeyAt(material.processes!, row));
   return processSeries(node).flatMap((series): Life[] => {
     const { start, end, keys } = series;
-    const programs = (images.get(sampleKey(keys.pid, keys.start)) ?? []).map((i) => ({
-      start: processes!.start[i]!,
-      end: processes!.end[i]!,
-      peak: peaks![i]! * 1024,
-    }));
-    if (programs.length > 1 && programs.every(({ start, end, peak }) => end >= start && peak > 0)) return programs;
+    const programs = images.get(sampleKey(keys.pid, keys.start)) ?? [];
+    if (programs.length > 1 && programs.every(({ start, end }) => end >= start)) return programs;
     return [{ start, end: seenAlive(material, start, end), peak: processPeak(material, node, series) }];
   });
+}
+
+/** Of a part of the job: its processes, each either by its record or as it was sampled. */
+interface PartMemory {
+  lives: Life[];
+  /** The largest of those that are known to have been so large in the part: not of one that may have been so beside it. */
+  largest: number | undefined;
+}
+
+/** undefined when the whole job is looked at, or nobody knows more than samples tell. */
+function partMemoryOf(material: Material, node: NodeMaterial): PartMemory | undefined {
+  if (!isTimed(material)) return undefined;
+  const part = partProcessesOf(material, node);
+  const recorded = new Map(recordedLives(wholeOf(material), node).map((life) => [life.row, life]));
+  const [from, to] = [part.spans[0]![0], part.spans.at(-1)![1]];
+  const sampled = sampledInPart(node, part).map((series): Life => {
+    const { keys, start, end, columns } = series;
+    const record = part.recorded.get(sampleKey(keys.pid, keys.start));
+    const seen = largest([columns.rss_peak_bytes?.max, columns.rss_bytes?.max]);
+    const last = record !== undefined && record.end <= to ? recorded.get(record.row)?.peak : undefined;
+    // what it came to after its last sample, by its record
+    const later = seen !== undefined && last! > seen * HIGHER_PEAK ? last : undefined;
+    // rows beside the part stand for what lies in it
+    const begin = Math.max(from, record?.begin ?? start);
+    const ended = Math.min(to, record?.end ?? seenAlive(material, start, end));
+    return {
+      start: begin,
+      end: Math.max(begin, ended),
+      peak: largest([processPeak(material, node, series), later]),
+    };
+  });
+  const told = [...part.byRecord.keys()].flatMap((row) => recorded.get(row) ?? []);
+  const inside = told.filter(({ start, end }) => start >= from - KERNEL_CLOCK && end <= to);
+  const cut = told.map(({ start, end, peak }) => ({ start: Math.max(start, from), end: Math.min(end, to), peak }));
+  return { lives: [...sampled, ...cut], largest: largest([...sampled, ...inside].map(({ peak }) => peak)) };
 }
 
 /** The most that the peaks of processes which lived at the same time add up to. */
