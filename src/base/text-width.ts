@@ -1,7 +1,11 @@
 const ESCAPES = /\x1b\[[0-9;]*m/g;
 
+/** Most texts: as wide as they are long. */
+const PLAIN = /^[\x20-\x7e]*$/;
+
 /** Places that a text takes on a terminal; colours take none. */
 export function textWidth(text: string): number {
+  if (PLAIN.test(text)) return text.length;
   let width = 0;
   for (const char of text.replace(ESCAPES, '')) width += wide(char.codePointAt(0)!) ? 2 : 1;
   return width;

@@ -36,7 +36,7 @@ export function findEach(paths: readonly string[]): FoundRecording[] {
       const job = count++ < STAY_OPEN ? undefined : open.readJob(path);
       // a job that nobody needs to be asked about is all that is looked at now
       if (job !== undefined && isSettled({ job, nodes: [] }, true))
-        return { path, job, isSettled: true, hasSteps: true, open: () => addUnfiled(open.openRecording(path)) };
+        return { path, job, isSettled: true, hasSteps: true, open: () => addUnfiled(open.openRecording(path, names)) };
       const recording = open.openRecording(path, names);
       const kept = count <= STAY_OPEN ? recording : undefined;
       return {

@@ -63,7 +63,7 @@ function describe(folder: string, names: string[], now: number): Listed {
   } catch (error) {
     const why = error instanceof Fault ? error.message : `cannot open ${folder}: ${reason(error)}`;
     const name = path.basename(path.resolve(folder));
-    const { bytes } = folderBytes(folder);
+    const { bytes } = folderBytes(folder, names);
     return {
       path: folder,
       job: name,
@@ -79,7 +79,7 @@ function describe(folder: string, names: string[], now: number): Listed {
   const { nodes } = recording;
   // as the report says it, unless a scheduler has more to say
   const job = (recording.job.end === undefined ? silentEnd(recording, now) : undefined) ?? recording.job;
-  const { bytes, temporary } = folderBytes(folder);
+  const { bytes, temporary } = folderBytes(folder, names);
   const alive = nodes.some((node) => isAlive(node, now));
   const interrupted = temporary > 0 && now / 1e3 - temporary > STILL_WRITTEN_MS && !alive;
   const trouble = recording.troubles[0] ?? (interrupted ? 'something was interrupted here' : undefined);
@@ -104,15 +104,9 @@ function describe(folder: string, names: string[], now: number): Listed {
 }
 
 /** `temporary`: when something under a temporary name was last written, in epoch milliseconds; 0: there is nothing. */
-function folderBytes(folder: string): { bytes: number; temporary: number } {
+function folderBytes(folder: string, names = namesIn(folder)): { bytes: number; temporary: number } {
   let bytes = 0;
   let temporary = 0;
-  let names: string[];
-  try {
-    names = fs.readdirSync(folder);
-  } catch (error) {
-    throw new Fault(`cannot open ${folder}: ${reason(error)}`, { cause: error });
-  }
   for (const name of names) {
     const file = `${folder}/${name}`;
     const stat = fs.lstatSync(file, { throwIfNoEntry: false });
@@ -126,4 +120,12 @@ function folderBytes(folder: string): { bytes: number; temporary: number } {
     }
   }
   return { bytes, temporary };
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return fs.readdirSync(folder);
+  } catch (error) {
+    throw new Fault(`cannot open ${folder}: ${reason(error)}`, { cause: error });
+  }
 }

@@ -40,6 +40,13 @@ export interface CsvOptions {
 }
 
 const CHUNK = 8 << 20;
+/** Room for small files: a report of many recordings reads very many of them. */
+const ROOM = 64 << 10;
+let room: Buffer | undefined;
+const smallRoom = (): Buffer => {
+  room ??= Buffer.allocUnsafeSlow(ROOM);
+  return room;
+};
 /** An open quote that runs on for longer than any row is damage, not a torn row. */
 const LONGEST_ROW = 1 << 20;
 const POWERS = Array.from({ length: 23 }, (_, i) => 10 ** i);
@@ -60,7 +67,7 @@ export function readCsv(file: string, rows: Rows, options: CsvOptions): Damage {
       const { bytes, unreadable } = unpackFile(readPlain(file, MOST_PART_BYTES));
       parser.take(bytes, bytes.length, true);
       if (unreadable !== undefined) damage.unreadable = unreadable;
-    } else readText(file, parser);
+    } else readText(file, parser, options.reject === undefined ? smallRoom() : undefined);
   } catch (error) {
     if (!(error instanceof NotPlain)) throw error;
     damage.unreadable = error.message;
@@ -76,12 +83,19 @@ export function readCsvBytes(bytes: Buffer, rows: Rows, options: CsvOptions): Da
   return damage;
 }
 
-function readText(file: string, parser: Parser): void {
+/** `room`: for a small file, which nobody keeps bytes of. */
+function readText(file: string, parser: Parser, room?: Buffer): void {
   const { fd, size } = openSized(file, fs.constants.O_RDONLY, true);
   try {
     if (size > MOST_PART_BYTES) throw tooLarge(size, MOST_PART_BYTES);
-    let buffer = Buffer.allocUnsafe(Math.min(CHUNK, size + 1));
     let filled = 0;
+    if (room !== undefined && size <= room.length) {
+      for (let got = 1; got > 0 && filled < size; filled += got)
+        got = fs.readSync(fd, room, filled, size - filled, null);
+      parser.take(room, filled, true);
+      return;
+    }
+    let buffer = Buffer.allocUnsafe(Math.min(CHUNK, size + 1));
     for (;;) {
       const got = fs.readSync(fd, buffer, filled, buffer.length - filled, null);
       filled += got;

@@ -8,6 +8,7 @@ import { type Paint, paint } from '../terminal/paint.ts';
 import { cutCommand, pad, printable, textTable, textWidth, wrap } from '../terminal/text-table.ts';
 import { about, askedWords, ending, footer, memoryLines, title, unmeasuredLines, verdict } from './head.ts';
 import { energyWords, hoursWords, meters } from './meters.ts';
+import { PackedTexts } from './packed-texts.ts';
 import {
   figureRows,
   flowRows,
@@ -46,7 +47,7 @@ export function reportText(reports: readonly Report[], options: TextOptions = {}
   return [...cards.texts()].join('');
 }
 
-/** Cards in the making: of each report only the text stays in memory. */
+/** Cards in the making: of each report only the text stays in memory, of many compressed. */
 export function reportCards({ stream = {}, all = false }: TextOptions): {
   add(report: Report): void;
   texts(): Generator<string>;
@@ -57,13 +58,13 @@ export function reportCards({ stream = {}, all = false }: TextOptions): {
     const say = (text: string): string => (unicode ? printable(text) : plain(printable(text)));
     return { ...paint(stream), unicode, say };
   };
-  const cards: string[] = [];
+  const cards = new PackedTexts();
   const jobs: JobRow[] = [];
   const names = new Set<string>();
   return {
     add(report) {
       const own = written(report);
-      cards.push(card(report, penFor(own), all));
+      cards.add(`${jobs.length === 0 ? '' : '\n\n'}${card(report, penFor(own), all)}`);
       for (const name of own) if (NOT_ASCII.test(name)) names.add(name);
       jobs.push(jobRow(report));
     },
@@ -72,7 +73,7 @@ export function reportCards({ stream = {}, all = false }: TextOptions): {
         const pen = penFor([...names]);
         yield `${part(pen, `Jobs (${jobs.length})`, severalRows(jobs)).join('\n')}\n\n\n`;
       }
-      for (const [i, text] of cards.entries()) yield i === 0 ? text : `\n\n${text}`;
+      yield* cards.texts();
     },
   };
 }
