@@ -14,7 +14,7 @@ function flowOf(material: Material, door: Door): FlowReport | undefined {
     for (const { keys, isVirtual, ...curves } of trafficOf(material, node, door)) {
       if (isVirtual) flow.virtual = true;
       const where = scope === 'job' ? node.node : [node.node, ...Object.values(keys)].join(' ');
-      const [seen] = matching(node, door.table.name, keys);
+      const [seen] = matching(node, door.in.table, keys);
       for (const way of ['in', 'out'] as const) {
         const curve = curves[way];
         const bytes = curve && usedIn(material, curve)?.amount;

@@ -1,4 +1,5 @@
 import { columnOf, known, type Material, type NodeMaterial, seriesOf, wholeOf } from '../../query/material.ts';
+import { isExact } from '../../query/processes/set.ts';
 import { numberOf } from '../../query/spans/steps.ts';
 import { cgroupOf } from '../../query/use/cpu-total.ts';
 import { SAMPLE_CLOCK } from '../../sources/process/same-process.ts';
@@ -75,10 +76,9 @@ function endsOf(material: Material, node: NodeMaterial): { killed: number[]; unk
   let unknownBelow = 0;
   for (let i = 0; i < (set?.length ?? 0); i++) {
     if (set!.node[i] !== node.node || set!.end[i]! < from || set!.start[i]! > to) continue;
-    const isTold = set!.source[i] === 'record' || set!.source[i] === 'parent';
     if (set!.exitsignal[i] === KILL) killed.push(set!.end[i]!);
     else if (set!.exitcode[i] === KILLED_BY_SHELL) passedOn.push(set!.end[i]!);
-    else if (!isTold || (set!.ended[i] === 'signal' && Number.isNaN(set!.exitsignal[i]!))) {
+    else if (!isExact(set!, i) || (set!.ended[i] === 'signal' && Number.isNaN(set!.exitsignal[i]!))) {
       unknown++;
       if (set!.parent[i]! >= 0) unknownBelow++;
     }

@@ -179,6 +179,10 @@ export function durationOf(set: ProcessColumns, i: number): number {
   return set.end[i]! - set.start[i]!;
 }
 
+/** Whether its end was reported, by itself or by its parent, with what it used. */
+export const isExact = ({ source }: Pick<ProcessColumns, 'source'>, i: number): boolean =>
+  source[i] === 'record' || source[i] === 'parent';
+
 /** Ended with a code other than 0, or by a signal, also where nobody knows which. */
 export function hasFailed(set: ProcessColumns, i: number): boolean {
   return set.exitcode[i]! > 0 || set.exitsignal[i]! > 0 || set.ended[i] === 'signal';

@@ -1,6 +1,6 @@
 import type { Step } from '../../recording/folder/job.ts';
 import { RECORD_DELAY, SAMPLE_CLOCK, SCHEDULER_CLOCK } from '../../sources/process/same-process.ts';
-import type { ProcessSet } from '../processes/set.ts';
+import { isExact, type ProcessSet } from '../processes/set.ts';
 
 /** What Slurm's accounting calls the step of a batch script, whose processes have no step in their environment. */
 const BATCH = 'batch';
@@ -18,7 +18,7 @@ export function stepsOf(set: ProcessSet, known?: readonly Step[]): string[] {
     if (known === undefined) return true;
     const { start = Number.NaN, end = Number.NaN } = byNumber.get(set.step[i]!) ?? { start: Number.POSITIVE_INFINITY };
     // the end of one that did not tell of it is when it was sampled last, or later
-    const ended = set.source[i] === 'record' || set.source[i] === 'parent' ? set.end[i]! : Number.NaN;
+    const ended = isExact(set, i) ? set.end[i]! : Number.NaN;
     return !(Math.min(set.birth[i]!, set.start[i]!) < start - SCHEDULER_CLOCK || ended > end + SCHEDULER_CLOCK);
   };
   const steps = new Array<string>(set.length).fill('');
@@ -49,7 +49,7 @@ export function recordedStep(set: ProcessSet, steps: readonly string[], step: St
   for (let i = 0; i < set.length; i++) {
     if (steps[i] !== id) continue;
     span.from = Math.min(span.from, set.start[i]!);
-    if (set.source[i] === 'record' || set.source[i] === 'parent') span.to = Math.max(span.to, set.end[i]!);
+    if (isExact(set, i)) span.to = Math.max(span.to, set.end[i]!);
     else span.whole = false;
   }
   const { start = Number.NaN, end = Number.NaN } = step;

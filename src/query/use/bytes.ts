@@ -1,5 +1,5 @@
 import { agentTable, cgroupTable, diskTable, lustreTable, networkTable, nfsTable } from '../../sources/tables.ts';
-import type { Table, TableColumn } from '../../table/table.ts';
+import type { TableColumn } from '../../table/table.ts';
 import { type Material, type NodeMaterial, wholeOf } from '../material.ts';
 import { hasOwnCgroup } from './cpu-total.ts';
 import { between, type Curve, minus, scaled, times, total } from './curve.ts';
@@ -11,7 +11,6 @@ export interface Door {
   what: string;
   /** Of the job alone, or of all that runs on the node. */
   scope: 'job' | 'node';
-  table: Table;
   in: TableColumn;
   out: TableColumn;
   /** Whether one of this class counts (not a partition of a disk that is counted, not the loopback interface). */
@@ -27,30 +26,21 @@ export const DOORS = [
   {
     what: 'job, local disks',
     scope: 'job',
-    table: cgroupTable,
     in: cgroupTable.col.io_read_bytes,
     out: cgroupTable.col.io_written_bytes,
   },
   {
     what: 'disk',
     scope: 'node',
-    table: diskTable,
     in: diskTable.col.read_bytes,
     out: diskTable.col.written_bytes,
     counts: (name = 'disk') => name === 'disk',
   },
-  { what: 'NFS', scope: 'node', table: nfsTable, in: nfsTable.col.read_bytes, out: nfsTable.col.written_bytes },
-  {
-    what: 'Lustre',
-    scope: 'node',
-    table: lustreTable,
-    in: lustreTable.col.read_bytes,
-    out: lustreTable.col.written_bytes,
-  },
+  { what: 'NFS', scope: 'node', in: nfsTable.col.read_bytes, out: nfsTable.col.written_bytes },
+  { what: 'Lustre', scope: 'node', in: lustreTable.col.read_bytes, out: lustreTable.col.written_bytes },
   {
     what: 'network',
     scope: 'node',
-    table: networkTable,
     in: networkTable.col.received_bytes,
     out: networkTable.col.sent_bytes,
     counts: (name = '') => !REPEATED.has(name),
@@ -71,7 +61,7 @@ export interface Traffic {
 export function trafficOf(material: Material, node: NodeMaterial, door: Door): Traffic[] {
   const isJob = door.scope === 'job';
   if (isJob && !hasOwnCgroup(node)) return [];
-  const all = countersOf(wholeOf(material), node, door.table, isJob ? { cgroup: '.' } : {});
+  const all = countersOf(wholeOf(material), node, door.in, isJob ? { cgroup: '.' } : {});
   const counted = all.filter(({ texts }) => door.counts?.(texts.class) !== false);
   const isVirtual = counted.length === 0 && door.else !== undefined;
   const chosen = isVirtual ? all.filter(({ texts }) => door.else!(texts.class)) : counted;
@@ -85,7 +75,7 @@ export function trafficOf(material: Material, node: NodeMaterial, door: Door): T
 /** Without what the agent wrote into its recording from within the job's cgroup, as far as the job's own processes leave room for it. */
 function withoutAgent(material: Material, node: NodeMaterial, all: Curve, moments: ArrayLike<number>): Curve {
   if (node.agent?.scope.cgroup_with_agent !== true || node.agent.on_disk !== true) return all;
-  const agent = countersOf(wholeOf(material), node, agentTable)[0]?.counter(agentTable.col.written_bytes)?.curve;
+  const agent = countersOf(wholeOf(material), node, agentTable.col.written_bytes)[0]?.counter()?.curve;
   // the cgroup may have been watched for less time than the agent was there
   const written = (agent && between(agent, all.from, all.to)?.amount) ?? 0;
   const own = Math.max(0, Math.min(written, total(all) - storedBytes(wholeOf(material), node)));

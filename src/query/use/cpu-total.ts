@@ -12,7 +12,7 @@ import {
   sum,
 } from '../material.ts';
 import { processCpuSeconds, processSeries } from '../processes/sampled.ts';
-import type { ProcessSet } from '../processes/set.ts';
+import { isExact } from '../processes/set.ts';
 import { sumOf, total } from './curve.ts';
 import { agentSeconds, commandsCurve, ownEnds, ownSeconds, RUN_REST_SECONDS, runSeconds, without } from './own-cpu.ts';
 import { reapedCurves, sampledOfStatistics } from './reaped.ts';
@@ -194,10 +194,6 @@ function coarselyTold({ processes }: Material, sampled: number): number {
   return processes?.source.filter((source) => source === 'sample' || source === 'start').length ?? sampled;
 }
 
-/** Whether nobody knows what a process used that left no record. */
-const isUnknown = ({ source, cpu_time }: ProcessSet, i: number): boolean =>
-  source[i] === 'sample' && Number.isNaN(cpu_time[i]!);
-
 /** From process records, and from samples for those that left none. */
 function recordedCpu(material: Material, seen: NodeMaterial): CpuUse | undefined {
   const { processes, job } = material;
@@ -209,11 +205,11 @@ function recordedCpu(material: Material, seen: NodeMaterial): CpuUse | undefined
   for (let i = 0; i < processes.length; i++) {
     if (processes.node[i] !== node) continue;
     const used = processes.cpu_time[i]!;
-    const ended = processes.source[i] === 'record' || processes.source[i] === 'parent';
     if (!Number.isNaN(used)) spent = (spent ?? 0) + used / 1e6;
-    if (ended) whole++;
+    if (isExact(processes, i)) whole++;
     // a shell that only waited adds nothing; what one used that became another program is in the numbers of that
-    else if (used > 0 || Number.isNaN(processes.end[i]!) || isUnknown(processes, i)) partly++;
+    else if (used > 0 || Number.isNaN(processes.end[i]!) || (processes.source[i] === 'sample' && Number.isNaN(used)))
+      partly++;
   }
   if (spent === undefined) return undefined;
   if (spent === 0 && whole === 0 && areSeenOnce(material, processSeries(seen))) return undefined;

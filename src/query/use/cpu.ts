@@ -1,6 +1,5 @@
 import { intersect, lengthOf } from '../../base/intervals.ts';
 import { cgroupTable, cpuTable, processTotalTable } from '../../sources/tables.ts';
-import type { TableColumn } from '../../table/table.ts';
 import { columnOf, known, type Material, type NodeMaterial, wholeOf } from '../material.ts';
 import { recordedOn } from '../processes/on-node.ts';
 import { intervalsOf } from '../spans/select.ts';
@@ -82,17 +81,18 @@ export function cpuCurve(whole: Material, { node: name }: NodeMaterial): CpuCurv
 /** From who counted best; it ends with what the card of the whole job says. */
 function draw(material: Material, node: NodeMaterial, whole: CpuUse): CpuCurve | undefined {
   const wanted = whole.seconds * 1e6;
-  const inCgroup = hasOwnCgroup(node) ? cgroupCounter(material, node, cgroupTable.col.usage_us) : undefined;
+  const inCgroup = hasOwnCgroup(node)
+    ? countersOf(material, node, cgroupTable.col.usage_us, { cgroup: '.' })[0]?.counter()
+    : undefined;
   const isCounted = whole.source === 'cgroup' || whole.source === 'wait4';
   if (inCgroup !== undefined && isCounted)
     return { whole, by: 'cgroup', curve: scaled(cgroupCurve(material, node, inCgroup), wanted) };
   if (whole.source === 'node') {
-    const busy = countersOf(material, node, cpuTable, { cpu: 'all' })[0]?.counter(cpuTable.col.busy_ms);
+    const busy = countersOf(material, node, cpuTable.col.busy_ms, { cpu: 'all' })[0]?.counter();
     return busy && { whole, by: 'node', curve: scaled(busy.curve, wanted) };
   }
   const { cpu_us } = processTotalTable.col;
-  const totals =
-    material.leftOut === undefined ? undefined : countersOf(material, node, processTotalTable)[0]?.counter(cpu_us);
+  const totals = material.leftOut === undefined ? undefined : countersOf(material, node, cpu_us)[0]?.counter();
   if (totals === undefined) return { whole, by: 'processes', curve: processesCurve(material, node, wanted) };
   const { job } = material;
   const all = preceded(totals.curve, job.start, columnOf(node, cpu_us)!.first);
@@ -108,8 +108,9 @@ const SHARE_MOMENTS = 256;
 /** What was used in programs, the rest being the kernel's: the two are all of it in any span. */
 export function userCurve(whole: Material, node: NodeMaterial): Curve | undefined {
   const all = cpuCurve(whole, node)?.curve;
-  const [cgroup] = hasOwnCgroup(node) ? countersOf(whole, node, cgroupTable, { cgroup: '.' }) : [];
-  const [user, system] = [cgroup?.counter(cgroupTable.col.user_us), cgroup?.counter(cgroupTable.col.system_us)];
+  const { user_us, system_us } = cgroupTable.col;
+  const [cgroup] = hasOwnCgroup(node) ? countersOf(whole, node, user_us, { cgroup: '.' }) : [];
+  const [user, system] = [cgroup?.counter(), cgroup?.counter(system_us)];
   if (all === undefined) return undefined;
   if (user !== undefined && system !== undefined) return shareOf(all, user.curve, system.curve, user.moments);
   const { user_seconds = Number.NaN, system_seconds = 0 } = whole.job.usage ?? {};
@@ -126,9 +127,6 @@ export function userCurve(whole: Material, node: NodeMaterial): Curve | undefine
     moments,
   );
 }
-
-const cgroupCounter = (material: Material, node: NodeMaterial, column: TableColumn): Counter | undefined =>
-  countersOf(material, node, cgroupTable, { cgroup: '.' })[0]?.counter(column);
 
 /** What the job's own cgroup counted, without what Tacho used in it, and between two samples as its processes used it. */
 function cgroupCurve(material: Material, node: NodeMaterial, { curve, moments }: Counter): Curve {

@@ -28,7 +28,7 @@ const PARTS: readonly [string, RegExp][] = [
 
 /** The meter of the node if there is one, else those of CPUs and memory; cards have their own. */
 export function metersOf(material: Material, node: NodeMaterial): Meter[] {
-  const all = countersOf(wholeOf(material), node, powerTable);
+  const all = countersOf(wholeOf(material), node, powerTable.col.energy_mj);
   for (const { meter, domain } of WHOLE) {
     const whole = all.find(({ keys, texts }) => texts.meter === meter && domain.test(keys.domain ?? ''));
     const found = whole && meterOf(whole, 'node', powerTable.col);
@@ -43,7 +43,9 @@ export function metersOf(material: Material, node: NodeMaterial): Meter[] {
 
 /** Those of cards, of the job or not. */
 export const cardMeters = (material: Material, node: NodeMaterial): Meter[] =>
-  countersOf(wholeOf(material), node, gpuTable).flatMap((card) => meterOf(card, 'GPUs', gpuTable.col) ?? []);
+  countersOf(wholeOf(material), node, gpuTable.col.energy_mj).flatMap(
+    (card) => meterOf(card, 'GPUs', gpuTable.col) ?? [],
+  );
 
 /** A counter is exact; power at the ticks, added up, is the next best. */
 function meterOf(

@@ -10,10 +10,10 @@ import {
 import { columnOf, known, largest, type Material, type NodeMaterial, seriesOf, sum, wholeOf } from '../material.ts';
 import { processPeak, processSeries, seenAlive } from '../processes/sampled.ts';
 import { sampleKey, sampleKeyAt } from '../processes/sampled-cpu.ts';
+import { isExact } from '../processes/set.ts';
 import { intervalsOf, sampledPart } from '../spans/select.ts';
 import { cgroupOf } from './cpu-total.ts';
 import { isTimed, partProcessesOf, sampledInPart } from './part-processes.ts';
-import { isExact } from './process-cpu.ts';
 import type { Points } from './samples.ts';
 
 /** By whom memory is measured. */

@@ -40,7 +40,7 @@ export function commandsCurve(
 /** When the agent did, in microseconds. */
 export function agentCurve(material: Material, node: NodeMaterial): Curve | undefined {
   if (agentSeconds(node) === 0) return undefined;
-  return countersOf(material, node, agentTable)[0]?.counter(agentTable.col.cpu_us)?.curve;
+  return countersOf(material, node, agentTable.col.cpu_us)[0]?.counter()?.curve;
 }
 
 /** A command of Tacho's in the job uses a part of what it has used, at most so many seconds, to end after it has noted that. */

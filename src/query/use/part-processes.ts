@@ -4,10 +4,10 @@ import { processTable } from '../../sources/tables.ts';
 import { type Material, type NodeMaterial, type ProcessSeries, seriesOf, wholeOf } from '../material.ts';
 import { processSeries } from '../processes/sampled.ts';
 import { sampleKey } from '../processes/sampled-cpu.ts';
-import type { ProcessSet } from '../processes/set.ts';
+import { isExact, type ProcessSet } from '../processes/set.ts';
 import { intervalsOf } from '../spans/select.ts';
 import { type StepOwner, stepOwner } from '../spans/steps.ts';
-import { isExact, type ProcessCpu, processCurves } from './process-cpu.ts';
+import { type ProcessCpu, processCurves } from './process-cpu.ts';
 
 /**
  * The stretches of time of a part. The first part of a job has what was before the job began, as its first processes are said

@@ -3,7 +3,7 @@ import { processTable } from '../../sources/tables.ts';
 import { type Material, type NodeMaterial, seriesOf } from '../material.ts';
 import { joinSampled, type RecordedProcess, recordedOn } from '../processes/on-node.ts';
 import { type SampledCpu, sampleKey } from '../processes/sampled-cpu.ts';
-import type { ProcessSet } from '../processes/set.ts';
+import { isExact, type ProcessSet } from '../processes/set.ts';
 import { type Curve, through } from './curve.ts';
 import { sampledOfStatistics } from './reaped.ts';
 
@@ -49,9 +49,6 @@ export function processCurves(whole: Material, { node: name }: NodeMaterial): re
   }
   return byNode.get(name) ?? [];
 }
-
-export const isExact = (set: ProcessSet, i: number): boolean =>
-  set.source[i] === 'record' || set.source[i] === 'parent';
 
 interface Point {
   time: number;

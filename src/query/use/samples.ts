@@ -2,7 +2,6 @@ import type { NodeRecording } from '../../recording/folder/open.ts';
 import { type Batch, textAt } from '../../recording/read/batch.ts';
 import { farthest, grown } from '../../recording/read/edges.ts';
 import { type ReadBatch, readTable } from '../../recording/read/read.ts';
-import type { Statistics } from '../../recording/sealed/statistics.ts';
 import {
   agentTable,
   cgroupTable,
@@ -17,7 +16,7 @@ import {
   processTotalTable,
 } from '../../sources/tables.ts';
 import type { KeyValues, NameIn, Table, TableColumn } from '../../table/table.ts';
-import { known, type Material, type NodeMaterial, seriesOf } from '../material.ts';
+import { known, type Material, matching, type NodeMaterial } from '../material.ts';
 import { SAMPLED_CPU_COLUMNS, type SampledCpu, sampledCpu } from '../processes/sampled-cpu.ts';
 import type { TableDamage } from '../summarise.ts';
 import { type Curve, through } from './curve.ts';
@@ -116,8 +115,8 @@ function sampledSeries(batch: Batch): SampledSeries[] {
 export interface Counters {
   keys: Readonly<Record<string, string | undefined>>;
   texts: Readonly<Record<string, string | undefined>>;
-  /** A counter, or the area under a level (unit × seconds); undefined: it has no value. */
-  counter({ name }: TableColumn): Counter | undefined;
+  /** A counter, or the area under a level (unit × seconds), of the column that was asked for or of another; undefined: it has no value. */
+  counter(column?: TableColumn): Counter | undefined;
 }
 
 export interface Counter {
@@ -130,20 +129,20 @@ export interface Counter {
  * What was sampled on a node of the whole job, all of it or what has these keys. Where samples are not at hand, counters go
  * straight from their first to their last value, as statistics tell them.
  */
-export function countersOf<T extends Table>(
-  { samples }: Pick<Material, 'samples'>,
+export function countersOf<K extends string>(
+  { samples }: Material,
   node: NodeMaterial,
-  table: T,
-  keys: KeyValues<T['keys'][number]['name']> = {},
+  asked: TableColumn<string, string, K>,
+  keys: KeyValues<NoInfer<K>> = {},
 ): Counters[] {
   const wanted = Object.entries(keys);
-  const sampled = samples?.get(node.node)?.series.get(table.name);
+  const sampled = samples?.get(node.node)?.series.get(asked.table);
   if (sampled === undefined)
-    return seriesOf(node, table, keys).map(({ keys, texts, start, end, columns }) => ({
+    return matching(node, asked.table, keys).map(({ keys, texts, start, end, columns }) => ({
       keys,
       texts,
-      counter({ name }) {
-        const { increase, integral } = (columns as Record<string, Statistics>)[name] ?? {};
+      counter({ name } = asked) {
+        const { increase, integral } = columns[name] ?? {};
         const grown = known(increase ?? integral);
         if (grown === undefined) return undefined;
         return { curve: through([start, end], [0, grown])!, moments: [start, end] };
@@ -154,7 +153,7 @@ export function countersOf<T extends Table>(
     .map(({ keys, texts = {}, points }) => ({
       keys,
       texts,
-      counter({ name }) {
+      counter({ name } = asked) {
         const column = points.get(name);
         const curve = column && curveOf(column);
         return curve && { curve, moments: column!.times };

@@ -44,9 +44,10 @@ export function useOf(material: Material, node: NodeMaterial, resource: Resource
       return all && use(part && times(part, 1e-6), all.whole.source);
     }
     case 'GPU': {
-      const { utilization_percent } = gpuTable.col;
-      const cards = countersOf(whole, node, gpuTable).filter(({ texts }) => texts.mine !== 'no');
-      const busy = sumOf(cards.flatMap(({ counter }) => counter(utilization_percent)?.curve ?? []));
+      const cards = countersOf(whole, node, gpuTable.col.utilization_percent).filter(
+        ({ texts }) => texts.mine !== 'no',
+      );
+      const busy = sumOf(cards.flatMap(({ counter }) => counter()?.curve ?? []));
       return use(busy && times(busy, 1e-2), gpuTable.name);
     }
     case 'energy': {
