@@ -2,7 +2,7 @@ import { agentTable, cgroupTable, diskTable, lustreTable, networkTable, nfsTable
 import type { TableColumn } from '../../table/table.ts';
 import { type Material, type NodeMaterial, wholeOf } from '../material.ts';
 import { hasOwnCgroup } from './cpu-total.ts';
-import { between, type Curve, minus, scaled, times, total } from './curve.ts';
+import { type Curve, minus, over, scaled, times, total } from './curve.ts';
 import { storedBytes } from './process-work.ts';
 import { type Counters, countersOf } from './samples.ts';
 
@@ -77,7 +77,7 @@ function withoutAgent(material: Material, node: NodeMaterial, all: Curve, moment
   if (node.agent?.scope.cgroup_with_agent !== true || node.agent.on_disk !== true) return all;
   const agent = countersOf(wholeOf(material), node, agentTable.col.written_bytes)[0]?.counter()?.curve;
   // the cgroup may have been watched for less time than the agent was there
-  const written = (agent && between(agent, all.from, all.to)?.amount) ?? 0;
+  const written = (agent && over(agent, [[all.from, all.to]])?.amount) ?? 0;
   const own = Math.max(0, Math.min(written, total(all) - storedBytes(wholeOf(material), node)));
   return own === 0 ? all : scaled(minus(all, times(agent!, own / written), moments), total(all) - own);
 }

@@ -26,20 +26,17 @@ export interface BoundedUse extends Used {
   high: number;
 }
 
-/** In a gap nobody knows when it was used: it counts only in spans that have all of the gap. undefined: nothing is known. */
-export function between(curve: Curve, from: number, to: number): Used | undefined {
-  const [first, last] = [curve.next(from), curve.previous(to)];
-  if (!(last > first)) return undefined;
-  return { amount: curve.at(last) - curve.at(first), seconds: (last - first) / 1e6 };
-}
-
-/** The same of several spans of time that do not overlap. */
+/**
+ * What was used in spans of time that do not overlap. In a gap nobody knows when it was used: it counts only in spans that have
+ * all of the gap. undefined: nothing is known.
+ */
 export function over(curve: Curve, spans: Iterable<readonly [from: number, to: number]>): Used | undefined {
   let sum: Used | undefined;
   for (const [from, to] of spans) {
-    const used = between(curve, from, to);
-    if (used === undefined) continue;
-    sum = { amount: (sum?.amount ?? 0) + used.amount, seconds: (sum?.seconds ?? 0) + used.seconds };
+    const [first, last] = [curve.next(from), curve.previous(to)];
+    if (!(last > first)) continue;
+    const { amount = 0, seconds = 0 } = sum ?? {};
+    sum = { amount: amount + curve.at(last) - curve.at(first), seconds: seconds + (last - first) / 1e6 };
   }
   return sum;
 }
@@ -153,19 +150,8 @@ export const even = (from: number, to: number, amount: number): Curve =>
   through(to > from ? [from, to] : [from, from], [0, amount])!;
 
 /** A curve, and before it what was used evenly from a moment on. */
-export function preceded(curve: Curve, begin: number, amount: number): Curve {
-  const from = Math.min(begin, curve.from - 1);
-  const before = even(from, curve.from, amount);
-  const isBefore = (time: number): boolean => time < curve.from;
-  return {
-    ...curve,
-    from,
-    at: (time) => before.at(time) + curve.at(time),
-    bounds: (time) => addUp([before.bounds(time), curve.bounds(time)]),
-    next: (time) => (isBefore(time) ? Math.max(time, from) : curve.next(time)),
-    previous: (time) => (isBefore(time) ? Math.max(time, from) : curve.previous(time)),
-  };
-}
+export const preceded = (curve: Curve, begin: number, amount: number): Curve =>
+  sumOf([even(Math.min(begin, curve.from - 1), curve.from, amount), curve])!;
 
 /** The same shape, another total. */
 export function scaled(curve: Curve, wanted: number): Curve {
