@@ -27,3 +27,13 @@ export function makeFolder(folder: string, mode = 0o777): string[] {
     return [...makeFolder(folder, mode), ...above];
   }
 }
+
+/** Whether we may make files in it. */
+export function isWritable(folder: string): boolean {
+  try {
+    fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { code, reason } from '../base/fault.ts';
+import { isWritable } from '../base/folder.ts';
 import { ours } from '../base/ours.ts';
 import { stated } from '../base/stated.ts';
 import { processId, stillRuns } from '../jobs/found/process-id.ts';
@@ -26,22 +27,13 @@ const ABANDONED_MS = 7 * 24 * 3600 * 1000;
 
 /** The file that the job's processes write to: on every node another one, of the same name. Nothing is made yet. */
 export function planRecords(env: Environment): Records {
-  const place = RECORD_PLACES.find((folder) => writable(folder)) ?? RECORD_PLACES[0]!;
+  const place = RECORD_PLACES.find(isWritable) ?? RECORD_PLACES[0]!;
   // everybody can list that place: the name tells neither job nor, of a node's own agent, the job's user
   const name = `tacho-${process.getuid!()}-${randomBytes(8).toString('hex')}`;
   const named = splitEvents(env.TACHO_RECORD_EVENTS);
   // what cannot be counted stays on the list: the agent says so
   const events = [...new Set([...eventsNamed(named), ...eventsNotCounted(named).map((one) => one.name)])];
   return { file: path.join(place, name, 'events'), events };
-}
-
-function writable(folder: string): boolean {
-  try {
-    fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Makes the file on this node and tries the library. Undefined: processes can be recorded; otherwise what to say. */

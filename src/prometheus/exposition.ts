@@ -1,3 +1,4 @@
+import { made } from '../base/made.ts';
 import type { AgentRecord } from '../recording/folder/agent-record.ts';
 import { isFleet } from '../recording/folder/fleet.ts';
 import type { Job } from '../recording/folder/job.ts';
@@ -40,12 +41,7 @@ interface Family {
 export function exposition(recordings: readonly Exposed[], options: ExpositionOptions = {}): string {
   const families = new Map<string, Family>();
   const family = (name: string, type: Type, unit: string, help: string): Family => {
-    let found = families.get(name);
-    if (found === undefined) {
-      found = { name, type, unit, help, lines: '' };
-      families.set(name, found);
-    }
-    return found;
+    return made(families, name, () => ({ name, type, unit, help, lines: '' }));
   };
   // what a node records of itself stands for all jobs that run on it
   const fleet = new Set(recordings.filter((each) => isFleet(each.job)).map((each) => each.agent.node));

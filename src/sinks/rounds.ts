@@ -1,4 +1,5 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../base/within.ts';
 import { Backoff } from './backoff.ts';
 
 /** What a sink does in one round. */
@@ -52,9 +53,9 @@ export class Rounds {
     const left = (): number => Math.max(0, deadline - performance.now());
     this.closed = true;
     this.cancel();
-    await this.within(left(), this.running);
+    await within(left(), this.running);
     while (this.running === undefined && left() > 0) {
-      await this.within(left(), this.start());
+      await within(left(), this.start());
       if (this.trouble === undefined) return;
       await sleep(Math.min(LAST_PAUSE_MS, left()));
     }
@@ -108,15 +109,6 @@ export class Rounds {
       const pause = this.backoff.next() * 1000;
       this.trouble = await this.round.failed(error);
       this.schedule(pause);
-    }
-  }
-
-  private async within(ms: number, work: Promise<void> | undefined): Promise<void> {
-    const late = new AbortController();
-    try {
-      await Promise.race([work, sleep(ms, undefined, { signal: late.signal })]);
-    } finally {
-      late.abort();
     }
   }
 }

@@ -46,6 +46,22 @@ export interface IsolatedKind extends AnyKind {
   load(): Promise<void>;
 }
 
+/** The kind with somebody who looks at the rows of each read; `first` is the first of them. */
+export function watched(kind: SourceKind, look: (frame: Frame, first: number) => void): SourceKind {
+  return {
+    ...kind,
+    open(host, scope) {
+      const source = kind.open(host, scope);
+      const read = (frame: Frame): void => {
+        const first = frame.rows;
+        source.read(frame);
+        look(frame, first);
+      };
+      return { ...source, table: source.table, read };
+    },
+  };
+}
+
 /**
  * Why a source cannot be read. absent: this machine has no such thing (no GPU, no InfiniBand), nobody misses it.
  * denied: it is there, or should be, but cannot be read; `hint` says what would help.

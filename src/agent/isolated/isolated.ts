@@ -1,4 +1,6 @@
 import * as fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../base/within.ts';
 import type { CustomSource } from '../../sources/custom/custom.ts';
 import { gpuTable } from '../../sources/gpu/gpu.ts';
 import type { NodeFacts } from '../../sources/host/facts.ts';
@@ -121,7 +123,7 @@ export class IsolatedSources {
 
   /** The tables that there are; waits until the sources are open, but no longer than a read may take. */
   async tables(): Promise<Table[]> {
-    await within(this.opened.promise, this.limit);
+    await within(this.limit, this.opened.promise);
     return [...this.frames.values()].map((frame) => frame.table);
   }
 
@@ -132,7 +134,7 @@ export class IsolatedSources {
       child.hung === undefined &&
       child.busySince > 0 &&
       performance.now() - begin < (child.ready ? LAST_ANSWER_MS : LAST_OPENING_MS);
-    while (this.children.some(owes)) await within(new Promise(() => {}), 5);
+    while (this.children.some(owes)) await sleep(5);
   }
 
   /** The same, and ends, whatever hangs. */
@@ -140,7 +142,7 @@ export class IsolatedSources {
     this.closing = true;
     await this.settled();
     for (const child of this.children) child.retire();
-    await within(Promise.all(this.children.map((child) => child.gone)), 200);
+    await within(200, Promise.all(this.children.map((child) => child.gone)));
     for (const child of this.children) child.kill();
   }
 
@@ -297,13 +299,4 @@ function commandLine(pid: number): string {
   } catch {
     return '';
   }
-}
-
-async function within(promise: Promise<unknown>, milliseconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([promise, late]);
-  clearTimeout(timer);
 }

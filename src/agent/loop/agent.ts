@@ -3,6 +3,7 @@ import * as path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reason } from '../../base/fault.ts';
 import { makeFolder } from '../../base/folder.ts';
+import { made } from '../../base/made.ts';
 import { stated } from '../../base/stated.ts';
 import { VERSION } from '../../base/version.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
@@ -363,12 +364,7 @@ export class Agent {
   }
 
   private writer(table: Table): TableWriter {
-    let writer = this.writers.get(table.name);
-    if (writer === undefined) {
-      writer = new TableWriter(this.options.folder, table, this.options.writer);
-      this.writers.set(table.name, writer);
-    }
-    return writer;
+    return made(this.writers, table.name, () => new TableWriter(this.options.folder, table, this.options.writer));
   }
 
   private describe(table: Table, every?: number): void {

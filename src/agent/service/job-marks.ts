@@ -12,26 +12,6 @@ import { markerTable } from '../../sources/own/marker.ts';
 import { makePlace, placeOf, removePlace, shownName } from './marks-place.ts';
 import type { UserPlaces } from './user-places.ts';
 
-/**
- * Where the programs of a job leave what they say of it. A user cannot write to the recording in a node's spool; this folder
- * is the user's own and looks like a recording, so that `tacho mark`, `fom`, `annotate` and `env` use it as any other
- * (src/control/active.ts finds it by the job's id). The agent takes over what is in it, a little at a time.
- */
-export interface JobMarks {
-  /** Brings some marks that are new into the recording; true: there are more. */
-  takeMarks(): boolean;
-  /** Lines that were too many, or too long. */
-  readonly lost: number;
-  /** Annotations and tags, when they have changed. */
-  takeWords(): Pick<Job, 'annotations' | 'tags'> | undefined;
-  /** What Tacho's own commands have used in the job, on this node. */
-  ownUse(): Job['own_use'];
-  /** Nothing is taken any more; the place stays for the next agent. */
-  close(): void;
-  /** The job has ended: there is nothing to say any more. */
-  remove(): Promise<void>;
-}
-
 /** So much is read at a time: one second's worth for any job that has phases. */
 const TURN_BYTES = 64 << 10;
 /** Whoever writes more than this has no phases, but a log. */
@@ -66,13 +46,13 @@ export function jobMarks(options: MarksOptions): JobMarks {
   const left = there !== undefined && isOf(there, job) ? there : undefined;
   const place = left ?? makePlace(name, job.uid, (folder) => fill(folder, options));
   users.show(job.uid, shownName(name), (link) => fs.symlinkSync(place, link));
-  return follow(place, options);
+  return new JobMarks(place, options);
 }
 
 /** What a job left for an agent that was killed; undefined: nothing, or it is another run's. */
 export function leftMarks(options: MarksOptions): JobMarks | undefined {
   const there = placeOf(options.name);
-  return there !== undefined && isOf(there, options.job) ? follow(there, options) : undefined;
+  return there !== undefined && isOf(there, options.job) ? new JobMarks(there, options) : undefined;
 }
 
 function isOf(folder: string, job: Job): boolean {
@@ -89,103 +69,121 @@ function fill(folder: string, { job, node }: MarksOptions): void {
   for (const each of [path.join(folder, 'job.json'), nodePath]) fs.lchownSync(each, job.uid, -1);
 }
 
-function follow(
-  folder: string,
-  { name, users, job, recording, node, now, phase, ahead = () => 0 }: MarksOptions,
-): JobMarks {
-  // folders are kept open: whatever the user puts in their place leads nowhere, and nowhere that would block
-  const own = openFolder(folder);
-  const marked = own < 0 ? -1 : openFolder(`/proc/self/fd/${own}/${nodeFolder(node)}`);
-  const at = (fd: number, file: string): string => `/proc/self/fd/${fd}/${file}`;
-  let known: Set<string> | undefined;
-  let taken = { inode: 0, bytes: 0 };
-  let lost = 0;
-  let seen = '';
-  let read = false;
-  let closed = false;
+/**
+ * Where the programs of a job leave what they say of it. A user cannot write to the recording in a node's spool; this folder
+ * is the user's own and looks like a recording, so that `tacho mark`, `fom`, `annotate` and `env` use it as any other
+ * (src/control/active.ts finds it by the job's id). The agent takes over what is in it, a little at a time.
+ */
+export class JobMarks {
+  /** Lines that were too many, or too long. */
+  lost = 0;
+  private readonly options: MarksOptions;
+  /** Folders are kept open: whatever the user puts in their place leads nowhere, and nowhere that would block. */
+  private readonly own: number;
+  private readonly marked: number;
+  private known: Set<string> | undefined;
+  private taken = { inode: 0, bytes: 0 };
+  private seen = '';
+  private read = false;
+  private closed = false;
+
+  constructor(folder: string, options: MarksOptions) {
+    this.options = options;
+    this.own = openFolder(folder);
+    this.marked = this.own < 0 ? -1 : openFolder(`/proc/self/fd/${this.own}/${nodeFolder(options.node)}`);
+  }
+
+  /** Brings some marks that are new into the recording; true: there are more. */
+  takeMarks(): boolean {
+    const { recording, node, phase } = this.options;
+    const file = this.readFile(this.marked, `${markerTable.name}.csv`, TURN_BYTES, ({ ino, size }) => {
+      // another file, or a shorter one: it was written anew
+      if (ino !== this.taken.inode || size < this.taken.bytes) this.taken = { inode: ino, bytes: 0 };
+      return this.taken.bytes;
+    });
+    if (file === undefined || file.length === 0) return false;
+    // what has no end yet is being written
+    const end = file.lastIndexOf(10) + 1;
+    const full = file.length === TURN_BYTES;
+    if (end === 0 && full) this.lost++;
+    this.taken.bytes += end === 0 && full ? file.length : end;
+    if (end > 0) {
+      this.known ??= new Set(marksIn(recording, node));
+      const marks = this.newMarks(this.known, file.toString('utf8', 0, end).split('\n'));
+      if (marks.length > 0) writeMarks(recording, { SLURMD_NODENAME: node }, marks);
+      if (marks.some(({ action }) => action !== 'fom')) phase?.();
+    }
+    return full;
+  }
 
   /** Those of the lines that can be used, and are new. */
-  function marksOf(lines: string[]): Timed[] {
+  private newMarks(known: Set<string>, lines: string[]): Timed[] {
+    const { job, now, ahead } = this.options;
     const found: Timed[] = [];
     for (const line of lines) {
       const mark = parseMark(line);
       if (mark === undefined) continue;
-      mark.time -= ahead();
-      if (known!.has(keyOf(mark))) continue;
+      mark.time -= ahead?.() ?? 0;
+      if (known.has(keyOf(mark))) continue;
       if (mark.time < job.start - SLACK_US || mark.time > now() + SLACK_US) continue;
-      if (known!.size >= MOST_MARKS) {
-        lost++;
+      if (known.size >= MOST_MARKS) {
+        this.lost++;
         continue;
       }
-      known!.add(keyOf(mark));
+      known.add(keyOf(mark));
       found.push(mark);
     }
     return found;
   }
 
-  function close(): void {
-    if (closed) return;
-    closed = true;
-    for (const fd of [own, marked]) if (fd >= 0) fs.closeSync(fd);
+  /** Annotations and tags, when they have changed. */
+  takeWords(): Pick<Job, 'annotations' | 'tags'> | undefined {
+    let changed = false;
+    const bytes = this.readFile(this.own, 'job.json', LARGEST_JOB, ({ ino, size, mtimeMs }) => {
+      const face = `${ino} ${size} ${mtimeMs}`;
+      changed = face !== this.seen && size <= LARGEST_JOB;
+      this.seen = face;
+      return 0;
+    });
+    if (bytes === undefined || !changed) return undefined;
+    const first = !this.read;
+    this.read = true;
+    try {
+      const { annotations, tags } = JSON.parse(bytes.toString('utf8')) as Partial<Job>;
+      const said = words(annotations);
+      const isSilent = Object.keys(said).length === 0;
+      if (first && isSilent) return undefined;
+      return { ...(isSilent ? {} : { annotations: said }), tags: words(tags) };
+    } catch {
+      return undefined;
+    }
   }
 
-  return {
-    get lost() {
-      return lost;
-    },
-    takeMarks() {
-      if (marked < 0 || closed) return false;
-      const file = readOwned(at(marked, `${markerTable.name}.csv`), job.uid, TURN_BYTES, ({ ino, size }) => {
-        // another file, or a shorter one: it was written anew
-        if (ino !== taken.inode || size < taken.bytes) taken = { inode: ino, bytes: 0 };
-        return taken.bytes;
-      });
-      if (file === undefined || file.length === 0) return false;
-      // what has no end yet is being written
-      const end = file.lastIndexOf(10) + 1;
-      const full = file.length === TURN_BYTES;
-      if (end === 0 && full) lost++;
-      taken.bytes += end === 0 && full ? file.length : end;
-      if (end > 0) {
-        known ??= new Set(marksIn(recording, node));
-        const marks = marksOf(file.toString('utf8', 0, end).split('\n'));
-        if (marks.length > 0) writeMarks(recording, { SLURMD_NODENAME: node }, marks);
-        if (marks.some(({ action }) => action !== 'fom')) phase?.();
-      }
-      return full;
-    },
-    takeWords() {
-      if (own < 0 || closed) return undefined;
-      let changed = false;
-      const bytes = readOwned(at(own, 'job.json'), job.uid, LARGEST_JOB, ({ ino, size, mtimeMs }) => {
-        const face = `${ino} ${size} ${mtimeMs}`;
-        changed = face !== seen && size <= LARGEST_JOB;
-        seen = face;
-        return 0;
-      });
-      if (bytes === undefined || !changed) return undefined;
-      const first = !read;
-      read = true;
-      try {
-        const { annotations, tags } = JSON.parse(bytes.toString('utf8')) as Partial<Job>;
-        const said = words(annotations);
-        if (first && Object.keys(said).length === 0) return undefined;
-        return { ...(Object.keys(said).length === 0 ? {} : { annotations: said }), tags: words(tags) };
-      } catch {
-        return undefined;
-      }
-    },
-    ownUse() {
-      const notes = own < 0 || closed ? undefined : readOwned(at(own, OWN_USE), job.uid, MOST_NOTES);
-      return notes === undefined ? undefined : ownUse(notes.toString('utf8'), [node]);
-    },
-    close,
-    remove() {
-      close();
-      users.hide(shownName(name));
-      return removePlace(name);
-    },
-  };
+  /** What Tacho's own commands have used in the job, on this node. */
+  ownUse(): Job['own_use'] {
+    const notes = this.readFile(this.own, OWN_USE, MOST_NOTES);
+    return notes === undefined ? undefined : ownUse(notes.toString('utf8'), [this.options.node]);
+  }
+
+  private readFile(folder: number, name: string, most: number, from?: (stat: fs.Stats) => number): Buffer | undefined {
+    if (folder < 0 || this.closed) return undefined;
+    return readOwned(`/proc/self/fd/${folder}/${name}`, this.options.job.uid, most, from);
+  }
+
+  /** Nothing is taken any more; the place stays for the next agent. */
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    for (const fd of [this.own, this.marked]) if (fd >= 0) fs.closeSync(fd);
+  }
+
+  /** The job has ended: there is nothing to say any more. */
+  remove(): Promise<void> {
+    const { users, name } = this.options;
+    this.close();
+    users.hide(shownName(name));
+    return removePlace(name);
+  }
 }
 
 /** -1: it is not there, or no folder. */

@@ -2,7 +2,7 @@ import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { userNames } from '../../sources/host/user-names.ts';
 import type { Host } from '../../sources/host.ts';
 import { processTable } from '../../sources/process/table.ts';
-import type { SourceKind } from '../../sources/source.ts';
+import { type SourceKind, watched } from '../../sources/source.ts';
 
 /** Of very many processes those that have gone are forgotten now and then. */
 const MANY = 4096;
@@ -25,36 +25,23 @@ export function rememberProcesses(kind: SourceKind, host: Host): Remembered {
   /** By pid: when it started, as the kernel has it. */
   const known = new Map<number, string>();
   let lastSeen: number | undefined;
+  let threshold = MANY;
   const forgetGone = (): void => {
     for (const [pid, started] of known) if (startOf(host, pid) !== started) known.delete(pid);
   };
   return {
-    kind: {
-      ...kind,
-      open(own, scope) {
-        const source = kind.open(own, scope);
-        let threshold = MANY;
-        return {
-          ...source,
-          table: source.table,
-          read(frame) {
-            const first = frame.rows;
-            source.read(frame);
-            if (frame.rows > first) lastSeen = frame.time;
-            for (let row = first; row < frame.rows; row++) {
-              const pid = Number(frame.texts[row * frame.textWidth + processTable.at.pid]);
-              if (known.has(pid)) continue;
-              const started = startOf(host, pid);
-              if (started !== undefined) known.set(pid, started);
-            }
-            if (known.size < threshold) return;
-            forgetGone();
-            threshold = Math.max(MANY, known.size * 2);
-          },
-          close: () => source.close(),
-        };
-      },
-    },
+    kind: watched(kind, (frame, first) => {
+      if (frame.rows > first) lastSeen = frame.time;
+      for (let row = first; row < frame.rows; row++) {
+        const pid = Number(frame.texts[row * frame.textWidth + processTable.at.pid]);
+        if (known.has(pid)) continue;
+        const started = startOf(host, pid);
+        if (started !== undefined) known.set(pid, started);
+      }
+      if (known.size < threshold) return;
+      forgetGone();
+      threshold = Math.max(MANY, known.size * 2);
+    }),
     get lastSeen() {
       return lastSeen;
     },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { makeFolder, namesIn } from '../../base/folder.ts';
+import { isWritable, makeFolder, namesIn } from '../../base/folder.ts';
 import { removeForeign } from './remove-foreign.ts';
 import type { UserPlaces } from './user-places.ts';
 
@@ -110,13 +110,4 @@ function isNameless(around: string): boolean {
 
 function isOwnFileSystem(folder: string): boolean {
   return fs.statSync(folder).dev !== fs.statSync(path.dirname(path.resolve(folder))).dev;
-}
-
-function isWritable(folder: string): boolean {
-  try {
-    fs.accessSync(folder, fs.constants.W_OK | fs.constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -6,7 +6,7 @@ import { TICK_MS } from '../../sources/process/stat.ts';
 import { processTable } from '../../sources/process/table.ts';
 import { processEndTable, processStartTable } from '../../sources/records/tables.ts';
 import type { Totals } from '../../sources/scope.ts';
-import type { Source, SourceKind } from '../../sources/source.ts';
+import { type SourceKind, watched } from '../../sources/source.ts';
 import type { Frame } from '../../table/frame.ts';
 import type { TotalsBefore } from './totals-before.ts';
 
@@ -193,19 +193,4 @@ export class ProcessTotals implements Totals {
     }
     return most;
   }
-}
-
-/** The kind, whose rows `add` sees, too. */
-function watched(kind: SourceKind, add: (frame: Frame) => void): SourceKind {
-  return {
-    ...kind,
-    open(host, scope): Source {
-      const source = kind.open(host, scope);
-      const read = (frame: Frame): void => {
-        source.read(frame);
-        add(frame);
-      };
-      return { ...source, table: source.table, read };
-    },
-  };
 }

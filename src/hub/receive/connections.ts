@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { made } from '../../base/made.ts';
 import { networkOf } from './network.ts';
 
 export interface ConnectionLimits {
@@ -74,11 +75,7 @@ export class Connections {
   }
 
   private enter(name: string, connection: Connection, most: number): void {
-    let group = this.groups.get(name);
-    if (group === undefined) {
-      group = new Set();
-      this.groups.set(name, group);
-    }
+    const group = made(this.groups, name, () => new Set<Connection>());
     if (group.size >= most) this.closeOldest(group, name);
     group.add(connection);
   }

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { made } from '../../base/made.ts';
 import { parsePart } from '../../recording/folder/part-name.ts';
 import { Unusable } from './names.ts';
 import type { Found } from './table-file.ts';
@@ -27,11 +28,7 @@ export function nodeFiles(
     if (table === undefined) continue;
     const stat = fs.lstatSync(path.join(folder, name), { throwIfNoEntry: false });
     if (stat?.isFile() !== true) continue;
-    let found = tables.get(table);
-    if (found === undefined) {
-      found = { live: undefined, newest: 0, bytes: 0, changed: 0 };
-      tables.set(table, found);
-    }
+    const found = made(tables, table, () => ({ live: undefined, newest: 0, bytes: 0, changed: 0 }));
     found.bytes += stat.size;
     found.changed = Math.max(found.changed, stat.mtimeMs);
     if (file === undefined) continue;

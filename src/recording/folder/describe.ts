@@ -1,4 +1,5 @@
 import { line } from '../../base/csv.ts';
+import { made } from '../../base/made.ts';
 import * as tables from '../../sources/tables.ts';
 import { byName, type Column, type Table } from '../../table/table.ts';
 import { type Unit, units } from '../../table/unit.ts';
@@ -17,12 +18,7 @@ const byTable = new WeakMap<Table, Map<string, Column>>();
 
 /** The columns of a table by name, looked up once: many recordings share their tables. */
 export function columnsByName(table: Table): Map<string, Column> {
-  let columns = byTable.get(table);
-  if (columns === undefined) {
-    columns = byName(table.columns);
-    byTable.set(table, columns);
-  }
-  return columns;
+  return made(byTable, table, () => byName(table.columns));
 }
 
 /** The header of a table's live parts, if its node described it; undefined: only the file itself can tell. */

@@ -1,3 +1,4 @@
+import { made } from '../../base/made.ts';
 import { parsePart } from './part-name.ts';
 
 /** The files of one table of one node, as names inside the node's folder. */
@@ -36,12 +37,7 @@ export function damagedOf(name: string): { table: string; file: string; kept: st
 export function tableFiles(names: readonly string[]): Map<string, TableFiles> {
   const tables = new Map<string, TableFiles>();
   const of = (table: string): TableFiles => {
-    let files = tables.get(table);
-    if (files === undefined) {
-      files = { parts: [] };
-      tables.set(table, files);
-    }
-    return files;
+    return made(tables, table, () => ({ parts: [] }));
   };
   const order = new Map<string, number>();
   for (const name of names) {

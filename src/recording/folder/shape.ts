@@ -1,3 +1,5 @@
+import { made } from '../../base/made.ts';
+
 type Plain = Record<string, unknown>;
 
 const isPlain = (value: unknown): value is Plain =>
@@ -146,12 +148,7 @@ export function shaped<T extends object>(record: object, needed: object, wrong: 
 const listed = new WeakMap<object, [string, unknown][]>();
 
 function entriesOf(needed: object): [string, unknown][] {
-  let entries = listed.get(needed);
-  if (entries === undefined) {
-    entries = Object.entries(needed);
-    listed.set(needed, entries);
-  }
-  return entries;
+  return made(listed, needed, () => Object.entries(needed));
 }
 
 /** Whether a record is whole without this field (`asked.cpus`), which is of another kind than in `needed`. */

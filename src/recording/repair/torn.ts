@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { made } from '../../base/made.ts';
 import { readPlain } from '../../base/plain-file.ts';
 import { damagedOf } from '../folder/files.ts';
 import type { Damage } from '../read/csv-read.ts';
@@ -11,11 +12,7 @@ export class Rejected {
   readonly parts = new Map<string, { pieces: Buffer[]; bytes: number }>();
 
   add(part: string, bytes: Uint8Array): void {
-    let found = this.parts.get(part);
-    if (found === undefined) {
-      found = { pieces: [], bytes: 0 };
-      this.parts.set(part, found);
-    }
+    const found = made(this.parts, part, () => ({ pieces: [], bytes: 0 }));
     found.bytes += bytes.length;
     if (found.bytes <= MOST) found.pieces.push(Buffer.from(bytes));
     else found.pieces = [];

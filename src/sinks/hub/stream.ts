@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { greatest, smallest } from '../../base/extremes.ts';
 import { isUnwritable } from '../../base/fault.ts';
+import { made } from '../../base/made.ts';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import type { Job } from '../../recording/folder/job.ts';
 import { replaceJson } from '../../recording/folder/replace.ts';
@@ -104,11 +105,7 @@ export class HubStream {
   }
 
   read(table: string, maxBytes: number): Run | undefined {
-    let tail = this.tails.get(table);
-    if (tail === undefined) {
-      tail = new Tail(this.state.folder, table);
-      this.tails.set(table, tail);
-    }
+    const tail = made(this.tails, table, () => new Tail(this.state.folder, table));
     return tail.read(this.have.get(table) ?? BEGINNING, maxBytes, this.state.ended);
   }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { within } from '../../base/within.ts';
 import type { Position } from '../../recording/live/position.ts';
 import type { Stream } from '../../recording/live/stream.ts';
 import { type Round, Rounds, type Sent } from '../rounds.ts';
@@ -142,16 +143,4 @@ class RowsToKafka implements KafkaSink, Round {
 function producerName(prefix: string, file: string): string {
   const id = createHash('sha256').update(file).digest('hex').slice(0, 12);
   return `${prefix}.sink.${os.hostname()}.${id}`;
-}
-
-async function within<T>(milliseconds: number, work: Promise<T> | undefined): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), Math.max(0, milliseconds));
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { reason } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
+import { namesIn } from '../../base/folder.ts';
 import { formatBytes } from '../../base/size.ts';
 import { readJob } from '../../recording/folder/open.ts';
 import { liveName, partName } from '../../recording/folder/part-name.ts';
@@ -223,11 +224,3 @@ const isBare = (recording: string): boolean => {
   const names = namesIn(recording);
   return names.length > 0 && names.every((name) => name.startsWith('job.json'));
 };
-
-function namesIn(folder: string): string[] {
-  try {
-    return fs.readdirSync(folder);
-  } catch {
-    return [];
-  }
-}

@@ -1,3 +1,4 @@
+import { made } from '../../base/made.ts';
 import { lineEnd, number, scan, spells } from '../digits.ts';
 import type { Host } from '../host.ts';
 import { type CgroupColumn, cgroupTable } from './table.ts';
@@ -253,10 +254,5 @@ function isStacked(host: Host, major: number, minor: number): boolean {
   const known = stacked.get(host) ?? new Map<number, boolean>();
   stacked.set(host, known);
   const id = major * 2 ** 20 + minor;
-  let answer = known.get(id);
-  if (answer === undefined) {
-    answer = host.list(`/sys/dev/block/${major}:${minor}/slaves`).length > 0;
-    known.set(id, answer);
-  }
-  return answer;
+  return made(known, id, () => host.list(`/sys/dev/block/${major}:${minor}/slaves`).length > 0);
 }

@@ -1,3 +1,4 @@
+import { made } from '../../base/made.ts';
 import type { NodeFacts } from '../host/facts.ts';
 import type { Host } from '../host.ts';
 import { Unavailable } from '../source.ts';
@@ -16,12 +17,7 @@ interface Opened extends Cards {
 const opened = new WeakMap<Host, Opened>();
 
 export function borrowCards(host: Host): Cards {
-  let all = opened.get(host);
-  if (all === undefined) {
-    all = openAll(host);
-    opened.set(host, all);
-  }
-  const shared = all;
+  const shared = made(opened, host, () => openAll(host));
   shared.borrowers++;
   return {
     cards: shared.cards,

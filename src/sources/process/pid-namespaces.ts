@@ -1,4 +1,5 @@
 import * as fs from 'node:fs';
+import { made } from '../../base/made.ts';
 import { bootMilliseconds } from '../host/boot-time.ts';
 import type { Host } from '../host.ts';
 import { TICK_MS } from './stat.ts';
@@ -35,9 +36,7 @@ const shared = new WeakMap<Host, PidNamespaces>();
 
 /** One for all who look at the same node: who samples processes and who reads their records. */
 export function pidNamespaces(host: Host): PidNamespaces {
-  const known = shared.get(host) ?? open(host);
-  shared.set(host, known);
-  return known;
+  return made(shared, host, () => open(host));
 }
 
 function open(host: Host): PidNamespaces {
@@ -62,11 +61,7 @@ function open(host: Host): PidNamespaces {
     const name = `${all.at(-1)}@${spaceOf(process.pid)}`;
     seen.delete(name);
     seen.set(name, process);
-    if (seen.size <= MOST) return;
-    for (const oldest of seen.keys()) {
-      seen.delete(oldest);
-      break;
-    }
+    if (seen.size > MOST) seen.delete(seen.keys().next().value!);
   }
 
   function lookThrough(): void {

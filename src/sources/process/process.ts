@@ -12,7 +12,7 @@ import type { SourceKind } from '../source.ts';
 import { DENIED, GONE, type ProcessFile, type ProcessFiles, processFiles } from './files.ts';
 import { type Member, MemberWatch } from './members.ts';
 import { type PidNamespaces, pidNamespaces } from './pid-namespaces.ts';
-import { type PssRounds, pssRounds } from './pss-rounds.ts';
+import { PssRounds } from './pss-rounds.ts';
 import { ENDED, ProcessStat, readStat, TICK_MS } from './stat.ts';
 import { processTable } from './table.ts';
 
@@ -122,7 +122,7 @@ class ProcessReader {
     });
     // the kernel counts the memory of a cgroup that is the job's own
     const isWanted = scope.memory !== undefined && !countsMemory(host, scope);
-    this.rounds = isWanted ? pssRounds<Watched>(host, (w) => w.numbers[at.rss_bytes]!) : undefined;
+    this.rounds = isWanted ? new PssRounds<Watched>(host, (w) => w.numbers[at.rss_bytes]!) : undefined;
   }
 
   read(frame: Frame): void {

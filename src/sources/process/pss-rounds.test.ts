@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { frozen } from '../../../test/frozen.ts';
-import { pssRounds } from './pss-rounds.ts';
+import { PssRounds } from './pss-rounds.ts';
 
 const MB = 2 ** 20;
 const SECOND = 1e6;
@@ -20,7 +20,7 @@ function machine(t: TestContext, pss: Record<number, number>, ms: number) {
   ]);
   const m = frozen(t, { '/proc/self/smaps_rollup': '', ...Object.fromEntries(files) });
   let clock = 0;
-  const rounds = pssRounds<One>(
+  const rounds = new PssRounds<One>(
     m.host,
     ({ rss }) => rss,
     () => {

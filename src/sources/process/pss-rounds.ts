@@ -27,127 +27,129 @@ function cpuMilliseconds(): number {
   return (user + system) / 1000;
 }
 
-export interface PssRounds<P> {
-  /** Before the processes of a tick. */
-  begin(): void;
-  saw(one: P): void;
-  /** After them: whether there are several large ones. */
-  isWorthwhile(): boolean;
-  isTime(time: number): boolean;
-  /** Names what each of the large ones has. */
-  read(time: number, found: (one: P, pss: number) => void): void;
-  /** The next tick is the last one. */
-  last(): void;
-}
-
 /**
  * When to read what each process has of memory, where what several share counts once in all (proportional set size):
  * only where there are several large ones, all of them at the same tick so that they can be added up, and rarely.
  */
-export function pssRounds<P extends { readonly pid: number }>(
-  host: Host,
-  rssOf: (one: P) => number,
-  now: () => number = cpuMilliseconds,
-): PssRounds<P> {
-  const large: P[] = [];
-  const sizes: number[] = [];
-  let sum = 0;
-  let largest = 0;
-  let sumRead = 0;
-  let again = AGAIN;
-  let lastRound = Number.NEGATIVE_INFINITY;
+export class PssRounds<P extends { readonly pid: number }> {
+  private readonly host: Host;
+  private readonly rssOf: (one: P) => number;
+  private readonly now: () => number;
+  private readonly large: P[] = [];
+  private readonly sizes: number[] = [];
+  private sum = 0;
+  private largest = 0;
+  private sumRead = 0;
+  private again = AGAIN;
+  private lastRound = Number.NEGATIVE_INFINITY;
   /** What it may take now, as of the last round. */
-  let allowedMs = AT_ONCE_MS;
-  let isLast = false;
+  private allowedMs = AT_ONCE_MS;
+  private isLast = false;
 
-  const isWorthwhile = (): boolean => large.length > 1 && sum - largest >= largest * OTHERS_PART;
-
-  function isTime(time: number): boolean {
-    if (!isWorthwhile()) return false;
-    // a clock that was set back starts anew
-    if (time < lastRound) return true;
-    if (allowed(time) <= 0) return false;
-    return time >= lastRound + again.microseconds || sum > sumRead * again.grown || isLast;
+  constructor(host: Host, rssOf: (one: P) => number, now: () => number = cpuMilliseconds) {
+    this.host = host;
+    this.rssOf = rssOf;
+    this.now = now;
   }
 
-  const allowed = (time: number): number =>
-    Math.min(AT_ONCE_MS, allowedMs + Math.max(0, ((time - lastRound) / 1000) * TIME_PART));
+  /** Before the processes of a tick. */
+  begin(): void {
+    this.large.length = 0;
+    this.sum = 0;
+    this.largest = 0;
+  }
+
+  saw(one: P): void {
+    const rss = this.rssOf(one);
+    if (!(rss >= LARGE_BYTES)) return;
+    this.large.push(one);
+    this.sum += rss;
+    this.largest = Math.max(this.largest, rss);
+  }
+
+  /** After them: whether there are several large ones. */
+  isWorthwhile(): boolean {
+    return this.large.length > 1 && this.sum - this.largest >= this.largest * OTHERS_PART;
+  }
+
+  /** Names what each of the large ones has. */
+  read(time: number, found: (one: P, pss: number) => void): void {
+    // the smallest show first how long all would take
+    this.large.sort((a, b) => this.rssOf(a) - this.rssOf(b));
+    this.sizes.length = 0;
+    const start = this.now();
+    let took = 0;
+    let read = 0;
+    let counted = 0;
+    let isWhole = true;
+    for (const one of this.large) {
+      const pss = this.pssOf(one.pid);
+      this.sizes.push(pss);
+      read += this.rssOf(one);
+      if (pss !== FAILED) counted += pss;
+      took = this.now() - start;
+      if ((took / read) * this.sum > LONGEST_MS) {
+        isWhole = read === this.sum;
+        break;
+      }
+    }
+    this.allowedMs = this.allowed(time) - took;
+    this.lastRound = time;
+    this.sumRead = this.sum;
+    this.again = !isWhole || counted > this.sum * (1 - SHARED_PART) ? LITTLE_SHARED : AGAIN;
+    if (isWhole) for (const [i, pss] of this.sizes.entries()) if (pss !== FAILED) found(this.large[i]!, pss);
+    if (!isWhole)
+      this.note('the processes are so large that reading it takes too long', 'a cgroup of its own counts it');
+  }
+
+  /** The next tick is the last one. */
+  last(): void {
+    this.isLast = true;
+  }
+
+  isTime(time: number): boolean {
+    if (!this.isWorthwhile()) return false;
+    // a clock that was set back starts anew
+    if (time < this.lastRound) return true;
+    if (this.allowed(time) <= 0) return false;
+    return (
+      time >= this.lastRound + this.again.microseconds || this.sum > this.sumRead * this.again.grown || this.isLast
+    );
+  }
+
+  private allowed(time: number): number {
+    return Math.min(AT_ONCE_MS, this.allowedMs + Math.max(0, ((time - this.lastRound) / 1000) * TIME_PART));
+  }
 
   /** Bytes; FAILED when it cannot be read. */
-  function pssOf(pid: number): number {
+  private pssOf(pid: number): number {
     try {
-      const file = host.keep(`/proc/${pid}/smaps_rollup`, true);
+      const file = this.host.keep(`/proc/${pid}/smaps_rollup`, true);
       try {
         const end = file.read();
         for (let from = 0; from < end; ) {
-          const stop = lineEnd(host.bytes, from, end);
-          if (stop < end && spells(host.bytes, from, PSS)) return number(host.bytes, from + PSS.length, stop) * 1024;
+          const stop = lineEnd(this.host.bytes, from, end);
+          if (stop < end && spells(this.host.bytes, from, PSS))
+            return number(this.host.bytes, from + PSS.length, stop) * 1024;
           from = stop + 1;
         }
       } finally {
         file.close();
       }
     } catch (error) {
-      noteWhy(code(error));
+      this.noteWhy(code(error));
     }
     return FAILED;
   }
 
-  function noteWhy(what: string | undefined): void {
-    const isAbsent = what === 'ENOENT' && !host.exists('/proc/self/smaps_rollup');
+  private noteWhy(what: string | undefined): void {
+    const isAbsent = what === 'ENOENT' && !this.host.exists('/proc/self/smaps_rollup');
     if (what === 'EACCES' || what === 'EPERM')
-      note('/proc/PID/smaps_rollup: permission denied', 'record as the user who runs the job, or as root');
-    else if (isAbsent) note('this kernel has no /proc/PID/smaps_rollup', 'Linux 4.14 or later has it');
+      this.note('/proc/PID/smaps_rollup: permission denied', 'record as the user who runs the job, or as root');
+    else if (isAbsent) this.note('this kernel has no /proc/PID/smaps_rollup', 'Linux 4.14 or later has it');
   }
 
-  function note(why: string, hint: string): void {
-    host.note({ table: processTable.name, what: 'memory that processes share', why, hint });
+  private note(why: string, hint: string): void {
+    this.host.note({ table: processTable.name, what: 'memory that processes share', why, hint });
   }
-
-  return {
-    begin() {
-      large.length = 0;
-      sum = 0;
-      largest = 0;
-    },
-    saw(one) {
-      const rss = rssOf(one);
-      if (!(rss >= LARGE_BYTES)) return;
-      large.push(one);
-      sum += rss;
-      largest = Math.max(largest, rss);
-    },
-    isWorthwhile,
-    isTime,
-    read(time, found) {
-      // the smallest show first how long all would take
-      large.sort((a, b) => rssOf(a) - rssOf(b));
-      sizes.length = 0;
-      const start = now();
-      let took = 0;
-      let read = 0;
-      let counted = 0;
-      let isWhole = true;
-      for (const one of large) {
-        const pss = pssOf(one.pid);
-        sizes.push(pss);
-        read += rssOf(one);
-        if (pss !== FAILED) counted += pss;
-        took = now() - start;
-        if ((took / read) * sum > LONGEST_MS) {
-          isWhole = read === sum;
-          break;
-        }
-      }
-      allowedMs = allowed(time) - took;
-      lastRound = time;
-      sumRead = sum;
-      again = !isWhole || counted > sum * (1 - SHARED_PART) ? LITTLE_SHARED : AGAIN;
-      if (isWhole) for (const [i, pss] of sizes.entries()) if (pss !== FAILED) found(large[i]!, pss);
-      if (!isWhole) note('the processes are so large that reading it takes too long', 'a cgroup of its own counts it');
-    },
-    last() {
-      isLast = true;
-    },
-  };
 }

@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { code } from '../../base/fault.ts';
 import { count } from '../../base/figure.ts';
+import { made } from '../../base/made.ts';
 import { stated } from '../../base/stated.ts';
 import type { Host } from '../host.ts';
 import { type PidNamespaces, pidNamespaces } from '../process/pid-namespaces.ts';
@@ -31,9 +32,7 @@ const tails = new WeakMap<Records, RecordTail>();
 
 /** The tail of a job's file: one for all tables that come from it. */
 export function tailOf(host: Host, records: Records, redact: boolean, tables: RecordTables): RecordTail {
-  const known = tails.get(records) ?? new RecordTail(host, records, redact, tables);
-  tails.set(records, known);
-  return known;
+  return made(tails, records, () => new RecordTail(host, records, redact, tables));
 }
 
 /** Reads the file that the processes of a job on this node append their lines to, as it grows. */
