@@ -14,6 +14,7 @@ import { type NodeSamples, readSamples } from '../../query/use/samples.ts';
 import { lostRecords } from '../../recording/folder/lost-records.ts';
 import type { NodeRecording, Recording } from '../../recording/folder/open.ts';
 import { recordedMarkers } from '../../recording/read/markers.ts';
+import { hasRows } from '../../recording/read/read.ts';
 import {
   agentTable,
   cgroupTable,
@@ -132,7 +133,7 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   } else if (isPart) material.nodes = measured(all, [until], WANTED_COLUMNS, tell)[0]!;
   const looked = range === undefined ? until : sampledPart(range);
   material.series = (column, { node, ...options } = {}) => {
-    const asked = node === undefined ? chosen : chosen.filter(({ name }) => name === node);
+    const asked = chosen.filter((one) => (node ?? one.name) === one.name && hasRows(one, column.table));
     return series(asked, column, { ...looked, ...options });
   };
   if (options.phases === true) {

@@ -20,7 +20,7 @@ import {
 } from '../../query/processes/sampled.ts';
 import { sampleKey } from '../../query/processes/sampled-cpu.ts';
 import type { ProcessOrigin, ProcessSet } from '../../query/processes/set.ts';
-import { isTimed, type PartProcesses, partProcessesOf, sampledInPart } from '../../query/use/part-processes.ts';
+import { type PartProcesses, partProcessesOf, sampledInPart } from '../../query/use/part-processes.ts';
 import { counted, isOlder, recordingBegan } from '../../recording/read/process-part.ts';
 import type { Figures, Statistics } from '../../recording/sealed/statistics.ts';
 import { KERNEL_CLOCK } from '../../sources/process/same-process.ts';
@@ -33,7 +33,8 @@ const MOST = 10;
 
 /** The processes with most CPU time first, then those that only have much memory. */
 export function processesOf(material: Material): ProcessReport[] {
-  const all = isTimed(material) ? material.nodes.flatMap((node) => timedOf(material, node)) : untimedOf(material);
+  const all =
+    material.range !== undefined ? material.nodes.flatMap((node) => timedOf(material, node)) : untimedOf(material);
   const byCpu = [...all].sort((a, b) => (b.cpu_seconds ?? -1) - (a.cpu_seconds ?? -1)).slice(0, MOST);
   const byMemory = [...all].sort((a, b) => (b.rss_max_bytes ?? -1) - (a.rss_max_bytes ?? -1)).slice(0, MOST);
   return [...new Set([...byCpu, ...byMemory])];
@@ -41,7 +42,7 @@ export function processesOf(material: Material): ProcessReport[] {
 
 /** How many processes lived in a part, as far as records and samples tell; undefined when they do not. */
 export function livedInPart(material: Material): number | undefined {
-  if (!isTimed(material)) return undefined;
+  if (material.range === undefined) return undefined;
   return sum(
     material.nodes.map((node) => {
       const part = partProcessesOf(material, node);

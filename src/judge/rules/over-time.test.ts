@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from '../../../test/make-recording.ts';
+import { summariseNode } from '../../query/summarise.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { sealRecording } from '../../recording/sealed/seal.ts';
 import { gpuTable, processTable } from '../../sources/tables.ts';
@@ -77,6 +78,22 @@ test('GPUs that were never busy, or now and then, are hardly used; of the first 
   assert.deepEqual(said(await gpu(() => 20), 'gpu-low'), { text: 'The GPU was busy 20 % of the time', looked: 0 });
   const nowAndThen = await gpu((t) => (t % 60 === 0 ? 100 : 0));
   assert.match(said(nowAndThen, 'gpu-low').text!, /^The GPU was busy 1\d % of the time$/);
+});
+
+test('where only statistics are at hand, as of a job in a store, they alone decide', async () => {
+  const recording = openRecording(await gpu((t) => (t < 240 ? 90 : 0)));
+  const nodes = recording.nodes.map((node) => {
+    const { tables } = summariseNode(node);
+    const memory = new Map([...tables].map(([name, statistics]) => [name, { statistics }]));
+    return {
+      ...node,
+      folder: '/nowhere',
+      tables: new Map([...tables.keys()].map((name) => [name, { parts: [] }])),
+      memory,
+    };
+  });
+  const { findings } = report(gather({ ...recording, nodes }));
+  assert.match(findings.find(({ id }) => id === 'gpu-low')!.text, /^The GPU was busy \d+ % of the time$/);
 });
 
 const GIB = 2 ** 30;

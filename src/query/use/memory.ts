@@ -13,7 +13,7 @@ import { sampleKey, sampleKeyAt } from '../processes/sampled-cpu.ts';
 import { isExact } from '../processes/set.ts';
 import { intervalsOf, sampledPart } from '../spans/select.ts';
 import { cgroupOf } from './cpu-total.ts';
-import { isTimed, partProcessesOf, sampledInPart } from './part-processes.ts';
+import { partProcessesOf, sampledInPart } from './part-processes.ts';
 import type { Points } from './samples.ts';
 
 /** By whom memory is measured. */
@@ -188,7 +188,7 @@ interface PartMemory {
 
 /** undefined when the whole job is looked at, or nobody knows more than samples tell. */
 function partMemoryOf(material: Material, node: NodeMaterial): PartMemory | undefined {
-  if (!isTimed(material)) return undefined;
+  if (material.range === undefined) return undefined;
   const part = partProcessesOf(material, node);
   const recorded = new Map(recordedLives(wholeOf(material), node).map((life) => [life.row, life]));
   const [from, to] = [part.spans[0]![0], part.spans.at(-1)![1]];

@@ -130,12 +130,6 @@ function sampledIn({ range, job, now }: Material, node: NodeMaterial): Set<strin
   return new Set(seen.map(({ keys }) => sampleKey(keys.pid, keys.start)));
 }
 
-/** Whether a part is looked at whose processes are known to have used so much in it, up to its edges. */
-export function isTimed(material: Material): boolean {
-  const { processes, samples } = wholeOf(material);
-  return material.range !== undefined && (processes ?? samples) !== undefined;
-}
-
 /** What samples tell of in a part: not of those that records tell more of, nor of those that had ended before. */
 export function sampledInPart(node: NodeMaterial, { notSampled, spans }: PartProcesses): ProcessSeries[] {
   return processSeries(node).filter(({ keys: { pid, start }, end }) => {

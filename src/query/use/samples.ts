@@ -1,7 +1,7 @@
 import type { NodeRecording } from '../../recording/folder/open.ts';
 import { type Batch, textAt } from '../../recording/read/batch.ts';
 import { farthest, grown } from '../../recording/read/edges.ts';
-import { type ReadBatch, readTable } from '../../recording/read/read.ts';
+import { hasRows, type ReadBatch, readTable } from '../../recording/read/read.ts';
 import {
   agentTable,
   cgroupTable,
@@ -69,7 +69,7 @@ const USED_COLUMNS: ReadonlyMap<string, readonly string[]> = new Map([
 export function readSamples(node: NodeRecording, to?: number): NodeSamples {
   const damage: TableDamage[] = [];
   const read = (table: string, columns: readonly string[]): ReadBatch | undefined => {
-    if (!node.tables.has(table)) return undefined;
+    if (!hasRows(node, table)) return undefined;
     const batch = readTable(node, table, { columns, ...(to === undefined ? {} : { to }) });
     damage.push(...batch.damage.map((each) => ({ ...each, table })));
     return batch;

@@ -42,6 +42,10 @@ export function readDefined<T extends Table>(
   return readTable(node, name, options);
 }
 
+/** Whether rows of a table are at hand: of a job in a store that was downloaded, there may be statistics alone. */
+export const hasRows = ({ tables, memory }: NodeRecording, table: string): boolean =>
+  tables.has(table) && (memory === undefined || memory.get(table)?.rows !== undefined);
+
 /** The same of a table that only its name tells. */
 export function readTable(node: NodeRecording, table: string, options: ReadAllOptions = {}): ReadBatch {
   const inMemory = node.memory?.get(table)?.rows;
