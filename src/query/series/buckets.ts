@@ -1,3 +1,4 @@
+import { inBlocks } from '../../base/blocks.ts';
 import type { Batch } from '../../recording/read/batch.ts';
 
 /*
@@ -39,23 +40,47 @@ export interface Buckets {
 export function bucketsOf({ time, series, rows }: Batch, step: number, sampled: number): Buckets {
   const early = Math.min(step, sampled);
   const most = Math.min(rows, stepsAtMost(time, series, step));
-  const first = new Uint32Array(most + 1);
-  const begins = new Float64Array(most);
+  const steps: Steps = {
+    step,
+    early,
+    rows: new Uint32Array(most + 1),
+    time: new Float64Array(most),
+    length: 0,
+    until: 0,
+  };
   const starts = new Uint32Array(series.length);
-  let length = 0;
   for (let s = 0; s + 1 < series.length; s++) {
-    starts[s] = length;
-    const end = series[s + 1]!;
-    for (let row = series[s]!; row < end; length++) {
-      const tick = tickOf(time[row]!, step, early);
-      first[length] = row;
-      begins[length] = tick * step;
-      row = firstSince(time, beginOf(tick + 1, step, early), row + 1, end);
-    }
+    starts[s] = steps.length;
+    steps.until = Number.NEGATIVE_INFINITY;
+    inBlocks(series[s]!, series[s + 1]!, addSteps, time, steps);
   }
+  const { length } = steps;
   starts[series.length - 1] = length;
-  first[length] = rows;
-  return { step, length, rows: first.subarray(0, length + 1), time: begins.subarray(0, length), series: starts };
+  steps.rows[length] = rows;
+  return {
+    step,
+    length,
+    rows: steps.rows.subarray(0, length + 1),
+    time: steps.time.subarray(0, length),
+    series: starts,
+  };
+}
+
+/** Buckets so far, and when the last of them ends. */
+interface Steps extends Omit<Buckets, 'series'> {
+  early: number;
+  until: number;
+}
+
+function addSteps(from: number, to: number, time: Float64Array, steps: Steps): undefined {
+  for (let row = from; row < to; row++) if (time[row]! >= steps.until) addStep(row, time[row]!, steps);
+}
+
+function addStep(row: number, moment: number, steps: Steps): void {
+  const tick = tickOf(moment, steps.step, steps.early);
+  steps.until = beginOf(tick + 1, steps.step, steps.early);
+  steps.rows[steps.length] = row;
+  steps.time[steps.length++] = tick * steps.step;
 }
 
 function stepsAtMost(time: Float64Array, series: Uint32Array, step: number): number {
@@ -63,11 +88,4 @@ function stepsAtMost(time: Float64Array, series: Uint32Array, step: number): num
   for (let s = 0; s + 1 < series.length; s++)
     if (series[s]! < series[s + 1]!) steps += Math.ceil((time[series[s + 1]! - 1]! - time[series[s]!]!) / step) + 2;
   return steps;
-}
-
-/** The first row from `from` to `end` at or after a moment: not many lie before it. */
-function firstSince(time: Float64Array, moment: number, from: number, end: number): number {
-  let row = from;
-  while (row < end && time[row]! < moment) row++;
-  return row;
 }
