@@ -68,3 +68,5 @@ export interface Scope {
   /** Where several look for processes at the same moment. */
   readonly view?: ProcessView;
 }
+
+export const WHOLE_NODE: Scope = { members: { by: 'node' }, exclude: [], redact: false };

@@ -11,7 +11,7 @@ import { Host } from '../../sources/host.ts';
 import { sources } from '../../sources/index.ts';
 import { processTable } from '../../sources/process/table.ts';
 import { RECORD_KINDS } from '../../sources/records/records.ts';
-import type { Records, Scope } from '../../sources/scope.ts';
+import { type Records, type Scope, WHOLE_NODE } from '../../sources/scope.ts';
 import type { IsolatedSources } from '../isolated/isolated.ts';
 import { rememberProcesses } from '../service/left-running.ts';
 import { watchMarks } from '../service/watch-marks.ts';
@@ -46,8 +46,6 @@ export interface NodeAgent {
   /** Ends the agent, and says which of the job's processes go on. */
   stop(why: string): Promise<void>;
 }
-
-const WHOLE_NODE: Scope = { members: { by: 'node' }, exclude: [], redact: false };
 
 /** Starts the agent of this node: opens every source there is, takes the first sample, goes on at every tick. */
 export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAgent> {
@@ -91,9 +89,8 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
     host,
     records,
     follow(scope) {
-      const share = allowance(host, scope);
-      if (share.cpus !== undefined) facts.allowed_cpus = share.cpus;
-      if (share.memory_bytes !== undefined) facts.memory_limit_bytes = share.memory_bytes;
+      const { cpus: allowed_cpus, memory_bytes: memory_limit_bytes } = allowance(host, scope);
+      Object.assign(facts, stated({ allowed_cpus, memory_limit_bytes }));
       const own = shared.filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind));
       agent.open(
         own.map((kind) => (kind === processes ? remembered!.kind : kind)),

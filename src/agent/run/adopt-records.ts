@@ -10,7 +10,7 @@ import { CsvText } from '../../recording/live/csv-write.ts';
 import type { Check } from '../../recording/repair/verify.ts';
 import { Host } from '../../sources/host.ts';
 import { RECORD_KINDS } from '../../sources/records/records.ts';
-import type { Records } from '../../sources/scope.ts';
+import { type Records, WHOLE_NODE } from '../../sources/scope.ts';
 import type { Source } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
 import { header } from '../../table/table.ts';
@@ -18,7 +18,6 @@ import { header } from '../../table/table.ts';
 /** Who reads it, and for which recording. */
 const MOST_NOTE = 64 << 10;
 const STALE_MS = 60_000;
-const NODE = { members: { by: 'node' }, exclude: [] } as const;
 
 /**
  * Takes in what processes have recorded of themselves on this machine after their agent had died: the file of the job is
@@ -123,7 +122,7 @@ interface Reader {
 function openReaders(records: Records, redact: boolean): Reader[] {
   const host = new Host();
   return RECORD_KINDS.map((kind) => {
-    const source = kind.open(host, { ...NODE, redact, records });
+    const source = kind.open(host, { ...WHOLE_NODE, redact, records });
     return { source, frame: new Frame(source.table) };
   });
 }

@@ -5,10 +5,10 @@ import { FORMAT, type Job } from '../../recording/folder/job.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import { readJob } from '../../recording/folder/open.ts';
 import { Host } from '../../sources/host.ts';
+import { WHOLE_NODE } from '../../sources/scope.ts';
 import { Agent } from '../loop/agent.ts';
 import { prepared } from '../loop/prepared.ts';
 import { type Common, inCommon, readAgent } from './common.ts';
-import { WHOLE_NODE } from './shared-sources.ts';
 
 export interface FleetRecording {
   readonly folder: string;

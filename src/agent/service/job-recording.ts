@@ -16,7 +16,7 @@ import type { NodeFacts } from '../../sources/host/facts.ts';
 import { Host } from '../../sources/host.ts';
 import { sources } from '../../sources/index.ts';
 import { RECORD_KINDS } from '../../sources/records/records.ts';
-import type { Records, Scope } from '../../sources/scope.ts';
+import { type Records, type Scope, WHOLE_NODE } from '../../sources/scope.ts';
 import type { SourceKind } from '../../sources/source.ts';
 import { cgroupTable, markerTable, processEndTable, processTable } from '../../sources/tables.ts';
 import { TOO_MANY_MARKS } from '../../sources/too-much.ts';
@@ -27,7 +27,6 @@ import { goesOn, newJob, outcome, schedulerQuestions } from './job-description.t
 import { type JobMarks, jobMarks } from './job-marks.ts';
 import { type Remembered, rememberProcesses } from './left-running.ts';
 import { ProcessTotals } from './process-totals.ts';
-import { WHOLE_NODE } from './shared-sources.ts';
 import { totalsBefore } from './totals-before.ts';
 
 const MARKS_MS = 1000;

@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { frozen } from '../../../test/frozen.ts';
 import { meminfo } from '../../sources/host/meminfo.ts';
 import { Host } from '../../sources/host.ts';
+import { WHOLE_NODE } from '../../sources/scope.ts';
 import type { SourceKind } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
 import { gauge, type Table } from '../../table/table.ts';
-import { copyRows, shareKind, WHOLE_NODE } from './shared-sources.ts';
+import { copyRows, shareKind } from './shared-sources.ts';
 
 const table: Table = {
   name: 'numbers',

@@ -4,13 +4,11 @@ import { mine } from '../../sources/gpu/mine.ts';
 import type { NodeFacts } from '../../sources/host/facts.ts';
 import type { Host, Note } from '../../sources/host.ts';
 import { sources } from '../../sources/index.ts';
-import type { Scope } from '../../sources/scope.ts';
+import { WHOLE_NODE } from '../../sources/scope.ts';
 import type { Source, SourceKind } from '../../sources/source.ts';
 import { Frame } from '../../table/frame.ts';
 import type { IsolatedSources } from '../isolated/isolated.ts';
 import type { Agent } from '../loop/agent.ts';
-
-export const WHOLE_NODE: Scope = { members: { by: 'node' }, exclude: [], redact: false };
 
 /** What belongs to the whole node is read once a tick, however many recordings it goes to. */
 export interface SharedSources {

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer, Message, MessagesStream } from '@platformatic/kafka';
+import { made } from '../../base/made.ts';
+import { within } from '../../base/within.ts';
 import { clientOptions, type KafkaConnection, troubleOf } from '../../sinks/kafka/link.ts';
 
 export type TextMessage = Message<string, string, string, string>;
@@ -29,8 +32,6 @@ const LAST_MS = 5_000;
 const MOST_WAITING = 20_000;
 const AT_ONCE = 5_000;
 
-const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
 /** Reads topics, also those that are made later, through outages and restarts of brokers. Only what was committed. */
 export function follow(options: FollowOptions): Following {
   const ending = new AbortController();
@@ -48,7 +49,7 @@ export function follow(options: FollowOptions): Following {
     async close() {
       ending.abort();
       // what was not committed is read again: brokers that are away need not be waited for
-      await Promise.race([done, sleep(LAST_MS)]);
+      await within(LAST_MS, done);
     },
   };
 }
@@ -86,7 +87,7 @@ async function life(options: FollowOptions, ending: AbortSignal): Promise<void> 
       return now.some((topic) => !topics.includes(topic));
     });
   } finally {
-    await Promise.race([Promise.allSettled([consumer?.close(true), admin.close()]), sleep(LAST_MS)]);
+    await within(LAST_MS, Promise.allSettled([consumer?.close(true), admin.close()]));
   }
 }
 
@@ -167,18 +168,13 @@ async function readStream(
       }
       waiting.splice(0, some.length);
       for (const { topic, partition, offset } of some) {
-        if (!offsets.has(topic)) offsets.set(topic, new Map());
-        offsets.get(topic)!.set(partition, offset + 1n);
+        made(offsets, topic, () => new Map()).set(partition, offset + 1n);
       }
       if (waiting.length < MOST_WAITING / 2) stream.resume();
     } else {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, 200);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      const woken = Promise.withResolvers<void>();
+      wake = woken.resolve;
+      await within(200, woken.promise);
     }
     if (performance.now() - committed > COMMIT_MS) await commit();
     if (performance.now() - looked > LOOK_MS) {

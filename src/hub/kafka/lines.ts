@@ -1,3 +1,4 @@
+import { line } from '../../base/csv.ts';
 import { fieldName, IDENTITY } from '../../sinks/kafka/rows.ts';
 import { header, type Table } from '../../table/table.ts';
 
@@ -18,7 +19,7 @@ export class KafkaLines {
 
   constructor(table: Table) {
     const names = header(table);
-    this.header = `${names.map(cell).join(',')}\n`;
+    this.header = line(names);
     this.fields = names.map((name, i) => (i === 0 ? name : fieldName(table.name, name)));
   }
 
@@ -38,12 +39,7 @@ export class KafkaLines {
     const identity: RowIdentity = { node, user, job };
     if (cells.has('restart')) identity.restart = Number(cells.get('restart'));
     if (cells.has('cluster')) identity.cluster = cells.get('cluster')!;
-    let line = '';
-    for (let i = 0; i < this.fields.length; i++) {
-      const text = cells.get(this.fields[i]!);
-      line += `${i === 0 ? '' : ','}${text === undefined ? '' : cell(text)}`;
-    }
-    return { identity, line: `${line}\n` };
+    return { identity, line: line(this.fields.map((field) => cells.get(field) ?? '')) };
   }
 }
 
@@ -57,7 +53,3 @@ export function identityOf(value: string): RowIdentity | undefined {
 }
 
 const NO_TABLE: Table = { name: '', help: '', scope: 'node', keys: [], columns: [] };
-
-function cell(text: string): string {
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}

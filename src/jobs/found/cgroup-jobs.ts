@@ -2,6 +2,7 @@ import * as fs from 'node:fs';
 import { folderOf, type Hierarchy, hierarchies } from '../../sources/cgroup/mounts.ts';
 import { userNames } from '../../sources/host/user-names.ts';
 import type { Host } from '../../sources/host.ts';
+import { processView } from '../../sources/process/view.ts';
 import { JOB_KEYS, type NodeJob, parseJobFile } from './job-file.ts';
 
 /** A job that Slurm has a cgroup for on this node. */
@@ -176,7 +177,7 @@ function environmentOf(
   for (const pid of (host.text(`${folder}/cgroup.procs`) ?? '').split('\n')) {
     if (pid === '') continue;
     const environment = parse(host.text(`/proc/${pid}/environ`) ?? '');
-    const uid = ownerOf(host, pid);
+    const uid = processView(host).owner(Number(pid));
     if (environment.SLURM_JOB_ID === id && uid !== undefined) return { environment, uid };
   }
   if (depth === 0) return undefined;
@@ -195,12 +196,4 @@ function parse(environ: string): Record<string, string> {
     if (at > 0) found[pair.slice(0, at)] ??= pair.slice(at + 1);
   }
   return found;
-}
-
-function ownerOf(host: Host, pid: string): number | undefined {
-  try {
-    return fs.statSync(host.path(`/proc/${pid}`)).uid;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import * as os from 'node:os';
 import { stated } from '../../base/stated.ts';
 import { Host } from '../../sources/host.ts';
+import { WHOLE_NODE } from '../../sources/scope.ts';
 import { innermostCgroup } from '../found/own-cgroup.ts';
 import { allowance } from '../found/scope.ts';
 import type { Environment } from './command.ts';
@@ -81,7 +82,7 @@ function given(env: Environment, host: Host): SchedulerFacts['asked'] {
 function limits(host: Host): ReturnType<typeof allowance> {
   const path = innermostCgroup(host);
   const cgroup = path === undefined ? {} : { cgroup: { path, shared: true } };
-  const { cpus, memory_bytes } = allowance(host, { members: { by: 'node' }, exclude: [], redact: false, ...cgroup });
+  const { cpus, memory_bytes } = allowance(host, { ...WHOLE_NODE, ...cgroup });
   return stated({ cpus, memory_bytes: path === undefined ? undefined : memory_bytes });
 }
 
