@@ -5,7 +5,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { TableWriter } from '../src/recording/live/append.ts';
-import { openHubSink } from '../src/sinks/hub/sink.ts';
+import { HubSink } from '../src/sinks/hub/sink.ts';
 import { spoolStreams } from '../src/sinks/spool/streams.ts';
 import { type HubProcess, startHubProcess } from './hub/hub-process.ts';
 import { eventually } from './made/eventually.ts';
@@ -27,7 +27,7 @@ class Node {
   private readonly spool: string;
   private readonly t: TestContext;
   private readonly writers: Record<string, TableWriter>;
-  private sink!: ReturnType<typeof openHubSink>;
+  private sink!: HubSink;
   private written = 0;
 
   constructor(t: TestContext) {
@@ -54,7 +54,7 @@ class Node {
 
   async start(): Promise<void> {
     this.hub = await startHubProcess(this.t, this.archive);
-    this.sink = openHubSink({
+    this.sink = new HubSink({
       addresses: [new URL(this.hub.address)],
       spool: this.spool,
       streams: spoolStreams(this.spool),

@@ -2,7 +2,7 @@ import * as path from 'node:path';
 import { replaceJson } from '../src/recording/folder/replace.ts';
 import { TableWriter } from '../src/recording/live/append.ts';
 import { parseHubAddress } from '../src/sinks/hub/address.ts';
-import { openHubSink } from '../src/sinks/hub/sink.ts';
+import { HubSink } from '../src/sinks/hub/sink.ts';
 import { Spool } from '../src/sinks/spool/spool.ts';
 import { spoolStreams } from '../src/sinks/spool/streams.ts';
 import { eventually } from './made/eventually.ts';
@@ -31,7 +31,7 @@ const folder = testRecording(spool, 'job-4711', job, testAgent('c1'));
 const tables = ['first', 'second'].map((name) => ({ ...COUNTED, name }));
 const writers = tables.map((table) => new TableWriter(folder, table, { rollBytes: orders.rollBytes }));
 const streams = spoolStreams(spool);
-const sink = openHubSink({
+const sink = new HubSink({
   addresses: orders.hubs.map((each) => parseHubAddress(each)),
   spool,
   streams,

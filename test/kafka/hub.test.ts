@@ -10,7 +10,7 @@ import type { Job } from '../../src/recording/folder/job.ts';
 import { openRecording, type Recording } from '../../src/recording/folder/open.ts';
 import { replaceJson } from '../../src/recording/folder/replace.ts';
 import { readTable } from '../../src/recording/read/read.ts';
-import { type KafkaSink, openKafkaSink } from '../../src/sinks/kafka/sink.ts';
+import { KafkaSink } from '../../src/sinks/kafka/sink.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { eventually } from '../made/eventually.ts';
 import { testAgent, testJob, testRecording } from '../made/spool.ts';
@@ -87,7 +87,7 @@ describe('tacho hub --from kafka', { skip: whyNoKafka() }, () => {
   });
 
   const openDemoSink = (spool: string): KafkaSink =>
-    openKafkaSink({
+    new KafkaSink({
       folder: spool,
       streams: spoolStreams(spool),
       brokers: [broker.address],
@@ -213,7 +213,7 @@ describe('tacho hub --from kafka', { skip: whyNoKafka() }, () => {
     write('eve', 3000);
     let hub = startHub(archive, broker.address, 'held');
     const options = { folder: spool, streams: spoolStreams(spool), brokers: [broker.address], prefix: 'held' };
-    const sink = openKafkaSink(options);
+    const sink = new KafkaSink(options);
     try {
       sink.wake();
       await until(

@@ -4,7 +4,7 @@ import { nodeFolder } from '../../src/recording/folder/node-folder.ts';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { TableWriter } from '../../src/recording/live/append.ts';
 import { readTable } from '../../src/recording/read/read.ts';
-import { openKafkaSink } from '../../src/sinks/kafka/sink.ts';
+import { KafkaSink } from '../../src/sinks/kafka/sink.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { COUNTED, countedRows, testAgent, testJob, testRecording } from '../made/spool.ts';
 
@@ -25,7 +25,7 @@ const folder = fs.existsSync(recording)
 const before = readTable(openRecording(recording).nodes[0]!, COUNTED.name);
 let next = before.rows === 0 ? 0 : Math.max(...before.numbers.get('n')!) + 1;
 const writer = new TableWriter(folder, COUNTED, { rollBytes: 20_000 });
-const sink = openKafkaSink({
+const sink = new KafkaSink({
   folder: spool,
   streams: spoolStreams(spool),
   brokers: brokers.split(','),

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { openRecording } from '../../src/recording/folder/open.ts';
 import { TableWriter } from '../../src/recording/live/append.ts';
 import { readTable } from '../../src/recording/read/read.ts';
-import { openKafkaSink } from '../../src/sinks/kafka/sink.ts';
+import { KafkaSink } from '../../src/sinks/kafka/sink.ts';
 import { Spool } from '../../src/sinks/spool/spool.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { eventually } from '../made/eventually.ts';
@@ -138,7 +138,7 @@ describe('Kafka', { skip: whyNoKafka() || whyNoKcat() }, () => {
     await writer.close();
     const bytes = fs.statSync(path.join(folder, 'counted.csv')).size;
     const streams = spoolStreams(spool);
-    const sink = openKafkaSink({ folder: spool, streams, brokers: [broker.address], prefix: 'ended' });
+    const sink = new KafkaSink({ folder: spool, streams, brokers: [broker.address], prefix: 'ended' });
     const outlet = new Spool(spool, { limitBytes: 1e9, sinks: [sink], streams, checkSeconds: 0 });
     try {
       await eventually(

@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { startHub } from '../../src/hub/hub.ts';
 import { type ArchiveSinks, openArchiveSinks } from '../../src/hub/keep/archive-sinks.ts';
 import { nodeFolder } from '../../src/recording/folder/node-folder.ts';
-import { openHubSink } from '../../src/sinks/hub/sink.ts';
+import { HubSink } from '../../src/sinks/hub/sink.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
 import { agentTable } from '../../src/sources/own/agent.ts';
 import { eventually } from '../made/eventually.ts';
@@ -42,7 +42,7 @@ test('a hub sends on what it files, and seals it when it is stored there', { ski
   fs.writeFileSync(path.join(place, 'agent.json'), JSON.stringify(agentOf('c1', [diskTable, agentTable])));
   await appendRows(place, diskTable, diskRows(20));
   await appendRows(place, agentTable, [{ time: START, cpu_us: 1 }]);
-  const agent = openHubSink({ addresses: [new URL(hub.address)], spool, streams: spoolStreams(spool), node: 'c1' });
+  const agent = new HubSink({ addresses: [new URL(hub.address)], spool, streams: spoolStreams(spool), node: 'c1' });
   t.after(() => agent.close(0));
   await server.kill();
   agent.wake();

@@ -7,7 +7,7 @@ import { unpackRecord } from '../../src/prometheus/record-labels.ts';
 import { nodeFolder } from '../../src/recording/folder/node-folder.ts';
 import { TableWriter } from '../../src/recording/live/append.ts';
 import { spoolStreams } from '../../src/sinks/spool/streams.ts';
-import { openVictoriaSink } from '../../src/sinks/victoria/sink.ts';
+import { VictoriaSink } from '../../src/sinks/victoria/sink.ts';
 import { agentTable } from '../../src/sources/own/agent.ts';
 import { marker } from '../../src/sources/own/marker.ts';
 import { processTable } from '../../src/sources/process/table.ts';
@@ -74,7 +74,7 @@ test('every value of a recording, what is known of its job, and its records', { 
     { time: START + 2e6, action: 'fom', name: 'loss', value: 0.5 },
     { time: START + 9e6, action: 'end', name: 'epoch "1"' },
   ]);
-  const sink = openVictoriaSink({ url: server.url, spool, streams: spoolStreams(spool), processCpuSeconds: 1 });
+  const sink = new VictoriaSink({ url: server.url, spool, streams: spoolStreams(spool), processCpuSeconds: 1 });
   await sink.close(120);
   assert.equal(sink.trouble, undefined);
 
@@ -143,7 +143,7 @@ test('what a node records of itself has no job', { skip }, async (t) => {
   const spool = temporaryFolder(t);
   const folder = newRecording(spool, 'fleet-2026-11-15', { id: 'fleet-2026-11-15', user: '', uid: -1 });
   await appendRows(folder, diskTable, diskRows(3));
-  const sink = openVictoriaSink({
+  const sink = new VictoriaSink({
     url: server.url,
     spool,
     streams: spoolStreams(spool),
@@ -168,7 +168,7 @@ test('kill -9 of VictoriaMetrics in the middle, three times: every sample is the
   const spool = temporaryFolder(t);
   const folder = newRecording(spool, 'job-17');
   const streams = spoolStreams(spool);
-  const open = () => openVictoriaSink({ url: server.url, spool, streams, intervalSeconds: 0.2, settleSeconds: 15 });
+  const open = () => new VictoriaSink({ url: server.url, spool, streams, intervalSeconds: 0.2, settleSeconds: 15 });
   let sink = open();
   const writer = new TableWriter(folder, diskTable, { rollBytes: 20_000 });
   let tick = 0;
@@ -222,7 +222,7 @@ test('what was sent counts as stored only when it has settled, the records last'
   await appendRows(folder, agentTable, agentRows(5));
   const streams = spoolStreams(spool);
   const open = (settleSeconds: number) =>
-    openVictoriaSink({ url: server.url, spool, streams, intervalSeconds: 0.05, settleSeconds });
+    new VictoriaSink({ url: server.url, spool, streams, intervalSeconds: 0.05, settleSeconds });
   const [stream] = streams.list();
   const patient = open(3600);
   patient.wake();
@@ -253,7 +253,7 @@ test('an agent that is stopped and started again sends nothing twice while the s
   await sleep(2500);
   for (const from of [0, 20, 40]) {
     for (const row of rows.slice(from, from + 20)) writer.append(frameOf(diskTable, [row]));
-    const sink = openVictoriaSink({ url: server.url, spool, streams });
+    const sink = new VictoriaSink({ url: server.url, spool, streams });
     await sink.close(120);
     assert.equal(sink.stored(streams.list()[0]!, 'disk'), undefined);
   }
@@ -266,7 +266,7 @@ test('an agent that is stopped and started again sends nothing twice while the s
   // killed and started anew, the server may have lost it all: everything again
   await server.kill();
   await server.start();
-  const sink = openVictoriaSink({ url: server.url, spool, streams });
+  const sink = new VictoriaSink({ url: server.url, spool, streams });
   await sink.close(120);
   const [again] = await everything(server, 'tacho_disk_read_bytes_total{disk="sda"}');
   assert.equal(new Set(again?.timestamps).size, 30);

@@ -34,6 +34,10 @@ interface Reader {
   read(time: number): Frame | Promise<Frame>;
 }
 
+const newReader = (name: string, seconds: number | undefined, read: Reader['read']): Reader => {
+  return { name, every: (seconds ?? 0) * 1e6, due: 0, failures: 0, said: 0, busy: false, read };
+};
+
 /** The process that reads isolated sources: started by `IsolatedSources`, ends with the agent. */
 export function runWorker(): void {
   // the compile cache is for Tacho, not for the commands of its user
@@ -125,19 +129,11 @@ function openKind(kind: SourceKind, host: DeviceHost, opening: Opening): Reader 
     const source = kind.open(host, opening.scope);
     const frame = new Frame(source.table);
     say({ table: source.table });
-    return {
-      name: kind.table.name,
-      every: (kind.every ?? 0) * 1e6,
-      due: 0,
-      failures: 0,
-      said: 0,
-      busy: false,
-      read(time) {
-        frame.clear(momentOf(time));
-        source.read(frame);
-        return frame;
-      },
-    };
+    return newReader(kind.table.name, kind.every, (time) => {
+      frame.clear(momentOf(time));
+      source.read(frame);
+      return frame;
+    });
   } catch (error) {
     noteClosed(kind.table.name, host, error);
     return undefined;
@@ -205,22 +201,14 @@ async function openCustomReader(
       ...around,
       note: (why) => host.note({ table: source.name, what: source.name, why }),
     });
-    return {
-      name: source.name,
-      every: (source.interval ?? 0) * 1e6,
-      due: 0,
-      failures: 0,
-      said: 0,
-      busy: false,
-      read(time) {
-        host.enter(customDevice(source));
-        return custom.read(momentOf(time)).then((frame) => {
-          if (!tableSaid) say({ table: frame.table });
-          tableSaid = true;
-          return frame;
-        });
-      },
-    };
+    return newReader(source.name, source.interval, (time) => {
+      host.enter(customDevice(source));
+      return custom.read(momentOf(time)).then((frame) => {
+        if (!tableSaid) say({ table: frame.table });
+        tableSaid = true;
+        return frame;
+      });
+    });
   } catch (error) {
     noteClosed(source.name, host, error);
     return undefined;

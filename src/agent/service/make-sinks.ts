@@ -81,19 +81,19 @@ export function troubles(
 async function hub({ config, spool, node, streams, say }: SinkPlace): Promise<Sink | undefined> {
   if (config['hub.addresses'].length === 0) return undefined;
   const { hubOptions } = await import('../../sinks/hub/settings.ts');
-  const { openHubSink } = await import('../../sinks/hub/sink.ts');
-  return openHubSink({ ...(await hubOptions(config, say)), spool, streams, node });
+  const { HubSink } = await import('../../sinks/hub/sink.ts');
+  return new HubSink({ ...(await hubOptions(config, say)), spool, streams, node });
 }
 
 async function kafka({ config, spool, streams }: SinkPlace): Promise<Sink | undefined> {
   if (config['kafka.brokers'].length === 0) return undefined;
-  const { openKafkaSink } = await import('../../sinks/kafka/sink.ts');
-  return openKafkaSink({ ...kafkaOptions(config), folder: spool, streams });
+  const { KafkaSink } = await import('../../sinks/kafka/sink.ts');
+  return new KafkaSink({ ...kafkaOptions(config), folder: spool, streams });
 }
 
 async function victoria({ config, spool, streams }: SinkPlace): Promise<Sink | undefined> {
   const options = victoriaOptions(config);
   if (options === undefined) return undefined;
-  const { openVictoriaSink } = await import('../../sinks/victoria/sink.ts');
-  return openVictoriaSink({ ...options, spool, streams });
+  const { VictoriaSink } = await import('../../sinks/victoria/sink.ts');
+  return new VictoriaSink({ ...options, spool, streams });
 }

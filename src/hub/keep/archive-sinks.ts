@@ -35,13 +35,13 @@ export async function openArchiveSinks(
   const streams = archiveStreams(archive, jobAsFiled, undefined, written, tell);
   const sinks: Sink[] = [];
   if (!noKafka && config['kafka.brokers'].length > 0) {
-    const { openKafkaSink } = await import('../../sinks/kafka/sink.ts');
-    sinks.push(openKafkaSink({ ...kafkaOptions(config), folder: archive, streams }));
+    const { KafkaSink } = await import('../../sinks/kafka/sink.ts');
+    sinks.push(new KafkaSink({ ...kafkaOptions(config), folder: archive, streams }));
   }
   const victoria = victoriaOptions(config);
   if (victoria !== undefined) {
-    const { openVictoriaSink } = await import('../../sinks/victoria/sink.ts');
-    sinks.push(openVictoriaSink({ ...victoria, spool: archive, streams }));
+    const { VictoriaSink } = await import('../../sinks/victoria/sink.ts');
+    sinks.push(new VictoriaSink({ ...victoria, spool: archive, streams }));
   }
   if (sinks.length === 0) return undefined;
   const said = new Map<Sink, string | undefined>();

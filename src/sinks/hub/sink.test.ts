@@ -14,7 +14,7 @@ import type { Sink } from '../sink.ts';
 import { spoolStreams } from '../spool/streams.ts';
 import { parseHubAddress } from './address.ts';
 import { unpackAppend } from './body.ts';
-import { openHubSink } from './sink.ts';
+import { HubSink } from './sink.ts';
 
 let spool: string;
 let hub: TestHub;
@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 function openSink(addresses: readonly URL[] = [url], credentials?: Credentials): Sink {
-  const sink = openHubSink({
+  const sink = new HubSink({
     addresses,
     spool,
     streams: spoolStreams(spool),

@@ -32,11 +32,7 @@ const PATIENCE = 2;
 const SAVE_SECONDS = 60;
 
 /** Sends every stream of a spool to a hub. */
-export function openHubSink(options: HubOptions): Sink {
-  return new HubSink(options);
-}
-
-class HubSink implements Sink, Round {
+export class HubSink implements Sink, Round {
   readonly name: string;
   readonly keepsUntilDone: boolean;
   private readonly options: HubOptions;

@@ -23,11 +23,6 @@ export interface KafkaSinkOptions extends KafkaConnection, Partial<Naming> {
   readonly every?: number;
 }
 
-export interface KafkaSink extends Sink {
-  /** Lines that are no rows, and rows too long for a broker. */
-  readonly passedOver: number;
-}
-
 /** Positions of recordings that are gone are forgotten once in so many rounds. */
 const FORGET_EVERY = 1000;
 
@@ -36,11 +31,7 @@ const FORGET_EVERY = 1000;
  * number; what a number stands for is on the disk before it is sent. After a crash, on whatever side, Kafka is asked
  * for the newest number that it has.
  */
-export function openKafkaSink(options: KafkaSinkOptions): KafkaSink {
-  return new RowsToKafka(options);
-}
-
-class RowsToKafka implements KafkaSink, Round {
+export class KafkaSink implements Sink, Round {
   readonly name: string;
   private readonly options: KafkaSinkOptions;
   private readonly naming: Naming;
@@ -73,6 +64,7 @@ class RowsToKafka implements KafkaSink, Round {
     return this.rounds.trouble;
   }
 
+  /** Lines that are no rows, and rows too long for a broker. */
   get passedOver(): number {
     return this.collector.passedOver;
   }

@@ -9,7 +9,7 @@ import { gunzipSync } from 'node:zlib';
 import { eventually } from '../../../test/made/eventually.ts';
 import { testAgent, testJob, testRecording } from '../../../test/made/spool.ts';
 import { spoolStreams } from '../spool/streams.ts';
-import { openVictoriaSink } from './sink.ts';
+import { VictoriaSink } from './sink.ts';
 
 test('streams take turns: one that has very much keeps no other waiting', async (t) => {
   const spool = fs.mkdtempSync(path.join(os.tmpdir(), 'tacho-victoria-'));
@@ -32,7 +32,7 @@ test('streams take turns: one that has very much keeps no other waiting', async 
   add('1', 500_000);
   add('2', 10);
   const streams = spoolStreams(spool);
-  const sink = openVictoriaSink({
+  const sink = new VictoriaSink({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     streams: { ...streams, list: () => streams.list().toSorted((a, b) => a.job.id.localeCompare(b.job.id)) },
     spool,

@@ -41,11 +41,7 @@ const MANY = 32;
  * saved only when what was sent has had time to settle, and after a restart over there everything since then is sent
  * again, with the same times and values.
  */
-export function openVictoriaSink(options: VictoriaOptions): Sink {
-  return new VictoriaSink(options);
-}
-
-class VictoriaSink implements Sink, Round {
+export class VictoriaSink implements Sink, Round {
   readonly name: string;
   private readonly options: VictoriaOptions;
   private readonly interval: number;

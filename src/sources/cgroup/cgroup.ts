@@ -163,7 +163,7 @@ function readGroup(host: Host, group: Group, slowly: boolean): boolean {
   const all = slowly || group.fresh;
   group.fresh = false;
   for (const { how, file } of group.files) {
-    if (how.slow === true && !all) continue;
+    if (how.slow && !all) continue;
     const length = tryRead(file);
     if (length < 0) return false;
     how.read(host, length, group.values);

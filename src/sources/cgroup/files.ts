@@ -1,4 +1,5 @@
 import { made } from '../../base/made.ts';
+import { stated } from '../../base/stated.ts';
 import { lineEnd, number, scan, spells } from '../digits.ts';
 import type { Host } from '../host.ts';
 import { type CgroupColumn, cgroupTable } from './table.ts';
@@ -10,136 +11,126 @@ export interface CgroupFile {
   readonly controller: string;
   readonly name: string;
   /** It hardly ever changes (limits): read now and then. */
-  readonly slow?: boolean;
+  readonly slow: boolean;
   /** When this other file is there it says the same and more. */
   readonly instead?: string;
   read(host: Host, end: number, values: Float64Array): void;
 }
+
+type Read = CgroupFile['read'];
 
 /** Version 1 writes "no limit" as a number near 2^63. */
 const NO_LIMIT = 2 ** 60;
 const TICK_MICROSECONDS = 10_000;
 const { cpu_limit: CPU_LIMIT } = cgroupTable.at;
 
-export const CGROUP_FILES: readonly CgroupFile[] = [
-  {
-    version: 2,
-    controller: 'cpu',
-    name: 'cpu.stat',
-    read: lines([
-      ['usage_usec', 'usage_us'],
-      ['user_usec', 'user_us'],
-      ['system_usec', 'system_us'],
-      ['nr_periods', 'periods'],
-      ['nr_throttled', 'throttled_periods'],
-      ['throttled_usec', 'throttled_us'],
-    ]),
-  },
-  { version: 2, controller: 'cpu', name: 'cpu.max', slow: true, read: quota },
-  { version: 2, controller: 'memory', name: 'memory.current', read: single('memory_current_bytes') },
-  { version: 2, controller: 'memory', name: 'memory.peak', read: single('memory_peak_bytes') },
-  { version: 2, controller: 'memory', name: 'memory.max', slow: true, read: single('memory_limit_bytes') },
-  { version: 2, controller: 'memory', name: 'memory.swap.current', read: single('swap_current_bytes') },
-  {
-    version: 2,
-    controller: 'memory',
-    name: 'memory.stat',
-    read: lines([
-      ['anon', 'memory_anon_bytes'],
-      ['file', 'memory_file_bytes'],
-      ['kernel', 'memory_kernel_bytes'],
-      ['shmem', 'memory_shmem_bytes'],
-      ['inactive_file', 'memory_inactive_file_bytes'],
-      ['pgfault', 'page_faults'],
-      ['pgmajfault', 'major_faults'],
-    ]),
-  },
-  {
-    version: 2,
-    controller: 'memory',
-    name: 'memory.events',
-    read: lines([
-      ['oom', 'oom_events'],
-      ['oom_kill', 'oom_kills'],
-    ]),
-  },
-  { version: 2, controller: 'io', name: 'io.stat', read: ioStat() },
-  { version: 2, controller: 'pids', name: 'pids.current', read: single('tasks') },
-  { version: 2, controller: 'pids', name: 'pids.peak', read: single('tasks_peak') },
-  { version: 2, controller: 'pids', name: 'pids.max', slow: true, read: single('tasks_limit') },
-  { version: 2, controller: 'cpu', name: 'cpu.pressure', read: stalled('cpu_stalled_us') },
-  { version: 2, controller: 'memory', name: 'memory.pressure', read: stalled('memory_stalled_us') },
-  { version: 2, controller: 'io', name: 'io.pressure', read: stalled('io_stalled_us') },
+/** They hardly ever change. */
+const LIMITS = ['cpu.max', 'memory.max', 'memory.limit_in_bytes', 'pids.max'];
 
-  { version: 1, controller: 'cpuacct', name: 'cpuacct.usage', read: single('usage_us', 1e-3) },
-  {
-    version: 1,
-    controller: 'cpuacct',
-    name: 'cpuacct.stat',
-    read: lines([
-      ['user', 'user_us', TICK_MICROSECONDS],
-      ['system', 'system_us', TICK_MICROSECONDS],
-    ]),
-  },
-  {
-    version: 1,
-    controller: 'cpu',
-    name: 'cpu.stat',
-    read: lines([
-      ['nr_periods', 'periods'],
-      ['nr_throttled', 'throttled_periods'],
-      ['throttled_time', 'throttled_us', 1e-3],
-    ]),
-  },
-  { version: 1, controller: 'memory', name: 'memory.usage_in_bytes', read: single('memory_current_bytes') },
-  { version: 1, controller: 'memory', name: 'memory.max_usage_in_bytes', read: single('memory_peak_bytes') },
-  { version: 1, controller: 'memory', name: 'memory.limit_in_bytes', slow: true, read: single('memory_limit_bytes') },
-  { version: 1, controller: 'memory', name: 'memory.kmem.usage_in_bytes', read: single('memory_kernel_bytes') },
-  {
-    version: 1,
-    controller: 'memory',
-    name: 'memory.stat',
-    // without total_ it is this cgroup alone, without those below
-    read: lines([
-      ['total_cache', 'memory_file_bytes'],
-      ['total_rss', 'memory_anon_bytes'],
-      ['total_shmem', 'memory_shmem_bytes'],
-      ['total_swap', 'swap_current_bytes'],
-      ['total_pgfault', 'page_faults'],
-      ['total_pgmajfault', 'major_faults'],
-      ['total_inactive_file', 'memory_inactive_file_bytes'],
-    ]),
-  },
-  { version: 1, controller: 'memory', name: 'memory.oom_control', read: lines([['oom_kill', 'oom_kills']]) },
-  {
-    version: 1,
-    controller: 'blkio',
-    name: 'blkio.throttle.io_service_bytes_recursive',
-    read: blkio('io_read_bytes', 'io_written_bytes'),
-  },
-  {
-    version: 1,
-    controller: 'blkio',
-    name: 'blkio.throttle.io_service_bytes',
-    instead: 'blkio.throttle.io_service_bytes_recursive',
-    read: blkio('io_read_bytes', 'io_written_bytes'),
-  },
-  {
-    version: 1,
-    controller: 'blkio',
-    name: 'blkio.throttle.io_serviced_recursive',
-    read: blkio('io_reads', 'io_writes'),
-  },
-  {
-    version: 1,
-    controller: 'blkio',
-    name: 'blkio.throttle.io_serviced',
-    instead: 'blkio.throttle.io_serviced_recursive',
-    read: blkio('io_reads', 'io_writes'),
-  },
-  { version: 1, controller: 'pids', name: 'pids.current', read: single('tasks') },
-  { version: 1, controller: 'pids', name: 'pids.max', slow: true, read: single('tasks_limit') },
+/** What each file says, by the version and the controller that it is of. */
+const FILES: readonly (readonly [version: 1 | 2, controller: string, files: Readonly<Record<string, Read>>])[] = [
+  [
+    2,
+    'cpu',
+    {
+      'cpu.stat': lines({
+        usage_usec: 'usage_us',
+        user_usec: 'user_us',
+        system_usec: 'system_us',
+        nr_periods: 'periods',
+        nr_throttled: 'throttled_periods',
+        throttled_usec: 'throttled_us',
+      }),
+      'cpu.max': quota,
+      'cpu.pressure': stalled('cpu_stalled_us'),
+    },
+  ],
+  [
+    2,
+    'memory',
+    {
+      'memory.current': single('memory_current_bytes'),
+      'memory.peak': single('memory_peak_bytes'),
+      'memory.max': single('memory_limit_bytes'),
+      'memory.swap.current': single('swap_current_bytes'),
+      'memory.stat': lines({
+        anon: 'memory_anon_bytes',
+        file: 'memory_file_bytes',
+        kernel: 'memory_kernel_bytes',
+        shmem: 'memory_shmem_bytes',
+        inactive_file: 'memory_inactive_file_bytes',
+        pgfault: 'page_faults',
+        pgmajfault: 'major_faults',
+      }),
+      'memory.events': lines({ oom: 'oom_events', oom_kill: 'oom_kills' }),
+      'memory.pressure': stalled('memory_stalled_us'),
+    },
+  ],
+  [2, 'io', { 'io.stat': ioStat(), 'io.pressure': stalled('io_stalled_us') }],
+  [
+    2,
+    'pids',
+    { 'pids.current': single('tasks'), 'pids.peak': single('tasks_peak'), 'pids.max': single('tasks_limit') },
+  ],
+  [
+    1,
+    'cpuacct',
+    {
+      'cpuacct.usage': single('usage_us', 1e-3),
+      'cpuacct.stat': lines({ user: ['user_us', TICK_MICROSECONDS], system: ['system_us', TICK_MICROSECONDS] }),
+    },
+  ],
+  [
+    1,
+    'cpu',
+    {
+      'cpu.stat': lines({
+        nr_periods: 'periods',
+        nr_throttled: 'throttled_periods',
+        throttled_time: ['throttled_us', 1e-3],
+      }),
+    },
+  ],
+  [
+    1,
+    'memory',
+    {
+      'memory.usage_in_bytes': single('memory_current_bytes'),
+      'memory.max_usage_in_bytes': single('memory_peak_bytes'),
+      'memory.limit_in_bytes': single('memory_limit_bytes'),
+      'memory.kmem.usage_in_bytes': single('memory_kernel_bytes'),
+      // without total_ it is this cgroup alone, without those below
+      'memory.stat': lines({
+        total_cache: 'memory_file_bytes',
+        total_rss: 'memory_anon_bytes',
+        total_shmem: 'memory_shmem_bytes',
+        total_swap: 'swap_current_bytes',
+        total_pgfault: 'page_faults',
+        total_pgmajfault: 'major_faults',
+        total_inactive_file: 'memory_inactive_file_bytes',
+      }),
+      'memory.oom_control': lines({ oom_kill: 'oom_kills' }),
+    },
+  ],
+  [
+    1,
+    'blkio',
+    {
+      'blkio.throttle.io_service_bytes_recursive': blkio('io_read_bytes', 'io_written_bytes'),
+      'blkio.throttle.io_service_bytes': blkio('io_read_bytes', 'io_written_bytes'),
+      'blkio.throttle.io_serviced_recursive': blkio('io_reads', 'io_writes'),
+      'blkio.throttle.io_serviced': blkio('io_reads', 'io_writes'),
+    },
+  ],
+  [1, 'pids', { 'pids.current': single('tasks'), 'pids.max': single('tasks_limit') }],
 ];
+
+export const CGROUP_FILES: readonly CgroupFile[] = FILES.flatMap(([version, controller, files]) =>
+  Object.entries(files).map(([name, read]) => {
+    const instead = `${name}_recursive` in files ? `${name}_recursive` : undefined;
+    return { version, controller, name, read, slow: LIMITS.includes(name), ...stated({ instead }) };
+  }),
+);
 
 /** Version 1 has quota and period in two files; −1 is no quota. */
 export function quotaOfVersion1(host: Host, folder: string): number {
@@ -149,7 +140,7 @@ export function quotaOfVersion1(host: Host, folder: string): number {
 }
 
 /** A file that is one number; `max` and numbers too large to mean anything are no limit. */
-function single(column: CgroupColumn, factor = 1): CgroupFile['read'] {
+function single(column: CgroupColumn, factor = 1): Read {
   const at = cgroupTable.at[column];
   return (host, end, values) => {
     const value = number(host.bytes, 0, end);
@@ -158,10 +149,11 @@ function single(column: CgroupColumn, factor = 1): CgroupFile['read'] {
 }
 
 /** A file of lines `word number`. */
-function lines(wanted: readonly (readonly [string, CgroupColumn, number?])[]): CgroupFile['read'] {
-  const words = wanted.map(([word]) => Buffer.from(`${word} `));
-  const places = wanted.map(([, column]) => cgroupTable.at[column]);
-  const factors = wanted.map(([, , factor]) => factor ?? 1);
+function lines(wanted: Readonly<Record<string, CgroupColumn | readonly [CgroupColumn, factor: number]>>): Read {
+  const words = Object.keys(wanted).map((word) => Buffer.from(`${word} `));
+  const columns = Object.values(wanted).map((column) => (typeof column === 'string' ? ([column, 1] as const) : column));
+  const places = columns.map(([column]) => cgroupTable.at[column]);
+  const factors = columns.map(([, factor]) => factor);
   return (host, end, values) => {
     const { bytes } = host;
     for (let from = 0; from < end; ) {
@@ -178,7 +170,7 @@ function lines(wanted: readonly (readonly [string, CgroupColumn, number?])[]): C
 }
 
 /** `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, then a line `full …`. */
-function stalled(column: CgroupColumn): CgroupFile['read'] {
+function stalled(column: CgroupColumn): Read {
   const at = cgroupTable.at[column];
   return (host, end, values) => {
     const stop = lineEnd(host.bytes, 0, end);
@@ -196,7 +188,7 @@ function quota(host: Host, end: number, values: Float64Array): void {
 }
 
 /** A line for each device: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`. */
-function ioStat(): CgroupFile['read'] {
+function ioStat(): Read {
   const words = ['rbytes=', 'wbytes=', 'rios=', 'wios='].map((w) => Buffer.from(w));
   const { io_read_bytes, io_written_bytes, io_reads, io_writes } = cgroupTable.at;
   const places = [io_read_bytes, io_written_bytes, io_reads, io_writes];
@@ -221,7 +213,7 @@ function ioStat(): CgroupFile['read'] {
 }
 
 /** Lines `8:0 Read 17` and `8:0 Write 4` among others for each device; `Total 21` at the end. */
-function blkio(reads: CgroupColumn, writes: CgroupColumn): CgroupFile['read'] {
+function blkio(reads: CgroupColumn, writes: CgroupColumn): Read {
   const read = cgroupTable.at[reads];
   const written = cgroupTable.at[writes];
   return (host, end, values) => {
