@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { forRoot } from '../base/for-root.ts';
+import { Unavailable } from './source.ts';
 
 /** A C function that returns a status: 0 is success in every library that Tacho reads. */
 export type Call = (...args: (number | bigint | string | Uint8Array | null)[]) => number;
@@ -26,12 +27,12 @@ export function loadKoffi(): Koffi {
   return koffi;
 }
 
-/** Opens the first library of the list that there is, or the one `named` by a variable; else throws the loader's words. */
-export function openLibrary(paths: readonly string[], named?: string): Library {
-  const k = loadKoffi();
+/** Opens the first library of the list that there is, or the one `named` by a variable. */
+export function load(paths: readonly string[], named?: string, hint?: string): Library {
   let failure: unknown;
   for (const path of named === undefined ? paths : [named]) {
     try {
+      const k = loadKoffi();
       const lib = k.load(named?.includes('/') ? forRoot(named) : path);
       return {
         path,
@@ -57,7 +58,7 @@ export function openLibrary(paths: readonly string[], named?: string): Library {
       failure ??= error;
     }
   }
-  throw failure;
+  throw new Unavailable('denied', `${named ?? paths[0]} cannot be loaded: ${(failure as Error).message}`, hint);
 }
 
 /** The text in a buffer up to its first zero byte. */

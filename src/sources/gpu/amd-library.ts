@@ -1,9 +1,10 @@
-import { type Call, type Library, openLibrary } from '../ffi.ts';
+import type { Call, Library } from '../ffi.ts';
+import { enter } from '../host/device-host.ts';
 import type { Host } from '../host.ts';
 import { Unavailable } from '../source.ts';
 import { amdProcesses } from './amd-process.ts';
 import { amdDriver, modelOf, openMetrics, uuidOf } from './amd-sysfs.ts';
-import { type Card, CardLost, type NumberName, noteLack, type Reading } from './card.ts';
+import { type Card, CardLost, type Cards, type NumberName, noteLack, type Reading } from './card.ts';
 import { amdPciDevices } from './present.ts';
 
 /** One question to AMD's libraries: `ask` calls, `take` moves the answer to the reading. */
@@ -107,10 +108,28 @@ export function energyQuestion(call: Call | undefined, card: bigint | number): Q
   };
 }
 
-export function load(paths: readonly string[], named?: string): Library {
-  try {
-    return openLibrary(paths, named);
-  } catch (error) {
-    throw new Unavailable('denied', `${named ?? paths[0]} cannot be loaded: ${(error as Error).message}`);
-  }
+/** Starts a library, which may not return (`amd init`). `words`: what a status of it means. */
+export function start(
+  host: Host,
+  name: string,
+  library: Library,
+  calls: { init: string; flags: number | bigint; status: string },
+): (status: number) => string {
+  const words = library.words(calls.status, 'argument');
+  const init = library.call(calls.init, ['uint64_t']);
+  if (init === undefined) throw new Unavailable('denied', `${library.path} has no ${calls.init}`);
+  if (!enter(host, 'amd init')) throw new Unavailable('denied', `${name} does not answer`);
+  const status = init(calls.flags);
+  if (status !== 0) throw new Unavailable('denied', `${name} does not start: ${words(status)}`);
+  return words;
+}
+
+/** The cards of a library, which is shut down with them. */
+export function cardsOf(name: string, cards: (Card & { close(): void })[], library: Library, shutDown: string): Cards {
+  if (cards.length === 0) throw new Unavailable('absent', `${name} sees no GPU`);
+  const close = (): void => {
+    for (const card of cards) card.close();
+    library.call(shutDown, [])?.();
+  };
+  return { cards, close };
 }

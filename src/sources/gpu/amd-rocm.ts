@@ -1,8 +1,7 @@
-import { cString, type Library, POINTER } from '../ffi.ts';
+import { cString, type Library, load, POINTER } from '../ffi.ts';
 import { enter } from '../host/device-host.ts';
 import type { Host } from '../host.ts';
-import { Unavailable } from '../source.ts';
-import { addressOf, amdCard, energyQuestion, load, type Question, u32, u64 } from './amd-library.ts';
+import { addressOf, amdCard, cardsOf, energyQuestion, type Question, start, u32, u64 } from './amd-library.ts';
 import type { Cards, NumberName } from './card.ts';
 
 const ROCM_SMI = [
@@ -17,12 +16,7 @@ const BLOCKS = Array.from({ length: 14 }, (_, bit) => 1 << bit);
 /** Cards through ROCm SMI: only calls with plain numbers, whose form has not changed between releases; clocks come from gpu_metrics. */
 export function openRocmSmi(host: Host, named?: string): Cards {
   const library = load(ROCM_SMI, named);
-  const words = library.words('rsmi_status_string', 'argument');
-  const init = library.call('rsmi_init', ['uint64_t']);
-  if (init === undefined) throw new Unavailable('denied', `${library.path} has no rsmi_init`);
-  if (!enter(host, 'amd init')) throw new Unavailable('denied', 'ROCm SMI does not answer');
-  const status = init(0);
-  if (status !== 0) throw new Unavailable('denied', `ROCm SMI does not start: ${words(status)}`);
+  const words = start(host, 'ROCm SMI', library, { init: 'rsmi_init', flags: 0, status: 'rsmi_status_string' });
   const count = Buffer.alloc(4);
   library.call('rsmi_num_monitor_devices', [POINTER])?.(count);
   const cards = Array.from({ length: count.readUInt32LE(0) }, (_, i) => i).flatMap((i) => {
@@ -46,14 +40,7 @@ export function openRocmSmi(host: Host, named?: string): Cards {
       }),
     ];
   });
-  if (cards.length === 0) throw new Unavailable('absent', 'ROCm SMI sees no GPU');
-  return {
-    cards,
-    close() {
-      for (const card of cards) card.close();
-      library.call('rsmi_shut_down', [])?.();
-    },
-  };
+  return cardsOf('ROCm SMI', cards, library, 'rsmi_shut_down');
 }
 
 function ask(library: Library, card: number): Question[] {

@@ -1,8 +1,8 @@
-import { cString, HANDLE, type Library, POINTER } from '../ffi.ts';
+import { cString, HANDLE, type Library, load, POINTER } from '../ffi.ts';
 import { enter } from '../host/device-host.ts';
 import type { Host } from '../host.ts';
 import { Unavailable } from '../source.ts';
-import { addressOf, amdCard, energyQuestion, load, type Question, u32, u64 } from './amd-library.ts';
+import { addressOf, amdCard, cardsOf, energyQuestion, type Question, start, u32, u64 } from './amd-library.ts';
 import { openRocmSmi } from './amd-rocm.ts';
 import { openAmdSysfs } from './amd-sysfs.ts';
 import type { Cards, NumberName, Reading } from './card.ts';
@@ -45,12 +45,8 @@ const LINK_XGMI = 2;
 
 export function openAmdSmi(host: Host, named?: string): Cards {
   const library = load(AMD_SMI, named);
-  const words = library.words('amdsmi_status_code_to_string', 'argument');
-  const init = library.call('amdsmi_init', ['uint64_t']);
-  if (init === undefined) throw new Unavailable('denied', `${library.path} has no amdsmi_init`);
-  if (!enter(host, 'amd init')) throw new Unavailable('denied', 'AMD SMI does not answer');
-  const status = init(GPUS);
-  if (status !== 0) throw new Unavailable('denied', `AMD SMI does not start: ${words(status)}`);
+  const calls = { init: 'amdsmi_init', flags: GPUS, status: 'amdsmi_status_code_to_string' };
+  const words = start(host, 'AMD SMI', library, calls);
   const generation = generationOf(library);
   if (generation < OLDEST) {
     library.call('amdsmi_shut_down', [])?.();
@@ -69,14 +65,7 @@ export function openAmdSmi(host: Host, named?: string): Cards {
     const questions = ask(library, handle, generation);
     return [amdCard(host, { gpu: String(i), device, handle, address, model, uuid, questions, words })];
   });
-  if (cards.length === 0) throw new Unavailable('absent', 'AMD SMI sees no GPU');
-  return {
-    cards,
-    close() {
-      for (const card of cards) card.close();
-      library.call('amdsmi_shut_down', [])?.();
-    },
-  };
+  return cardsOf('AMD SMI', cards, library, 'amdsmi_shut_down');
 }
 
 /** amdsmi_version_t begins with the year of the release up to 24 and with the major version since, which is the same number. */

@@ -1,4 +1,4 @@
-import { type Call, HANDLE, type Library, openLibrary, POINTER } from '../ffi.ts';
+import { type Call, HANDLE, type Library, POINTER } from '../ffi.ts';
 import { Unavailable } from '../source.ts';
 
 /** NVML itself: its statuses and its functions. Names, numbers and struct layouts are those of NVIDIA's nvml.h. */
@@ -37,17 +37,8 @@ export function bind(library: Library): Nvml {
   };
 }
 
-export function load(paths: readonly string[], named?: string): Library {
-  try {
-    return openLibrary(paths, named);
-  } catch (error) {
-    throw new Unavailable(
-      'denied',
-      `${named ?? paths[0]} cannot be loaded: ${(error as Error).message}`,
-      "the driver's library is missing here; in a container start it with the NVIDIA runtime (--gpus all, --nv)",
-    );
-  }
-}
+export const MISSING_HINT =
+  "the driver's library is missing here; in a container start it with the NVIDIA runtime (--gpus all, --nv)";
 
 export function hintFor(status: number): string | undefined {
   if (status === 4) return 'no permission for /dev/nvidia*: ask for a GPU in the job, or for access to the devices';
