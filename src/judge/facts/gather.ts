@@ -40,7 +40,7 @@ export interface GatherOptions extends SpanQuery {
 }
 
 const needs = rules.flatMap((rule) => rule.needs);
-const overTime = needs.flatMap((need) => (isColumn(need) ? [] : (need.series ?? [])));
+const overTime = rules.flatMap((rule) => rule.overTime ?? []);
 
 /** What the report is made of, and the columns that rules need. */
 const WANTED_COLUMNS = new Map(REPORT_COLUMNS);
@@ -52,6 +52,11 @@ const SPREAD: WantedColumns = new Map(
   [...Map.groupBy<string, TableColumn>([...needs.filter(isColumn), ...SPREAD_COLUMNS], ({ table }) => table)].map(
     ([table, columns]) => [table, columns.map(({ name }) => name)],
   ),
+);
+
+/** Columns whose samples rules may look at. */
+const OVER_TIME: WantedColumns = new Map(
+  [...Map.groupBy(overTime, ({ table }) => table)].map(([table, all]) => [table, all.map(({ name }) => name)]),
 );
 
 /** What says what the whole job used, where a part of it is looked at. */
@@ -82,7 +87,8 @@ export async function gatherStored(stored: StoredJob, options: GatherOptions = {
   const { job, nodes } = stored.recording;
   const { from, to, step, marker, phases } = options;
   const isPart = [from, to, step, marker, phases].some((each) => each !== undefined);
-  const rows = isPart || overTime.length > 0 || nodes.some(({ agent }) => overrunOf(job, agent) !== undefined);
+  const isAll = isPart || nodes.some(({ agent }) => overrunOf(job, agent) !== undefined);
+  const rows = isAll ? true : OVER_TIME;
   return gather(await downloadJob(stored, { tables: [...WANTED_COLUMNS.keys()], rows }), options);
 }
 
@@ -143,10 +149,12 @@ export function gather(opened: Recording, options: GatherOptions = {}): Material
   const hasParts = range !== undefined || (material.phaseTables?.length ?? 0) > 0;
   if (hasParts) whole.samples = samplesOf(chosen, until.to, tell);
   let sampledWhole = hasParts ? whole : undefined;
-  material.sampled = () => {
-    sampledWhole ??= { ...whole, samples: samplesOf(chosen, until.to, tell) };
-    return sampledWhole;
-  };
+  const isRead = hasParts || chosen.every(({ memory }) => memory === undefined);
+  if (isRead)
+    material.sampled = () => {
+      sampledWhole ??= { ...whole, samples: samplesOf(chosen, until.to, tell) };
+      return sampledWhole;
+    };
   if (damage.length > 0) material.damage = damage;
   if (recording.troubles.length > 0) material.troubles = recording.troubles;
   if (unread.length > 0) material.unread = unread;

@@ -32,6 +32,7 @@ export default ruleOfCases({
   kind: 'waste',
   order: 220,
   needs: gpuUtilization,
+  overTime: [utilization_percent],
   thresholds,
   when(facts, limits) {
     const cards = workingCards(facts, limits.idle);

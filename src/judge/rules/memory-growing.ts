@@ -44,6 +44,7 @@ export default rule({
       otherwise: { unmeasurable: 'no processes of the job were seen' },
     },
   ],
+  overTime: [rss_bytes],
   thresholds,
   when(facts, { bytes, seconds, straight, fell }) {
     const { nodes, processes, summary } = facts;

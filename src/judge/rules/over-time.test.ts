@@ -5,11 +5,13 @@ import { test } from 'node:test';
 import { agentOf, appendRows, jobOf, type Row, START, temporary } from '../../../test/make-recording.ts';
 import { summariseNode } from '../../query/summarise.ts';
 import { openRecording } from '../../recording/folder/open.ts';
+import { readTable } from '../../recording/read/read.ts';
 import { sealRecording } from '../../recording/sealed/seal.ts';
 import { gpuTable, processTable } from '../../sources/tables.ts';
 import type { Table } from '../../table/table.ts';
 import { gather } from '../facts/gather.ts';
 import { report } from '../report.ts';
+import gpuLow from './gpu-low.ts';
 
 /** What statistics of the whole job cannot tell, and samples do. */
 
@@ -80,20 +82,20 @@ test('GPUs that were never busy, or now and then, are hardly used; of the first 
   assert.match(said(nowAndThen, 'gpu-low').text!, /^The GPU was busy 1\d % of the time$/);
 });
 
-test('where only statistics are at hand, as of a job in a store, they alone decide', async () => {
+test('of a job in a store the samples of these columns are enough; without them statistics alone decide', async () => {
   const recording = openRecording(await gpu((t) => (t < 240 ? 90 : 0)));
-  const nodes = recording.nodes.map((node) => {
-    const { tables } = summariseNode(node);
-    const memory = new Map([...tables].map(([name, statistics]) => [name, { statistics }]));
-    return {
-      ...node,
-      folder: '/nowhere',
-      tables: new Map([...tables.keys()].map((name) => [name, { parts: [] }])),
-      memory,
-    };
-  });
-  const { findings } = report(gather({ ...recording, nodes }));
-  assert.match(findings.find(({ id }) => id === 'gpu-low')!.text, /^The GPU was busy \d+ % of the time$/);
+  const told = (columns: readonly string[] | undefined): string => {
+    const nodes = recording.nodes.map((node) => {
+      const rows = (table: string) => (columns === undefined ? {} : { rows: readTable(node, table, { columns }) });
+      const { tables } = summariseNode(node);
+      const memory = new Map([...tables].map(([name, statistics]) => [name, { statistics, ...rows(name) }]));
+      const files = new Map([...tables.keys()].map((name) => [name, { parts: [] }]));
+      return { ...node, folder: '/nowhere', tables: files, memory };
+    });
+    return report(gather({ ...recording, nodes })).findings.find(({ id }) => id === 'gpu-low')!.text;
+  };
+  assert.match(told(undefined), /^The GPU was busy \d+ % of the time$/);
+  assert.match(told(gpuLow.overTime!.map(({ name }) => name)), /^The GPU was idle for 16 min.* at the end/);
 });
 
 const GIB = 2 ** 30;

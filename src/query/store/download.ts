@@ -5,6 +5,7 @@ import { TableRows } from '../../recording/read/table-rows.ts';
 import { measure } from '../../recording/sealed/measure.ts';
 import { infoName } from '../../table/names.ts';
 import type { Table } from '../../table/table.ts';
+import type { WantedColumns } from '../summarise.ts';
 import { columnsByMetric, keysOf, sampleOf, textsOf } from './columns.ts';
 import { markerBatch } from './marker-rows.ts';
 import { storedMarkers } from './markers.ts';
@@ -17,12 +18,12 @@ const NODES_AT_ONCE = 4;
 export interface DownloadOptions {
   /** Only these tables. */
   tables?: readonly string[];
-  /** Keep all rows, where parts of the job are asked for; else their statistics are enough. */
-  rows?: boolean;
+  /** Keep all rows, where parts of the job are asked for, or these columns of them; else their statistics are enough. */
+  rows?: true | WantedColumns;
 }
 
 /** A job in a store as a recording in memory: everything that is asked of files can be asked of it. */
-export async function downloadJob(stored: StoredJob, { tables, rows = false }: DownloadOptions): Promise<Recording> {
+export async function downloadJob(stored: StoredJob, { tables, rows }: DownloadOptions): Promise<Recording> {
   const markers = await storedMarkers(stored);
   const nodes = stored.recording.nodes.map((node) => {
     const memory = new Map<string, TableInMemory>();
@@ -39,10 +40,12 @@ export async function downloadJob(stored: StoredJob, { tables, rows = false }: D
 
 type MemoryNode = NodeRecording & { memory: Map<string, TableInMemory> };
 
-function hold({ memory, ...node }: MemoryNode, batch: Batch, rows: boolean): void {
+function hold({ memory, ...node }: MemoryNode, batch: Batch, rows: DownloadOptions['rows']): void {
   const { name } = batch.table;
+  const columns = rows === true ? [...batch.numbers.keys()] : rows?.get(name);
   const statistics = measure({ ...batch, ...samplingOf(node, name) });
-  memory.set(name, rows ? { statistics, rows: batch } : { statistics });
+  const numbers = new Map([...batch.numbers].filter(([column]) => columns?.includes(column)));
+  memory.set(name, columns === undefined ? { statistics } : { statistics, rows: { ...batch, numbers } });
   node.tables.set(name, { parts: [] });
 }
 

@@ -1,16 +1,8 @@
 import { cgroupTable, gpuTable, processTable } from '../../../sources/tables.ts';
-import type { TableColumn } from '../../../table/table.ts';
 import { ownCards } from './cards.ts';
-import { type Fact, named } from './rule.ts';
+import type { Fact } from './rule.ts';
 
 /* What several rules need. A fact of one rule only stands in its file. */
-
-/** A column of which a rule asks for the series. */
-export const overTime = (column: TableColumn): Fact => ({
-  what: `${named(column)} over time`,
-  series: [column],
-  has: (facts) => facts.statistics(column).length > 0,
-});
 
 export const severalNodes: Fact = {
   what: 'at least two nodes',

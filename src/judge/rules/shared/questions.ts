@@ -11,7 +11,7 @@ import type { KeyValues, TableColumn } from '../../../table/table.ts';
 export interface Questions {
   /** A column over the job: one for each node and key that has values. */
   statistics<K extends string>(column: TableColumn<string, string, K>, keys?: KeyValues<K>): NodeStatistics[];
-  /** A column over time: count, least, mean and greatest of each step; counters as rates. See `overTime`. */
+  /** A column over time: count, least, mean and greatest of each step; counters as rates. Of the columns of `overTime`. */
   series<K extends string>(column: TableColumn<string, string, K>, options?: AskedSeries<K>): ColumnSeries[];
   /** What the job used up between two moments, by samples: seconds of CPUs or GPUs, joules, bytes. */
   use(resource: Resource, from: number, to: number): BoundedUse | undefined;

@@ -15,8 +15,6 @@ export interface Fact {
   what: string;
   /** Where it comes from. */
   columns?: readonly TableColumn[];
-  /** Columns whose samples are asked for, not only their statistics. */
-  series?: readonly TableColumn[];
   /** Not there: every recording has it. */
   has?(facts: RuleContext): boolean;
   /** What its absence means, when it is not just "was not recorded". */
@@ -60,6 +58,8 @@ interface About<L> {
   order: number;
   /** What is missing of these makes it "not measurable"; the tables of columns are read for it. */
   needs: readonly Need[];
+  /** Columns whose samples it may look at, where their statistics leave something open. */
+  overTime?: readonly TableColumn[];
   thresholds: L;
 }
 
