@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { usage } from '../base/fault.ts';
 import { idsText, isOfJob } from '../jobs/found/of-job.ts';
@@ -9,6 +10,10 @@ import { reportCards } from '../show/report/text.ts';
 import { type FoundRecording, findEach } from './find-recordings.ts';
 import { leaveOut, type SpanOptions, spanOptions, spanQuery } from './span-options.ts';
 import { type StoreOptions, storedJobs, storeOption } from './store-option.ts';
+
+/** More reports than this are made sparing memory, which then does not grow with their number. */
+const MANY = 100;
+const SPARING = ['--semi-space-growth-factor=1', '--heap-growing-percent=50'];
 
 const FORMATS = ['text', 'markdown', 'json', 'html'] as const;
 type Format = (typeof FORMATS)[number];
@@ -108,6 +113,8 @@ async function* reportsOf(paths: readonly string[], options: ReportOptions): Asy
   const chosen = then.length > 0 ? then : found;
   // what a folder holds comes by time, what is named one by one as it is named
   if (paths.length === 1) chosen.sort((a, b) => a.job.start - b.job.start || 0);
+  // what a report takes is garbage after it: of very many V8 would let it grow to some hundred megabytes first
+  if (chosen.length > MANY) for (const flag of SPARING) setFlagsFromString(flag);
   let [wrong, isSome] = [undefined as unknown, false];
   for (const one of chosen) {
     let made: Report;
