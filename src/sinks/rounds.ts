@@ -1,5 +1,5 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../base/within.ts';
+import { inTime } from '../base/in-time.ts';
 import { Backoff } from './backoff.ts';
 
 /** What a sink does in one round. */
@@ -53,9 +53,9 @@ export class Rounds {
     const left = (): number => Math.max(0, deadline - performance.now());
     this.closed = true;
     this.cancel();
-    await within(left(), this.running);
+    await inTime(left(), this.running);
     while (this.running === undefined && left() > 0) {
-      await within(left(), this.start());
+      await inTime(left(), this.start());
       if (this.trouble === undefined) return;
       await sleep(Math.min(LAST_PAUSE_MS, left()));
     }

@@ -28,7 +28,7 @@ export function loadKoffi(): Koffi {
 }
 
 /** Opens the first library of the list that there is, or the one `named` by a variable. */
-export function load(paths: readonly string[], named?: string, hint?: string): Library {
+export function loadLibrary(paths: readonly string[], named?: string, hint?: string): Library {
   let failure: unknown;
   for (const path of named === undefined ? paths : [named]) {
     try {

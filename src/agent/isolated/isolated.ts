@@ -1,6 +1,6 @@
 import * as fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { within } from '../../base/within.ts';
+import { inTime } from '../../base/in-time.ts';
 import type { CustomSource } from '../../sources/custom/custom.ts';
 import { gpuTable } from '../../sources/gpu/gpu.ts';
 import type { NodeFacts } from '../../sources/host/facts.ts';
@@ -123,7 +123,7 @@ export class IsolatedSources {
 
   /** The tables that there are; waits until the sources are open, but no longer than a read may take. */
   async tables(): Promise<Table[]> {
-    await within(this.limit, this.opened.promise);
+    await inTime(this.limit, this.opened.promise);
     return [...this.frames.values()].map((frame) => frame.table);
   }
 
@@ -142,7 +142,7 @@ export class IsolatedSources {
     this.closing = true;
     await this.settled();
     for (const child of this.children) child.retire();
-    await within(200, Promise.all(this.children.map((child) => child.gone)));
+    await inTime(200, Promise.all(this.children.map((child) => child.gone)));
     for (const child of this.children) child.kill();
   }
 

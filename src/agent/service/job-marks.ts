@@ -7,6 +7,7 @@ import type { Job } from '../../recording/folder/job.ts';
 import { nodeFolder } from '../../recording/folder/node-folder.ts';
 import { openRecording } from '../../recording/folder/open.ts';
 import { replaceJson } from '../../recording/folder/replace.ts';
+import { openOwned } from '../../recording/live/owned-file.ts';
 import { markersOf } from '../../recording/read/markers.ts';
 import { markerTable } from '../../sources/own/marker.ts';
 import { makePlace, placeOf, removePlace, shownName } from './marks-place.ts';
@@ -213,22 +214,17 @@ function readOwned(
   most: number,
   from: (stat: fs.Stats) => number = () => 0,
 ): Buffer | undefined {
-  let fd: number;
+  let fd = -1;
   try {
-    fd = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
-  } catch {
-    return undefined;
-  }
-  try {
+    fd = openOwned(file, uid);
     const stat = fs.fstatSync(fd);
-    if (!stat.isFile() || stat.uid !== uid) return undefined;
     const begin = from(stat);
     const bytes = Buffer.alloc(Math.max(0, Math.min(stat.size - begin, most)));
     return bytes.subarray(0, fs.readSync(fd, bytes, 0, bytes.length, begin));
   } catch {
     return undefined;
   } finally {
-    fs.closeSync(fd);
+    if (fd >= 0) fs.closeSync(fd);
   }
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Consumer, Message, MessagesStream } from '@platformatic/kafka';
+import { inTime } from '../../base/in-time.ts';
 import { made } from '../../base/made.ts';
-import { within } from '../../base/within.ts';
 import { clientOptions, type KafkaConnection, troubleOf } from '../../sinks/kafka/link.ts';
 
 export type TextMessage = Message<string, string, string, string>;
@@ -49,7 +49,7 @@ export function follow(options: FollowOptions): Following {
     async close() {
       ending.abort();
       // what was not committed is read again: brokers that are away need not be waited for
-      await within(LAST_MS, done);
+      await inTime(LAST_MS, done);
     },
   };
 }
@@ -87,7 +87,7 @@ async function life(options: FollowOptions, ending: AbortSignal): Promise<void> 
       return now.some((topic) => !topics.includes(topic));
     });
   } finally {
-    await within(LAST_MS, Promise.allSettled([consumer?.close(true), admin.close()]));
+    await inTime(LAST_MS, Promise.allSettled([consumer?.close(true), admin.close()]));
   }
 }
 
@@ -174,7 +174,7 @@ async function readStream(
     } else {
       const woken = Promise.withResolvers<void>();
       wake = woken.resolve;
-      await within(200, woken.promise);
+      await inTime(200, woken.promise);
     }
     if (performance.now() - committed > COMMIT_MS) await commit();
     if (performance.now() - looked > LOOK_MS) {

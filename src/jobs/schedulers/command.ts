@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { endGroup } from '../../base/end-group.ts';
 import { code } from '../../base/fault.ts';
 import { isInPath } from '../../base/in-path.ts';
 import { theirEnvironment } from '../../base/own-node.ts';
@@ -56,14 +57,6 @@ export function runner(extra: Record<string, string> = {}, limitSeconds = 5): Ru
         else finish(`${command} failed (${signal ?? `exit ${status}`})${firstLine(stderr)}`);
       });
     });
-}
-
-function endGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // it has just ended by itself
-  }
 }
 
 function firstLine(text: string): string {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { within } from '../../base/within.ts';
+import { inTime } from '../../base/in-time.ts';
 import type { Position } from '../../recording/live/position.ts';
 import type { Stream } from '../../recording/live/stream.ts';
 import { type Round, Rounds, type Sent } from '../rounds.ts';
@@ -86,7 +86,7 @@ export class KafkaSink implements Sink, Round {
   async close(seconds: number): Promise<void> {
     const deadline = performance.now() + seconds * 1000;
     await this.rounds.close(seconds);
-    await within(Math.max(deadline - performance.now(), 1000), this.session?.close());
+    await inTime(Math.max(deadline - performance.now(), 1000), this.session?.close());
     this.collector.close();
     await this.journal.close();
   }

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { endGroup } from '../../base/end-group.ts';
 import { theirEnvironment } from '../../base/own-node.ts';
 import { Frame } from '../../table/frame.ts';
 import { CustomFailure, type CustomReader, type CustomSource, type CustomSurroundings } from './custom.ts';
@@ -33,14 +34,6 @@ export async function openCommand(source: CustomSource, { begun, note }: CustomS
 /** Process groups of commands that run now: none outlives this process. */
 const running = new Set<number>();
 let watched = false;
-
-function endGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // it has ended by itself
-  }
-}
 
 /** What a command prints; it gets its own process group, so that its children end with it. */
 export function run(command: string, timeoutSeconds: number): Promise<string> {

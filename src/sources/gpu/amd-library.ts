@@ -109,7 +109,7 @@ export function energyQuestion(call: Call | undefined, card: bigint | number): Q
 }
 
 /** Starts a library, which may not return (`amd init`). `words`: what a status of it means. */
-export function start(
+export function startLibrary(
   host: Host,
   name: string,
   library: Library,
@@ -125,7 +125,12 @@ export function start(
 }
 
 /** The cards of a library, which is shut down with them. */
-export function cardsOf(name: string, cards: (Card & { close(): void })[], library: Library, shutDown: string): Cards {
+export function libraryCards(
+  name: string,
+  cards: (Card & { close(): void })[],
+  library: Library,
+  shutDown: string,
+): Cards {
   if (cards.length === 0) throw new Unavailable('absent', `${name} sees no GPU`);
   const close = (): void => {
     for (const card of cards) card.close();

@@ -1,7 +1,16 @@
-import { cString, type Library, load, POINTER } from '../ffi.ts';
+import { cString, type Library, loadLibrary, POINTER } from '../ffi.ts';
 import { enter } from '../host/device-host.ts';
 import type { Host } from '../host.ts';
-import { addressOf, amdCard, cardsOf, energyQuestion, type Question, start, u32, u64 } from './amd-library.ts';
+import {
+  addressOf,
+  amdCard,
+  energyQuestion,
+  libraryCards,
+  type Question,
+  startLibrary,
+  u32,
+  u64,
+} from './amd-library.ts';
 import type { Cards, NumberName } from './card.ts';
 
 const ROCM_SMI = [
@@ -15,8 +24,8 @@ const BLOCKS = Array.from({ length: 14 }, (_, bit) => 1 << bit);
 
 /** Cards through ROCm SMI: only calls with plain numbers, whose form has not changed between releases; clocks come from gpu_metrics. */
 export function openRocmSmi(host: Host, named?: string): Cards {
-  const library = load(ROCM_SMI, named);
-  const words = start(host, 'ROCm SMI', library, { init: 'rsmi_init', flags: 0, status: 'rsmi_status_string' });
+  const library = loadLibrary(ROCM_SMI, named);
+  const words = startLibrary(host, 'ROCm SMI', library, { init: 'rsmi_init', flags: 0, status: 'rsmi_status_string' });
   const count = Buffer.alloc(4);
   library.call('rsmi_num_monitor_devices', [POINTER])?.(count);
   const cards = Array.from({ length: count.readUInt32LE(0) }, (_, i) => i).flatMap((i) => {
@@ -40,7 +49,7 @@ export function openRocmSmi(host: Host, named?: string): Cards {
       }),
     ];
   });
-  return cardsOf('ROCm SMI', cards, library, 'rsmi_shut_down');
+  return libraryCards('ROCm SMI', cards, library, 'rsmi_shut_down');
 }
 
 function ask(library: Library, card: number): Question[] {

@@ -1,8 +1,17 @@
-import { cString, HANDLE, type Library, load, POINTER } from '../ffi.ts';
+import { cString, HANDLE, type Library, loadLibrary, POINTER } from '../ffi.ts';
 import { enter } from '../host/device-host.ts';
 import type { Host } from '../host.ts';
 import { Unavailable } from '../source.ts';
-import { addressOf, amdCard, cardsOf, energyQuestion, type Question, start, u32, u64 } from './amd-library.ts';
+import {
+  addressOf,
+  amdCard,
+  energyQuestion,
+  libraryCards,
+  type Question,
+  startLibrary,
+  u32,
+  u64,
+} from './amd-library.ts';
 import { openRocmSmi } from './amd-rocm.ts';
 import { openAmdSysfs } from './amd-sysfs.ts';
 import type { Cards, NumberName, Reading } from './card.ts';
@@ -44,9 +53,9 @@ const CLOCK_MEMORY = 4;
 const LINK_XGMI = 2;
 
 export function openAmdSmi(host: Host, named?: string): Cards {
-  const library = load(AMD_SMI, named);
+  const library = loadLibrary(AMD_SMI, named);
   const calls = { init: 'amdsmi_init', flags: GPUS, status: 'amdsmi_status_code_to_string' };
-  const words = start(host, 'AMD SMI', library, calls);
+  const words = startLibrary(host, 'AMD SMI', library, calls);
   const generation = generationOf(library);
   if (generation < OLDEST) {
     library.call('amdsmi_shut_down', [])?.();
@@ -65,7 +74,7 @@ export function openAmdSmi(host: Host, named?: string): Cards {
     const questions = ask(library, handle, generation);
     return [amdCard(host, { gpu: String(i), device, handle, address, model, uuid, questions, words })];
   });
-  return cardsOf('AMD SMI', cards, library, 'amdsmi_shut_down');
+  return libraryCards('AMD SMI', cards, library, 'amdsmi_shut_down');
 }
 
 /** amdsmi_version_t begins with the year of the release up to 24 and with the major version since, which is the same number. */

@@ -1,4 +1,4 @@
-import { type Call, cString, load, POINTER } from '../ffi.ts';
+import { type Call, cString, loadLibrary, POINTER } from '../ffi.ts';
 import { enter } from '../host/device-host.ts';
 import type { Host } from '../host.ts';
 import { Unavailable } from '../source.ts';
@@ -43,7 +43,7 @@ const reasonWords = new Map<number, string>();
 
 /** The node's cards through NVML (libnvidia-ml.so.1, or the library that TACHO_NVML names). */
 export function openNvidia(host: Host): Cards {
-  const library = load(['libnvidia-ml.so.1', 'libnvidia-ml.so'], process.env.TACHO_NVML, MISSING_HINT);
+  const library = loadLibrary(['libnvidia-ml.so.1', 'libnvidia-ml.so'], process.env.TACHO_NVML, MISSING_HINT);
   const words = library.words('nvmlErrorString', 'result');
   const init = library.call('nvmlInit_v2', []) ?? library.call('nvmlInit', []);
   if (init === undefined)

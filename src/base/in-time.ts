@@ -1,5 +1,5 @@
 /** What `work` gives, or undefined when it takes longer. */
-export async function within<T>(milliseconds: number, work: Promise<T> | undefined): Promise<T | undefined> {
+export async function inTime<T>(milliseconds: number, work: Promise<T> | undefined): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => late.resolve(undefined), milliseconds);
   try {
