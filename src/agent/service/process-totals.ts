@@ -1,7 +1,7 @@
 import { forgetOldest } from '../../base/forget-oldest.ts';
 import { bootMilliseconds } from '../../sources/host/boot-time.ts';
 import type { Host } from '../../sources/host.ts';
-import { HIGHER_PEAK, KERNEL_CLOCK, RECORD_DELAY } from '../../sources/process/same-process.ts';
+import { HIGHER_PEAK, isFirstImage, isSameBirth } from '../../sources/process/same-process.ts';
 import { TICK_MS } from '../../sources/process/stat.ts';
 import { processTable } from '../../sources/process/table.ts';
 import { processEndTable, processStartTable } from '../../sources/records/tables.ts';
@@ -91,7 +91,7 @@ export class ProcessTotals implements Totals {
   /** `start` in epoch milliseconds; NaN: whoever has this pid now. */
   private seen(pid: string, start: number, time: number): Seen {
     const found = this.known.get(pid);
-    if (found !== undefined && !(Math.abs(found.start - start) * 1000 > KERNEL_CLOCK)) return found;
+    if (found !== undefined && isSameBirth(found.start * 1000, start * 1000)) return found;
     // what had its pid before counts in this tick, too
     if (found !== undefined) this.known.set(`${pid} ${found.start}`, found);
     const began = Number.isNaN(start) ? time / 1000 : start;
@@ -164,7 +164,7 @@ export class ProcessTotals implements Totals {
       );
       // the first of its images began with it
       const begin = Number(texts[row * textWidth + END.start]);
-      if (!one.exact && Math.abs(begin - one.start * 1000) <= RECORD_DELAY) {
+      if (!one.exact && isFirstImage(begin, one.start * 1000)) {
         one.begin = begin;
         one.exact = true;
       }

@@ -64,6 +64,12 @@ export function isNextImage(before: ImageRecord, next: ImageRecord): boolean {
   return (before.isReported || before.ppid === next.ppid) && next.start - before.start < LONGEST_LOADING;
 }
 
+/** Whether two births of one pid that the kernel told are one; NaN: whoever has the pid. */
+export const isSameBirth = (a: number, b: number): boolean => !(Math.abs(a - b) > KERNEL_CLOCK);
+
+/** Whether an image that began to record itself at `start` is the first of the process with that birth. */
+export const isFirstImage = (start: number, birth: number): boolean => Math.abs(start - birth) <= RECORD_DELAY;
+
 /** One source's observation of a process of a node. Epoch microseconds. */
 export interface Observation {
   pid: number;
