@@ -36,19 +36,8 @@ export interface NodeAgentOptions {
   gone?: () => void;
 }
 
-export interface NodeAgent {
-  readonly agent: Agent;
-  readonly host: Host;
-  /** Processes of the job can record themselves here; not so when this node's own trial failed, which is noted. */
-  readonly records: Records | undefined;
-  /** Says which processes are the job's; from now on its own tables are read too. */
-  follow(scope: Scope): void;
-  /** Ends the agent, and says which of the job's processes go on. */
-  stop(why: string): Promise<void>;
-}
-
 /** Starts the agent of this node: opens every source there is, takes the first sample, goes on at every tick. */
-export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAgent> {
+export async function startNodeAgent(options: NodeAgentOptions) {
   const host = new Host();
   const { without, only } = options;
   const isWanted = (name: string): boolean => !without.includes(name) && (only.length === 0 || only.includes(name));
@@ -87,8 +76,10 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
   return {
     agent,
     host,
+    /** Processes of the job can record themselves here; not so when this node's own trial failed, which is noted. */
     records,
-    follow(scope) {
+    /** Says which processes are the job's; from now on its own tables are read too. */
+    follow(scope: Scope): void {
       const { cpus: allowed_cpus, memory_bytes: memory_limit_bytes } = allowance(host, scope);
       Object.assign(facts, stated({ allowed_cpus, memory_limit_bytes }));
       const own = shared.filter((kind) => kind.table.scope === 'job' && !RECORD_KINDS.includes(kind));
@@ -98,7 +89,8 @@ export async function startNodeAgent(options: NodeAgentOptions): Promise<NodeAge
       );
       agent.glance();
     },
-    async stop(why) {
+    /** Ends the agent, and says which of the job's processes go on. */
+    async stop(why: string): Promise<void> {
       await agent.stop(why);
       if (remembered?.lastSeen === undefined || agent.record.scope.members === 'node') return;
       // what was there before is whoever waits for the job: its script, a shell, the scheduler's daemon

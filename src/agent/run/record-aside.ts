@@ -2,21 +2,15 @@ import * as fs from 'node:fs';
 import type { AgentRecord } from '../../recording/folder/agent-record.ts';
 import { replaceJson } from '../../recording/folder/replace.ts';
 
+export type RecordAside = ReturnType<typeof recordAside>;
+
+type Left = Pick<AgentRecord, 'lost_samples' | 'last_sample'>;
+
 /**
  * What agents have to say while the disk of their recordings takes nothing: it is kept in a file elsewhere (in memory, beside
  * the job files), so that the next agent can tell what was lost with this one.
  */
-export interface RecordAside {
-  keep(folder: string, record: AgentRecord): void;
-  /** It is written where it belongs. */
-  drop(folder: string): void;
-  /** What an agent before this one has left; what it had written before is `record`. */
-  complete(folder: string, record: AgentRecord | undefined): AgentRecord | undefined;
-}
-
-type Left = Pick<AgentRecord, 'lost_samples' | 'last_sample'>;
-
-export function recordAside(file: string): RecordAside {
+export function recordAside(file: string) {
   const left = new Map<string, Left>(read(file));
 
   function write(): void {
@@ -29,14 +23,16 @@ export function recordAside(file: string): RecordAside {
   }
 
   return {
-    keep(folder, { lost_samples, last_sample }) {
+    keep(folder: string, { lost_samples, last_sample }: AgentRecord): void {
       left.set(folder, { ...(lost_samples && { lost_samples }), ...(last_sample && { last_sample }) });
       write();
     },
-    drop(folder) {
+    /** It is written where it belongs. */
+    drop(folder: string): void {
       if (left.delete(folder)) write();
     },
-    complete(folder, record) {
+    /** What an agent before this one has left; what it had written before is `record`. */
+    complete(folder: string, record: AgentRecord | undefined): AgentRecord | undefined {
       const more = left.get(folder);
       return record === undefined || more === undefined ? record : { ...record, ...more };
     },

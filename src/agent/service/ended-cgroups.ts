@@ -1,21 +1,13 @@
 import * as fs from 'node:fs';
 import { replaceJson } from '../../recording/folder/replace.ts';
 
-/** The jobs that have ended although their cgroup is still there, by id. */
-export interface EndedCgroups {
-  add(id: string): void;
-  delete(id: string): void;
-  has(id: string): boolean;
-  clear(): void;
-  /** Forgets jobs whose cgroup has gone or is another one by now (`identity`), and writes down what has changed. */
-  keep(identity: (id: string) => string | undefined): void;
-}
+export type EndedCgroups = ReturnType<typeof endedCgroups>;
 
 /**
- * Remembers them in `file`, so that the next agent on the node does not take them for jobs that begin. What cannot be
+ * The jobs that have ended although their cgroup is still there, by id. They are remembered in `file`, so that the next agent on the node does not take them for jobs that begin. What cannot be
  * written is known to this agent alone.
  */
-export function endedCgroups(file?: string): EndedCgroups {
+export function endedCgroups(file?: string) {
   /** '': its cgroup was not looked at yet. */
   const known = new Map<string, string>(read(file));
   let written = JSON.stringify([...known]);
@@ -32,11 +24,12 @@ export function endedCgroups(file?: string): EndedCgroups {
   }
 
   return {
-    add: (id) => void known.set(id, known.get(id) ?? ''),
-    delete: (id) => void known.delete(id),
-    has: (id) => known.has(id),
+    add: (id: string) => void known.set(id, known.get(id) ?? ''),
+    delete: (id: string) => void known.delete(id),
+    has: (id: string) => known.has(id),
     clear: () => known.clear(),
-    keep(identity) {
+    /** Forgets jobs whose cgroup has gone or is another one by now (`identity`), and writes down what has changed. */
+    keep(identity: (id: string) => string | undefined): void {
       for (const [id, before] of known) {
         const now = identity(id);
         // version 1 has several folders for a job, which do not go at the same time

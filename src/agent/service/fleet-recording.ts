@@ -10,22 +10,13 @@ import { Agent } from '../loop/agent.ts';
 import { prepared } from '../loop/prepared.ts';
 import { type Common, inCommon, readAgent } from './common.ts';
 
-export interface FleetRecording {
-  readonly folder: string;
-  /** As in the folder's name: 2026-11-15. */
-  readonly day: string;
-  readonly agent: Agent;
-  readonly job: Job;
-  /** The day is over: there will be no more in this recording. */
-  end(): Promise<void>;
-  pause(why: string): Promise<void>;
-}
+export type FleetRecording = ReturnType<typeof recordFleet>;
 
 /** The UTC day of a moment in epoch microseconds. */
 export const dayOf = (time: number): string => new Date(time / 1000).toISOString().slice(0, 10);
 
 /** Records the node itself, whoever runs on it: a recording a day. */
-export function recordFleet(spool: string, intervalSeconds: number, common: Common): FleetRecording {
+export function recordFleet(spool: string, intervalSeconds: number, common: Common) {
   const now = common.clock.now();
   const day = dayOf(now);
   const id = `fleet-${day}`;
@@ -63,13 +54,15 @@ export function recordFleet(spool: string, intervalSeconds: number, common: Comm
   agent.start();
   return {
     folder,
+    /** As in the folder's name: 2026-11-15. */
     day,
     agent,
     job,
-    async end() {
+    /** The day is over: there will be no more in this recording. */
+    async end(): Promise<void> {
       await agent.stop('the day has ended');
       saveJob(folder, { ...job, state: 'completed', end: Math.max(common.clock.now(), job.start) });
     },
-    pause: (why) => agent.stop(why),
+    pause: (why: string): Promise<void> => agent.stop(why),
   };
 }

@@ -7,6 +7,10 @@ import { noteReader, planRecords, readsFor, removeAbandoned } from '../../contro
 import type { Records } from '../../sources/scope.ts';
 import type { UserPlaces } from './user-places.ts';
 
+export type JobRecords = ReturnType<typeof jobRecords>;
+
+const PLACE = /^\/(?:dev\/shm|tmp)\/tacho-[\w.+-]+\/events(?:-[\w-]+)?$/;
+
 /**
  * Where processes of jobs record themselves, on a node whose agent is a service. The file lies in memory, in a folder of
  * ours, and belongs to the job's user, who can write to it and not replace it. Everybody can list the folder, and ask who owns
@@ -14,22 +18,7 @@ import type { UserPlaces } from './user-places.ts';
  * user has a copy (packaging/slurm/task-prolog.sh). A prolog that sees this agent running makes all, so that no task has to
  * wait for the agent.
  */
-export interface JobRecords {
-  /** The place of a job: the one that it has, or a new one. Throws when it cannot be made. */
-  place(name: string, job: { id: string; uid: number }, recording: string): Records;
-  /** The place that an agent before this one has left; undefined: there is none. */
-  left(name: string, job: { uid: number }, recording: string): Records | undefined;
-  /** The job has ended: its tasks find nothing any more. */
-  forget(name: string): void;
-  /** Removes what an agent left that was killed, but for these jobs. */
-  tidy(names: Iterable<string>): void;
-  /** The agent ends: prologs make no places any more. */
-  close(): void;
-}
-
-const PLACE = /^\/(?:dev\/shm|tmp)\/tacho-[\w.+-]+\/events(?:-[\w-]+)?$/;
-
-export function jobRecords(pointers: string, users: UserPlaces): JobRecords {
+export function jobRecords(pointers: string, users: UserPlaces) {
   makeFolder(pointers, 0o700);
   fs.chmodSync(pointers, 0o700);
   const agent = path.join(pointers, '.agent');
@@ -56,8 +45,10 @@ export function jobRecords(pointers: string, users: UserPlaces): JobRecords {
     fs.rmSync(pointer(name), { force: true });
   };
   return {
+    /** The job has ended: its tasks find nothing any more. */
     forget,
-    place(name, job, recording) {
+    /** The place of a job: the one that it has, or a new one. Throws when it cannot be made. */
+    place(name: string, job: { id: string; uid: number }, recording: string): Records {
       const before = known(name);
       if (before !== undefined && isFor(before, job.uid, recording)) {
         noteReader(path.dirname(before), recording);
@@ -73,11 +64,13 @@ export function jobRecords(pointers: string, users: UserPlaces): JobRecords {
       fs.renameSync(temporary, pointer(name));
       return show(name, job.uid, file);
     },
-    left(name, { uid }, recording) {
+    /** The place that an agent before this one has left; undefined: there is none. */
+    left(name: string, { uid }: { uid: number }, recording: string): Records | undefined {
       const file = known(name);
       return file !== undefined && isFor(file, uid, recording) ? { file, events: [], owner: uid } : undefined;
     },
-    tidy(names) {
+    /** Removes what an agent left that was killed, but for these jobs. */
+    tidy(names: Iterable<string>): void {
       const kept = new Set(names);
       for (const name of fs.readdirSync(pointers)) {
         // what came after this agent is of jobs that it records, or is about to
@@ -89,7 +82,8 @@ export function jobRecords(pointers: string, users: UserPlaces): JobRecords {
       }
       for (const place of ['/dev/shm', '/tmp']) if (fs.existsSync(place)) removeAbandoned(place);
     },
-    close: () => fs.rmSync(agent, { force: true }),
+    /** The agent ends: prologs make no places any more. */
+    close: (): void => fs.rmSync(agent, { force: true }),
   };
 }
 

@@ -9,19 +9,10 @@ const MANY = 4096;
 const LONGEST = 200;
 const MOST = 20;
 
-export interface Remembered {
-  /** The kind that tells the job's processes, which are remembered as they are read. */
-  kind: SourceKind;
-  /** Whether any of them is still there. */
-  isAny(): boolean;
-  /** When the job was last seen to have a process, in epoch microseconds. */
-  readonly lastSeen: number | undefined;
-  /** Processes of the job that are still there; of them those that began after process `pid` did. */
-  alive(redact: boolean, pid?: number): NonNullable<AgentRecord['left_running']>;
-}
+export type Remembered = ReturnType<typeof rememberProcesses>;
 
 /** Remembers which processes a job had, so that those that outlive it can be named, whoever their parent is by then. */
-export function rememberProcesses(kind: SourceKind, host: Host): Remembered {
+export function rememberProcesses(kind: SourceKind, host: Host) {
   /** By pid: when it started, as the kernel has it. */
   const known = new Map<number, string>();
   let lastSeen: number | undefined;
@@ -30,6 +21,7 @@ export function rememberProcesses(kind: SourceKind, host: Host): Remembered {
     for (const [pid, started] of known) if (startOf(host, pid) !== started) known.delete(pid);
   };
   return {
+    /** The kind that tells the job's processes, which are remembered as they are read. */
     kind: watched(kind, (frame, first) => {
       if (frame.rows > first) lastSeen = frame.time;
       for (let row = first; row < frame.rows; row++) {
@@ -42,11 +34,14 @@ export function rememberProcesses(kind: SourceKind, host: Host): Remembered {
       forgetGone();
       threshold = Math.max(MANY, known.size * 2);
     }),
+    /** When the job was last seen to have a process, in epoch microseconds. */
     get lastSeen() {
       return lastSeen;
     },
-    isAny: () => [...known].some(([pid, started]) => startOf(host, pid) === started),
-    alive(redact, pid) {
+    /** Whether any of them is still there. */
+    isAny: (): boolean => [...known].some(([pid, started]) => startOf(host, pid) === started),
+    /** Processes of the job that are still there; of them those that began after process `pid` did. */
+    alive(redact: boolean, pid?: number): NonNullable<AgentRecord['left_running']> {
       forgetGone();
       const since = Number((pid !== undefined && startOf(host, pid)) || -1);
       const left = [...known].flatMap(([pid, started]) => (Number(started) > since ? pid : []));

@@ -28,15 +28,6 @@ export interface FromKafkaOptions extends KafkaConnection {
   tell?(text: string): void;
 }
 
-export interface FromKafka {
-  /** What keeps it from reading or filing, in words. */
-  readonly trouble: string | undefined;
-  readonly rows: number;
-  /** Rows that could not be filed for good. */
-  readonly passedOver: number;
-  close(): Promise<void>;
-}
-
 /** Definitions and records are stored together with the rows; other partitions may be read a little later. */
 const PATIENCE_MS = 60_000;
 /** What is missing for no longer than this is nothing to tell of. */
@@ -62,7 +53,7 @@ const ASIDE_MS = 1_000;
  * into the same bytes again: as when agents send them, what the archive has already is not written twice. So it does
  * not matter where reading begins again after a crash.
  */
-export function startFromKafka(options: FromKafkaOptions): FromKafka {
+export function startFromKafka(options: FromKafkaOptions) {
   const prefix = options.prefix ?? 'tacho';
   const id = createHash('sha256').update(path.resolve(options.archive)).digest('hex').slice(0, 12);
   const group = options.group ?? `${prefix}.hub.${os.hostname()}.${id}`;
@@ -118,16 +109,18 @@ export function startFromKafka(options: FromKafkaOptions): FromKafka {
     filer.retryAside().catch((error: unknown) => trouble('aside')(reason(error)));
   }, ASIDE_MS);
   return {
-    get trouble() {
+    /** What keeps it from reading or filing, in words. */
+    get trouble(): string | undefined {
       return [...troubles.values()][0];
     },
-    get rows() {
+    get rows(): number {
       return filer.rows;
     },
-    get passedOver() {
+    /** Rows that could not be filed for good. */
+    get passedOver(): number {
       return filer.passedOver;
     },
-    async close() {
+    async close(): Promise<void> {
       clearInterval(timer);
       await Promise.all(followers.map((each) => each.close()));
     },

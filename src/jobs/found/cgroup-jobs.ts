@@ -33,26 +33,13 @@ export function isOlderThan(host: Host, path: string, begin: number): boolean {
 const TELLING = ['freezer', 'memory', 'cpuset', 'cpuacct', 'devices'];
 const DEEPEST = 5;
 
-export interface CgroupJobs {
-  /** The jobs that have a cgroup now, by id. Cheap enough for twice a second. */
-  look(): Map<string, CgroupJob>;
-  /** Whether any process is in it or below it: version 1 often leaves empty folders behind. */
-  hasProcesses(job: CgroupJob): boolean;
-  /** Tells a job's cgroup from one that is made later at the same place. Undefined: it has gone. */
-  identity(job: CgroupJob): string | undefined;
-  /** Whether it was there before a job that began then (epoch microseconds). */
-  isOlder(job: CgroupJob, begin: number): boolean;
-  /** What a job's own processes say of it. Undefined: none of them runs yet. */
-  describe(job: CgroupJob): NodeJob | undefined;
-  /** What the cgroup alone says: whose it is, where its path has the user's number. */
-  outline(job: CgroupJob): NodeJob;
-}
+export type CgroupJobs = ReturnType<typeof cgroupJobs>;
 
 /**
  * The jobs on this node by the cgroups that Slurm has made: /slurm/uid_1000/job_17 (version 1; /slurm_c1 with several
  * nodes on a machine), /system.slice/slurmstepd.scope/job_17 (version 2; c1_slurmstepd.scope).
  */
-export function cgroupJobs(host: Host, node: string): CgroupJobs {
+export function cgroupJobs(host: Host, node: string) {
   const places = hierarchies(host).filter(
     ({ version, controllers }) => version === 2 || controllers.some((c) => TELLING.includes(c)),
   );
@@ -61,6 +48,7 @@ export function cgroupJobs(host: Host, node: string): CgroupJobs {
   // numbers of folders begin again with each boot
   const boot = host.text('/proc/sys/kernel/random/boot_id') ?? '';
 
+  /** What the cgroup alone says: whose it is, where its path has the user's number. */
   const outline = (job: CgroupJob): NodeJob => {
     const uid = Number(/\/uid_(\d+)\//.exec(job.path)?.[1] ?? Number.NaN);
     return {
@@ -74,19 +62,24 @@ export function cgroupJobs(host: Host, node: string): CgroupJobs {
   };
 
   return {
-    look() {
+    /** The jobs that have a cgroup now, by id. Cheap enough for twice a second. */
+    look(): Map<string, CgroupJob> {
       const found = new Map<string, CgroupJob>();
       for (const place of places) for (const top of tops(host, list, place, node)) jobsBelow(host, place, top, found);
       return found;
     },
     outline,
-    isOlder: ({ path }, begin) => isOlderThan(host, path, begin),
-    hasProcesses: ({ folder }) => isPopulated(host, folder),
-    identity({ folder }) {
+    /** Whether it was there before a job that began then (epoch microseconds). */
+    isOlder: ({ path }: CgroupJob, begin: number): boolean => isOlderThan(host, path, begin),
+    /** Whether any process is in it or below it: version 1 often leaves empty folders behind. */
+    hasProcesses: ({ folder }: CgroupJob): boolean => isPopulated(host, folder),
+    /** Tells a job's cgroup from one that is made later at the same place. Undefined: it has gone. */
+    identity({ folder }: CgroupJob): string | undefined {
       const number = fs.statSync(host.path(folder), { throwIfNoEntry: false })?.ino;
       return number === undefined ? undefined : `${folder} ${number}@${boot}`;
     },
-    describe(job) {
+    /** What a job's own processes say of it. Undefined: none of them runs yet. */
+    describe(job: CgroupJob): NodeJob | undefined {
       const said = environmentOf(host, job.folder, job.id, DEEPEST);
       if (said === undefined) return undefined;
       const by = outline(job);

@@ -1,20 +1,13 @@
 import { decimal, number, scan } from '../digits.ts';
 import type { Host } from '../host.ts';
 
+export type PidCounter = ReturnType<typeof pidCounter>;
+
 /**
  * The newest pid that the kernel gave, from /proc/loadavg. Pids are given in a circle: while it stands still there is no
  * new process, and a pid can only have been used again when it has been passed.
  */
-export interface PidCounter {
-  update(): void;
-  /** Processes or threads were started between the last two updates, or it cannot be told. */
-  readonly moved: boolean;
-  /** May this pid have been given between the last two updates? */
-  passed(pid: number): boolean;
-  close(): void;
-}
-
-export function pidCounter(host: Host): PidCounter {
+export function pidCounter(host: Host) {
   const self = host.link('/proc/self');
   // the counter is that of our own pid namespace: useless for a /proc of another one
   const ours = self === undefined || Number(self) === process.pid;
@@ -22,7 +15,8 @@ export function pidCounter(host: Host): PidCounter {
   let before = 0;
   let newest = 0;
   return {
-    get moved() {
+    /** Processes or threads were started between the last two updates, or it cannot be told. */
+    get moved(): boolean {
       return newest === 0 || before !== newest;
     },
     update(): void {
@@ -36,10 +30,11 @@ export function pidCounter(host: Host): PidCounter {
       number(host.bytes, scan.at, end); // existing
       newest = number(host.bytes, scan.at, end) || 0;
     },
-    passed(pid): boolean {
+    /** May this pid have been given between the last two updates? */
+    passed(pid: number): boolean {
       if (before === newest || before === 0 || newest === 0) return false;
       return before < newest ? pid > before && pid <= newest : pid > before || pid <= newest;
     },
-    close: () => file?.close(),
+    close: (): void => file?.close(),
   };
 }
