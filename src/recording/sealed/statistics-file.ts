@@ -27,6 +27,12 @@ export const SMALL_BYTES = 1 << 20;
 /** Higher ones cost much and gain little here. */
 const LEVEL = 9;
 
+/**
+ * How much older than its statistics a sealed file is made to be: no multiple of the ticks of a file system's clock, so that
+ * two files which somebody writes, even at once, are never so far apart.
+ */
+const APART_MS = 12.345;
+
 /** Leaves the statistics of a sealed file. Not brought to the disk: when a crash loses them, they are computed again. */
 export function writeStatistics(file: string, statistics: StatisticsFile, sealed: string): void {
   const fd = openNew(file);
@@ -35,9 +41,9 @@ export function writeStatistics(file: string, statistics: StatisticsFile, sealed
   } finally {
     fs.closeSync(fd);
   }
-  // to the microsecond: clocks of file systems are coarse, and nobody who writes to them now gets the same time
   const now = (performance.timeOrigin + performance.now()) / 1e3;
-  for (const each of [sealed, file]) fs.utimesSync(each, now, now);
+  fs.utimesSync(file, now, now);
+  fs.utimesSync(sealed, now, now - APART_MS / 1e3);
 }
 
 /** What is to be in `file`, which is compressed if its name says so. */
@@ -87,16 +93,15 @@ const DAMAGE = list(
 const isNumber = (value: unknown): boolean => typeof value === 'number' || value === null || value === undefined;
 
 /**
- * Whether the sealed file is the one that was measured. `statistics`: the file that says so; where both still have the time that
- * they were given together, nobody has written to either.
+ * Whether the sealed file is the one that was measured. `statistics`: the file that says so; where both still have the times that
+ * they were given, nobody has written to either.
  */
 export function isAsSealed(file: string, sealed: Fingerprint, statistics?: string): boolean {
   try {
     const { size, mtimeMs } = fs.statSync(file);
     if (size !== sealed.bytes) return false;
-    // some file systems know whole seconds only, in which more than one may have written
-    const isTimed = statistics !== undefined && mtimeMs % 1000 !== 0;
-    return (isTimed && fs.statSync(statistics).mtimeMs === mtimeMs) || fingerprint(file).crc32 === sealed.crc32;
+    const apart = statistics === undefined ? Number.NaN : fs.statSync(statistics).mtimeMs - mtimeMs;
+    return Math.abs(apart - APART_MS) < 0.01 || fingerprint(file).crc32 === sealed.crc32;
   } catch {
     return false;
   }

@@ -131,23 +131,17 @@ export function parseStatistics(text: string, wanted: WantedFigures = {}): Stati
     if (wanted.columns?.has(name) === false) continue;
     const figures = JSON.parse(lines[i + 1]!) as ColumnLine;
     const isSpread = wanted.spread?.has(name) !== false;
-    const spread = isSpread
-      ? (JSON.parse(lines[columns.length + i + 1]!) as ColumnLine)
-      : { column: name, ...NOT_WANTED };
-    if (figures.column !== name || spread.column !== name) return undefined;
-    const { rate, ...line } = { ...figures, ...spread };
-    const rates = figures.rate && { rate: { ...figures.rate, ...rate } };
-    if (!addColumn(series, { ...line, ...rates })) return undefined;
+    const spread = isSpread ? (JSON.parse(lines[columns.length + i + 1]!) as ColumnLine) : undefined;
+    if (figures.column !== name || (spread ?? figures).column !== name) return undefined;
+    if (!addColumn(series, figures, spread)) return undefined;
   }
   return { ...rest, series };
 }
 
 const { NaN: no } = Number;
 /** Stands for a line that nobody wants. */
-const NOT_WANTED = {
-  ...{ deviation: no, p05: no, p25: no, p50: no, p75: no, p95: no },
-  rate: { p05: no, p50: no, p95: no },
-};
+const NOT_WANTED: Line<Figure> = { deviation: no, p05: no, p25: no, p50: no, p75: no, p95: no };
+const NO_RATES: Line<keyof Rate> = { p05: no, p50: no, p95: no };
 
 const at = <T>(values: Packed<T>, i: number): T => (Array.isArray(values) ? values[i] : values) as T;
 
@@ -159,22 +153,13 @@ const isNumber = (value: unknown): boolean => typeof value === 'number' || value
 const isText = (value: unknown): boolean => typeof value === 'string' || value === null;
 
 /** Puts a column into the series that have it; false: its lines are damaged. */
-function addColumn(series: readonly SeriesStatistics[], { column, of, rate, ...line }: ColumnLine): boolean {
-  const own = placed(series, of);
-  if (own === undefined || !isLine(line, own.length)) return false;
-  const { count, missing = 0, min, max_time, deviation = 0, integral, increase } = line;
-  if (min === undefined) return false;
-  const {
-    first = min,
-    last = min,
-    max = min,
-    mean = min,
-    p05 = min,
-    p25 = min,
-    p50 = min,
-    p75 = min,
-    p95 = min,
-  } = line;
+function addColumn(series: readonly SeriesStatistics[], figures: ColumnLine, spread?: ColumnLine): boolean {
+  const { column, count, missing = 0, min, max_time, integral, increase, rate } = figures;
+  const own = placed(series, figures.of);
+  if (own === undefined || min === undefined) return false;
+  if (!isLine(figures, own.length) || (spread !== undefined && !isLine(spread, own.length))) return false;
+  const { first = min, last = min, max = min, mean = min } = figures;
+  const { deviation = 0, p05 = min, p25 = min, p50 = min, p75 = min, p95 = min } = spread ?? NOT_WANTED;
   for (const [i, { samples, start, columns }] of own.entries()) {
     const statistics: Statistics = {
       count: count === undefined ? samples : at(count, i),
@@ -196,15 +181,21 @@ function addColumn(series: readonly SeriesStatistics[], { column, of, rate, ...l
     if (increase !== undefined) statistics.increase = at(increase, i);
     columns[column] = statistics;
   }
-  return rate === undefined || addRates(series, column, rate);
+  return rate === undefined || addRates(series, column, rate, spread === undefined ? NO_RATES : (spread.rate ?? {}));
 }
 
-function addRates(series: readonly SeriesStatistics[], column: string, { of, ...line }: Line<keyof Rate>): boolean {
+function addRates(
+  series: readonly SeriesStatistics[],
+  column: string,
+  figures: Line<keyof Rate>,
+  spread: Line<keyof Rate>,
+): boolean {
+  const { of, min } = figures;
   const own = placed(series, of);
-  if (own === undefined || !isLine(line, own.length)) return false;
-  const { min } = line;
-  if (min === undefined || own.some(({ columns }) => columns[column] === undefined)) return false;
-  const { max = min, max_time = min, mean = min, p05 = min, p50 = min, p95 = min } = line;
+  if (own === undefined || min === undefined || own.some(({ columns }) => columns[column] === undefined)) return false;
+  if (!isLine(figures, own.length) || !isLine(spread, own.length)) return false;
+  const { max = min, max_time = min, mean = min } = figures;
+  const { p05 = min, p50 = min, p95 = min } = spread;
   for (const [i, { columns }] of own.entries()) {
     columns[column]!.rate = {
       min: at(min, i),
@@ -228,5 +219,9 @@ function placed(
   return of.map((place) => series[place]!);
 }
 
-const isLine = (line: object, count: number): boolean =>
-  Object.values(line).every((values) => isPacked(values, count, isNumber));
+/** Whether the figures of a line are numbers, one or as many as there are series that have it. */
+function isLine(line: object, count: number): boolean {
+  for (const [name, values] of Object.entries(line))
+    if (name !== 'column' && name !== 'of' && name !== 'rate' && !isPacked(values, count, isNumber)) return false;
+  return true;
+}
