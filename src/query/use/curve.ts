@@ -48,7 +48,7 @@ export function boundsIn(
 ): readonly [low: number, high: number] {
   let [low, high] = [0, 0];
   for (const [from, to] of spans) {
-    const [first, last] = [curve.bounds(curve.next(from)), curve.bounds(curve.previous(to))];
+    const [first, last] = [curve.bounds(from), curve.bounds(to)];
     low += Math.max(0, last[0] - first[1]);
     high += Math.max(0, last[1] - first[0]);
   }

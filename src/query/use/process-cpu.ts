@@ -1,5 +1,5 @@
 import { isOlder, isSeenOnce, recordingBegan } from '../../recording/read/process-part.ts';
-import { processTable } from '../../sources/tables.ts';
+import { processEndTable, processTable } from '../../sources/tables.ts';
 import { type Material, type NodeMaterial, seriesOf } from '../material.ts';
 import { joinSampled, type RecordedProcess, recordedOn } from '../processes/on-node.ts';
 import { type SampledCpu, sampleKey } from '../processes/sampled-cpu.ts';
@@ -115,7 +115,8 @@ function isOnce({ times, used, isGone }: SampledCpu, looked: number, interval: n
 }
 
 function recordedInUser(set: ProcessSet | undefined, rows: readonly number[]): number {
-  const [user, system] = [set?.metrics.get('usertime'), set?.metrics.get('systemtime')];
+  const { usertime, systemtime } = processEndTable.col;
+  const [user, system] = [set?.metrics.get(usertime.name), set?.metrics.get(systemtime.name)];
   const sum = (values: Float64Array | undefined): number => rows.reduce((all, i) => all + (values?.[i] || 0), 0);
   return sum(user) / (sum(user) + sum(system));
 }
